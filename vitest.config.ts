@@ -1,0 +1,32 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const packages = fileURLToPath(new URL('./packages/', import.meta.url))
+
+// Tests read the sources, so that no build stands between an edit and its test.
+const alias = [
+  { find: /^@latchkey\/([a-z]+)$/, replacement: `${packages}$1/src/index.ts` },
+  { find: /^@latchkey\/([a-z]+)\/([a-z-]+)$/, replacement: `${packages}$1/src/$2/index.ts` },
+  { find: /^latchkey$/, replacement: `${packages}latchkey/src/index.ts` },
+]
+
+const project = (name: string, include: string[], testTimeout = 10_000) => ({
+  resolve: { alias },
+  test: { name, include, testTimeout, hookTimeout: 30_000 },
+})
+
+export default defineConfig({
+  test: {
+    projects: [
+      ...['base', 'protocol', 'raft', 'lock', 'kv', 'client', 'level', 'latchkey'].map((name) =>
+        project(name, [`packages/${name}/src/**/*.test.ts`]),
+      ),
+      project('scripts', ['scripts/**/*.test.mjs'], 60_000),
+      project('sim', ['test/sim/src/**/*.test.ts'], 120_000),
+      project('chaos', ['test/chaos/src/**/*.test.ts'], 120_000),
+      project('e2e', ['test/e2e/src/**/*.test.ts'], 60_000),
+      project('bench', ['test/bench/src/**/*.test.ts'], 60_000),
+    ],
+    coverage: { provider: 'v8', include: ['packages/*/src/**/*.ts'], exclude: ['**/*.test.ts'] },
+  },
+})
