@@ -1,1 +1,16 @@
-export {}
+export { AssertionError, assert, unreachable } from './assert.js'
+export {
+  EMPTY,
+  binary,
+  compareBytes,
+  copyBytes,
+  equalBytes,
+  fromBinary,
+  prefixEnd,
+  text,
+  utf8,
+} from './bytes.js'
+export { checksum } from './checksum.js'
+export { type Clock, type Instant, type Timer, elapsed, systemClock } from './clock.js'
+export { Emitter } from './emitter.js'
+export { type Random, seededRandom } from './random.js'

@@ -1,1 +1,12 @@
-export {}
+export { CAPS } from './caps.js'
+export { type Duration, millis } from './duration.js'
+export {
+  ERRORS,
+  ERROR_CODES,
+  type ErrorCode,
+  type ErrorOptions,
+  LatchkeyError,
+  type Outcome,
+  isLatchkeyError,
+} from './errors.js'
+export * from './store.js'

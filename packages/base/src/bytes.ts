@@ -1,0 +1,40 @@
+// Rule: the few things one does with bytes.
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+export const EMPTY: Uint8Array = new Uint8Array(0)
+
+export const utf8 = (text: string): Uint8Array => encoder.encode(text)
+export const text = (bytes: Uint8Array): string => decoder.decode(bytes)
+
+/** Byte order; the order of keys everywhere. */
+export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  return Buffer.compare(a, b)
+}
+
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && Buffer.compare(a, b) === 0
+}
+
+/** A copy that shares no memory with its source. Decoded messages are views of a frame: copy what you keep. */
+export function copyBytes(bytes: Uint8Array): Uint8Array {
+  return Uint8Array.prototype.slice.call(bytes)
+}
+
+/** Bytes as a string of one character a byte: a Map key whose string order is the byte order. */
+export const binary = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).latin1Slice()
+export const fromBinary = (key: string): Uint8Array => Buffer.from(key, 'latin1')
+
+/** The first key behind all keys that start with `prefix`; undefined when there is none (all 0xff). */
+export function prefixEnd(prefix: Uint8Array): Uint8Array | undefined {
+  for (let i = prefix.length - 1; i >= 0; i--) {
+    if (prefix[i] !== 0xff) {
+      const end = copyBytes(prefix.subarray(0, i + 1))
+      end[i] = (end[i] as number) + 1
+      return end
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,38 @@
+// Rule: every cap, in one place, with what happens there.
+
+const KiB = 1024
+const MiB = 1024 * KiB
+
+export const CAPS = {
+  /** A key: ERR_TOO_LARGE beyond. */
+  keyBytes: 4 * KiB,
+  /** A value: ERR_TOO_LARGE beyond. */
+  valueBytes: 1 * MiB,
+  /** A lock's context: ERR_TOO_LARGE beyond. */
+  contextBytes: 4 * KiB,
+  /** One command: ERR_TOO_LARGE at the door. */
+  commandBytes: 4 * MiB,
+  /** One entry of the log: the batch is closed before it grows beyond. */
+  entryBytes: 8 * MiB,
+  /** A frame between processes is cut at this size, so that a heartbeat waits for one piece at most. */
+  frameBytes: 256 * KiB,
+  /** What a WebSocket accepts in one message: the connection is closed beyond. */
+  maxPayload: 16 * MiB,
+  /** Waiters of one lock: ERR_BUSY beyond. */
+  waiters: 10_000,
+  /** Sessions of a store: ERR_BUSY beyond. */
+  sessions: 10_000,
+  /** Unfinished numbers of a session: the client waits, then ERR_BUSY. */
+  sessionNumbers: 1_024,
+  /** Bytes of kept answers of a session: the client waits, then ERR_BUSY. */
+  sessionAnswerBytes: 4 * MiB,
+  /** Recent events kept for watchers: trimmed at apply, by both. */
+  events: 100_000,
+  eventBytes: 64 * MiB,
+  /** A lease, ms: TypeError outside. */
+  minLease: 50,
+  maxLease: 30 * 24 * 60 * 60 * 1000,
+  /** Rows of a page of a scan or an iteration. */
+  pageRows: 1_000,
+  pageBytes: 1 * MiB,
+} as const

@@ -1,0 +1,22 @@
+// Door: durations as people write them. A bad one is a TypeError before anything is sent.
+
+export type Duration = number | string
+
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
+const SHAPE = /^([1-9][0-9]*)(ms|s|m|h)$/
+
+/** Milliseconds. `name` is the argument or option that the message speaks of. */
+export function millis(value: Duration, name: string): number {
+  const ms = typeof value === 'string' ? fromText(value) : value
+  if (typeof ms === 'number' && Number.isSafeInteger(ms) && ms > 0) return ms
+  throw new TypeError(
+    `${name} must be a positive whole number of milliseconds or a text such as '250ms', '10s', '2m' or '1h'; got ${show(value)}`,
+  )
+}
+
+function fromText(value: string): number | undefined {
+  const match = SHAPE.exec(value)
+  return match ? Number(match[1]) * UNITS[match[2] as keyof typeof UNITS] : undefined
+}
+
+const show = (value: unknown) => (typeof value === 'string' ? JSON.stringify(value) : String(value))

@@ -1,0 +1,148 @@
+// Rule: the error table. One row a code; everything a caller can meet is one of these or a TypeError.
+
+export type Outcome = 'not-applied' | 'unknown'
+
+interface Row {
+  readonly retryable: boolean
+  readonly outcome: Outcome
+  /** Said when the place that failed has nothing better to say: what it means, and what to do next. */
+  readonly message: string
+}
+
+export const ERRORS = {
+  ERR_NO_LEADER: {
+    retryable: true,
+    outcome: 'not-applied',
+    message:
+      'No leader was found before the deadline. Check that a majority of the members runs and can reach each other, then try again.',
+  },
+  ERR_BUSY: {
+    retryable: true,
+    outcome: 'not-applied',
+    message: 'Too much is in flight. Wait a little and try again.',
+  },
+  ERR_TIMEOUT: {
+    retryable: true,
+    outcome: 'not-applied',
+    message:
+      'The deadline passed before the call was done; it changed nothing. Try again, or allow more time.',
+  },
+  ERR_OUTCOME_UNKNOWN: {
+    retryable: false,
+    outcome: 'unknown',
+    message:
+      'The call was sent, but its answer did not come in time: it may or may not have been applied. Read the state before you decide.',
+  },
+  ERR_ABORTED: { retryable: false, outcome: 'not-applied', message: 'The call was aborted by its signal.' },
+  ERR_CLOSED: {
+    retryable: false,
+    outcome: 'not-applied',
+    message: 'The store is closed. Open or connect a new one.',
+  },
+  ERR_TOO_LARGE: {
+    retryable: false,
+    outcome: 'not-applied',
+    message: 'Too large: keys are up to 4 KiB, values up to 1 MiB, a command up to 4 MiB. Split it.',
+  },
+  ERR_COMPACTED: {
+    retryable: false,
+    outcome: 'not-applied',
+    message:
+      'The history no longer reaches back to that revision. Read the current state and watch from its revision on.',
+  },
+  ERR_NOT_OWNER: {
+    retryable: false,
+    outcome: 'not-applied',
+    message: 'This lock is not held by the caller.',
+  },
+  ERR_LOCK_LOST: {
+    retryable: false,
+    outcome: 'not-applied',
+    message: 'The lock was lost: its lease is over. Stop the work it guarded and acquire it again.',
+  },
+  ERR_FENCED: {
+    retryable: false,
+    outcome: 'not-applied',
+    message: 'The write was refused: its lock is no longer held with that token. Stop the work it guarded.',
+  },
+  ERR_UNAUTHORIZED: {
+    retryable: false,
+    outcome: 'not-applied',
+    message: 'No valid credentials. Pass the token that this cluster was started with.',
+  },
+  ERR_FORBIDDEN: {
+    retryable: false,
+    outcome: 'not-applied',
+    message: 'These credentials do not allow that. Use a token with the needed right (read, write or admin).',
+  },
+  ERR_WRONG_CLUSTER: {
+    retryable: false,
+    outcome: 'not-applied',
+    message: 'That member or directory belongs to another cluster, member or incarnation.',
+  },
+  ERR_DIR_LOCKED: {
+    retryable: false,
+    outcome: 'not-applied',
+    message:
+      'Another process holds this directory. Give each process a directory of its own, or run one sidecar and connect to it.',
+  },
+  ERR_CORRUPT: {
+    retryable: false,
+    outcome: 'not-applied',
+    message: 'Stored data is damaged. Rebuild this member from its peers, or restore a backup.',
+  },
+  ERR_STORAGE_FAILED: {
+    retryable: false,
+    outcome: 'unknown',
+    message: 'The disk failed; this member has stopped. Repair the disk, then start it again.',
+  },
+  ERR_PROTOCOL: {
+    retryable: false,
+    outcome: 'not-applied',
+    message:
+      'The other side said something that this version does not understand. Check that both run compatible versions.',
+  },
+  ERR_CONFIG_CHANGE_IN_PROGRESS: {
+    retryable: true,
+    outcome: 'not-applied',
+    message: 'Another change of members is under way. Wait for it to finish, then try again.',
+  },
+  ERR_DEADLOCK: {
+    retryable: false,
+    outcome: 'not-applied',
+    message:
+      'This flow already holds that lock and would wait for itself for ever. Use the hold you have, or pass a wait.',
+  },
+} as const satisfies Record<string, Row>
+
+export type ErrorCode = keyof typeof ERRORS
+
+/** Codes by number, for the wire. Append only. */
+export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[]
+
+export interface ErrorOptions {
+  readonly cause?: unknown
+  readonly outcome?: Outcome
+  readonly retryable?: boolean
+  /** Of ERR_NOT_OWNER: who holds it. */
+  readonly owner?: unknown
+}
+
+export class LatchkeyError extends Error {
+  override readonly name = 'LatchkeyError'
+  readonly code: ErrorCode
+  readonly retryable: boolean
+  readonly outcome: Outcome
+  readonly owner?: unknown
+
+  constructor(code: ErrorCode, message?: string, options: ErrorOptions = {}) {
+    super(message ?? ERRORS[code].message, 'cause' in options ? { cause: options.cause } : undefined)
+    this.code = code
+    this.retryable = options.retryable ?? ERRORS[code].retryable
+    this.outcome = options.outcome ?? ERRORS[code].outcome
+    if (options.owner !== undefined) this.owner = options.owner
+  }
+}
+
+export const isLatchkeyError = (error: unknown, code?: ErrorCode): error is LatchkeyError =>
+  error instanceof LatchkeyError && (code === undefined || error.code === code)
