@@ -10,3 +10,4 @@ export {
   isLatchkeyError,
 } from './errors.js'
 export * from './store.js'
+export * from './ops.js'

@@ -1,0 +1,199 @@
+// Rule: what can be asked. A command is a positional array, its first place the operation; so are reads and results.
+// Commands go through the log and are bytes from the moment they are made; reads never enter it.
+
+/** Operations of commands. Numbers are on disk and on the wire: append only, never reuse. */
+export const OP = {
+  // sessions (LOCKS.md, 6)
+  openSession: 1,
+  keepAlive: 2,
+  closeSession: 3,
+  cancelCall: 4,
+  // keys and values
+  put: 10,
+  putAll: 11,
+  putIfAbsent: 12,
+  getAndPut: 13,
+  compareAndPutAll: 14,
+  merge: 15,
+  deleteAll: 16,
+  deleteRange: 17,
+  batch: 18,
+  txn: 19,
+  nextSequence: 20,
+  resetSequence: 21,
+  // locks
+  tryLock: 30,
+  release: 31,
+  renew: 32,
+  cancelWait: 33,
+  forceRelease: 34,
+} as const
+export type Op = (typeof OP)[keyof typeof OP]
+
+type Key = Uint8Array
+type Data = Uint8Array
+/** [lock key, token]; null: no guard. */
+export type GuardArg = readonly [key: Key, token: number] | null
+
+/** Inside a batch or txn. */
+export const STEP = { put: 0, merge: 1, delete: 2, deleteRange: 3, get: 4 } as const
+export type Step =
+  | readonly [step: 0, key: Key, value: Data]
+  | readonly [step: 1, key: Key, value: Data]
+  | readonly [step: 2, key: Key]
+  | readonly [step: 3, start: Key, end: Key]
+  | readonly [step: 4, key: Key]
+
+export const FIELD = { value: 0, version: 1, createRevision: 2, modRevision: 3, lock: 4 } as const
+export const IS = { '=': 0, '!=': 1, '<': 2, '>': 3 } as const
+/** value null: absent. Of FIELD.lock: value is the token, is must be IS['=']. */
+export type ConditionArg = readonly [field: number, is: number, key: Key, value: Data | number | null]
+
+/** A context returns as the type it was given: a string is a string on the wire, bytes are bytes. null: none. */
+export type ContextArg = string | Uint8Array | null
+
+export type Command =
+  /** Alone in its entry: the session's id is that entry's index. life in ms. Answer: the id. */
+  | readonly [op: typeof OP.openSession, life: number]
+  | readonly [op: typeof OP.keepAlive]
+  | readonly [op: typeof OP.closeSession]
+  /** "number" of this session, if it has not arrived yet, is answered with ERR_ABORTED and never executed. Answer: true if it was cancelled, false if it had been applied. */
+  | readonly [op: typeof OP.cancelCall, number: number]
+  | readonly [op: typeof OP.put, guard: GuardArg, key: Key, value: Data]
+  | readonly [op: typeof OP.putAll, guard: GuardArg, pairs: readonly (readonly [Key, Data])[]]
+  | readonly [op: typeof OP.putIfAbsent, guard: GuardArg, key: Key, value: Data]
+  | readonly [op: typeof OP.getAndPut, guard: GuardArg, key: Key, value: Data]
+  /** expect null: absent; update null: delete. */
+  | readonly [
+      op: typeof OP.compareAndPutAll,
+      guard: GuardArg,
+      list: readonly (readonly [key: Key, expect: Data | null, update: Data | null])[],
+    ]
+  | readonly [op: typeof OP.merge, guard: GuardArg, key: Key, value: Data]
+  | readonly [op: typeof OP.deleteAll, guard: GuardArg, keys: readonly Key[]]
+  | readonly [op: typeof OP.deleteRange, guard: GuardArg, start: Key, end: Key]
+  | readonly [op: typeof OP.batch, guard: GuardArg, steps: readonly Step[]]
+  | readonly [
+      op: typeof OP.txn,
+      guard: GuardArg,
+      when: readonly ConditionArg[],
+      then: readonly Step[],
+      otherwise: readonly Step[],
+    ]
+  | readonly [op: typeof OP.nextSequence, guard: GuardArg, key: Key, step: number]
+  | readonly [op: typeof OP.resetSequence, guard: GuardArg, key: Key]
+  /**
+   * LOCKS.md, 2. fencingKey null: the store's counter. token 0: none carried. wait null: one attempt; else an asker that is refused with
+   * HELD joins the queue for that many ms (0: without limit), its ticket being (key, id). Answer: [owner, queued].
+   */
+  | readonly [
+      op: typeof OP.tryLock,
+      key: Key,
+      fencingKey: Key | null,
+      keepLease: boolean,
+      id: string,
+      lease: number,
+      token: number,
+      context: ContextArg,
+      wait: number | null,
+    ]
+  /** LOCKS.md, 3. all: every acquire at once. Answer: owner. */
+  | readonly [op: typeof OP.release, key: Key, id: string, token: number, all: boolean]
+  /** Many keepLease renewals in one command. Answer: an owner each. */
+  | readonly [
+      op: typeof OP.renew,
+      list: readonly (readonly [key: Key, id: string, token: number, lease: number])[],
+    ]
+  /** Leaves the queue; a grant that was already made to this ticket and not yet released is released. Answer: a TicketResult from before. */
+  | readonly [op: typeof OP.cancelWait, key: Key, id: string]
+  /** Answer: boolean. */
+  | readonly [op: typeof OP.forceRelease, key: Key, token: number]
+
+/** Operations of reads. */
+export const READ = {
+  get: 1,
+  getEntry: 2,
+  multiGet: 3,
+  contains: 4,
+  /** One page of a range over a frozen view. */
+  page: 5,
+  closeView: 6,
+  sequence: 7,
+  lockQuery: 8,
+  lockOwner: 9,
+  ticket: 10,
+  revision: 11,
+} as const
+
+export type Read =
+  | readonly [read: typeof READ.get, key: Key]
+  | readonly [read: typeof READ.getEntry, key: Key]
+  | readonly [read: typeof READ.multiGet, keys: readonly Key[]]
+  | readonly [read: typeof READ.contains, key: Key]
+  /**
+   * start inclusive, end exclusive (null: unbounded). view 0: opens a frozen view; more: goes on in that one. keep: leave it open.
+   * part: what of the rows is wanted. Answer: a PageResult.
+   */
+  | readonly [
+      read: typeof READ.page,
+      view: number,
+      keep: boolean,
+      start: Key | null,
+      end: Key | null,
+      reverse: boolean,
+      limit: number,
+      part: 'both' | 'keys' | 'values',
+    ]
+  | readonly [read: typeof READ.closeView, view: number]
+  | readonly [read: typeof READ.sequence, key: Key]
+  | readonly [read: typeof READ.lockQuery, prefix: Key | null]
+  | readonly [read: typeof READ.lockOwner, key: Key]
+  | readonly [read: typeof READ.ticket, key: Key, id: string]
+  | readonly [read: typeof READ.revision]
+
+/** Owner on the wire, in this order. context: see ContextArg. code: index into OWNER_CODES. */
+export type OwnerResult = readonly [
+  id: string,
+  deadline: number,
+  remaining: number,
+  token: number,
+  acquires: number,
+  context: ContextArg,
+  code: number,
+  now: number,
+]
+export const OWNER_CODES = [
+  'FIRST_TIME',
+  'NEW_ACQUIRE',
+  'KEEP_LEASE',
+  'REENTRANT',
+  'KEEP_LEASE_FAIL',
+  'HELD',
+  'RELEASED',
+  'DECREMENTED',
+  'NOT_HELD',
+  'EXPIRED',
+  'NOT_OWNER',
+] as const
+
+export type TicketState = 'queued' | 'granted' | 'unknown'
+export type TicketResult = readonly [state: TicketState, owner: OwnerResult | null]
+/** [createRevision, modRevision, version, value] */
+export type EntryResult = readonly [createRevision: number, modRevision: number, version: number, value: Data]
+/** rows: keys and values as asked for, null where not. view 0: the view is closed, nothing follows. */
+export type PageResult = readonly [view: number, rows: readonly (readonly [Key | null, Data | null])[]]
+/** [revision, results] of put-like commands; results as API.md says (a `get` step: EntryResult or null). */
+export type StepResult = true | number | EntryResult | null
+/** type 0 put, 1 delete; previous null: there was none. */
+export type EventResult = readonly [
+  revision: number,
+  type: 0 | 1,
+  key: Key,
+  value: Data | null,
+  previous: Data | null,
+]
+
+/** An answer: [0, result] or [1 + index into ERROR_CODES, message, retryable, outcome is unknown]. */
+export type Answer =
+  | readonly [ok: 0, result: unknown]
+  | readonly [code: number, message: string, retryable: boolean, unknown: boolean]
