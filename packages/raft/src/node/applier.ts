@@ -1,0 +1,149 @@
+// Driver: owns the order in which committed entries reach the state machine. One call is in flight; a member applies only
+// what its own log has synced; nothing is applied while a snapshot is being swapped in, and nothing of before it after it (S3).
+
+import { assert } from '@latchkey/base'
+import { decodeMembership } from '../core/index.js'
+import type { Entry, LogPosition, Membership } from '../core/types.js'
+import type { Applied, AppliedState, StateMachine } from './machine.js'
+
+/** How much one call applies at the most, so that a long catch-up does not hold up the loop (L21). */
+const SLICE_ENTRIES = 256
+const SLICE_BYTES = 4 * 1024 * 1024
+
+export interface ApplierPorts {
+  readonly machine: StateMachine
+  /** Entries by index, as long as the core keeps them. */
+  entry(index: number): Entry
+  /** After each call, in order; `entries` are the ones applied. */
+  applied(entries: readonly Entry[], results: readonly Applied[]): void
+  failed(error: unknown): void
+}
+
+export class Applier {
+  readonly #ports: ApplierPorts
+  #state: AppliedState
+  #committed = 0
+  #durable = 0
+  #busy = false
+  #paused = false
+  #stopped = false
+  #whenIdle: (() => void) | undefined
+  /** Grows with each installed snapshot: a call that began before it does not count any more. */
+  #epoch = 0
+
+  constructor(ports: ApplierPorts, state: AppliedState) {
+    this.#ports = ports
+    this.#state = state
+  }
+
+  get state(): AppliedState {
+    return this.#state
+  }
+
+  get position(): LogPosition {
+    return this.#state.position
+  }
+
+  get busy(): boolean {
+    return this.#busy
+  }
+
+  committed(index: number): void {
+    this.#committed = Math.max(this.#committed, index)
+  }
+
+  /** The own log is synced up to `index`; goes back when a truncation voids what was. */
+  durable(index: number): void {
+    this.#durable = index
+  }
+
+  truncated(from: number): void {
+    this.#durable = Math.min(this.#durable, from - 1)
+  }
+
+  /** `then` is called once no call is in flight; nothing is applied until `restart` or `resume`. */
+  pause(then: () => void): void {
+    this.#paused = true
+    if (this.#busy) this.#whenIdle = then
+    else then()
+  }
+
+  /** A snapshot is in use: the state is now that one. */
+  restart(state: AppliedState): void {
+    this.#epoch++
+    this.#busy = false
+    this.#paused = false
+    this.#state = state
+    this.#committed = Math.max(this.#committed, state.position.index)
+  }
+
+  resume(): void {
+    this.#paused = false
+    this.pump()
+  }
+
+  stop(): void {
+    this.#stopped = true
+  }
+
+  pump(): void {
+    while (!this.#busy && !this.#paused && !this.#stopped) {
+      const slice = this.#nextSlice()
+      if (slice.length === 0) return
+      this.#apply(slice)
+    }
+  }
+
+  #nextSlice(): Entry[] {
+    const end = Math.min(this.#committed, this.#durable)
+    const slice: Entry[] = []
+    let bytes = 0
+    for (let index = this.#state.position.index + 1; index <= end; index++) {
+      const entry = this.#ports.entry(index)
+      slice.push(entry)
+      bytes += entry.data.length
+      // A change of members ends a slice: within one, the membership is one.
+      if (entry.kind === 'members' || slice.length === SLICE_ENTRIES || bytes >= SLICE_BYTES) break
+    }
+    return slice
+  }
+
+  #apply(slice: readonly Entry[]): void {
+    const epoch = this.#epoch
+    const before = this.#state.membership
+    const last = slice[slice.length - 1] as Entry
+    const after = last.kind === 'members' ? decodeMembership(last.data) : before
+    assert(after !== undefined, `the members of entry ${last.index} cannot be read`)
+    const membershipAt = (index: number): Membership => (index === last.index ? after : before)
+    this.#busy = true
+    try {
+      const results = this.#ports.machine.apply(slice, membershipAt)
+      if (!(results instanceof Promise)) return this.#finish(epoch, slice, after, results)
+      results.then(
+        (later) => {
+          this.#finish(epoch, slice, after, later)
+          this.pump()
+        },
+        (error: unknown) => this.#fail(error),
+      )
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  #finish(epoch: number, slice: readonly Entry[], membership: Membership, results: readonly Applied[]): void {
+    if (epoch !== this.#epoch || this.#stopped) return
+    const { index, term, time } = slice[slice.length - 1] as Entry
+    this.#busy = false
+    this.#state = { position: { index, term, time }, membership }
+    this.#ports.applied(slice, results)
+    const idle = this.#whenIdle
+    this.#whenIdle = undefined
+    idle?.()
+  }
+
+  #fail(error: unknown): void {
+    this.#stopped = true
+    this.#ports.failed(error)
+  }
+}

@@ -1,0 +1,8 @@
+export { type BootPlan, type LogExtent, planBoot } from './boot.js'
+export type { LogPort } from './log-writer.js'
+export type { Applied, AppliedState, SnapshotReader, SnapshotWriter, StateMachine } from './machine.js'
+export { handOver } from './hand-over.js'
+export { type NodeBoot, type NodeEvents, type NodeOptions, type NodePorts, RaftNode } from './node.js'
+export type { Done, Outcome, Refusal } from './proposals.js'
+export type { ReadDone, ReadOutcome } from './reads.js'
+export { frameRecord, joinRecords, splitRecords } from './records.js'

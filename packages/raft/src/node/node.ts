@@ -1,0 +1,450 @@
+// Driver: the one loop around the core. Everything that happens (a message, a tick, a synced batch, a caller) becomes one call
+// of the core, and the effects it answers with are carried out in order. Nothing here waits; nothing here decides.
+//
+// Laws
+//   N1  One event, one call of the core, its effects at once: no state is held across a wait.
+//   N2  A tick is handled behind the messages that arrived before it (T2): after a stall the sockets are read first.
+//   N3  Commands that arrive while the log is being written go into the next entry together.
+//   N4  What leaves a machine's apply is answered in the order of the log, to the callers of that very entry (L16).
+//   N5  A fault of disk or machine stops the member; it never limps.
+
+import { type Clock, Emitter, type Logger, type Random, type Timer } from '@latchkey/base'
+import { CAPS, LatchkeyError } from '@latchkey/protocol'
+import type { Effect, Entry, MemberId, Membership, MembershipChange, Message, Role } from '../core/index.js'
+import { type Proposal, Raft, type RaftBoot } from '../core/index.js'
+import { Applier } from './applier.js'
+import { type LogPort, LogWriter } from './log-writer.js'
+import type { Applied, AppliedState, StateMachine } from './machine.js'
+import { type Done, Proposals, type Refusal, tell } from './proposals.js'
+import { type ReadDone, Reads } from './reads.js'
+import { joinRecords } from './records.js'
+import { SnapshotIn } from './snapshot-in.js'
+import { SnapshotOut } from './snapshot-out.js'
+
+export interface NodeOptions {
+  readonly id: MemberId
+  readonly group: number
+  readonly incarnation: string
+  readonly electionTimeout: number
+  readonly heartbeat: number
+  /** The log is compacted beyond these; half of it stays for members that lag a little. */
+  readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
+  readonly maxInFlightBytes: number
+}
+
+export interface NodePorts {
+  readonly clock: Clock
+  readonly random: Random
+  /** Runs behind what the current turn of the event loop still delivers. */
+  readonly defer: (run: () => void) => void
+  readonly logger: Logger
+  readonly log: LogPort
+  readonly machine: StateMachine
+  readonly send: (to: MemberId, message: Message) => void
+}
+
+export interface NodeBoot {
+  readonly raft: RaftBoot
+  readonly applied: AppliedState
+  /** The machine cannot follow the log (boot.ts): nothing is applied until a peer's snapshot is in. */
+  readonly rebuilding: boolean
+}
+
+export type NodeEvents = {
+  role: { role: Role; term: number; leader: MemberId | undefined }
+  /** Committed and applied. */
+  membership: Membership
+  /** In force from its append on: who is talked to. */
+  peers: Membership
+  applied: { index: number; time: number }
+  failed: LatchkeyError
+}
+
+/** CT4: at most one tick entry in this many ms. */
+const TICK_ENTRY_MS = 50
+
+export class RaftNode extends Emitter<NodeEvents> {
+  readonly options: NodeOptions
+  readonly raft: Raft
+  readonly #ports: NodePorts
+  readonly #proposals: Proposals
+  readonly #reads = new Reads()
+  readonly #applier: Applier
+  readonly #writer: LogWriter
+  readonly snapshotsOut: SnapshotOut
+  readonly #snapshotIn: SnapshotIn
+  readonly #tickEvery: number
+  #timer: Timer | undefined
+  #turnDue = false
+  #effects: Effect[] = []
+  #performing = false
+  #lastAppendAt = Number.NEGATIVE_INFINITY
+  #logBytes = 0
+  #closed: LatchkeyError | undefined
+  #rebuilding: boolean
+
+  constructor(options: NodeOptions, ports: NodePorts, boot: NodeBoot) {
+    super()
+    this.options = options
+    this.#ports = ports
+    this.#rebuilding = boot.rebuilding
+    this.#tickEvery = Math.max(1, Math.min(10, options.heartbeat / 4))
+    this.raft = new Raft(
+      {
+        id: options.id,
+        group: options.group,
+        electionTimeout: options.electionTimeout,
+        heartbeat: options.heartbeat,
+        random: ports.random,
+        maxUncommittedBytes: options.maxInFlightBytes,
+      },
+      boot.raft,
+      ports.clock.now(),
+    )
+    this.#proposals = new Proposals({ entryBytes: CAPS.entryBytes, gatheredBytes: options.maxInFlightBytes })
+    this.#applier = this.#makeApplier(boot.applied)
+    this.#writer = this.#makeWriter()
+    this.snapshotsOut = this.#makeSnapshotOut()
+    this.#snapshotIn = this.#makeSnapshotIn()
+    for (const entry of boot.raft.entries) this.#logBytes += entry.data.length
+    this.#applier.durable(this.raft.lastIndex)
+    if (boot.rebuilding) this.#applier.pause(() => {})
+  }
+
+  #makeApplier(state: AppliedState): Applier {
+    return new Applier(
+      {
+        machine: this.#ports.machine,
+        entry: (index) => this.raft.entry(index),
+        applied: (entries, results) => this.#onApplied(entries, results),
+        failed: (error) => this.fail('apply', error),
+      },
+      state,
+    )
+  }
+
+  #makeWriter(): LogWriter {
+    return new LogWriter(
+      {
+        log: this.#ports.log,
+        durable: (batchId, lastIndex) => {
+          this.#applier.durable(lastIndex)
+          this.#step((raft, now) => raft.persisted(batchId, now))
+          this.#soon()
+        },
+        truncated: (from) => this.#applier.truncated(from),
+        failed: (error) => this.fail('log', error),
+      },
+      this.raft.lastIndex,
+    )
+  }
+
+  #makeSnapshotOut(): SnapshotOut {
+    return new SnapshotOut({
+      machine: this.#ports.machine,
+      pieceBytes: CAPS.frameBytes,
+      piece: (to, { state, offset, chunk, done }) =>
+        this.#step((raft, now) => raft.snapshotChunk({ to, ...state, offset, chunk, done }, now)),
+      failed: (to, error) => {
+        this.#ports.logger.warn('a snapshot could not be sent', { to, error: String(error) })
+        this.#step((raft, now) => raft.snapshotFailed(to, now))
+      },
+    })
+  }
+
+  #makeSnapshotIn(): SnapshotIn {
+    return new SnapshotIn({
+      machine: this.#ports.machine,
+      pause: (then) => this.#applier.pause(then),
+      installed: (state) => this.#onInstalled(state),
+      failed: (error) => {
+        this.#ports.logger.warn('a snapshot could not be taken in', { error: String(error) })
+        if (!this.#rebuilding) this.#applier.resume()
+      },
+    })
+  }
+
+  start(): void {
+    this.#schedule()
+    this.emit('peers', this.raft.membership)
+  }
+
+  // ---- what comes in
+
+  receive(message: Message): void {
+    this.#step((raft, now) => raft.step(message, now))
+  }
+
+  leaderGone(id: MemberId): void {
+    this.#step((raft, now) => raft.leaderGone(id, raft.term, now))
+  }
+
+  unreachable(id: MemberId): void {
+    this.#step((raft, now) => raft.unreachable(id, now))
+  }
+
+  /** A command for the log, as one self-delimiting record. `alone`: in an entry of its own. */
+  submit(record: Uint8Array, done: Done, alone = false): void {
+    const reason = this.#closed ? 'closed' : this.#leads() ? this.#proposals.add(record, done, alone) : 'not-leader'
+    if (reason !== undefined) return done({ type: 'refused', reason })
+    this.#soon()
+  }
+
+  /** Resolved once everything committed before the call is applied here. */
+  read(done: ReadDone): void {
+    if (this.#closed !== undefined || this.#rebuilding) return done({ ok: false })
+    this.#reads.add(done)
+    this.#soon()
+  }
+
+  proposeChange(change: MembershipChange): Proposal {
+    const proposal = this.raft.proposeChange(change, this.#now())
+    if (proposal.ok) this.#run(proposal.effects)
+    return proposal
+  }
+
+  transfer(to: MemberId | undefined): void {
+    this.#step((raft, now) => raft.transfer(to, now))
+  }
+
+  // ---- what it tells
+
+  get role(): Role {
+    return this.raft.role
+  }
+
+  get applied(): AppliedState {
+    return this.#applier.state
+  }
+
+  get rebuilding(): boolean {
+    return this.#rebuilding
+  }
+
+  clusterTime(): number {
+    return this.raft.clusterTime(this.#now())
+  }
+
+  // ---- the loop
+
+  #now(): number {
+    return this.#ports.clock.now()
+  }
+
+  #leads(): boolean {
+    return this.raft.role === 'leader'
+  }
+
+  #schedule(): void {
+    this.#timer = this.#ports.clock.after(this.#tickEvery, () => {
+      this.#ports.defer(() => this.#tick())
+    })
+  }
+
+  #tick(): void {
+    if (this.#closed !== undefined) return
+    this.#schedule()
+    const now = this.#now()
+    this.#step((raft) => raft.tick(now))
+    this.#reads.dropOlder(now - this.options.electionTimeout)
+    this.#proposeTickEntry(now)
+    this.#compact()
+    this.#applier.pump()
+  }
+
+  /** CT4: only time is proposed; what it ends is decided at apply. */
+  #proposeTickEntry(now: number): void {
+    if (!this.#leads() || now - this.#lastAppendAt < TICK_ENTRY_MS || this.#applier.position.index < this.raft.commit) return
+    const deadline = this.#ports.machine.nextDeadline()
+    if (deadline === undefined || this.raft.clusterTime(now) <= deadline) return
+    const proposal = this.raft.propose('empty', new Uint8Array(0), now)
+    if (proposal.ok) this.#proposed(proposal.effects, now)
+  }
+
+  #soon(): void {
+    if (this.#turnDue || this.#closed !== undefined) return
+    this.#turnDue = true
+    this.#ports.defer(() => {
+      this.#turnDue = false
+      if (this.#closed === undefined) this.#turn()
+    })
+  }
+
+  /** Once a turn of the event loop: one entry of all that gathered, one round of all reads, one step of apply. */
+  #turn(): void {
+    this.#propose()
+    if (this.#reads.gathered > 0) {
+      const now = this.#now()
+      const context = this.#reads.startRound(now)
+      this.#step((raft) => raft.read(context, now))
+    }
+    this.#applier.pump()
+    this.#reads.serve(this.#applier.position.index)
+  }
+
+  #propose(): void {
+    while (this.#leads() && this.#writer.idle && this.#proposals.gathered > 0 && !this.raft.transferring) {
+      const batch = this.#proposals.take()
+      if (batch === undefined) return
+      const now = this.#now()
+      const proposal = this.raft.propose('commands', joinRecords(batch.records), now)
+      if (!proposal.ok) {
+        tell(batch.callers, { type: 'refused', reason: refusal(proposal.reason) })
+        continue
+      }
+      this.#proposals.proposed(proposal.index, proposal.term, batch)
+      this.#proposed(proposal.effects, now)
+    }
+  }
+
+  #proposed(effects: readonly Effect[], now: number): void {
+    this.#lastAppendAt = now
+    this.#run(effects)
+  }
+
+  // ---- effects
+
+  /** In the order the core gave them out, also when carrying one out leads to the next call of the core. */
+  #run(effects: readonly Effect[]): void {
+    for (const effect of effects) this.#effects.push(effect)
+    if (this.#performing) return
+    this.#performing = true
+    try {
+      for (let effect = this.#effects.shift(); effect !== undefined; effect = this.#effects.shift()) this.#perform(effect)
+    } catch (error) {
+      this.fail('the core', error)
+    } finally {
+      this.#performing = false
+    }
+  }
+
+  /** One event, one call of the core (N1). A broken law is a fault like any other (N5). */
+  #step(event: (raft: Raft, now: number) => readonly Effect[]): void {
+    if (this.#closed !== undefined) return
+    try {
+      this.#run(event(this.raft, this.#now()))
+    } catch (error) {
+      this.fail('the core', error)
+    }
+  }
+
+  #perform(effect: Effect): void {
+    switch (effect.type) {
+      case 'send':
+        return this.#ports.send(effect.message.to, effect.message)
+      case 'persist':
+        for (const entry of effect.batch.entries) this.#logBytes += entry.data.length
+        return this.#writer.write(effect.batch)
+      case 'commit':
+        this.#applier.committed(effect.to)
+        return this.#soon()
+      case 'read':
+        this.#reads.confirm(effect.context, effect.index, effect.time)
+        return this.#reads.serve(this.#applier.position.index)
+      case 'role':
+        return this.#onRole(effect)
+      case 'membership':
+        return this.emit('peers', effect.membership)
+      case 'readSnapshot':
+        return this.snapshotsOut.read(effect.to, effect.offset, effect.position?.index)
+      case 'stageSnapshot':
+        return this.#snapshotIn.stage(effect)
+      case 'lost':
+        return
+    }
+  }
+
+  #onRole({ role, term, leader }: { role: Role; term: number; leader: MemberId | undefined }): void {
+    if (role !== 'leader') {
+      this.#proposals.abandon('not-leader')
+      this.snapshotsOut.endAll()
+    }
+    this.emit('role', { role, term, leader })
+  }
+
+  #onApplied(entries: readonly Entry[], results: readonly Applied[]): void {
+    for (let i = 0; i < entries.length; i++) {
+      const entry = entries[i] as Entry
+      const callers = this.#proposals.settle(entry.index, entry.term)
+      const answers = results[i]?.answers
+      if (callers === undefined || answers === undefined) continue
+      for (let k = 0; k < callers.length; k++) {
+        const answer = answers[k]
+        if (answer !== undefined) (callers[k] as Done)({ type: 'applied', time: entry.time, ...answer })
+      }
+    }
+    const last = entries[entries.length - 1] as Entry
+    this.#step((raft) => raft.applied(last.index))
+    if (last.kind === 'members') this.emit('membership', this.#applier.state.membership)
+    this.emit('applied', { index: last.index, time: last.time })
+    this.#reads.serve(last.index)
+    this.#soon()
+  }
+
+  #onInstalled(state: AppliedState): void {
+    if (this.#closed !== undefined) return
+    this.#rebuilding = false
+    this.#applier.restart(state)
+    this.#step((raft, now) => raft.snapshotInstalled(state.position, state.membership, now))
+    this.emit('membership', state.membership)
+    this.#reads.serve(state.position.index)
+    this.#soon()
+  }
+
+  // ---- compaction
+
+  #compact(): void {
+    const { everyEntries, everyBytes } = this.options.snapshot
+    const entries = this.raft.lastIndex - this.raft.firstIndex + 1
+    if (entries > everyEntries || this.#logBytes > everyBytes) this.compact(everyEntries / 2, everyBytes / 2)
+  }
+
+  /** Drops what the machine holds durably, but the last entries within these bounds, and what a receiver will ask for next. */
+  compact(keepEntries: number, keepBytes: number): void {
+    const durable = Math.min(this.#ports.machine.durable().index, this.#applier.position.index)
+    const needed = Math.min(durable, this.snapshotsOut.oldest() ?? durable)
+    if (needed < this.raft.firstIndex) return
+    let index = this.raft.lastIndex
+    let bytes = 0
+    while (index > needed || (index >= this.raft.firstIndex && this.raft.lastIndex - index < keepEntries && bytes < keepBytes)) {
+      bytes += this.raft.entry(index).data.length
+      index--
+    }
+    if (index < this.raft.firstIndex) return
+    this.#step((raft) => raft.compact(index))
+    this.#logBytes = bytes
+    this.#ports.log.compact(index)
+  }
+
+  // ---- the end
+
+  /** A fault that cannot be limped past (N5). */
+  fail(what: string, cause: unknown): void {
+    if (this.#closed !== undefined) return
+    const error =
+      cause instanceof LatchkeyError ? cause : new LatchkeyError('ERR_STORAGE_FAILED', `${what} failed: ${String(cause)}`, { cause })
+    this.#ports.logger.error('the member stops', { what, code: error.code, error: error.message })
+    this.#stop(error)
+    this.emit('failed', error)
+  }
+
+  #stop(error: LatchkeyError): void {
+    this.#closed = error
+    this.#timer?.cancel()
+    this.#applier.stop()
+    this.#proposals.abandon('closed')
+    this.#reads.abandon()
+    this.snapshotsOut.endAll()
+    this.#snapshotIn.abort()
+  }
+
+  /** Stops the loop and lets go of what it drives; handing over leadership first is `handOver` (hand-over.ts). */
+  async close(): Promise<void> {
+    if (this.#closed === undefined) this.#stop(new LatchkeyError('ERR_CLOSED'))
+    await this.#snapshotIn.idle()
+  }
+}
+
+function refusal(reason: string): Refusal {
+  return reason === 'too-large' || reason === 'busy' ? reason : 'not-leader'
+}

@@ -1,0 +1,81 @@
+// Rule: linearizable reads. Reads that arrive together share one round of the core; each is served once the index that the
+// round confirmed is applied here (R4). A read that arrives while a round is under way waits for the next one (R5).
+
+export type ReadOutcome =
+  /** `time`: the leader's cluster time (CT5). */
+  | { readonly ok: true; readonly time: number }
+  | { readonly ok: false }
+export type ReadDone = (outcome: ReadOutcome) => void
+
+interface Confirmed {
+  readonly index: number
+  readonly time: number
+  readonly callers: readonly ReadDone[]
+}
+
+export class Reads {
+  #gathered: ReadDone[] = []
+  #rounds = new Map<number, { readonly callers: readonly ReadDone[]; readonly since: number }>()
+  #confirmed: Confirmed[] = []
+  #lastContext = 0
+
+  add(done: ReadDone): void {
+    this.#gathered.push(done)
+  }
+
+  get gathered(): number {
+    return this.#gathered.length
+  }
+
+  get pending(): number {
+    return this.#rounds.size
+  }
+
+  /** A fresh context for all that gathered: never used again, so that no late answer confirms another round (R3). */
+  startRound(now: number): number {
+    this.#lastContext++
+    this.#rounds.set(this.#lastContext, { callers: this.#gathered, since: now })
+    this.#gathered = []
+    return this.#lastContext
+  }
+
+  /** index undefined: the round cannot be confirmed; its callers ask again. */
+  confirm(context: number, index: number | undefined, time: number): void {
+    const callers = this.#rounds.get(context)?.callers
+    if (callers === undefined) return
+    this.#rounds.delete(context)
+    if (index === undefined) return fail(callers)
+    this.#confirmed.push({ index, time, callers })
+  }
+
+  /** Serves what `applied` allows. */
+  serve(applied: number): void {
+    if (this.#confirmed.length === 0) return
+    const ready = this.#confirmed.filter((one) => one.index <= applied)
+    if (ready.length === 0) return
+    this.#confirmed = this.#confirmed.filter((one) => one.index > applied)
+    for (const { callers, time } of ready) for (const done of callers) done({ ok: true, time })
+  }
+
+  /** Rounds started before `deadline` will not come back (their message was lost): their callers ask again. */
+  dropOlder(deadline: number): void {
+    for (const [context, { callers, since }] of this.#rounds) {
+      if (since >= deadline) return
+      this.#rounds.delete(context)
+      fail(callers)
+    }
+  }
+
+  abandon(): void {
+    const rounds = [...this.#rounds.values()].map((round) => round.callers)
+    const callers = [...rounds, ...this.#confirmed.map((one) => one.callers), this.#gathered].flat()
+    this.#rounds.clear()
+    this.#confirmed = []
+    this.#gathered = []
+    fail(callers)
+  }
+}
+
+function fail(callers: readonly ReadDone[]): void {
+  for (const done of callers) done({ ok: false })
+}

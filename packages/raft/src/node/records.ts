@@ -1,0 +1,29 @@
+// Rule: an entry carries a batch of commands as self-delimiting records: u32le length, then the bytes.
+// The loop only joins records; a machine with headers of its own may frame them itself, as long as it can split the sum.
+
+import { assert } from '@latchkey/base'
+
+export function frameRecord(bytes: Uint8Array): Uint8Array {
+  const record = Buffer.allocUnsafe(4 + bytes.length)
+  record.writeUInt32LE(bytes.length, 0)
+  record.set(bytes, 4)
+  return record
+}
+
+export function joinRecords(records: readonly Uint8Array[]): Uint8Array {
+  return records.length === 1 ? (records[0] as Uint8Array) : Buffer.concat(records)
+}
+
+/** Views into `data`: copy what you keep. */
+export function splitRecords(data: Uint8Array): Uint8Array[] {
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
+  const records: Uint8Array[] = []
+  for (let at = 0; at < data.length; ) {
+    assert(at + 4 <= data.length, 'a record without its length')
+    const end = at + 4 + view.getUint32(at, true)
+    assert(end <= data.length, 'a record longer than its entry')
+    records.push(data.subarray(at + 4, end))
+    at = end
+  }
+  return records
+}
