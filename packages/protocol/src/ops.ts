@@ -197,3 +197,9 @@ export type EventResult = readonly [
 export type Answer =
   | readonly [ok: 0, result: unknown]
   | readonly [code: number, message: string, retryable: boolean, unknown: boolean]
+
+/**
+ * In the place of an error's number: the session of a numbered command is unknown or ended, and nothing was executed
+ * (LOCKS.md, 6). Only the engine meets it: a command that was never sent goes on under a new session, one that was is unknown.
+ */
+export const SESSION_OVER = -1
