@@ -1,1 +1,3 @@
-export {}
+// Rule: what this package offers: the lock rules, and the objects people hold.
+export * from './rules/index.js'
+export * from './objects/index.js'

@@ -1,0 +1,2 @@
+// Rule: the lock rules, pure, over a transaction.
+export type { HoldRow, LockTransaction, WaiterRow } from './port.js'
