@@ -11,3 +11,7 @@ export {
 } from './errors.js'
 export * from './store.js'
 export * from './ops.js'
+export * from './codec.js'
+export { pack } from './codec-pack.js'
+export { Malformed, unpack } from './codec-unpack.js'
+export { checkAnswer, checkCommand, checkOwner, checkRead } from './codec-check.js'

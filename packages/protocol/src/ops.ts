@@ -178,6 +178,16 @@ export const OWNER_CODES = [
 
 export type TicketState = 'queued' | 'granted' | 'unknown'
 export type TicketResult = readonly [state: TicketState, owner: OwnerResult | null]
+/** Answer of lockQuery: one a hold in force, in key order. */
+export type LockInfoResult = readonly [
+  key: Key,
+  id: string,
+  context: ContextArg,
+  token: number,
+  acquires: number,
+  remaining: number,
+  waiters: number,
+]
 /** [createRevision, modRevision, version, value] */
 export type EntryResult = readonly [createRevision: number, modRevision: number, version: number, value: Data]
 /** rows: keys and values as asked for, null where not. view 0: the view is closed, nothing follows. */

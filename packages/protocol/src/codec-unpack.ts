@@ -1,0 +1,180 @@
+// Door: bytes of strangers to plain values. Any input ends, in memory bounded by its own length, with a value or a Malformed.
+// Laws: a count is believed only as far as bytes for it are left; depth is capped; nothing may follow the value; no type
+// outside the house's part of MessagePack is known, so that nothing is ever built, compiled or looked up for a sender.
+
+export class Malformed extends Error {
+  override readonly name = 'Malformed'
+}
+
+const MAX_DEPTH = 16
+
+const NOTHING = Buffer.alloc(0)
+const SHORT_TEXT = 16
+
+let source: Buffer = NOTHING
+let at = 0
+let depth = 0
+const float = new Float64Array(1)
+const floatBytes = new Uint8Array(float.buffer)
+
+/** Byte values in the result are views of `bytes`: copy what is kept. */
+export function unpack(bytes: Uint8Array): unknown {
+  source = bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  at = 0
+  depth = 0
+  const value = read()
+  const rest = bytes.length - at
+  source = NOTHING
+  if (rest !== 0) throw new Malformed(`${rest} bytes too many`)
+  return value
+}
+
+function read(): unknown {
+  const tag = byte()
+  if (tag < 0x80) return tag
+  if (tag < 0x90) return readMap(tag & 0x0f)
+  if (tag < 0xa0) return readArray(tag & 0x0f)
+  if (tag < 0xc0) return readText(tag & 0x1f)
+  if (tag >= 0xe0) return tag - 0x100
+  return readTagged(tag)
+}
+
+function readTagged(tag: number): unknown {
+  switch (tag) {
+    case 0xc0:
+      return null
+    case 0xc2:
+      return false
+    case 0xc3:
+      return true
+    case 0xc4:
+      return readBytes(byte())
+    case 0xc5:
+      return readBytes(word16())
+    case 0xc6:
+      return readBytes(word32())
+    case 0xd9:
+      return readText(byte())
+    case 0xda:
+      return readText(word16())
+    case 0xdb:
+      return readText(word32())
+    case 0xdc:
+      return readArray(word16())
+    case 0xdd:
+      return readArray(word32())
+    case 0xde:
+      return readMap(word16())
+    default:
+      return readNumber(tag)
+  }
+}
+
+function readNumber(tag: number): number {
+  switch (tag) {
+    case 0xca:
+      return bigEndian(4).getFloat32(0)
+    case 0xcb:
+      return readDouble()
+    case 0xcc:
+      return byte()
+    case 0xcd:
+      return word16()
+    case 0xce:
+      return word32()
+    case 0xcf:
+      return safe(word32(), word32())
+    case 0xd0:
+      return (byte() << 24) >> 24
+    case 0xd1:
+      return (word16() << 16) >> 16
+    case 0xd2:
+      return word32() | 0
+    case 0xd3:
+      return safe(word32() | 0, word32())
+    default:
+      throw new Malformed(`a value of unknown kind ${tag}`)
+  }
+}
+
+function byte(): number {
+  const value = source[at++]
+  if (value === undefined) throw new Malformed('it ends too early')
+  return value
+}
+
+function word16(): number {
+  return (byte() << 8) | byte()
+}
+
+function word32(): number {
+  return ((byte() << 24) | (byte() << 16) | (byte() << 8) | byte()) >>> 0
+}
+
+function safe(high: number, low: number): number {
+  const value = high * 2 ** 32 + low
+  if (!Number.isSafeInteger(value)) throw new Malformed('a number beyond 2^53')
+  return value
+}
+
+function bigEndian(length: number): DataView {
+  const start = take(length)
+  return new DataView(source.buffer, source.byteOffset + start, length)
+}
+
+function readDouble(): number {
+  const start = take(8)
+  for (let i = 0; i < 8; i++) floatBytes[7 - i] = source[start + i] as number
+  return float[0] as number
+}
+
+/** Steps over that many bytes; where they start. */
+function take(length: number): number {
+  const start = at
+  if (length > source.length - start) throw new Malformed('it ends too early')
+  at = start + length
+  return start
+}
+
+function readBytes(length: number): Uint8Array {
+  const start = take(length)
+  return source.subarray(start, at)
+}
+
+/** What is no UTF-8 becomes U+FFFD, everywhere alike. */
+function readText(length: number): string {
+  const start = take(length)
+  return (length < SHORT_TEXT ? readAscii(start, length) : undefined) ?? source.toString('utf8', start, at)
+}
+
+function readAscii(start: number, length: number): string | undefined {
+  let text = ''
+  for (let i = start; i < start + length; i++) {
+    const code = source[i] as number
+    if (code > 0x7f) return undefined
+    text += String.fromCharCode(code)
+  }
+  return text
+}
+
+function readArray(length: number): unknown[] {
+  if (length > source.length - at) throw new Malformed('it ends too early')
+  if (++depth > MAX_DEPTH) throw new Malformed('nested too deep')
+  const list: unknown[] = []
+  for (let i = 0; i < length; i++) list.push(read())
+  depth--
+  return list
+}
+
+function readMap(length: number): Record<string, unknown> {
+  if (length * 2 > source.length - at) throw new Malformed('it ends too early')
+  if (++depth > MAX_DEPTH) throw new Malformed('nested too deep')
+  const map: Record<string, unknown> = {}
+  for (let i = 0; i < length; i++) {
+    const name = read()
+    if (typeof name !== 'string' || name === '__proto__') throw new Malformed('a map with a bad name')
+    map[name] = read()
+  }
+  depth--
+  return map
+}
