@@ -17,6 +17,8 @@ export interface HoldRow {
   readonly session: number
   /** A grant to a waiter that its session has not touched yet ends when now > touchBy; 0: touched, or never queued. */
   readonly touchBy: number
+  /** How it was got: CODE.FIRST_TIME or CODE.NEW_ACQUIRE. A ticket asked for later, and a push, say the same. */
+  readonly code: number
 }
 
 export interface WaiterRow {
@@ -32,7 +34,15 @@ export interface WaiterRow {
   readonly fencingKey: Uint8Array | null
 }
 
-export interface LockTransaction {
+/** What reads need. `now` of a linearizable read: its proven cluster time, at least that of the last applied entry. */
+export interface LockView {
+  readonly now: number
+  hold(key: Uint8Array): HoldRow | undefined
+  waiter(key: Uint8Array, id: string): WaiterRow | undefined
+  waiterCount(key: Uint8Array): number
+}
+
+export interface LockTransaction extends LockView {
   /** Cluster time of the entry. */
   readonly now: number
   hold(key: Uint8Array): HoldRow | undefined
@@ -48,12 +58,20 @@ export interface LockTransaction {
   deleteWaiter(row: WaiterRow): void
   /** Is that session alive in this entry, and how long does it live? undefined: ended. */
   sessionLife(session: number): number | undefined
-  /** The hold was handed to a waiter in this entry: its member pushes it. */
+  /** The hold was handed to a waiter in this entry: its member pushes ownerOfHold(row, now). */
   granted(row: HoldRow): void
 
-  /** Everything with a deadline that is over (now > deadline), in the order of CT3: by deadline, then arrival or key. */
+  // Each list below is fixed at the call: the rules delete and write rows while they walk along it.
+
+  /** Waiters with now > deadline (deadline 0: never), in the order of CT3: by deadline, then arrival. */
   dueWaiters(): Iterable<WaiterRow>
+  /**
+   * Holds with now > overAt(row), by overAt, then key. A row that was told once need not be told again: what stays of it is an
+   * expired row without waiters, and nobody can join a queue behind such a row.
+   */
   dueHolds(): Iterable<HoldRow>
+  /** Rows with now > reclaimAt(row): over for an hour, by reclaimAt, then key. */
+  reclaimableHolds(): Iterable<HoldRow>
   /** What a session left behind or has yet to touch. */
   waitersOf(session: number): Iterable<WaiterRow>
   untouchedHoldsOf(session: number): Iterable<HoldRow>

@@ -1,0 +1,79 @@
+// Rule: tryLockWith (LOCKS.md, 2). One function a row of the table.
+
+import type { Command, ErrorCode, OP, OwnerResult } from '@latchkey/protocol'
+import { CODE, acquired, inForce, isSame, keepLeaseFailed, refusedHeld } from './owner.js'
+import type { HoldRow, LockTransaction } from './port.js'
+import { type Ask, enqueue, heldBy } from './queue.js'
+
+export type TryLockCommand = Extract<Command, readonly [typeof OP.tryLock, ...unknown[]]>
+export type RenewCommand = Extract<Command, readonly [typeof OP.renew, ...unknown[]]>
+
+export interface TryLock extends Ask {
+  readonly keepLease: boolean
+  /** 0: the request carries none. */
+  readonly token: number
+  /** null: one attempt; else ms to wait where it is refused with HELD, 0 without limit. */
+  readonly wait: number | null
+}
+
+/** The answer to send, or the code to refuse with (nothing was written). */
+export type TryLockAnswer = readonly [owner: OwnerResult, queued: boolean] | ErrorCode
+
+export function tryLock(tx: LockTransaction, session: number, command: TryLockCommand): TryLockAnswer {
+  const [, key, fencingKey, keepLease, id, lease, token, context, wait] = command
+  return decide(tx, session, { key, fencingKey, keepLease, id, lease, token, context, wait })
+}
+
+/** Many renewals in one command: each is a tryLockWith with keepLease, in their order. */
+export function renew(tx: LockTransaction, list: RenewCommand[1]): readonly OwnerResult[] {
+  return list.map(([key, id, token, lease]) => {
+    const row = tx.hold(key)
+    if (!inForce(row, tx.now)) return keepLeaseFailed(row, id, tx.now)
+    return isSame(row, id, token) ? keep(tx, row, lease) : refusedHeld(row, tx.now)
+  })
+}
+
+function decide(tx: LockTransaction, session: number, ask: TryLock): TryLockAnswer {
+  const row = tx.hold(ask.key)
+  if (!inForce(row, tx.now)) {
+    if (ask.keepLease) return [keepLeaseFailed(row, ask.id, tx.now), false]
+    return [take(tx, session, ask, row === undefined ? CODE.FIRST_TIME : CODE.NEW_ACQUIRE), false]
+  }
+  if (!isSame(row, ask.id, ask.token)) return refuse(tx, session, ask, row)
+  return [ask.keepLease ? keep(tx, row, ask.lease) : reenter(tx, row, ask), false]
+}
+
+function take(tx: LockTransaction, session: number, ask: TryLock, code: number): OwnerResult {
+  const row = heldBy(tx, ask, session, code, 0)
+  tx.putHold(row)
+  return acquired(row, code, tx.now)
+}
+
+/** A deadline never moves backwards, whatever lease a renewal asks for. */
+function keep(tx: LockTransaction, row: HoldRow, lease: number): OwnerResult {
+  const kept = { ...row, deadline: Math.max(row.deadline, tx.now + lease), touchBy: 0 }
+  tx.putHold(kept)
+  return acquired(kept, CODE.KEEP_LEASE, tx.now)
+}
+
+function reenter(tx: LockTransaction, row: HoldRow, ask: TryLock): OwnerResult {
+  const again = {
+    ...row,
+    deadline: Math.max(row.deadline, tx.now + ask.lease),
+    acquires: row.acquires + 1,
+    context: ask.context ?? row.context,
+    touchBy: 0,
+  }
+  tx.putHold(again)
+  return acquired(again, CODE.REENTRANT, tx.now)
+}
+
+/**
+ * A renewal never queues, and neither does one who meets a hold of its own id under another token: it would wait for itself, and a
+ * ticket (key, id) would mean two things.
+ */
+function refuse(tx: LockTransaction, session: number, ask: TryLock, row: HoldRow): TryLockAnswer {
+  const owner = refusedHeld(row, tx.now)
+  if (ask.wait === null || ask.keepLease || row.id === ask.id) return [owner, false]
+  return enqueue(tx, ask, session, ask.wait) ? [owner, true] : 'ERR_BUSY'
+}

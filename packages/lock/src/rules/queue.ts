@@ -1,0 +1,81 @@
+// Rule: the fair queue behind a hold (LOCKS.md, 7).
+
+import { CAPS } from '@latchkey/protocol'
+import { CODE } from './owner.js'
+import type { HoldRow, LockTransaction, WaiterRow } from './port.js'
+
+export type Ask = Pick<WaiterRow, 'key' | 'id' | 'lease' | 'context' | 'fencingKey'>
+
+/**
+ * Law: a queue exists only behind a hold in force. So each rule that ends a hold calls grantNext in the same entry, and nobody
+ * joins a queue but at a refusal with HELD.
+ */
+export function grantNext(tx: LockTransaction, key: Uint8Array, code: number): HoldRow | undefined {
+  for (let next = tx.firstWaiter(key); next !== undefined; next = tx.firstWaiter(key)) {
+    tx.deleteWaiter(next)
+    const life = tx.sessionLife(next.session)
+    if (life === undefined || waitIsOver(next, tx.now)) continue
+    const row = heldBy(tx, next, next.session, code, tx.now + Math.min(next.lease, life))
+    tx.putHold(row)
+    tx.granted(row)
+    return row
+  }
+  return undefined
+}
+
+/** The row of a new ownership: it takes the next token of its counter. */
+export function heldBy(
+  tx: LockTransaction,
+  ask: Ask,
+  session: number,
+  code: number,
+  touchBy: number,
+): HoldRow {
+  return {
+    key: ask.key,
+    id: ask.id,
+    token: tx.nextToken(ask.fencingKey),
+    acquires: 1,
+    deadline: tx.now + ask.lease,
+    context: ask.context,
+    fencingKey: ask.fencingKey,
+    session,
+    touchBy,
+    code,
+  }
+}
+
+/**
+ * `wait` in ms, 0: without limit. One who waits already keeps its place; its wait is never shortened by asking again, since several
+ * attempts of one lock object share the place. false: the queue is full.
+ */
+export function enqueue(tx: LockTransaction, ask: Ask, session: number, wait: number): boolean {
+  const place = tx.waiter(ask.key, ask.id)
+  if (place === undefined && tx.waiterCount(ask.key) >= CAPS.waiters) return false
+  tx.putWaiter({
+    key: ask.key,
+    arrival: place?.arrival ?? tx.nextArrival(),
+    id: ask.id,
+    session,
+    deadline: longer(place, wait === 0 ? 0 : tx.now + wait),
+    lease: ask.lease,
+    context: ask.context ?? place?.context ?? null,
+    fencingKey: ask.fencingKey,
+  })
+  return true
+}
+
+function longer(place: WaiterRow | undefined, deadline: number): number {
+  if (place === undefined) return deadline
+  return place.deadline === 0 || deadline === 0 ? 0 : Math.max(place.deadline, deadline)
+}
+
+export function waitIsOver(row: WaiterRow, now: number): boolean {
+  return row.deadline !== 0 && now > row.deadline
+}
+
+/** The end of a hold by its owner or by force: the row goes, and the first live waiter gets it in the same entry. */
+export function freeAndGrant(tx: LockTransaction, key: Uint8Array): void {
+  tx.deleteHold(key)
+  grantNext(tx, key, CODE.FIRST_TIME)
+}

@@ -1,0 +1,55 @@
+// Rule: every way in which an owner or an operator ends a hold or a wait (LOCKS.md, 3 and 7).
+
+import type { OwnerResult, TicketResult } from '@latchkey/protocol'
+import { CODE, inForce, isSame, notHeld, notOwner, overAt, ownerOfHold, released } from './owner.js'
+import type { LockTransaction } from './port.js'
+import { freeAndGrant, grantNext } from './queue.js'
+
+/** token 0: the request carries none. all: every acquire at once. */
+export function release(
+  tx: LockTransaction,
+  key: Uint8Array,
+  id: string,
+  token: number,
+  all: boolean,
+): OwnerResult {
+  const row = tx.hold(key)
+  if (row === undefined) return notHeld(id, tx.now)
+  if (!isSame(row, id, token)) return notOwner(row, tx.now)
+  if (tx.now > overAt(row)) {
+    tx.deleteHold(key)
+    grantNext(tx, key, CODE.NEW_ACQUIRE)
+    return released(row, CODE.EXPIRED, 0, tx.now)
+  }
+  const left = all ? 0 : row.acquires - 1
+  if (left > 0) {
+    tx.putHold({ ...row, acquires: left, touchBy: 0 })
+    return released(row, CODE.DECREMENTED, left, tx.now)
+  }
+  freeAndGrant(tx, key)
+  return released(row, CODE.RELEASED, 0, tx.now)
+}
+
+/** Leaves the queue; a grant that this ticket got already is given back with all its acquires. What it was before. */
+export function cancelWait(tx: LockTransaction, key: Uint8Array, id: string): TicketResult {
+  const waiter = tx.waiter(key, id)
+  if (waiter !== undefined) {
+    tx.deleteWaiter(waiter)
+    return ['queued', null]
+  }
+  const row = tx.hold(key)
+  if (row === undefined || row.id !== id) return ['unknown', null]
+  const before: TicketResult = inForce(row, tx.now)
+    ? ['granted', ownerOfHold(row, tx.now)]
+    : ['unknown', null]
+  release(tx, key, id, row.token, true)
+  return before
+}
+
+/** Frees exactly that hold, with all its acquires, if it is in force. */
+export function forceRelease(tx: LockTransaction, key: Uint8Array, token: number): boolean {
+  const row = tx.hold(key)
+  if (!inForce(row, tx.now) || row.token !== token) return false
+  freeAndGrant(tx, key)
+  return true
+}
