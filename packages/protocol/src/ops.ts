@@ -192,7 +192,14 @@ export type LockInfoResult = readonly [
 export type EntryResult = readonly [createRevision: number, modRevision: number, version: number, value: Data]
 /** rows: keys and values as asked for, null where not. view 0: the view is closed, nothing follows. */
 export type PageResult = readonly [view: number, rows: readonly (readonly [Key | null, Data | null])[]]
-/** [revision, results] of put-like commands; results as API.md says (a `get` step: EntryResult or null). */
+/**
+ * What a command answers with (the second place of a good Answer):
+ * openSession: the id · keepAlive, closeSession: true · cancelCall: boolean
+ * put, putAll, merge: the revision · putIfAbsent, getAndPut: the previous value or null · compareAndPutAll: boolean
+ * deleteAll, deleteRange: count · batch: [revision, StepResult[]] · txn: [succeeded, revision, StepResult[]]
+ * nextSequence: [start, end] · resetSequence: true · locks: said at each operation
+ * A command that changed nothing answers with the revision as it stands. A `get` step: EntryResult or null.
+ */
 export type StepResult = true | number | EntryResult | null
 /** type 0 put, 1 delete; previous null: there was none. */
 export type EventResult = readonly [

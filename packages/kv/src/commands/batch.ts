@@ -1,0 +1,112 @@
+// Door: an entry's bytes as records, one a command; see docs/storage.md for the drawing.
+//
+//   u32le length of body | u48le session | u48le number | u48le done | body (a packed Command)
+//
+// Records follow each other without a gap, so that a proposer only joins them. Session 0: none (openSession, alone in its entry).
+
+import { assert } from '@latchkey/base'
+
+export interface CommandRecord {
+  /** The session's id; 0 for openSession. */
+  readonly session: number
+  /** The call's number in its session; 0: not numbered (keepAlive, closeSession, cancelCall only). */
+  readonly number: number
+  /** All numbers of the session below it are finished. */
+  readonly done: number
+  /** A packed Command, byte for byte what its sender made. */
+  readonly body: Uint8Array
+}
+
+export const RECORD_HEADER = 22
+const U48 = 2 ** 48
+
+export const recordBytes = (record: CommandRecord): number => RECORD_HEADER + record.body.length
+
+/** What a door hands to `RaftNode.submit`. */
+export function encodeRecord(record: CommandRecord): Uint8Array {
+  const bytes = Buffer.allocUnsafe(recordBytes(record))
+  writeRecord(bytes, 0, record)
+  return bytes
+}
+
+/** A whole entry's data. */
+export function encodeBatch(list: readonly CommandRecord[]): Uint8Array {
+  let length = 0
+  for (const record of list) length += recordBytes(record)
+  const bytes = Buffer.allocUnsafe(length)
+  let at = 0
+  for (const record of list) at = writeRecord(bytes, at, record)
+  return bytes
+}
+
+function writeRecord(into: Buffer, at: number, { session, number, done, body }: CommandRecord): number {
+  assert(session < U48 && number < U48 && done < U48, 'a session, number or done beyond 48 bits')
+  into.writeUInt32LE(body.length, at)
+  into.writeUIntLE(session, at + 4, 6)
+  into.writeUIntLE(number, at + 10, 6)
+  into.writeUIntLE(done, at + 16, 6)
+  into.set(body, at + RECORD_HEADER)
+  return at + RECORD_HEADER + body.length
+}
+
+/**
+ * Steps through an entry's records without an object for each. Law: `next()` never throws and always ends; bytes that are no
+ * whole record make one last record with `bad` set, so that hostile bytes cost one answer, never a member.
+ */
+export class BatchReader {
+  readonly data: Uint8Array
+  session = 0
+  number = 0
+  done = 0
+  body: Uint8Array
+  /** The rest of the entry is not a record. */
+  bad = false
+  #at = 0
+
+  constructor(data: Uint8Array) {
+    this.data = data
+    this.body = data
+  }
+
+  next(): boolean {
+    const { data } = this
+    const start = this.#at
+    if (start >= data.length) return false
+    const bodyAt = start + RECORD_HEADER
+    const end = bodyAt <= data.length ? bodyAt + u32(data, start) : Number.POSITIVE_INFINITY
+    if (end > data.length) return this.#broken()
+    this.session = u48(data, start + 4)
+    this.number = u48(data, start + 10)
+    this.done = u48(data, start + 16)
+    this.body = data.subarray(bodyAt, end)
+    this.#at = end
+    return true
+  }
+
+  #broken(): boolean {
+    this.bad = true
+    this.session = 0
+    this.number = 0
+    this.done = 0
+    this.body = this.data.subarray(this.#at)
+    this.#at = this.data.length
+    return true
+  }
+}
+
+function u32(data: Uint8Array, at: number): number {
+  const low = (data[at] as number) | ((data[at + 1] as number) << 8) | ((data[at + 2] as number) << 16)
+  return low + (data[at + 3] as number) * 2 ** 24
+}
+
+function u48(data: Uint8Array, at: number): number {
+  return u32(data, at) + ((data[at + 4] as number) + (data[at + 5] as number) * 256) * 2 ** 32
+}
+
+/** How many records an entry holds; a bad rest counts as one. */
+export function countRecords(data: Uint8Array): number {
+  const reader = new BatchReader(data)
+  let count = 0
+  while (reader.next()) count++
+  return count
+}

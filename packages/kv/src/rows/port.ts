@@ -1,0 +1,69 @@
+// Driver's port: ordered rows on a disk or in memory. Everything above works on this; the conformance suite is conformance.ts.
+
+/** value undefined: the row is removed. */
+export interface RowChange {
+  readonly key: Uint8Array
+  readonly value: Uint8Array | undefined
+}
+export interface Row {
+  readonly key: Uint8Array
+  readonly value: Uint8Array
+}
+
+/** start inclusive, end exclusive; undefined: unbounded. */
+export interface RowRange {
+  readonly start: Uint8Array | undefined
+  readonly end: Uint8Array | undefined
+  readonly reverse?: boolean
+}
+
+/** Rows as they were when it was taken, whatever is written later. */
+export interface RowView {
+  /** The next rows of the range: at most `rows` of them, and not many more than `bytes`. Fewer than `rows` does not mean the end. */
+  page(range: RowRange, rows: number, bytes: number): Promise<RowPage>
+  close(): void
+}
+export interface RowPage {
+  readonly rows: readonly Row[]
+  /** Nothing of the range is left behind these. */
+  readonly end: boolean
+}
+
+/**
+ * Laws
+ *   R1  A batch is there whole or not at all, also after a crash at any moment.
+ *   R2  When `write` resolves the batch is on the disk; batches become durable in the order they were issued.
+ *   R3  `write` is never called while another is under way (the caller keeps one in flight).
+ *   R4  A view shows exactly the batches whose `write` had resolved when it was taken, or more of those under way, whole.
+ *   R5  What a read cannot vouch for it refuses with ERR_CORRUPT. Keys that start with a zero byte are the driver's own.
+ *   R6  A failed write is never retried: its outcome is unknown, and the store takes no more.
+ */
+export interface RowStore {
+  /** The row's bytes, the caller's to keep; undefined: there is none. */
+  get(key: Uint8Array): Uint8Array | undefined
+  write(batch: readonly RowChange[]): Promise<void>
+  view(): RowView
+  /** Ends views too; idempotent. */
+  close(): Promise<void>
+}
+
+/** A store being built beside the live one. Until `commit` nothing of it can be seen; after it nothing else can. */
+export interface RowBuilder {
+  /** In any number of pieces; keys in any order, none twice. */
+  write(batch: readonly RowChange[]): Promise<void>
+  /** Complete and synced: from here on a start finds this store and no other. The one before is still open, and its owner closes it. */
+  commit(): Promise<RowStore>
+  /** As if it had never been begun. */
+  abort(): Promise<void>
+}
+
+/** The place where a member keeps its rows: one live store at the most, and what a crash left behind is removed at `open`. */
+export interface RowHome {
+  /** undefined: there is none yet. ERR_CORRUPT: there is one, and it is damaged. */
+  open(): Promise<RowStore | undefined>
+  build(): Promise<RowBuilder>
+  /** Removes stores that are not the live one. */
+  sweep(): Promise<void>
+  /** Removes every store (a member that is to be rebuilt from its peers). */
+  discard(): Promise<void>
+}

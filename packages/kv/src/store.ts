@@ -1,0 +1,86 @@
+// Rule: what a member gets from its key-value state machine, besides the StateMachine that consensus drives.
+
+import type { Clock, Logger } from '@latchkey/base'
+import type { EventResult, LatchkeyError, OwnerResult, PageResult, Read } from '@latchkey/protocol'
+import type { LogPosition } from '@latchkey/raft/core'
+import type { StateMachine } from '@latchkey/raft/node'
+import type { RowHome } from './rows/port.js'
+
+export interface KvOptions {
+  /** Where the rows are: `classicHome(dir)`, `memoryLevelHome()` or, in a simulation, `new MemoryHome(...)`. */
+  readonly home: RowHome
+  readonly clock: Clock
+  readonly logger?: Logger
+  /** A grant was made to a waiter, for the member whose link attached that session to push. A hint: never awaited. */
+  readonly granted?: (session: number, key: Uint8Array, owner: OwnerResult) => void
+  /** The disk failed or a row is damaged: the member must stop. Called once; `apply` and `flush` reject from then on. */
+  readonly failed?: (error: LatchkeyError) => void
+  readonly limits?: Partial<KvLimits>
+}
+
+/** Caps, and what happens there. Tests make them small; the ones marked * decide what is applied, so all members must agree. */
+export interface KvLimits {
+  /** The overlay is written when its first change is that old, ms. */
+  readonly flushMillis: number
+  /** ... or when it holds that many bytes. */
+  readonly flushBytes: number
+  /** Apply waits for the disk beyond. */
+  readonly overlayBytes: number
+  /** Frozen views open at once: ERR_BUSY beyond. */
+  readonly views: number
+  /** A view nobody asked for that long is closed. */
+  readonly viewIdleMillis: number
+  /** Watches at once: ERR_BUSY beyond. */
+  readonly watches: number
+  /** * Events kept: the oldest revisions go beyond. */
+  readonly events: number
+  readonly eventBytes: number
+  /** * ERR_BUSY beyond. */
+  readonly sessions: number
+  readonly sessionNumbers: number
+  readonly sessionAnswerBytes: number
+}
+
+/** start inclusive, end exclusive; null: unbounded. */
+export interface KeyRange {
+  readonly start: Uint8Array | null
+  readonly end: Uint8Array | null
+}
+
+export interface WatchSink {
+  /** Whole revisions, in order, no gap, no repeat; `upTo`: all revisions up to here have been told. May be empty, to say only that. */
+  events(events: readonly EventResult[], upTo: number): void
+  /** Once, and nothing after it: ERR_COMPACTED, ERR_CLOSED, or what went wrong. */
+  over(error: LatchkeyError): void
+}
+export interface Watch {
+  /** Back-pressure: that many more events may come. It begins with none. A revision is never cut, so the last may exceed it. */
+  more(events: number): void
+  /** Quietly. */
+  close(): void
+}
+
+/** Hashes of the state at `position`; equal on all members that applied up to there. By key space, so that a difference has a name. */
+export interface StateHash {
+  readonly position: LogPosition
+  readonly hash: string
+  readonly spaces: Readonly<Record<string, string>>
+}
+
+export interface KvStore extends StateMachine {
+  /**
+   * Answers from the local state; whether it is recent enough (ReadIndex) is the caller's to see to. `now`: the cluster time the
+   * read may assume, where one was confirmed; the state's own time counts where it is later. Results as protocol's ops.ts says.
+   * Throws a LatchkeyError: ERR_CORRUPT, ERR_BUSY (too many views), ERR_COMPACTED (the view is gone), ERR_PROTOCOL.
+   */
+  read(read: Read, now?: number): unknown | Promise<PageResult>
+  /** Views of a connection that is gone. */
+  closeViews(views: Iterable<number>): void
+  /** from: inclusive; 0: after the store's revision as it is now. */
+  watch(range: KeyRange, from: number, sink: WatchSink): Watch
+  readonly position: LogPosition
+  readonly revision: number
+  stateHash(): StateHash
+  /** Writes a frozen view with a checksum over everything to that file, complete and synced before it gets its name. */
+  backup(path: string): Promise<{ readonly position: LogPosition; readonly bytes: number }>
+}
