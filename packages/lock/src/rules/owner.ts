@@ -48,10 +48,13 @@ const SUCCESS_NUMBER: Readonly<Record<number, number>> = {
   [CODE.REENTRANT]: REENTRANT_SUCCESS,
 }
 
-/** A success of an acquire: everything of the hold as it is now. */
+/**
+ * A success of an acquire: everything of the hold as it is now. Law: nobody is told a deadline behind overAt. A waiter whose lease is
+ * longer than its session's life would else go on for the whole lease after its untouched grant had gone to the next.
+ */
 export function acquired(row: HoldRow, code: number, now: number): OwnerResult {
   const number = SUCCESS_NUMBER[code] as number
-  return [row.id, row.deadline, number, row.token, row.acquires, row.context, code, now]
+  return [row.id, overAt(row), number, row.token, row.acquires, row.context, code, now]
 }
 
 /** How a grant is told: by a push, or to one who asks for its ticket. */
@@ -60,7 +63,7 @@ export function ownerOfHold(row: HoldRow, now: number): OwnerResult {
 }
 
 export function refusedHeld(row: HoldRow, now: number): OwnerResult {
-  return [row.id, row.deadline, row.deadline - now, 0, 0, row.context, CODE.HELD, now]
+  return [row.id, overAt(row), overAt(row) - now, 0, 0, row.context, CODE.HELD, now]
 }
 
 /** `row`: the expired one, if there is one; its id and context are told. */

@@ -54,6 +54,7 @@ export interface LockTransaction extends LockView {
   waiter(key: Uint8Array, id: string): WaiterRow | undefined
   waiterCount(key: Uint8Array): number
   nextArrival(): number
+  /** A row of that (key, id) is replaced; its arrival stays, its session may be another one. */
   putWaiter(row: WaiterRow): void
   deleteWaiter(row: WaiterRow): void
   /** Is that session alive in this entry, and how long does it live? undefined: ended. */

@@ -29,5 +29,5 @@ export function lockOwner(view: LockView, key: Uint8Array): OwnerResult {
   const row = view.hold(key)
   if (!inForce(row, view.now)) return notHeld('', view.now)
   const remaining = overAt(row) - view.now
-  return [row.id, row.deadline, remaining, row.token, row.acquires, row.context, CODE.HELD, view.now]
+  return [row.id, overAt(row), remaining, row.token, row.acquires, row.context, CODE.HELD, view.now]
 }
