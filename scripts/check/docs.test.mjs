@@ -1,0 +1,61 @@
+// Test: a document that names what is not there is refused.
+
+import { expect, test } from 'vitest'
+import { render } from '../errors-doc.mjs'
+import { check, headings } from './docs.mjs'
+import { sample } from './sample.mjs'
+
+const row = { retryable: true, outcome: 'not-applied', message: 'Wait.' }
+const table = { ERR_BUSY: row, ERR_ABORTED: row, ERR_NOT_OWNER: row }
+const house = {
+  'package.json': { scripts: { check: 'x' } },
+  'docs/errors.md': render(table),
+  'docs/design.md': '# The design\n\n## One idea, two words\n',
+  'packages/base/src/a.ts': '',
+  // Named by docs/errors.md itself.
+  'packages/protocol/src/errors.ts': '',
+  'scripts/errors-doc.mjs': '',
+}
+const problems = async (texts) => (await check(sample({ ...house, ...texts }), { table })).problems
+
+test.each([
+  ['[x](docs/gone.md)', 'leads nowhere'],
+  ['[x](docs/design.md#two-ideas)', 'a heading that is not there'],
+  ['[x](#nowhere)', 'a heading that is not there'],
+  ['see `packages/base/src/b.ts`', "no 'packages/base/src/b.ts'"],
+  ['see `packages/*/src/b.ts`', "no 'packages/*/src/b.ts'"],
+  ['run `npm run chekc`', "no script 'chekc'"],
+  ['```\nnpm run chekc\n```', "no script 'chekc'"],
+  ['fails with `ERR_BUSSY`', 'ERR_BUSSY is not in the error table'],
+])('%j is refused', async (text, message) => {
+  expect(await problems({ 'README.md': text })).toEqual([expect.stringMatching(/^README\.md:[12]: /)])
+  expect((await problems({ 'README.md': text }))[0]).toContain(message)
+})
+
+test.each([
+  '[x](docs/design.md#one-idea-two-words) [y](https://example.org/a) [z](packages/base)',
+  'see `packages/base/src/a.ts:12`, `packages/*/src/`, `packages/<name>/src/a.ts`, `a/b`',
+  'run `npm run check`, meet `ERR_BUSY`',
+  '`[x](nowhere.md)`\n```\n[x](nowhere.md)\n```',
+])('%j passes', async (text) => {
+  expect(await problems({ 'README.md': text })).toEqual([])
+})
+
+test('docs/errors.md must be what the table says, both ways', async () => {
+  const more = { ...table, ERR_CLOSED: { retryable: false, outcome: 'not-applied', message: 'Closed.' } }
+  expect(await problems({ 'docs/errors.md': render(more) })).toContainEqual(
+    expect.stringContaining('is not what the table says'),
+  )
+  const without = sample({ 'README.md': '' })
+  expect((await check(without, { table })).problems).toEqual([
+    expect.stringContaining('docs/errors.md is missing'),
+  ])
+})
+
+test('a link from a folder is relative to it', async () => {
+  expect(await problems({ 'docs/a.md': '[x](design.md) [y](../README.md)', 'README.md': '' })).toEqual([])
+})
+
+test('headings become anchors', () => {
+  expect(headings('# A `b`: c!\n```\n# no\n```\n## d_e-f')).toEqual(['a-b-c', 'd_e-f'])
+})

@@ -1,0 +1,162 @@
+// Rule: who may import whom. Floors between packages, floors inside some of them, rules that import no driver,
+// and no circle of files anywhere. Read from the imports themselves.
+
+import { posix } from 'node:path'
+import { isTest } from './files.mjs'
+import { importsOf } from './scan.mjs'
+
+export const title = 'floors: who may import whom'
+
+/** What a package may name. `type:` in front: types only. */
+export const MAY = {
+  base: [],
+  protocol: ['base'],
+  raft: ['base', 'protocol'],
+  lock: ['base', 'protocol'],
+  kv: ['base', 'protocol', 'lock', 'type:raft'],
+  client: ['base', 'protocol', 'lock'],
+  level: ['base', 'protocol'],
+  latchkey: ['base', 'protocol', 'raft', 'lock', 'kv', 'client', 'level'],
+}
+
+/** Folders of one package, lowest first; those in one list are neighbours, which never import each other. */
+export const INNER = {
+  raft: [['core'], ['wal', 'net'], ['node'], ['memory']],
+  lock: [['rules'], ['objects']],
+  latchkey: [['member'], ['open'], ['http'], ['sidecar'], ['cli']],
+}
+
+/** Folders that decide: of other packages only what is listed (or all of it: '*'), and nothing of Node's. */
+export const PURE = {
+  'packages/raft/src/core/': { '@latchkey/base': ['assert', 'AssertionError', 'unreachable', 'Random'] },
+  'packages/lock/src/rules/': { '@latchkey/base': '*', '@latchkey/protocol': '*' },
+  'packages/kv/src/rules/': { '@latchkey/base': '*', '@latchkey/protocol': '*', '@latchkey/lock': '*' },
+}
+
+/** Native or process-bound modules, and the only packages that may name them. */
+const HOMES = {
+  'classic-level': ['kv'],
+  'prom-client': ['latchkey'],
+  pino: ['latchkey'],
+  'memory-level': ['kv'],
+}
+
+export function check(files) {
+  const problems = []
+  for (const path of files.sources()) {
+    for (const found of importsOf(files.text(path))) {
+      const reason = isTest(path) ? outside(path, found) : refusal(files, path, found)
+      if (reason) problems.push(`${path}:${found.line}: imports '${found.specifier}': ${reason}`)
+    }
+  }
+  return { problems: [...problems, ...circles(files)] }
+}
+
+const packageOf = (path) => path.split('/')[1]
+const folderOf = (path) => path.split('/')[3]
+
+/** A test may use any floor, but reaches other packages by their names. */
+function outside(path, { specifier }) {
+  if (!specifier.startsWith('.')) return undefined
+  const home = path.split('/').slice(0, 2).join('/')
+  if (target(path, specifier).startsWith(`${home}/`)) return undefined
+  return 'it leaves the package by a relative path; name the package instead'
+}
+
+function refusal(files, path, found) {
+  return (
+    outside(path, found) ??
+    testOnly(found) ??
+    pureRefusal(files, path, found) ??
+    (path.startsWith('packages/') ? floorRefusal(path, found) : undefined)
+  )
+}
+
+const testOnly = ({ specifier }) =>
+  specifier === 'vitest' || specifier === 'fast-check' || specifier.endsWith('.test.js')
+    ? 'only tests may use it'
+    : undefined
+
+const target = (path, specifier) => posix.join(posix.dirname(path), specifier).replace(/\.js$/, '.ts')
+
+function floorRefusal(path, { specifier, typeOnly }) {
+  const own = packageOf(path)
+  if (specifier.startsWith('.')) return innerRefusal(own, path, specifier)
+  const other = specifier === 'latchkey' ? 'latchkey' : /^@latchkey\/([a-z]+)/.exec(specifier)?.[1]
+  if (other === undefined) return homeRefusal(own, specifier)
+  const allowed = MAY[own] ?? []
+  if (allowed.includes(other) || (typeOnly && allowed.includes(`type:${other}`))) return undefined
+  if (allowed.includes(`type:${other}`)) return `${own} may import types of ${other} only (import type)`
+  return `${own} may import ${allowed.join(', ') || 'no other package'}; move the code down, or hand it in through a port`
+}
+
+function homeRefusal(own, specifier) {
+  const homes = HOMES[specifier]
+  return homes && !homes.includes(own) ? `it belongs to ${homes.join(', ')} alone` : undefined
+}
+
+function innerRefusal(own, path, specifier) {
+  const order = INNER[own]
+  const from = order?.findIndex((floor) => floor.includes(folderOf(path))) ?? -1
+  const other = folderOf(target(path, specifier))
+  const to = order?.findIndex((floor) => floor.includes(other)) ?? -1
+  if (from < 0 || to < 0 || other === folderOf(path) || to < from) return undefined
+  const relation = to === from ? 'its neighbour' : 'a higher floor'
+  return `${other}/ is ${relation} of ${folderOf(path)}/ (order: ${order.map((floor) => floor.join('|')).join(' < ')})`
+}
+
+function pureRefusal(files, path, { specifier, line }) {
+  const folder = Object.keys(PURE).find((prefix) => path.startsWith(prefix))
+  if (folder === undefined) return undefined
+  if (specifier.startsWith('.')) {
+    return target(path, specifier).startsWith(folder) ? undefined : `${folder} imports its own files only`
+  }
+  const allowed = PURE[folder][specifier]
+  if (allowed === undefined) return `${folder} decides, and may not name it; hand it in as plain data`
+  if (allowed === '*') return undefined
+  const strange = namesAt(files.text(path), line, specifier).filter((name) => !allowed.includes(name))
+  return strange.length > 0
+    ? `${folder} may use ${allowed.join(', ')} of it, not ${strange.join(', ')}`
+    : undefined
+}
+
+/** The names inside the braces of the import that ends on `line`. */
+function namesAt(text, line, specifier) {
+  const upTo = text.split('\n').slice(0, line).join('\n')
+  const braces = upTo.slice(upTo.lastIndexOf('{') + 1, upTo.lastIndexOf('}'))
+  if (!upTo.includes(specifier)) return []
+  return braces
+    .split(',')
+    .map(
+      (part) =>
+        part
+          .trim()
+          .replace(/^type /, '')
+          .split(' ')[0],
+    )
+    .filter(Boolean)
+}
+
+/** Circles of files, each told once, by depth-first search over the relative imports. */
+function circles(files) {
+  const graph = new Map(files.sources().map((path) => [path, neighbours(files, path)]))
+  const done = new Set()
+  const problems = []
+  const visit = (path, trail) => {
+    const at = trail.indexOf(path)
+    if (at >= 0)
+      problems.push(
+        `${[...trail.slice(at), path].join(' -> ')}: a circle of imports; move what both need into a third file`,
+      )
+    if (at >= 0 || done.has(path)) return
+    for (const next of graph.get(path) ?? []) visit(next, [...trail, path])
+    done.add(path)
+  }
+  for (const path of graph.keys()) visit(path, [])
+  return problems
+}
+
+const neighbours = (files, path) =>
+  importsOf(files.text(path))
+    .filter(({ specifier }) => specifier.startsWith('.'))
+    .map(({ specifier }) => target(path, specifier))

@@ -1,0 +1,56 @@
+// Test: ids are found in titles, traces and scenarios; unknown ones are refused, unnamed ones listed.
+
+import { expect, test } from 'vitest'
+import { sample } from './sample.mjs'
+import { check, register, titles } from './scenarios.mjs'
+
+const house = {
+  'docs/scenarios.md': '# x\n\n- **E1** a vote\n- **E2** two votes\n- **L1** a log\n- **K1** a lock\n',
+}
+const run = (texts, options) => check(sample({ ...house, ...texts }), options)
+
+test('the register is read', () => {
+  expect([...register(house['docs/scenarios.md'])]).toEqual([
+    ['E1', 'a vote'],
+    ['E2', 'two votes'],
+    ['L1', 'a log'],
+    ['K1', 'a lock'],
+  ])
+})
+
+test('an id that no test names is listed, and refused when strict', () => {
+  const texts = { 'packages/raft/src/a.test.ts': "test('E1: x', () => {})\ntest('E2, L1: y', () => {})" }
+  expect(run(texts)).toEqual({ problems: [], notes: ['3 of 4 scenarios are named by a test; not yet: K1'] })
+  expect(run(texts, { strict: true }).problems).toEqual(['1 scenarios have no test: K1'])
+})
+
+test('traces and the simulator name ids too', () => {
+  const texts = {
+    'packages/raft/src/traces/a.txt': '# E1 E2: x\n# more\n\nL1 is no head\n',
+    'test/sim/src/scenarios.ts': "export const all = { 'K1: a lock': 1 }",
+  }
+  expect(run(texts).notes).toEqual(['3 of 4 scenarios are named by a test; not yet: L1'])
+})
+
+test('an unknown id is refused', () => {
+  expect(run({ 'packages/raft/src/a.test.ts': "test('E9: x', () => {})" }).problems).toEqual([
+    expect.stringContaining("'E9' is not in docs/scenarios.md"),
+  ])
+})
+
+test('the register itself must be there', () => {
+  expect(check(sample({ 'README.md': '' })).problems).toEqual([
+    expect.stringContaining('docs/scenarios.md is missing'),
+  ])
+})
+
+test.each([
+  ["test('E1: a', () => { f('E2') })", ['E1: a']],
+  ["describe('L1 and L2', () => {\n  it(`K1 ${x}`, f)\n})", ['L1 and L2', 'K1 ']],
+  ["test.each([['E1: row', 1]])('%s', f)", ['E1']],
+  ["// test('E1: comment')", []],
+  ["const a = 'E1'", []],
+])('titles of %j', (text, expected) => {
+  expect(titles(text).filter((title) => /[A-Z][0-9]/.test(title))).toEqual(expect.arrayContaining(expected))
+  if (expected.length === 0) expect(titles(text)).toEqual([])
+})
