@@ -6,7 +6,11 @@ import type { AppliedState } from './machine.js'
 
 const membership = { voters: ['a'], outgoing: [], learners: [], learnersNext: [], peers: {} }
 const at = (index: number, term: number): AppliedState => ({ position: { index, term, time: 0 }, membership })
-const log = (start: number, last: number) => ({ start: at(start, 1).position, lastIndex: last, termAt: () => 1 })
+const log = (start: number, last: number) => ({
+  start: at(start, 1).position,
+  lastIndex: last,
+  termAt: () => 1,
+})
 
 test.each([
   ['nothing at all', log(0, 0), undefined, 'fresh'],

@@ -17,7 +17,11 @@ const batch = (id: number, rest: Partial<PersistBatch>): PersistBatch => ({
 function world() {
   const syncs: ((error?: Error) => void)[] = []
   const told: string[] = []
-  const log = { append: (_: PersistBatch, done: () => void) => syncs.push(done), compact() {}, close: async () => {} }
+  const log = {
+    append: (_: PersistBatch, done: () => void) => syncs.push(done),
+    compact() {},
+    close: async () => {},
+  }
   const writer = new LogWriter(
     {
       log,

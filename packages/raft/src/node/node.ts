@@ -185,7 +185,11 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   /** A command for the log, as one self-delimiting record. `alone`: in an entry of its own. */
   submit(record: Uint8Array, done: Done, alone = false): void {
-    const reason = this.#closed ? 'closed' : this.#leads() ? this.#proposals.add(record, done, alone) : 'not-leader'
+    const reason = this.#closed
+      ? 'closed'
+      : this.#leads()
+        ? this.#proposals.add(record, done, alone)
+        : 'not-leader'
     if (reason !== undefined) return done({ type: 'refused', reason })
     this.#soon()
   }
@@ -254,7 +258,12 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   /** CT4: only time is proposed; what it ends is decided at apply. */
   #proposeTickEntry(now: number): void {
-    if (!this.#leads() || now - this.#lastAppendAt < TICK_ENTRY_MS || this.#applier.position.index < this.raft.commit) return
+    if (
+      !this.#leads() ||
+      now - this.#lastAppendAt < TICK_ENTRY_MS ||
+      this.#applier.position.index < this.raft.commit
+    )
+      return
     const deadline = this.#ports.machine.nextDeadline()
     if (deadline === undefined || this.raft.clusterTime(now) <= deadline) return
     const proposal = this.raft.propose('empty', new Uint8Array(0), now)
@@ -310,7 +319,8 @@ export class RaftNode extends Emitter<NodeEvents> {
     if (this.#performing) return
     this.#performing = true
     try {
-      for (let effect = this.#effects.shift(); effect !== undefined; effect = this.#effects.shift()) this.#perform(effect)
+      for (let effect = this.#effects.shift(); effect !== undefined; effect = this.#effects.shift())
+        this.#perform(effect)
     } catch (error) {
       this.fail('the core', error)
     } finally {
@@ -406,7 +416,10 @@ export class RaftNode extends Emitter<NodeEvents> {
     if (needed < this.raft.firstIndex) return
     let index = this.raft.lastIndex
     let bytes = 0
-    while (index > needed || (index >= this.raft.firstIndex && this.raft.lastIndex - index < keepEntries && bytes < keepBytes)) {
+    while (
+      index > needed ||
+      (index >= this.raft.firstIndex && this.raft.lastIndex - index < keepEntries && bytes < keepBytes)
+    ) {
       bytes += this.raft.entry(index).data.length
       index--
     }
@@ -422,7 +435,9 @@ export class RaftNode extends Emitter<NodeEvents> {
   fail(what: string, cause: unknown): void {
     if (this.#closed !== undefined) return
     const error =
-      cause instanceof LatchkeyError ? cause : new LatchkeyError('ERR_STORAGE_FAILED', `${what} failed: ${String(cause)}`, { cause })
+      cause instanceof LatchkeyError
+        ? cause
+        : new LatchkeyError('ERR_STORAGE_FAILED', `${what} failed: ${String(cause)}`, { cause })
     this.#ports.logger.error('the member stops', { what, code: error.code, error: error.message })
     this.#stop(error)
     this.emit('failed', error)

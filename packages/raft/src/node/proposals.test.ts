@@ -31,7 +31,8 @@ test('a command that wants to be alone has an entry of its own, wherever it stan
   add(4)
   add(5)
   const batches: number[][] = []
-  for (let batch = proposals.take(); batch; batch = proposals.take()) batches.push(batch.records.map((r) => r.length))
+  for (let batch = proposals.take(); batch; batch = proposals.take())
+    batches.push(batch.records.map((r) => r.length))
   expect(batches).toEqual([[1], [2], [3], [4, 5]])
 })
 

@@ -3,7 +3,12 @@
 
 /** What became of a command that was handed to `submit`. */
 export type Outcome =
-  | { readonly type: 'applied'; readonly bytes: Uint8Array; readonly time: number; readonly fromTable: boolean }
+  | {
+      readonly type: 'applied'
+      readonly bytes: Uint8Array
+      readonly time: number
+      readonly fromTable: boolean
+    }
   /** Certainly not in the log by this attempt: it may be sent again to anybody. */
   | { readonly type: 'refused'; readonly reason: Refusal }
   /** It was handed on; whether it commits is not known here. */

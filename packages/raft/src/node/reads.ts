@@ -3,8 +3,7 @@
 
 export type ReadOutcome =
   /** `time`: the leader's cluster time (CT5). */
-  | { readonly ok: true; readonly time: number }
-  | { readonly ok: false }
+  { readonly ok: true; readonly time: number } | { readonly ok: false }
 export type ReadDone = (outcome: ReadOutcome) => void
 
 interface Confirmed {

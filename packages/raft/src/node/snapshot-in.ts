@@ -24,7 +24,9 @@ export interface SnapshotInPorts {
 
 export class SnapshotIn {
   readonly #ports: SnapshotInPorts
-  #receiving: { readonly state: AppliedState; readonly writer: Promise<SnapshotWriter>; received: number } | undefined
+  #receiving:
+    | { readonly state: AppliedState; readonly writer: Promise<SnapshotWriter>; received: number }
+    | undefined
   /** Pieces are written one after the other. */
   #tail: Promise<void> = Promise.resolve()
 

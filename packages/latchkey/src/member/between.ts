@@ -1,0 +1,96 @@
+// Door: what members say to each other beside consensus, as positional msgpack arrays. Null for anything that is not one of these.
+
+import { copyBytes } from '@latchkey/base'
+import { pack, unpack } from 'msgpackr'
+
+/** A request that a follower hands to its leader, and what became of it. Ids are the asker's own. */
+export type Between =
+  | {
+      readonly kind: 'command'
+      readonly id: number
+      readonly session: number
+      readonly number: number
+      readonly done: number
+      readonly body: Uint8Array
+    }
+  /** The answer of the log. `time`: of the entry (CT5); 0 when it proves nothing. */
+  | { readonly kind: 'applied'; readonly id: number; readonly time: number; readonly bytes: Uint8Array }
+  /** Not in the log by this attempt, for this reason; or handed on with an unknown fate. */
+  | { readonly kind: 'refused'; readonly id: number; readonly reason: string }
+  | { readonly kind: 'unknown'; readonly id: number }
+  /** A rare call: change of members, transfer and the like. */
+  | { readonly kind: 'call'; readonly id: number; readonly call: string; readonly args: readonly unknown[] }
+  | { readonly kind: 'returned'; readonly id: number; readonly answer: Uint8Array }
+  /** A member whose state is lost asks for a peer's (boot.ts); index 0: of a new view. */
+  | { readonly kind: 'wantState'; readonly offset: number; readonly index: number }
+  | {
+      readonly kind: 'state'
+      readonly state: unknown
+      readonly offset: number
+      readonly chunk: Uint8Array
+      readonly done: boolean
+    }
+
+const KINDS = ['command', 'applied', 'refused', 'unknown', 'call', 'returned', 'wantState', 'state'] as const
+type Kind = (typeof KINDS)[number]
+
+export function encodeBetween(message: Between): Uint8Array {
+  const kind = KINDS.indexOf(message.kind)
+  switch (message.kind) {
+    case 'command':
+      return pack([kind, message.id, message.session, message.number, message.done, message.body])
+    case 'applied':
+      return pack([kind, message.id, message.time, message.bytes])
+    case 'refused':
+      return pack([kind, message.id, message.reason])
+    case 'unknown':
+      return pack([kind, message.id])
+    case 'call':
+      return pack([kind, message.id, message.call, message.args])
+    case 'returned':
+      return pack([kind, message.id, message.answer])
+    case 'wantState':
+      return pack([kind, message.offset, message.index])
+    case 'state':
+      return pack([kind, message.state, message.offset, message.chunk, message.done])
+  }
+}
+
+const count = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+const bytes = (value: unknown): value is Uint8Array => value instanceof Uint8Array
+
+export function decodeBetween(frame: Uint8Array): Between | null {
+  let fields: unknown
+  try {
+    fields = unpack(frame)
+  } catch {
+    return null
+  }
+  if (!Array.isArray(fields)) return null
+  const kind = KINDS[fields[0] as number]
+  return kind === undefined ? null : READERS[kind](fields.slice(1))
+}
+
+const READERS: Record<Kind, (fields: unknown[]) => Between | null> = {
+  command: ([id, session, number, done, body]) =>
+    count(id) && count(session) && count(number) && count(done) && bytes(body)
+      ? { kind: 'command', id, session, number, done, body: copyBytes(body) }
+      : null,
+  applied: ([id, time, answer]) =>
+    count(id) && count(time) && bytes(answer)
+      ? { kind: 'applied', id, time, bytes: copyBytes(answer) }
+      : null,
+  refused: ([id, reason]) =>
+    count(id) && typeof reason === 'string' ? { kind: 'refused', id, reason } : null,
+  unknown: ([id]) => (count(id) ? { kind: 'unknown', id } : null),
+  call: ([id, call, args]) =>
+    count(id) && typeof call === 'string' && Array.isArray(args) ? { kind: 'call', id, call, args } : null,
+  returned: ([id, answer]) =>
+    count(id) && bytes(answer) ? { kind: 'returned', id, answer: copyBytes(answer) } : null,
+  wantState: ([offset, index]) =>
+    count(offset) && count(index) ? { kind: 'wantState', offset, index } : null,
+  state: ([state, offset, chunk, done]) =>
+    count(offset) && bytes(chunk) && typeof done === 'boolean'
+      ? { kind: 'state', state, offset, chunk: copyBytes(chunk), done }
+      : null,
+}

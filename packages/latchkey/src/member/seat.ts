@@ -1,0 +1,264 @@
+// Driver: owns what one client has asked of this member and not yet got: one seat a connection, in-process or remote. What the
+// client says has been checked by the door before; here it is led to the log, to the state, or to the leader.
+
+import type { Link, LinkReply, LinkRequest } from '@latchkey/client'
+import { encodeRecord, type KvStore, refuseCommand, type Watch } from '@latchkey/kv'
+import {
+  CAPS,
+  decodeAnswer,
+  decodeCommand,
+  errorAnswer,
+  isBadCommand,
+  LatchkeyError,
+  okAnswer,
+  OP,
+  type Read,
+  READ,
+} from '@latchkey/protocol'
+import type { Outcome, RaftNode } from '@latchkey/raft'
+import type { Right } from '../open/options.js'
+import type { Admin } from './admin.js'
+import type { Forwarder } from './forwarder.js'
+
+export interface SeatPorts {
+  readonly node: RaftNode
+  readonly kv: KvStore
+  readonly forwarder: Forwarder
+  readonly admin: Admin
+  tell(reply: LinkReply): void
+  allowed(right: Right): boolean
+  /** Grants of that session are pushed to this seat from now on. */
+  attach(session: number, seat: Seat): void
+  ended(seat: Seat): void
+}
+
+/** Watches of one connection: ERR_BUSY beyond. */
+const MOST_WATCHES = 1_000
+
+type Command = Extract<LinkRequest, { kind: 'command' }>
+
+export class Seat implements Link {
+  readonly #ports: SeatPorts
+  readonly #watches = new Map<number, Watch>()
+  /** What a watcher may be sent as soon as its watch is open. */
+  readonly #credit = new Map<number, number>()
+  readonly #views = new Set<number>()
+  #closed = false
+
+  constructor(ports: SeatPorts) {
+    this.#ports = ports
+  }
+
+  tell(reply: LinkReply): void {
+    if (!this.#closed) this.#ports.tell(reply)
+  }
+
+  send(request: LinkRequest): void {
+    if (this.#closed) return
+    switch (request.kind) {
+      case 'command':
+        return this.#command(request)
+      case 'read':
+        return this.#read(request.id, request.stale, request.read)
+      case 'watch':
+        return this.#watch(request)
+      case 'watchMore':
+        return this.#watchMore(request.id, request.events)
+      case 'watchEnd':
+        return this.#endWatch(request.id)
+      case 'attach':
+        return this.#ports.attach(request.session, this)
+      case 'admin':
+        return this.#admin(request)
+    }
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    for (const watch of this.#watches.values()) watch.close()
+    this.#watches.clear()
+    this.#ports.kv.closeViews(this.#views)
+    this.#ports.ended(this)
+  }
+
+  // ---- commands
+
+  #command(command: Command): void {
+    const { id, body } = command
+    if (!this.#ports.allowed('write')) return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
+    if (body.length > CAPS.commandBytes) return this.#refuse(id, new LatchkeyError('ERR_TOO_LARGE'))
+    const decoded = decodeCommand(body)
+    if (isBadCommand(decoded))
+      return this.#refuse(
+        id,
+        new LatchkeyError('ERR_PROTOCOL', `The command was refused: ${decoded.reason}.`),
+      )
+    const refusal = refuseCommand(decoded)
+    if (refusal !== null) return this.#refuse(id, new LatchkeyError(refusal.code, refusal.message))
+    this.#handOn(command, decoded[0] === OP.openSession)
+  }
+
+  #handOn(command: Command, alone: boolean): void {
+    const { node, forwarder } = this.#ports
+    const leader = node.raft.leader
+    const told = (outcome: Outcome | { type: 'returned'; answer: Uint8Array }) =>
+      this.#outcome(command.id, outcome)
+    if (node.role === 'leader' || leader === undefined) return node.submit(encodeRecord(command), told, alone)
+    forwarder.command(leader, command, told)
+  }
+
+  #outcome(id: number, outcome: Outcome | { type: 'returned'; answer: Uint8Array }): void {
+    switch (outcome.type) {
+      case 'applied':
+        return this.#answer(id, outcome.fromTable ? 0 : outcome.time, outcome.bytes)
+      case 'returned':
+        return this.#answer(id, 0, outcome.answer)
+      case 'refused':
+        return this.#refuse(id, refusalError(outcome.reason))
+      case 'unknown':
+        return this.tell({
+          kind: 'answer',
+          id,
+          time: 0,
+          never: false,
+          answer: errorAnswer('ERR_OUTCOME_UNKNOWN'),
+        })
+    }
+  }
+
+  #answer(id: number, time: number, bytes: Uint8Array): void {
+    this.tell({ kind: 'answer', id, time, never: false, answer: decodeAnswer(bytes) })
+  }
+
+  #refuse(id: number, error: LatchkeyError): void {
+    this.tell({
+      kind: 'answer',
+      id,
+      time: 0,
+      never: true,
+      answer: errorAnswer(error.code, error.message, error),
+    })
+  }
+
+  // ---- reads
+
+  #read(id: number, stale: boolean, read: Read): void {
+    if (!this.#ports.allowed('read')) return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
+    // A view is frozen: what it shows was confirmed when it was opened.
+    if (stale || (read[0] === READ.page && read[1] !== 0) || read[0] === READ.closeView)
+      return this.#serve(id, read, 0)
+    this.#ports.node.read((outcome) => {
+      if (outcome.ok) this.#serve(id, read, outcome.time)
+      else this.#refuse(id, new LatchkeyError('ERR_NO_LEADER'))
+    })
+  }
+
+  #serve(id: number, read: Read, time: number): void {
+    if (this.#closed) return
+    try {
+      const result = this.#ports.kv.read(read, time === 0 ? undefined : time)
+      if (result instanceof Promise)
+        result.then(
+          (later) => this.#served(id, read, later, time),
+          (error) => this.#failed(id, error),
+        )
+      else this.#served(id, read, result, time)
+    } catch (error) {
+      this.#failed(id, error)
+    }
+  }
+
+  #served(id: number, read: Read, result: unknown, time: number): void {
+    if (read[0] === READ.page) this.#keepView(read[1], (result as readonly [number])[0])
+    this.tell({ kind: 'answer', id, time, never: false, answer: okAnswer(result) })
+  }
+
+  #keepView(asked: number, open: number): void {
+    if (asked !== open) this.#views.delete(asked)
+    if (open !== 0) this.#views.add(open)
+    if (this.#closed) this.#ports.kv.closeViews(this.#views)
+  }
+
+  #failed(id: number, error: unknown): void {
+    const known =
+      error instanceof LatchkeyError
+        ? error
+        : new LatchkeyError('ERR_STORAGE_FAILED', String(error), { cause: error })
+    this.tell({
+      kind: 'answer',
+      id,
+      time: 0,
+      never: false,
+      answer: errorAnswer(known.code, known.message, known),
+    })
+  }
+
+  // ---- watches
+
+  #watch(request: Extract<LinkRequest, { kind: 'watch' }>): void {
+    const { id } = request
+    if (!this.#ports.allowed('read')) return this.#watchOver(id, new LatchkeyError('ERR_FORBIDDEN'))
+    if (this.#watches.size >= MOST_WATCHES) return this.#watchOver(id, new LatchkeyError('ERR_BUSY'))
+    this.#credit.set(id, 0)
+    this.#ports.node.read((outcome) => {
+      if (this.#closed || !this.#credit.has(id)) return
+      if (outcome.ok) this.#openWatch(request)
+      else this.#watchOver(id, new LatchkeyError('ERR_NO_LEADER'))
+    })
+  }
+
+  #openWatch({ id, start, end, from }: Extract<LinkRequest, { kind: 'watch' }>): void {
+    try {
+      const watch = this.#ports.kv.watch({ start, end }, from, {
+        events: (events, upTo) => this.tell({ kind: 'events', id, events, upTo }),
+        over: (error) => this.#watchOver(id, error),
+      })
+      this.#watches.set(id, watch)
+      watch.more(this.#credit.get(id) ?? 0)
+      this.#credit.delete(id)
+      // Told at once, so that the watcher knows the revision it begins behind.
+      if (from === 0) this.tell({ kind: 'events', id, events: [], upTo: this.#ports.kv.revision })
+    } catch (error) {
+      this.#watchOver(
+        id,
+        error instanceof LatchkeyError ? error : new LatchkeyError('ERR_BUSY', String(error)),
+      )
+    }
+  }
+
+  #watchMore(id: number, events: number): void {
+    const waiting = this.#credit.get(id)
+    if (waiting === undefined) this.#watches.get(id)?.more(events)
+    else this.#credit.set(id, waiting + events)
+  }
+
+  #watchOver(id: number, error: LatchkeyError): void {
+    this.#watches.delete(id)
+    this.#credit.delete(id)
+    this.tell({ kind: 'watchOver', id, answer: errorAnswer(error.code, error.message, error) })
+  }
+
+  #endWatch(id: number): void {
+    this.#watches.get(id)?.close()
+    this.#watches.delete(id)
+    this.#credit.delete(id)
+  }
+
+  // ---- the rest
+
+  #admin({ id, call, args }: Extract<LinkRequest, { kind: 'admin' }>): void {
+    const { admin } = this.#ports
+    if (!this.#ports.allowed(admin.right(call))) return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
+    admin.run(call, args).then(
+      (result) => this.tell({ kind: 'answer', id, time: 0, never: false, answer: okAnswer(result) }),
+      (error) => this.#failed(id, error),
+    )
+  }
+}
+
+function refusalError(reason: string): LatchkeyError {
+  if (reason === 'busy') return new LatchkeyError('ERR_BUSY')
+  if (reason === 'too-large') return new LatchkeyError('ERR_TOO_LARGE')
+  return new LatchkeyError('ERR_NO_LEADER')
+}

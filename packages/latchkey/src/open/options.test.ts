@@ -1,0 +1,65 @@
+// Test: whatever is wrong with the options of open() is a TypeError that names the option.
+
+import { expect, test } from 'vitest'
+import { checkOptions, isLoopback, type OpenOptions, parseListen } from './options.js'
+
+const good: OpenOptions = { id: 'a', dir: 'data' }
+const three = { a: 'ws://127.0.0.1:7001', b: 'ws://127.0.0.1:7002', c: 'ws://127.0.0.1:7003' }
+
+test('defaults', () => {
+  const settings = checkOptions(good)
+  expect(settings).toMatchObject({
+    cluster: 'latchkey',
+    electionTimeout: 1000,
+    heartbeat: 100,
+    drift: 0.005,
+    sessionLife: 30_000,
+    join: false,
+  })
+  expect(settings.listen).toBeUndefined()
+  expect(checkOptions({ ...good, members: three }).listen).toEqual({ host: '127.0.0.1', port: 7001 })
+})
+
+test.each([
+  ['unknown', { ...good, colour: 1 }, 'colour'],
+  ['id', { ...good, id: '' }, 'id'],
+  ['id', { ...good, id: 'a b' }, 'id'],
+  ['dir', { id: 'a' }, 'dir'],
+  ['dir and memory', { ...good, memory: true }, 'memory'],
+  ['members without itself', { ...good, members: { b: three.b } }, '"a" is missing'],
+  ['members with a bad address', { ...good, members: { a: 'http://x' } }, 'members.a'],
+  ['members as a list', { ...good, members: [] }, 'members'],
+  ['listen', { ...good, listen: '7001' }, 'listen'],
+  ['electionTimeout', { ...good, electionTimeout: 0 }, 'electionTimeout'],
+  ['electionTimeout NaN', { ...good, electionTimeout: Number.NaN }, 'electionTimeout'],
+  ['heartbeat', { ...good, heartbeat: 900 }, 'heartbeat'],
+  ['drift', { ...good, drift: 1 }, 'drift'],
+  ['sessionLife', { ...good, sessionLife: '1 s' }, 'sessionLife'],
+  ['sessionLife', { ...good, sessionLife: 10 }, 'sessionLife'],
+  ['join alone', { ...good, join: true }, 'join'],
+  ['tls', { ...good, tls: {} }, 'tls'],
+  ['auth', { ...good, auth: { tokens: [] } }, 'auth.tokens'],
+  ['auth rights', { ...good, auth: { tokens: [{ token: 'x', rights: ['all'] }] } }, 'rights'],
+  ['logger', { ...good, logger: {} }, 'logger'],
+  ['signal', { ...good, signal: {} }, 'signal'],
+  ['as', { ...good, as: 'text' }, 'as'],
+  ['wide open', { ...good, listen: '0.0.0.0:7001' }, 'insecure'],
+])('%s', (_, options, named) => {
+  expect(() => checkOptions(options as never)).toThrow(TypeError)
+  expect(() => checkOptions(options as never)).toThrow(named)
+})
+
+test('beyond loopback: with tls and tokens, or openly', () => {
+  const wide = { ...good, listen: '0.0.0.0:7001' }
+  expect(checkOptions({ ...wide, insecure: true }).listen?.host).toBe('0.0.0.0')
+  expect(checkOptions({ ...wide, tls: { cert: 'x', key: 'y' }, auth: { tokens: ['t'] } }).listen?.port).toBe(
+    7001,
+  )
+})
+
+test('listen and loopback', () => {
+  expect(parseListen('[::1]:7')).toEqual({ host: '::1', port: 7 })
+  expect(['127.0.0.1', '127.9.9.9', 'localhost', '::1', '0.0.0.0', '10.0.0.1', '::'].map(isLoopback)).toEqual(
+    [true, true, true, true, false, false, false],
+  )
+})

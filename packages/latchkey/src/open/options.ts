@@ -1,0 +1,292 @@
+// Door: the options of open(). Whatever is wrong is a TypeError that names the option, before anything is touched.
+
+import { isIP } from 'node:net'
+import { type Logger, silentLogger } from '@latchkey/base'
+import { type As, CAPS, type Duration, millis } from '@latchkey/protocol'
+
+export type Right = 'read' | 'write' | 'admin'
+
+export interface TlsOptions {
+  cert: string | Uint8Array
+  key: string | Uint8Array
+  /** Who may be a member: certificates signed by this authority. Also what this member trusts when it dials. */
+  ca?: string | Uint8Array | undefined
+}
+
+export interface AuthOptions {
+  /** What clients may carry; several, so that one can be replaced while both work. A bare string has all rights. */
+  tokens: readonly (string | { token: string; rights?: readonly Right[] | undefined })[]
+  /** What members show each other; default: the first token with the admin right. */
+  memberToken?: string | undefined
+}
+
+export interface OpenOptions {
+  /** This member's name in the cluster. */
+  id: string
+  /** Everything it keeps on disk. Left out with `memory: true`. */
+  dir?: string | undefined
+  /** Nothing on disk: for tests. */
+  memory?: boolean | undefined
+  /** All voters of a new cluster and their addresses, this one included. Read at the first boot only. Left out: a cluster of one, no port. */
+  members?: Readonly<Record<string, string>> | undefined
+  /** host:port; default: those of members[id]. */
+  listen?: string | undefined
+  /** The cluster's name: members and clients of another one are refused. Default 'latchkey'. */
+  cluster?: string | undefined
+  /** A new, empty member that waits to be added. */
+  join?: boolean | undefined
+  electionTimeout?: number | undefined
+  heartbeat?: number | undefined
+  snapshot?: { everyEntries?: number | undefined; everyBytes?: number | undefined } | undefined
+  maxInFlightBytes?: number | undefined
+  /** How much the rates of two clocks may differ (LOCKS.md, section 1). */
+  drift?: number | undefined
+  sessionLife?: Duration | undefined
+  tls?: TlsOptions | undefined
+  auth?: AuthOptions | undefined
+  /** Allows listening beyond loopback without TLS and tokens. */
+  insecure?: boolean | undefined
+  /** How values come back where a call does not say. */
+  as?: As | undefined
+  logger?: Logger | undefined
+  /** Aborts the opening. */
+  signal?: AbortSignal | undefined
+}
+
+export interface Settings {
+  readonly id: string
+  readonly dir: string | undefined
+  readonly members: Readonly<Record<string, string>> | undefined
+  readonly listen: { readonly host: string; readonly port: number } | undefined
+  readonly cluster: string
+  readonly join: boolean
+  readonly electionTimeout: number
+  readonly heartbeat: number
+  readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
+  readonly maxInFlightBytes: number
+  readonly drift: number
+  readonly sessionLife: number
+  readonly tls: TlsOptions | undefined
+  readonly auth: AuthOptions | undefined
+  readonly as: As | undefined
+  readonly logger: Logger
+  readonly signal: AbortSignal | undefined
+}
+
+const NAMES: Record<keyof OpenOptions, true> = {
+  id: true,
+  dir: true,
+  memory: true,
+  members: true,
+  listen: true,
+  cluster: true,
+  join: true,
+  electionTimeout: true,
+  heartbeat: true,
+  snapshot: true,
+  maxInFlightBytes: true,
+  drift: true,
+  sessionLife: true,
+  tls: true,
+  auth: true,
+  insecure: true,
+  as: true,
+  logger: true,
+  signal: true,
+}
+
+const NAME_SHAPE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+
+export function checkOptions(options: OpenOptions): Settings {
+  if (typeof options !== 'object' || options === null) throw new TypeError('open: options must be an object')
+  for (const name of Object.keys(options)) {
+    if (!(name in NAMES)) throw new TypeError(`open: unknown option ${JSON.stringify(name)}`)
+  }
+  const id = checkName(options.id, 'id')
+  const members = checkMembers(options.members, id)
+  const electionTimeout = wholeNumber(options.electionTimeout ?? 1000, 'electionTimeout', 20, 600_000)
+  const heartbeat = wholeNumber(
+    options.heartbeat ?? Math.min(100, Math.ceil(electionTimeout / 5)),
+    'heartbeat',
+    1,
+    60_000,
+  )
+  if (heartbeat * 2 > electionTimeout)
+    throw new TypeError('heartbeat must be at most half of electionTimeout')
+  const settings: Settings = {
+    id,
+    dir: checkDir(options),
+    members,
+    listen: checkListen(options, members?.[id]),
+    cluster: checkName(options.cluster ?? 'latchkey', 'cluster'),
+    join: checkBoolean(options.join, 'join'),
+    electionTimeout,
+    heartbeat,
+    snapshot: checkSnapshot(options.snapshot),
+    maxInFlightBytes: wholeNumber(
+      options.maxInFlightBytes ?? 2 * CAPS.entryBytes,
+      'maxInFlightBytes',
+      CAPS.entryBytes,
+      2 ** 40,
+    ),
+    drift: checkDrift(options.drift ?? 0.005),
+    sessionLife: checkSessionLife(options.sessionLife ?? '30s'),
+    tls: checkTls(options.tls),
+    auth: checkAuth(options.auth),
+    as: checkAs(options.as),
+    logger: checkLogger(options.logger),
+    signal: checkSignal(options.signal),
+  }
+  if (settings.join && members === undefined)
+    throw new TypeError('join needs members: itself and the voters that it will meet')
+  refuseOpenDoors(settings, checkBoolean(options.insecure, 'insecure'))
+  return settings
+}
+
+function checkName(value: unknown, name: string): string {
+  if (typeof value === 'string' && NAME_SHAPE.test(value)) return value
+  throw new TypeError(
+    `${name} must be 1 to 64 letters, digits, dots, dashes or underscores, beginning with a letter or digit`,
+  )
+}
+
+function checkDir({ dir, memory }: OpenOptions): string | undefined {
+  if (checkBoolean(memory, 'memory')) {
+    if (dir !== undefined) throw new TypeError('dir and memory exclude each other')
+    return undefined
+  }
+  if (typeof dir === 'string' && dir !== '') return dir
+  throw new TypeError("dir must be the path of this member's own folder (or use memory: true)")
+}
+
+function checkMembers(members: unknown, id: string): Readonly<Record<string, string>> | undefined {
+  if (members === undefined) return undefined
+  if (typeof members !== 'object' || members === null || Array.isArray(members)) {
+    throw new TypeError("members must be an object such as { a: 'ws://127.0.0.1:7001' }")
+  }
+  for (const [name, url] of Object.entries(members)) {
+    checkName(name, `members: ${JSON.stringify(name)}`)
+    checkUrl(url, `members.${name}`)
+  }
+  if (!Object.hasOwn(members, id))
+    throw new TypeError(`members must list this member too: ${JSON.stringify(id)} is missing`)
+  return { ...(members as Record<string, string>) }
+}
+
+export function checkUrl(url: unknown, name: string): URL {
+  const parsed = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined
+  if (parsed && (parsed.protocol === 'ws:' || parsed.protocol === 'wss:') && parsed.hostname !== '')
+    return parsed
+  throw new TypeError(`${name} must be an address such as 'ws://127.0.0.1:7001'`)
+}
+
+function checkListen(options: OpenOptions, own: string | undefined): Settings['listen'] {
+  if (options.listen !== undefined) return parseListen(options.listen)
+  if (own === undefined) return undefined
+  const url = new URL(own)
+  const port = url.port === '' ? (url.protocol === 'wss:' ? 443 : 80) : Number(url.port)
+  return { host: unbracket(url.hostname), port }
+}
+
+export function parseListen(value: unknown): { host: string; port: number } {
+  const match =
+    typeof value === 'string' ? /^(\[[0-9a-fA-F:.]+\]|[^:[\]/\s]+):([0-9]{1,5})$/.exec(value) : null
+  const port = Number(match?.[2])
+  if (match?.[1] === undefined || port > 65_535)
+    throw new TypeError("listen must be 'host:port', such as '127.0.0.1:7001'")
+  return { host: unbracket(match[1]), port }
+}
+
+const unbracket = (host: string) => host.replace(/^\[|\]$/g, '')
+
+function checkSnapshot(snapshot: OpenOptions['snapshot']): Settings['snapshot'] {
+  if (snapshot !== undefined && (typeof snapshot !== 'object' || snapshot === null))
+    throw new TypeError('snapshot must be an object')
+  return {
+    everyEntries: wholeNumber(snapshot?.everyEntries ?? 50_000, 'snapshot.everyEntries', 4, 10_000_000),
+    everyBytes: wholeNumber(snapshot?.everyBytes ?? 16 * 1024 * 1024, 'snapshot.everyBytes', 4096, 2 ** 40),
+  }
+}
+
+function wholeNumber(value: unknown, name: string, least: number, most: number): number {
+  if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most)
+    return value as number
+  throw new TypeError(`${name} must be a whole number from ${least} to ${most}`)
+}
+
+function checkDrift(value: unknown): number {
+  if (typeof value === 'number' && value >= 0 && value <= 0.1) return value
+  throw new TypeError('drift must be a number from 0 to 0.1')
+}
+
+function checkSessionLife(value: Duration): number {
+  const life = millis(value, 'sessionLife')
+  if (life >= 1000 && life <= CAPS.maxLease) return life
+  throw new TypeError("sessionLife must be from '1s' to 30 days")
+}
+
+function checkTls(tls: OpenOptions['tls']): TlsOptions | undefined {
+  if (tls === undefined) return undefined
+  const pem = (value: unknown) => (typeof value === 'string' && value !== '') || value instanceof Uint8Array
+  if (typeof tls !== 'object' || tls === null || !pem(tls.cert) || !pem(tls.key)) {
+    throw new TypeError('tls must hold cert and key in PEM form, and ca for members that check each other')
+  }
+  if (tls.ca !== undefined && !pem(tls.ca)) throw new TypeError('tls.ca must be in PEM form')
+  return tls
+}
+
+const RIGHTS: readonly unknown[] = ['read', 'write', 'admin']
+
+function checkAuth(auth: OpenOptions['auth']): AuthOptions | undefined {
+  if (auth === undefined) return undefined
+  if (typeof auth !== 'object' || auth === null || !Array.isArray(auth.tokens) || auth.tokens.length === 0) {
+    throw new TypeError('auth.tokens must be a list of at least one token')
+  }
+  for (const entry of auth.tokens) {
+    const { token, rights } = typeof entry === 'string' ? { token: entry, rights: undefined } : entry
+    if (typeof token !== 'string' || token === '')
+      throw new TypeError('auth.tokens: a token must be a text that is not empty')
+    if (rights !== undefined && !(Array.isArray(rights) && rights.every((right) => RIGHTS.includes(right)))) {
+      throw new TypeError("auth.tokens: rights must be a list of 'read', 'write' and 'admin'")
+    }
+  }
+  if (auth.memberToken !== undefined && (typeof auth.memberToken !== 'string' || auth.memberToken === '')) {
+    throw new TypeError('auth.memberToken must be a text that is not empty')
+  }
+  return auth
+}
+
+function checkAs(as: unknown): As | undefined {
+  if (as === undefined || as === 'bytes' || as === 'string' || as === 'json') return as
+  throw new TypeError("as must be 'bytes', 'string' or 'json'")
+}
+
+function checkBoolean(value: unknown, name: string): boolean {
+  if (value === undefined || typeof value === 'boolean') return value ?? false
+  throw new TypeError(`${name} must be true or false`)
+}
+
+function checkLogger(logger: OpenOptions['logger']): Logger {
+  if (logger === undefined) return silentLogger
+  for (const level of ['debug', 'info', 'warn', 'error'] as const) {
+    if (typeof logger?.[level] !== 'function') throw new TypeError(`logger must have a function ${level}`)
+  }
+  return logger
+}
+
+function checkSignal(signal: unknown): AbortSignal | undefined {
+  if (signal === undefined || signal instanceof AbortSignal) return signal
+  throw new TypeError('signal must be an AbortSignal')
+}
+
+export function isLoopback(host: string): boolean {
+  if (host === 'localhost' || host === '::1') return true
+  return isIP(host) === 4 && host.startsWith('127.')
+}
+
+function refuseOpenDoors({ listen, tls, auth }: Settings, insecure: boolean): void {
+  if (listen === undefined || isLoopback(listen.host) || insecure || (tls && auth)) return
+  throw new TypeError(
+    `listen: ${listen.host} is beyond loopback, which needs tls and auth.tokens; or allow it openly with insecure: true (--insecure)`,
+  )
+}
