@@ -1,71 +1,28 @@
 // Driver's port: one way to a member. A socket is one (client), a call into the own process another (latchkey).
 // The session engine owns retries, deadlines and order; a link only carries and tells when it is gone.
 
-import type { Answer, EventResult, OwnerResult, Read } from '@latchkey/protocol'
+import type { LinkReply, LinkRequest } from '@latchkey/protocol'
 
-/** What the engine asks of the member at the other end. Ids are the engine's own, unique while a link lives. */
-export type LinkRequest =
-  /** A command for the log. session 0: openSession itself. `body` is the encoded Command, sent again byte for byte. */
-  | {
-      readonly kind: 'command'
-      readonly id: number
-      readonly session: number
-      readonly number: number
-      readonly done: number
-      readonly body: Uint8Array
-    }
-  | { readonly kind: 'read'; readonly id: number; readonly stale: boolean; readonly read: Read }
-  /** from 0: after the member's revision at a linearizable read. Events follow as pushes with this id. */
-  | {
-      readonly kind: 'watch'
-      readonly id: number
-      readonly start: Uint8Array | null
-      readonly end: Uint8Array | null
-      readonly from: number
-    }
-  /** Back-pressure: that many more events may be sent. */
-  | { readonly kind: 'watchMore'; readonly id: number; readonly events: number }
-  | { readonly kind: 'watchEnd'; readonly id: number }
-  /** The session whose grants this link wants pushed. */
-  | { readonly kind: 'attach'; readonly session: number }
-  /** status, ready, members.*, transfer, snapshot, rebuild, backup ...: rare, JSON-like arguments. */
-  | { readonly kind: 'admin'; readonly id: number; readonly call: string; readonly args: readonly unknown[] }
+// What is said on a link is the protocol's: frames.ts there.
+export type {
+  AdminCall,
+  AnswerReply,
+  CommandRequest,
+  LeaderReply,
+  LinkReply,
+  LinkRequest,
+} from '@latchkey/protocol'
 
-export type LinkReply =
-  /**
-   * time: the cluster time L of CT5 where this answer proves leadership, else 0 (also of an answer from the reply table).
-   * never: the request was certainly not handed on; it may be sent again to anybody (the answer is then an error that says why).
-   */
-  | {
-      readonly kind: 'answer'
-      readonly id: number
-      readonly time: number
-      readonly answer: Answer
-      readonly never: boolean
-    }
-  | {
-      readonly kind: 'events'
-      readonly id: number
-      readonly events: readonly EventResult[] /** All revisions up to here have been told. */
-      readonly upTo: number
-    }
-  | { readonly kind: 'watchOver'; readonly id: number; readonly answer: Answer }
-  /** A grant was made to a ticket of the attached session. A hint: it proves no leadership (CT5). */
-  | { readonly kind: 'granted'; readonly key: Uint8Array; readonly owner: OwnerResult }
-  /** What this member knows of its leader, told at the start and at each change. */
-  | {
-      readonly kind: 'leader'
-      readonly id: string | undefined
-      readonly url: string | undefined
-      readonly term: number
-      readonly role: string
-      readonly self: string
-      readonly clusterId: string
-      readonly members: readonly (readonly [id: string, url: string])[]
-    }
-
+/**
+ * Laws that the engine rests on:
+ * - replies arrive in a later turn or microtask than `send`, never inside it;
+ * - nothing that was sent on one link is answered on another;
+ * - an answer whose error says "unknown" (its fourth place) or ERR_NO_LEADER without `never` is not the command's own answer:
+ *   the member lost track of it. The engine asks again with the same number.
+ */
 export interface Link {
   send(request: LinkRequest): void
+  /** Nothing arrives after it; `closed` is not called for it. */
   close(): void
 }
 export interface LinkEvents {

@@ -16,7 +16,9 @@ export const text =
   (least: number, most: number, what: string): Check =>
   (value) => {
     if (typeof value !== 'string') return `${what} must be text`
-    return value.length < least || value.length > most ? `${what} must have ${least} to ${most} characters` : null
+    return value.length < least || value.length > most
+      ? `${what} must have ${least} to ${most} characters`
+      : null
   }
 export const whole =
   (least: number, most: number, what: string): Check =>
@@ -73,7 +75,11 @@ const guard = orNull(places('a guard', key, whole(1, MOST, "a guard's token")))
 const context: Check = (value) => {
   if (value === null) return null
   const size =
-    typeof value === 'string' ? Buffer.byteLength(value) : value instanceof Uint8Array ? value.length : undefined
+    typeof value === 'string'
+      ? Buffer.byteLength(value)
+      : value instanceof Uint8Array
+        ? value.length
+        : undefined
   if (size === undefined) return 'a context must be text or bytes'
   return size > CAPS.contextBytes ? `a context is longer than ${CAPS.contextBytes} bytes` : null
 }
@@ -98,7 +104,8 @@ const condition: Check = (value) => {
   if (key(of) !== null) return key(of)
   if (oneOf(Object.values(IS), 'a comparison')(is) !== null) return 'a comparison is unknown'
   if (field === FIELD.value) return orNull(data)(than)
-  if (field === FIELD.lock) return is === IS['='] ? whole(1, MOST, 'a token')(than) : 'a lock is only compared by ='
+  if (field === FIELD.lock)
+    return is === IS['='] ? whole(1, MOST, 'a token')(than) : 'a lock is only compared by ='
   return oneOf(Object.values(FIELD), 'a field')(field) ?? count('a compared number')(than)
 }
 

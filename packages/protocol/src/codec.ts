@@ -50,7 +50,9 @@ export const encodeAnswer = (answer: Answer): Uint8Array => pack(answer)
 export function decodeAnswer(bytes: Uint8Array): Answer {
   const value = tryUnpack(bytes)
   const reason = value instanceof Malformed ? value.message : checkAnswer(value)
-  return reason === null ? (value as Answer) : [1 + PROTOCOL, `An answer made no sense: ${reason}.`, false, true]
+  return reason === null
+    ? (value as Answer)
+    : [1 + PROTOCOL, `An answer made no sense: ${reason}.`, false, true]
 }
 
 const PROTOCOL = ERROR_CODES.indexOf('ERR_PROTOCOL')
@@ -68,7 +70,12 @@ export function errorAnswer(code: ErrorCode, message?: string, options: ErrorOpt
   ]
 }
 
-export const SESSION_OVER_ANSWER: Answer = [SESSION_OVER, 'The session is unknown or has ended.', false, false]
+export const SESSION_OVER_ANSWER: Answer = [
+  SESSION_OVER,
+  'The session is unknown or has ended.',
+  false,
+  false,
+]
 
 /** The code of an error answer; undefined of a success, ERR_PROTOCOL of one that this build does not know. */
 export function codeOf(answer: Answer): ErrorCode | undefined {

@@ -15,3 +15,14 @@ export * from './codec.js'
 export { pack } from './codec-pack.js'
 export { Malformed, unpack } from './codec-unpack.js'
 export { checkAnswer, checkCommand, checkOwner, checkRead } from './codec-check.js'
+export * from './frames.js'
+export {
+  decodeHello,
+  decodeReplies,
+  decodeRequests,
+  decodeWelcome,
+  encodeHello,
+  encodeReplies,
+  encodeRequests,
+  encodeWelcome,
+} from './frames-codec.js'

@@ -15,6 +15,8 @@ export interface RowRange {
   readonly start: Uint8Array | undefined
   readonly end: Uint8Array | undefined
   readonly reverse?: boolean
+  /** Values come back empty. */
+  readonly keysOnly?: boolean
 }
 
 /** Rows as they were when it was taken, whatever is written later. */
