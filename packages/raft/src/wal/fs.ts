@@ -2,7 +2,7 @@
 //
 // Laws of every implementation:
 //   F1  `done` is called exactly once, never before the call has returned.
-//   F2  Calls on one file are issued one after the other by the caller, except that reading never happens beside writing.
+//   F2  The caller has at most one call under way on a file, and does not read a file while it writes it.
 //   F3  What `write` wrote is durable only once a later `sync` of the same file has returned without an error; any part of it
 //       may be durable before, in any order.
 //   F4  `commit` is `write` and `sync` in one.

@@ -1,0 +1,4 @@
+export { type DiskFailure, type DiskOp, type DiskOpKind, MemoryDisk, type MemoryDiskOptions } from './disk.js'
+export type { Loss } from './inode.js'
+export { MemoryLog } from './log.js'
+export { ManualClock } from './manual-clock.js'

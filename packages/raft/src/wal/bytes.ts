@@ -1,0 +1,81 @@
+// Rule: numbers in little-endian bytes; writing knows there is room, reading believes nothing.
+
+const WORD = 2 ** 32
+
+/** A safe integer in eight bytes. */
+export function putU64(buffer: Buffer, at: number, value: number): void {
+  buffer.writeUInt32LE(value % WORD, at)
+  buffer.writeUInt32LE(Math.floor(value / WORD), at + 4)
+}
+
+/** NaN when the number is no safe integer: every comparison with it fails. */
+export function getU64(buffer: Buffer, at: number): number {
+  const value = buffer.readUInt32LE(at) + buffer.readUInt32LE(at + 4) * WORD
+  return Number.isSafeInteger(value) ? value : Number.NaN
+}
+
+export const asBuffer = (bytes: Uint8Array): Buffer =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+/** Reads on, and remembers whether the bytes were too few: ask `ok` at the end. */
+export class Reader {
+  readonly #buffer: Buffer
+  readonly #end: number
+  #at: number
+  ok = true
+
+  constructor(buffer: Buffer, at: number, end: number) {
+    this.#buffer = buffer
+    this.#at = at
+    this.#end = end
+  }
+
+  get done(): boolean {
+    return this.#at === this.#end
+  }
+
+  u32(): number {
+    const at = this.#take(4)
+    return this.ok ? this.#buffer.readUInt32LE(at) : 0
+  }
+
+  u64(): number {
+    const at = this.#take(8)
+    const value = this.ok ? getU64(this.#buffer, at) : 0
+    if (Number.isNaN(value)) this.ok = false
+    return value
+  }
+
+  f64(): number {
+    const at = this.#take(8)
+    return this.ok ? this.#buffer.readDoubleLE(at) : 0
+  }
+
+  /** A view: the caller keeps the whole buffer with it. */
+  bytes(length: number): Uint8Array {
+    const at = this.#take(length)
+    return this.ok ? this.#buffer.subarray(at, at + length) : this.#buffer.subarray(0, 0)
+  }
+
+  text(length: number): string {
+    const bytes = this.bytes(length)
+    return asBuffer(bytes).toString('utf8')
+  }
+
+  #take(length: number): number {
+    const at = this.#at
+    if (length > this.#end - at) this.ok = false
+    else this.#at += length
+    return at
+  }
+}
+
+const ZEROS = Buffer.alloc(64 * 1024)
+
+export function allZeros(buffer: Buffer, from: number): boolean {
+  for (let at = from; at < buffer.length; at += ZEROS.length) {
+    const end = Math.min(buffer.length, at + ZEROS.length)
+    if (buffer.compare(ZEROS, 0, end - at, at, end) !== 0) return false
+  }
+  return true
+}
