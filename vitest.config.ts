@@ -1,12 +1,14 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
+const tests = fileURLToPath(new URL('./test/', import.meta.url))
 const packages = fileURLToPath(new URL('./packages/', import.meta.url))
 
 // Tests read the sources, so that no build stands between an edit and its test.
 const alias = [
   { find: /^@latchkey\/([a-z]+)$/, replacement: `${packages}$1/src/index.ts` },
   { find: /^@latchkey\/([a-z]+)\/([a-z-]+)$/, replacement: `${packages}$1/src/$2/index.ts` },
+  { find: /^@latchkey\/test-([a-z]+)\/([a-z-]+)$/, replacement: `${tests}$1/src/$2.ts` },
   { find: /^latchkey$/, replacement: `${packages}latchkey/src/index.ts` },
 ]
 

@@ -1,0 +1,142 @@
+// Driver: owns one real `latchkey start` process and its directory.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+const COMMAND = fileURLToPath(new URL('../../../packages/latchkey/bin/latchkey.js', import.meta.url))
+
+export interface SidecarOptions {
+  readonly id: string
+  readonly dir: string
+  readonly port: number
+  /** All members as `--member` wants them. */
+  readonly members: Readonly<Record<string, string>>
+  readonly flags?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export interface Status {
+  readonly id: string
+  readonly role: string
+  readonly leader?: string
+  readonly term: number
+  readonly commit: number
+  readonly applied: number
+  readonly members: readonly { readonly id: string; readonly role: string; readonly lag?: number }[]
+}
+
+export class Sidecar {
+  readonly options: SidecarOptions
+  #process: ChildProcess | undefined
+  #output = ''
+
+  constructor(options: SidecarOptions) {
+    this.options = options
+  }
+
+  get id(): string {
+    return this.options.id
+  }
+
+  get url(): string {
+    return `ws://127.0.0.1:${this.options.port}`
+  }
+
+  get http(): string {
+    return `http://127.0.0.1:${this.options.port}`
+  }
+
+  get running(): boolean {
+    return this.#process !== undefined && this.#process.exitCode === null && this.#process.signalCode === null
+  }
+
+  get pid(): number | undefined {
+    return this.#process?.pid
+  }
+
+  /** The end of what it printed, for a failing test's message. */
+  get output(): string {
+    return this.#output
+  }
+
+  start(extra: readonly string[] = []): void {
+    const { id, dir, port, members, flags = [], env = {} } = this.options
+    const list = Object.entries(members).flatMap(([name, url]) => ['--member', `${name}=${url}`])
+    const args = [
+      'start',
+      '--id',
+      id,
+      '--dir',
+      dir,
+      '--listen',
+      `127.0.0.1:${port}`,
+      ...list,
+      ...flags,
+      ...extra,
+    ]
+    const child = spawn(process.execPath, [COMMAND, ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env },
+    })
+    const keep = (chunk: Buffer) => {
+      this.#output = (this.#output + chunk.toString()).slice(-20_000)
+    }
+    child.stdout.on('data', keep)
+    child.stderr.on('data', keep)
+    this.#process = child
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (this.running) this.#process?.kill(signal)
+  }
+
+  /** Resolves with the exit code, or the signal's name. */
+  async exited(): Promise<number | string> {
+    const child = this.#process
+    if (child === undefined) return 0
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    return child.exitCode ?? (child.signalCode as string)
+  }
+
+  async kill(): Promise<void> {
+    this.signal('SIGCONT')
+    this.signal('SIGKILL')
+    await this.exited()
+  }
+
+  /** Gracefully; resolves with the exit code. */
+  async stop(): Promise<number | string> {
+    this.signal('SIGTERM')
+    return this.exited()
+  }
+
+  /** undefined while it cannot be asked. */
+  async status(): Promise<Status | undefined> {
+    try {
+      const response = await fetch(`${this.http}/status`, { signal: AbortSignal.timeout(1000) })
+      return response.ok ? ((await response.json()) as Status) : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  async ready(timeout = 15_000): Promise<void> {
+    const deadline = performance.now() + timeout
+    for (;;) {
+      if (await this.#isReady()) return
+      if (!this.running) throw new Error(`${this.id} ended (${await this.exited()}):\n${this.#output}`)
+      if (performance.now() > deadline)
+        throw new Error(`${this.id} is not ready after ${timeout} ms:\n${this.#output}`)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+
+  async #isReady(): Promise<boolean> {
+    try {
+      return (await fetch(`${this.http}/readyz`, { signal: AbortSignal.timeout(1000) })).ok
+    } catch {
+      return false
+    }
+  }
+}
