@@ -1,0 +1,99 @@
+// Door: what a caller may say about locks. A mistake is a TypeError, too much is ERR_TOO_LARGE; nothing is sent before.
+// Everything is copied, so that the caller may go on with its own bytes.
+
+import { copyBytes, utf8 } from '@latchkey/base'
+import {
+  type Acquirer,
+  type Bytes,
+  CAPS,
+  type ContextArg,
+  type Duration,
+  LatchkeyError,
+  millis,
+} from '@latchkey/protocol'
+
+export function keyArg(key: unknown, name = 'key'): Uint8Array {
+  const bytes = bytesArg(key, name)
+  if (bytes.length === 0) throw new TypeError(`${name} must not be empty`)
+  if (bytes.length <= CAPS.keyBytes) return bytes
+  throw tooLarge(name, bytes.length, CAPS.keyBytes)
+}
+
+/** undefined and null: the store's counter. */
+export function fencingKeyArg(key: unknown): Uint8Array | null {
+  return key === undefined || key === null ? null : keyArg(key, 'fencingKey')
+}
+
+export function leaseArg(lease: unknown, name = 'lease'): number {
+  const ms = millis(lease as Duration, name)
+  if (ms >= CAPS.minLease && ms <= CAPS.maxLease) return ms
+  throw new TypeError(`${name} must be from 50 ms to 30 days; got ${ms} ms`)
+}
+
+export function durationArg(value: unknown, name: string): number | undefined {
+  return value === undefined ? undefined : millis(value as Duration, name)
+}
+
+/** undefined: none was given. An empty one is a context. */
+export function contextArg(context: unknown): ContextArg {
+  if (context === undefined || context === null) return null
+  const size = bytesArg(context, 'context').length
+  if (size > CAPS.contextBytes) throw tooLarge('context', size, CAPS.contextBytes)
+  return typeof context === 'string' ? context : copyBytes(context as Uint8Array)
+}
+
+export function signalArg(signal: unknown): AbortSignal | undefined {
+  if (signal === undefined || signal instanceof AbortSignal) return signal
+  throw new TypeError('signal must be an AbortSignal')
+}
+
+/** A token that must be there. */
+export function tokenArg(token: unknown, name = 'token'): number {
+  if (typeof token === 'number' && Number.isSafeInteger(token) && token > 0) return token
+  throw new TypeError(`${name} must be a positive safe integer; got ${String(token)}`)
+}
+
+export interface AcquirerArgs {
+  readonly id: string
+  readonly lease: number
+  /** 0: it carries none. */
+  readonly token: number
+  readonly context: ContextArg
+}
+
+export function acquirerArg(acquirer: Acquirer): AcquirerArgs {
+  if (typeof acquirer !== 'object' || acquirer === null) throw new TypeError('acquirer must be an object')
+  const { fencingToken } = acquirer
+  const none = fencingToken === undefined || fencingToken === null || fencingToken === 0
+  return {
+    id: idArg(acquirer.id),
+    lease: leaseArg(acquirer.lease, 'acquirer.lease'),
+    token: none ? 0 : tokenArg(fencingToken, 'acquirer.fencingToken'),
+    context: contextArg(acquirer.context),
+  }
+}
+
+export function optionsArg<T extends object>(options: T | undefined, name = 'options'): Partial<T> {
+  if (options === undefined) return {}
+  if (typeof options === 'object' && options !== null) return options
+  throw new TypeError(`${name} must be an object`)
+}
+
+function idArg(id: unknown): string {
+  if (typeof id !== 'string' || id === '')
+    throw new TypeError('acquirer.id must be a string that is not empty')
+  if (utf8(id).length > CAPS.keyBytes) throw tooLarge('acquirer.id', utf8(id).length, CAPS.keyBytes)
+  return id
+}
+
+function bytesArg(value: unknown, name: string): Uint8Array {
+  if (typeof value === 'string') return utf8(value)
+  if (value instanceof Uint8Array) return copyBytes(value as Uint8Array)
+  throw new TypeError(`${name} must be a string or a Uint8Array`)
+}
+
+function tooLarge(name: string, size: number, cap: number): LatchkeyError {
+  return new LatchkeyError('ERR_TOO_LARGE', `${name} has ${size} bytes; at most ${cap} are allowed.`)
+}
+
+export type LockKey = Bytes

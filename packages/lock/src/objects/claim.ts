@@ -1,0 +1,278 @@
+// Driver: owns one acquirer id: its asks, its place in the queue, the hold they end in, and giving all of it back.
+
+import {
+  type LatchkeyError,
+  type OwnerResult,
+  OP,
+  READ,
+  type TicketResult,
+  type ContextArg,
+} from '@latchkey/protocol'
+import type { BoundKeeper } from './keeper.js'
+import { type Limit, OVER, type Over } from './limit.js'
+import { codeOf, isSuccess } from './owner.js'
+import type { LockCall, LockPort } from './port.js'
+import { isWorthRetry, mayBeApplied, pause, untilAnswered } from './retry.js'
+import { Tenure } from './tenure.js'
+
+export interface Terms {
+  readonly key: Uint8Array
+  readonly fencingKey: Uint8Array | null
+  readonly lease: number
+}
+export interface Place {
+  readonly port: LockPort
+  readonly keeper: BoundKeeper
+}
+/** again: nothing came of it, through no refusal; the same attempt may ask once more, under the claim that is then the current one. */
+export type Step = 'held' | 'refused' | 'queued' | 'again'
+
+interface Told {
+  owner(owner: OwnerResult): void
+  lost(claim: Claim, error: LatchkeyError): void
+}
+
+const GIVE_BACK_TIMEOUT = 5_000
+const TICKET_PAUSE = 100
+
+/**
+ * Laws:
+ * - An id belongs to one hold. After a complete release, a loss, or an attempt of unknown fate without a hold, the claim is over.
+ * - Whatever it may have got is given back (giveBack) once nothing of it is under way any more, never before.
+ * - Its methods run in turn (Turns); only grants, losses and the end of a wait come from outside, and they only note and wake.
+ */
+export class Claim {
+  readonly id: string
+  tenure: Tenure | undefined
+  /** Successful asks less unlocks, as the caller counts. The server's count is never below: each ask counted here was applied. */
+  acquires = 0
+  readonly #place: Place
+  readonly #terms: Terms
+  readonly #told: Told
+  #underway = new Set<LockCall>()
+  #grant: OwnerResult | undefined
+  #sleepers = new Set<() => void>()
+  #offQueue: (() => void)[] = []
+  #queued = false
+  #ticketRound = 0
+
+  constructor(place: Place, terms: Terms, told: Told) {
+    this.#place = place
+    this.#terms = terms
+    this.#told = told
+    this.id = place.port.newId()
+  }
+
+  /** Something of it may be in the store although no hold is known. */
+  get mayHaveLeftSomething(): boolean {
+    return this.#queued || this.#grant !== undefined || this.#underway.size > 0
+  }
+
+  get hasSleepers(): boolean {
+    return this.#sleepers.size > 0
+  }
+
+  /** Takes the grant that has come, else asks. wait null: without queueing; else ms, 0 without limit. */
+  async step(context: ContextArg, wait: number | null, limit: Limit): Promise<Step> {
+    const grant = this.#grant
+    if (grant !== undefined && this.tenure === undefined) return this.#take(grant, limit)
+    const { port } = this.#place
+    const before = this.tenure
+    const waits = before === undefined ? wait : null
+    if (waits !== null) this.#listen()
+    const sentAt = port.clock.now()
+    const ask = [OP.tryLock, ...this.#askedFor(), before?.token ?? 0, context, waits] as const
+    const [owner, queued] = (await this.#send(port.command(ask, limit.options()))) as [OwnerResult, boolean]
+    this.#told.owner(owner)
+    this.#queued ||= queued
+    if (queued) return 'queued'
+    if (!isSuccess(owner)) return this.#refused(before)
+    if (before === undefined) return this.#take(owner, limit)
+    return this.#reentered(before, owner, sentAt, limit)
+  }
+
+  /** In the queue: until a grant has come or the ticket is gone; then a step is due. */
+  async sleep(limit: Limit): Promise<undefined | Over> {
+    if (this.#grant !== undefined || this.tenure !== undefined) return undefined
+    let wake = () => {}
+    const woken = new Promise<undefined>((resolve) => {
+      wake = () => resolve(undefined)
+    })
+    this.#sleepers.add(wake)
+    const end = await limit.wait(woken)
+    this.#sleepers.delete(wake)
+    return end
+  }
+
+  /** One acquire of several, or all. The caller has ended the tenure before it sends the last. */
+  async release(all: boolean, limit: Limit): Promise<OwnerResult> {
+    if (all) await this.#settled(limit)
+    const { port } = this.#place
+    const token = this.tenure?.token ?? 0
+    const owner = (await this.#send(
+      port.command([OP.release, this.#terms.key, this.id, token, all], limit.options()),
+    )) as OwnerResult
+    this.#told.owner(owner)
+    return owner
+  }
+
+  /** In the background: leaves the queue and gives back any hold of this id. A known hold needs it only until its lease is over. */
+  async giveBack(): Promise<void> {
+    this.#leaveQueue()
+    const { port } = this.#place
+    const over = port.clock.now() + this.#terms.lease
+    const mustSettle = this.#underway.size > 0
+    try {
+      await Promise.all([...this.#underway].map((call) => call.settled()))
+    } catch {
+      return // The store is closed; what is left ends with its session or its lease.
+    }
+    const knownHold = this.tenure !== undefined && !mustSettle
+    await untilAnswered(
+      port,
+      () => port.command([OP.cancelWait, this.#terms.key, this.id], { timeout: GIVE_BACK_TIMEOUT }).result,
+      () => knownHold && port.clock.now() > over,
+    )
+  }
+
+  #askedFor(): readonly [Uint8Array, Uint8Array | null, false, string, number] {
+    return [this.#terms.key, this.#terms.fencingKey, false, this.id, this.#terms.lease]
+  }
+
+  async #send(call: LockCall): Promise<unknown> {
+    this.#underway.add(call)
+    try {
+      const result = await call.result
+      this.#underway.delete(call)
+      return result
+    } catch (error) {
+      if (!mayBeApplied(error)) this.#underway.delete(call)
+      throw error
+    }
+  }
+
+  async #settled(limit: Limit): Promise<void> {
+    if (this.#underway.size === 0) return
+    const all = Promise.all([...this.#underway].map((call) => call.settled()))
+    if ((await limit.wait(all)) === OVER) throw limit.error()
+    this.#underway.clear()
+  }
+
+  /** A definite word that somebody else holds it: what was believed to be held is lost. */
+  #refused(before: Tenure | undefined): Step {
+    before?.lose('another holds it')
+    return before === undefined ? 'refused' : 'again'
+  }
+
+  async #reentered(before: Tenure, owner: OwnerResult, sentAt: number, limit: Limit): Promise<Step> {
+    // A new ownership instead of a reentry: the one that was believed in had gone. The new one is given back behind it.
+    if (codeOf(owner) !== 'REENTRANT') before.lose('it was released behind its back')
+    before.prolong(owner[1], sentAt)
+    if (before.held && before.remaining() < before.lease / 2) await this.#renewOnce(owner, limit)
+    if (!before.held) return 'again'
+    this.acquires++
+    return 'held'
+  }
+
+  async #take(first: OwnerResult, limit: Limit): Promise<Step> {
+    this.#leaveQueue()
+    const { port, keeper } = this.#place
+    const owner = this.#isFresh(first) ? first : await this.#renewOnce(first, limit)
+    const [id, deadline, , token] = owner
+    if (port.bound.remaining(deadline, port.clock.instant()) === 0) return 'again'
+    const { key, lease } = this.#terms
+    this.tenure = new Tenure(port, keeper, { key, id, lease, token, deadline }, (error) =>
+      this.#told.lost(this, error),
+    )
+    this.acquires++
+    this.#grant = undefined
+    this.#told.owner(owner)
+    return 'held'
+  }
+
+  /**
+   * CT6: at least half of the lease is left by the bound. And a grant out of the queue whose deadline is nearer than its lease has not
+   * been touched by its session yet, or is told late.
+   */
+  #isFresh(owner: OwnerResult): boolean {
+    const { port } = this.#place
+    const left = port.bound.remaining(owner[1], port.clock.instant())
+    return left >= this.#terms.lease / 2 && owner[1] - owner[7] >= this.#terms.lease
+  }
+
+  /** The owner with the deadline after it; the same owner if nobody answered. A refusal leaves nothing: deadline 0. */
+  async #renewOnce(owner: OwnerResult, limit: Limit): Promise<OwnerResult> {
+    const { port } = this.#place
+    const { key, lease } = this.#terms
+    const timeout = Math.min(limit.left() ?? lease, lease)
+    const sentAt = port.clock.now()
+    try {
+      const call = port.command([OP.renew, [[key, this.id, owner[3], lease]]], {
+        timeout,
+        signal: limit.signal,
+      })
+      const [kept] = (await call.result) as [OwnerResult]
+      this.tenure?.prolong(isSuccess(kept) ? kept[1] : 0, sentAt)
+      return [
+        owner[0],
+        isSuccess(kept) ? kept[1] : 0,
+        owner[2],
+        owner[3],
+        owner[4],
+        owner[5],
+        owner[6],
+        kept[7],
+      ]
+    } catch {
+      return owner
+    }
+  }
+
+  /** Before the first ask that may queue, so that no grant is missed. */
+  #listen(): void {
+    if (this.#offQueue.length > 0) return
+    const { port, keeper } = this.#place
+    this.#offQueue = [
+      port.onGranted(this.#terms.key, this.id, (owner) => this.#granted(owner)),
+      port.onAttached(() => void this.#askForTicket()),
+      keeper.concern(this.#terms.lease, () => {}),
+    ]
+  }
+
+  #leaveQueue(): void {
+    this.#queued = false
+    this.#ticketRound++
+    for (const off of this.#offQueue) off()
+    this.#offQueue = []
+  }
+
+  #granted(owner: OwnerResult): void {
+    if (this.tenure !== undefined) return
+    this.#grant = owner
+    this.#wakeAll()
+  }
+
+  #wakeAll(): void {
+    for (const wake of [...this.#sleepers]) wake()
+  }
+
+  /** After a reconnect a push may have been missed: the ticket is asked for until somebody answers. */
+  async #askForTicket(): Promise<void> {
+    const round = ++this.#ticketRound
+    const { port } = this.#place
+    while (round === this.#ticketRound && !port.closed.aborted) {
+      try {
+        const read = port.read([READ.ticket, this.#terms.key, this.id], { timeout: GIVE_BACK_TIMEOUT })
+        const [state, owner] = (await read) as TicketResult
+        if (round !== this.#ticketRound) return
+        if (state === 'granted' && owner !== null) this.#granted(owner)
+        // unknown: its place is gone, with its session or its wait. Each attempt asks anew if it has time left.
+        if (state === 'unknown') this.#wakeAll()
+        return
+      } catch (error) {
+        if (!isWorthRetry(error)) return
+        await pause(port, TICKET_PAUSE)
+      }
+    }
+  }
+}

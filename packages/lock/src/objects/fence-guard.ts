@@ -1,0 +1,56 @@
+// Driver: owns the highest token seen of each resource, for resources outside the store (LOCKS.md, 4).
+
+import { LatchkeyError } from '@latchkey/protocol'
+import { tokenArg } from './arguments.js'
+
+/** Any store: kept in memory, a database, a file. */
+export interface FencePort {
+  get(resource: string): number | undefined | Promise<number | undefined>
+  set(resource: string, token: number): void | Promise<void>
+}
+
+/** Law: for one resource, get and set of one check are never interleaved with those of another. */
+export class FenceGuard {
+  readonly #port: FencePort
+  readonly #turns = new Map<string, Promise<void>>()
+
+  constructor(port: FencePort = inMemory()) {
+    this.#port = port
+  }
+
+  /** Resolves, or rejects with ERR_FENCED where a higher token was seen. The same token may come again. */
+  async check(resource: string, token: number): Promise<void> {
+    if (typeof resource !== 'string') throw new TypeError('resource must be a string')
+    tokenArg(token)
+    const before = this.#turns.get(resource) ?? Promise.resolve()
+    const mine = before.then(() => this.#compare(resource, token))
+    const turn = mine.catch(() => {})
+    this.#turns.set(resource, turn)
+    try {
+      await mine
+    } finally {
+      if (this.#turns.get(resource) === turn) this.#turns.delete(resource)
+    }
+  }
+
+  async #compare(resource: string, token: number): Promise<void> {
+    const seen = (await this.#port.get(resource)) ?? 0
+    if (token < seen) {
+      throw new LatchkeyError(
+        'ERR_FENCED',
+        `${JSON.stringify(resource)} has seen token ${seen}; ${token} is of an older hold. Stop the work it guarded.`,
+      )
+    }
+    if (token > seen) await this.#port.set(resource, token)
+  }
+}
+
+function inMemory(): FencePort {
+  const seen = new Map<string, number>()
+  return {
+    get: (resource) => seen.get(resource),
+    set: (resource, token) => {
+      seen.set(resource, token)
+    },
+  }
+}

@@ -1,0 +1,281 @@
+// Driver: owns one lock object's claims, one after the other, and the order of its requests.
+
+import {
+  type ContextArg,
+  type ErrorCode,
+  LatchkeyError,
+  type Owner,
+  type OwnerResult,
+  isLatchkeyError,
+} from '@latchkey/protocol'
+import { Claim, type Place, type Step, type Terms } from './claim.js'
+import { Limit, OVER, type Over } from './limit.js'
+import { codeOf, toOwner } from './owner.js'
+import { isWorthRetry, mayBeApplied, pause } from './retry.js'
+import type { Tenure } from './tenure.js'
+import { Turns } from './turns.js'
+import type { Watchdog } from './watchdog.js'
+
+export interface HolderTerms extends Terms {
+  readonly watchdog: Watchdog | undefined
+}
+export interface Wanted {
+  readonly context: ContextArg
+  /** false: one attempt; else it queues until its limit is over. */
+  readonly waits: boolean
+  readonly limit: Limit
+}
+
+/** What became of the last hold. `reported`: an unlock has told of the loss. */
+type Past =
+  | { readonly kind: 'none' | 'released' }
+  | { readonly kind: 'lost'; readonly claim: Claim; readonly error: Error; reported: boolean }
+
+type Turn = Exclude<Step, 'queued'> | { readonly woken: Promise<undefined | Over> } | Over
+
+/** How long a wait that is over stays to hear that its place is gone: a round trip, not a failover. */
+const FAREWELL = 500
+const PAUSE_AFTER_FAILURE = 50
+const RELEASE_TIMEOUT = 5_000
+const NO_HOLD: ReadonlySet<ErrorCode> = new Set(['ERR_LOCK_LOST', 'ERR_NOT_OWNER'])
+
+/**
+ * Laws:
+ * - `enter` gives true only while `held` is true. What an attempt may have got besides is given back before the next one asks.
+ * - One holder is one owner: its flows share the hold, and its waiting flows one place in the queue.
+ * - A claim ends with its complete release or its loss; the holder then stands there free, with a new id.
+ * - Everything that changes a claim runs in turn; only a loss comes at any time.
+ */
+export class Holder {
+  readonly #place: Place
+  readonly #terms: HolderTerms
+  readonly #subject: () => unknown
+  readonly #turns = new Turns()
+  #claim: Claim
+  #past: Past = { kind: 'none' }
+  #idleSignal: AbortSignal | undefined
+  #last: Owner | undefined
+
+  constructor(place: Place, terms: HolderTerms, subject: () => unknown) {
+    this.#place = place
+    this.#terms = terms
+    this.#subject = subject
+    this.#claim = this.#newClaim()
+  }
+
+  get held(): boolean {
+    return this.#claim.tenure?.held ?? false
+  }
+
+  /** Of the current hold, judged now. */
+  get tenure(): Tenure | undefined {
+    return this.held ? this.#claim.tenure : undefined
+  }
+
+  get last(): Owner | undefined {
+    return this.#last
+  }
+
+  limit(timeout: number | undefined, signal?: AbortSignal): Limit {
+    return new Limit(this.#place.port, timeout, signal)
+  }
+
+  get signal(): AbortSignal {
+    const tenure = this.tenure
+    if (tenure !== undefined) return tenure.signal
+    if (this.#past.kind === 'lost' && this.#past.claim.tenure) return this.#past.claim.tenure.signal
+    return (this.#idleSignal ??= AbortSignal.abort(this.notHeld()))
+  }
+
+  /** Why there is no hold. */
+  notHeld(): LatchkeyError {
+    if (this.#past.kind !== 'lost') return new LatchkeyError('ERR_NOT_OWNER')
+    return new LatchkeyError('ERR_LOCK_LOST', this.#past.error.message, { cause: this.#past.error })
+  }
+
+  async enter(wanted: Wanted): Promise<boolean> {
+    if (this.#terms.watchdog?.closed)
+      throw new LatchkeyError('ERR_CLOSED', 'The watchdog of this lock is closed.')
+    if (wanted.limit.end !== undefined) throw wanted.limit.error()
+    // Without a wait one more chance: for a hold that turned out to be lost at reentry, or a grant that was over on arrival.
+    for (let chances = wanted.waits ? Number.POSITIVE_INFINITY : 2; chances > 0; chances--) {
+      const turn = await this.#turns.run(() => this.#step(wanted), wanted.limit)
+      if (turn === 'refused') return false
+      if (turn === 'held' && this.#mayKeep(wanted.limit)) return true
+      if (turn === OVER) return this.#gaveUp(wanted)
+      if (typeof turn === 'object' && (await turn.woken) === OVER) return this.#gaveUp(wanted)
+    }
+    return false
+  }
+
+  /** Gives one acquire back, or all. Whatever it throws, a last acquire is no longer held afterwards. */
+  async leave(limit: Limit, all: boolean): Promise<{ acquires: number }> {
+    if (this.#claim.tenure === undefined && !this.#hasLossToReport()) throw new LatchkeyError('ERR_NOT_OWNER')
+    const left = await this.#turns.run(() => this.#unlock(limit, all), limit)
+    if (left !== OVER) return left
+    // Another request of this object is still under way: it is done behind that one, and nobody waits for it.
+    const behind = this.limit(this.#terms.lease)
+    this.#turns.urgent(() => this.#unlock(behind, all)).catch(() => {})
+    throw new LatchkeyError('ERR_OUTCOME_UNKNOWN', undefined, { cause: limit.error() })
+  }
+
+  /** All acquires in one request. Without a hold, or with a lost one, there is nothing to do. The loss that was met, if any. */
+  async leaveAll(): Promise<LatchkeyError | undefined> {
+    try {
+      await this.leave(this.limit(RELEASE_TIMEOUT), true)
+    } catch (error) {
+      if (!isLatchkeyError(error) || !NO_HOLD.has(error.code)) throw error
+      return error
+    }
+    return undefined
+  }
+
+  // ---- getting it
+
+  async #step(wanted: Wanted): Promise<Turn> {
+    if (wanted.limit.end !== undefined) return OVER
+    const claim = this.#claim
+    try {
+      const step = await claim.step(wanted.context, waitOf(wanted), wanted.limit)
+      if (step === 'queued') return { woken: claim.sleep(wanted.limit) }
+      if (step === 'again') this.#retire(claim)
+      if (step === 'held') this.#nowHeld(claim)
+      return step
+    } catch (error) {
+      return this.#failed(claim, wanted, error)
+    }
+  }
+
+  #nowHeld(claim: Claim): void {
+    this.#past = { kind: 'none' }
+    if (claim.tenure !== undefined) this.#terms.watchdog?.watch(this.#place.port, claim.tenure)
+  }
+
+  /** K28: one who has given up meanwhile gives back what came. */
+  #mayKeep(limit: Limit): boolean {
+    if (limit.end !== 'aborted') return this.held
+    this.leave(this.limit(this.#terms.lease), false).catch(() => {})
+    throw limit.error()
+  }
+
+  async #failed(claim: Claim, wanted: Wanted, error: unknown): Promise<Turn> {
+    // Of an attempt whose fate is unknown there may be a hold that nobody knows. Behind a known hold its release takes care of it.
+    if (mayBeApplied(error) && claim.tenure === undefined && !claim.hasSleepers) this.#retire(claim)
+    const { end } = wanted.limit
+    if (!wanted.waits || end === 'aborted' || end === 'closed') throw error
+    if (end === 'timeout') return OVER
+    if (!isWorthRetry(error) || (error as LatchkeyError).code === 'ERR_BUSY') throw error
+    await pause(this.#place.port, PAUSE_AFTER_FAILURE)
+    return 'again'
+  }
+
+  /** A wait that ends by its time ends with false; a lonely attempt that never got its turn met no leader. */
+  async #gaveUp({ waits, limit }: Wanted): Promise<false> {
+    const end = limit.end ?? 'timeout'
+    const gone = this.#turns.urgent(() => this.#leaveQueue())
+    if (end !== 'timeout') throw limit.error()
+    if (!waits) throw new LatchkeyError('ERR_NO_LEADER')
+    await this.limit(FAREWELL).wait(gone)
+    return false
+  }
+
+  /** The last of the attempts that share the place takes it off; the others keep theirs. */
+  async #leaveQueue(): Promise<void> {
+    const claim = this.#claim
+    if (claim.tenure !== undefined || claim.hasSleepers || !claim.mayHaveLeftSomething) return
+    this.#claim = this.#newClaim()
+    await claim.giveBack()
+  }
+
+  #retire(claim: Claim): void {
+    if (this.#claim !== claim) return
+    this.#claim = this.#newClaim()
+    void this.#turns.urgent(() => claim.giveBack())
+  }
+
+  #newClaim(): Claim {
+    return new Claim(this.#place, this.#terms, {
+      owner: (owner) => {
+        this.#last = toOwner(owner)
+      },
+      lost: (claim, error) => this.#lost(claim, error),
+    })
+  }
+
+  /** By the clocks or by a definite word; at any time. The row is released behind it. */
+  #lost(claim: Claim, error: LatchkeyError): void {
+    const { watchdog } = this.#terms
+    if (claim.tenure !== undefined) watchdog?.unwatch(this.#place.port, claim.tenure)
+    this.#past = { kind: 'lost', claim, error, reported: false }
+    this.#retire(claim)
+    watchdog?.tellLost(this.#subject(), error)
+  }
+
+  // ---- giving it back
+
+  #hasLossToReport(): boolean {
+    return this.#past.kind === 'lost' && !this.#past.reported
+  }
+
+  async #unlock(limit: Limit, all: boolean): Promise<{ acquires: number }> {
+    const claim = this.#claim
+    const tenure = this.tenure
+    if (tenure === undefined) return this.#askRow(limit)
+    if (all || claim.acquires <= 1) return this.#leaveAll(claim, tenure, limit)
+    claim.acquires--
+    const owner = await claim.release(false, limit)
+    if (codeOf(owner) === 'DECREMENTED') return { acquires: claim.acquires }
+    tenure.lose('it was gone when it was released')
+    throw this.#reportLoss(owner)
+  }
+
+  async #leaveAll(claim: Claim, tenure: Tenure, limit: Limit): Promise<{ acquires: number }> {
+    // In this order, before the first await: no renewal leaves after the release, and nothing is promised any more.
+    this.#terms.watchdog?.unwatch(this.#place.port, tenure)
+    tenure.releasing()
+    this.#claim = this.#newClaim()
+    this.#past = { kind: 'released' }
+    const owner = await this.#releaseOrGoOn(claim, limit)
+    if (codeOf(owner) === 'RELEASED') {
+      tenure.end()
+      return { acquires: 0 }
+    }
+    tenure.lose('it was gone when it was released')
+    throw this.#reportLoss(owner)
+  }
+
+  async #releaseOrGoOn(claim: Claim, limit: Limit): Promise<OwnerResult> {
+    try {
+      return await claim.release(true, limit)
+    } catch (error) {
+      void this.#turns.urgent(() => claim.giveBack())
+      throw error
+    }
+  }
+
+  /** The loss is known; the row decides whether somebody else holds it now. */
+  async #askRow(limit: Limit): Promise<never> {
+    const past = this.#past
+    if (past.kind !== 'lost' || past.reported) throw new LatchkeyError('ERR_NOT_OWNER')
+    let owner: OwnerResult | undefined
+    try {
+      owner = await past.claim.release(true, limit)
+    } catch {
+      // Nobody answers, but lost it is.
+    }
+    throw this.#reportLoss(owner)
+  }
+
+  #reportLoss(owner: OwnerResult | undefined): LatchkeyError {
+    if (this.#past.kind === 'lost') this.#past.reported = true
+    if (owner === undefined || codeOf(owner) !== 'NOT_OWNER') return this.notHeld()
+    return new LatchkeyError('ERR_NOT_OWNER', 'The lock was lost, and another holds it now.', {
+      owner: toOwner(owner),
+    })
+  }
+}
+
+/** On the server the wait ends with the attempt, should nobody be left to say so. */
+function waitOf({ waits, limit }: Wanted): number | null {
+  return waits ? (limit.left() ?? 0) : null
+}

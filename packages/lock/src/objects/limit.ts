@@ -1,0 +1,106 @@
+// Driver: owns the patience of one call: its deadline, its signal, and the closing of the store, whichever ends first.
+
+import type { Timer } from '@latchkey/base'
+import { LatchkeyError } from '@latchkey/protocol'
+import type { LockCallOptions, LockPort } from './port.js'
+
+/** What a wait gives when the limit came first. */
+export const OVER: unique symbol = Symbol('over')
+export type Over = typeof OVER
+export type LimitEnd = 'timeout' | 'aborted' | 'closed'
+
+export class Limit {
+  readonly signal: AbortSignal | undefined
+  readonly #port: LockPort
+  readonly #due: number | undefined
+  #waiting = new Set<() => void>()
+  #timer: Timer | undefined
+  #listening = false
+
+  /** timeout undefined: without limit. */
+  constructor(port: LockPort, timeout: number | undefined, signal?: AbortSignal) {
+    this.#port = port
+    this.signal = signal
+    this.#due = timeout === undefined ? undefined : port.clock.now() + timeout
+  }
+
+  /** Compares the clock now: a blocked event loop does not make it longer. */
+  get end(): LimitEnd | undefined {
+    if (this.signal?.aborted) return 'aborted'
+    if (this.#port.closed.aborted) return 'closed'
+    return this.left() === 0 ? 'timeout' : undefined
+  }
+
+  left(): number | undefined {
+    return this.#due === undefined ? undefined : Math.max(0, Math.ceil(this.#due - this.#port.clock.now()))
+  }
+
+  options(): LockCallOptions {
+    return { timeout: this.left(), signal: this.signal }
+  }
+
+  /** Why it is over. */
+  error(): LatchkeyError {
+    const end = this.end
+    if (end === 'aborted') return new LatchkeyError('ERR_ABORTED', undefined, { cause: this.signal?.reason })
+    if (end === 'closed') return closedError(this.#port)
+    return new LatchkeyError('ERR_TIMEOUT')
+  }
+
+  /** Once, at the end of the limit, unless taken off before. */
+  onEnd(run: () => void): () => void {
+    if (this.end !== undefined) {
+      run()
+      return () => {}
+    }
+    this.#waiting.add(run)
+    this.#listen()
+    return () => {
+      this.#waiting.delete(run)
+      if (this.#waiting.size === 0) this.#silence()
+    }
+  }
+
+  /** The promise's own fate, or OVER. What comes after OVER is ignored. */
+  wait<T>(promise: Promise<T>): Promise<T | Over> {
+    return new Promise((resolve, reject) => {
+      const off = this.onEnd(() => resolve(OVER))
+      promise.then(resolve, reject).finally(off)
+    })
+  }
+
+  #listen(): void {
+    if (this.#listening) return
+    this.#listening = true
+    this.signal?.addEventListener('abort', this.#finish)
+    this.#port.closed.addEventListener('abort', this.#finish)
+    this.#arm()
+  }
+
+  #arm(): void {
+    const left = this.left()
+    if (left === undefined) return
+    this.#timer = this.#port.clock.after(left, () => (this.left() === 0 ? this.#finish() : this.#arm()), {
+      ref: false,
+    })
+  }
+
+  #silence(): void {
+    this.#listening = false
+    this.signal?.removeEventListener('abort', this.#finish)
+    this.#port.closed.removeEventListener('abort', this.#finish)
+    this.#timer?.cancel()
+  }
+
+  #finish = (): void => {
+    this.#silence()
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    for (const run of waiting) run()
+  }
+}
+
+export function closedError(port: LockPort): LatchkeyError {
+  const reason: unknown = port.closed.reason
+  return reason instanceof LatchkeyError ? reason : new LatchkeyError('ERR_CLOSED')
+}

@@ -1,0 +1,172 @@
+// Driver: store.locks. Each acquire is a holder of its own, so that no hold is reentrant by accident.
+
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { binary } from '@latchkey/base'
+import {
+  type Bytes,
+  type CallOptions,
+  type Duration,
+  LatchkeyError,
+  type LockInfo,
+  type LockInfoResult,
+  OP,
+  READ,
+  type ReadOptions,
+} from '@latchkey/protocol'
+import {
+  contextArg,
+  durationArg,
+  fencingKeyArg,
+  keyArg,
+  leaseArg,
+  optionsArg,
+  signalArg,
+  tokenArg,
+} from './arguments.js'
+import type { Place } from './claim.js'
+import { DEFAULT_TIMEOUT } from './distributed-lock.js'
+import { Hold } from './hold.js'
+import { Holder } from './holder.js'
+import { toLockInfo } from './owner.js'
+import type { Watchdog } from './watchdog.js'
+
+export interface AcquireOptions {
+  /** Default '10s'. */
+  lease?: Duration | undefined
+  /** Default: no limit; of tryAcquire: one attempt. */
+  wait?: Duration | undefined
+  /** Default true: renewed at 2/3 of the lease. */
+  renew?: boolean | undefined
+  signal?: AbortSignal | undefined
+  fencingKey?: Bytes | null | undefined
+  context?: Bytes | undefined
+}
+
+/** What the asynchronous flow holds by withLock around it. */
+interface Flow {
+  readonly key: string
+  readonly outer: Flow | undefined
+  active: boolean
+}
+
+const DEFAULT_LEASE = 10_000
+
+export class Locks {
+  readonly #place: Place
+  readonly #watchdog: Watchdog
+  readonly #flow = new AsyncLocalStorage<Flow>()
+
+  /** The watchdog is the store's own: it renews what is acquired here. */
+  constructor(place: Place, watchdog: Watchdog) {
+    this.#place = place
+    this.#watchdog = watchdog
+  }
+
+  async acquire(key: Bytes, options?: AcquireOptions): Promise<Hold> {
+    const given = optionsArg(options)
+    this.#refuseDeadlock(keyArg(key), durationArg(given.wait, 'wait'))
+    const hold = await this.#enter(key, given, true)
+    if (hold !== undefined) return hold
+    throw new LatchkeyError(
+      'ERR_TIMEOUT',
+      'The wait was over before the lock was free. Try again, or wait longer.',
+    )
+  }
+
+  /** One attempt, or a wait if one is given; undefined when it is taken. */
+  async tryAcquire(key: Bytes, options?: AcquireOptions): Promise<Hold | undefined> {
+    return this.#enter(key, optionsArg(options), false)
+  }
+
+  async withLock<T>(
+    key: Bytes,
+    options: AcquireOptions | undefined,
+    fn: (hold: Hold) => T | Promise<T>,
+  ): Promise<T>
+  async withLock<T>(key: Bytes, fn: (hold: Hold) => T | Promise<T>): Promise<T>
+  async withLock<T>(
+    key: Bytes,
+    options: AcquireOptions | undefined | ((hold: Hold) => T | Promise<T>),
+    fn?: (hold: Hold) => T | Promise<T>,
+  ): Promise<T> {
+    const work = typeof options === 'function' ? options : fn
+    if (typeof work !== 'function') throw new TypeError('withLock needs a function')
+    const hold = await this.acquire(key, typeof options === 'function' ? undefined : options)
+    const flow = { key: binary(keyArg(key)), outer: this.#flow.getStore(), active: true }
+    try {
+      const result = await this.#flow.run(flow, async () => work(hold))
+      await settleLoss(hold)
+      return result
+    } finally {
+      flow.active = false
+      // A release that nobody answers goes on behind; the work's own result or error is what counts.
+      await hold.release().catch(() => {})
+    }
+  }
+
+  /** Holds in force, in key order; linearizable. */
+  async query(prefix?: Bytes, options?: ReadOptions): Promise<LockInfo[]> {
+    const { as, timeout, signal } = optionsArg(options)
+    const from = prefix === undefined || prefix.length === 0 ? null : keyArg(prefix, 'prefix')
+    const rows = (await this.#place.port.read([READ.lockQuery, from], {
+      timeout: durationArg(timeout, 'timeout') ?? DEFAULT_TIMEOUT,
+      signal: signalArg(signal),
+    })) as LockInfoResult[]
+    return rows.map((row) => toLockInfo(row, as ?? this.#place.port.as ?? 'bytes'))
+  }
+
+  /** true: that hold was in force and is gone, with all its acquires; the next waiter has it. */
+  async forceRelease(key: Bytes, token: number, options?: CallOptions): Promise<boolean> {
+    const { timeout, signal } = optionsArg(options)
+    const call = this.#place.port.command([OP.forceRelease, keyArg(key), tokenArg(token)], {
+      timeout: durationArg(timeout, 'timeout') ?? DEFAULT_TIMEOUT,
+      signal: signalArg(signal),
+    })
+    return (await call.result) as boolean
+  }
+
+  async #enter(key: Bytes, options: Partial<AcquireOptions>, waits: boolean): Promise<Hold | undefined> {
+    const wait = durationArg(options.wait, 'wait')
+    const renew = renewArg(options.renew)
+    const terms = {
+      key: keyArg(key),
+      fencingKey: fencingKeyArg(options.fencingKey),
+      lease: leaseArg(options.lease ?? DEFAULT_LEASE),
+      watchdog: renew ? this.#watchdog : undefined,
+    }
+    let hold: Hold | undefined
+    const holder = new Holder(this.#place, terms, () => hold)
+    const queues = waits || wait !== undefined
+    const limit = holder.limit(wait ?? (queues ? undefined : DEFAULT_TIMEOUT), signalArg(options.signal))
+    const context = contextArg(options.context)
+    // enter is true only while it is held, and nothing is awaited in between.
+    while (await holder.enter({ context, waits: queues, limit })) {
+      const { tenure } = holder
+      if (tenure === undefined) continue
+      hold = new Hold(this.#place.port, holder, tenure, typeof key === 'string' ? key : terms.key)
+      return hold
+    }
+    return undefined
+  }
+
+  /** Without a wait it would wait for itself for ever; with one, it just waits in vain. */
+  #refuseDeadlock(key: Uint8Array, wait: number | undefined): void {
+    if (wait !== undefined) return
+    const wanted = binary(key)
+    for (let flow = this.#flow.getStore(); flow !== undefined; flow = flow.outer) {
+      if (flow.active && flow.key === wanted) throw new LatchkeyError('ERR_DEADLOCK')
+    }
+  }
+}
+
+/** Lost before the work was done: by the clocks now, or by what the release meets. What it released itself is no loss. */
+async function settleLoss(hold: Hold): Promise<void> {
+  if (!hold.released) hold.assertHeld()
+  const loss = await hold.end().catch(() => undefined)
+  if (loss !== undefined) throw new LatchkeyError('ERR_LOCK_LOST', undefined, { cause: loss })
+}
+
+function renewArg(renew: unknown): boolean {
+  if (renew === undefined || typeof renew === 'boolean') return renew ?? true
+  throw new TypeError('renew must be a boolean')
+}

@@ -1,0 +1,144 @@
+// Driver: owns the renewals of one store's watched holds: one timer, and one request for all that fall due together.
+
+import type { Timer } from '@latchkey/base'
+import { CAPS, OP, type OwnerResult } from '@latchkey/protocol'
+import { isSuccess } from './owner.js'
+import type { LockPort } from './port.js'
+import type { Tenure } from './tenure.js'
+
+type RenewalItem = readonly [key: Uint8Array, id: string, token: number, lease: number]
+
+/** Those due within this part of their lease go along with the one that is due. */
+const TOGETHER = 1 / 20
+/** Tries that fit into the last third, the first one not counted. */
+const RETRIES = 4
+const SHORTEST_PAUSE = 5
+const LONGEST_PAUSE = 5_000
+const ITEM_BYTES = 64
+
+/**
+ * Laws:
+ * - Due at 2/3 of the lease after the last success's request was sent; a bound that runs ahead of that makes it earlier, never later.
+ * - A failed or unanswered renewal is tried again within the last third; only a definite refusal or the tenure's own clock ends it.
+ * - What was removed gets no renewal any more, and an answer that comes for it changes nothing.
+ */
+export class Renewals {
+  readonly #port: LockPort
+  /** The hold, and when its next try is due. */
+  #due = new Map<Tenure, number>()
+  #timer: Timer | undefined
+  #armedFor = Number.POSITIVE_INFINITY
+
+  constructor(port: LockPort) {
+    this.#port = port
+  }
+
+  get size(): number {
+    return this.#due.size
+  }
+
+  add(tenure: Tenure): void {
+    this.#plan(tenure, dueAt(tenure, this.#port.clock.now()))
+  }
+
+  remove(tenure: Tenure): void {
+    this.#due.delete(tenure)
+    if (this.#due.size === 0) this.#disarm()
+  }
+
+  stop(): void {
+    this.#due.clear()
+    this.#disarm()
+  }
+
+  #plan(tenure: Tenure, at: number): void {
+    this.#due.set(tenure, at)
+    if (at < this.#armedFor) this.#arm(at)
+  }
+
+  #arm(at: number): void {
+    this.#disarm()
+    this.#armedFor = at
+    this.#timer = this.#port.clock.after(at - this.#port.clock.now(), this.#fire, { ref: false })
+  }
+
+  #disarm(): void {
+    this.#timer?.cancel()
+    this.#armedFor = Number.POSITIVE_INFINITY
+  }
+
+  #fire = (): void => {
+    this.#armedFor = Number.POSITIVE_INFINITY
+    const now = this.#port.clock.now()
+    const due: Tenure[] = []
+    let anyDue = false
+    for (const [tenure, at] of [...this.#due]) {
+      // After a stall the clocks decide, not this timer: what is lost is not renewed.
+      if (!tenure.held) this.#due.delete(tenure)
+      else if (at <= now + tenure.lease * TOGETHER) due.push(tenure)
+      anyDue ||= at <= now
+    }
+    if (anyDue && !this.#port.closed.aborted) for (const part of inRequests(due)) void this.#renew(part, now)
+    this.#rearm()
+  }
+
+  #rearm(): void {
+    let next = Number.POSITIVE_INFINITY
+    for (const at of this.#due.values()) next = Math.min(next, at)
+    if (next < this.#armedFor && !this.#port.closed.aborted) this.#arm(next)
+  }
+
+  async #renew(tenures: readonly Tenure[], sentAt: number): Promise<void> {
+    const pause = shortestPause(tenures)
+    // The next try is planned before this one is sent: no answer is needed for it.
+    for (const tenure of tenures) this.#due.set(tenure, sentAt + pause)
+    let owners: readonly OwnerResult[]
+    try {
+      const call = this.#port.command([OP.renew, tenures.map(item)], { timeout: pause })
+      owners = (await call.result) as readonly OwnerResult[]
+    } catch {
+      return
+    }
+    tenures.forEach((tenure, i) => this.#answered(tenure, owners[i] as OwnerResult, sentAt))
+    this.#rearm()
+  }
+
+  #answered(tenure: Tenure, owner: OwnerResult, sentAt: number): void {
+    if (!this.#due.has(tenure)) return
+    if (isSuccess(owner)) {
+      tenure.prolong(owner[1], sentAt)
+      const now = this.#port.clock.now()
+      this.#due.set(tenure, Math.max(now + SHORTEST_PAUSE, dueAt(tenure, now)))
+    } else {
+      this.#due.delete(tenure)
+      tenure.lose('its renewal was refused, for another holds it or nobody does')
+    }
+  }
+}
+
+function dueAt(tenure: Tenure, now: number): number {
+  return Math.min(tenure.renewedAt + (tenure.lease * 2) / 3, now + tenure.remaining() - tenure.lease / 4)
+}
+
+function shortestPause(tenures: readonly Tenure[]): number {
+  const lease = Math.min(...tenures.map((tenure) => tenure.lease))
+  return Math.min(LONGEST_PAUSE, Math.max(SHORTEST_PAUSE, Math.floor(lease / 3 / RETRIES)))
+}
+
+const item = (tenure: Tenure): RenewalItem => [tenure.key, tenure.id, tenure.token, tenure.lease]
+
+/** One request for all; more than one only where a command's cap asks for it. */
+function inRequests(tenures: readonly Tenure[]): Tenure[][] {
+  const requests: Tenure[][] = []
+  let room = 0
+  for (const tenure of tenures) {
+    const size = tenure.key.length + tenure.id.length + ITEM_BYTES
+    if (size > room) {
+      requests.push([])
+      room = CAPS.commandBytes / 2
+    }
+    requests.at(-1)?.push(tenure)
+    room -= size
+  }
+  return requests
+}

@@ -1,0 +1,65 @@
+// Driver: owns the renewal of the holds it was given, of any number of locks of any number of stores (LOCKS.md, 8).
+
+import { Emitter } from '@latchkey/base'
+import { LatchkeyError } from '@latchkey/protocol'
+import type { LockPort } from './port.js'
+import { Renewals } from './renewals.js'
+import type { Tenure } from './tenure.js'
+
+// A type, not an interface: an Emitter's events are a Record.
+export type WatchdogEvents = {
+  /** A hold of that lock was lost. The lock is the object it was got with: a DistributedLock or a Hold. */
+  lost: { readonly lock: unknown; readonly error: LatchkeyError }
+}
+
+export class Watchdog implements Disposable {
+  readonly #events = new Emitter<WatchdogEvents>()
+  readonly #stores = new Map<LockPort, Renewals>()
+  #closed = false
+
+  on<Name extends keyof WatchdogEvents>(name: Name, listener: (event: WatchdogEvents[Name]) => void): this {
+    this.#events.on(name, listener)
+    return this
+  }
+
+  off<Name extends keyof WatchdogEvents>(name: Name, listener: (event: WatchdogEvents[Name]) => void): this {
+    this.#events.off(name, listener)
+    return this
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  /** No timer is left, and no renewal leaves any more. Holds go on to the end of their lease. */
+  close(): void {
+    this.#closed = true
+    for (const renewals of this.#stores.values()) renewals.stop()
+    this.#stores.clear()
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+
+  /** For the lock objects: renews that hold from now on. */
+  watch(port: LockPort, tenure: Tenure): void {
+    if (this.#closed) return
+    const renewals = this.#stores.get(port) ?? new Renewals(port)
+    this.#stores.set(port, renewals)
+    renewals.add(tenure)
+  }
+
+  /** For the lock objects: before a complete release is sent, and after a loss. */
+  unwatch(port: LockPort, tenure: Tenure): void {
+    const renewals = this.#stores.get(port)
+    if (renewals === undefined) return
+    renewals.remove(tenure)
+    if (renewals.size === 0) this.#stores.delete(port)
+  }
+
+  /** For the lock objects. */
+  tellLost(lock: unknown, error: LatchkeyError): void {
+    this.#events.emit('lost', { lock, error })
+  }
+}
