@@ -1,0 +1,175 @@
+// Driver: owns each HTTP request from its first byte to its answer: routes it, guards it, reads its body with a cap, and answers
+// exactly once. The doors behind it see a Call and give a Reply.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { LatchkeyError } from '@latchkey/protocol'
+import { errorReply, problem } from './errors.js'
+import { refuseOrigin, refuseRight, rightFor } from './guards.js'
+import { serveKv } from './kv.js'
+import { LockDoor } from './locks.js'
+import { callOptions, refuseUnknownQuery } from './options.js'
+import type { Call, HttpPorts, Reply } from './port.js'
+import { METHODS, type Route, routeOf } from './route.js'
+
+export class HttpDoor {
+  readonly #ports: HttpPorts
+  readonly #locks: LockDoor
+  #busy = 0
+  #stopping = false
+  readonly #stop = new AbortController()
+  #idle: () => void = () => {}
+
+  constructor(ports: HttpPorts) {
+    this.#ports = ports
+    this.#locks = new LockDoor(ports)
+  }
+
+  /** Calls that have not been answered yet. */
+  get busy(): number {
+    return this.#busy
+  }
+
+  readonly handle = (request: IncomingMessage, response: ServerResponse): void => {
+    const started = this.#ports.clock.now()
+    const gone = new AbortController()
+    response.on('close', () => {
+      if (!response.writableFinished) gone.abort(new Error('the caller has gone'))
+    })
+    this.#busy++
+    const signal = AbortSignal.any([gone.signal, this.#stop.signal])
+    void this.#answer(request, signal).then(({ name, reply }) => {
+      this.#ports.observe(name, reply.status, this.#ports.clock.now() - started)
+      write(request, response, reply, this.#stopping)
+      if (--this.#busy === 0) this.#idle()
+    })
+  }
+
+  /** New calls are still answered; resolves when none is left, and ends those that wait after `patience` ms. */
+  async drain(patience: number): Promise<void> {
+    this.#stopping = true
+    if (this.#busy === 0) return
+    const drained = new Promise<void>((resolve) => (this.#idle = resolve))
+    const timer = this.#ports.clock.after(patience, () => this.#stop.abort(new LatchkeyError('ERR_CLOSED')))
+    await drained
+    timer.cancel()
+  }
+
+  async #answer(request: IncomingMessage, signal: AbortSignal): Promise<{ name: string; reply: Reply }> {
+    let name = 'unknown'
+    try {
+      const { path, query } = split(request.url ?? '/')
+      const method = request.method ?? 'GET'
+      const route = routeOf(path, method)
+      if (route === undefined)
+        return { name, reply: problem(404, 'NOT_FOUND', 'There is nothing under this path.') }
+      name = route.name === 'lock' && route.verb ? 'lock verb' : route.name
+      const refusal = refuse(this.#ports, request, route, method, name)
+      if (refusal) return { name, reply: refusal }
+      const call: Call = {
+        method,
+        headers: request.headers,
+        query,
+        signal,
+        body: (most) => readBody(request, most),
+      }
+      refuseUnknownQuery(query)
+      return { name, reply: await this.#serve(route, call) }
+    } catch (error) {
+      return { name, reply: errorReply(error) }
+    }
+  }
+
+  #serve(route: Route, call: Call): Promise<Reply> | Reply {
+    switch (route.name) {
+      case 'livez':
+        return { status: 200, body: 'ok\n' }
+      case 'readyz':
+        return this.#readiness()
+      case 'metrics':
+        return this.#metrics()
+      case 'status':
+        return this.#status(call)
+      case 'kv':
+        return serveKv(this.#ports, route.key, call)
+      case 'lock':
+        return this.#locks.serve(route.key, route.verb, call)
+    }
+  }
+
+  #readiness(): Reply {
+    if (this.#stopping) return problem(503, 'STOPPING', 'This member is stopping.', { retryable: true })
+    if (this.#ports.isReady()) return { status: 200, body: 'ok\n' }
+    return problem(503, 'NOT_READY', 'No leader is known, or this member has not caught up yet.', {
+      retryable: true,
+    })
+  }
+
+  async #metrics(): Promise<Reply> {
+    const { type, text } = await this.#ports.metrics()
+    return { status: 200, headers: { 'content-type': type }, body: text }
+  }
+
+  async #status(call: Call): Promise<Reply> {
+    return { status: 200, body: await this.#ports.status(callOptions(call)) }
+  }
+}
+
+function split(url: string): { path: string; query: URLSearchParams } {
+  const at = url.indexOf('?')
+  return at < 0
+    ? { path: url, query: new URLSearchParams() }
+    : { path: url.slice(0, at), query: new URLSearchParams(url.slice(at + 1)) }
+}
+
+function refuse(
+  ports: HttpPorts,
+  request: IncomingMessage,
+  route: Route,
+  method: string,
+  name: string,
+): Reply | null {
+  const strange = refuseOrigin(ports, request.headers.origin, request.headers.host)
+  if (strange) return errorReply(strange)
+  const allowed = METHODS[name] ?? []
+  if (!allowed.includes(method)) {
+    const headers = { allow: allowed.join(', ') }
+    return problem(405, 'METHOD_NOT_ALLOWED', `Here one can ${allowed.join(', ')}.`, { headers })
+  }
+  const right = rightFor(route, method)
+  const refusal = right && refuseRight(ports, request.headers.authorization, right)
+  return refusal ? errorReply(refusal) : null
+}
+
+/** Read to its end though it is too large, within bounds: who is still sending does not read the answer. */
+const MOST_DISCARDED = 16 * 1024 * 1024
+
+async function readBody(request: IncomingMessage, most: number): Promise<Uint8Array> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size <= most) chunks.push(chunk)
+    else if (size > MOST_DISCARDED) break
+  }
+  if (size > most) throw new LatchkeyError('ERR_TOO_LARGE', `The body is larger than ${most} bytes.`)
+  return Buffer.concat(chunks)
+}
+
+function write(request: IncomingMessage, response: ServerResponse, reply: Reply, closing: boolean): void {
+  if (response.destroyed) return
+  const { type, bytes } = encoded(reply.body)
+  const headers: Record<string, string> = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+  if (type) headers['content-type'] = type
+  // What was not read of a body is not read for the sake of the next request.
+  if (closing || !request.complete) headers.connection = 'close'
+  if (reply.status !== 204 && reply.status !== 304) headers['content-length'] = String(bytes.length)
+  response.writeHead(reply.status, { ...headers, ...reply.headers })
+  response.end(request.method === 'HEAD' ? undefined : bytes)
+}
+
+function encoded(body: Reply['body']): { type: string | undefined; bytes: Uint8Array } {
+  if (body === undefined) return { type: undefined, bytes: new Uint8Array(0) }
+  if (body instanceof Uint8Array) return { type: 'application/octet-stream', bytes: body }
+  if (typeof body === 'string') return { type: 'text/plain; charset=utf-8', bytes: Buffer.from(body) }
+  return { type: 'application/json', bytes: Buffer.from(`${JSON.stringify(body)}\n`) }
+}

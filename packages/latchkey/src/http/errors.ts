@@ -1,0 +1,59 @@
+// Rule: what an error is in HTTP.
+
+import { type ErrorCode, LatchkeyError } from '@latchkey/protocol'
+import type { Reply } from './port.js'
+
+const STATUS: Readonly<Record<ErrorCode, number>> = {
+  ERR_NO_LEADER: 503,
+  ERR_BUSY: 429,
+  ERR_TIMEOUT: 504,
+  ERR_OUTCOME_UNKNOWN: 504,
+  ERR_ABORTED: 504,
+  ERR_CLOSED: 503,
+  ERR_TOO_LARGE: 413,
+  ERR_COMPACTED: 410,
+  ERR_NOT_OWNER: 409,
+  ERR_LOCK_LOST: 409,
+  ERR_FENCED: 409,
+  ERR_UNAUTHORIZED: 401,
+  ERR_FORBIDDEN: 403,
+  ERR_WRONG_CLUSTER: 421,
+  ERR_DIR_LOCKED: 500,
+  ERR_CORRUPT: 500,
+  ERR_STORAGE_FAILED: 500,
+  ERR_PROTOCOL: 500,
+  ERR_CONFIG_CHANGE_IN_PROGRESS: 409,
+  ERR_DEADLOCK: 409,
+}
+
+/** Seconds after which to try again. */
+const RETRY_AFTER = '1'
+
+/** Every answer that is no success has this shape. */
+export function problem(
+  status: number,
+  code: string,
+  message: string,
+  more: { retryable?: boolean; outcome?: string; headers?: Record<string, string> } = {},
+): Reply {
+  const { retryable = false, outcome = 'not-applied', headers } = more
+  return { status, headers, body: { code, message, retryable, outcome } }
+}
+
+export function errorReply(error: unknown): Reply {
+  if (error instanceof TypeError) return problem(400, 'BAD_REQUEST', error.message)
+  if (!(error instanceof LatchkeyError)) {
+    return problem(500, 'INTERNAL', 'This member failed to serve the call; its log says why.', {
+      outcome: 'unknown',
+    })
+  }
+  const status = STATUS[error.code]
+  const headers: Record<string, string> = {}
+  if (status === 503 || status === 429) headers['retry-after'] = RETRY_AFTER
+  if (status === 401) headers['www-authenticate'] = 'Bearer realm="latchkey"'
+  return problem(status, error.code, error.message, {
+    retryable: error.retryable,
+    outcome: error.outcome,
+    headers,
+  })
+}

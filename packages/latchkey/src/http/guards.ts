@@ -1,0 +1,52 @@
+// Rule: who may come in: which right a call needs, which pages of browsers may call, under which names.
+
+import { LatchkeyError } from '@latchkey/protocol'
+import type { HttpPorts, Right } from './port.js'
+import type { Route } from './route.js'
+
+/** undefined: everybody, since probes carry no token. */
+export function rightFor(route: Route, method: string): Right | undefined {
+  if (route.name === 'livez' || route.name === 'readyz') return undefined
+  return method === 'GET' || method === 'HEAD' ? 'read' : 'write'
+}
+
+/** null: it may; else why not. */
+export function refuseRight(
+  ports: HttpPorts,
+  authorization: string | undefined,
+  right: Right,
+): LatchkeyError | null {
+  const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
+  const rights = ports.rightsOf(token)
+  if (rights === undefined) return new LatchkeyError('ERR_UNAUTHORIZED')
+  return rights.has(right) ? null : new LatchkeyError('ERR_FORBIDDEN')
+}
+
+/**
+ * A page in a browser can make its reader's machine call a port on loopback. It cannot hide where it comes from: it sends Origin
+ * with what could change something, and a name of its own choosing as Host where it made that name lead to loopback.
+ * null: it may; else why not.
+ */
+export function refuseOrigin(
+  ports: Pick<HttpPorts, 'origins' | 'hosts'>,
+  origin: string | undefined,
+  host: string | undefined,
+): LatchkeyError | null {
+  if (origin !== undefined && !ports.origins.has(origin)) {
+    return new LatchkeyError(
+      'ERR_FORBIDDEN',
+      `Pages of ${JSON.stringify(origin)} may not call here; list it with --allow-origin.`,
+    )
+  }
+  if (ports.hosts === undefined || host === undefined || isKnownHost(ports.hosts, host)) return null
+  return new LatchkeyError(
+    'ERR_FORBIDDEN',
+    'This port serves loopback only and is not known under that name.',
+  )
+}
+
+function isKnownHost(hosts: ReadonlySet<string>, header: string): boolean {
+  const name = header.replace(/:[0-9]+$/, '').toLowerCase()
+  const isAddress = /^[0-9.]+$/.test(name) || name.startsWith('[')
+  return isAddress || name === 'localhost' || name.endsWith('.localhost') || hosts.has(name)
+}

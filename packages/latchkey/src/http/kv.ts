@@ -1,0 +1,97 @@
+// Door: /v1/kv/{key}. Bodies are the raw value; an ETag is the modRevision.
+
+import { CAPS, type Guard, LatchkeyError, type TxnOp } from '@latchkey/protocol'
+import { problem } from './errors.js'
+import { oneHeader, readOptions, timeoutOption } from './options.js'
+import type { Call, HttpPorts, Reply } from './port.js'
+import { keyOf } from './route.js'
+
+export function serveKv(ports: HttpPorts, key: Uint8Array, call: Call): Promise<Reply> {
+  if (call.method === 'PUT') return put(ports, key, call)
+  return call.method === 'DELETE' ? remove(ports, key, call) : get(ports, key, call)
+}
+
+const absent = () => problem(404, 'NOT_FOUND', 'No value is stored under that key.')
+const etagOf = (revision: number) => ({ etag: `"${revision}"` })
+
+async function get(ports: HttpPorts, key: Uint8Array, call: Call): Promise<Reply> {
+  const known = oneHeader(call, 'if-none-match')
+  const entry = await ports.kv.getEntry(key, { ...readOptions(call), as: 'bytes' })
+  if (entry === undefined) return absent()
+  const headers = {
+    ...etagOf(entry.modRevision),
+    'content-type': 'application/octet-stream',
+    'latchkey-create-revision': String(entry.createRevision),
+    'latchkey-version': String(entry.version),
+  }
+  if (known === `"${entry.modRevision}"`) return { status: 304, headers }
+  return { status: 200, headers, body: entry.value }
+}
+
+async function put(ports: HttpPorts, key: Uint8Array, call: Call): Promise<Reply> {
+  const options = { guard: guardOf(call), timeout: timeoutOption(call), signal: call.signal }
+  const wanted = conditionOf(call)
+  const value = await call.body(CAPS.valueBytes)
+  if (wanted === undefined) return written((await ports.kv.put(key, value, options)).revision)
+  const { succeeded, revision } = await change(ports, key, wanted, { type: 'put', key, value }, options)
+  return succeeded ? written(revision) : refused()
+}
+
+async function remove(ports: HttpPorts, key: Uint8Array, call: Call): Promise<Reply> {
+  const options = { guard: guardOf(call), timeout: timeoutOption(call), signal: call.signal }
+  const wanted = conditionOf(call)
+  if (wanted === undefined) return (await ports.kv.delete(key, options)) > 0 ? { status: 204 } : absent()
+  const { succeeded, results } = await change(ports, key, wanted, { type: 'delete', key }, options)
+  if (!succeeded) return refused()
+  return results[0] === 0 ? absent() : { status: 204 }
+}
+
+const written = (revision: number): Reply => ({ status: 200, headers: etagOf(revision), body: { revision } })
+const refused = () =>
+  problem(412, 'PRECONDITION_FAILED', 'The value is not the one that If-Match or If-None-Match asks for.')
+
+interface Wanted {
+  readonly is: '=' | '>'
+  readonly modRevision: number
+}
+
+const change = (
+  ports: HttpPorts,
+  key: Uint8Array,
+  { is, modRevision }: Wanted,
+  op: TxnOp,
+  options: { guard: Guard | undefined },
+) => ports.kv.txn({ when: [{ key, field: 'modRevision', is, value: modRevision }], then: [op] }, options)
+
+/** If-Match: "7" · If-Match: * (there is one) · If-None-Match: * (there is none). */
+function conditionOf(call: Call): Wanted | undefined {
+  const match = oneHeader(call, 'if-match')
+  const none = oneHeader(call, 'if-none-match')
+  if (match !== undefined && none !== undefined)
+    throw new TypeError('If-Match and If-None-Match exclude each other.')
+  if (none !== undefined) {
+    if (none === '*') return { is: '=', modRevision: 0 }
+    throw new TypeError('If-None-Match of a write must be *.')
+  }
+  if (match === undefined) return undefined
+  if (match === '*') return { is: '>', modRevision: 0 }
+  const revision = Number(/^"([1-9][0-9]{0,15})"$/.exec(match)?.[1])
+  if (!Number.isSafeInteger(revision)) throw new TypeError('If-Match must be * or one ETag, such as "7".')
+  return { is: '=', modRevision: revision }
+}
+
+/** Latchkey-Guard: key;token, the key percent-encoded. */
+function guardOf(call: Call): Guard | undefined {
+  const text = oneHeader(call, 'latchkey-guard')
+  if (text === undefined) return undefined
+  const [, key, token] = /^(.+);([1-9][0-9]{0,15})$/.exec(text.trim()) ?? []
+  if (key === undefined || !Number.isSafeInteger(Number(token))) {
+    throw new TypeError(
+      'Latchkey-Guard must be key;token, the key percent-encoded, the token a positive number.',
+    )
+  }
+  const bytes = keyOf(key.replaceAll('/', '%2F'))
+  if (bytes.length > CAPS.keyBytes)
+    throw new LatchkeyError('ERR_TOO_LARGE', 'The key of Latchkey-Guard is too long.')
+  return { key: bytes, token: Number(token) }
+}

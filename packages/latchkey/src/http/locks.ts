@@ -1,0 +1,92 @@
+// Door: /v1/locks/{key}, for programs that hold a lock under an id of their own. The id is the idempotency key: asked for
+// again it gets the same hold, and one release ends it however often it was asked for.
+
+import { LatchkeyError, OP, type OwnerResult, READ } from '@latchkey/protocol'
+import { Leases } from './leases.js'
+import { acquireBody, holdBody, type HoldBody } from './lock-body.js'
+import { timeoutOption } from './options.js'
+import { codeOf, isGranted, ownerJson, promisedMillis } from './owner.js'
+import type { Call, HttpPorts, Reply } from './port.js'
+import type { LockVerb } from './route.js'
+import { Ticket } from './ticket.js'
+
+const DEFAULT_TIMEOUT = 5_000
+
+export class LockDoor {
+  readonly #ports: HttpPorts
+  readonly #leases = new Leases()
+
+  constructor(ports: HttpPorts) {
+    this.#ports = ports
+  }
+
+  serve(key: Uint8Array, verb: LockVerb | undefined, call: Call): Promise<Reply> {
+    if (verb === undefined) return this.#show(key, call)
+    if (verb === 'acquire') return this.#acquire(key, call)
+    return verb === 'renew' ? this.#renew(key, call) : this.#release(key, call)
+  }
+
+  async #show(key: Uint8Array, call: Call): Promise<Reply> {
+    const owner = (await this.#ports.locks.read([READ.lockOwner, key], limits(call))) as OwnerResult
+    if (codeOf(owner) === 'NOT_HELD') return ownerReply(404, owner, 'Nobody holds that lock.', false)
+    return { status: 200, body: { ...ownerJson(owner), success: false, code: codeOf(owner) } }
+  }
+
+  async #acquire(key: Uint8Array, call: Call): Promise<Reply> {
+    const ask = await acquireBody(call)
+    const { owner, stamped } = await new Ticket(this.#ports.locks, key, ask, limits(call)).acquire()
+    if (!isGranted(owner))
+      return ownerReply(409, owner, 'Another holds the lock. Try again, or pass a wait.', true)
+    this.#leases.set(key, ask.id, ask.lease)
+    return this.#granted(owner, stamped)
+  }
+
+  async #renew(key: Uint8Array, call: Call): Promise<Reply> {
+    const hold = await holdBody(call, true)
+    const lease = hold.lease ?? this.#leases.get(key, hold.id)
+    const command = [OP.renew, [[key, hold.id, hold.token, lease] as const]] as const
+    const [owner] = (await this.#ports.locks.command(command, limits(call)).result) as readonly OwnerResult[]
+    if (owner === undefined) throw new LatchkeyError('ERR_PROTOCOL')
+    if (!isGranted(owner)) throw lostHold(owner, hold)
+    return this.#granted(owner, owner[7])
+  }
+
+  async #release(key: Uint8Array, call: Call): Promise<Reply> {
+    const hold = await holdBody(call, false)
+    const command = [OP.release, key, hold.id, hold.token, true] as const
+    const owner = (await this.#ports.locks.command(command, limits(call)).result) as OwnerResult
+    if (codeOf(owner) !== 'RELEASED') throw lostHold(owner, hold)
+    this.#leases.delete(key, hold.id)
+    return { status: 200, body: { id: hold.id, fencingToken: hold.token, acquires: 0 } }
+  }
+
+  #granted(owner: OwnerResult, stamped: number): Reply {
+    const [id, deadline, , fencingToken] = owner
+    const remainingMillis = promisedMillis(deadline, stamped, this.#ports.locks.bound.rate)
+    return { status: 200, body: { id, fencingToken, remainingMillis } }
+  }
+}
+
+const limits = (call: Call) => ({ timeout: timeoutOption(call) ?? DEFAULT_TIMEOUT, signal: call.signal })
+
+/** The Owner, with what every refusal says. */
+function ownerReply(status: number, owner: OwnerResult, message: string, retryable: boolean): Reply {
+  const body = {
+    ...ownerJson(owner),
+    success: false,
+    code: codeOf(owner),
+    message,
+    retryable,
+    outcome: 'not-applied',
+  }
+  return { status, body }
+}
+
+/** Another's hold, or its own under a later token: not the owner. No hold in force: it was lost. */
+function lostHold(owner: OwnerResult, hold: HoldBody): LatchkeyError {
+  const taken = codeOf(owner) === 'HELD' || codeOf(owner) === 'NOT_OWNER'
+  if (!taken) return new LatchkeyError('ERR_LOCK_LOST')
+  const message =
+    owner[0] === hold.id ? 'That id holds the lock under another token.' : 'Another holds the lock.'
+  return new LatchkeyError('ERR_NOT_OWNER', message)
+}

@@ -1,0 +1,88 @@
+// Driver: owns the registry of figures and fills it when it is asked for.
+
+import type { Status } from '@latchkey/protocol'
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+export interface MetricsPorts {
+  status(): Promise<Status>
+  isReady(): boolean
+  /** Further figures by name, such as open connections. */
+  figures(): Readonly<Record<string, number>>
+}
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+export class Metrics {
+  readonly #registry = new Registry()
+  readonly #ports: MetricsPorts
+  readonly #calls: Histogram<'route' | 'status'>
+
+  constructor(ports: MetricsPorts) {
+    this.#ports = ports
+    const registers = [this.#registry]
+    collectDefaultMetrics({ register: this.#registry })
+    this.#calls = new Histogram({
+      name: 'latchkey_http_seconds',
+      help: 'HTTP calls by route and status, and how long each took',
+      labelNames: ['route', 'status'],
+      buckets: SECONDS,
+      registers,
+    })
+  }
+
+  observe(route: string, status: number, millis: number): void {
+    this.#calls.observe({ route, status: String(status) }, millis / 1000)
+  }
+
+  async collect(): Promise<{ type: string; text: string }> {
+    this.#set('latchkey_ready', 'Whether ready() would resolve', this.#ports.isReady() ? 1 : 0)
+    const status = await this.#ports.status()
+    for (const [name, help, value] of statusFigures(status)) this.#set(name, help, value)
+    for (const [name, value] of Object.entries(this.#ports.figures()))
+      this.#set(`latchkey_${name}`, name, value)
+    this.#members(status)
+    return { type: this.#registry.contentType, text: await this.#registry.metrics() }
+  }
+
+  #set(name: string, help: string, value: number): void {
+    this.#gauge(name, help, []).set(value)
+  }
+
+  #gauge(name: string, help: string, labelNames: string[]): Gauge {
+    const known = this.#registry.getSingleMetric(name)
+    return known instanceof Gauge ? known : new Gauge({ name, help, labelNames, registers: [this.#registry] })
+  }
+
+  #members(status: Status): void {
+    const lag = this.#gauge(
+      'latchkey_member_lag_entries',
+      'Entries that a member lacks, as the leader knows it',
+      ['member'],
+    )
+    const alive = this.#gauge('latchkey_member_alive', 'Whether a member was heard of lately', ['member'])
+    // A member that was removed leaves no figure behind.
+    lag.reset()
+    alive.reset()
+    for (const member of status.members) {
+      if (member.lag !== undefined) lag.set({ member: member.id }, member.lag)
+      if (member.alive !== undefined) alive.set({ member: member.id }, member.alive ? 1 : 0)
+    }
+  }
+}
+
+function statusFigures(status: Status): [name: string, help: string, value: number][] {
+  return [
+    ['latchkey_leader', 'Whether this member leads', status.role === 'leader' ? 1 : 0],
+    ['latchkey_has_leader', 'Whether this member knows a leader', status.leader === undefined ? 0 : 1],
+    ['latchkey_term', 'The current term', status.term],
+    ['latchkey_commit_index', 'The last entry known to be committed', status.commit],
+    ['latchkey_applied_index', 'The last entry applied here', status.applied],
+    ['latchkey_cluster_time_millis', 'Cluster time of the last entry applied here', status.clusterTime],
+    ['latchkey_voters', 'Members that vote', status.members.filter(({ role }) => role === 'voter').length],
+    [
+      'latchkey_learners',
+      'Members that learn',
+      status.members.filter(({ role }) => role === 'learner').length,
+    ],
+  ]
+}

@@ -1,0 +1,31 @@
+// Rule: an Owner as JSON, and what is promised to a holder that counts by its own clock.
+
+import { type ContextArg, OWNER_CODES, type OwnerCode, type OwnerResult } from '@latchkey/protocol'
+
+export const codeOf = (owner: OwnerResult): OwnerCode => OWNER_CODES[owner[6]] as OwnerCode
+export const tokenOf = (owner: OwnerResult): number => owner[3]
+
+const GRANTED: ReadonlySet<OwnerCode> = new Set(['FIRST_TIME', 'NEW_ACQUIRE', 'KEEP_LEASE', 'REENTRANT'])
+export const isGranted = (owner: OwnerResult): boolean => GRANTED.has(codeOf(owner))
+
+export function ownerJson(owner: OwnerResult): object {
+  const [id, deadlineMillis, remainingMillis, fencingToken, acquires, context, , nowMillis] = owner
+  return { id, deadlineMillis, remainingMillis, fencingToken, acquires, ...contextJson(context), nowMillis }
+}
+
+/** Text as it is; bytes, which JSON does not know, in base64 under a name of their own. */
+function contextJson(context: ContextArg): object {
+  if (context === null) return {}
+  return typeof context === 'string'
+    ? { context }
+    : { contextBase64: Buffer.from(context).toString('base64') }
+}
+
+/**
+ * Law (LOCKS.md, CT5): `stamped` is the time of an entry that was made after the caller sent its request at s. So cluster time at a
+ * later instant t is at most stamped + (t - s) * rate on the caller's clock, and below `deadline` while t - s is below this.
+ * An entry of the same request that came later would be no bound: cluster time ran while the caller waited.
+ */
+export function promisedMillis(deadline: number, stamped: number, rate: number): number {
+  return Math.max(0, Math.floor((deadline - stamped) / rate))
+}

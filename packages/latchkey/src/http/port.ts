@@ -1,0 +1,45 @@
+// Types: what the HTTP doors need of the member behind them.
+
+import type { Clock } from '@latchkey/base'
+import type { LockPort } from '@latchkey/lock'
+import type { ClusterCalls, KeyValueCalls } from '@latchkey/protocol'
+
+export type Right = 'read' | 'write' | 'admin'
+
+export interface HttpPorts {
+  readonly clock: Clock
+  readonly kv: Pick<KeyValueCalls, 'getEntry' | 'put' | 'delete' | 'txn'>
+  readonly status: ClusterCalls['status']
+  /** For locks under the caller's own id, as a program in another language holds them. */
+  readonly locks: LockPort
+  /** Where ready() would resolve. */
+  isReady(): boolean
+  /** What a token may do; undefined: it is none of ours. Without tokens at all everybody may do everything. */
+  rightsOf(token: string | undefined): ReadonlySet<Right> | undefined
+  /** Origins of browser pages that may call; none unless listed. */
+  readonly origins: ReadonlySet<string>
+  /** Names under which this port is called, where it serves loopback only; undefined: any. */
+  readonly hosts: ReadonlySet<string> | undefined
+  metrics(): Promise<{ readonly type: string; readonly text: string }>
+  /** One call was answered. */
+  observe(route: string, status: number, millis: number): void
+}
+
+/** What a handler gives back. */
+export interface Reply {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** An object goes out as JSON. */
+  readonly body?: Uint8Array | string | object | undefined
+}
+
+/** A request whose way in has been checked. */
+export interface Call {
+  readonly method: string
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly query: URLSearchParams
+  /** Aborted when the caller is gone. */
+  readonly signal: AbortSignal
+  /** The whole body; ERR_TOO_LARGE beyond `most` bytes. */
+  body(most: number): Promise<Uint8Array>
+}
