@@ -2,10 +2,9 @@
 // client says has been checked by the door before; here it is led to the log, to the state, or to the leader.
 
 import type { Link, LinkReply, LinkRequest } from '@latchkey/client'
-import { encodeRecord, type KvStore, refuseCommand, type Watch } from '@latchkey/kv'
+import { encodeRecord, type KvStore, type Watch } from '@latchkey/kv'
 import {
   CAPS,
-  decodeAnswer,
   decodeCommand,
   errorAnswer,
   isBadCommand,
@@ -94,8 +93,6 @@ export class Seat implements Link {
         id,
         new LatchkeyError('ERR_PROTOCOL', `The command was refused: ${decoded.reason}.`),
       )
-    const refusal = refuseCommand(decoded)
-    if (refusal !== null) return this.#refuse(id, new LatchkeyError(refusal.code, refusal.message))
     this.#handOn(command, decoded[0] === OP.openSession)
   }
 
@@ -128,7 +125,7 @@ export class Seat implements Link {
   }
 
   #answer(id: number, time: number, bytes: Uint8Array): void {
-    this.tell({ kind: 'answer', id, time, never: false, answer: decodeAnswer(bytes) })
+    this.tell({ kind: 'answer', id, time, never: false, answer: bytes })
   }
 
   #refuse(id: number, error: LatchkeyError): void {

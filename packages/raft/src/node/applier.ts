@@ -1,5 +1,5 @@
-// Driver: owns the order in which committed entries reach the state machine. One call is in flight; a member applies only
-// what its own log has synced; nothing is applied while a snapshot is being swapped in, and nothing of before it after it (S3).
+// Driver: owns the order in which committed entries reach the state machine. One call is in flight; what the core calls
+// committed is durable in the own log already; nothing is applied while a snapshot is being swapped in, and nothing of before it after it (S3).
 
 import { assert } from '@latchkey/base'
 import { decodeMembership } from '../core/index.js'
@@ -23,7 +23,6 @@ export class Applier {
   readonly #ports: ApplierPorts
   #state: AppliedState
   #committed = 0
-  #durable = 0
   #busy = false
   #paused = false
   #stopped = false
@@ -52,15 +51,6 @@ export class Applier {
     this.#committed = Math.max(this.#committed, index)
   }
 
-  /** The own log is synced up to `index`; goes back when a truncation voids what was. */
-  durable(index: number): void {
-    this.#durable = index
-  }
-
-  truncated(from: number): void {
-    this.#durable = Math.min(this.#durable, from - 1)
-  }
-
   /** `then` is called once no call is in flight; nothing is applied until `restart` or `resume`. */
   pause(then: () => void): void {
     this.#paused = true
@@ -86,19 +76,17 @@ export class Applier {
     this.#stopped = true
   }
 
+  /** One slice; `applied` tells its owner to come again. */
   pump(): void {
-    while (!this.#busy && !this.#paused && !this.#stopped) {
-      const slice = this.#nextSlice()
-      if (slice.length === 0) return
-      this.#apply(slice)
-    }
+    if (this.#busy || this.#paused || this.#stopped) return
+    const slice = this.#nextSlice()
+    if (slice.length > 0) this.#apply(slice)
   }
 
   #nextSlice(): Entry[] {
-    const end = Math.min(this.#committed, this.#durable)
     const slice: Entry[] = []
     let bytes = 0
-    for (let index = this.#state.position.index + 1; index <= end; index++) {
+    for (let index = this.#state.position.index + 1; index <= this.#committed; index++) {
       const entry = this.#ports.entry(index)
       slice.push(entry)
       bytes += entry.data.length
@@ -120,10 +108,7 @@ export class Applier {
       const results = this.#ports.machine.apply(slice, membershipAt)
       if (!(results instanceof Promise)) return this.#finish(epoch, slice, after, results)
       results.then(
-        (later) => {
-          this.#finish(epoch, slice, after, later)
-          this.pump()
-        },
+        (later) => this.#finish(epoch, slice, after, later),
         (error: unknown) => this.#fail(error),
       )
     } catch (error) {

@@ -107,7 +107,6 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.snapshotsOut = this.#makeSnapshotOut()
     this.#snapshotIn = this.#makeSnapshotIn()
     for (const entry of boot.raft.entries) this.#logBytes += entry.data.length
-    this.#applier.durable(this.raft.lastIndex)
     if (boot.rebuilding) this.#applier.pause(() => {})
   }
 
@@ -125,17 +124,12 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   #makeWriter(): LogWriter {
     return new LogWriter(
-      {
-        log: this.#ports.log,
-        durable: (batchId, lastIndex) => {
-          this.#applier.durable(lastIndex)
-          this.#step((raft, now) => raft.persisted(batchId, now))
-          this.#soon()
-        },
-        truncated: (from) => this.#applier.truncated(from),
-        failed: (error) => this.fail('log', error),
+      this.#ports.log,
+      (batchId) => {
+        this.#step((raft, now) => raft.persisted(batchId, now))
+        this.#soon()
       },
-      this.raft.lastIndex,
+      (error) => this.fail('the log', error),
     )
   }
 
@@ -357,6 +351,10 @@ export class RaftNode extends Emitter<NodeEvents> {
         return this.emit('peers', effect.membership)
       case 'readSnapshot':
         return this.snapshotsOut.read(effect.to, effect.offset, effect.position?.index)
+      case 'endSnapshot':
+        return this.snapshotsOut.end(effect.to)
+      case 'rolledBack':
+        return this.#ports.logger.error('a member lost what it had acknowledged: its disk was rolled back; rebuild or remove it', { ...effect })
       case 'stageSnapshot':
         return this.#snapshotIn.stage(effect)
       case 'lost':

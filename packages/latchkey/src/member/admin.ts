@@ -1,0 +1,99 @@
+// Driver: the rare calls. Some are this member's own, some the leader's, and one another member's: each is led to where it is done.
+
+import type { KvStore } from '@latchkey/kv'
+import { type AdminCall, decodeAnswer, errorOf, isError, LatchkeyError, type Status } from '@latchkey/protocol'
+import type { RaftNode } from '@latchkey/raft'
+import type { Right } from '../open/options.js'
+import type { MemberChanges } from './changes.js'
+import type { Forwarder } from './forwarder.js'
+
+export interface AdminPorts {
+  readonly node: RaftNode
+  readonly kv: KvStore
+  readonly forwarder: Forwarder
+  readonly changes: MemberChanges
+  status(): Status
+  /** Resolves when a leader is known and this member has caught up. */
+  ready(): Promise<void>
+  handOver(to: string | undefined): Promise<boolean>
+  /** Drops this member's state and builds it anew from a peer's. */
+  rebuild(): Promise<void>
+}
+
+const id = (value: unknown): string => {
+  if (typeof value === 'string' && value !== '') return value
+  throw new LatchkeyError('ERR_PROTOCOL', 'A member call came without the id of a member.')
+}
+
+type Run = (ports: AdminPorts, args: readonly unknown[]) => Promise<unknown>
+
+const HERE: Partial<Record<AdminCall, Run>> = {
+  status: async (ports) => ports.status(),
+  ready: (ports) => ports.ready(),
+  snapshot: async ({ kv, node }) => {
+    await kv.flush()
+    node.compact(0, 0)
+  },
+  backup: async ({ kv }, [path]) => {
+    await kv.backup(id(path))
+  },
+}
+
+const AT_LEADER: Partial<Record<AdminCall, Run>> = {
+  'members.add': ({ changes }, [name, url]) => changes.add(id(name), id(url)),
+  'members.promote': ({ changes }, [name]) => changes.promote(id(name)),
+  'members.update': ({ changes }, [name, url]) => changes.update(id(name), id(url)),
+  'members.remove': ({ changes }, [name]) => changes.remove(id(name)),
+  transferLeadership: async (ports, [name]) => {
+    const to = typeof name === 'string' ? name : undefined
+    if (to === ports.node.options.id) return
+    if (!(await ports.handOver(to))) {
+      throw new LatchkeyError('ERR_TIMEOUT', `Leadership did not move${to === undefined ? '' : ` to ${to}`}: is that member a voter, running and caught up?`)
+    }
+  },
+}
+
+export class Admin {
+  readonly #ports: AdminPorts
+
+  constructor(ports: AdminPorts) {
+    this.#ports = ports
+  }
+
+  right(call: AdminCall): Right {
+    return call === 'status' || call === 'ready' ? 'read' : 'admin'
+  }
+
+  /** As asked by a client of this member. */
+  run(call: AdminCall, args: readonly unknown[]): Promise<unknown> {
+    const here = HERE[call]
+    if (here !== undefined) return here(this.#ports, args)
+    const { node } = this.#ports
+    const target = call === 'members.rebuild' ? (args[0] as string) : node.raft.leader
+    if (target === undefined) return Promise.reject(new LatchkeyError('ERR_NO_LEADER'))
+    if (target === node.options.id) return this.runHere(call, args)
+    return this.#ask(target, call, args)
+  }
+
+  /** As asked by another member, or found to be this member's to do. */
+  async runHere(call: AdminCall, args: readonly unknown[]): Promise<unknown> {
+    if (call === 'members.rebuild') return this.#ports.rebuild()
+    const run = AT_LEADER[call]
+    if (run === undefined) throw new LatchkeyError('ERR_PROTOCOL', `No member does ${JSON.stringify(call)} for another.`)
+    if (this.#ports.node.role !== 'leader') throw new LatchkeyError('ERR_NO_LEADER')
+    return (await run(this.#ports, args)) ?? null
+  }
+
+  #ask(target: string, call: AdminCall, args: readonly unknown[]): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#ports.forwarder.call(target, call, args, (outcome) => {
+        if (outcome.type !== 'returned') {
+          return reject(new LatchkeyError(outcome.type === 'refused' ? 'ERR_NO_LEADER' : 'ERR_OUTCOME_UNKNOWN'))
+        }
+        const answer = decodeAnswer(outcome.answer)
+        if (isError(answer)) reject(errorOf(answer))
+        else resolve(answer[1])
+      })
+    })
+  }
+}
