@@ -1,0 +1,1 @@
+export type { PeerEvent, PeerInfo, RefusedEvent, Transport, TransportEvents } from './transport.js'
