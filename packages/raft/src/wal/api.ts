@@ -34,6 +34,8 @@ export interface WalOptions {
   readonly logger?: Logger
   /** A segment is full from this size on. */
   readonly segmentBytes?: number
+  /** Files grow by whole chunks of this size. */
+  readonly growBytes?: number
   /** Told once, when the log fails for good, also when no append was waiting. */
   readonly onFailed?: (error: LatchkeyError) => void
 }

@@ -41,7 +41,7 @@ export function recordBytes(turn: Turn): number {
 const identityBytes = ({ clusterId, memberId, incarnation }: Identity): number =>
   12 + textBytes(clusterId) + textBytes(memberId) + textBytes(incarnation)
 
-/** Writes the record at `at` of a buffer that has room, and returns its checksum. */
+/** Writes the record at `at` of a buffer that has room; returns its end. Its checksum is its first word. */
 export function putRecord(buffer: Buffer, at: number, kind: RecordKind, turn: Turn, place: Place): number {
   const end = putParts(buffer, at + RECORD_HEADER_BYTES, turn)
   buffer.writeUInt32LE(end - at, at + 4)
@@ -51,7 +51,7 @@ export function putRecord(buffer: Buffer, at: number, kind: RecordKind, turn: Tu
   putU64(buffer, at + 24, lastIndexAfter(turn, place.lastIndex))
   const sum = checksum(buffer.subarray(at + 4, end), place.previous)
   buffer.writeUInt32LE(sum, at)
-  return sum
+  return end
 }
 
 function partsOf(turn: Turn): number {

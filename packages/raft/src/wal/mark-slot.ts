@@ -19,7 +19,10 @@ export type MarkRead =
   | { readonly type: 'absent' }
   | { readonly type: 'unreadable' }
   | { readonly type: 'newer'; readonly version: number }
-  /** `slot`: where it was read; the next write goes to the other one. */
+  /**
+   * `slot`: the one to write next. It is the newer one, since that one's last write may never have been synced, while the
+   * older one's was; but a bad slot goes first, for then it is the one that a crash left half written.
+   */
   | { readonly type: 'mark'; readonly mark: Mark; readonly slot: 0 | 1 }
 
 export function putMark(buffer: Buffer, at: number, mark: Mark): void {
@@ -41,8 +44,8 @@ export function readMark(bytes: Uint8Array | undefined): MarkRead {
   const newer = slots.find((slot) => slot.type === 'newer')
   if (newer !== undefined) return newer
   const [one, two] = slots as [MarkRead, MarkRead]
-  if (one.type !== 'mark') return two
-  if (two.type !== 'mark') return one
+  if (one.type !== 'mark') return two.type === 'mark' ? { ...two, slot: 0 } : two
+  if (two.type !== 'mark') return { ...one, slot: 1 }
   return two.mark.sequence > one.mark.sequence ? two : one
 }
 
