@@ -1,0 +1,33 @@
+// Rule: the register as a sequential object, and what may be left out of its histories without changing the verdict.
+
+import type { Operation } from './history.js'
+import { type Model, type Verdict, linearizable } from './linearizable.js'
+
+export const register: Model<number, Operation> = {
+  initial: 0,
+  key: (state) => state,
+  step(state, operation) {
+    const unknown = operation.end === Number.POSITIVE_INFINITY
+    if (!unknown && operation.seen !== state) return undefined
+    if (operation.kind === 'read') return state
+    if (operation.kind === 'write') return operation.value
+    const swaps = state === operation.expected
+    if (!unknown && swaps !== operation.swapped) return undefined
+    return swaps ? operation.value : state
+  },
+}
+
+/**
+ * Every written value is another, and every operation but those of unknown outcome says what it saw. So an operation of unknown
+ * outcome whose value nobody saw can always stand at the end, where it changes nothing.
+ */
+export function relevant(operations: readonly Operation[]): readonly Operation[] {
+  const seen = new Set<number>()
+  for (const { end, seen: value } of operations) if (end !== Number.POSITIVE_INFINITY) seen.add(value)
+  return operations.filter(
+    ({ kind, value, end }) => end !== Number.POSITIVE_INFINITY || (kind !== 'read' && seen.has(value)),
+  )
+}
+
+export const checkRegister = (operations: readonly Operation[]): Verdict =>
+  linearizable(relevant(operations), register)

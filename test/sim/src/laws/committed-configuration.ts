@@ -1,0 +1,75 @@
+// Rule: configurations follow each other so that their quorums always meet, one at a time, from the moment they are appended.
+
+import type { Entry, Membership } from '@latchkey/raft/core'
+import { LawBroken, type MakeLaw } from './law.js'
+import type { MemberRecord } from './ledger.js'
+import type { ReadMembership } from './log-mirror.js'
+
+const name = 'committed-configuration'
+
+export const committedConfiguration =
+  (decode: ReadMembership): MakeLaw =>
+  () => ({
+    name,
+    persisting(member, batch) {
+      if (member.role !== 'leader') return
+      for (const entry of batch.entries) {
+        if (entry.kind === 'members') proposed(member, entry, decode(entry.data))
+      }
+    },
+    /** What a member acts on is what its log says: the latest configuration in it, else the snapshot's. */
+    membership(member, membership) {
+      if (spelled(membership) === spelled(member.live.membership)) return
+      throw new LawBroken(
+        name,
+        `${member.id} acts on ${spelled(membership)}, its log says ${spelled(member.live.membership)}`,
+      )
+    },
+  })
+
+function proposed(member: MemberRecord, entry: Entry, next: Membership): void {
+  const where = `${member.id}: configuration ${entry.index}`
+  const before = member.live.membership
+  if (member.live.membershipIndex > member.commit) {
+    throw new LawBroken(name, `${where} while ${member.live.membershipIndex} is not committed`)
+  }
+  if (member.live.termAt(member.commit) !== member.term) {
+    throw new LawBroken(name, `${where} before an entry of term ${member.term} is committed`)
+  }
+  const wrong = wellFormed(next) ?? follows(before, next)
+  if (wrong !== undefined) {
+    throw new LawBroken(name, `${where}: ${wrong}: ${spelled(before)} then ${spelled(next)}`)
+  }
+}
+
+/** Null or the reason. */
+function wellFormed(membership: Membership): string | undefined {
+  const { voters, outgoing, learners, learnersNext } = membership
+  if (voters.length === 0) return 'no voters'
+  for (const list of [voters, outgoing, learners, learnersNext]) {
+    if (new Set(list).size !== list.length) return 'a member twice'
+  }
+  if (learners.some((id) => voters.includes(id) || outgoing.includes(id))) return 'a learner that votes'
+  if (outgoing.length === 0 && learnersNext.length > 0) return 'learners of a half that is not there'
+  return undefined
+}
+
+/** One voter more or less, into a joint configuration with the old voters, or out of one. */
+function follows(before: Membership, next: Membership): string | undefined {
+  const wasJoint = before.outgoing.length > 0
+  const isJoint = next.outgoing.length > 0
+  if (wasJoint && isJoint) return 'a joint configuration after another'
+  if (wasJoint) return same(before.voters, next.voters) ? undefined : 'the new half changed at leaving'
+  if (isJoint) return same(before.voters, next.outgoing) ? undefined : 'the old half is not the old voters'
+  const changed =
+    next.voters.filter((id) => !before.voters.includes(id)).length +
+    before.voters.filter((id) => !next.voters.includes(id)).length
+  return changed <= 1 ? undefined : 'more than one voter at once'
+}
+
+const same = (a: readonly string[], b: readonly string[]): boolean => [...a].sort().join() === [...b].sort().join()
+
+export const spelled = ({ voters, outgoing, learners, learnersNext }: Membership): string =>
+  `{${voters}${outgoing.length > 0 ? ` & ${outgoing}` : ''}${learners.length > 0 ? ` learners ${learners}` : ''}${
+    learnersNext.length > 0 ? ` next ${learnersNext}` : ''
+  }}`

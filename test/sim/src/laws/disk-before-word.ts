@@ -1,0 +1,49 @@
+// Rule: disk before word. A vote or an acknowledgement leaves only after what it promises is durable.
+
+import type { Message } from '@latchkey/raft/core'
+import { LawBroken, type MakeLaw } from './law.js'
+import type { MemberRecord } from './ledger.js'
+
+const name = 'disk-before-word'
+
+export const diskBeforeWord: MakeLaw = (ledger) => {
+  const term = (member: MemberRecord, message: Message) => {
+    if (message.term > member.durableHard.term) {
+      throw new LawBroken(
+        name,
+        `${member.id} answers in term ${message.term} with term ${member.durableHard.term} on disk`,
+      )
+    }
+  }
+  const matched = (member: MemberRecord, message: Message, match: number) => {
+    const leader = ledger.member(message.to)
+    // The promise is to the leader of that term; another one at that address now will not count it.
+    if (leader.role !== 'leader' || leader.term !== message.term) return
+    const wanted = leader.live.termAt(match)
+    if (wanted === undefined || ledger.holds(member.disk, match, wanted)) return
+    throw new LawBroken(
+      name,
+      `${member.id} acknowledges ${match} to ${message.to} (term ${wanted} there), its disk has term ${member.disk.termAt(match)}`,
+    )
+  }
+  return {
+    name,
+    sending(member, message) {
+      if (message.type === 'voteReply' && message.granted) {
+        term(member, message)
+        const { term: durable, vote } = member.durableHard
+        if (durable === message.term && vote !== message.to) {
+          throw new LawBroken(
+            name,
+            `${member.id} grants ${message.to} term ${message.term}; its disk says ${vote}`,
+          )
+        }
+      } else if (message.type === 'appendReply' && message.ok) {
+        term(member, message)
+        matched(member, message, message.match)
+      } else if (message.type === 'heartbeatReply') {
+        matched(member, message, message.match)
+      }
+    },
+  }
+}

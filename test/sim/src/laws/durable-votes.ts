@@ -1,0 +1,34 @@
+// Rule: a leader was chosen by a quorum of votes that were on disk, counted by the configuration of its own log.
+
+import { isQuorum } from './ledger.js'
+import { LawBroken, type MakeLaw } from './law.js'
+
+const name = 'durable-votes'
+
+export const durableVotes: MakeLaw = () => {
+  /** By term, then candidate: whose vote for it was ever durable. */
+  const votes = new Map<string, Set<string>>()
+  const note = (voter: string, term: number, vote: string | undefined) => {
+    if (vote === undefined) return
+    const key = `${term}/${vote}`
+    votes.set(key, (votes.get(key) ?? new Set()).add(voter))
+  }
+  return {
+    name,
+    booted: (member, found) => note(member.id, found.term, found.vote),
+    durable(member, batch) {
+      if (batch.hardState !== undefined) note(member.id, batch.hardState.term, batch.hardState.vote)
+    },
+    role(member, role, term) {
+      if (role !== 'leader') return
+      const granted = votes.get(`${term}/${member.id}`) ?? new Set<string>()
+      if (isQuorum(member.live.membership, (id) => granted.has(id))) return
+      const { voters, outgoing } = member.live.membership
+      const halves = outgoing.length > 0 ? `${voters} and ${outgoing}` : `${voters}`
+      throw new LawBroken(
+        name,
+        `${member.id} leads term ${term} with durable votes of [${[...granted].sort()}] among ${halves}`,
+      )
+    },
+  }
+}

@@ -1,0 +1,20 @@
+// Rule: a read reflects every write that was acknowledged before it was sent.
+
+import { LawBroken, type MakeLaw } from './law.js'
+
+const name = 'fresh-reads'
+
+export const freshReads: MakeLaw = (ledger) => ({
+  name,
+  served(read) {
+    if (read.index < read.floor) {
+      throw new LawBroken(
+        name,
+        `${read.member} answers a read at ${read.index}; ${read.floor} had been acknowledged before it was sent`,
+      )
+    }
+    if (read.index > ledger.commitTop) {
+      throw new LawBroken(name, `${read.member} answers a read at ${read.index}, which is not committed`)
+    }
+  },
+})

@@ -1,0 +1,83 @@
+// Rule: what a law is. One law a file; a broken one says which sentence is no longer true.
+
+import type { MemberId, Membership, Message, PersistBatch } from '@latchkey/raft/core'
+import type { Ledger, MemberRecord } from './ledger.js'
+
+export class LawBroken extends Error {
+  override readonly name = 'LawBroken'
+  readonly law: string
+
+  constructor(law: string, message: string) {
+    super(message)
+    this.law = law
+  }
+}
+
+/** What a member found on its disk when it started. */
+export interface Found {
+  readonly term: number
+  readonly vote: MemberId | undefined
+  readonly base: { readonly index: number; readonly term: number; readonly time: number }
+  readonly membership: Membership
+  readonly entries: PersistBatch['entries']
+  /** What its state machine holds already. */
+  readonly applied: number
+}
+
+export interface Acknowledged {
+  readonly index: number
+  readonly term: number
+  readonly key: number
+}
+
+export interface ReadServed {
+  readonly member: MemberId
+  readonly index: number
+  readonly time: number
+  /** Real time of the client's sending. */
+  readonly sentAt: number
+  /** The highest acknowledged write when the read was sent. */
+  readonly floor: number
+}
+
+/** Everything a member does that a law may judge. A member tells its watcher at once, before the next effect. */
+export interface Watcher {
+  booted(id: MemberId, found: Found): void
+  /** The member's log in memory has changed so; `stampedAt` is the real time of the clock reading it was given. */
+  persisting(id: MemberId, batch: PersistBatch, stampedAt: number): void
+  /** That batch is on the medium, whether or not the member knows. */
+  durable(id: MemberId, batch: PersistBatch): void
+  role(id: MemberId, role: string, term: number): void
+  membership(id: MemberId, membership: Membership): void
+  committed(id: MemberId, from: number, to: number): void
+  /** `hash`: of the whole state machine after this entry. */
+  applied(id: MemberId, index: number, hash: number): void
+  /** The state machine was replaced by a snapshot's. */
+  installed(id: MemberId, index: number, term: number, hash: number): void
+  sending(id: MemberId, message: Message): void
+  acknowledged(ack: Acknowledged): void
+  served(read: ReadServed): void
+  /** A leader says that this member's disk was rolled back. */
+  accused(id: MemberId, acknowledged: number, holds: number): void
+}
+
+/** A law hears of what it asks for, after the ledger has been brought up to date. */
+export interface Law {
+  readonly name: string
+  booted?(member: MemberRecord, found: Found): void
+  /** Before the ledger's log is changed: the law sees the log as it was. */
+  persisting?(member: MemberRecord, batch: PersistBatch, stampedAt: number): void
+  durable?(member: MemberRecord, batch: PersistBatch): void
+  role?(member: MemberRecord, role: string, term: number): void
+  membership?(member: MemberRecord, membership: Membership): void
+  committed?(member: MemberRecord, from: number, to: number): void
+  applied?(member: MemberRecord, index: number, hash: number): void
+  installed?(member: MemberRecord, index: number, term: number, hash: number): void
+  sending?(member: MemberRecord, message: Message): void
+  acknowledged?(ack: Acknowledged): void
+  served?(read: ReadServed): void
+  /** At the end of a run. */
+  finish?(): void
+}
+
+export type MakeLaw = (ledger: Ledger) => Law

@@ -1,0 +1,15 @@
+// Rule: leader append-only. While it leads, a member never removes or replaces an entry of its own log.
+
+import { LawBroken, type MakeLaw } from './law.js'
+
+const name = 'leader-append-only'
+
+export const leaderAppendOnly: MakeLaw = () => ({
+  name,
+  persisting(member, batch) {
+    if (member.role !== 'leader') return
+    if (batch.truncateFrom !== undefined || batch.restartAfter !== undefined) {
+      throw new LawBroken(name, `${member.id} leads term ${member.term} and cuts its log`)
+    }
+  },
+})

@@ -1,0 +1,113 @@
+// Rule: what is true of the whole cluster, seen from outside: every member's log in memory and on disk, and what is committed.
+
+import type { Entry, HardState, MemberId, Membership, PersistBatch } from '@latchkey/raft/core'
+import type { Found } from './law.js'
+import { LogMirror, type ReadMembership } from './log-mirror.js'
+
+const NOTHING: HardState = { term: 0, vote: undefined }
+const NOBODY: Membership = { voters: [], outgoing: [], learners: [], learnersNext: [], peers: {} }
+
+export class MemberRecord {
+  readonly id: MemberId
+  /** As the running process believes its log to be. */
+  readonly live: LogMirror
+  /** As it would be found after a power loss now. */
+  readonly disk: LogMirror
+  hard: HardState = NOTHING
+  durableHard: HardState = NOTHING
+  /** Asked for and not durable yet, oldest first. */
+  unsynced: PersistBatch[] = []
+  role = 'follower'
+  term = 0
+  commit = 0
+  applied = 0
+
+  constructor(id: MemberId, decode: ReadMembership) {
+    this.id = id
+    this.live = new LogMirror(NOBODY, decode)
+    this.disk = new LogMirror(NOBODY, decode)
+  }
+}
+
+export class Ledger {
+  readonly members = new Map<MemberId, MemberRecord>()
+  readonly #decode: ReadMembership
+  /** committed[i] is the entry that somebody said is committed at index i; the first to say so wins. */
+  readonly committed: Entry[] = []
+  commitTop = 0
+  /** (term, index): in that term the entries up to index were committed. Terms ascend. */
+  readonly commitMarks: { readonly term: number; index: number }[] = []
+
+  constructor(decode: ReadMembership) {
+    this.#decode = decode
+  }
+
+  member(id: MemberId): MemberRecord {
+    let record = this.members.get(id)
+    if (record === undefined) {
+      record = new MemberRecord(id, this.#decode)
+      this.members.set(id, record)
+    }
+    return record
+  }
+
+  /** Does that member's durable log hold the entry (index, term)? What lies behind its snapshot is committed, so it is known. */
+  holds(log: LogMirror, index: number, term: number): boolean {
+    if (index < log.base.index) return this.committed[index]?.term === term
+    return log.termAt(index) === term
+  }
+
+  /** The highest index that was committed in a term before this one. */
+  committedBefore(term: number): number {
+    for (let i = this.commitMarks.length - 1; i >= 0; i--) {
+      const mark = this.commitMarks[i]
+      if (mark !== undefined && mark.term < term) return mark.index
+    }
+    return 0
+  }
+
+  boot(record: MemberRecord, found: Found): void {
+    for (const log of [record.live, record.disk]) log.restart(found.base, found.membership, found.entries)
+    record.hard = record.durableHard = { term: found.term, vote: found.vote }
+    record.unsynced = []
+    record.role = 'follower'
+    record.term = found.term
+    record.commit = found.applied
+    record.applied = found.applied
+  }
+
+  persist(record: MemberRecord, batch: PersistBatch): void {
+    record.live.apply(batch)
+    if (batch.hardState !== undefined) record.hard = batch.hardState
+    record.unsynced.push(batch)
+  }
+
+  durable(record: MemberRecord, batch: PersistBatch): void {
+    record.disk.apply(batch)
+    if (batch.hardState !== undefined) record.durableHard = batch.hardState
+    record.unsynced = record.unsynced.filter((other) => other.id > batch.id)
+  }
+
+  commit(record: MemberRecord, to: number): void {
+    record.commit = Math.max(record.commit, to)
+    if (to <= this.commitTop) return
+    for (let index = this.commitTop + 1; index <= to; index++) {
+      const entry = record.live.entry(index)
+      if (entry !== undefined) this.committed[index] = entry
+    }
+    this.commitTop = to
+    const last = this.commitMarks[this.commitMarks.length - 1]
+    if (last !== undefined && last.term >= record.term) last.index = to
+    else this.commitMarks.push({ term: record.term, index: to })
+  }
+}
+
+/** More than half. */
+export const isMajority = (ids: readonly MemberId[], has: (id: MemberId) => boolean): boolean =>
+  ids.filter(has).length * 2 > ids.length
+
+/** A majority of each half; a configuration that is not joint has one half. */
+export function isQuorum(membership: Membership, has: (id: MemberId) => boolean): boolean {
+  if (!isMajority(membership.voters, has)) return false
+  return membership.outgoing.length === 0 || isMajority(membership.outgoing, has)
+}

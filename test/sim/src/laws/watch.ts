@@ -1,0 +1,123 @@
+// Rule: the one who hears everything: keeps the ledger and lets each law judge.
+
+import type { MemberId, Membership, Message, PersistBatch } from '@latchkey/raft/core'
+import { type Acknowledged, type Found, type Law, LawBroken, type MakeLaw, type ReadServed, type Watcher } from './law.js'
+import { Ledger } from './ledger.js'
+import type { ReadMembership } from './log-mirror.js'
+
+/** What a run met, for its summary. */
+export interface Counts {
+  elections: number
+  commits: number
+  snapshots: number
+  changes: number
+  acknowledged: number
+  reads: number
+}
+
+export class Watch implements Watcher {
+  readonly ledger: Ledger
+  readonly counts: Counts = { elections: 0, commits: 0, snapshots: 0, changes: 0, acknowledged: 0, reads: 0 }
+  readonly #laws: readonly Law[]
+  /** Only the laws that listen, so that an event costs what is asked for. */
+  readonly #persisting: Law[]
+  readonly #sending: Law[]
+  readonly #applied: Law[]
+
+  constructor(decode: ReadMembership, laws: readonly MakeLaw[]) {
+    this.ledger = new Ledger(decode)
+    this.#laws = laws.map((make) => make(this.ledger))
+    this.#persisting = this.#laws.filter((law) => law.persisting !== undefined)
+    this.#sending = this.#laws.filter((law) => law.sending !== undefined)
+    this.#applied = this.#laws.filter((law) => law.applied !== undefined)
+  }
+
+  booted(id: MemberId, found: Found): void {
+    const member = this.ledger.member(id)
+    for (const law of this.#laws) law.booted?.(member, found)
+    this.ledger.boot(member, found)
+  }
+
+  persisting(id: MemberId, batch: PersistBatch, stampedAt: number): void {
+    const member = this.ledger.member(id)
+    for (const law of this.#persisting) law.persisting?.(member, batch, stampedAt)
+    if (member.role === 'leader') {
+      for (const entry of batch.entries) if (entry.kind === 'members') this.counts.changes++
+    }
+    this.ledger.persist(member, batch)
+  }
+
+  durable(id: MemberId, batch: PersistBatch): void {
+    const member = this.ledger.member(id)
+    this.ledger.durable(member, batch)
+    for (const law of this.#laws) law.durable?.(member, batch)
+  }
+
+  role(id: MemberId, role: string, term: number): void {
+    const member = this.ledger.member(id)
+    for (const law of this.#laws) law.role?.(member, role, term)
+    if (role === 'leader') this.counts.elections++
+    member.role = role
+    member.term = term
+  }
+
+  membership(id: MemberId, membership: Membership): void {
+    const member = this.ledger.member(id)
+    for (const law of this.#laws) law.membership?.(member, membership)
+  }
+
+  committed(id: MemberId, from: number, to: number): void {
+    const member = this.ledger.member(id)
+    this.counts.commits += Math.max(0, to - this.ledger.commitTop)
+    const before = this.ledger.commitTop
+    // The first to commit sets what is committed; the laws then compare everybody with it.
+    if (to > before && to <= member.live.lastIndex) this.#agree(member, to)
+    for (const law of this.#laws) law.committed?.(member, from, to)
+    member.commit = Math.max(member.commit, to)
+  }
+
+  #agree(member: ReturnType<Ledger['member']>, to: number): void {
+    const commit = member.commit
+    this.ledger.commit(member, to)
+    member.commit = commit
+  }
+
+  applied(id: MemberId, index: number, hash: number): void {
+    const member = this.ledger.member(id)
+    for (const law of this.#applied) law.applied?.(member, index, hash)
+    member.applied = index
+  }
+
+  installed(id: MemberId, index: number, term: number, hash: number): void {
+    const member = this.ledger.member(id)
+    for (const law of this.#laws) law.installed?.(member, index, term, hash)
+    member.applied = index
+    member.commit = Math.max(member.commit, index)
+    this.counts.snapshots++
+  }
+
+  sending(id: MemberId, message: Message): void {
+    const member = this.ledger.member(id)
+    for (const law of this.#sending) law.sending?.(member, message)
+  }
+
+  acknowledged(ack: Acknowledged): void {
+    this.counts.acknowledged++
+    for (const law of this.#laws) law.acknowledged?.(ack)
+  }
+
+  served(read: ReadServed): void {
+    this.counts.reads++
+    for (const law of this.#laws) law.served?.(read)
+  }
+
+  /** No disk of the simulator forgets what it synced, so nobody may be told that it did. */
+  accused(id: MemberId, acknowledged: number, holds: number): void {
+    const message = `${id} is said to have lost ${holds + 1} to ${acknowledged}; no disk was rolled back`
+    throw new LawBroken('no-false-accusation', message)
+  }
+
+  finish(): void {
+    for (const law of this.#laws) law.finish?.()
+  }
+}

@@ -1,0 +1,72 @@
+// Driver: what the command line asks for. The exit code tells crash, safety and liveness apart.
+
+import { randomInt } from 'node:crypto'
+import { runBugs } from '../bugs/runner.js'
+import { type Args, HELP, parseArgs, UsageError } from './args.js'
+import { faultsOf, optionsOf, type Print, replayCommand, reportFailure, Totals } from './campaign.js'
+import { realCore } from './load-core.js'
+import { run, type RunResult, type Verdict } from './run.js'
+
+export type Outcome = Verdict | 'usage' | 'missed'
+
+const CODES: Readonly<Record<Outcome, number>> = { pass: 0, missed: 1, usage: 2, crash: 101, safety: 102, liveness: 103 }
+
+export const exitCode = (outcome: Outcome): number => CODES[outcome]
+
+export async function runCli(words: readonly string[], print: Print): Promise<Outcome> {
+  let args: Args
+  try {
+    args = parseArgs(words)
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    print(error.message)
+    return 'usage'
+  }
+  if (args.help) {
+    print(HELP)
+    return 'pass'
+  }
+  if (args.bugs !== undefined) return (await runBugs(args.bugs, print)) ? 'pass' : 'missed'
+  return runSeeds(args, print)
+}
+
+function runSeeds(given: Args, print: Print): Outcome {
+  const args = given.from === -1 ? { ...given, from: randomInt(1, 2 ** 31) } : given
+  const first = args.seed ?? args.from
+  const last = args.seed ?? args.from + args.seeds - 1
+  const totals = new Totals()
+  const began = process.hrtime.bigint()
+  let outcome: Outcome = 'pass'
+  for (let seed = first; seed <= last; seed++) {
+    const result = runSeed(seed, args)
+    totals.add(result)
+    if (args.seed !== undefined) printRun(result, args, print)
+    if (args.twice && runSeed(seed, args).hash !== result.hash) {
+      print(`seed ${seed}: two runs, two hashes`)
+      outcome = 'missed'
+    }
+    if (result.verdict === 'pass') continue
+    outcome = result.verdict
+    reportFailure(result, args, realCore, print)
+    if (!args.keepGoing) break
+  }
+  const seconds = Number(process.hrtime.bigint() - began) / 1e9
+  print('')
+  if (args.seed === undefined) print(`seeds ${first} to ${last}; again: npm run sim -- --from ${first} --seeds ${args.seeds}`)
+  for (const line of totals.lines(seconds)) print(line)
+  print(outcome === 'pass' ? 'no violation' : `FAILED: ${outcome}`)
+  return outcome
+}
+
+function runSeed(seed: number, args: Args): RunResult {
+  const options = optionsOf(seed, args)
+  const faults = faultsOf(options, args.only)
+  return run(options, realCore, { trace: args.trace > 0, outerOnly: args.outerOnly, faults })
+}
+
+function printRun(result: RunResult, args: Args, print: Print): void {
+  print(`options ${JSON.stringify(optionsOf(result.seed, args))}`)
+  for (const line of result.trace.slice(-args.trace)) print(line)
+  print(`seed ${result.seed}: ${result.verdict} · hash ${result.hash}`)
+  print(`replay: ${replayCommand(result.seed, args, args.only)}`)
+}

@@ -1,0 +1,147 @@
+// Driver: after the faults: heals a majority and demands progress. The rest may stay dead for ever.
+//
+// Within 20 election timeouts there is one leader, its members hold the same committed log and state, nothing is pending, a write
+// and a read succeed, and the traffic goes back to that of an idle cluster whose time goes on.
+
+import type { MemberId, Membership } from '@latchkey/raft/core'
+import { isMajority, isQuorum } from '../laws/ledger.js'
+import type { Seat } from '../world/seat.js'
+import type { Simulation } from './simulation.js'
+
+export class NoProgress extends Error {
+  override readonly name = 'NoProgress'
+  readonly missing: string
+
+  constructor(missing: string, message: string) {
+    super(message)
+    this.missing = missing
+  }
+}
+
+const TIMEOUTS = 20
+
+export function demandProgress(simulation: Simulation): void {
+  const core = heal(simulation)
+  if (core === undefined) return
+  const { world, options } = simulation
+  const timeout = options.member.electionTimeout * 1000
+  const deadline = world.now + TIMEOUTS * timeout + 60 * options.network.base + 40 * options.disk.syncBase
+  waitFor(simulation, deadline, () => unsettled(simulation, core))
+  const leader = core.find(leads) as Seat
+  const write = simulation.clients.ask(leader, 'write', 0)
+  const read = simulation.clients.ask(core[core.length - 1] as Seat, 'read', 0)
+  const open = () => [write, read].find((id) => simulation.clients.isPending(id))
+  waitFor(simulation, world.now + 4 * timeout, () =>
+    open() === undefined ? undefined : `call ${open()} of a healed cluster`,
+  )
+  waitFor(simulation, world.now + 4 * timeout, () => unsettled(simulation, core))
+  demandQuiet(simulation, core)
+}
+
+const leads = (seat: Seat): boolean => seat.member?.view.role === 'leader'
+
+function waitFor({ world, options }: Simulation, deadline: number, missing: () => string | undefined): void {
+  const step = (options.member.electionTimeout * 1000) / 4
+  for (;;) {
+    const what = missing()
+    if (what === undefined) return
+    if (world.now >= deadline) throw new NoProgress('progress', what)
+    if (world.runUntil(Math.min(deadline, world.now + step), 400_000) === 'storm') {
+      throw new NoProgress('storm', `a healed cluster does not come to rest; ${what}`)
+    }
+  }
+}
+
+/** Everything works again, for a majority or for all. Undefined when the faults have left no majority that could work. */
+function heal(simulation: Simulation): readonly Seat[] | undefined {
+  const { world } = simulation
+  world.network.heal()
+  const tail = simulation.options.member.electionTimeout * 100
+  const calm = world.network.options
+  world.network.options = { ...calm, tail: Math.min(calm.tail, tail), base: Math.min(calm.base, tail) }
+  const core = chooseCore(simulation)
+  for (const seat of world.seats) {
+    seat.disk.slowness = 1
+    seat.disk.failing = false
+    seat.disk.disarm()
+    seat.stallAtNextReading(0)
+    if (core === undefined || core.includes(seat.id)) world.start(seat)
+    else world.crash(seat, 'power')
+  }
+  if (core === undefined) return waitForAll(simulation)
+  return world.seats.filter(({ id }) => core.includes(id))
+}
+
+/** A majority is enough where all agree on who belongs to the cluster; then the others die for good. */
+function chooseCore({ world, options }: Simulation): readonly MemberId[] | undefined {
+  const up = world.seats.filter(({ ruined, member }) => !ruined && member !== undefined)
+  const spellings = new Set(up.map(({ member }) => JSON.stringify(member?.view.membership.voters)))
+  const membership = up[0]?.member?.view.membership
+  const random = world.random.fork('core')
+  if (membership === undefined || up.length !== world.seats.length || spellings.size !== 1) return undefined
+  if (membership.outgoing.length > 0 || membership.learners.length > 0 || random.chance(0.5)) return undefined
+  if (options.members < 3) return undefined
+  // Configurations that are only in somebody's log could come into force again.
+  const all = [...world.watch.ledger.members.values()].map(({ live }) => live.membership)
+  const keep = [...membership.voters]
+  while (keep.length > membership.voters.length / 2 + 1) keep.splice(random.between(0, keep.length), 1)
+  const has = (id: MemberId) => keep.includes(id)
+  return all.every((other) => other.voters.length === 0 || isQuorum(other, has)) ? keep : undefined
+}
+
+/** Everybody who can is healed. Who must agree is known once there is a leader; so it is asked for in `unsettled`. */
+function waitForAll({ world }: Simulation): readonly Seat[] | undefined {
+  const whole = world.seats.filter(({ ruined }) => !ruined)
+  const has = (id: MemberId) => whole.some((seat) => seat.id === id)
+  const possible = (membership: Membership) =>
+    membership.voters.length === 0 ||
+    (isMajority(membership.voters, has) &&
+      (membership.outgoing.length === 0 || isMajority(membership.outgoing, has)))
+  for (const { live, disk } of world.watch.ledger.members.values()) {
+    if (!possible(live.membership) || !possible(disk.membership)) return undefined
+  }
+  return whole
+}
+
+/** What is missing, or undefined. */
+function unsettled({ world }: Simulation, core: readonly Seat[]): string | undefined {
+  const leader = core.filter(leads).sort((a, b) => (b.member?.view.term ?? 0) - (a.member?.view.term ?? 0))[0]
+  const view = leader?.member?.view
+  if (leader === undefined || view === undefined) return 'nobody leads'
+  const { membership } = view
+  if (membership.outgoing.length > 0) return `${leader.id} leads a joint configuration`
+  if (view.commit !== view.lastIndex) return `${leader.id} has committed ${view.commit} of ${view.lastIndex}`
+  if (!view.idle) return `${leader.id} has something pending`
+  const agreed = [...membership.voters, ...membership.learners]
+  for (const seat of core) {
+    const other = seat.member?.view
+    if (seat === leader || !agreed.includes(seat.id)) continue
+    if (other === undefined) return `${seat.id} is down`
+    if (other.term !== view.term || other.leader !== leader.id) return `${seat.id} does not follow ${leader.id}`
+    if (other.applied !== view.applied) return `${seat.id} has applied ${other.applied} of ${view.applied}`
+    if (other.stateHash !== view.stateHash) return `${seat.id} holds another state than ${leader.id}`
+    if (!other.idle) return `${seat.id} has something pending`
+  }
+  world.fingerprint.add(view.commit)
+  return undefined
+}
+
+/** An idle cluster only beats: no storm, no election, and its time goes on. */
+function demandQuiet(simulation: Simulation, core: readonly Seat[]): void {
+  const { world, options } = simulation
+  const { electionTimeout, heartbeat } = options.member
+  const leader = core.find(leads) as Seat
+  const sent = world.network.sent
+  const term = leader.member?.view.term
+  const time = leader.member?.view.clusterTime ?? 0
+  const span = 4 * electionTimeout
+  world.runUntil(world.now + span * 1000, 400_000)
+  const beats = world.seats.length * 2 * (span / heartbeat + 2)
+  const count = world.network.sent - sent
+  if (count > beats * 2) throw new NoProgress('quiet', `${count} messages of an idle cluster in ${span} ms, not ${beats}`)
+  if (!leads(leader) || leader.member?.view.term !== term) {
+    throw new NoProgress('quiet', `${leader.id} lost its lead of term ${term} in a healed cluster`)
+  }
+  const passed = (leader.member?.view.clusterTime ?? 0) - time
+  if (passed < span / 2) throw new NoProgress('cluster-time', `cluster time went on by ${passed} of ${span} ms`)
+}

@@ -1,0 +1,86 @@
+// Rule: makes a failing run small: fewer faults, then a simpler world, as long as the same thing goes wrong.
+
+import type { Fault } from '../swarm/faults.js'
+import type { Options } from '../swarm/options.js'
+
+export interface Failing {
+  readonly options: Options
+  readonly faults: readonly Fault[]
+}
+
+/** Whether this smaller run still fails in the same way. */
+export type StillFails = (candidate: Failing) => boolean
+
+export interface Shrunk extends Failing {
+  readonly runs: number
+  /** What was set otherwise than the seed draws it, for the replay command. */
+  readonly settings: readonly string[]
+}
+
+export function shrink(failing: Failing, stillFails: StillFails, maxRuns = 300): Shrunk {
+  let runs = 0
+  const test: StillFails = (candidate) => runs++ < maxRuns && stillFails(candidate)
+  let { options } = failing
+  let faults = fewer(failing.faults, (some) => test({ options, faults: some }))
+  const settings: string[] = []
+  for (const [path, value] of SIMPLER) {
+    const simpler = setOption(options, path, value)
+    if (JSON.stringify(simpler) === JSON.stringify(options)) continue
+    if (!test({ options: simpler, faults })) continue
+    options = simpler
+    settings.push(`${path}=${JSON.stringify(value)}`)
+  }
+  faults = fewer(faults, (some) => test({ options, faults: some }))
+  return { options, faults, runs, settings }
+}
+
+/** What makes a world simpler to read, boldest first. */
+const SIMPLER: readonly (readonly [string, unknown])[] = [
+  ['clients', 1],
+  ['network.duplicate', 0],
+  ['network.loss', 0],
+  ['network.tail', 0],
+  ['network.inOrder', true],
+  ['disk.syncTail', 0],
+  ['drift', 0],
+  ['member.applyDelay', 0],
+  ['member.batching', false],
+  ['member.snapshotEvery', 1_000_000],
+  ['member.maxInflight', 64],
+  ['member.maxAppendBytes', 1_048_576],
+  ['goneAfter', 0],
+  ['client.loss', 0],
+  ['client.reads', 0],
+  ['client.swaps', 0],
+  ['client.keys', 1],
+]
+
+/** Delta debugging: leaves out ever smaller parts, keeps what is needed. */
+export function fewer<T>(items: readonly T[], fails: (some: readonly T[]) => boolean): readonly T[] {
+  let kept = items
+  for (let size = Math.ceil(kept.length / 2); size >= 1 && kept.length > 0; ) {
+    let removed = false
+    for (let at = 0; at < kept.length; ) {
+      const without = [...kept.slice(0, at), ...kept.slice(at + size)]
+      if (fails(without)) {
+        kept = without
+        removed = true
+      } else at += size
+    }
+    if (size > 1) size = Math.ceil(size / 2)
+    else if (!removed) break
+  }
+  return kept
+}
+
+/** A copy with one value changed, named by its path. Unknown paths are an error: a typo must not look like a pass. */
+export function setOption(options: Options, path: string, value: unknown): Options {
+  const copy = structuredClone(options) as unknown as Record<string, unknown>
+  const names = path.split('.')
+  const last = names.pop() as string
+  let at = copy
+  for (const name of names) at = at[name] as Record<string, unknown>
+  if (at === undefined || at === null || !(last in at)) throw new TypeError(`there is no option ${path}`)
+  at[last] = value
+  return copy as unknown as Options
+}

@@ -1,0 +1,72 @@
+// Rule: the faults of a run as a list, drawn before it starts. Each has its own dice, so leaving one out does not change the others.
+
+import { seededRandom } from '@latchkey/base'
+import type { Options } from './options.js'
+
+export const FAULT_KINDS = [
+  'crash',
+  'crashAll',
+  'crashPoint',
+  'orphan',
+  'storm',
+  'isolate',
+  'split',
+  'oneWay',
+  'bridge',
+  'link',
+  'clog',
+  'burst',
+  'pause',
+  'suspend',
+  'stall',
+  'step',
+  'drift',
+  'slowDisk',
+  'failSync',
+  'rot',
+  'transfer',
+  'change',
+  'compact',
+] as const
+
+export type FaultKind = (typeof FAULT_KINDS)[number]
+
+export interface Fault {
+  /** Its place in the whole list: its name when a run is shrunk. */
+  readonly number: number
+  readonly at: number
+  readonly kind: FaultKind
+  /** Microseconds that it lasts, where it lasts. */
+  readonly span: number
+  /** Numbers in [0, 1): whom, how. */
+  readonly dice: readonly [number, number, number, number]
+}
+
+export function drawPlan(options: Options): readonly Fault[] {
+  const random = seededRandom(options.seed).fork('faults')
+  const kinds = FAULT_KINDS.filter((kind) => options.faults[kind] > 0)
+  const total = kinds.reduce((sum, kind) => sum + options.faults[kind], 0)
+  const faults: Fault[] = []
+  if (total === 0) return faults
+  const longest = options.member.electionTimeout * 1000 * 4
+  for (let at = random.between(0, options.faultGap); at < options.duration; ) {
+    let dice = random.float() * total
+    const kind = kinds.find((candidate) => (dice -= options.faults[candidate]) < 0) ?? kinds[0]
+    const span = Math.floor(1000 + random.float() ** 2 * longest)
+    const own = seededRandom(options.seed).fork(`fault/${faults.length}`)
+    faults.push({
+      number: faults.length,
+      at,
+      kind: kind as FaultKind,
+      span,
+      dice: [own.float(), own.float(), own.float(), own.float()],
+    })
+    at += Math.floor(random.float() * 2 * options.faultGap) + 1
+  }
+  return faults
+}
+
+export const describeFault = ({ number, at, kind, span, dice }: Fault): string =>
+  `#${number} at ${(at / 1000).toFixed(1)} ms: ${kind} for ${(span / 1000).toFixed(1)} ms [${dice
+    .map((value) => value.toFixed(3))
+    .join(' ')}]`

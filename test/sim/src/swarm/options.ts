@@ -1,0 +1,159 @@
+// Rule: swarm testing. Each seed draws its own mix: which faults there are at all, how often, how slow things are, who asks for what.
+
+import { type Random, seededRandom } from '@latchkey/base'
+import type { ClientOptions } from '../clients/client.js'
+import type { DiskOptions } from '../world/disk.js'
+import type { NetworkOptions } from '../world/network.js'
+import { FAULT_KINDS, type FaultKind } from './faults.js'
+
+const MS = 1000
+
+export interface MemberOptions {
+  readonly electionTimeout: number
+  readonly heartbeat: number
+  /** A snapshot is taken and the log compacted after this many applied entries. */
+  readonly snapshotEvery: number
+  /** Entries that stay in the log behind a snapshot. */
+  readonly trailing: number
+  readonly chunkBytes: number
+  readonly paddingBytes: number
+  /** Commands wait while the last write is under way, and go into the next entry together. */
+  readonly batching: boolean
+  /** Microseconds until committed entries are applied, at most. */
+  readonly applyDelay: number
+  readonly maxInflight: number
+  readonly maxAppendBytes: number
+}
+
+export interface Options {
+  readonly seed: number
+  readonly profile: string
+  readonly members: number
+  /** Microseconds of faults; then comes the healing. */
+  readonly duration: number
+  /** Microseconds between two ticks. */
+  readonly tickEvery: number
+  /** Microseconds until others hear that a process died; 0: never. */
+  readonly goneAfter: number
+  readonly network: NetworkOptions
+  readonly disk: DiskOptions
+  readonly member: MemberOptions
+  readonly clients: number
+  readonly client: ClientOptions
+  /** How far a clock's rate may be from 1. */
+  readonly drift: number
+  readonly faultGap: number
+  readonly faults: Readonly<Record<FaultKind, number>>
+}
+
+const PROFILES = ['mixed', 'storm', 'membership', 'snapshots', 'reads', 'disk', 'clocks', 'network'] as const
+export type Profile = (typeof PROFILES)[number]
+
+/** What a profile makes likely; everything else is drawn as in a mixed run, with half the chance. */
+const FAVOURITES: Readonly<Record<Profile, readonly FaultKind[]>> = {
+  mixed: FAULT_KINDS,
+  storm: ['storm', 'crashPoint', 'crash', 'orphan', 'isolate', 'oneWay', 'transfer'],
+  membership: ['change', 'transfer', 'isolate', 'crash', 'split'],
+  snapshots: ['compact', 'isolate', 'crash', 'crashPoint', 'clog', 'pause'],
+  reads: ['isolate', 'oneWay', 'pause', 'transfer', 'clog', 'bridge'],
+  disk: ['crashPoint', 'crashAll', 'crash', 'slowDisk', 'failSync', 'rot'],
+  clocks: ['stall', 'suspend', 'step', 'drift', 'pause', 'transfer'],
+  network: ['isolate', 'split', 'oneWay', 'bridge', 'link', 'clog', 'burst'],
+}
+
+export function drawOptions(seed: number, forced?: Profile): Options {
+  const random = seededRandom(seed).fork('options')
+  const profile = forced ?? random.pick(PROFILES)
+  const electionTimeout = random.pick([150, 300, 500, 1000])
+  const heartbeat = Math.floor(electionTimeout / random.pick([5, 10]))
+  return {
+    seed,
+    profile,
+    members: drawMembers(random),
+    duration: random.between(6_000, 24_000) * MS,
+    tickEvery: Math.max(5, Math.floor(heartbeat / random.pick([2, 4]))) * MS,
+    goneAfter: random.chance(0.6) ? random.between(1, 20) * MS : 0,
+    network: drawNetwork(random, electionTimeout),
+    disk: drawDisk(random, electionTimeout),
+    member: drawMember(random, electionTimeout, heartbeat, profile),
+    clients: random.between(1, 7),
+    client: drawClient(random, electionTimeout, profile),
+    drift: random.pick([0, 0.0005, 0.005, 0.005, 0.05]),
+    faultGap: random.between(1, 6) * electionTimeout * MS,
+    faults: drawFaults(random, profile),
+  }
+}
+
+function drawMembers(random: Random): number {
+  const dice = random.float()
+  if (dice < 0.02) return 1
+  if (dice < 0.08) return 2
+  if (dice < 0.55) return 3
+  if (dice < 0.67) return 4
+  return dice < 0.95 ? 5 : 7
+}
+
+function drawNetwork(random: Random, electionTimeout: number): NetworkOptions {
+  const calm = random.chance(0.35)
+  return {
+    base: random.between(100, 5_000),
+    tail: random.pick([0, 20, 50, 100]) * (electionTimeout / 150) * MS,
+    loss: calm ? 0 : random.pick([0, 0.01, 0.05, 0.2]),
+    duplicate: calm ? 0 : random.pick([0, 0.02, 0.1, 0.2]),
+    late: random.pick([10, 1_000, 20_000]) * MS,
+    inOrder: random.chance(0.5),
+  }
+}
+
+const drawDisk = (random: Random, electionTimeout: number): DiskOptions => ({
+  syncBase: random.pick([100, 500, 3_000]),
+  syncTail: random.pick([0, 2, 10, 60]) * (electionTimeout / 150) * MS,
+})
+
+function drawMember(
+  random: Random,
+  electionTimeout: number,
+  heartbeat: number,
+  profile: Profile,
+): MemberOptions {
+  return {
+    electionTimeout,
+    heartbeat,
+    snapshotEvery: profile === 'snapshots' ? random.between(5, 40) : random.pick([20, 100, 1_000]),
+    trailing: random.pick([0, 0, 5, 30]),
+    chunkBytes: random.pick([16, 64, 1024]),
+    paddingBytes: random.pick([0, 100, 1_000]),
+    batching: random.chance(0.5),
+    applyDelay: random.chance(0.3) ? random.between(1, 40) * MS : 0,
+    maxInflight: random.pick([1, 2, 8, 64]),
+    maxAppendBytes: random.pick([60, 300, 1 << 20]),
+  }
+}
+
+function drawClient(random: Random, electionTimeout: number, profile: Profile): ClientOptions {
+  const reads = profile === 'reads' ? 0.6 : random.pick([0, 0.2, 0.5])
+  return {
+    keys: random.between(1, 6),
+    reads,
+    swaps: random.pick([0, 0.1, 0.3]),
+    think: random.pick([5, 30, 200]) * MS,
+    timeout: electionTimeout * random.between(1, 6) * MS,
+    loss: random.pick([0, 0, 0.02]),
+    roam: random.pick([0.02, 0.2, 0.8]),
+  }
+}
+
+/** A weight for each kind; most runs lack most kinds, so that those which are there are met in depth. */
+function drawFaults(random: Random, profile: Profile): Record<FaultKind, number> {
+  const favourites = FAVOURITES[profile]
+  const weights = FAULT_KINDS.map((kind): [FaultKind, number] => {
+    const likely = profile === 'mixed' ? 0.4 : favourites.includes(kind) ? 0.75 : 0.2
+    const there = random.chance(likely)
+    const weight = random.between(1, 10)
+    return [kind, there ? weight : 0]
+  })
+  return Object.fromEntries(weights) as Record<FaultKind, number>
+}
+
+export const isProfile = (name: string): name is Profile => (PROFILES as readonly string[]).includes(name)
+export { PROFILES }

@@ -1,0 +1,71 @@
+// Rule: what happens next in virtual time. Ordered by (time, number): no two events tie, so a run is the same each time.
+
+export interface Happening {
+  readonly at: number
+  readonly number: number
+  readonly run: (payload: never) => void
+  readonly payload: unknown
+}
+
+export class EventHeap {
+  #items: Happening[] = []
+  #numbers = 0
+
+  get size(): number {
+    return this.#items.length
+  }
+
+  /** `at`: integer microseconds of virtual time. */
+  push<P>(at: number, run: (payload: P) => void, payload: P): void {
+    this.#items.push({ at, number: this.#numbers++, run: run as (payload: never) => void, payload })
+    this.#rise(this.#items.length - 1)
+  }
+
+  peekTime(): number | undefined {
+    return this.#items[0]?.at
+  }
+
+  pop(): Happening | undefined {
+    const items = this.#items
+    const first = items[0]
+    const last = items.pop()
+    if (first !== undefined && last !== undefined && last !== first) {
+      items[0] = last
+      this.#sink()
+    }
+    return first
+  }
+
+  #rise(from: number): void {
+    const items = this.#items
+    const item = items[from] as Happening
+    let at = from
+    while (at > 0) {
+      const up = (at - 1) >> 1
+      const parent = items[up] as Happening
+      if (!before(item, parent)) break
+      items[at] = parent
+      at = up
+    }
+    items[at] = item
+  }
+
+  #sink(): void {
+    const items = this.#items
+    const item = items[0] as Happening
+    const size = items.length
+    let at = 0
+    for (;;) {
+      let down = at * 2 + 1
+      if (down >= size) break
+      if (down + 1 < size && before(items[down + 1] as Happening, items[down] as Happening)) down++
+      const child = items[down] as Happening
+      if (!before(child, item)) break
+      items[at] = child
+      at = down
+    }
+    items[at] = item
+  }
+}
+
+const before = (a: Happening, b: Happening): boolean => a.at < b.at || (a.at === b.at && a.number < b.number)
