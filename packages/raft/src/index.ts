@@ -1,1 +1,3 @@
-export {}
+// Rule: the package's public face: each part is also an entry point of its own.
+
+export * from './core/index.js'

@@ -40,9 +40,17 @@ export interface Membership {
   /** Voters of the old half that become learners when the joint configuration is left. */
   readonly learnersNext: readonly MemberId[]
   readonly peers: Readonly<Record<MemberId, Peer>>
+  /** The cluster's id, drawn by its first leader and never changed; absent until then. */
+  readonly cluster?: string
 }
 
 export type MembershipChange =
+  /** The first leader draws the cluster's id, and writes down whom it has met. */
+  | {
+      readonly type: 'found'
+      readonly cluster: string
+      readonly incarnations: Readonly<Record<MemberId, string>>
+    }
   | { readonly type: 'add-learner'; readonly id: MemberId; readonly peer: Peer }
   | { readonly type: 'promote'; readonly id: MemberId }
   | { readonly type: 'remove'; readonly id: MemberId }
@@ -127,14 +135,15 @@ export type MessageType = Message['type']
 export type Role = 'follower' | 'candidate' | 'leader' | 'learner'
 
 /**
- * One thing the core wants done. The driver carries them out in order.
+ * One thing the core wants done. The driver carries them out in order: who leads, what to write, who the members are, what to
+ * send, what to apply.
  * Law (disk before word): a message that promises something durable (a vote, an acknowledgement, the leader's own match) is
  * kept back by the core until `persisted(batch.id)`, and is dropped there when a truncation or a newer term voided it meanwhile.
  */
 export type Effect =
   | { readonly type: 'send'; readonly message: Message }
   | { readonly type: 'persist'; readonly batch: PersistBatch }
-  /** Entries from `from` to `to`, both inclusive, are committed: apply them in order, after they are durable here. */
+  /** Entries from `from` to `to`, both inclusive, are committed and durable here: apply them in order. */
   | { readonly type: 'commit'; readonly from: number; readonly to: number }
   /** The read may be served once `index` is applied here. `time`: see CT5. index undefined: no leader confirmed it, retry. */
   | {
@@ -149,6 +158,7 @@ export type Effect =
       readonly term: number
       readonly leader: MemberId | undefined
     }
+  /** The configuration in force is now this one (from its append on), or the one in force is now committed. */
   | {
       readonly type: 'membership'
       readonly membership: Membership
@@ -162,6 +172,18 @@ export type Effect =
       readonly offset: number
       readonly position: LogPosition | undefined
     }
+  /** Leader: the transfer to `to` is over, one way or the other: its frozen view may go. */
+  | { readonly type: 'endSnapshot'; readonly to: MemberId }
+  /**
+   * Leader: `id` has acknowledged entries up to `acknowledged` and now holds none beyond `holds`: its disk was rolled back.
+   * It gets no more entries and counts no more; an operator must rebuild it.
+   */
+  | {
+      readonly type: 'rolledBack'
+      readonly id: MemberId
+      readonly acknowledged: number
+      readonly holds: number
+    }
   /** Follower: keep this chunk; when `done`, install the whole durably, then call `snapshotInstalled`. */
   | {
       readonly type: 'stageSnapshot'
@@ -172,7 +194,10 @@ export type Effect =
       readonly chunk: Uint8Array
       readonly done: boolean
     }
-  /** Entries of these places were proposed here and will not commit as such; their callers' outcome is unknown (or another's). */
+  /**
+   * Entries of `term` from `fromIndex` on were proposed here and have been cut from this log: if they ever commit, they
+   * commit elsewhere. Their callers' outcome is unknown (L16).
+   */
   | { readonly type: 'lost'; readonly fromIndex: number; readonly term: number }
 
 /** Written in one write, synced once. Order inside: truncation, entries, hard state. */

@@ -1,0 +1,118 @@
+// Door: a message is looked at once, before anything is done with it. Undefined or the reason, one rule a line (E19, L13, L17, M18).
+//
+// Who may be heard: requests (votes, appends, heartbeats, snapshots) from anybody, since a member may lag behind a change of
+// members and know neither leader nor candidate; answers only from those this member has dealings with. That `from` is who it
+// says, in its known incarnation, is the transport's promise (its handshake); given an incarnation, it is checked here too (M13).
+
+import { decodeMembership, whyInvalid } from './membership.js'
+import type { Entry, LogPosition, MemberId, Membership, Message } from './types.js'
+
+/** Terms and indices beyond are nonsense, and counting on from here stays exact. */
+export const MAX_COUNT = 2 ** 52
+
+const isCount = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_COUNT
+
+export interface DoorKeeper {
+  readonly id: MemberId
+  readonly group: number
+  readonly membership: Membership
+}
+
+export function whyRefused(own: DoorKeeper, m: Message, incarnation: string | undefined): string | undefined {
+  if (m.group !== own.group) return 'another group'
+  if (m.to !== own.id) return 'for another member'
+  if (m.from === own.id) return 'from myself'
+  if (typeof m.from !== 'string' || m.from === '') return 'from nobody'
+  // Before its first election a member has none, and may still be asked for a pre-vote.
+  if (!isCount(m.term) || (m.term === 0 && m.type !== 'preVoteReply')) return 'no term'
+  if (incarnation !== undefined && isStranger(own.membership, m.from, incarnation)) {
+    return 'another incarnation'
+  }
+  return whyMalformed(m)
+}
+
+function isStranger(membership: Membership, from: MemberId, incarnation: string): boolean {
+  const known = membership.peers[from]?.incarnation
+  return known !== undefined && known !== '' && known !== incarnation
+}
+
+function whyMalformed(m: Message): string | undefined {
+  switch (m.type) {
+    case 'append':
+      return whyAppend(m)
+    case 'appendReply':
+      return counts(m.round, m.ok ? m.match : m.rejected, m.ok ? 0 : m.hintIndex, m.ok ? 0 : m.hintTerm)
+    case 'heartbeat':
+      return counts(m.commit, m.round)
+    case 'heartbeatReply':
+      return counts(m.round, m.match)
+    case 'preVote':
+    case 'vote':
+      return counts(m.lastIndex, m.lastTerm) ?? (m.lastTerm > m.term ? 'a log from the future' : undefined)
+    case 'preVoteReply':
+      return counts(m.campaignTerm) ?? flags(m.granted)
+    case 'voteReply':
+      return flags(m.granted)
+    case 'snapshot':
+      return whySnapshot(m)
+    case 'snapshotReply':
+      return whyPosition(m.position) ?? counts(m.offset) ?? flags(m.installed)
+    case 'readIndex':
+      return counts(m.context)
+    case 'readIndexReply':
+      return counts(m.context, m.index ?? 0, m.time)
+    case 'timeoutNow':
+      return undefined
+    default:
+      return 'an unknown kind of message'
+  }
+}
+
+function counts(a: unknown, b: unknown = 0, c: unknown = 0, d: unknown = 0): string | undefined {
+  return isCount(a) && isCount(b) && isCount(c) && isCount(d) ? undefined : 'a number out of bounds'
+}
+
+const flags = (value: unknown): string | undefined =>
+  typeof value === 'boolean' ? undefined : 'neither yes nor no'
+
+function whyPosition({ index, term, time }: LogPosition): string | undefined {
+  return counts(index, term, time)
+}
+
+function whyAppend(m: Extract<Message, { type: 'append' }>): string | undefined {
+  const wrong = counts(m.prevIndex, m.prevTerm, m.commit, m.round)
+  if (wrong !== undefined) return wrong
+  if (m.prevTerm > m.term) return 'a log from the future'
+  let index = m.prevIndex
+  let term = m.prevTerm
+  let time = 0
+  for (const entry of m.entries) {
+    if (entry.index !== index + 1) return 'entries with a gap'
+    if (!isCount(entry.term) || entry.term === 0 || entry.term < term) return 'terms that go back'
+    if (entry.term > m.term) return 'an entry from the future'
+    if (!isCount(entry.time) || entry.time < time) return 'times that go back'
+    const bad = whyEntry(entry)
+    if (bad !== undefined) return bad
+    index = entry.index
+    term = entry.term
+    time = entry.time
+  }
+  return undefined
+}
+
+function whyEntry({ kind, data }: Entry): string | undefined {
+  if (kind !== 'empty' && kind !== 'commands' && kind !== 'members') return 'an unknown kind of entry'
+  if (!(data instanceof Uint8Array)) return 'an entry without data'
+  if (kind === 'members' && decodeMembership(data) === undefined) return 'a configuration that is none'
+  return undefined
+}
+
+function whySnapshot(m: Extract<Message, { type: 'snapshot' }>): string | undefined {
+  const wrong = whyPosition(m.position) ?? counts(m.offset) ?? flags(m.done)
+  if (wrong !== undefined) return wrong
+  if (m.position.index === 0 || m.position.term === 0) return 'a snapshot of nothing'
+  if (m.position.term > m.term) return 'a snapshot from the future'
+  if (!(m.chunk instanceof Uint8Array)) return 'a piece without data'
+  return whyInvalid(m.membership)
+}

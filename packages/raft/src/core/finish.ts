@@ -1,0 +1,59 @@
+// Rule: the end of each call: what the state has become is turned into effects, always in this order:
+// who leads · what was lost · what to write · who the members are · what to send, read and stage · what to apply.
+
+import { acknowledge } from './following.js'
+import { finishLeading } from './leading.js'
+import type { State } from './state.js'
+import type { Effect } from './types.js'
+
+const NOTHING: readonly Effect[] = []
+
+export function finish(state: State, synced = false): readonly Effect[] {
+  finishLeading(state)
+  const batch = state.disk.flush(state.log, { term: state.term, vote: state.vote })
+  acknowledge(state, synced)
+  const before: Effect[] = state.lost
+  const role = roleEffect(state)
+  if (role !== undefined) before.unshift(role)
+  if (batch !== undefined) before.push({ type: 'persist', batch })
+  const members = membershipEffect(state)
+  if (members !== undefined) before.push(members)
+  const { out } = state
+  const commit = commitEffect(state)
+  if (commit !== undefined) out.push(commit)
+  if (before.length === 0 && out.length === 0) return NOTHING
+  state.out = []
+  if (before.length === 0) return out
+  state.lost = []
+  for (const effect of out) before.push(effect)
+  return before
+}
+
+function roleEffect(state: State): Effect | undefined {
+  const { told, role, term, leader } = state
+  if (told.role === role && told.term === term && told.leader === leader) return undefined
+  told.role = role
+  told.term = term
+  told.leader = leader
+  return { type: 'role', role, term, leader }
+}
+
+/** Once when it comes into force, once when it is committed. */
+function membershipEffect(state: State): Effect | undefined {
+  const { told, configs } = state
+  const committed = configs.index <= state.commit
+  if (told.configIndex === configs.index && told.configCommitted === committed) return undefined
+  told.configIndex = configs.index
+  told.configCommitted = committed
+  return { type: 'membership', membership: configs.current, index: configs.index, committed }
+}
+
+/** Only what is durable here, and nothing while the state machine is being replaced (S3). */
+function commitEffect(state: State): Effect | undefined {
+  if (state.rebuilding || state.staging?.installing) return undefined
+  const from = state.handedOut + 1
+  const to = Math.min(state.commit, state.disk.durable)
+  if (to < from) return undefined
+  state.handedOut = to
+  return { type: 'commit', from, to }
+}

@@ -1,0 +1,155 @@
+// Rule: how a follower takes the leader's log.
+//
+// Laws
+//   - two leaders of one term do not exist: a word of one to another is a broken law (E22)
+//   - entries are cut only at the first that conflicts, never up to the commit index (L3, L4)
+//   - the commit index follows the leader's only as far as this log is known to agree with it (L2)
+//   - an acknowledgement covers what agrees and is durable, no more (L5)
+
+import { AssertionError, assert } from '@latchkey/base'
+import { heardLeader } from './election.js'
+import { decodeMembership } from './membership.js'
+import { adjustRole, becomeFollower } from './roles.js'
+import { type State, appendEntry } from './state.js'
+import type { Entry, Membership, Message } from './types.js'
+
+type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
+
+/** The sender leads the own term. */
+export function follow(state: State, from: string): void {
+  assert(state.role !== 'leader', 'another member leads the own term (E22)')
+  assert(state.leader === undefined || state.leader === from, 'two members lead one term (E22)')
+  if (state.leader !== from || state.campaign !== undefined) becomeFollower(state, state.term, from)
+  heardLeader(state)
+}
+
+export function onAppend(state: State, m: Of<'append'>): void {
+  follow(state, m.from)
+  if (!agreesAt(state, m.prevIndex, m.prevTerm)) return reject(state, m)
+  takeEntries(state, m.entries)
+  // What is committed here is in every later leader's log.
+  state.matched = Math.max(state.matched, m.prevIndex + m.entries.length, state.commit)
+  if (m.round > state.ackRound) state.ackRound = m.round
+  state.ackOwed = true
+  followCommit(state, m.commit)
+}
+
+function agreesAt(state: State, index: number, term: number): boolean {
+  const here = state.log.termAt(index)
+  if (index > state.commit) return here === term
+  if (here !== undefined && here !== term) throw new AssertionError('a leader lacks a committed entry (L4)')
+  return true
+}
+
+function reject(state: State, m: Of<'append'>): void {
+  const hint = state.log.lastNotAbove(m.prevIndex, m.prevTerm)
+  const { id: from, term, options } = state
+  state.send({
+    type: 'appendReply',
+    group: options.group,
+    from,
+    to: m.from,
+    term,
+    ok: false,
+    rejected: m.prevIndex,
+    hintIndex: hint.index,
+    hintTerm: hint.term,
+    round: m.round,
+  })
+}
+
+function takeEntries(state: State, entries: readonly Entry[]): void {
+  const { log } = state
+  for (const entry of entries) {
+    if (entry.index <= log.lastIndex) {
+      const here = log.termAt(entry.index)
+      if (here === undefined || here === entry.term) continue
+      cut(state, entry.index)
+    }
+    appendEntry(state, entry)
+    if (entry.kind === 'members') {
+      // The door has read it once; what it cannot read does not come in.
+      state.configs.append(entry.index, decodeMembership(entry.data) as Membership)
+      adjustRole(state)
+    }
+  }
+}
+
+function cut(state: State, from: number): void {
+  assert(from > state.commit, 'a truncation below the commit index (L4)')
+  noteLost(state, from)
+  state.log.truncate(from)
+  state.disk.noteTruncate(from)
+  state.configs.truncate(from)
+  adjustRole(state)
+}
+
+/** L16: whoever waits for entries proposed here learns that they are gone. */
+export function noteLost(state: State, from: number): void {
+  let last = 0
+  for (let index = Math.max(from, state.log.firstIndex); index <= state.log.lastIndex; index++) {
+    const { term } = state.log.entry(index)
+    if (term === last) continue
+    last = term
+    if (state.ledTerms.includes(term)) state.lost.push({ type: 'lost', fromIndex: index, term })
+  }
+}
+
+function followCommit(state: State, leaderCommit: number): void {
+  const commit = Math.min(leaderCommit, state.matched)
+  if (commit > state.commit) state.commit = commit
+}
+
+export function onHeartbeat(state: State, m: Of<'heartbeat'>): void {
+  follow(state, m.from)
+  followCommit(state, m.commit)
+  const { id: from, term, options, disk } = state
+  const match = Math.min(state.matched, disk.durable)
+  const { group } = options
+  const reply = { type: 'heartbeatReply', group, from, to: m.from, term, round: m.round, match } as const
+  if (disk.hardStateDurable) state.send(reply)
+  else disk.promiseHardState(reply)
+  if (state.rebuilding && state.staging === undefined) askForSnapshot(state, m.from)
+}
+
+/** No position yet: any that is new enough. */
+function askForSnapshot(state: State, to: string): void {
+  const { id: from, term, options } = state
+  const position = { index: 0, term: 0, time: 0 }
+  state.send({
+    type: 'snapshotReply',
+    group: options.group,
+    from,
+    to,
+    term,
+    position,
+    offset: 0,
+    installed: false,
+  })
+}
+
+/** Pays the acknowledgement that is owed: at once when all of it is durable, else with each sync as far as it got. */
+export function acknowledge(state: State, synced: boolean): void {
+  if (!state.ackOwed || state.leader === undefined || !state.disk.hardStateDurable) return
+  const match = Math.min(state.matched, state.disk.durable)
+  if (match < state.matched && !synced) return
+  state.ackOwed = match < state.matched
+  const { id: from, term, options, leader: to, ackRound: round } = state
+  state.send({ type: 'appendReply', group: options.group, from, to, term, ok: true, match, round })
+}
+
+/** A word of a leader whose term is over: it learns the new term and steps down. */
+export function refuseOldLeader(state: State, m: Of<'append'> | Of<'heartbeat'> | Of<'snapshot'>): void {
+  const { id: from, term, options } = state
+  const reply = {
+    type: 'heartbeatReply',
+    group: options.group,
+    from,
+    to: m.from,
+    term,
+    round: 0,
+    match: 0,
+  } as const
+  if (state.disk.hardStateDurable) state.send(reply)
+  else state.disk.promiseHardState(reply)
+}

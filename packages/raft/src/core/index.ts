@@ -1,0 +1,20 @@
+// Rule: the core's public face.
+
+export { describeEntry, describeMembership } from './describe.js'
+export {
+  Configurations,
+  MAX_MEMBERS,
+  NO_MEMBERS,
+  decodeMembership,
+  encodeMembership,
+  isJoint,
+  isMember,
+  isVoter,
+  membersOf,
+} from './membership.js'
+export type { RaftBoot, RaftOptions } from './options.js'
+export type { Progress, ProgressState } from './progress.js'
+export { describeQuorum, isQuorum, majority, quorumValue, tally } from './quorum.js'
+export { type Proposal, Raft } from './raft.js'
+export type { SnapshotPiece } from './snapshot-out.js'
+export type * from './types.js'

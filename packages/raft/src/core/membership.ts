@@ -1,0 +1,155 @@
+// Rule: configurations: what is a valid one, its bytes, and which one is in force.
+//
+// Laws
+//   - a configuration is in force from its append on, not from its commit; a truncation brings the one before back (M2)
+//   - in force is the latest at or before the log's end, else the one the log starts behind (M14)
+//   - its bytes are canonical: equal configurations have equal bytes
+
+import { assert, text, utf8 } from '@latchkey/base'
+import type { MemberId, Membership, Peer } from './types.js'
+
+export const MAX_MEMBERS = 63
+const MAX_ID_LENGTH = 128
+
+export const NO_MEMBERS: Membership = { voters: [], outgoing: [], learners: [], learnersNext: [], peers: {} }
+
+export const isJoint = (membership: Membership): boolean => membership.outgoing.length > 0
+
+/** Votes and acknowledges: in either half while joint (E16). */
+export const isVoter = ({ voters, outgoing }: Membership, id: MemberId): boolean =>
+  voters.includes(id) || outgoing.includes(id)
+
+export function isMember(membership: Membership, id: MemberId): boolean {
+  return isVoter(membership, id) || membership.learners.includes(id)
+}
+
+/** All ids, each once, in order. */
+export function membersOf({ voters, outgoing, learners }: Membership): MemberId[] {
+  return sorted([...new Set([...voters, ...outgoing, ...learners])])
+}
+
+export const sorted = (ids: readonly MemberId[]): MemberId[] =>
+  [...ids].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+
+const isId = (value: unknown): value is MemberId =>
+  typeof value === 'string' && value.length > 0 && value.length <= MAX_ID_LENGTH
+
+const isPeer = (value: unknown): value is Peer =>
+  typeof value === 'object' &&
+  value !== null &&
+  typeof (value as Peer).url === 'string' &&
+  typeof (value as Peer).incarnation === 'string'
+
+const isIdList = (value: unknown): value is readonly MemberId[] => Array.isArray(value) && value.every(isId)
+
+/** Undefined or the reason (M18). */
+export function whyInvalid(membership: Membership): string | undefined {
+  const { voters, outgoing, learners, learnersNext, peers } = membership
+  for (const list of [voters, outgoing, learners, learnersNext]) {
+    if (!isIdList(list)) return 'an id is empty, too long or no text'
+    if (new Set(list).size !== list.length) return 'a member is named twice'
+    if (list.some((id, i) => i > 0 && (list[i - 1] as MemberId) > id)) return 'a list is not in order'
+  }
+  if (voters.length === 0) return 'there would be no voter'
+  if (learners.some((id) => isVoter(membership, id))) return 'a learner is a voter too'
+  if (learnersNext.some((id) => !outgoing.includes(id) || voters.includes(id))) {
+    return 'a voter to become a learner does not leave the old half'
+  }
+  const ids = membersOf(membership)
+  if (ids.length > MAX_MEMBERS) return `more than ${MAX_MEMBERS} members`
+  return whyPeersInvalid(ids, peers)
+}
+
+function whyPeersInvalid(ids: readonly MemberId[], peers: unknown): string | undefined {
+  if (typeof peers !== 'object' || peers === null) return 'the addresses are missing'
+  const entries = Object.entries(peers)
+  if (entries.length !== ids.length) return 'the addresses are not those of the members'
+  for (const [id, peer] of entries) {
+    if (!ids.includes(id) || !isPeer(peer)) return `the address of ${id} is not one of a member`
+  }
+  return undefined
+}
+
+/** Lists, and pairs for the peers: the order of an object's keys never matters. */
+export function encodeMembership(membership: Membership): Uint8Array {
+  const { voters, outgoing, learners, learnersNext, peers, cluster } = membership
+  const addresses = sorted(Object.keys(peers)).map((id) => [id, peers[id]?.url, peers[id]?.incarnation])
+  const fields = [1, voters, outgoing, learners, learnersNext, addresses]
+  return utf8(JSON.stringify(cluster === undefined ? fields : [...fields, cluster]))
+}
+
+/** Undefined when these are not the bytes of a valid configuration. */
+export function decodeMembership(data: Uint8Array): Membership | undefined {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text(data))
+  } catch {
+    return undefined
+  }
+  if (!Array.isArray(parsed) || parsed.length < 6 || parsed.length > 7 || parsed[0] !== 1) return undefined
+  const [, voters, outgoing, learners, learnersNext, addresses, cluster] = parsed as unknown[]
+  if (parsed.length === 7 && !isId(cluster)) return undefined
+  if (![voters, outgoing, learners, learnersNext].every(isIdList) || !Array.isArray(addresses))
+    return undefined
+  const peers = new Map<string, Peer>()
+  for (const address of addresses as unknown[]) {
+    if (!Array.isArray(address) || address.length !== 3 || !isId(address[0])) return undefined
+    peers.set(address[0], { url: address[1] as string, incarnation: address[2] as string })
+  }
+  const membership = {
+    voters,
+    outgoing,
+    learners,
+    learnersNext,
+    peers: Object.fromEntries(peers),
+    ...(cluster === undefined ? {} : { cluster }),
+  } as Membership
+  return whyInvalid(membership) === undefined ? membership : undefined
+}
+
+interface Placed {
+  readonly index: number
+  readonly membership: Membership
+}
+
+/** The configurations of the log since its start, oldest first; the first one stands for all before. */
+export class Configurations {
+  #placed: Placed[]
+
+  constructor(startIndex: number, membership: Membership) {
+    this.#placed = [{ index: startIndex, membership }]
+  }
+
+  get current(): Membership {
+    return (this.#placed[this.#placed.length - 1] as Placed).membership
+  }
+
+  /** Where the one in force was appended; for the first one, where the log started. */
+  get index(): number {
+    return (this.#placed[this.#placed.length - 1] as Placed).index
+  }
+
+  /** The one in force as of `index`, which is not before the log's start. */
+  at(index: number): Membership {
+    return (this.#placed.findLast((placed) => placed.index <= index) ?? (this.#placed[0] as Placed))
+      .membership
+  }
+
+  append(index: number, membership: Membership): void {
+    assert(index > this.index, 'a configuration stands before the one in force')
+    this.#placed.push({ index, membership })
+  }
+
+  truncate(from: number): void {
+    while (this.#placed.length > 1 && this.index >= from) this.#placed.pop()
+  }
+
+  compact(index: number): void {
+    const keep = this.#placed.findLastIndex((placed) => placed.index <= index)
+    if (keep > 0) this.#placed.splice(0, keep)
+  }
+
+  restart(index: number, membership: Membership): void {
+    this.#placed = [{ index, membership }]
+  }
+}

@@ -1,0 +1,366 @@
+// Rule: one member of one group. Calls come in, effects come out; a case here is one call of the rule that decides it.
+//
+// Laws
+//   - synchronous, deterministic, without a clock: the same calls give the same effects, to the byte
+//   - every call reads `now` after what it handles had arrived (CT2, K41)
+//   - nothing is sent that promises what is not durable (disk.ts)
+
+import { assert } from '@latchkey/base'
+import { type ChangeRefusal, planChange } from './change.js'
+import { describe } from './describe.js'
+import { whyRefused } from './door.js'
+import {
+  electionTick,
+  isSticky,
+  onLeaderGone,
+  onPreVote,
+  onPreVoteReply,
+  onTimeoutNow,
+  onVote,
+  onVoteReply,
+  ownVoteDurable,
+} from './election.js'
+import { finish } from './finish.js'
+import { onAppend, onHeartbeat, refuseOldLeader } from './following.js'
+import { leaderTick } from './leading.js'
+import { decodeMembership, encodeMembership, isMember } from './membership.js'
+import { type RaftBoot, type RaftOptions, settle } from './options.js'
+import type { Progress } from './progress.js'
+import { expireForwarded, onReadIndex, onReadIndexReply, read } from './read-index.js'
+import { appendOwn, onAppendReply, onHeartbeatReply, onUnreachable } from './replication.js'
+import { adjustRole, becomeFollower, resetElectionTimer } from './roles.js'
+import { onInstallFailed, onInstalled, onSnapshot } from './snapshot-in.js'
+import { type SnapshotPiece, giveUp, onPiece, onSnapshotReply, pinned } from './snapshot-out.js'
+import { State } from './state.js'
+import { transfer } from './transfer.js'
+import type { Effect, Entry, EntryKind, LogPosition, MemberId } from './types.js'
+import type { Membership, MembershipChange, Message, Role } from './types.js'
+
+type RefusalReason = 'not-leader' | 'busy' | 'too-large' | ChangeRefusal['reason']
+
+export type Proposal =
+  | { readonly ok: true; readonly index: number; readonly term: number; readonly effects: readonly Effect[] }
+  | {
+      readonly ok: false
+      readonly reason: RefusalReason
+      readonly leader?: MemberId | undefined
+      readonly why?: string
+    }
+
+/** A candidate that has lost meanwhile has nothing to ask for. */
+function keepPromises(state: State): void {
+  for (const message of state.disk.kept(state.term)) {
+    if (message.type !== 'vote' || state.role === 'candidate') state.send(message)
+  }
+}
+
+const NOTHING: readonly Effect[] = []
+
+export class Raft {
+  /** For drivers and checks to read; only the core's own rules write it. */
+  readonly state: State
+
+  constructor(options: RaftOptions, boot: RaftBoot, now: number) {
+    assert(
+      boot.hardState.term >= (boot.entries.at(-1)?.term ?? boot.start.term),
+      'the log is ahead of the term',
+    )
+    assert(boot.applied <= boot.start.index + boot.entries.length, 'more is applied than the log holds')
+    const state = new State(settle(options), boot, now)
+    this.state = state
+    for (const entry of boot.entries) {
+      if (entry.kind !== 'members') continue
+      const membership = decodeMembership(entry.data)
+      assert(membership !== undefined, 'a configuration of the log cannot be read')
+      state.configs.append(entry.index, membership)
+    }
+    adjustRole(state)
+    state.told.role = state.role
+    state.told.configIndex = state.configs.index
+    state.told.configCommitted = state.configs.index <= state.commit
+    resetElectionTimer(state)
+  }
+
+  // ---- what happens
+
+  /** `incarnation`: the sender's, as its connection's handshake told it. */
+  step(message: Message, now: number, incarnation?: string): readonly Effect[] {
+    const { state } = this
+    this.#begin(now)
+    const why = whyRefused(
+      { id: state.id, group: state.options.group, membership: state.membership },
+      message,
+      incarnation,
+    )
+    if (why === undefined) this.#receive(message)
+    else this.#refuse(why)
+    return finish(state)
+  }
+
+  /** About every 10 ms. */
+  tick(now: number): readonly Effect[] {
+    const { state } = this
+    this.#begin(now)
+    if (state.leading !== undefined) leaderTick(state, state.leading)
+    else {
+      expireForwarded(state)
+      electionTick(state)
+    }
+    return finish(state)
+  }
+
+  propose(kind: Exclude<EntryKind, 'members'>, data: Uint8Array, now: number): Proposal {
+    const { state } = this
+    this.#begin(now)
+    const reason = this.#whyNot(data.length)
+    if (reason !== undefined) return { ok: false, reason, leader: state.leader }
+    const index = appendOwn(state, kind, data)
+    return { ok: true, index, term: state.term, effects: finish(state) }
+  }
+
+  proposeChange(change: MembershipChange, now: number): Proposal {
+    const { state } = this
+    this.#begin(now)
+    if (state.leading === undefined) return { ok: false, reason: 'not-leader', leader: state.leader }
+    const plan = planChange(state, state.leading, change)
+    if ('reason' in plan) return { ok: false, ...plan, leader: state.leader }
+    const { term } = state
+    const index = appendOwn(state, 'members', encodeMembership(plan), plan)
+    return { ok: true, index, term, effects: finish(state) }
+  }
+
+  /** `to` undefined: whoever is furthest. Nothing happens on a member that does not lead, or towards one that cannot. */
+  transfer(to: MemberId | undefined, now: number): readonly Effect[] {
+    this.#begin(now)
+    transfer(this.state, to)
+    return finish(this.state)
+  }
+
+  /** Answered by a 'read' effect with this context, on any role. */
+  read(context: number, now: number): readonly Effect[] {
+    this.#begin(now)
+    read(this.state, context)
+    return finish(this.state)
+  }
+
+  /** This batch and all before it are durable. */
+  persisted(batchId: number, now: number): readonly Effect[] {
+    const { state } = this
+    this.#begin(now)
+    if (!state.disk.persisted(batchId)) return finish(state)
+    keepPromises(state)
+    if (state.leading !== undefined) state.leading.dirty = true
+    ownVoteDurable(state)
+    return finish(state, true)
+  }
+
+  /** The state machine has applied up to here. */
+  applied(index: number): readonly Effect[] {
+    const { state } = this
+    assert(index <= state.handedOut, 'applied what was not handed out')
+    if (index > state.applied) state.applied = index
+    return NOTHING
+  }
+
+  /** Forgets entries up to `index`, as far as no snapshot under way needs them; a durable snapshot holds them (S15). */
+  compact(index: number): readonly Effect[] {
+    const { state } = this
+    assert(index <= state.applied, 'compaction beyond what is applied')
+    const to = pinned(state, index)
+    state.log.compact(to)
+    state.configs.compact(Math.min(to, state.log.start.index))
+    return NOTHING
+  }
+
+  snapshotChunk(piece: SnapshotPiece, now: number): readonly Effect[] {
+    this.#begin(now)
+    onPiece(this.state, piece)
+    return finish(this.state)
+  }
+
+  /** On a leader: the snapshot for `id` cannot be read. With the own id: the one received could not be installed. */
+  snapshotFailed(id: MemberId, now: number): readonly Effect[] {
+    const { state } = this
+    this.#begin(now)
+    const peer = state.leading?.byId.get(id)
+    if (id === state.id) onInstallFailed(state)
+    else if (peer?.snapshot !== undefined) giveUp(state, peer)
+    return finish(state)
+  }
+
+  /** Complete, durable and in use. */
+  snapshotInstalled(position: LogPosition, membership: Membership, now: number): readonly Effect[] {
+    this.#begin(now)
+    onInstalled(this.state, position, membership)
+    return finish(this.state)
+  }
+
+  leaderGone(id: MemberId, term: number, now: number): readonly Effect[] {
+    this.#begin(now)
+    onLeaderGone(this.state, id, term)
+    return finish(this.state)
+  }
+
+  unreachable(id: MemberId, now: number): readonly Effect[] {
+    this.#begin(now)
+    const peer = this.state.leading?.byId.get(id)
+    if (peer !== undefined) onUnreachable(peer)
+    return finish(this.state)
+  }
+
+  /** A fresh directory has heard from enough others that it is nobody's lost one. */
+  allowVoting(): void {
+    this.state.mayVote = true
+  }
+
+  // ---- the dispatcher
+
+  #begin(now: number): void {
+    this.state.now = now
+    this.state.timers.advance(now)
+  }
+
+  #refuse(why: string): void {
+    this.state.refused.count++
+    this.state.refused.last = why
+  }
+
+  #whyNot(bytes: number): RefusalReason | undefined {
+    const { leading, options } = this.state
+    if (leading === undefined) return 'not-leader'
+    if (bytes > options.maxEntryBytes) return 'too-large'
+    if (leading.transfer !== undefined) return 'transferring'
+    const full = leading.uncommittedBytes + bytes > options.maxUncommittedBytes
+    return full && leading.uncommittedBytes > 0 ? 'busy' : undefined
+  }
+
+  #receive(m: Message): void {
+    switch (m.type) {
+      case 'preVote':
+        return onPreVote(this.state, m)
+      case 'vote':
+        return this.#vote(m)
+      case 'append':
+      case 'heartbeat':
+      case 'snapshot':
+        return this.#fromLeader(m)
+      case 'timeoutNow':
+        return onTimeoutNow(this.state, m)
+      case 'readIndex':
+        return onReadIndex(this.state, m)
+      default:
+        return this.#answer(m)
+    }
+  }
+
+  /** Stickiness first: a vote request that is not heard must not move the term either. */
+  #vote(m: Extract<Message, { type: 'vote' }>): void {
+    const { state } = this
+    if (m.term > state.term) {
+      if (isSticky(state) && !m.transfer) return this.#refuse('a leader is alive')
+      becomeFollower(state, m.term, undefined)
+    }
+    if (m.term === state.term) return onVote(state, m)
+    const { id: from, term, options } = state
+    state.send({ type: 'voteReply', group: options.group, from, to: m.from, term, granted: false })
+  }
+
+  #fromLeader(m: Extract<Message, { type: 'append' | 'heartbeat' | 'snapshot' }>): void {
+    const { state } = this
+    if (m.term < state.term) return refuseOldLeader(state, m)
+    if (m.term > state.term) becomeFollower(state, m.term, m.from)
+    if (m.type === 'append') onAppend(state, m)
+    else if (m.type === 'heartbeat') onHeartbeat(state, m)
+    else onSnapshot(state, m)
+  }
+
+  /** Answers count from members only, and in their own term only; a pre-vote's is of the term of who gives it. */
+  #answer(m: Message): void {
+    const { state } = this
+    const peer = state.leading?.byId.get(m.from)
+    if (peer === undefined && !isMember(state.membership, m.from) && m.from !== state.leader) {
+      return this.#refuse('an answer from a stranger')
+    }
+    if (m.type === 'preVoteReply') return onPreVoteReply(state, m)
+    if (m.term < state.term) return
+    if (m.term > state.term) return becomeFollower(state, m.term, undefined)
+    if (m.type === 'voteReply') return onVoteReply(state, m)
+    if (m.type === 'readIndexReply') return onReadIndexReply(state, m)
+    if (peer !== undefined) this.#progress(peer, m)
+  }
+
+  #progress(peer: Progress, m: Message): void {
+    if (m.type === 'appendReply') onAppendReply(this.state, peer, m)
+    else if (m.type === 'heartbeatReply') onHeartbeatReply(this.state, peer, m)
+    else if (m.type === 'snapshotReply') onSnapshotReply(this.state, peer, m)
+  }
+
+  // ---- what is known
+
+  get term(): number {
+    return this.state.term
+  }
+
+  get role(): Role {
+    return this.state.role
+  }
+
+  get leader(): MemberId | undefined {
+    return this.state.leader
+  }
+
+  get commit(): number {
+    return this.state.commit
+  }
+
+  /** The first entry still in memory, whether it exists yet or not. */
+  get firstIndex(): number {
+    return this.state.log.firstIndex
+  }
+
+  get lastIndex(): number {
+    return this.state.log.lastIndex
+  }
+
+  get membership(): Membership {
+    return this.state.membership
+  }
+
+  /** The one in force as of `index`. */
+  membershipAt(index: number): Membership {
+    return this.state.configs.at(index)
+  }
+
+  get transferring(): boolean {
+    return this.state.leading?.transfer !== undefined
+  }
+
+  /** A leader's view of each other member; empty elsewhere. */
+  get progress(): readonly Progress[] {
+    return this.state.leading?.peers ?? []
+  }
+
+  /** The cluster time that a stamp taken now would be; on others than a leader, the last that is known. */
+  clusterTime(now: number): number {
+    const { leading, log } = this.state
+    return leading === undefined ? log.last.time : leading.clock.read(now)
+  }
+
+  entry(index: number): Entry {
+    return this.state.log.entry(index)
+  }
+
+  /** Both ends inclusive. */
+  entries(from: number, to: number): Entry[] {
+    return this.state.log.slice(from, to)
+  }
+
+  /** Undefined where the log does not reach. */
+  termAt(index: number): number | undefined {
+    return this.state.log.termAt(index)
+  }
+
+  describe(): string {
+    return describe(this.state)
+  }
+}

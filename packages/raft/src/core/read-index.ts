@@ -1,0 +1,104 @@
+// Rule: linearizable reads without a write (ReadIndex).
+//
+// Laws
+//   - a read's index is the commit index when its round began, and the leader has committed an entry of its own term (R1)
+//   - a round is confirmed by a quorum that answered messages sent after it began: its number is new, and each message carries
+//     the number current when it was sent (R3, R5). Reads that come later wait for a later round
+//   - a forwarded read gets a context of the core's own, never used before; answers of another term do not count (R7)
+//   - once a transfer's target was told to campaign, the old leader confirms no new reads (E18)
+
+import { votersBut } from './election.js'
+import { quorumValue } from './quorum.js'
+import { sendHeartbeat } from './replication.js'
+import type { Leading, State } from './state.js'
+import type { MemberId, Message } from './types.js'
+
+type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
+
+/** Rounds under way at once; reads beyond share the next one. */
+const MAX_ROUNDS = 4
+
+export function read(state: State, context: number): void {
+  if (state.leading !== undefined) return addRead(state, state.leading, state.id, context)
+  if (state.leader === undefined) return answerSelf(state, context, undefined, 0)
+  const wire = state.nextContext++
+  state.forwarded.set(wire, { context, until: state.clock + state.options.electionTimeout })
+  const { id: from, leader: to, term, options } = state
+  state.send({ type: 'readIndex', group: options.group, from, to, term, context: wire })
+}
+
+export function onReadIndex(state: State, m: Of<'readIndex'>): void {
+  if (state.leading !== undefined) addRead(state, state.leading, m.from, m.context)
+  else answer(state, m.from, m.context, undefined, 0)
+}
+
+function addRead(state: State, leading: Leading, from: MemberId, context: number): void {
+  const time = leading.clock.read(state.now)
+  if (leading.transfer?.told) answer(state, from, context, undefined, 0)
+  else leading.readsWaiting.push({ from, context, time })
+}
+
+/** Begins a round for all that wait. */
+export function pumpReads(state: State): void {
+  const leading = state.leading as Leading
+  if (leading.readsWaiting.length === 0 || leading.rounds.length >= MAX_ROUNDS) return
+  if (state.commit < leading.firstIndex) return
+  leading.rounds.push({ round: ++leading.round, index: state.commit, requests: leading.readsWaiting })
+  leading.readsWaiting = []
+  for (const id of votersBut(state.membership, state.id)) {
+    const peer = leading.byId.get(id)
+    if (peer !== undefined) sendHeartbeat(state, peer)
+  }
+  confirmReads(state)
+}
+
+export function confirmReads(state: State): void {
+  const leading = state.leading as Leading
+  if (leading.rounds.length === 0) return
+  const confirmed = quorumValue(state.membership, leading.roundOf)
+  while (leading.rounds[0] !== undefined && leading.rounds[0].round <= confirmed) {
+    const round = leading.rounds.shift()
+    for (const { from, context, time } of round?.requests ?? []) {
+      answer(state, from, context, round?.index, time)
+    }
+  }
+}
+
+function answer(state: State, to: MemberId, context: number, index: number | undefined, time: number): void {
+  if (to === state.id) return answerSelf(state, context, index, time)
+  const { id: from, term, options } = state
+  state.send({ type: 'readIndexReply', group: options.group, from, to, term, context, index, time })
+}
+
+function answerSelf(state: State, context: number, index: number | undefined, time: number): void {
+  state.out.push({ type: 'read', context, index, time })
+}
+
+export function onReadIndexReply(state: State, m: Of<'readIndexReply'>): void {
+  const forwarded = state.forwarded.get(m.context)
+  if (forwarded === undefined || m.from !== state.leader) return
+  state.forwarded.delete(m.context)
+  answerSelf(state, forwarded.context, m.index, m.time)
+}
+
+/** The leader they were sent to leads no more, as far as is known here. */
+export function failForwarded(state: State): void {
+  for (const { context } of state.forwarded.values()) answerSelf(state, context, undefined, 0)
+  state.forwarded.clear()
+}
+
+/** Question or answer was lost. */
+export function expireForwarded(state: State): void {
+  for (const [wire, { context, until }] of state.forwarded) {
+    if (state.clock < until) return
+    state.forwarded.delete(wire)
+    answerSelf(state, context, undefined, 0)
+  }
+}
+
+/** Nothing that was not confirmed is answered; whoever asked asks again. */
+export function endLeadershipReads(state: State): void {
+  const leading = state.leading as Leading
+  const requests = [...leading.rounds.flatMap((round) => round.requests), ...leading.readsWaiting]
+  for (const { from, context } of requests) answer(state, from, context, undefined, 0)
+}

@@ -1,0 +1,175 @@
+// Rule: how a leader brings its log to the others, and when an entry is committed.
+//
+// Laws
+//   - a leader never changes or cuts its own entries; only it stamps them, at the append (CT2)
+//   - an entry is committed by counting only if it is of the own term (Figure 8, L1), on a quorum of durable logs, the
+//     leader's own included only as far as its own disk is (L6)
+//   - what is lost on the way is found: a reject leads to probing, and a heartbeat's answer without progress to a look (L11)
+
+import { assert } from '@latchkey/base'
+import { membersOf } from './membership.js'
+import { Progress } from './progress.js'
+import { quorumValue } from './quorum.js'
+import { confirmReads } from './read-index.js'
+import { endTransferOf, pumpSnapshot } from './snapshot-out.js'
+import { type Leading, type State, appendEntry } from './state.js'
+import type { EntryKind, Membership, Message } from './types.js'
+
+type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
+
+/** A member that was removed is told so for at most this many election timeouts (M12). */
+const FAREWELL = 10
+
+export function appendOwn(state: State, kind: EntryKind, data: Uint8Array, membership?: Membership): number {
+  const leading = state.leading as Leading
+  const index = state.log.lastIndex + 1
+  appendEntry(state, { index, term: state.term, time: leading.clock.read(state.now), kind, data })
+  leading.uncommittedBytes += data.length
+  if (membership !== undefined) {
+    state.configs.append(index, membership)
+    trackMembers(state)
+    leading.dirty = true
+  }
+  return index
+}
+
+/** One Progress for each other member; whoever is none any more is seen off. */
+export function trackMembers(state: State): void {
+  const leading = state.leading as Leading
+  const { byId, peers } = leading
+  const members = membersOf(state.membership).filter((id) => id !== state.id)
+  for (const id of members) {
+    const known = byId.get(id)
+    if (known !== undefined && known.leaving === undefined) continue
+    if (known !== undefined) endTransferOf(state, known)
+    byId.set(id, new Progress(id, state.log.lastIndex + 1, state.clock, state.options.maxInflight))
+  }
+  const until = state.clock + FAREWELL * state.options.electionTimeout
+  for (const peer of byId.values()) {
+    if (!members.includes(peer.id)) peer.leaving ??= { index: state.configs.index, until }
+  }
+  peers.length = 0
+  peers.push(...[...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1)))
+}
+
+export function forget(state: State, peer: Progress): void {
+  const { byId, peers } = state.leading as Leading
+  endTransferOf(state, peer)
+  byId.delete(peer.id)
+  peers.splice(peers.indexOf(peer), 1)
+}
+
+/** True when the commit index moved. */
+export function moveCommit(state: State, leading: Leading): boolean {
+  const index = quorumValue(state.membership, leading.matchOf)
+  if (index <= state.commit || index < leading.firstIndex) return false
+  for (let i = state.commit + 1; i <= index; i++) leading.uncommittedBytes -= state.log.entry(i).data.length
+  state.commit = index
+  return true
+}
+
+export function sendHeartbeat(state: State, peer: Progress): void {
+  const { id: from, term, commit, options } = state
+  peer.sentCommit = commit
+  const round = (state.leading as Leading).round
+  state.send({ type: 'heartbeat', group: options.group, from, to: peer.id, term, commit, round })
+}
+
+/** Sends whatever this peer may be sent now, and the commit index when nothing else carried it. */
+export function pumpPeer(state: State, peer: Progress): void {
+  if (peer.state === 'probe' && !peer.probing) sendAppend(state, peer, state.options.maxAppendBytes)
+  while (peer.state === 'replicate' && peer.next <= state.log.lastIndex && !peer.window.full) {
+    sendAppend(state, peer, state.options.maxAppendBytes)
+  }
+  if (peer.state === 'snapshot') pumpSnapshot(state, peer)
+  if (peer.state === 'replicate' && peer.sentCommit < state.commit) sendHeartbeat(state, peer)
+}
+
+/** maxBytes 0: an empty one, which only asks whether the one before it arrived. */
+function sendAppend(state: State, peer: Progress, maxBytes: number): void {
+  const prevIndex = peer.next - 1
+  const prevTerm = state.log.termAt(prevIndex)
+  if (prevTerm === undefined) return peer.toSnapshot(state.clock, false)
+  const entries = maxBytes === 0 ? [] : state.log.batch(peer.next, maxBytes)
+  const { id: from, term, commit, options } = state
+  const round = (state.leading as Leading).round
+  const { group } = options
+  peer.sentCommit = commit
+  state.send({ type: 'append', group, from, to: peer.id, term, prevIndex, prevTerm, commit, entries, round })
+  if (peer.state === 'probe') {
+    peer.probing = true
+    peer.movedAt = state.clock
+  } else if (entries.length > 0) {
+    if (peer.window.count === 0) peer.movedAt = state.clock
+    peer.next += entries.length
+    peer.window.add(peer.next - 1)
+  }
+}
+
+/** Any answer of this term: it lives, and knows this leader. */
+function heard(state: State, peer: Progress, round: number): void {
+  peer.heardAt = state.clock
+  if (round <= peer.round) return
+  peer.round = round
+  confirmReads(state)
+}
+
+function acknowledged(state: State, peer: Progress, match: number): void {
+  assert(match <= state.log.lastIndex, 'more is acknowledged than was ever sent in this term')
+  if (peer.state === 'refused') return
+  if (peer.acknowledge(match, state.clock)) (state.leading as Leading).dirty = true
+  if (peer.state === 'probe' && match >= peer.next - 1) peer.toReplicate()
+  if (peer.snapshot?.asked === false && match >= state.log.start.index) {
+    endTransferOf(state, peer)
+    peer.toReplicate()
+  }
+}
+
+export function onAppendReply(state: State, peer: Progress, m: Of<'appendReply'>): void {
+  heard(state, peer, m.round)
+  if (m.ok) return acknowledged(state, peer, m.match)
+  if (peer.state === 'snapshot' || peer.state === 'refused') return
+  if (m.rejected <= peer.match) return suspect(state, peer, m)
+  // While probing only the answer to this very probe counts; any other is late (L9).
+  if (peer.state === 'probe' && m.rejected !== peer.next - 1) return
+  // Beyond what was ever sent: not an answer to anything of this term.
+  if (m.rejected >= peer.next) return
+  const common = state.log.lastNotAbove(m.hintIndex, m.hintTerm).index
+  peer.toProbe(Math.min(m.rejected, common + 1))
+}
+
+/**
+ * It rejects what it has acknowledged. Mostly an answer that is late (L9); but if it rejects so a message that was sent
+ * after this one, its disk has been rolled back (D12).
+ */
+function suspect(state: State, peer: Progress, m: Extract<Of<'appendReply'>, { ok: false }>): void {
+  if (m.hintIndex >= peer.match) return
+  const leading = state.leading as Leading
+  if (peer.suspectRound === undefined) {
+    peer.suspectRound = ++leading.round
+    peer.toProbe(peer.match + 1)
+  } else if (m.round >= peer.suspectRound) {
+    state.out.push({ type: 'rolledBack', id: peer.id, acknowledged: peer.match, holds: m.hintIndex })
+    peer.toRefused()
+    leading.dirty = true
+  }
+}
+
+export function onHeartbeatReply(state: State, peer: Progress, m: Of<'heartbeatReply'>): void {
+  heard(state, peer, m.round)
+  if (m.match > peer.match) acknowledged(state, peer, m.match)
+  if (state.clock - peer.movedAt < state.options.heartbeat) return
+  if (peer.state === 'probe') peer.probing = false
+  else if (peer.state === 'replicate' && peer.match < peer.next - 1) {
+    peer.movedAt = state.clock
+    sendAppend(state, peer, 0)
+  }
+}
+
+/** What is sent to it gets lost: nothing but heartbeats, until it answers one. */
+export function onUnreachable(peer: Progress): void {
+  if (peer.state !== 'replicate') return
+  peer.toProbe(peer.match + 1)
+  peer.probing = true
+  peer.movedAt = Number.NEGATIVE_INFINITY
+}

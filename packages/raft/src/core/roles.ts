@@ -1,0 +1,93 @@
+// Rule: the four roles and the ways between them.
+//
+// Laws
+//   - a term is taken with no vote in it, and both become durable before they are promised to anybody
+//   - what only a leader has (progress, reads, transfer, cluster time) ends with its leadership
+
+import { EMPTY, assert } from '@latchkey/base'
+import { ClusterClock } from './cluster-time.js'
+import { endLeadershipReads, failForwarded } from './read-index.js'
+import { appendOwn, trackMembers } from './replication.js'
+import type { Progress } from './progress.js'
+import type { State } from './state.js'
+import type { MemberId } from './types.js'
+
+export function resetElectionTimer(state: State): void {
+  const { electionTimeout, random } = state.options
+  state.electionAt = state.clock + electionTimeout + random.between(0, electionTimeout)
+}
+
+const restingRole = (state: State) => (state.votes ? 'follower' : 'learner')
+
+export function becomeFollower(state: State, term: number, leader: MemberId | undefined): void {
+  assert(term >= state.term, 'the term goes back')
+  if (state.leading !== undefined) stopLeading(state)
+  if (term > state.term) newTerm(state, term)
+  if (leader !== state.leader) newLeader(state)
+  state.campaign = undefined
+  state.leader = leader
+  state.role = restingRole(state)
+}
+
+/** What agreed with the leader of one term need not agree with the next one's. */
+function newTerm(state: State, term: number): void {
+  state.term = term
+  state.vote = undefined
+  state.disk.noteHardState()
+  state.matched = 0
+  state.ackOwed = false
+  state.ackRound = 0
+}
+
+function newLeader(state: State): void {
+  failForwarded(state)
+  if (state.staging !== undefined && !state.staging.installing) state.staging = undefined
+}
+
+function stopLeading(state: State): void {
+  endLeadershipReads(state)
+  for (const { id, snapshot } of state.leading?.peers ?? []) {
+    if (snapshot !== undefined) state.out.push({ type: 'endSnapshot', to: id })
+  }
+  state.leading = undefined
+  resetElectionTimer(state)
+}
+
+/** The role of one who does not lead follows the configuration. */
+export function adjustRole(state: State): void {
+  if (state.role === 'follower' || state.role === 'learner') state.role = restingRole(state)
+  if (state.campaign !== undefined && !state.votes) becomeFollower(state, state.term, undefined)
+}
+
+export function becomeLeader(state: State): void {
+  assert(state.role === 'candidate', 'only a candidate becomes leader')
+  const { log, options, clock } = state
+  const byId = new Map<MemberId, Progress>()
+  newLeader(state)
+  state.campaign = undefined
+  state.role = 'leader'
+  state.leader = state.id
+  state.leading = {
+    peers: [],
+    byId,
+    matchOf: (id) => (id === state.id ? state.disk.durable : counted(byId.get(id))),
+    roundOf: (id) => (id === state.id ? Number.MAX_SAFE_INTEGER : (byId.get(id)?.round ?? 0)),
+    clock: new ClusterClock(log.last.time, state.now, options.clamp),
+    firstIndex: log.lastIndex + 1,
+    heartbeatAt: clock + options.heartbeat,
+    dirty: true,
+    uncommittedBytes: log.bytesAfter(state.commit),
+    round: 0,
+    rounds: [],
+    readsWaiting: [],
+    transfer: undefined,
+    marks: { recent: log.lastIndex + 1, older: log.lastIndex + 1, at: clock + options.electionTimeout },
+  }
+  trackMembers(state)
+  state.ledTerms.push(state.term)
+  appendOwn(state, 'empty', EMPTY)
+}
+
+/** What a member that lost its disk once acknowledged counts for nothing. */
+const counted = (peer: Progress | undefined): number =>
+  peer === undefined || peer.state === 'refused' ? 0 : peer.match

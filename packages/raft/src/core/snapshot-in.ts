@@ -1,0 +1,128 @@
+// Rule: a follower's side of a snapshot.
+//
+// Laws
+//   - one that brings nothing new is answered with what is here, and changes nothing (S1)
+//   - one that contradicts a committed entry is a broken law (S2)
+//   - pieces are taken in order, of one position and one sender; any other is answered with where this member stands
+//   - while it is being installed nothing is handed out to apply, and no other one is begun (S3, S16)
+//   - entries behind it stay when the log agrees with it there, else the log begins anew (M14: with its configuration)
+
+import { AssertionError, assert } from '@latchkey/base'
+import { follow, noteLost } from './following.js'
+import { adjustRole } from './roles.js'
+import type { State } from './state.js'
+import type { LogPosition, Membership, Message } from './types.js'
+
+type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
+
+export function onSnapshot(state: State, m: Of<'snapshot'>): void {
+  follow(state, m.from)
+  const { position } = m
+  checkAgainstCommitted(state, position)
+  if (!state.rebuilding && isHere(state, position)) return
+  // Its state lies before the first entry kept here, and what is between would be missing: the next heartbeat asks anew.
+  if (position.index < state.log.start.index) return
+  const staging = stagingFor(state, m)
+  if (staging === undefined) return reply(state, m.from, position, 0, false)
+  if (staging.installing || m.offset !== staging.offset) {
+    return reply(state, m.from, staging.position, staging.offset, false)
+  }
+  const { from, membership, offset, chunk, done } = m
+  state.out.push({ type: 'stageSnapshot', from, position, membership, offset, chunk, done })
+  staging.offset += chunk.length
+  staging.installing = done
+  reply(state, m.from, position, staging.offset, false)
+}
+
+function checkAgainstCommitted(state: State, { index, term }: LogPosition): void {
+  if (index > state.commit) return
+  const here = state.log.termAt(index)
+  if (here !== undefined && here !== term) {
+    throw new AssertionError('a snapshot contradicts a committed entry (S2)')
+  }
+}
+
+/** True when the log reaches so far itself; then the snapshot only tells that it is committed. */
+function isHere(state: State, { index, term }: LogPosition): boolean {
+  if (index > state.commit && !state.log.matches(index, term)) return false
+  if (index > state.commit) state.commit = index
+  state.matched = Math.max(state.matched, state.commit)
+  state.ackOwed = true
+  return true
+}
+
+/** The one under way when it is this one; a new one when this is its first piece; else undefined. */
+function stagingFor(state: State, m: Of<'snapshot'>): State['staging'] {
+  const { staging } = state
+  if (staging?.installing) return staging
+  const { index, term } = m.position
+  const same = staging?.from === m.from && staging.position.index === index && staging.position.term === term
+  if (same && (m.offset > 0 || staging.offset === 0)) return staging
+  if (m.offset !== 0) return same ? staging : undefined
+  state.staging = {
+    from: m.from,
+    position: m.position,
+    membership: m.membership,
+    offset: 0,
+    installing: false,
+  }
+  return state.staging
+}
+
+function reply(state: State, to: string, position: LogPosition, offset: number, installed: boolean): void {
+  const { id: from, term, options } = state
+  const { group } = options
+  state.send({ type: 'snapshotReply', group, from, to, term, position, offset, installed })
+}
+
+/** The driver has built it, durably: it is the state machine's state now. */
+export function onInstalled(state: State, position: LogPosition, membership: Membership): void {
+  state.staging = undefined
+  checkAgainstCommitted(state, position)
+  assert(position.index >= state.log.start.index, 'an installed snapshot lies before the log')
+  state.rebuilding = false
+  if (state.log.matches(position.index, position.term)) {
+    state.commit = Math.max(state.commit, position.index)
+  } else restartBehind(state, position, membership)
+  state.handedOut = position.index
+  state.applied = position.index
+  // Snapshots hold committed state, so every leader from now on agrees up to here.
+  state.matched = Math.max(state.matched, Math.min(position.index, state.log.lastIndex))
+  tellInstalled(state, position)
+}
+
+function restartBehind(state: State, position: LogPosition, membership: Membership): void {
+  assert(position.index > state.commit, 'an installed snapshot would take back what is committed (S2)')
+  noteLost(state, state.commit + 1)
+  state.log.restart(position)
+  state.disk.noteRestart(position, membership)
+  state.configs.restart(position.index, membership)
+  state.commit = position.index
+  state.matched = 0
+  state.ackOwed = false
+  adjustRole(state)
+}
+
+function tellInstalled(state: State, position: LogPosition): void {
+  const { id: from, term, options, leader: to } = state
+  if (to === undefined || state.role === 'leader') return
+  const { group } = options
+  const message = {
+    type: 'snapshotReply',
+    group,
+    from,
+    to,
+    term,
+    position,
+    offset: 0,
+    installed: true,
+  } as const
+  state.disk.promiseAll(message)
+}
+
+/** It could not be built (S14): the next attempt starts clean. */
+export function onInstallFailed(state: State): void {
+  const { staging, leader } = state
+  state.staging = undefined
+  if (staging !== undefined && leader !== undefined) reply(state, leader, staging.position, 0, false)
+}

@@ -1,0 +1,133 @@
+// Rule: a leader's side of a snapshot on its way to a member whose next entry is gone from the log.
+//
+// Laws
+//   - one piece is under way to a member at a time, and `maxSnapshots` members are served at once: the throttle
+//   - a lost piece or answer is sent again after an election timeout, from where the member says it stands (resume)
+//   - a member that is silent for an election timeout loses its turn, and the log is not kept for it any longer (S9)
+
+import type { Progress, SnapshotTransfer } from './progress.js'
+import type { Leading, State } from './state.js'
+import type { LogPosition, MemberId, Membership, Message } from './types.js'
+
+type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
+
+export interface SnapshotPiece {
+  readonly to: MemberId
+  readonly position: LogPosition
+  readonly membership: Membership
+  readonly offset: number
+  readonly chunk: Uint8Array
+  readonly done: boolean
+}
+
+const isSilent = (state: State, peer: Progress): boolean =>
+  state.clock - peer.heardAt >= state.options.electionTimeout
+
+export function pumpSnapshot(state: State, peer: Progress): void {
+  const { snapshot } = peer
+  if (snapshot?.phase !== 'waiting' || isSilent(state, peer)) return
+  const { peers } = state.leading as Leading
+  const busy = peers.filter((other) => other.snapshot !== undefined && other.snapshot.phase !== 'waiting')
+  if (busy.length < state.options.maxSnapshots) ask(state, peer.id, snapshot)
+}
+
+function ask(state: State, to: MemberId, snapshot: SnapshotTransfer): void {
+  snapshot.phase = 'reading'
+  snapshot.since = state.clock
+  const { offset, position } = snapshot
+  state.out.push({ type: 'readSnapshot', to, offset, position })
+}
+
+/** The driver has the bytes. What was not asked for is dropped: the member or the offset has changed meanwhile. */
+export function onPiece(state: State, piece: SnapshotPiece): void {
+  const snapshot = state.leading?.byId.get(piece.to)?.snapshot
+  if (snapshot === undefined || snapshot.phase === 'waiting') return
+  const { position } = piece
+  if (snapshot.position?.index !== position.index) {
+    if (piece.offset !== 0 || snapshot.phase !== 'reading') return
+    snapshot.position = position
+    snapshot.offset = 0
+  }
+  if (piece.offset !== snapshot.offset) return
+  snapshot.phase = 'sent'
+  snapshot.end = piece.offset + piece.chunk.length
+  snapshot.done = piece.done
+  snapshot.since = state.clock
+  const { id: from, term, options } = state
+  state.send({ ...piece, type: 'snapshot', group: options.group, from, term })
+}
+
+export function onSnapshotReply(state: State, peer: Progress, m: Of<'snapshotReply'>): void {
+  peer.heardAt = state.clock
+  const { snapshot } = peer
+  if (m.position.index === 0) return asked(state, peer)
+  if (snapshot?.position === undefined || snapshot.position.index !== m.position.index) return
+  if (m.installed) return installed(state, peer, m.position.index)
+  if (m.offset === snapshot.end && snapshot.phase === 'sent') return next(state, peer.id, snapshot)
+  // A piece that was sent again found the member standing elsewhere: it has lost what it held.
+  if (snapshot.again && m.offset !== snapshot.end && m.offset !== snapshot.offset) startAgain(state, peer)
+}
+
+/** Its state is gone, or what it was sent is of no use to it: any view that is new enough. */
+function asked(state: State, peer: Progress): void {
+  if (peer.snapshot?.again) startAgain(state, peer)
+  else if (peer.snapshot === undefined && peer.state !== 'refused') peer.toSnapshot(state.clock, true)
+}
+
+function next(state: State, to: MemberId, snapshot: SnapshotTransfer): void {
+  if (snapshot.done) {
+    snapshot.phase = 'installing'
+    snapshot.since = state.clock
+    return
+  }
+  snapshot.offset = snapshot.end
+  snapshot.again = false
+  ask(state, to, snapshot)
+}
+
+function installed(state: State, peer: Progress, index: number): void {
+  endTransferOf(state, peer)
+  if (peer.acknowledge(index, state.clock)) (state.leading as Leading).dirty = true
+  peer.toReplicate()
+}
+
+function startAgain(state: State, peer: Progress): void {
+  const asked = peer.snapshot?.asked ?? false
+  endTransferOf(state, peer)
+  peer.toSnapshot(state.clock, asked)
+}
+
+export function snapshotTick(state: State, peer: Progress): void {
+  const { snapshot } = peer
+  if (snapshot === undefined || snapshot.phase === 'waiting') return
+  if (isSilent(state, peer)) return giveUp(state, peer)
+  if (snapshot.phase === 'reading') return
+  if (state.clock - snapshot.since < state.options.electionTimeout) return
+  snapshot.again = true
+  ask(state, peer.id, snapshot)
+}
+
+/** The driver cannot read it, or the member is gone: what it needs is found out anew. */
+export function giveUp(state: State, peer: Progress): void {
+  endTransferOf(state, peer)
+  peer.toProbe(peer.next)
+  peer.probing = true
+  peer.movedAt = Number.NEGATIVE_INFINITY
+}
+
+/** Tells the driver that its frozen view may go. */
+export function endTransferOf(state: State, peer: Progress): void {
+  if (peer.snapshot !== undefined && peer.snapshot.phase !== 'waiting') {
+    state.out.push({ type: 'endSnapshot', to: peer.id })
+  }
+  peer.snapshot = undefined
+}
+
+/** S9: what a receiver will ask for next is kept. */
+export function pinned(state: State, index: number): number {
+  let keep = index
+  for (const { snapshot } of state.leading?.peers ?? []) {
+    if (snapshot?.position !== undefined) keep = Math.min(keep, snapshot.position.index)
+  }
+  return keep
+}

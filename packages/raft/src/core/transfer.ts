@@ -1,0 +1,52 @@
+// Rule: giving the lead away.
+//
+// Laws
+//   - the target is told to campaign once its log equals the leader's; until then nothing new is proposed
+//   - given up after an election timeout, so a dead or lagging target stops writes for no longer (E17)
+
+import type { Progress } from './progress.js'
+import type { Leading, State } from './state.js'
+import type { MemberId } from './types.js'
+
+/** `to` undefined: whoever is furthest. Without a suitable target nothing happens. */
+export function transfer(state: State, to: MemberId | undefined): void {
+  const leading = state.leading
+  if (leading === undefined) return
+  const heir = to === undefined ? furthest(state, leading) : leading.byId.get(to)
+  if (heir === undefined || !state.membership.voters.includes(heir.id)) return
+  if (leading.transfer?.to === heir.id) return
+  leading.transfer = { to: heir.id, until: state.clock + state.options.electionTimeout, told: false }
+}
+
+function furthest(state: State, { peers }: Leading): Progress | undefined {
+  let best: Progress | undefined
+  for (const peer of peers) {
+    if (!state.membership.voters.includes(peer.id) || peer.state === 'refused') continue
+    if (state.clock - peer.heardAt >= state.options.electionTimeout) continue
+    if (best === undefined || peer.match > best.match) best = peer
+  }
+  return best
+}
+
+export function pumpTransfer(state: State): void {
+  const { transfer, byId } = state.leading as Leading
+  if (transfer === undefined || transfer.told) return
+  if (byId.get(transfer.to)?.match !== state.log.lastIndex) return
+  transfer.told = true
+  tell(state, transfer.to)
+}
+
+/** Without waiting for anything: this leader goes in any case. */
+export function sendTimeoutNow(state: State): void {
+  const heir = furthest(state, state.leading as Leading)
+  if (heir !== undefined) tell(state, heir.id)
+}
+
+function tell(state: State, to: MemberId): void {
+  const { id: from, term, options } = state
+  state.send({ type: 'timeoutNow', group: options.group, from, to, term })
+}
+
+export function transferTick(state: State, leading: Leading): void {
+  if (leading.transfer !== undefined && state.clock >= leading.transfer.until) leading.transfer = undefined
+}
