@@ -1,0 +1,40 @@
+// Rule: short words for the commands of lock tests.
+
+import { utf8 } from '@latchkey/base'
+import { type ContextArg, OP, OWNER_CODES, type OwnerResult } from '@latchkey/protocol'
+import { type TryLockCommand, tryLock } from '../rules/acquire.js'
+import type { MapTransaction } from './map-transaction.js'
+
+export const K = utf8('k')
+
+export interface AskOptions {
+  readonly key?: Uint8Array
+  readonly fencingKey?: Uint8Array | null
+  readonly keepLease?: boolean
+  readonly lease?: number
+  readonly token?: number
+  readonly context?: ContextArg
+  readonly wait?: number | null
+  readonly session?: number
+}
+
+export function askCommand(id: string, options: AskOptions = {}): TryLockCommand {
+  const { key = K, fencingKey = null, keepLease = false, lease = 1000 } = options
+  const { token = 0, context = null, wait = null } = options
+  return [OP.tryLock, key, fencingKey, keepLease, id, lease, token, context, wait]
+}
+
+/** The owner of an ask in the current entry; a refusal by code is thrown. */
+export function ask(tx: MapTransaction, id: string, options: AskOptions = {}): OwnerResult {
+  const answer = tryLock(tx, options.session ?? 1, askCommand(id, options))
+  if (typeof answer === 'string') throw new Error(answer)
+  return answer[0]
+}
+
+/** Owners as pictures: "FIRST_TIME yes a token 1 x1 until 1000 [ctx]". */
+export function drawn(owner: OwnerResult): string {
+  const [id, deadline, remaining, token, acquires, context, code, now] = owner
+  const parts = [OWNER_CODES[code], id || '-', `t${token}`, `x${acquires}`, `until ${deadline}`]
+  const number = remaining === Number.MAX_SAFE_INTEGER ? 'max' : remaining
+  return [...parts, `rem ${number}`, context === null ? '-' : `[${String(context)}]`, `@${now}`].join(' ')
+}

@@ -1,0 +1,312 @@
+// Driver: a store for tests of lock objects: the real rules on maps, cluster time, and links that lose and delay.
+
+import { type Instant, binary, equalBytes } from '@latchkey/base'
+import {
+  type Command,
+  type KeyValueCalls,
+  LatchkeyError,
+  type LockInfoResult,
+  OP,
+  type OwnerResult,
+  READ,
+  type Read,
+} from '@latchkey/protocol'
+import { ClusterBound } from '../objects/bound.js'
+import type { LockCall, LockCallOptions, LockPort } from '../objects/port.js'
+import { renew, tryLock } from '../rules/acquire.js'
+import { ownerOfHold } from '../rules/owner.js'
+import { lockInfo, ticketOf } from '../rules/query.js'
+import { cancelWait, forceRelease, release } from '../rules/release.js'
+import { MapTransaction } from './map-transaction.js'
+import { ProcessClock, type World } from './world.js'
+
+type Off = () => void
+
+export class FakeStore {
+  readonly tx = new MapTransaction()
+  readonly world: World
+  /** Cluster time less world time; may only fall, as a gap between leaders makes it. */
+  lag = 0
+  readonly ports: FakePort[] = []
+  #ticking: { cancel(): void } | undefined
+
+  constructor(world: World) {
+    this.world = world
+  }
+
+  get time(): number {
+    return Math.floor(this.world.now - this.lag)
+  }
+
+  connect(options: { delay?: number; life?: number } = {}): FakePort {
+    const port = new FakePort(this, this.ports.length + 1, options.delay ?? 0, options.life ?? 30_000)
+    this.ports.push(port)
+    return port
+  }
+
+  entry(session: number, command: Command): unknown {
+    const result = this.tx.entry(this.time, session, () => this.#apply(session, command))
+    this.#entryDone()
+    return result
+  }
+
+  tick(): void {
+    this.tx.tick(this.time)
+    this.#entryDone()
+  }
+
+  read(read: Read): unknown {
+    const { tx } = this
+    const at = {
+      now: this.time,
+      hold: tx.hold.bind(tx),
+      waiter: tx.waiter.bind(tx),
+      waiterCount: tx.waiterCount.bind(tx),
+    }
+    if (read[0] === READ.ticket) return ticketOf(at, read[1], read[2])
+    if (read[0] === READ.lockQuery) return this.#query(at, read[1])
+    if (read[0] === READ.revision) return 1
+    throw new Error(`a read that lock objects do not ask: ${read[0]}`)
+  }
+
+  #query(at: Parameters<typeof lockInfo>[0], prefix: Uint8Array | null): LockInfoResult[] {
+    const rows = [...this.tx.holds].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
+    const wanted = rows.filter(
+      (row) => prefix === null || equalBytes(row.key.subarray(0, prefix.length), prefix),
+    )
+    return wanted.map((row) => lockInfo(at, row)).filter((info) => info !== undefined)
+  }
+
+  #apply(session: number, command: Command): unknown {
+    const { tx } = this
+    switch (command[0]) {
+      case OP.tryLock: {
+        const answer = tryLock(tx, session, command)
+        if (typeof answer === 'string') throw new LatchkeyError(answer)
+        return answer
+      }
+      case OP.release:
+        return release(tx, command[1], command[2], command[3], command[4])
+      case OP.renew:
+        return renew(tx, command[1])
+      case OP.cancelWait:
+        return cancelWait(tx, command[1], command[2])
+      case OP.forceRelease:
+        return forceRelease(tx, command[1], command[2])
+      default:
+        throw new Error(`a command that lock objects do not send: ${command[0]}`)
+    }
+  }
+
+  #entryDone(): void {
+    for (const row of this.tx.grants) {
+      const owner = ownerOfHold(row, this.tx.now)
+      this.ports.find(({ session }) => session === row.session)?.push(row.key, owner)
+    }
+    this.#ticking?.cancel()
+    const next = this.tx.nextDeadline()
+    if (next === undefined) return
+    this.#ticking = this.world.after(next + 1 - this.time, () => this.tick())
+  }
+}
+
+/** What happens to a request: applied and answered, or one of these. */
+export type Fault =
+  | 'lose request' // sent, never arrives: its fate is unknown to the sender
+  | 'lose answer' // applied, never answered
+  | 'arrive late' // arrives when `deliver` is called, if it has not been settled before
+  | 'prove nothing' // answered without L, as from the reply table
+  | LatchkeyError
+
+interface Late {
+  readonly apply: () => void
+  settled: boolean
+}
+
+export class FakePort implements LockPort {
+  readonly clock: ProcessClock
+  readonly bound = new ClusterBound()
+  readonly as = undefined
+  readonly closing = new AbortController()
+  readonly closed = this.closing.signal
+  readonly sent: Command[] = []
+  readonly reads: Read[] = []
+  /** Asked for each request. */
+  fault: (command: Command) => Fault | undefined = () => undefined
+  /** false: nothing gets through; requests wait for their deadline. */
+  up = true
+  pushes = true
+  session: number
+  readonly delay: number
+  readonly #store: FakeStore
+  readonly #life: number
+  readonly #granted = new Map<string, Set<(owner: OwnerResult) => void>>()
+  readonly #attached = new Set<() => void>()
+  readonly #waiting = new Set<() => void>()
+  #late: Late[] = []
+  #ids = 0
+
+  constructor(store: FakeStore, session: number, delay: number, life: number) {
+    this.#store = store
+    this.session = session
+    this.delay = delay
+    this.#life = life
+    this.clock = new ProcessClock(store.world)
+    this.bound.meet('cluster')
+    store.tx.now = Math.max(store.tx.now, store.time)
+    store.tx.openSession(session, life)
+  }
+
+  newId(): string {
+    return `${this.session}.${++this.#ids}`
+  }
+
+  command(command: Command, options: LockCallOptions = {}): LockCall {
+    let settle: () => Promise<void> = () => Promise.resolve()
+    const result = this.#request(options, async (sentAt) => {
+      this.sent.push(command)
+      const fault = this.fault(command)
+      if (fault instanceof LatchkeyError) throw fault
+      if (fault === 'lose request') return NEVER
+      if (fault === 'arrive late') {
+        const late = { settled: false, apply: () => void this.#store.entry(this.session, command) }
+        this.#late.push(late)
+        settle = () => this.#whenUp().then(() => void (late.settled = true))
+        return NEVER
+      }
+      await this.#travel()
+      const value = this.#store.entry(this.session, command)
+      const time = fault === 'prove nothing' ? 0 : this.#store.time
+      settle = () => this.#whenUp()
+      if (fault === 'lose answer') return NEVER
+      await this.#travel()
+      this.bound.learn(time, sentAt, this.clock.instant())
+      return value
+    })
+    return { result, settled: () => settle() }
+  }
+
+  read(read: Read, options: LockCallOptions = {}): Promise<unknown> {
+    return this.#request(options, async (sentAt) => {
+      this.reads.push(read)
+      await this.#travel()
+      const [value, time] = [this.#store.read(read), this.#store.time]
+      await this.#travel()
+      this.bound.learn(time, sentAt, this.clock.instant())
+      return value
+    })
+  }
+
+  onGranted(key: Uint8Array, id: string, run: (owner: OwnerResult) => void): Off {
+    const name = `${binary(key)}/${id}`
+    const set = this.#granted.get(name) ?? new Set()
+    this.#granted.set(name, set.add(run))
+    return () => {
+      set.delete(run)
+      if (set.size === 0) this.#granted.delete(name)
+    }
+  }
+
+  onAttached(run: () => void): Off {
+    this.#attached.add(run)
+    return () => this.#attached.delete(run)
+  }
+
+  guardedKv(key: Uint8Array, token: number, knownLost: () => boolean): KeyValueCalls {
+    return { guarded: { key, token, knownLost } } as unknown as KeyValueCalls
+  }
+
+  /** For leaks: what is still listened to. */
+  get listeners(): number {
+    return this.#granted.size + this.#attached.size
+  }
+
+  push(key: Uint8Array, owner: OwnerResult): void {
+    if (!this.pushes || !this.up) return
+    const tell = () => {
+      for (const run of [...(this.#granted.get(`${binary(key)}/${owner[0]}`) ?? [])]) run(owner)
+    }
+    if (this.delay === 0) queueMicrotask(tell)
+    else this.#store.world.after(this.delay, tell)
+  }
+
+  cut(): void {
+    this.up = false
+  }
+
+  /** The link is back; newSession: the old one ended meanwhile. */
+  heal(newSession = false): void {
+    this.up = true
+    if (newSession) {
+      this.#store.tx.end(this.session)
+      this.session += 1000
+      this.#store.tx.openSession(this.session, this.#life)
+    }
+    for (const run of [...this.#waiting]) run()
+    this.#waiting.clear()
+    for (const run of [...this.#attached]) run()
+  }
+
+  /** Late requests arrive now, but those that were settled are refused. */
+  deliver(): void {
+    const late = this.#late
+    this.#late = []
+    for (const { apply, settled } of late) if (!settled) apply()
+  }
+
+  close(): void {
+    this.closing.abort(new LatchkeyError('ERR_CLOSED'))
+  }
+
+  #travel(): Promise<void> {
+    if (this.delay === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#store.world.after(this.delay, resolve))
+  }
+
+  #whenUp(): Promise<void> {
+    return this.up ? this.#travel() : new Promise((resolve) => this.#waiting.add(resolve))
+  }
+
+  /** Sent at once, or when the link is up again; ends by its deadline, its signal or the closing of the store. */
+  #request(options: LockCallOptions, run: (sentAt: Instant) => Promise<unknown>): Promise<unknown> {
+    return new Promise<unknown>((resolve, reject) => {
+      const { timeout, signal } = options
+      let sent = false
+      const end = (finish: () => void) => {
+        timer?.cancel()
+        signal?.removeEventListener('abort', aborted)
+        this.closed.removeEventListener('abort', closed)
+        this.#waiting.delete(go)
+        finish()
+      }
+      const over = (code: 'timeout' | 'aborted' | 'closed') =>
+        end(() => reject(failure(code, sent, signal?.reason)))
+      const aborted = () => over('aborted')
+      const closed = () => over('closed')
+      const go = () => {
+        sent = true
+        run(this.clock.instant()).then(
+          (value) => end(() => resolve(value)),
+          (error) => end(() => reject(error as Error)),
+        )
+      }
+      const timer = timeout === undefined ? undefined : this.clock.after(timeout, () => over('timeout'))
+      signal?.addEventListener('abort', aborted)
+      this.closed.addEventListener('abort', closed)
+      if (this.closed.aborted) closed()
+      else if (signal?.aborted) aborted()
+      else if (this.up) go()
+      else this.#waiting.add(go)
+    })
+  }
+}
+
+/** The answer that never comes. */
+const NEVER = new Promise<never>(() => {})
+
+function failure(code: 'timeout' | 'aborted' | 'closed', sent: boolean, cause: unknown): LatchkeyError {
+  const outcome = sent ? 'unknown' : 'not-applied'
+  if (code === 'aborted') return new LatchkeyError('ERR_ABORTED', undefined, { outcome, cause })
+  if (code === 'closed') return new LatchkeyError('ERR_CLOSED', undefined, { outcome })
+  return new LatchkeyError(sent ? 'ERR_OUTCOME_UNKNOWN' : 'ERR_NO_LEADER')
+}
