@@ -1,1 +1,15 @@
-export {}
+// Rule: what this package offers: remote stores, and the engine on which every store stands.
+
+export type { Dial, Link, LinkEvents } from './link.js'
+export type {
+  AdminCall,
+  AnswerReply,
+  CommandRequest,
+  LeaderReply,
+  LinkReply,
+  LinkRequest,
+} from './link.js'
+export { Engine, type EngineOptions } from './engine/engine.js'
+export type { Route } from './engine/router.js'
+export { ClientStore, DEFAULT_SESSION_LIFE, type StoreOptions, createStore } from './store/create.js'
+export type { EventCalls, LockCalls, Store } from './store/store.js'

@@ -26,3 +26,17 @@ export {
   encodeRequests,
   encodeWelcome,
 } from './frames-codec.js'
+export {
+  callArgs,
+  DEFAULT_TIMEOUT,
+  readArgs,
+  show,
+  toAs,
+  toRecord,
+  toSignal,
+  type CallArgs,
+  type ReadArgs,
+} from './args.js'
+export * from './args-reads.js'
+export * from './args-writes.js'
+export * from './convert.js'

@@ -1,0 +1,103 @@
+// Rule: one call on its way, as plain state. The engine moves it; the caller holds the promise behind `resolve` and `reject`.
+
+import type { Instant } from '@latchkey/base'
+import type { AdminCall, LatchkeyError, Read } from '@latchkey/protocol'
+import type { Due } from './deadlines.js'
+import type { Standing } from './fate.js'
+import type { Live } from './router.js'
+
+export type Payload =
+  | { readonly what: 'command'; readonly body: Uint8Array }
+  | { readonly what: 'read'; readonly read: Read; readonly stale: boolean }
+  | {
+      readonly what: 'admin'
+      readonly call: AdminCall
+      readonly args: readonly unknown[]
+      readonly changes: boolean
+    }
+
+export interface CallOptions {
+  /** Milliseconds; undefined: no limit. */
+  readonly timeout: number | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+/** user: somebody waits for it. The others are the engine's own and go on in the background. */
+export type CallRole = 'user' | 'open' | 'cancel' | 'keepAlive' | 'close'
+
+export class Call implements Due {
+  readonly payload: Payload
+  readonly resolve: (result: unknown, call: Call) => void
+  readonly reject: (error: LatchkeyError) => void
+
+  role: CallRole = 'user'
+  /** Of a cancel: the call whose number it ends. */
+  target: Call | undefined = undefined
+
+  /** The attempt under way: its id, and the link on which it was sent. */
+  id = 0
+  live: Live | undefined = undefined
+  /** Of the first attempt (CT5). */
+  sentAt: Instant | undefined = undefined
+  attempts = 0
+  /** The last reason why it was not handed on. */
+  refusal: LatchkeyError | undefined = undefined
+
+  /** Its place in the session; 0: it has none yet. */
+  number = 0
+  session = 0
+  /** Some attempt has an unknown fate: only an answer to the same number will tell. */
+  uncertain = false
+  /** Where the answer came from. */
+  answeredBy: Live | undefined = undefined
+  /** A read of a frozen view: only that link can answer it. */
+  home: Live | undefined = undefined
+
+  /** The caller has been told. */
+  settled = false
+  /** Told before the fate was known: its number is being cancelled. */
+  abandoned = false
+  /** Its number can no longer be executed later than now. */
+  finished = false
+  onFinished: ((error?: LatchkeyError) => void)[] | undefined = undefined
+
+  signal: AbortSignal | undefined = undefined
+  onAbort: (() => void) | undefined = undefined
+
+  bucket = 0
+  before: Due | undefined = undefined
+  after: Due | undefined = undefined
+
+  constructor(
+    payload: Payload,
+    resolve: (result: unknown, call: Call) => void,
+    reject: (error: LatchkeyError) => void,
+  ) {
+    this.payload = payload
+    this.resolve = resolve
+    this.reject = reject
+  }
+
+  get handedOn(): boolean {
+    return this.uncertain || this.live !== undefined
+  }
+
+  standing(leaderKnown: boolean, crowded: boolean): Standing {
+    const { payload } = this
+    return {
+      what: payload.what,
+      changes: payload.what === 'command' || (payload.what === 'admin' && payload.changes),
+      handedOn: this.handedOn,
+      leaderKnown,
+      crowded: crowded || this.refusal?.code === 'ERR_BUSY',
+    }
+  }
+
+  /** Tells whoever waits for the number's end. */
+  finish(error?: LatchkeyError): void {
+    if (this.finished) return
+    this.finished = true
+    for (const run of this.onFinished ?? []) run(error)
+    this.onFinished = undefined
+  }
+}

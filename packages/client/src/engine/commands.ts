@@ -1,0 +1,286 @@
+// Driver: commands, exactly once (LOCKS.md, 6). Owns the session and every number in it.
+// Laws:
+// - a command gets its number when it is first sent, and keeps number and bytes for ever;
+// - one whose attempt has an unknown fate is only ever sent again, same number, same bytes;
+// - one whose caller has left while its fate is unknown is cancelled in the background, so that it is not executed later;
+// - one that was never handed on may wait, move to another session, or end as not applied.
+
+import { type Answer, type AnswerReply, LatchkeyError, codeOf, errorOf } from '@latchkey/protocol'
+import type { Call } from './call.js'
+import { Chores } from './chores.js'
+import type { Desk } from './desk.js'
+import { judgeCommand, lostSight, sessionOver } from './fate.js'
+import type { Ground } from './ground.js'
+import { Queue } from './queue.js'
+import type { Live } from './router.js'
+import type { Session } from './session.js'
+
+/** Waiting for a number or a leader: ERR_BUSY beyond. */
+const WAITING = 65_536
+const WAITING_BYTES = 64 * 1024 * 1024
+
+export class Commands {
+  readonly #ground: Ground
+  readonly #desk: Desk
+  readonly #chores: Chores
+  readonly #opened: () => void
+  /** Never sent: no number yet. */
+  readonly #fresh = new Queue<Call>()
+  #freshBytes = 0
+  /** Have a number, and wait to be sent again. */
+  #again: Call[] = []
+  #session: Session | undefined
+  #barriers = 0
+
+  /** `opened`: there is another session than before. */
+  constructor(ground: Ground, desk: Desk, life: number, opened: () => void) {
+    this.#ground = ground
+    this.#desk = desk
+    this.#opened = opened
+    this.#chores = new Chores(ground, life, {
+      session: () => this.#session,
+      opened: (session) => this.#begin(session),
+      refused: (answer, never) => this.#refused(answer, never),
+      over: (session) => this.over(session),
+      ended: (target) => this.#finishNumber(target),
+    })
+  }
+
+  get sessionId(): number | undefined {
+    return this.#session?.id
+  }
+
+  /** Is there no number for a new command? */
+  get crowded(): boolean {
+    return this.#session !== undefined && !this.#session.numbers.room
+  }
+
+  // ---- in
+
+  submit(call: Call): void {
+    if (this.#fresh.length === 0 && this.#sendable()) return this.#number(call)
+    if (this.#fresh.length >= WAITING || this.#freshBytes + bodyOf(call).length > WAITING_BYTES)
+      return this.#desk.tell(call, new LatchkeyError('ERR_BUSY'))
+    this.#queue(call)
+    this.pump()
+  }
+
+  #queue(call: Call): void {
+    this.#fresh.push(call)
+    this.#freshBytes += bodyOf(call).length
+  }
+
+  /** The session must live on although nothing is sent: somebody waits in a queue. Returns the end of that. */
+  use(): () => void {
+    const end = this.#chores.keep.use()
+    this.pump()
+    return end
+  }
+
+  /** New commands wait until the returned function was called. */
+  barrier(): () => void {
+    this.#barriers++
+    let up = true
+    return () => {
+      if (!up) return
+      up = false
+      this.#barriers--
+      this.pump()
+    }
+  }
+
+  #sendable(): boolean {
+    const session = this.#session
+    return (
+      session !== undefined &&
+      this.#barriers === 0 &&
+      this.#ground.leading !== undefined &&
+      session.numbers.room &&
+      !session.stale(this.#ground.now())
+    )
+  }
+
+  // ---- out
+
+  /** A new link or leader, or the pause is over: first what was sent before, in its order. */
+  resume(): void {
+    const live = this.#ground.leading
+    if (live && this.#again.length > 0) {
+      const again = this.#again.sort((a, b) => a.number - b.number)
+      this.#again = []
+      for (const call of again) if (!call.finished && !call.abandoned) this.#send(live, call)
+    }
+    this.#chores.pump()
+    this.pump()
+    this.#chores.keep.check()
+  }
+
+  pump(): void {
+    const live = this.#ground.leading
+    if (!live || (this.#fresh.length === 0 && !this.#chores.keep.inUse)) return
+    this.#dropStale()
+    if (!this.#session) return this.#chores.open(live)
+    while (this.#fresh.length > 0 && this.#sendable()) {
+      const call = this.#fresh.shift() as Call
+      if (call.settled) continue
+      this.#freshBytes -= bodyOf(call).length
+      this.#number(call)
+    }
+  }
+
+  #number(call: Call): void {
+    const session = this.#session as Session
+    call.number = session.numbers.take(call)
+    call.session = session.id
+    this.#send(this.#ground.leading as Live, call)
+  }
+
+  #send(live: Live, call: Call): void {
+    const { number, session } = call
+    const { done } = (this.#session as Session).numbers
+    const id = this.#ground.nextId()
+    this.#ground.send(live, call, { kind: 'command', id, session, number, done, body: bodyOf(call) })
+  }
+
+  // ---- the session
+
+  /** One that may be over is not gone on with, unless something sent in it is still open: that comes first. */
+  #dropStale(): void {
+    const session = this.#session
+    if (session && session.numbers.span === 0 && session.stale(this.#ground.now())) this.#session = undefined
+  }
+
+  #begin(session: Session): void {
+    this.#session = session
+    this.#opened()
+    this.pump()
+  }
+
+  /** No session, no commands: a reason that will not pass ends those that wait; any other is remembered for their deadline. */
+  #refused(answer: Answer, never: boolean): void {
+    if (answer[0] === 0) return
+    const error = errorOf(answer)
+    const lasting = judgeCommand(answer, never, false) === 'final' && !error.retryable
+    for (const call of this.waiting()) {
+      call.refusal = error
+      if (lasting) this.#desk.tell(call, error)
+      else this.#queue(call)
+    }
+  }
+
+  /** It has ended, or another cluster was met: what was sent in it stays unknown, unless its answer is still on its way. */
+  over(id: number): void {
+    const session = this.#session
+    if (session?.id !== id) return
+    this.#session = undefined
+    this.#again = []
+    for (const call of session.numbers.open()) if (!call.live) this.#outlived(call)
+    this.pump()
+  }
+
+  /** Its session is over. Where it was certainly never handed on, it goes on under the next one. */
+  #outlived(call: Call): void {
+    if (call.uncertain || call.settled) return this.#endUnknown(call)
+    call.number = call.session = 0
+    this.#queue(call)
+  }
+
+  #endUnknown(call: Call): void {
+    call.finish()
+    this.#desk.tell(call, sessionOver())
+  }
+
+  // ---- answers
+
+  received(live: Live, call: Call, reply: AnswerReply): void {
+    const answer = this.#ground.received(live, call, reply)
+    if (call.role !== 'user') return this.#chores.received(call, answer, reply.never)
+    switch (judgeCommand(answer, reply.never, call.uncertain)) {
+      case 'final':
+        return this.#final(call, answer)
+      case 'over':
+        this.#endUnknown(call)
+        return this.over(call.session)
+      case 'uncertain':
+        call.uncertain = true
+        return this.#retry(call, answer)
+      case 'again':
+        return this.#retry(call, answer)
+    }
+  }
+
+  #final(call: Call, answer: Answer): void {
+    this.#ground.wentWell()
+    if (call.sentAt && this.#session?.id === call.session) this.#session.touch(call.sentAt)
+    if (call.uncertain && codeOf(answer) === 'ERR_BUSY') return this.#busyButUncertain(call, answer)
+    this.#finishNumber(call)
+    this.#desk.answer(call, answer)
+    if (this.#fresh.length > 0) this.pump()
+  }
+
+  /** This attempt found no room and left no trace; an earlier one may still arrive and find some. */
+  #busyButUncertain(call: Call, answer: Answer): void {
+    if (call.settled) this.#chores.cancel(call)
+    else this.#desk.giveUp(call, lostSight(errorOf(answer)))
+  }
+
+  #finishNumber(call: Call): void {
+    if (call.finished) return
+    if (this.#session?.id === call.session) this.#session.numbers.finish(call.number)
+    call.finish()
+    if (this.#fresh.length > 0) this.pump()
+  }
+
+  #retry(call: Call, answer: Answer): void {
+    call.refusal = errorOf(answer)
+    this.#wait(call)
+    this.#ground.later()
+  }
+
+  /** Its attempt is over without an answer of its own. Of an abandoned one only its cancel will tell, or nothing need be told. */
+  #wait(call: Call): void {
+    if (call.finished) return
+    if (call.session !== this.#session?.id) this.#outlived(call)
+    else if (!call.abandoned) this.#again.push(call)
+    else if (!call.uncertain) this.#finishNumber(call)
+  }
+
+  /** The link on which it was asked is gone. */
+  lost(call: Call): void {
+    call.live = undefined
+    if (call.role !== 'user') return this.#chores.lost(call)
+    call.uncertain = true
+    this.#wait(call)
+  }
+
+  // ---- callers that leave
+
+  gaveUp(call: Call): void {
+    if (call.number === 0) {
+      this.#freshBytes -= bodyOf(call).length
+      return this.#fresh.forget((other) => other.settled)
+    }
+    if (!call.handedOn) return this.#finishNumber(call)
+    call.abandoned = true
+    this.#chores.cancel(call)
+  }
+
+  // ---- the end
+
+  /** Calls that were never sent. They wait here no longer. */
+  waiting(): Call[] {
+    this.#freshBytes = 0
+    return this.#fresh.takeAll().filter((call) => !call.settled)
+  }
+
+  /** Calls that have a number and are not finished. */
+  open(): Call[] {
+    return this.#session ? [...this.#session.numbers.open()] : []
+  }
+
+  close(): void {
+    this.#chores.close()
+  }
+}
+
+const bodyOf = ({ payload }: Call): Uint8Array => (payload as { readonly body: Uint8Array }).body

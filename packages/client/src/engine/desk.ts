@@ -1,0 +1,87 @@
+// Driver: what calls of every kind share: being admitted, their deadline and signal, and telling the caller, once.
+
+import type { Clock } from '@latchkey/base'
+import { type Answer, LatchkeyError, errorOf } from '@latchkey/protocol'
+import type { Call, CallOptions } from './call.js'
+import { Deadlines } from './deadlines.js'
+import { aborted, overdue } from './fate.js'
+
+export interface DeskPort {
+  leaderKnown(): boolean
+  /** Would a command wait for a number just now? */
+  crowded(): boolean
+  /** The caller was told; what is left of the call is for whoever owns it. */
+  gaveUp(call: Call): void
+}
+
+export class Desk {
+  readonly #clock: Clock
+  readonly #port: DeskPort
+  readonly #deadlines: Deadlines<Call>
+  /** Why nothing is admitted any more, or not now. */
+  refusal: (() => LatchkeyError) | undefined
+
+  constructor(clock: Clock, port: DeskPort) {
+    this.#clock = clock
+    this.#port = port
+    this.#deadlines = new Deadlines<Call>(clock, (call) => this.#overdue(call))
+  }
+
+  /** False: it was refused, and its caller told. */
+  admit(call: Call, options: CallOptions): boolean {
+    const { signal, timeout } = options
+    if (signal?.aborted || this.refusal) {
+      this.tell(call, this.refusal?.() ?? aborted(call.standing(true, false), signal?.reason))
+      return false
+    }
+    if (timeout !== undefined) this.#deadlines.add(call, this.#clock.now() + timeout)
+    if (signal) this.#listen(call, signal)
+    return true
+  }
+
+  #listen(call: Call, signal: AbortSignal): void {
+    call.signal = signal
+    call.onAbort = () => this.giveUp(call, aborted(this.#standing(call), signal.reason))
+    signal.addEventListener('abort', call.onAbort, { once: true })
+  }
+
+  #overdue(call: Call): void {
+    this.giveUp(call, overdue(this.#standing(call), call.refusal))
+  }
+
+  #standing(call: Call) {
+    return call.standing(this.#port.leaderKnown(), call.number === 0 && this.#port.crowded())
+  }
+
+  /** Ends the call for its caller, whatever may still become of it. */
+  giveUp(call: Call, error: LatchkeyError): void {
+    if (call.settled) return
+    this.tell(call, error)
+    this.#port.gaveUp(call)
+  }
+
+  tell(call: Call, error: LatchkeyError): void {
+    if (!this.#leave(call)) return
+    call.reject(error)
+  }
+
+  answer(call: Call, answer: Answer): void {
+    if (!this.#leave(call)) return
+    if (answer[0] !== 0) call.reject(errorOf(answer))
+    else call.resolve(answer[1], call)
+  }
+
+  /** False: the caller was told before. */
+  #leave(call: Call): boolean {
+    if (call.settled) return false
+    call.settled = true
+    this.#deadlines.remove(call)
+    if (call.signal && call.onAbort) call.signal.removeEventListener('abort', call.onAbort)
+    call.signal = call.onAbort = undefined
+    return true
+  }
+
+  close(): void {
+    this.#deadlines.stop()
+  }
+}

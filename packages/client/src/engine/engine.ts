@@ -1,0 +1,321 @@
+// Driver: the session engine. What a store asks goes out here, over whatever link there is, until it is answered or its time is
+// over. Deterministic on its ports: a clock, chance, and links that call back.
+// Laws: FAULTS.md C1 to C5, C7, C9, and LOCKS.md 6. Each is stated in the file that keeps it: commands.ts, fate.ts, session.ts.
+
+import { type Clock, Emitter, type Random } from '@latchkey/base'
+import { ClusterBound } from '@latchkey/lock'
+import {
+  type AdminCall,
+  LatchkeyError,
+  type LeaderReply,
+  type LinkReply,
+  type Read,
+  type StoreEvents,
+} from '@latchkey/protocol'
+import { Call, type CallOptions, type Payload } from './call.js'
+import { Commands } from './commands.js'
+import { Desk } from './desk.js'
+import { barred, closed } from './fate.js'
+import { Grants } from './grants.js'
+import { Ground } from './ground.js'
+import { leaderEvents } from './news.js'
+import { Questions } from './questions.js'
+import { type Live, type Route, Router } from './router.js'
+import { REVISION_READ, type WatchHandle, type WatchSink, Watches } from './watches.js'
+
+export interface EngineOptions {
+  readonly route: Route
+  readonly clock: Clock
+  readonly random: Random
+  /** Of cluster time, ms. */
+  readonly sessionLife: number
+  readonly drift: number
+}
+
+/** Makes of a decoded result what the caller gets; throws what the caller is to meet instead. */
+export type Convert<T> = (result: unknown, call: Call) => T
+
+export class Engine {
+  readonly bound: ClusterBound
+  readonly grants = new Grants()
+  readonly events = new Emitter<StoreEvents>()
+  readonly #ground: Ground
+  readonly #desk: Desk
+  readonly #router: Router
+  readonly #commands: Commands
+  readonly #questions: Questions
+  readonly #watches: Watches
+  readonly #connected: { done: () => void; failed: (error: unknown) => void }[] = []
+  #told: LeaderReply | undefined
+  #attachedOnce = false
+  #closed = false
+
+  constructor(options: EngineOptions) {
+    const { clock, random } = options
+    this.bound = new ClusterBound(options.drift)
+    this.bound.onDropped(() => this.#commands.over(this.#commands.sessionId ?? 0))
+    this.#router = new Router(options.route, clock, random.fork('router'), this.#routerEvents())
+    this.#ground = new Ground(
+      clock,
+      random.fork('pauses'),
+      this.bound,
+      () => this.#router,
+      () => this.#resume(),
+    )
+    this.#desk = new Desk(clock, {
+      leaderKnown: () => this.#ground.leading !== undefined,
+      crowded: () => this.#commands.crowded,
+      gaveUp: (call) => this.#gaveUp(call),
+    })
+    this.#commands = new Commands(this.#ground, this.#desk, options.sessionLife, () => this.#attach())
+    this.#questions = new Questions(this.#ground, this.#desk)
+    this.#watches = new Watches(this.#ground)
+    this.#router.start()
+  }
+
+  // ---- what a store asks
+
+  /** A command for the log, exactly once. `body` is kept and sent as it is. */
+  command<T>(body: Uint8Array, options: CallOptions, convert: Convert<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.start({ what: 'command', body }, options, convert, resolve, reject)
+    })
+  }
+
+  read<T>(read: Read, stale: boolean, options: CallOptions, convert: Convert<T>, home?: Live): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.start({ what: 'read', read, stale }, options, convert, resolve, reject, home)
+    })
+  }
+
+  /** `changes`: sent at most once; whether it was done is unknown where no answer came. */
+  admin<T>(
+    call: AdminCall,
+    args: readonly unknown[],
+    changes: boolean,
+    options: CallOptions,
+    convert: Convert<T>,
+  ): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.start({ what: 'admin', call, args, changes }, options, convert, resolve, reject)
+    })
+  }
+
+  start<T>(
+    payload: Payload,
+    options: CallOptions,
+    convert: Convert<T>,
+    resolve: (result: T) => void,
+    reject: (error: unknown) => void,
+    home?: Live,
+  ): Call {
+    const call = new Call(payload, (result, of) => converted(convert, result, of, resolve, reject), reject)
+    call.home = home
+    if (!this.#desk.admit(call, options)) return call
+    if (payload.what === 'command') this.#commands.submit(call)
+    else this.#questions.submit(call)
+    return call
+  }
+
+  /** Resolves when the call's number can no longer be executed later than now. */
+  settled(call: Call): Promise<void> {
+    if (call.finished || call.number === 0) return Promise.resolve()
+    if (this.#closed) return Promise.reject(new LatchkeyError('ERR_CLOSED'))
+    return new Promise((resolve, reject) => {
+      call.onFinished ??= []
+      call.onFinished.push((error) => (error ? reject(error) : resolve()))
+    })
+  }
+
+  /**
+   * from undefined: after the store's revision now. It is asked for, and what this store writes meanwhile waits: it comes after
+   * the call, so the watch must tell it.
+   */
+  watch(
+    start: Uint8Array | null,
+    end: Uint8Array | null,
+    from: number | undefined,
+    sink: WatchSink,
+  ): WatchHandle {
+    const watch = this.#watches.open(start, end, from ?? 0, sink)
+    if (this.#closed) queueMicrotask(() => this.#watches.fail(watch, new LatchkeyError('ERR_CLOSED')))
+    else if (from === undefined) this.#watchFromNow(watch)
+    return watch
+  }
+
+  #watchFromNow(watch: WatchHandle): void {
+    const lift = this.#commands.barrier()
+    const begin = (revision: unknown) => {
+      this.#watches.begin(watch, (revision as number) + 1)
+      lift()
+    }
+    const fail = (error: unknown) => {
+      lift()
+      this.#watches.fail(watch, error as LatchkeyError)
+    }
+    this.start({ what: 'read', read: REVISION_READ, stale: false }, NO_LIMIT, (x) => x, begin, fail)
+  }
+
+  /** What is left of a call's time, asked again for each of its parts. At least 1 ms: the part itself then says that it is over. */
+  deadlineOf({ timeout }: CallOptions): () => number | undefined {
+    if (timeout === undefined) return () => undefined
+    const end = this.#ground.clock.now() + timeout
+    return () => Math.max(1, end - this.#ground.clock.now())
+  }
+
+  /** Keeps the session alive until the returned function is called. */
+  use(): () => void {
+    return this.#commands.use()
+  }
+
+  /** A frozen view is open there: the link stays until it is closed. Returns the end of that. */
+  keepOpen(live: Live): () => void {
+    live.views++
+    let kept = true
+    return () => {
+      if (kept) live.views--
+      kept = false
+      this.#ground.settle(live)
+    }
+  }
+
+  /** The first link, or why there is none. */
+  connected(done: () => void, failed: (error: unknown) => void): void {
+    if (this.#router.active) done()
+    else this.#connected.push({ done, failed })
+  }
+
+  /** What the last link said of the cluster. */
+  get cluster(): LeaderReply | undefined {
+    return this.#told
+  }
+
+  // ---- what links say
+
+  #routerEvents() {
+    return {
+      active: () => this.#active(),
+      leader: (_: Live, leader: LeaderReply) => this.#leader(leader),
+      reply: (live: Live, reply: Exclude<LinkReply, LeaderReply>) => this.#reply(live, reply),
+      lost: (live: Live, reason: Error) => this.#lost(live, reason),
+      barred: (error: LatchkeyError | undefined) => this.#barred(error),
+      failed: (error: unknown) => {
+        for (const { failed } of this.#connected) failed(error)
+      },
+    }
+  }
+
+  #active(): void {
+    for (const { done } of this.#connected.splice(0)) done()
+    this.#attach()
+    this.#watches.resume()
+    this.#questions.pump()
+  }
+
+  #leader(leader: LeaderReply): void {
+    this.bound.meet(leader.clusterId)
+    const before = this.#told
+    this.#told = leader
+    leaderEvents(before, leader, this.events)
+    if (leader.id !== undefined) this.#resume()
+  }
+
+  #resume(): void {
+    this.#commands.resume()
+    this.#questions.pump()
+    this.#watches.resume()
+  }
+
+  #reply(live: Live, reply: Exclude<LinkReply, LeaderReply>): void {
+    switch (reply.kind) {
+      case 'answer': {
+        const call = live.inflight.get(reply.id)
+        if (!call) return
+        if (call.payload.what === 'command') this.#commands.received(live, call, reply)
+        else this.#questions.received(live, call, reply)
+        return this.#ground.settle(live)
+      }
+      case 'events':
+        return this.#watches.received(live, reply.id, reply.events, reply.upTo)
+      case 'watchOver':
+        return this.#watches.over(live, reply.id, reply.answer)
+      case 'granted':
+        return this.grants.granted(reply.key, reply.owner)
+    }
+  }
+
+  #lost(live: Live, reason: Error): void {
+    const owed = [...live.inflight.values()]
+    live.inflight.clear()
+    for (const call of owed) {
+      if (call.payload.what === 'command') this.#commands.lost(call)
+      else this.#questions.lost(call, reason)
+    }
+  }
+
+  #gaveUp(call: Call): void {
+    if (call.payload.what === 'command') this.#commands.gaveUp(call)
+    else this.#questions.gaveUp(call)
+  }
+
+  /** Grants are pushed to the link that says for which session. */
+  #attach(): void {
+    const session = this.#commands.sessionId
+    const link = this.#ground.link?.link
+    if (session === undefined || !link) return
+    link.send({ kind: 'attach', session })
+    if (this.#attachedOnce) this.grants.attached()
+    this.#attachedOnce = true
+  }
+
+  // ---- the end
+
+  #barred(error: LatchkeyError | undefined): void {
+    this.#desk.refusal = error && (() => new LatchkeyError(error.code, error.message, { cause: error }))
+    if (!error) return
+    for (const call of this.#pending()) this.#desk.giveUp(call, barred(call.standing(false, false), error))
+    this.#watches.failAll(() => error)
+  }
+
+  #pending(): Call[] {
+    const asked = this.#router.lives().flatMap((live) => [...live.inflight.values()])
+    const calls = [
+      ...this.#commands.open(),
+      ...this.#commands.waiting(),
+      ...this.#questions.waiting(),
+      ...asked,
+    ]
+    return calls.filter((call) => !call.settled && call.role === 'user')
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#desk.refusal = () => new LatchkeyError('ERR_CLOSED')
+    for (const call of this.#pending()) this.#desk.tell(call, closed(call.standing(false, false)))
+    for (const call of this.#commands.open()) call.finish(new LatchkeyError('ERR_CLOSED'))
+    this.#watches.failAll(() => new LatchkeyError('ERR_CLOSED'))
+    this.#commands.close()
+    this.#router.close()
+    this.#ground.close()
+    this.#desk.close()
+  }
+}
+
+const NO_LIMIT: CallOptions = { timeout: undefined, signal: undefined }
+
+function converted<T>(
+  convert: Convert<T>,
+  result: unknown,
+  call: Call,
+  resolve: (result: T) => void,
+  reject: (error: unknown) => void,
+): void {
+  let made: T
+  try {
+    made = convert(result, call)
+  } catch (error) {
+    return reject(error)
+  }
+  resolve(made)
+}

@@ -1,0 +1,124 @@
+// Rule: what an answer means for a call, and what a call's caller is told at its end. The two tables on which "exactly once" rests.
+
+import {
+  type Answer,
+  type ErrorCode,
+  type ErrorOptions,
+  LatchkeyError,
+  SESSION_OVER,
+  codeOf,
+  errorOf,
+} from '@latchkey/protocol'
+
+/**
+ * final: the call's own answer.  again: certainly not handed on, may be sent anywhere.  uncertain: it may be in the log or not;
+ * only the same number again will tell.  over: refused because its session is.
+ */
+export type Verdict = 'final' | 'again' | 'uncertain' | 'over'
+
+/** Reasons that another member, or this one a little later, may not have. */
+const PASSING: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
+  'ERR_NO_LEADER',
+  'ERR_BUSY',
+  'ERR_TIMEOUT',
+  'ERR_CLOSED',
+  'ERR_OUTCOME_UNKNOWN',
+  'ERR_STORAGE_FAILED',
+])
+/** A member says these of itself, never of a command. */
+const LOST_TRACK: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
+  'ERR_NO_LEADER',
+  'ERR_TIMEOUT',
+  'ERR_CLOSED',
+  'ERR_OUTCOME_UNKNOWN',
+])
+
+export function judgeCommand(answer: Answer, never: boolean, uncertain: boolean): Verdict {
+  if (answer[0] === 0) return 'final'
+  if (answer[0] === SESSION_OVER) return 'over'
+  const code = codeOf(answer)
+  if (never) return PASSING.has(code) ? 'again' : uncertain ? 'uncertain' : 'final'
+  return answer[3] === true || LOST_TRACK.has(code) ? 'uncertain' : 'final'
+}
+
+/** A read changes nothing: it is asked again as often as it takes. */
+export function judgeRead(answer: Answer, never: boolean): Verdict {
+  if (answer[0] === 0) return 'final'
+  const code = codeOf(answer)
+  return LOST_TRACK.has(code) || (never && PASSING.has(code)) || code === 'ERR_STORAGE_FAILED'
+    ? 'again'
+    : 'final'
+}
+
+/** Calls about the cluster have no number: what changes something is never sent twice. */
+export function judgeAdmin(answer: Answer, never: boolean, changes: boolean): Verdict {
+  if (answer[0] === 0) return 'final'
+  const code = codeOf(answer)
+  if (code === 'ERR_BUSY') return 'final'
+  const notDone = never || !changes || (code === 'ERR_NO_LEADER' && answer[3] === false)
+  return notDone && PASSING.has(code) ? 'again' : 'final'
+}
+
+/** What is known of a call when its time is over. */
+export interface Standing {
+  readonly what: 'command' | 'read' | 'admin'
+  /** A command, or a call that changes the cluster. */
+  readonly changes: boolean
+  /** At least one attempt may have been handed on. */
+  readonly handedOn: boolean
+  readonly leaderKnown: boolean
+  /** It waited for room among the session's numbers, or was last refused as too much. */
+  readonly crowded: boolean
+}
+
+export function overdue(standing: Standing, cause: unknown): LatchkeyError {
+  return new LatchkeyError(overdueCode(standing), undefined, cause === undefined ? {} : { cause })
+}
+
+function overdueCode({ what, changes, handedOn, leaderKnown, crowded }: Standing): ErrorCode {
+  if (what === 'read') return 'ERR_TIMEOUT'
+  if (changes && handedOn) return 'ERR_OUTCOME_UNKNOWN'
+  if (crowded) return 'ERR_BUSY'
+  return leaderKnown ? 'ERR_TIMEOUT' : 'ERR_NO_LEADER'
+}
+
+const UNKNOWN: ErrorOptions = { outcome: 'unknown' }
+const told = (code: ErrorCode, standing: Standing, cause: unknown): LatchkeyError => {
+  const unknown = standing.changes && standing.handedOn
+  return new LatchkeyError(code, unknown ? `${WORDS[code]} ${MAYBE}` : undefined, {
+    ...(unknown ? UNKNOWN : {}),
+    ...(cause === undefined ? {} : { cause }),
+  })
+}
+const MAYBE = 'It had been sent: it may or may not have been applied. Read the state before you decide.'
+const WORDS: Partial<Record<ErrorCode, string>> = {
+  ERR_ABORTED: 'The call was aborted by its signal.',
+  ERR_CLOSED: 'The store was closed before the answer came.',
+}
+
+export const aborted = (standing: Standing, reason: unknown) => told('ERR_ABORTED', standing, reason)
+export const closed = (standing: Standing) => told('ERR_CLOSED', standing, undefined)
+
+/** The way to every member is barred for good: what was not handed on fails with that, the rest is unknown. */
+export const barred = (standing: Standing, error: LatchkeyError): LatchkeyError =>
+  standing.changes && standing.handedOn
+    ? new LatchkeyError('ERR_OUTCOME_UNKNOWN', undefined, { cause: error })
+    : new LatchkeyError(error.code, error.message, { cause: error, outcome: 'not-applied' })
+
+export const sessionOver = (): LatchkeyError =>
+  new LatchkeyError(
+    'ERR_OUTCOME_UNKNOWN',
+    'The session ended before the answer came: the call may or may not have been applied. Read the state before you decide.',
+  )
+
+export const lostSight = (cause: unknown): LatchkeyError =>
+  new LatchkeyError('ERR_OUTCOME_UNKNOWN', undefined, { cause })
+
+export const viewLost = (): LatchkeyError =>
+  new LatchkeyError(
+    'ERR_COMPACTED',
+    'The frozen view of this iteration is gone: its member stopped or was cut off, or the view stood unused for too long. Start the iteration again.',
+    { retryable: true },
+  )
+
+export { errorOf }

@@ -1,0 +1,60 @@
+// Driver: one timer that keeps a session alive while it is in use. Lock timers do not keep a process alive.
+
+import type { Timer } from '@latchkey/base'
+import type { Ground } from './ground.js'
+import type { Session } from './session.js'
+
+const LEAST = 50
+
+export class KeepAlive {
+  readonly #ground: Ground
+  readonly #session: () => Session | undefined
+  readonly #send: () => boolean
+  #users = 0
+  /** The session for which one is under way. */
+  #underWay: Session | undefined
+  #timer: Timer | undefined
+
+  /** `send` says whether a keep-alive is on its way now. */
+  constructor(ground: Ground, session: () => Session | undefined, send: () => boolean) {
+    this.#ground = ground
+    this.#session = session
+    this.#send = send
+  }
+
+  get inUse(): boolean {
+    return this.#users > 0
+  }
+
+  use(): () => void {
+    this.#users++
+    let using = true
+    this.check()
+    return () => {
+      if (!using) return
+      using = false
+      if (--this.#users === 0) this.stop()
+    }
+  }
+
+  /** Sends one if it is due, and sets the timer for the next. */
+  check(): void {
+    this.stop()
+    const session = this.#session()
+    if (!this.inUse || !session) return
+    const left = session.keepIn(this.#ground.clock.instant())
+    if (left <= 0 && this.#underWay !== session && this.#send()) this.#underWay = session
+    const pause = left > 0 ? left : session.life / 6
+    this.#timer = this.#ground.clock.after(Math.max(LEAST, pause), () => this.check(), { ref: false })
+  }
+
+  answered(): void {
+    this.#underWay = undefined
+    this.check()
+  }
+
+  stop(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+  }
+}

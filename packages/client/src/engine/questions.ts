@@ -1,0 +1,118 @@
+// Driver: reads, and calls about the cluster. They have no number: a read is asked until it is answered; what changes the cluster
+// is sent once.
+
+import { type Answer, type AnswerReply, LatchkeyError, errorOf } from '@latchkey/protocol'
+import type { Call } from './call.js'
+import type { Desk } from './desk.js'
+import { judgeAdmin, judgeRead, lostSight, viewLost } from './fate.js'
+import type { Ground } from './ground.js'
+import { Queue } from './queue.js'
+import type { Live } from './router.js'
+
+/** Unanswered at once; more wait here. */
+const IN_FLIGHT = 8_192
+/** Waiting: ERR_BUSY beyond. */
+const WAITING = 65_536
+
+export class Questions {
+  readonly #ground: Ground
+  readonly #desk: Desk
+  /** Those that need a leader, and those that need only a link. */
+  readonly #linear = new Queue<Call>()
+  readonly #anywhere = new Queue<Call>()
+
+  constructor(ground: Ground, desk: Desk) {
+    this.#ground = ground
+    this.#desk = desk
+  }
+
+  submit(call: Call): void {
+    const live = this.#place(call)
+    if (live && live.inflight.size < IN_FLIGHT && this.#queueOf(call).length === 0) this.#send(live, call)
+    else if (call.home && !call.home.open) this.#desk.tell(call, viewLost())
+    else this.#wait(call)
+  }
+
+  #wait(call: Call): void {
+    const queue = this.#queueOf(call)
+    if (queue.length < WAITING) queue.push(call)
+    else this.#desk.tell(call, new LatchkeyError('ERR_BUSY'))
+  }
+
+  #queueOf(call: Call): Queue<Call> {
+    return needsLeader(call) ? this.#linear : this.#anywhere
+  }
+
+  #place(call: Call): Live | undefined {
+    if (call.home) return call.home.open ? call.home : undefined
+    return needsLeader(call) ? this.#ground.leading : this.#ground.link
+  }
+
+  /** Something may go now. */
+  pump(): void {
+    this.#drain(this.#anywhere, this.#ground.link)
+    this.#drain(this.#linear, this.#ground.leading)
+  }
+
+  #drain(queue: Queue<Call>, live: Live | undefined): void {
+    while (live && live.inflight.size < IN_FLIGHT) {
+      const call = queue.shift()
+      if (!call) return
+      if (!call.settled) this.#send(live, call)
+    }
+  }
+
+  #send(live: Live, call: Call): void {
+    const { payload } = call
+    const id = this.#ground.nextId()
+    if (payload.what === 'read')
+      this.#ground.send(live, call, { kind: 'read', id, stale: payload.stale, read: payload.read })
+    else if (payload.what === 'admin')
+      this.#ground.send(live, call, { kind: 'admin', id, call: payload.call, args: payload.args })
+  }
+
+  received(live: Live, call: Call, reply: AnswerReply): void {
+    const answer = this.#ground.received(live, call, reply)
+    if (call.settled) return
+    if (this.#judge(call, answer, reply.never) === 'again') {
+      call.refusal = errorOf(answer)
+      if (call.home) return this.#desk.tell(call, viewLost())
+      this.#queueOf(call).push(call)
+      this.#ground.later()
+      return
+    }
+    this.#ground.wentWell()
+    this.#desk.answer(call, answer)
+    if (this.#linear.length > 0 || this.#anywhere.length > 0) this.pump()
+  }
+
+  #judge(call: Call, answer: Answer, never: boolean) {
+    return call.payload.what === 'admin'
+      ? judgeAdmin(answer, never, call.payload.changes)
+      : judgeRead(answer, never)
+  }
+
+  /** The link on which it was asked is gone. */
+  lost(call: Call, reason: Error): void {
+    call.live = undefined
+    if (call.settled) return
+    if (call.home) this.#desk.tell(call, viewLost())
+    else if (call.payload.what === 'admin' && call.payload.changes) this.#desk.tell(call, lostSight(reason))
+    else this.#queueOf(call).push(call)
+  }
+
+  gaveUp(call: Call): void {
+    const { live } = call
+    if (!live) return this.#queueOf(call).forget((other) => other.settled)
+    call.live = undefined
+    live.inflight.delete(call.id)
+    this.#ground.settle(live)
+  }
+
+  waiting(): Call[] {
+    return [...this.#linear.takeAll(), ...this.#anywhere.takeAll()]
+  }
+}
+
+/** Those of a frozen view find everything on their link. */
+const needsLeader = ({ payload, home }: Call) => payload.what === 'read' && !payload.stale && !home

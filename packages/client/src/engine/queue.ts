@@ -1,0 +1,45 @@
+// Rule: first in, first out, without moving what waits.
+
+export class Queue<Item> {
+  #items: (Item | undefined)[] = []
+  #head = 0
+  #dead = 0
+
+  get length(): number {
+    return this.#items.length - this.#head
+  }
+
+  push(item: Item): void {
+    this.#items.push(item)
+  }
+
+  peek(): Item | undefined {
+    return this.#items[this.#head]
+  }
+
+  shift(): Item | undefined {
+    const item = this.#items[this.#head]
+    if (item === undefined) return undefined
+    this.#items[this.#head++] = undefined
+    if (this.#head > 1024 && this.#head * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#head)
+      this.#head = 0
+    }
+    return item
+  }
+
+  /** One more item is of no use any more: once most are, they are taken out together. */
+  forget(isDead: (item: Item) => boolean): void {
+    if (++this.#dead < 1024 || this.#dead * 2 < this.length) return
+    this.#dead = 0
+    for (const item of this.takeAll()) if (!isDead(item)) this.push(item)
+  }
+
+  /** Everything that waits, in order; the queue is empty afterwards. */
+  takeAll(): Item[] {
+    const items = this.#items.slice(this.#head) as Item[]
+    this.#items = []
+    this.#head = 0
+    return items
+  }
+}

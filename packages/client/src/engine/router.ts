@@ -1,0 +1,266 @@
+// Driver: owns the links. Keeps one open to some member, prefers the leader's, moves on at once when it dies.
+// Laws:
+// - new requests go to `active` alone; a link that was left stays until everything asked there is answered;
+// - a link that is gone is told once, with everything it still owed.
+
+import type { Clock, Random, Timer } from '@latchkey/base'
+import { LatchkeyError, type LeaderReply, type LinkReply, isLatchkeyError } from '@latchkey/protocol'
+import type { Dial, Link } from '../link.js'
+import type { Call } from './call.js'
+
+/** How members are reached. Embedded: the own member alone. Remote: some addresses, and more are learned from the members. */
+export type Route =
+  | { readonly dial: Dial }
+  | { readonly seeds: readonly string[]; readonly dialTo: (url: string) => Dial }
+
+/** One link and what is owed on it. */
+export interface Live {
+  readonly url: string | undefined
+  link: Link | undefined
+  /** What was asked and not answered, by id. */
+  readonly inflight: Map<number, Call>
+  leader: LeaderReply | undefined
+  /** Frozen views kept open there. */
+  views: number
+  open: boolean
+}
+
+export interface RouterEvents {
+  /** `live` is the active one from now on. */
+  active(live: Live): void
+  leader(live: Live, leader: LeaderReply): void
+  reply(live: Live, reply: Exclude<LinkReply, LeaderReply>): void
+  lost(live: Live, reason: Error): void
+  /** Every address was tried and refused for a reason that will not pass by itself; undefined: no longer so. */
+  barred(error: LatchkeyError | undefined): void
+  /** An address could not be reached or refused. */
+  failed(error: unknown): void
+}
+
+/** A dial that says nothing for so long gets company by the next address, ms. */
+const STAGGER = 250
+const DIAL_TIMEOUT = 3_000
+const LEAST_PAUSE = 20
+const MOST_PAUSE = 1_000
+
+interface Attempt {
+  readonly stop: AbortController
+  readonly timer: Timer
+}
+
+export class Router {
+  active: Live | undefined
+  readonly #route: Route
+  readonly #clock: Clock
+  readonly #random: Random
+  readonly #events: RouterEvents
+  readonly #attempts = new Set<Attempt>()
+  readonly #draining = new Set<Live>()
+  #targets: (string | undefined)[] = []
+  #learned: string[] = []
+  #errors: unknown[] = []
+  #pause = LEAST_PAUSE
+  #timer: Timer | undefined
+  #moving: string | undefined
+  #closed = false
+
+  constructor(route: Route, clock: Clock, random: Random, events: RouterEvents) {
+    this.#route = route
+    this.#clock = clock
+    this.#random = random
+    this.#events = events
+  }
+
+  start(): void {
+    this.#round(undefined)
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#timer?.cancel()
+    this.#stopDialing()
+    for (const live of this.#draining) this.#shut(live)
+    if (this.active) this.#shut(this.active)
+    this.active = undefined
+  }
+
+  /** Every link on which something may be owed. */
+  lives(): Live[] {
+    return this.active ? [this.active, ...this.#draining] : [...this.#draining]
+  }
+
+  /** Called when something that was owed on a link has come: one that was left is closed once it owes nothing. */
+  settle(live: Live): void {
+    if (live === this.active || live.inflight.size > 0 || live.views > 0) return
+    if (this.#draining.delete(live)) this.#shut(live)
+  }
+
+  // ---- finding a member
+
+  /** All addresses, the likely ones first. The one that was just lost comes last. */
+  #round(lost: string | undefined): void {
+    if (this.#closed || this.active) return
+    this.#errors = []
+    this.#targets = 'dial' in this.#route ? [undefined] : this.#addresses(this.#route.seeds, lost)
+    this.#next()
+  }
+
+  #addresses(seeds: readonly string[], lost: string | undefined): string[] {
+    const all = [...new Set([...seeds, ...this.#learned])]
+    const start = this.#random.between(0, all.length)
+    const turned = [...all.slice(start), ...all.slice(0, start)].filter((url) => url !== lost)
+    return lost === undefined ? turned : [...turned, lost]
+  }
+
+  #next(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    if (this.#closed || this.active) return
+    if (this.#targets.length === 0) {
+      if (this.#attempts.size === 0) this.#roundFailed()
+      return
+    }
+    const url = this.#targets.shift()
+    this.#timer = this.#clock.after(STAGGER, () => this.#next())
+    void this.#dial(url, (live) => this.#arrived(live))
+  }
+
+  #roundFailed(): void {
+    const barring = this.#barring()
+    if (barring) this.#events.barred(barring)
+    const pause = this.#pause * (0.5 + this.#random.float())
+    this.#pause = Math.min(MOST_PAUSE, this.#pause * 2)
+    this.#timer = this.#clock.after(pause, () => this.#round(undefined))
+  }
+
+  /** The reason that all addresses of this round share in kind: refused, and trying again will not help. */
+  #barring(): LatchkeyError | undefined {
+    const lasting = this.#errors.filter(
+      (error): error is LatchkeyError => isLatchkeyError(error) && !error.retryable,
+    )
+    return lasting.length === this.#errors.length ? lasting[0] : undefined
+  }
+
+  async #dial(url: string | undefined, arrived: (live: Live) => void): Promise<void> {
+    const live: Live = {
+      url,
+      link: undefined,
+      inflight: new Map(),
+      leader: undefined,
+      views: 0,
+      open: true,
+    }
+    const stop = new AbortController()
+    const timer = this.#clock.after(DIAL_TIMEOUT, () => stop.abort(unreachable(url)))
+    const attempt = { stop, timer }
+    this.#attempts.add(attempt)
+    try {
+      live.link = await this.#dialOf(url)(this.#eventsOf(live), stop.signal)
+      this.#attempts.delete(attempt)
+      if (stop.signal.aborted || !live.open) throw stop.signal.reason ?? unreachable(url)
+      arrived(live)
+    } catch (error) {
+      this.#attempts.delete(attempt)
+      this.#shut(live)
+      if (!this.#closed) this.#dialFailed(url, error)
+    } finally {
+      timer.cancel()
+    }
+  }
+
+  #dialOf(url: string | undefined): Dial {
+    return 'dial' in this.#route ? this.#route.dial : this.#route.dialTo(url as string)
+  }
+
+  #dialFailed(url: string | undefined, error: unknown): void {
+    if (this.#moving === url) this.#moving = undefined
+    if (this.active) return
+    this.#errors.push(error)
+    this.#events.failed(error)
+    this.#next()
+  }
+
+  #arrived(live: Live): void {
+    if (this.#closed || this.active) return this.#shut(live)
+    this.#stopDialing()
+    this.#pause = LEAST_PAUSE
+    this.#events.barred(undefined)
+    this.#use(live)
+  }
+
+  #stopDialing(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    for (const { stop, timer } of this.#attempts) {
+      timer.cancel()
+      stop.abort(new LatchkeyError('ERR_CLOSED'))
+    }
+    this.#attempts.clear()
+    this.#moving = undefined
+  }
+
+  #use(live: Live): void {
+    this.active = live
+    this.#events.active(live)
+    if (live.leader) this.#heard(live, live.leader)
+  }
+
+  // ---- living with it
+
+  #eventsOf(live: Live) {
+    return {
+      reply: (reply: LinkReply) => {
+        if (!live.open) return
+        if (reply.kind === 'leader') this.#heard(live, reply)
+        else this.#events.reply(live, reply)
+      },
+      closed: (reason: Error) => this.#lost(live, reason),
+    }
+  }
+
+  #heard(live: Live, leader: LeaderReply): void {
+    live.leader = leader
+    if (live !== this.active) return
+    this.#learned = leader.members.map(([, url]) => url).filter((url) => url !== '')
+    this.#events.leader(live, leader)
+    this.#preferLeader(live, leader)
+  }
+
+  /** Members forward, but one step less is one step less. */
+  #preferLeader(live: Live, leader: LeaderReply): void {
+    const { url } = leader
+    if ('dial' in this.#route || url === undefined || leader.id === leader.self) return
+    if (url === live.url || this.#moving === url) return
+    this.#moving = url
+    void this.#dial(url, (next) => this.#moved(live, next))
+  }
+
+  #moved(from: Live, to: Live): void {
+    this.#moving = undefined
+    if (this.#closed || this.active !== from) {
+      if (!this.#closed && !this.active) return this.#arrived(to)
+      return this.#shut(to)
+    }
+    this.#draining.add(from)
+    this.#use(to)
+    this.settle(from)
+  }
+
+  #lost(live: Live, reason: Error): void {
+    if (!live.open) return
+    live.open = false
+    this.#draining.delete(live)
+    const wasActive = live === this.active
+    if (wasActive) this.active = undefined
+    this.#events.lost(live, reason)
+    if (wasActive) this.#round(live.url)
+  }
+
+  #shut(live: Live): void {
+    live.open = false
+    live.link?.close()
+  }
+}
+
+const unreachable = (url: string | undefined) =>
+  new LatchkeyError('ERR_NO_LEADER', `${url ?? 'The member'} did not answer the handshake in time.`)

@@ -1,0 +1,158 @@
+// Driver: watches that outlive links. Each is one stream of events, resumed where it was, whatever member serves it.
+// Laws (C11):
+// - told are exactly the events of revisions up to `upTo` of the member, once and in order; events beyond it are kept back until
+//   their revision is complete, and forgotten when the link is: a resumed watch asks from the revision after the last complete one;
+// - a member sends no more than it was allowed to, but for the rest of a revision that was begun.
+
+import { type Answer, type EventResult, LatchkeyError, READ, decodeAnswer, errorOf } from '@latchkey/protocol'
+import { judgeRead } from './fate.js'
+import type { Ground } from './ground.js'
+import type { Live } from './router.js'
+
+/** Events that may be on their way or waiting for the reader. */
+const CREDIT = 1_024
+
+export interface WatchSink {
+  events(events: readonly EventResult[]): void
+  over(error: LatchkeyError): void
+}
+export interface WatchHandle {
+  /** The reader took that many. */
+  taken(events: number): void
+  end(): void
+}
+
+interface Watch extends WatchHandle {
+  readonly start: Uint8Array | null
+  readonly end_: Uint8Array | null
+  readonly sink: WatchSink
+  /** The next revision to be told; 0: not known yet. */
+  from: number
+  id: number
+  live: Live | undefined
+  /** Events of a revision that is not complete yet. */
+  partial: EventResult[]
+  /** Allowed to the member, and not come yet. */
+  credit: number
+  /** Told to the sink, and not taken yet. */
+  untaken: number
+}
+
+export class Watches {
+  readonly #ground: Ground
+  readonly #all = new Set<Watch>()
+  readonly #byId = new Map<number, Watch>()
+
+  constructor(ground: Ground) {
+    this.#ground = ground
+  }
+
+  /** from 0: told later, by begin(). */
+  open(start: Uint8Array | null, end: Uint8Array | null, from: number, sink: WatchSink): WatchHandle {
+    const watch: Watch = {
+      start,
+      end_: end,
+      sink,
+      from,
+      id: 0,
+      live: undefined,
+      partial: [],
+      credit: 0,
+      untaken: 0,
+      taken: (events) => this.#taken(watch, events),
+      end: () => this.#end(watch),
+    }
+    this.#all.add(watch)
+    this.#start(watch)
+    return watch
+  }
+
+  begin(handle: WatchHandle, from: number): void {
+    const watch = handle as Watch
+    watch.from = from
+    if (this.#all.has(watch)) this.#start(watch)
+  }
+
+  /** There is another link: every watch moves to it. */
+  resume(): void {
+    for (const watch of this.#all) if (watch.live !== this.#ground.link) this.#start(watch)
+  }
+
+  #start(watch: Watch): void {
+    const live = this.#ground.link
+    this.#leave(watch)
+    if (!live?.link || watch.from === 0) return
+    watch.live = live
+    watch.id = this.#ground.nextId()
+    this.#byId.set(watch.id, watch)
+    live.link.send({ kind: 'watch', id: watch.id, start: watch.start, end: watch.end_, from: watch.from })
+    this.#allow(watch)
+  }
+
+  /** The member it was on, if it is still there, need not go on. */
+  #leave(watch: Watch): void {
+    const { live, id } = watch
+    watch.live = undefined
+    watch.partial = []
+    watch.credit = 0
+    this.#byId.delete(id)
+    if (live?.open) live.link?.send({ kind: 'watchEnd', id })
+  }
+
+  #allow(watch: Watch): void {
+    const more = CREDIT - watch.credit - watch.untaken
+    if (more < CREDIT / 2 || !watch.live?.open) return
+    watch.credit += more
+    watch.live.link?.send({ kind: 'watchMore', id: watch.id, events: more })
+  }
+
+  #taken(watch: Watch, events: number): void {
+    watch.untaken -= events
+    this.#allow(watch)
+  }
+
+  #end(watch: Watch): void {
+    this.#all.delete(watch)
+    this.#leave(watch)
+  }
+
+  received(live: Live, id: number, events: readonly EventResult[], upTo: number): void {
+    const watch = this.#byId.get(id)
+    if (!watch || watch.live !== live) return
+    watch.credit -= events.length
+    watch.partial.push(...events)
+    const complete = watch.partial.filter(([revision]) => revision <= upTo && revision >= watch.from)
+    watch.partial = watch.partial.filter(([revision]) => revision > upTo)
+    watch.from = Math.max(watch.from, upTo + 1)
+    if (complete.length > 0) {
+      watch.untaken += complete.length
+      watch.sink.events(complete)
+    }
+    this.#allow(watch)
+  }
+
+  /** The member ended it. */
+  over(live: Live, id: number, bytes: Answer | Uint8Array): void {
+    const watch = this.#byId.get(id)
+    if (!watch || watch.live !== live) return
+    const answer = bytes instanceof Uint8Array ? decodeAnswer(bytes) : bytes
+    this.#byId.delete(id)
+    watch.live = undefined
+    const passing = answer[0] === 0 || judgeRead(answer, false) === 'again'
+    if (passing) return this.#ground.later()
+    this.fail(watch, errorOf(answer))
+  }
+
+  fail(handle: WatchHandle, error: LatchkeyError): void {
+    const watch = handle as Watch
+    if (!this.#all.has(watch)) return
+    this.#end(watch)
+    watch.sink.over(error)
+  }
+
+  failAll(error: () => LatchkeyError): void {
+    for (const watch of [...this.#all]) this.fail(watch, error())
+  }
+}
+
+export const REVISION_READ = [READ.revision] as const

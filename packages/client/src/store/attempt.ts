@@ -1,0 +1,11 @@
+// Rule: a mistake rejects the promise; nothing is thrown at the caller.
+
+export function attempt<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return run()
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}
+
+export const emptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0

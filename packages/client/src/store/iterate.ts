@@ -1,0 +1,153 @@
+// Driver: ranges, page by page over one frozen view, which lives at the member that opened it. A page is asked for when the one
+// before has been read, never earlier: nothing piles up.
+// Law (R9): all rows come from one view. If it is lost, an iteration that has told nothing begins again; one that has told rows
+// ends with an error that says so.
+
+import {
+  CAPS,
+  LatchkeyError,
+  type PageResult,
+  READ,
+  type RangeArgs,
+  type Read,
+  type ReadArgs,
+  isEmptyRange,
+  isLatchkeyError,
+  toPage,
+} from '@latchkey/protocol'
+import type { Call } from '../engine/call.js'
+import type { Engine } from '../engine/engine.js'
+import { viewLost } from '../engine/fate.js'
+import type { Live } from '../engine/router.js'
+
+/** The value is null where only keys were asked for. */
+export type Row = readonly [key: Uint8Array, value: Uint8Array | null]
+
+interface Page {
+  readonly view: number
+  readonly rows: readonly Row[]
+  readonly home: Live | undefined
+}
+
+/** Where the next page begins. */
+interface Cursor {
+  start: Uint8Array | null
+  end: Uint8Array | null
+  left: number
+}
+
+export async function* iterate<T>(
+  engine: Engine,
+  range: RangeArgs,
+  options: ReadArgs,
+  convert: (row: Row) => T,
+): AsyncGenerator<T, undefined> {
+  if (range.limit === 0 || isEmptyRange(range)) return
+  let told = false
+  for (;;) {
+    const pages = pagesOf(engine, range, options)
+    try {
+      for await (const rows of pages) {
+        for (const row of rows) {
+          if (options.signal?.aborted)
+            throw new LatchkeyError('ERR_ABORTED', undefined, { cause: options.signal.reason })
+          told = true
+          yield convert(row)
+        }
+      }
+      return
+    } catch (error) {
+      if (told || !isLost(error)) throw error
+    }
+  }
+}
+
+/** All at once: nothing is told before all of it is there, so a lost view costs time, until the deadline. */
+export async function collect<T>(
+  engine: Engine,
+  range: RangeArgs,
+  options: ReadArgs,
+  convert: (row: Row) => T,
+): Promise<T[]> {
+  if (range.limit === 0 || isEmptyRange(range)) return []
+  const deadline = engine.deadlineOf(options)
+  for (;;) {
+    try {
+      const found: T[] = []
+      for await (const rows of pagesOf(engine, range, options, deadline))
+        for (const row of rows) found.push(convert(row))
+      return found
+    } catch (error) {
+      if (!isLost(error)) throw error
+    }
+  }
+}
+
+const isLost = (error: unknown): boolean => isLatchkeyError(error, 'ERR_COMPACTED')
+
+async function* pagesOf(
+  engine: Engine,
+  range: RangeArgs,
+  options: ReadArgs,
+  deadline?: () => number | undefined,
+): AsyncGenerator<readonly Row[], undefined> {
+  const cursor: Cursor = { start: range.start, end: range.end, left: range.limit }
+  let page: Page | undefined
+  let release = () => {}
+  try {
+    while (page === undefined || (page.view !== 0 && cursor.left > 0)) {
+      const timeout = deadline ? deadline() : options.timeout
+      page = await ask(engine, range, cursor, { ...options, timeout }, page)
+      release()
+      release = page.home && page.view !== 0 ? engine.keepOpen(page.home) : () => {}
+      advance(cursor, range.reverse, page.rows)
+      yield page.rows
+    }
+  } finally {
+    if (page && page.view !== 0) closeView(engine, page)
+    release()
+  }
+}
+
+async function ask(
+  engine: Engine,
+  range: RangeArgs,
+  cursor: Cursor,
+  options: ReadArgs,
+  before: Page | undefined,
+): Promise<Page> {
+  const limit = Math.min(cursor.left, CAPS.pageRows)
+  // A page may be cut short by its bytes, unless it is one row: the view is kept until the rows are there.
+  const part = range.keysOnly ? 'keys' : 'both'
+  const view = before?.view ?? 0
+  const read: Read = [READ.page, view, limit > 1, cursor.start, cursor.end, range.reverse, limit, part]
+  try {
+    return await engine.read(read, options.stale, options, toPageOf, before?.home)
+  } catch (error) {
+    throw view !== 0 && isLost(error) ? viewLost() : error
+  }
+}
+
+function toPageOf(result: unknown, call: Call): Page {
+  const [view, rows] = toPage(result) as PageResult
+  return { view, rows: rows as readonly Row[], home: call.answeredBy }
+}
+
+function advance(cursor: Cursor, reverse: boolean, rows: readonly Row[]): void {
+  const last = rows.at(-1)
+  cursor.left -= rows.length
+  if (!last) return
+  if (reverse) cursor.end = last[0]
+  else {
+    const next = new Uint8Array(last[0].length + 1)
+    next.set(last[0])
+    cursor.start = next
+  }
+}
+
+/** Said, not waited for: a view that nobody closes ends by itself. */
+function closeView(engine: Engine, { view, home }: Page): void {
+  if (!home?.open) return
+  const done = () => {}
+  engine.read([READ.closeView, view], true, { timeout: undefined, signal: undefined }, done, home).catch(done)
+}

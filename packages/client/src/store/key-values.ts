@@ -1,0 +1,252 @@
+// Door: the key-value calls over an engine. A mistake rejects; only what answers with an iterator throws at the call.
+
+import {
+  type As,
+  type Bytes,
+  CAPS,
+  type Command,
+  type CallOptions as UserCallOptions,
+  type KeyValue,
+  type KeyValueCalls,
+  LatchkeyError,
+  type Read,
+  type ReadOptions,
+  type Txn,
+  type Value,
+  type WatchEvent,
+  type WatchTarget,
+  type WriteOp,
+  type WriteOptions,
+  type Range,
+  batchArgs,
+  callArgs,
+  compareAndPutAllArgs,
+  compareAndPutArgs,
+  containsArgs,
+  deleteAllArgs,
+  deleteArgs,
+  deleteRangeArgs,
+  encodeCommand,
+  getAndPutArgs,
+  getArgs,
+  getEntryArgs,
+  mergeArgs,
+  multiGetArgs,
+  nextSequenceArgs,
+  putAllArgs,
+  putArgs,
+  putIfAbsentArgs,
+  rangeArgs,
+  readArgs,
+  resetSequenceArgs,
+  sequenceArgs,
+  toAs,
+  toBatch,
+  toBlock,
+  toBoolean,
+  toCount,
+  toEntry,
+  toMany,
+  toMaybe,
+  toNothing,
+  toRevised,
+  toTxn,
+  toUserKey,
+  toUserValue,
+  txnArgs,
+  watchArgs,
+} from '@latchkey/protocol'
+import type { Engine } from '../engine/engine.js'
+import { attempt, emptyList } from './attempt.js'
+import { type Row, collect, iterate } from './iterate.js'
+import { WatchIterator } from './watching.js'
+
+/** Of a hold: its guard goes with every write; one that is known to be lost is not even asked. */
+export interface HoldGuard {
+  readonly key: Uint8Array
+  readonly token: number
+  knownLost(): boolean
+}
+
+export class KeyValues implements KeyValueCalls {
+  readonly #engine: Engine
+  readonly #as: As
+  readonly #hold: HoldGuard | undefined
+
+  constructor(engine: Engine, as: As, hold?: HoldGuard) {
+    this.#engine = engine
+    this.#as = as
+    this.#hold = hold
+  }
+
+  // ---- reads
+
+  get(key: Bytes, options?: ReadOptions): Promise<Value> {
+    return this.#read(() => getArgs(key), options, toMaybe)
+  }
+
+  multiGet(keys: readonly Bytes[], options?: ReadOptions): Promise<Value[]> {
+    if (emptyList(keys)) return attempt(() => readArgs(options, this.#as) && Promise.resolve([]))
+    return this.#read(() => multiGetArgs(keys), options, toMany)
+  }
+
+  containsKey(key: Bytes, options?: ReadOptions): Promise<boolean> {
+    return this.#read(() => containsArgs(key), options, toBoolean)
+  }
+
+  getEntry(key: Bytes, options?: ReadOptions) {
+    return this.#read(() => getEntryArgs(key), options, toEntry)
+  }
+
+  getLatestSequence(key: Bytes, options?: ReadOptions): Promise<number> {
+    return this.#read(() => sequenceArgs(key), options, toCount)
+  }
+
+  #read<T>(make: () => Read, options: unknown, convert: (result: unknown, as: As) => T): Promise<T> {
+    return attempt(() => {
+      const read = make()
+      const given = readArgs(options, this.#as)
+      const { as } = given
+      return this.#engine.read(read, given.stale, given, (result) => convert(result, as))
+    })
+  }
+
+  // ---- writes
+
+  put(key: Bytes, value: Bytes, options?: WriteOptions) {
+    return this.#write((all) => putArgs(key, value, all), options, toRevised)
+  }
+
+  putAll(entries: Iterable<{ key: Bytes; value: Bytes } | readonly [Bytes, Bytes]>, options?: WriteOptions) {
+    return this.#write((all) => putAllArgs(entries, all), options, toRevised)
+  }
+
+  putIfAbsent(key: Bytes, value: Bytes, options?: WriteOptions): Promise<Value> {
+    return this.#write((all) => putIfAbsentArgs(key, value, all), options, toMaybe)
+  }
+
+  getAndPut(key: Bytes, value: Bytes, options?: WriteOptions): Promise<Value> {
+    return this.#write((all) => getAndPutArgs(key, value, all), options, toMaybe)
+  }
+
+  compareAndPut(
+    key: Bytes,
+    expect: Bytes | undefined,
+    update: Bytes | undefined,
+    options?: WriteOptions,
+  ): Promise<boolean> {
+    return this.#write((all) => compareAndPutArgs(key, expect, update, all), options, toBoolean)
+  }
+
+  compareAndPutAll(
+    list: readonly { key: Bytes; expect?: Bytes | undefined; update?: Bytes | undefined }[],
+    options?: WriteOptions,
+  ): Promise<boolean> {
+    return this.#write((all) => compareAndPutAllArgs(list, all), options, toBoolean)
+  }
+
+  merge(key: Bytes, value: Bytes, options?: WriteOptions) {
+    return this.#write((all) => mergeArgs(key, value, all), options, toRevised)
+  }
+
+  delete(key: Bytes, options?: WriteOptions): Promise<number> {
+    return this.#write((all) => deleteArgs(key, all), options, toCount)
+  }
+
+  deleteAll(keys: readonly Bytes[], options?: WriteOptions): Promise<number> {
+    return this.#write((all) => deleteAllArgs(keys, all), options, toCount)
+  }
+
+  deleteRange(start: Bytes, end: Bytes, options?: WriteOptions): Promise<number> {
+    return this.#write((all) => deleteRangeArgs(start, end, all), options, toCount)
+  }
+
+  batch(ops: readonly WriteOp[], options?: WriteOptions) {
+    return this.#write((all) => batchArgs(ops, all), options, toBatch)
+  }
+
+  txn(txn: Txn, options?: WriteOptions) {
+    return this.#write((all) => txnArgs(txn, all), options, toTxn)
+  }
+
+  getSequence(key: Bytes, step: number, options?: WriteOptions) {
+    return this.#write((all) => nextSequenceArgs(key, step, all), options, toBlock)
+  }
+
+  resetSequence(key: Bytes, options?: WriteOptions): Promise<undefined> {
+    return this.#write((all) => resetSequenceArgs(key, all), options, toNothing)
+  }
+
+  /** Encoded before the call returns: what the caller does with its arrays afterwards changes nothing. */
+  #write<T>(
+    make: (options: unknown) => Command,
+    options: WriteOptions | undefined,
+    convert: (result: unknown, as: As) => T,
+  ): Promise<T> {
+    return attempt(() => {
+      const given = callArgs(options)
+      const as = toAs((options as ReadOptions | undefined)?.as, this.#as)
+      const command = make(this.#guarded(options))
+      if (this.#hold?.knownLost()) throw new LatchkeyError('ERR_FENCED')
+      return this.#engine.command(encoded(command), given, (result) => convert(result, as))
+    })
+  }
+
+  #guarded(options: UserCallOptions | undefined): unknown {
+    const hold = this.#hold
+    return hold ? { ...options, guard: { key: hold.key, token: hold.token } } : options
+  }
+
+  // ---- ranges
+
+  scan(range?: Range, options?: ReadOptions): Promise<KeyValue[]> {
+    return attempt(() => {
+      const asked = rangeArgs(range)
+      const given = readArgs(options, this.#as)
+      return collect(this.#engine, asked, given, (row) => toKeyValue(row, given.as))
+    })
+  }
+
+  entries(range?: Range, options?: ReadOptions): AsyncIterableIterator<KeyValue> {
+    return this.#iterate(range, options, toKeyValue)
+  }
+
+  keys(range?: Range, options?: ReadOptions): AsyncIterableIterator<Value> {
+    return this.#iterate(range, options, ([key], as) => toUserKey(key, as), true)
+  }
+
+  values(range?: Range, options?: ReadOptions): AsyncIterableIterator<Value> {
+    return this.#iterate(range, options, ([, value], as) =>
+      value === null ? undefined : toUserValue(value, as),
+    )
+  }
+
+  #iterate<T>(
+    range: Range | undefined,
+    options: ReadOptions | undefined,
+    convert: (row: Row, as: As) => T,
+    keysOnly = false,
+  ): AsyncIterableIterator<T> {
+    const asked = rangeArgs(range)
+    const given = readArgs(options, this.#as)
+    const wanted = keysOnly ? { ...asked, keysOnly } : asked
+    return iterate(this.#engine, wanted, given, (row) => convert(row, given.as))
+  }
+
+  watch(target: WatchTarget, options?: ReadOptions): AsyncIterableIterator<WatchEvent> {
+    return new WatchIterator(this.#engine, watchArgs(target), readArgs(options, this.#as))
+  }
+}
+
+function toKeyValue([key, value]: Row, as: As): KeyValue {
+  return { key: toUserKey(key, as), value: value === null ? undefined : toUserValue(value, as) }
+}
+
+function encoded(command: Command): Uint8Array {
+  const body = encodeCommand(command)
+  if (body.length <= CAPS.commandBytes) return body
+  throw new LatchkeyError(
+    'ERR_TOO_LARGE',
+    `The call has ${body.length} bytes in all; at most ${CAPS.commandBytes} are allowed. Split it.`,
+  )
+}
