@@ -24,7 +24,6 @@ import { SnapshotOut } from './snapshot-out.js'
 export interface NodeOptions {
   readonly id: MemberId
   readonly group: number
-  readonly incarnation: string
   readonly electionTimeout: number
   readonly heartbeat: number
   /** The log is compacted beyond these; half of it stays for members that lag a little. */
@@ -153,6 +152,7 @@ export class RaftNode extends Emitter<NodeEvents> {
       installed: (state) => this.#onInstalled(state),
       failed: (error) => {
         this.#ports.logger.warn('a snapshot could not be taken in', { error: String(error) })
+        this.#step((raft, now) => raft.snapshotFailed(this.options.id, now))
         if (!this.#rebuilding) this.#applier.resume()
       },
     })
@@ -165,8 +165,9 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   // ---- what comes in
 
-  receive(message: Message): void {
-    this.#step((raft, now) => raft.step(message, now))
+  /** `incarnation`: the sender's, as its handshake told it. */
+  receive(message: Message, incarnation?: string): void {
+    this.#step((raft, now) => raft.step(message, now, incarnation))
   }
 
   leaderGone(id: MemberId): void {
@@ -193,6 +194,11 @@ export class RaftNode extends Emitter<NodeEvents> {
     if (this.#closed !== undefined || this.#rebuilding) return done({ ok: false })
     this.#reads.add(done)
     this.#soon()
+  }
+
+  /** A fresh directory turned out to be a new cluster's (first-boot.ts). */
+  allowVoting(): void {
+    this.raft.allowVoting()
   }
 
   proposeChange(change: MembershipChange): Proposal {
@@ -354,7 +360,10 @@ export class RaftNode extends Emitter<NodeEvents> {
       case 'endSnapshot':
         return this.snapshotsOut.end(effect.to)
       case 'rolledBack':
-        return this.#ports.logger.error('a member lost what it had acknowledged: its disk was rolled back; rebuild or remove it', { ...effect })
+        return this.#ports.logger.error(
+          'a member lost what it had acknowledged: its disk was rolled back; rebuild or remove it',
+          { ...effect },
+        )
       case 'stageSnapshot':
         return this.#snapshotIn.stage(effect)
       case 'lost':

@@ -1,0 +1,128 @@
+// Test: members that survive: the loop, the log and the machine together, on simulated disks.
+
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Replica } from './replica.js'
+import { World } from './testing/world.js'
+
+let world: World
+
+beforeEach(() => {
+  world = new World()
+})
+afterEach(() => world.close())
+
+async function three(options = {}): Promise<Replica> {
+  world.ids.push('a', 'b', 'c')
+  for (const id of ['a', 'b', 'c']) await world.boot(id, options)
+  return world.elect()
+}
+
+const words = (id: string) => world.seat(id).counter.words
+
+test('a cluster of one: what is acknowledged survives a crash', async () => {
+  const alone = await world.boot('a', { members: undefined as never })
+  await world.elect()
+  expect(await world.add(alone, 'x')).toBe('1')
+  world.crash('a')
+  const again = await world.boot('a', { members: undefined as never })
+  await world.elect()
+  expect(words('a')).toEqual(['x'])
+  expect(await world.add(again, 'y')).toBe('2')
+})
+
+test('three members agree, found a cluster, and know each other’s incarnations', async () => {
+  const leader = await three()
+  expect(await world.add(leader, 'x')).toBe('1')
+  await world.run(200)
+  expect(['a', 'b', 'c'].map(words)).toEqual([['x'], ['x'], ['x']])
+  const { cluster, peers } = leader.node.raft.membership
+  expect(cluster).toMatch(/^id-/)
+  expect(Object.values(peers).every((peer) => peer.incarnation !== '')).toBe(true)
+  expect(['a', 'b', 'c'].map((id) => world.seat(id).replica?.clusterId)).toEqual([cluster, cluster, cluster])
+})
+
+test('D8: all crash at once: no acknowledged word is lost', async () => {
+  const leader = await three()
+  for (const word of ['x', 'y', 'z']) await world.add(leader, word)
+  for (const id of ['a', 'b', 'c']) world.crash(id)
+  for (const id of ['a', 'b', 'c']) await world.boot(id)
+  const next = await world.elect()
+  expect(await world.add(next, 'w')).toBe('4')
+  expect(words(next.node.options.id)).toEqual(['x', 'y', 'z', 'w'])
+})
+
+test('a new leader is found at once when the leader’s process is gone', async () => {
+  const leader = await three({ electionTimeout: 1_000, heartbeat: 100 })
+  await world.run(300)
+  const before = world.clock.now()
+  world.crash(leader.node.options.id)
+  await world.until(() => world.leader() !== undefined)
+  expect(world.clock.now() - before).toBeLessThan(200)
+})
+
+test('S8: a member that lags behind the compacted log is sent a snapshot', async () => {
+  const leader = await three({ snapshot: { everyEntries: 4, everyBytes: 1e6 } })
+  const lagging = ['a', 'b', 'c'].find((id) => id !== leader.node.options.id) as string
+  world.isolate(lagging)
+  for (let i = 0; i < 12; i++) await world.add(leader, `w${i}`)
+  expect(leader.node.raft.firstIndex).toBeGreaterThan(6)
+  world.heal()
+  await world.until(() => words(lagging).length === 12)
+  expect(words(lagging)).toEqual(words(leader.node.options.id))
+})
+
+test('D17: a machine older than its log is built anew from a peer', async () => {
+  const leader = await three({ snapshot: { everyEntries: 4, everyBytes: 1e6 } })
+  const other = ['a', 'b', 'c'].find((id) => id !== leader.node.options.id) as string
+  for (let i = 0; i < 12; i++) await world.add(leader, `w${i}`)
+  await world.run(100)
+  const disk = world.seat(other).counter.disk
+  world.crash(other)
+  disk.state = undefined
+  disk.words = []
+  await world.boot(other)
+  await world.until(() => words(other).length === 12)
+  expect(words(other)).toEqual(words(leader.node.options.id))
+})
+
+test('M13: a wiped member does not vote, and is told what to do', async () => {
+  const leader = await three()
+  await world.run(300)
+  const wiped = ['a', 'b', 'c'].find((id) => id !== leader.node.options.id) as string
+  world.crash(wiped)
+  const { disk, counter } = world.seat(wiped)
+  for (const name of await disk.list('log')) disk.remove(`log/${name}`, () => {})
+  counter.disk.state = undefined
+  await world.run(10)
+  const again = await world.boot(wiped)
+  await world.run(1_000)
+  expect(again.node.raft.term).toBe(0)
+  expect(world.leader()?.node.raft.term).toBe(leader.node.raft.term)
+})
+
+test('a graceful stop hands the lead over; reads are served from any member', async () => {
+  const leader = await three()
+  await world.add(leader, 'x')
+  const moved = leader.handOver(1_000)
+  await world.until(() => leader.node.role !== 'leader')
+  expect(await moved).toBe(true)
+  const reads = ['a', 'b', 'c'].map(
+    (id) => new Promise((resolve) => world.seat(id).replica?.node.read((outcome) => resolve(outcome.ok))),
+  )
+  await world.run(200)
+  expect(await Promise.all(reads)).toEqual([true, true, true])
+})
+
+test('D4: a failed sync stops the member; the others go on', async () => {
+  const leader = await three()
+  const { disk } = world.seat(leader.node.options.id)
+  const failures: string[] = []
+  leader.node.on('failed', (error) => failures.push(error.code))
+  disk.failAt(disk.operations + 1, { code: 'EIO' })
+  const outcome = world.submit(leader, 'x')
+  await world.run(100)
+  expect(failures).toEqual(['ERR_STORAGE_FAILED'])
+  expect((await outcome).type).toBe('unknown')
+  world.unplug(leader.node.options.id)
+  await world.until(() => world.leader() !== undefined && world.leader() !== leader)
+})

@@ -1,0 +1,315 @@
+// Driver: one member on its directory: log, machine, network and the loop, opened and closed in the right order.
+//
+// Order of a start: log (what was promised) -> machine (what was applied) -> plan (boot.ts) -> loop -> network. Nothing is said
+// before the log is open, nothing is heard before the loop is there.
+
+import type { Clock, Logger, Random } from '@latchkey/base'
+import { LatchkeyError } from '@latchkey/protocol'
+import { decodeMembership, encodeMembership, membersOf, NO_MEMBERS } from '../core/index.js'
+import type { Entry, LogPosition, MemberId, Membership } from '../core/types.js'
+import type { PeerEvent, PeerInfo, Transport } from '../net/index.js'
+import { type FileSystem, type Identity, type MembershipCodec, type Recovered, Wal } from '../wal/index.js'
+import { planBoot } from './boot.js'
+import { mayVote } from './first-boot.js'
+import { handOver } from './hand-over.js'
+import type { AppliedState, StateMachine } from './machine.js'
+import { RaftNode } from './node.js'
+import { Registrar } from './registrar.js'
+
+export interface ReplicaOptions {
+  readonly id: MemberId
+  readonly group?: number
+  /** Addresses of all voters of a new cluster, this one's included; read at the first boot. Undefined: a cluster of one. */
+  readonly members: Readonly<Record<MemberId, string>> | undefined
+  /** A new, empty member that waits to be added. */
+  readonly join: boolean
+  readonly electionTimeout: number
+  readonly heartbeat: number
+  readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
+  readonly maxInFlightBytes: number
+}
+
+export interface ReplicaPorts {
+  readonly fs: FileSystem
+  /** The log's folder; the caller holds the lock of the directory around it. */
+  readonly dir: string
+  readonly clock: Clock
+  readonly random: Random
+  readonly defer: (run: () => void) => void
+  readonly logger: Logger
+  readonly machine: StateMachine
+  transport(self: TransportOwner): Transport
+  /** 128 random bits as text. */
+  newId(): string
+  /** A message of the layer above, from another member. */
+  app?(from: MemberId, bytes: Uint8Array): void
+  /** The way to a member is gone: what was asked there has an unknown fate. */
+  gone?(id: MemberId): void
+}
+
+/** What a transport asks its member. */
+export interface TransportOwner {
+  /** Undefined, or the reason why that member is not talked to. */
+  admit(info: Pick<PeerInfo, 'id' | 'incarnation'>): string | undefined
+  /** What is told of this member in a handshake. */
+  identity(): { readonly incarnation: string; readonly clusterId: string }
+}
+
+type Met = Pick<PeerInfo, 'incarnation' | 'clusterId'>
+
+const NOWHERE: LogPosition = { index: 0, term: 0, time: 0 }
+
+/** No members are no bytes: a log that waits to be told whose it is. */
+const membershipCodec: MembershipCodec = {
+  encode: (membership) =>
+    membersOf(membership).length === 0 ? new Uint8Array(0) : encodeMembership(membership),
+  decode: (bytes) => {
+    const membership = bytes.length === 0 ? NO_MEMBERS : decodeMembership(bytes)
+    if (membership === undefined)
+      throw new LatchkeyError('ERR_CORRUPT', 'The members in the log cannot be read.')
+    return membership
+  },
+}
+
+export class Replica {
+  readonly node: RaftNode
+  readonly transport: Transport
+  readonly #wal: Wal
+  readonly #ports: ReplicaPorts
+  readonly #options: ReplicaOptions
+  readonly #registrar: Registrar
+  readonly #met = new Map<MemberId, Met>()
+  #identity: Identity
+  #waitsToVote: boolean
+
+  static async open(options: ReplicaOptions, ports: ReplicaPorts): Promise<Replica> {
+    const { wal, recovered } = await Wal.open({
+      fs: ports.fs,
+      dir: ports.dir,
+      group: options.group ?? 0,
+      memberId: options.id,
+      incarnation: ports.newId(),
+      membership: membershipCodec,
+      clock: ports.clock,
+      logger: ports.logger,
+    })
+    try {
+      return await Replica.#start(options, ports, wal, recovered)
+    } catch (error) {
+      await wal.close().catch(() => {})
+      throw error
+    }
+  }
+
+  static async #start(
+    options: ReplicaOptions,
+    ports: ReplicaPorts,
+    wal: Wal,
+    recovered: Recovered,
+  ): Promise<Replica> {
+    const applied = await ports.machine.open()
+    const unborn = isUnborn(recovered) && applied === undefined
+    const found = unborn ? await firstMembers(options, wal, recovered) : recovered
+    const booted = await settle(found, applied, wal)
+    return new Replica(options, ports, wal, booted, unborn && isOneOfMany(options))
+  }
+
+  constructor(options: ReplicaOptions, ports: ReplicaPorts, wal: Wal, booted: Booted, waitsToVote: boolean) {
+    const { recovered, applied, rebuild } = booted
+    this.#options = options
+    this.#ports = ports
+    this.#wal = wal
+    this.#identity = recovered.identity
+    this.#waitsToVote = waitsToVote
+    this.node = new RaftNode(
+      {
+        id: options.id,
+        group: options.group ?? 0,
+        electionTimeout: options.electionTimeout,
+        heartbeat: options.heartbeat,
+        snapshot: options.snapshot,
+        maxInFlightBytes: options.maxInFlightBytes,
+      },
+      { ...ports, log: wal, send: (to, message) => this.transport.send(to, message) },
+      {
+        raft: {
+          hardState: recovered.hardState,
+          entries: recovered.entries,
+          start: recovered.start.position,
+          membership: recovered.start.membership,
+          applied: applied.position.index,
+          rebuild,
+          mayVote: !waitsToVote,
+        },
+        applied,
+        rebuilding: rebuild,
+      },
+    )
+    this.transport = ports.transport({ admit: (info) => this.#admit(info), identity: () => this.#identity })
+    this.#registrar = new Registrar({
+      node: this.node,
+      newClusterId: ports.newId,
+      incarnations: () => new Map([...this.#met].map(([id, met]) => [id, met.incarnation])),
+      url: options.members?.[options.id] ?? '',
+    })
+    this.#met.set(options.id, this.#identity)
+    this.#listen()
+    this.#noteCluster(applied.membership)
+    this.node.start()
+  }
+
+  /** The cluster this member belongs to; '' until it knows. */
+  get clusterId(): string {
+    return this.#identity.clusterId
+  }
+
+  get identity(): Identity {
+    return this.#identity
+  }
+
+  #listen(): void {
+    this.node.on('peers', (membership) => this.#talkTo(membership))
+    this.node.on('membership', (membership) => {
+      this.#noteCluster(membership)
+      this.#registrar.look()
+    })
+    this.transport.on('message', (message) => {
+      this.node.receive(message, this.transport.peer(message.from)?.incarnation)
+    })
+    this.transport.on('app', ({ from, bytes }) => this.#ports.app?.(from, bytes))
+    this.transport.on('peer', (event) => this.#onPeer(event))
+    this.node.on('role', () => this.#registrar.look())
+    this.node.on(
+      'applied',
+      () => this.node.role === 'leader' && this.clusterId === '' && this.#registrar.look(),
+    )
+  }
+
+  #talkTo(membership: Membership): void {
+    const known = membersOf(membership).length > 0
+    // A member that waits to be added knows the others from its options only.
+    const urls = known ? urlsOf(membership) : Object.entries(this.#options.members ?? {})
+    const others = urls.filter(([id, url]) => id !== this.#options.id && url !== '')
+    this.transport.setPeers(Object.fromEntries(others.map(([id, url]) => [id, { url }])))
+  }
+
+  /** Committed, so it is for ever: written beside the vote, and told in every handshake from now on. */
+  #noteCluster({ cluster }: Membership): void {
+    if (cluster === undefined || this.#identity.clusterId === cluster) return
+    this.#identity = { ...this.#identity, clusterId: cluster }
+    this.#met.set(this.#options.id, this.#identity)
+    this.#wal.setCluster(cluster, (error) => error && this.node.fail('the log', error))
+  }
+
+  #onPeer({ id, state, info }: PeerEvent): void {
+    if (state === 'up') return this.#onMet(info)
+    if (state === 'dead') return this.node.leaderGone(id)
+    this.node.unreachable(id)
+    this.#ports.gone?.(id)
+  }
+
+  #admit({ id, incarnation }: Pick<PeerInfo, 'id' | 'incarnation'>): string | undefined {
+    const { membership } = this.node.raft
+    if (membersOf(membership).length === 0) return undefined
+    const known = membership.peers[id]
+    if (known === undefined) return `${id} is no member: add it first (latchkey members add)`
+    if (known.incarnation === '' || known.incarnation === incarnation) return undefined
+    return `${id} has another directory than the one it joined with: remove ${id}, then start it with join: true and add it again`
+  }
+
+  #onMet(info: PeerInfo): void {
+    this.#met.set(info.id, info)
+    this.#registrar.look()
+    if (!this.#waitsToVote) return
+    const verdict = mayVote(this.#options.id, this.node.raft.membership.voters, this.#met)
+    if (verdict === 'wait') return
+    this.#waitsToVote = false
+    if (verdict === 'vote') return this.node.allowVoting()
+    const { id } = this.#options
+    this.node.fail(
+      'the first boot',
+      new LatchkeyError(
+        'ERR_WRONG_CLUSTER',
+        `${id} is known to this cluster, but its directory is new. Remove ${id}, then start it with join: true and add it again.`,
+      ),
+    )
+  }
+
+  /** Gives the lead away, when it has it; true once another member leads. */
+  handOver(timeout: number, to?: MemberId): Promise<boolean> {
+    return handOver(this.node, this.#ports.clock, timeout, to)
+  }
+
+  async close(): Promise<void> {
+    await this.node.close()
+    await this.transport.close()
+    await this.#ports.machine.close()
+    await this.#wal.close()
+  }
+}
+
+const urlsOf = ({ peers }: Membership): [MemberId, string][] =>
+  Object.entries(peers).map(([id, peer]) => [id, peer.url])
+
+const isOneOfMany = ({ members, join }: ReplicaOptions) => !join && Object.keys(members ?? {}).length > 1
+
+/** Nothing was ever promised from this log. */
+function isUnborn({ hardState, entries, start, identity }: Recovered): boolean {
+  return (
+    hardState.term === 0 && entries.length === 0 && start.position.index === 0 && identity.clusterId === ''
+  )
+}
+
+/** Written down before the first word: a directory is of one group of members from its first boot on. */
+async function firstMembers(options: ReplicaOptions, wal: Wal, recovered: Recovered): Promise<Recovered> {
+  if (options.join || membersOf(recovered.start.membership).length > 0) return recovered
+  const urls = Object.entries(options.members ?? { [options.id]: '' })
+  const membership: Membership = {
+    ...NO_MEMBERS,
+    voters: urls.map(([id]) => id).sort((a, b) => (a < b ? -1 : 1)),
+    peers: Object.fromEntries(urls.map(([id, url]) => [id, { url, incarnation: '' }])),
+  }
+  await restartLog(wal, NOWHERE, membership)
+  return { ...recovered, start: { position: NOWHERE, membership } }
+}
+
+interface Booted {
+  readonly recovered: Recovered
+  readonly applied: AppliedState
+  readonly rebuild: boolean
+}
+
+async function settle(recovered: Recovered, applied: AppliedState | undefined, wal: Wal): Promise<Booted> {
+  const { start, entries } = recovered
+  const plan = planBoot(extentOf(start.position, entries), applied)
+  switch (plan.type) {
+    case 'fresh':
+      return { recovered, applied: start, rebuild: false }
+    case 'go':
+      return { recovered, applied: plan.state, rebuild: false }
+    case 'restart-log':
+      await restartLog(wal, plan.state.position, plan.state.membership)
+      return {
+        recovered: { ...recovered, start: plan.state, entries: [] },
+        applied: plan.state,
+        rebuild: false,
+      }
+    case 'rebuild':
+      return { recovered, applied: start, rebuild: true }
+  }
+}
+
+function extentOf(start: LogPosition, entries: readonly Entry[]) {
+  return {
+    start,
+    lastIndex: start.index + entries.length,
+    termAt: (index: number) =>
+      index === start.index ? start.term : (entries[index - start.index - 1] as Entry).term,
+  }
+}
+
+function restartLog(wal: Wal, position: LogPosition, membership: Membership): Promise<void> {
+  return new Promise((resolve, reject) => {
+    wal.restart(position, membership, (error) => (error === undefined ? resolve() : reject(error)))
+  })
+}

@@ -1,0 +1,222 @@
+// Test: members in one process, on simulated disks, a shared manual clock and a network that can be cut.
+
+import { Emitter, seededRandom, silentLogger, text, utf8 } from '@latchkey/base'
+import type { MemberId, Message } from '../../core/types.js'
+import { ManualClock, MemoryDisk } from '../../memory/index.js'
+import type { PeerInfo, Transport, TransportEvents } from '../../net/index.js'
+import { Counter } from './counter.js'
+import { frameRecord } from '../records.js'
+import type { Outcome } from '../proposals.js'
+import { Replica, type ReplicaOptions, type TransportOwner } from '../replica.js'
+
+class Wire extends Emitter<TransportEvents> implements Transport {
+  readonly #world: World
+  readonly id: MemberId
+  readonly owner: TransportOwner
+  readonly boot: number
+  #up = new Set<MemberId>()
+  #peers: readonly MemberId[] = []
+
+  constructor(world: World, id: MemberId, owner: TransportOwner, boot: number) {
+    super()
+    this.#world = world
+    this.id = id
+    this.owner = owner
+    this.boot = boot
+  }
+
+  info(): PeerInfo {
+    return { id: this.id, boot: this.boot, group: 0, level: 1, version: 1, ...this.owner.identity() }
+  }
+
+  send(to: MemberId, message: Message): void {
+    if (this.connected(to)) setImmediate(() => this.#world.wire(to)?.emit('message', message))
+  }
+
+  sendApp(to: MemberId, bytes: Uint8Array): boolean {
+    if (!this.connected(to)) return false
+    setImmediate(() => this.#world.wire(to)?.emit('app', { from: this.id, bytes }))
+    return true
+  }
+
+  flush(): void {}
+
+  setPeers(peers: Readonly<Record<MemberId, unknown>>): void {
+    this.#peers = Object.keys(peers)
+    this.look()
+  }
+
+  /** Who is reachable now, compared with who was. */
+  look(): void {
+    for (const id of this.#world.ids) {
+      const other = this.#world.wire(id)
+      const reachable = other !== undefined && this.#peers.includes(id) && this.#world.linked(this.id, id)
+      const admitted =
+        reachable &&
+        other.owner.admit(this.info()) === undefined &&
+        this.owner.admit(other.info()) === undefined
+      if (admitted === this.#up.has(id)) continue
+      if (admitted) this.#up.add(id)
+      else this.#up.delete(id)
+      const info = other?.info() ?? { ...this.info(), id }
+      this.emit('peer', { id, state: admitted ? 'up' : 'gone', info })
+      if (other === undefined) this.emit('peer', { id, state: 'dead', info })
+    }
+  }
+
+  connected(id: MemberId): boolean {
+    return this.#up.has(id) && this.#world.linked(this.id, id)
+  }
+
+  peer(id: MemberId): PeerInfo | undefined {
+    return this.#world.wire(id)?.info()
+  }
+
+  recheck(): void {}
+
+  async close(): Promise<void> {
+    this.#world.unplug(this.id)
+  }
+}
+
+export interface Seat {
+  readonly disk: MemoryDisk
+  readonly counter: Counter
+  replica: Replica | undefined
+}
+
+export class World {
+  readonly clock = new ManualClock()
+  readonly ids: MemberId[] = []
+  readonly #wires = new Map<MemberId, Wire>()
+  readonly #seats = new Map<MemberId, Seat>()
+  readonly #cut = new Set<string>()
+  readonly #random = seededRandom('world')
+  #boots = 0
+  #ids = 0
+
+  wire(id: MemberId): Wire | undefined {
+    return this.#wires.get(id)
+  }
+
+  linked(a: MemberId, b: MemberId): boolean {
+    return !this.#cut.has(a) && !this.#cut.has(b)
+  }
+
+  unplug(id: MemberId): void {
+    this.#wires.delete(id)
+    this.look()
+  }
+
+  look(): void {
+    for (const wire of this.#wires.values()) wire.look()
+  }
+
+  isolate(id: MemberId): void {
+    this.#cut.add(id)
+    this.look()
+  }
+
+  heal(): void {
+    this.#cut.clear()
+    this.look()
+  }
+
+  async boot(id: MemberId, options: Partial<ReplicaOptions> = {}): Promise<Replica> {
+    if (!this.ids.includes(id)) this.ids.push(id)
+    const before = this.#seats.get(id)
+    const seat: Seat = {
+      disk: before?.disk ?? new MemoryDisk(),
+      counter: new Counter(before?.counter.disk),
+      replica: undefined,
+    }
+    this.#seats.set(id, seat)
+    const urls = Object.fromEntries(this.ids.map((one) => [one, `ws://${one}`]))
+    seat.replica = await Replica.open(
+      {
+        id,
+        members: urls,
+        join: false,
+        electionTimeout: 100,
+        heartbeat: 10,
+        snapshot: { everyEntries: 1000, everyBytes: 1e6 },
+        maxInFlightBytes: 1e8,
+        ...options,
+      },
+      {
+        fs: seat.disk,
+        dir: 'log',
+        clock: this.clock,
+        random: this.#random.fork(`${id}/${this.#boots}`),
+        defer: (run) => setImmediate(run),
+        logger: silentLogger,
+        machine: seat.counter,
+        transport: (owner) => {
+          const wire = new Wire(this, id, owner, ++this.#boots)
+          this.#wires.set(id, wire)
+          return wire
+        },
+        newId: () => `id-${++this.#ids}`,
+      },
+    )
+    this.look()
+    return seat.replica
+  }
+
+  seat(id: MemberId): Seat {
+    return this.#seats.get(id) as Seat
+  }
+
+  /** The process is gone at once; its disk keeps what was synced. */
+  crash(id: MemberId): void {
+    const seat = this.seat(id)
+    seat.disk.crash(this.#random)
+    void seat.replica?.node.close()
+    seat.replica = undefined
+    this.unplug(id)
+  }
+
+  /** Time goes on, a little at a time, and everything that it sets off runs. */
+  async run(ms: number): Promise<void> {
+    for (let t = 0; t < ms; t += 2) {
+      this.clock.advance(2)
+      for (let i = 0; i < 6; i++) await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+
+  async until(what: () => boolean, ms = 5_000): Promise<void> {
+    for (let t = 0; t < ms && !what(); t += 10) await this.run(10)
+    if (!what()) throw new Error(`not within ${ms} ms`)
+  }
+
+  leader(): Replica | undefined {
+    const leaders = this.ids
+      .map((id) => this.#seats.get(id)?.replica)
+      .filter((one) => one?.node.role === 'leader')
+    return leaders.sort((a, b) => (b?.node.raft.term ?? 0) - (a?.node.raft.term ?? 0))[0]
+  }
+
+  async elect(): Promise<Replica> {
+    await this.until(
+      () =>
+        this.leader() !== undefined && this.leader()?.node.raft.commit === this.leader()?.node.raft.lastIndex,
+    )
+    return this.leader() as Replica
+  }
+
+  /** What became of it, once that is known. */
+  submit(replica: Replica, word: string): Promise<Outcome> {
+    return new Promise((resolve) => replica.node.submit(frameRecord(utf8(word)), resolve))
+  }
+
+  async add(replica: Replica, word: string): Promise<string> {
+    const outcome = this.submit(replica, word)
+    await this.run(30)
+    const told = await outcome
+    return told.type === 'applied' ? text(told.bytes) : told.type
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#seats.values()].map((seat) => seat.replica?.close()))
+  }
+}
