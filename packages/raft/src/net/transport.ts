@@ -47,8 +47,8 @@ export interface RefusedEvent {
 }
 
 export type TransportEvents = {
-  /** Checked field by field; `from` is the member at the other end and `to` is this one. Shares no memory with the frame. */
-  message: Message
+  /** Checked field by field; its `from` is the member at the other end and its `to` this one. Shares no memory with the frame. */
+  message: { readonly message: Message; readonly from: PeerInfo }
   /** `bytes` is a view of the frame: copy what is kept. */
   app: { readonly from: MemberId; readonly bytes: Uint8Array }
   peer: PeerEvent
@@ -62,7 +62,10 @@ export interface Transport {
   sendApp(to: MemberId, bytes: Uint8Array): boolean
   /** Sends at once what waits; for a caller who knows that its turn is over. Never needed. */
   flush(): void
-  /** Who is dialled from now on, without this member itself. Connections of others than these are closed. */
+  /**
+   * Who is dialled from now on, without this member itself. Who is no longer among them is still talked to for a little while,
+   * so that it can be told why, but not dialled again. Who may dial this member is for the owner's `admit` to say.
+   */
   setPeers(peers: Readonly<Record<MemberId, { readonly url: string }>>): void
   /** What is sent now can arrive. */
   connected(id: MemberId): boolean

@@ -1,0 +1,197 @@
+// Door: frames between members. One carries all that a turn of the event loop had to say to a peer; one that would be longer than
+// CAPS.frameBytes is cut, so that a heartbeat waits for one piece at most. Drawn byte by byte in docs/wire.md.
+//
+//   version (1 byte) · length of the head (4 bytes, big endian) · head (positional MessagePack) · bytes
+//   head of a turn   [0, ...items]        bytes: the items' blobs, in their order
+//   head of a piece  [1, lane, last]      bytes: the next piece of a frame that was cut, itself a turn's
+//
+// Laws
+//   - what arrives is used whole or not at all; its memory is bounded by what has arrived, never by what was announced
+//   - entries' data and pieces of a snapshot are copied out: nothing that is kept shares memory with a frame
+
+import { copyBytes, EMPTY } from '@latchkey/base'
+import { CAPS, Malformed, pack, unpack } from '@latchkey/protocol'
+import type { Parcel } from './codec.js'
+import { APP } from './items.js'
+
+export const WIRE = { least: 1, most: 1 } as const
+
+const TURN = 0
+const PIECE = 1
+const PREFIX_BYTES = 5
+/** Room for the heads, so that a piece of a snapshot of exactly frameBytes travels uncut. */
+const SLACK_BYTES = 16 * 1024
+
+/** A frame is never longer. */
+export const FRAME_LIMIT = CAPS.frameBytes + SLACK_BYTES
+/** A frame that was cut is never longer. */
+export const WHOLE_LIMIT = CAPS.maxPayload
+/** Only the last piece may be shorter: many tiny ones would cost more memory than they carry. */
+const LEAST_PIECE = 16 * 1024
+/** For the same reason: of one frame's head, and of the byte values behind it. */
+const HEAD_LIMIT = 2 * 1024 * 1024
+const BLOBS_LIMIT = 65_536
+/** Entries of one append: what is beyond is left to the next one. */
+export const MOST_ENTRIES = BLOBS_LIMIT / 2
+
+/** Frames of which pieces are under way at the same time, one each. */
+export const LANES = 2
+export type Lane = 0 | 1
+
+// ---- out
+
+/** The parts of a turn's frame; `blobs` are not copied. */
+export function turnParts(items: readonly unknown[], blobs: readonly Uint8Array[]): Uint8Array[] {
+  return [...prefixed(pack([TURN, ...items])), ...blobs]
+}
+
+function prefixed(head: Uint8Array): [Uint8Array, Uint8Array] {
+  const prefix = Buffer.allocUnsafe(PREFIX_BYTES)
+  prefix[0] = WIRE.most
+  prefix.writeUInt32BE(head.length, 1)
+  return [prefix, head]
+}
+
+export const join = (parts: readonly Uint8Array[]): Uint8Array => Buffer.concat(parts)
+
+export const length = (parts: readonly Uint8Array[]): number => {
+  let sum = 0
+  for (const part of parts) sum += part.length
+  return sum
+}
+
+/** A frame on its way in pieces. Each byte is copied once, into the piece that carries it. */
+export class Cutting {
+  readonly #lane: Lane
+  readonly #parts: readonly Uint8Array[]
+  #part = 0
+  /** In that part. */
+  #at = 0
+  #left: number
+
+  constructor(lane: Lane, parts: readonly Uint8Array[]) {
+    this.#lane = lane
+    this.#parts = parts
+    this.#left = length(parts)
+  }
+
+  get done(): boolean {
+    return this.#left === 0
+  }
+
+  next(): Uint8Array {
+    const bytes = Math.min(this.#left, CAPS.frameBytes)
+    this.#left -= bytes
+    const [prefix, head] = prefixed(pack([PIECE, this.#lane, this.done]))
+    const frame = Buffer.allocUnsafe(PREFIX_BYTES + head.length + bytes)
+    frame.set(prefix, 0)
+    frame.set(head, PREFIX_BYTES)
+    this.#fill(frame, PREFIX_BYTES + head.length)
+    return frame
+  }
+
+  #fill(frame: Buffer, from: number): void {
+    for (let at = from; at < frame.length; ) {
+      const part = this.#parts[this.#part] as Uint8Array
+      const end = Math.min(part.length, this.#at + frame.length - at)
+      frame.set(part.subarray(this.#at, end), at)
+      at += end - this.#at
+      this.#at = end
+      if (end === part.length) {
+        this.#part++
+        this.#at = 0
+      }
+    }
+  }
+}
+
+// ---- in
+
+interface Opened {
+  readonly head: unknown[]
+  readonly rest: Uint8Array
+}
+
+function open(frame: Uint8Array): Opened | string {
+  if (frame.length < PREFIX_BYTES) return 'a frame is too short'
+  if (frame[0] !== WIRE.most) return `version ${frame[0]} is not spoken here`
+  const headLength = new DataView(frame.buffer, frame.byteOffset, frame.byteLength).getUint32(1)
+  const end = PREFIX_BYTES + headLength
+  if (end > frame.length || headLength > HEAD_LIMIT) return "a frame's head is too long"
+  try {
+    const head = unpack(frame.subarray(PREFIX_BYTES, end))
+    return Array.isArray(head) ? { head, rest: frame.subarray(end) } : "a frame's head must be a list"
+  } catch (error) {
+    if (error instanceof Malformed) return error.message
+    throw error
+  }
+}
+
+/** Takes one connection's frames in, and puts together what was cut. A text is the reason to close the connection. */
+export class Assembly {
+  readonly #lanes: Array<{ pieces: Uint8Array[]; bytes: number }> = []
+
+  constructor() {
+    for (let lane = 0; lane < LANES; lane++) this.#lanes.push({ pieces: [], bytes: 0 })
+  }
+
+  /** Bytes that wait for their last piece. */
+  get bytes(): number {
+    return this.#lanes.reduce((sum, lane) => sum + lane.bytes, 0)
+  }
+
+  take(frame: Uint8Array): Parcel[] | string {
+    if (frame.length > FRAME_LIMIT) return 'a frame is too long'
+    const opened = open(frame)
+    if (typeof opened === 'string') return opened
+    if (opened.head[0] === TURN) return parcels(opened, false)
+    if (opened.head[0] === PIECE) return this.#piece(opened)
+    return 'a frame of an unknown kind'
+  }
+
+  #piece({ head, rest }: Opened): Parcel[] | string {
+    const [, number, last] = head
+    const lane = this.#lanes[number as number]
+    if (lane === undefined || typeof last !== 'boolean' || head.length !== 3) return 'a piece is wrong'
+    if (!last && rest.length < LEAST_PIECE) return 'a piece is too short'
+    if (lane.bytes + rest.length > WHOLE_LIMIT) return 'a message is too long'
+    lane.pieces.push(rest)
+    lane.bytes += rest.length
+    if (!last) return []
+    const whole = Buffer.concat(lane.pieces)
+    this.#lanes[number as number] = { pieces: [], bytes: 0 }
+    const opened = open(whole)
+    if (typeof opened === 'string') return opened
+    return opened.head[0] === TURN ? parcels(opened, true) : 'a cut frame is no frame of a turn'
+  }
+}
+
+/** `own`: the frame is nobody else's memory, so one value that fills it may stay where it is. */
+function parcels({ head, rest }: Opened, own: boolean): Parcel[] | string {
+  const list: Parcel[] = []
+  let at = 0
+  let count = 0
+  for (let i = 1; i < head.length; i++) {
+    const item: unknown = head[i]
+    const lengths: unknown = Array.isArray(item) ? item[1] : undefined
+    if (!Array.isArray(item) || !Array.isArray(lengths)) return 'an item is wrong'
+    count += lengths.length
+    if (count > BLOBS_LIMIT) return 'a frame of too many byte values'
+    const blobs: Uint8Array[] = []
+    for (const bytes of lengths as unknown[]) {
+      if (!isLength(bytes) || bytes > rest.length - at) return 'an item is longer than its frame'
+      blobs.push(blobOf(rest, at, bytes, item[0] === APP || (own && bytes * 2 > rest.length)))
+      at += bytes
+    }
+    list.push({ item, blobs })
+  }
+  return at === rest.length ? list : 'a frame is longer than its items'
+}
+
+const isLength = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+function blobOf(rest: Uint8Array, at: number, bytes: number, asView: boolean): Uint8Array {
+  if (bytes === 0) return EMPTY
+  const view = rest.subarray(at, at + bytes)
+  return asView ? view : copyBytes(view)
+}

@@ -1,0 +1,106 @@
+// Rule: a message as an item of a frame: [type, lengths of its blobs, ...fields]. Blobs (entries' data, pieces of a snapshot) stand
+// behind all items, as they are: they are never packed, and a type that a build does not know can be stepped over.
+
+import { assert } from '@latchkey/base'
+import { encodeMembership } from '../core/membership.js'
+import type { Entry, EntryKind, MessageType, Message } from '../core/types.js'
+
+/** First place of an item. Append only. 0 is an opaque message of the layer above. */
+export const APP = 0
+export const TYPE: Record<MessageType, number> = {
+  preVote: 1,
+  preVoteReply: 2,
+  vote: 3,
+  voteReply: 4,
+  append: 5,
+  appendReply: 6,
+  heartbeat: 7,
+  heartbeatReply: 8,
+  snapshot: 9,
+  snapshotReply: 10,
+  timeoutNow: 11,
+  readIndex: 12,
+  readIndexReply: 13,
+}
+
+/** Append only. */
+export const KINDS: readonly EntryKind[] = ['empty', 'commands', 'members']
+
+/** What an item takes beside its blobs, at most: numbers have up to nine bytes, a blob's length five. */
+const ITEM_BYTES = 128
+const ENTRY_BYTES = 32
+
+/** Never less than what the message takes in a frame. */
+export function weight(message: Message): number {
+  if (message.type === 'append') {
+    let sum = ITEM_BYTES
+    for (const entry of message.entries) sum += entry.data.length + ENTRY_BYTES
+    return sum
+  }
+  if (message.type !== 'snapshot') return ITEM_BYTES
+  return ITEM_BYTES + message.chunk.length + encodeMembership(message.membership).length
+}
+
+export const appWeight = (bytes: Uint8Array): number => bytes.length + ENTRY_BYTES
+
+export function appItem(bytes: Uint8Array, blobs: Uint8Array[]): unknown[] {
+  blobs.push(bytes)
+  return [APP, [bytes.length]]
+}
+
+/** Who speaks to whom is not written: the connection says it, and so it cannot be forged. */
+export function messageItem(message: Message, blobs: Uint8Array[]): unknown[] {
+  const from = blobs.length
+  const fields = fieldsOf(message, blobs)
+  const lengths: number[] = []
+  for (let i = from; i < blobs.length; i++) lengths.push((blobs[i] as Uint8Array).length)
+  return [TYPE[message.type], lengths, message.group, message.term, ...fields]
+}
+
+function fieldsOf(m: Message, blobs: Uint8Array[]): unknown[] {
+  switch (m.type) {
+    case 'preVote':
+      return [m.lastIndex, m.lastTerm]
+    case 'preVoteReply':
+      return [m.granted, m.campaignTerm]
+    case 'vote':
+      return [m.lastIndex, m.lastTerm, m.transfer]
+    case 'voteReply':
+      return [m.granted]
+    case 'append':
+      return [m.prevIndex, m.prevTerm, m.commit, m.round, entryFields(m.prevIndex, m.entries, blobs)]
+    case 'appendReply':
+      return m.ok ? [true, m.round, m.match] : [false, m.round, m.rejected, m.hintIndex, m.hintTerm]
+    case 'heartbeat':
+      return [m.commit, m.round]
+    case 'heartbeatReply':
+      return [m.round, m.match]
+    case 'snapshot': {
+      const { index, term, time } = m.position
+      blobs.push(encodeMembership(m.membership), m.chunk)
+      return [index, term, time, m.offset, m.done]
+    }
+    case 'snapshotReply': {
+      const { index, term, time } = m.position
+      return [index, term, time, m.offset, m.installed]
+    }
+    case 'timeoutNow':
+      return []
+    case 'readIndex':
+      return [m.context]
+    case 'readIndexReply':
+      return [m.context, m.index ?? null, m.time]
+  }
+}
+
+/** Three places an entry; its index follows from where it stands, so a hole cannot be said (L17). */
+function entryFields(prevIndex: number, entries: readonly Entry[], blobs: Uint8Array[]): unknown[] {
+  const fields: unknown[] = []
+  let index = prevIndex
+  for (const entry of entries) {
+    assert(entry.index === ++index, 'the entries of an append are not in a row')
+    fields.push(entry.term, entry.time, KINDS.indexOf(entry.kind))
+    blobs.push(entry.data)
+  }
+  return fields
+}
