@@ -1,0 +1,70 @@
+// Rule: what the log amounts to at one place: everything that a new segment's head must say, so that what is before can go.
+//
+// Laws:
+//   LS1  `last` is known whenever the log's last entry was written here; after a truncation it is not, until an entry comes.
+//   LS2  Memberships are in order of index; the first one holds at the start, the last one at the end of the log.
+
+import type { Entry, HardState, LogPosition } from '../core/types.js'
+import type { Identity } from './api.js'
+import { lastIndexAfter, type Start, type Turn } from './turn.js'
+
+interface MembershipAt {
+  readonly index: number
+  readonly bytes: Uint8Array
+}
+
+export class LogState {
+  /** The place before the first entry that is kept. */
+  startIndex = 0
+  lastIndex = 0
+  last: LogPosition | undefined
+  hardState: HardState = { term: 0, vote: undefined }
+  identity: Identity = { clusterId: '', memberId: '', incarnation: '' }
+  #memberships: MembershipAt[] = []
+
+  apply(turn: Turn): void {
+    if (turn.voidFrom !== undefined) this.#void(turn.voidFrom)
+    if (turn.start !== undefined) this.#restart(turn.start)
+    for (const entry of turn.entries) if (entry.kind === 'members') this.#members(entry)
+    const last = turn.entries[turn.entries.length - 1]
+    if (last !== undefined) this.last = { index: last.index, term: last.term, time: last.time }
+    this.lastIndex = lastIndexAfter(turn, this.lastIndex)
+    if (turn.hardState !== undefined) this.hardState = turn.hardState
+    if (turn.identity !== undefined) this.identity = turn.identity
+  }
+
+  /** What a head says here; undefined while the last entry's term and time are not known (LS1). */
+  head(): Turn | undefined {
+    if (this.last === undefined) return undefined
+    const { index, term, time } = this.last
+    const membership = (this.#memberships.at(-1) as MembershipAt).bytes
+    const start = { position: { index, term, time }, membership }
+    return { voidFrom: undefined, start, entries: [], hardState: this.hardState, identity: this.identity }
+  }
+
+  /** The log starts later now: earlier segments were removed. */
+  startAt(index: number): void {
+    this.startIndex = index
+    const later = this.#memberships.findIndex((one) => one.index > index)
+    const holds = (later === -1 ? this.#memberships.length : later) - 1
+    this.#memberships.splice(0, holds)
+  }
+
+  /** A copy: what is kept must not keep a whole segment's bytes or a frame alive. */
+  #members({ index, data }: Entry): void {
+    this.#memberships.push({ index, bytes: data.slice() })
+  }
+
+  #void(from: number): void {
+    if (from > this.lastIndex) return
+    this.last = undefined
+    while ((this.#memberships.at(-1)?.index ?? 0) >= from && this.#memberships.length > 1)
+      this.#memberships.pop()
+  }
+
+  #restart({ position, membership }: Start): void {
+    this.startIndex = position.index
+    this.last = position
+    this.#memberships = [{ index: position.index, bytes: membership.slice() }]
+  }
+}

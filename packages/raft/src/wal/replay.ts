@@ -1,0 +1,49 @@
+// Rule: records, in order, to the log that they amount to.
+
+import type { Entry } from '../core/types.js'
+import type { RecordRead } from './decode.js'
+import { HEAD } from './format.js'
+import { LogState } from './log-state.js'
+import { cannotFollow, lastIndexAfter, type Start, type Turn } from './turn.js'
+
+export class Replay {
+  readonly state = new LogState()
+  start: Start | undefined
+  entries: Entry[] = []
+
+  /** Takes the record, or says why it cannot be what was written here. `first`: it begins the first segment. */
+  take({ kind, turn, lastIndex }: RecordRead, first: boolean, begins: boolean): string | null {
+    if ((kind === HEAD) !== begins)
+      return begins ? 'a segment that begins without a head' : 'a head inside a segment'
+    const wrong = begins
+      ? this.#wrongHead(turn, first)
+      : cannotFollow(turn, this.state.startIndex, this.state.lastIndex)
+    if (wrong !== null) return wrong
+    if (lastIndexAfter(turn, this.state.lastIndex) !== lastIndex)
+      return 'a record that does not agree with the log before it'
+    if (begins && !first) return null
+    this.#apply(turn)
+    return null
+  }
+
+  #wrongHead({ start, hardState, identity }: Turn, first: boolean): string | null {
+    if (start === undefined || hardState === undefined || identity === undefined)
+      return 'a head that lacks a part'
+    if (!first && start.position.index !== this.state.lastIndex)
+      return 'a head that does not agree with the log before it'
+    return null
+  }
+
+  #apply(turn: Turn): void {
+    if (turn.voidFrom !== undefined) this.entries.length = turn.voidFrom - 1 - this.state.startIndex
+    if (turn.start !== undefined) {
+      this.start = turn.start
+      this.entries = []
+    }
+    for (const entry of turn.entries) this.entries.push(entry)
+    this.state.apply(turn)
+    // Here, unlike in a log that only grows, the entry before a truncation is at hand (LS1).
+    const last = this.entries.at(-1) ?? this.start?.position
+    if (last !== undefined) this.state.last = { index: last.index, term: last.term, time: last.time }
+  }
+}

@@ -1,0 +1,152 @@
+// Driver: the segment that is being written. It owns its file, and knows the place and checksum to which the next record is chained.
+//
+// Laws:
+//   SW1  One write is under way at a time, and it is durable when `done` comes without an error.
+//   SW2  A new segment is made only when all before it is durable; its name is durable before anything in it counts.
+//   SW3  A file is made longer by whole chunks of zeros, in the same write as the records that need the room: most writes then
+//        change no length, and cost one flush instead of a journal's commit (docs/disk.md has the figures).
+
+import { putRecord, recordBytes } from './encode.js'
+import { type Done, type File, type FileSystem, joinPath } from './fs.js'
+import { HEAD, type Origin, PREAMBLE_BYTES, segmentName, TURN } from './format.js'
+import type { LogState } from './log-state.js'
+import { putPreamble } from './preamble.js'
+import type { Turn } from './turn.js'
+
+export const GROW_BYTES = 256 * 1024
+/** A buffer that a big write needed is not kept. */
+const KEPT_BUFFER_BYTES = 2 * 1024 * 1024
+
+export interface WriterPorts {
+  readonly fs: FileSystem
+  readonly dir: string
+  readonly origin: Origin
+  readonly growBytes: number
+  /** Told with each turn as it is encoded. */
+  readonly state: LogState
+}
+
+/** Where the log goes on. */
+export interface Position {
+  readonly file: File
+  readonly number: number
+  readonly base: number
+  /** In the file. */
+  readonly end: number
+  /** The file has zeros up to here. */
+  readonly length: number
+  readonly checksum: number
+}
+
+export class SegmentWriter {
+  readonly #ports: WriterPorts
+  #at: Position
+  #buffer = Buffer.allocUnsafe(64 * 1024)
+
+  constructor(ports: WriterPorts, at: Position) {
+    this.#ports = ports
+    this.#at = at
+  }
+
+  get number(): number {
+    return this.#at.number
+  }
+
+  get segmentBytes(): number {
+    return this.#at.end
+  }
+
+  /** How far the log is durable, as an offset of the log; valid when no write is under way. */
+  get reach(): number {
+    return this.#at.base + this.#at.end
+  }
+
+  get checksum(): number {
+    return this.#at.checksum
+  }
+
+  /** One write, one sync, for all of `turns`, which are `size` bytes as records. */
+  write(turns: readonly Turn[], size: number, done: Done): void {
+    const { file, end, length } = this.#at
+    const room = end + size <= length ? size : roundUp(end + size, this.#ports.growBytes) - end
+    this.#reserve(room)
+    const checksum = this.#putTurns(turns)
+    this.#buffer.fill(0, size, room)
+    file.commit(end, this.#buffer.subarray(0, room), (error) => {
+      if (error !== undefined) return done(error)
+      this.#at = { ...this.#at, end: end + size, length: Math.max(length, end + room), checksum }
+      if (this.#buffer.length > KEPT_BUFFER_BYTES) this.#buffer = Buffer.allocUnsafe(KEPT_BUFFER_BYTES)
+      done()
+    })
+  }
+
+  #putTurns(turns: readonly Turn[]): number {
+    const { origin, state } = this.#ports
+    const buffer = this.#buffer
+    let at = 0
+    let previous = this.#at.checksum
+    for (const turn of turns) {
+      const place = { group: origin.group, offset: this.reach + at, previous, lastIndex: state.lastIndex }
+      const end = putRecord(buffer, at, TURN, turn, place)
+      previous = buffer.readUInt32LE(at)
+      state.apply(turn)
+      at = end
+    }
+    return previous
+  }
+
+  #reserve(bytes: number): void {
+    if (bytes > this.#buffer.length)
+      this.#buffer = Buffer.allocUnsafe(Math.max(bytes, this.#buffer.length * 2))
+  }
+
+  /** Goes on in a new segment whose head is `head`. */
+  roll(head: Turn, done: Done): void {
+    const old = this.#at
+    const origin = { number: old.number + 1, base: this.reach, previous: old.checksum }
+    createSegment(this.#ports, origin, head, (error, at) => {
+      if (at === undefined) return done(error)
+      this.#at = at
+      old.file.close(done)
+    })
+  }
+
+  close(done: Done): void {
+    this.#at.file.close(done)
+  }
+}
+
+const roundUp = (bytes: number, to: number): number => Math.ceil(bytes / to) * to
+
+interface SegmentOrigin {
+  readonly number: number
+  readonly base: number
+  readonly previous: number
+}
+
+/** Makes a segment with its head, durable with its name. */
+export function createSegment(
+  ports: Omit<WriterPorts, 'state'>,
+  { number, base, previous }: SegmentOrigin,
+  head: Turn,
+  done: (error: Error | undefined, at?: Position) => void,
+): void {
+  const { fs, dir, origin } = ports
+  const end = PREAMBLE_BYTES + recordBytes(head)
+  const buffer = Buffer.alloc(roundUp(end, ports.growBytes))
+  const seed = putPreamble(buffer, { ...origin, number, base, previous })
+  const lastIndex = head.start?.position.index ?? 0
+  const place = { group: origin.group, offset: base + PREAMBLE_BYTES, previous: seed, lastIndex }
+  putRecord(buffer, PREAMBLE_BYTES, HEAD, head, place)
+  const checksum = buffer.readUInt32LE(PREAMBLE_BYTES)
+  fs.open(joinPath(dir, segmentName(number)), 'create', (error, file) => {
+    if (file === undefined) return done(error)
+    file.commit(0, buffer, (error) => {
+      if (error !== undefined) return done(error)
+      fs.syncDir(dir, (error) => {
+        if (error !== undefined) return done(error)
+        done(undefined, { file, number, base, end, length: buffer.length, checksum })
+      })
+    })
+  })
+}

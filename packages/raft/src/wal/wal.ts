@@ -1,0 +1,270 @@
+// Driver: the log on disk. It owns the folder, gathers what arrives while a write is under way, and calls back in order.
+//
+// Laws:
+//   W1  `done` comes in the order of the appends, never before the append has returned, and without an error only when the
+//       batch and all before it are durable.
+//   W2  A batch is one record: after a crash all of it is there or nothing of it.
+//   W3  The first failure is the last: what is under way and all that comes later gets ERR_STORAGE_FAILED, nothing is tried
+//       again (F6). Whether the failed write is on disk nobody knows.
+//   W4  The mark is told only of what is durable (MK1).
+//   W5  `done` must not throw.
+
+import { assert } from '@latchkey/base'
+import { LatchkeyError } from '@latchkey/protocol'
+import type { LogPosition, Membership, PersistBatch } from '../core/types.js'
+import type { Identity, Recovered, WalOptions } from './api.js'
+import { type Opened, openLog, wait } from './boot.js'
+import { Compaction } from './compaction.js'
+import { storageFailed } from './errors.js'
+import type { LogState } from './log-state.js'
+import { DurableMark } from './mark.js'
+import { recordBytes } from './encode.js'
+import type { Segments } from './segments.js'
+import { GROW_BYTES, SegmentWriter } from './segment-writer.js'
+import { cannotFollow, lastIndexAfter, NOTHING, type Start, type Turn } from './turn.js'
+
+const SEGMENT_BYTES = 16 * 1024 * 1024
+/** What is gathered into one write, but for a single batch that is bigger. */
+const WRITE_BYTES = 8 * 1024 * 1024
+
+type Appended = (error?: LatchkeyError) => void
+
+type Life =
+  | { readonly type: 'open' }
+  | { readonly type: 'closed' }
+  | { readonly type: 'failed'; readonly error: LatchkeyError }
+
+export class Wal {
+  readonly #options: WalOptions
+  readonly #writer: SegmentWriter
+  readonly #mark: DurableMark
+  readonly #segments: Segments
+  readonly #state: LogState
+  readonly #compaction: Compaction
+  #life: Life = { type: 'open' }
+  /** Turns that wait for their write, and who waits for them. */
+  #turns: Turn[] = []
+  #dones: Appended[] = []
+  /** Those whose write is under way. */
+  #flying: Appended[] = []
+  #busy = false
+  /** The write under way restarts the log behind this index. */
+  #restarting: number | undefined
+  /** The log's bounds once all that waits is written. */
+  #first: number
+  #last: number
+  #drained: (() => void)[] = []
+
+  static async open(options: WalOptions): Promise<{ wal: Wal; recovered: Recovered }> {
+    const opened = await openLog(options)
+    const wal = new Wal(options, opened)
+    await wal.#promise()
+    return { wal, recovered: recoveredFrom(options, opened) }
+  }
+
+  private constructor(options: WalOptions, { origin, mark, markFile, slot, at, reading }: Opened) {
+    const { fs, dir, clock } = options
+    const failed = (error: Error) => this.#fail(error)
+    this.#options = options
+    this.#state = reading.replay.state
+    this.#segments = reading.segments
+    this.#first = this.#state.startIndex
+    this.#last = this.#state.lastIndex
+    const growBytes = options.growBytes ?? GROW_BYTES
+    this.#writer = new SegmentWriter({ fs, dir, origin, growBytes, state: this.#state }, at)
+    this.#mark = new DurableMark({ file: markFile, clock, failed }, mark, slot)
+    const startsAfter = (index: number) => this.#startsAfter(index)
+    const ports = {
+      fs,
+      dir,
+      mark: this.#mark,
+      segments: this.#segments,
+      state: this.#state,
+      startsAfter,
+      failed,
+    }
+    this.#compaction = new Compaction(ports, reading.startSegment)
+  }
+
+  get failed(): LatchkeyError | undefined {
+    return this.#life.type === 'failed' ? this.#life.error : undefined
+  }
+
+  append(batch: PersistBatch, done: Appended): void {
+    const { truncateFrom: voidFrom, entries, hardState, restartAfter } = batch
+    const start = restartAfter && this.#start(restartAfter.position, restartAfter.membership)
+    this.#enqueue({ voidFrom, start, entries, hardState, identity: undefined }, done)
+  }
+
+  /** The log starts anew behind `position`: what was in it is no more; hard state and identity stay. */
+  restart(position: LogPosition, membership: Membership, done: Appended): void {
+    this.#enqueue({ ...NOTHING, start: this.#start(position, membership) }, done)
+  }
+
+  setCluster(clusterId: string, done: Appended): void {
+    this.#enqueue({ ...NOTHING, identity: { ...this.#state.identity, clusterId } }, done)
+  }
+
+  /**
+   * Removes segments of which nothing behind `index` is needed. Law (S15): the caller has everything up to `index` durable
+   * elsewhere, so it is committed, and no truncation goes there any more.
+   */
+  compact(index: number): void {
+    if (this.#life.type === 'open') this.#compaction.upTo(Math.min(index, this.#state.lastIndex))
+  }
+
+  async close(): Promise<void> {
+    const before = this.#life.type
+    if (before === 'closed') return
+    if (before === 'open') this.#life = { type: 'closed' }
+    // Also after a failure: a descriptor is not closed under a call that still uses it.
+    await this.#drain()
+    await wait((done) => this.#compaction.whenIdle(done))
+    await closeAll([(done) => this.#mark.close(done), (done) => this.#writer.close(done)])
+    if (before === 'open' && this.failed !== undefined) throw this.failed
+  }
+
+  #start(position: LogPosition, membership: Membership): Start {
+    return { position, membership: this.#options.membership.encode(membership) }
+  }
+
+  #enqueue(turn: Turn, done: Appended): void {
+    if (this.#life.type !== 'open') {
+      const error =
+        this.#life.type === 'failed'
+          ? this.#life.error
+          : new LatchkeyError('ERR_CLOSED', 'The log is closed.')
+      return queueMicrotask(() => done(error))
+    }
+    const wrong = cannotFollow(turn, this.#first, this.#last)
+    assert(wrong === null, `the log was asked for what cannot follow: ${wrong}`)
+    this.#last = lastIndexAfter(turn, this.#last)
+    if (turn.start !== undefined) this.#first = turn.start.position.index
+    this.#turns.push(turn)
+    this.#dones.push(done)
+    if (!this.#busy) this.#next()
+  }
+
+  #next(): void {
+    if (this.#turns.length === 0) return this.#rest()
+    this.#busy = true
+    const head = this.#writer.segmentBytes < this.#segmentBytes ? undefined : this.#state.head()
+    if (head === undefined) this.#write()
+    else this.#roll(head)
+  }
+
+  /** All that waits, or as much of it as one write takes. */
+  #write(): void {
+    const turns = this.#turns
+    const dones = this.#dones
+    let size = 0
+    let count = 0
+    for (; count < turns.length; count++) {
+      const bytes = recordBytes(turns[count] as Turn)
+      if (count > 0 && size + bytes > WRITE_BYTES) break
+      size += bytes
+    }
+    this.#turns = turns.splice(count)
+    this.#dones = dones.splice(count)
+    this.#flying = dones
+    this.#writer.write(turns, size, this.#written)
+    for (const turn of turns) this.#note(turn)
+  }
+
+  #note(turn: Turn): void {
+    if (turn.voidFrom !== undefined) this.#segments.voidFrom(turn.voidFrom)
+    if (turn.start === undefined) return
+    this.#compaction.restarting(this.#writer.number)
+    this.#restarting = turn.start.position.index
+  }
+
+  #startsAfter(index: number): void {
+    if (this.#turns.every((turn) => turn.start === undefined)) this.#first = index
+  }
+
+  readonly #written = (error?: Error): void => {
+    if (error !== undefined) this.#fail(error)
+    if (this.#life.type === 'failed') return this.#rest()
+    this.#mark.advance(this.#writer.reach, this.#writer.checksum)
+    if (this.#restarting !== undefined) this.#compaction.restarted(this.#restarting)
+    this.#restarting = undefined
+    const flying = this.#flying
+    this.#flying = []
+    // What is appended from inside `done` gathers for the next write: #busy is still set.
+    for (const done of flying) done()
+    this.#next()
+  }
+
+  #roll(head: Turn): void {
+    this.#writer.roll(head, (error) => {
+      if (error !== undefined) this.#fail(error)
+      if (this.#life.type === 'failed') return this.#rest()
+      this.#segments.add(this.#writer.number, this.#state.lastIndex)
+      this.#mark.advance(this.#writer.reach, this.#writer.checksum)
+      this.#mark.sync(() => {})
+      this.#write()
+    })
+  }
+
+  /** The mark says, durably and in both slots, how far the recovered log reaches. */
+  async #promise(): Promise<void> {
+    this.#mark.advance(this.#writer.reach, this.#writer.checksum)
+    try {
+      await wait((done) => this.#mark.settle(done))
+    } catch {
+      await this.close()
+      throw this.failed as LatchkeyError
+    }
+  }
+
+  #fail(cause: Error): void {
+    if (this.#life.type === 'failed') return
+    const error = storageFailed(cause)
+    this.#life = { type: 'failed', error }
+    this.#mark.abandon(error)
+    const waiting = [...this.#flying, ...this.#dones]
+    this.#flying = []
+    this.#dones = []
+    this.#turns = []
+    for (const done of waiting) done(error)
+    this.#options.onFailed?.(error)
+  }
+
+  #drain(): Promise<void> {
+    return new Promise((done) => {
+      if (this.#busy) this.#drained.push(done)
+      else done()
+    })
+  }
+
+  #rest(): void {
+    this.#busy = false
+    const drained = this.#drained
+    this.#drained = []
+    for (const done of drained) done()
+  }
+
+  get #segmentBytes(): number {
+    return this.#options.segmentBytes ?? SEGMENT_BYTES
+  }
+}
+
+/** A file that cannot be closed is let go; what counts was synced, or failed, before. */
+async function closeAll(closes: readonly Parameters<typeof wait>[0][]): Promise<void> {
+  for (const close of closes) await wait(close).catch(() => {})
+}
+
+function recoveredFrom(options: WalOptions, { reading }: Opened): Recovered {
+  const { state, start, entries } = reading.replay
+  const { position, membership } = start as Start
+  const { hardState, identity } = state
+  return {
+    fresh: state.lastIndex === 0 && hardState.term === 0 && isUnmet(identity),
+    identity,
+    hardState,
+    start: { position, membership: options.membership.decode(membership) },
+    entries,
+  }
+}
+
+const isUnmet = ({ clusterId }: Identity): boolean => clusterId === ''
