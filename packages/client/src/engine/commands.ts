@@ -18,6 +18,8 @@ import type { Session } from './session.js'
 /** Waiting for a number or a leader: ERR_BUSY beyond. */
 const WAITING = 65_536
 const WAITING_BYTES = 64 * 1024 * 1024
+/** Of bodies that have a number and no answer: the rest waits. */
+const OPEN_BYTES = 32 * 1024 * 1024
 
 export class Commands {
   readonly #ground: Ground
@@ -27,6 +29,7 @@ export class Commands {
   /** Never sent: no number yet. */
   readonly #fresh = new Queue<Call>()
   #freshBytes = 0
+  #openBytes = 0
   /** Have a number, and wait to be sent again. */
   #again: Call[] = []
   #session: Session | undefined
@@ -96,6 +99,7 @@ export class Commands {
       this.#barriers === 0 &&
       this.#ground.leading !== undefined &&
       session.numbers.room &&
+      this.#openBytes < OPEN_BYTES &&
       !session.stale(this.#ground.now())
     )
   }
@@ -132,6 +136,7 @@ export class Commands {
     const session = this.#session as Session
     call.number = session.numbers.take(call)
     call.session = session.id
+    this.#openBytes += bodyOf(call).length
     this.#send(this.#ground.leading as Live, call)
   }
 
@@ -152,6 +157,7 @@ export class Commands {
 
   #begin(session: Session): void {
     this.#session = session
+    this.#openBytes = 0
     this.#opened()
     this.pump()
   }
@@ -226,7 +232,10 @@ export class Commands {
 
   #finishNumber(call: Call): void {
     if (call.finished) return
-    if (this.#session?.id === call.session) this.#session.numbers.finish(call.number)
+    if (this.#session?.id === call.session) {
+      this.#session.numbers.finish(call.number)
+      this.#openBytes -= bodyOf(call).length
+    }
     call.finish()
     if (this.#fresh.length > 0) this.pump()
   }

@@ -213,7 +213,8 @@ export class Engine {
   }
 
   #leader(leader: LeaderReply): void {
-    this.bound.meet(leader.clusterId)
+    // A member that has not met its cluster yet has no id to tell.
+    if (leader.clusterId !== '') this.bound.meet(leader.clusterId)
     const before = this.#told
     this.#told = leader
     leaderEvents(before, leader, this.events)

@@ -1,0 +1,106 @@
+// Door: the arguments of connect(). Whatever is wrong is a TypeError that names the option, before anything is touched.
+
+import { DEFAULT_DRIFT } from '@latchkey/lock'
+import { type As, type Duration, millis, show, toAs, toRecord, toSignal } from '@latchkey/protocol'
+
+export interface ClientTls {
+  /** Whom to trust beyond the usual authorities. */
+  ca?: string | Uint8Array | undefined
+  /** What to show where the cluster asks clients for a certificate. */
+  cert?: string | Uint8Array | undefined
+  key?: string | Uint8Array | undefined
+}
+
+export interface ConnectOptions {
+  token?: string | undefined
+  /** The cluster's name; default 'latchkey'. */
+  cluster?: string | undefined
+  /** For the first handshake; default 5 s. */
+  timeout?: Duration | undefined
+  tls?: ClientTls | undefined
+  /** How values come back where a call does not say. */
+  as?: As | undefined
+  sessionLife?: Duration | undefined
+  /** How much the rates of two clocks may differ. */
+  drift?: number | undefined
+  /** Aborts the connecting. */
+  signal?: AbortSignal | undefined
+}
+
+export interface ConnectSettings {
+  readonly seeds: readonly string[]
+  readonly token: string | undefined
+  readonly cluster: string
+  readonly timeout: number
+  readonly tls: ClientTls | undefined
+  readonly as: As
+  readonly sessionLife: number
+  readonly drift: number
+  readonly signal: AbortSignal | undefined
+}
+
+const NAMES: Record<keyof ConnectOptions, true> = {
+  token: true,
+  cluster: true,
+  timeout: true,
+  tls: true,
+  as: true,
+  sessionLife: true,
+  drift: true,
+  signal: true,
+}
+
+export function checkConnect(urls: unknown, options: unknown): ConnectSettings {
+  const given = (options === undefined ? {} : toRecord(options, 'options')) as ConnectOptions
+  for (const name of Object.keys(given))
+    if (!(name in NAMES)) throw new TypeError(`connect: unknown option ${JSON.stringify(name)}`)
+  return {
+    seeds: checkUrls(urls),
+    token: checkWord(given.token, 'token'),
+    cluster: checkWord(given.cluster, 'cluster') ?? 'latchkey',
+    timeout: millis(given.timeout ?? 5_000, 'timeout'),
+    tls: given.tls === undefined ? undefined : checkTls(given.tls),
+    as: toAs(given.as, 'bytes'),
+    sessionLife: checkLife(given.sessionLife ?? 30_000),
+    drift: checkDrift(given.drift ?? DEFAULT_DRIFT),
+    signal: toSignal(given.signal),
+  }
+}
+
+function checkUrls(urls: unknown): readonly string[] {
+  const list: unknown[] = typeof urls === 'string' ? [urls] : Array.isArray(urls) ? urls : []
+  if (list.length === 0)
+    throw new TypeError(`urls must be an array of addresses such as 'ws://127.0.0.1:7001'; got ${show(urls)}`)
+  return list.map((url, at) => checkUrl(url, `urls[${at}]`))
+}
+
+function checkUrl(url: unknown, name: string): string {
+  const parsed = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined
+  if (parsed && (parsed.protocol === 'ws:' || parsed.protocol === 'wss:') && parsed.hostname !== '')
+    return url as string
+  throw new TypeError(`${name} must be an address such as 'ws://127.0.0.1:7001'; got ${show(url)}`)
+}
+
+function checkWord(value: unknown, name: string): string | undefined {
+  if (value === undefined || (typeof value === 'string' && value !== '')) return value
+  throw new TypeError(`${name} must be a string that is not empty; got ${show(value)}`)
+}
+
+function checkTls(tls: unknown): ClientTls {
+  const { ca, cert, key } = toRecord(tls, 'tls')
+  for (const [name, part] of Object.entries({ ca, cert, key }))
+    if (part !== undefined && typeof part !== 'string' && !(part instanceof Uint8Array))
+      throw new TypeError(`tls.${name} must be a string or a Uint8Array; got ${show(part)}`)
+  return { ca, cert, key } as ClientTls
+}
+
+function checkLife(value: Duration): number {
+  const life = millis(value, 'sessionLife')
+  if (life >= 1_000 && life <= 24 * 60 * 60 * 1000) return life
+  throw new TypeError(`sessionLife must be from 1 s to 24 h; got ${life} ms`)
+}
+
+function checkDrift(value: unknown): number {
+  if (typeof value === 'number' && value >= 0 && value < 0.5) return value
+  throw new TypeError(`drift must be a number from 0 to below 0.5; got ${show(value)}`)
+}

@@ -1,0 +1,76 @@
+// Driver: a remote store: an engine over WebSockets to whichever member serves it best.
+
+import { randomBytes } from 'node:crypto'
+import { uptime } from 'node:os'
+import { type Clock, seededRandom, systemClock } from '@latchkey/base'
+import { LatchkeyError, isLatchkeyError } from '@latchkey/protocol'
+import { type ConnectOptions, type ConnectSettings, checkConnect } from './connect-options.js'
+import { socketDial } from './socket.js'
+import { ClientStore } from './store/create.js'
+import type { Store } from './store/store.js'
+
+/** Resolves at the first handshake with any of the members. More of them are learned from there. */
+export async function connect(urls: string | readonly string[], options?: ConnectOptions): Promise<Store> {
+  const settings = checkConnect(urls, options)
+  if (settings.signal?.aborted) throw abortedBy(settings.signal)
+  const clock = systemClock(uptime)
+  const store = makeStore(settings, clock)
+  try {
+    await firstHandshake(store, settings, clock)
+    return store
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+function makeStore(settings: ConnectSettings, clock: Clock): ClientStore {
+  const { seeds, cluster, token, tls, as, sessionLife, drift } = settings
+  const socketOptions = { clock, cluster, token, tls, identity: { clusterId: undefined } }
+  return new ClientStore({
+    route: { seeds, dialTo: (url) => socketDial(url, socketOptions) },
+    clock,
+    random: seededRandom(randomBytes(16).toString('hex')),
+    newId: () => randomBytes(16).toString('hex'),
+    as,
+    sessionLife,
+    drift,
+  })
+}
+
+/** Refused for who we are or where we came: no other address will help. Anything else may pass until the time is over. */
+function firstHandshake(
+  store: ClientStore,
+  { timeout, signal }: ConnectSettings,
+  clock: Clock,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let last: unknown
+    const end = (run: () => void) => {
+      timer.cancel()
+      signal?.removeEventListener('abort', abort)
+      run()
+    }
+    const abort = () => end(() => reject(abortedBy(signal as AbortSignal)))
+    const timer = clock.after(timeout, () => end(() => reject(nobody(last))))
+    signal?.addEventListener('abort', abort, { once: true })
+    const failed = (error: unknown) => {
+      last = error
+      if (isLatchkeyError(error, 'ERR_UNAUTHORIZED') || isLatchkeyError(error, 'ERR_WRONG_CLUSTER'))
+        end(() => reject(error))
+    }
+    store.engine.connected(() => end(resolve), failed)
+  })
+}
+
+const abortedBy = (signal: AbortSignal) =>
+  new LatchkeyError('ERR_ABORTED', undefined, { cause: signal.reason })
+
+const nobody = (cause: unknown): LatchkeyError =>
+  isLatchkeyError(cause, 'ERR_PROTOCOL')
+    ? cause
+    : new LatchkeyError(
+        'ERR_NO_LEADER',
+        'No member could be reached in time. Check the addresses, and that the members run.',
+        { cause },
+      )

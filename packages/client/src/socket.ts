@@ -1,0 +1,217 @@
+// Driver: owns one WebSocket to a member: the handshake, the frames of a turn, and the pulse that finds a peer which vanished (C8).
+
+import type { Clock, Timer } from '@latchkey/base'
+import {
+  CAPS,
+  CLIENTS_PATH,
+  CLIENT_WIRE,
+  type LinkRequest,
+  LatchkeyError,
+  type Welcome,
+  decodeReplies,
+  decodeWelcome,
+  encodeHello,
+  encodeRequests,
+  errorOf,
+} from '@latchkey/protocol'
+import { WebSocket } from 'ws'
+import type { ClientTls } from './connect-options.js'
+import type { Dial, Link, LinkEvents } from './link.js'
+
+export interface SocketOptions {
+  readonly clock: Clock
+  readonly cluster: string
+  readonly token: string | undefined
+  readonly tls: ClientTls | undefined
+  /** Known from an earlier handshake; shared by all sockets of one store. */
+  readonly identity: { clusterId: string | undefined }
+}
+
+/** Nothing heard for two of these, although it was asked: gone. */
+const PULSE = 2_500
+const HANDSHAKE_TIMEOUT = 3_000
+/** Bytes that may wait in the socket: a member that takes nothing any more is left. */
+const MOST_WAITING = 256 * 1024 * 1024
+
+export function socketDial(url: string, options: SocketOptions): Dial {
+  return (events, signal) =>
+    new Promise((resolve, reject) => new SocketLink(url, options, events, signal, resolve, reject))
+}
+
+type State = 'greeting' | 'open' | 'over'
+
+class SocketLink implements Link {
+  readonly #url: string
+  readonly #options: SocketOptions
+  readonly #events: LinkEvents
+  readonly #socket: WebSocket
+  readonly #signal: AbortSignal
+  readonly #abort = () => this.#end(this.#signal.reason as Error)
+  readonly #resolve: (link: Link) => void
+  readonly #reject: (error: unknown) => void
+  #state: State = 'greeting'
+  #outbox: LinkRequest[] = []
+  #heard = true
+  #pulse: Timer | undefined
+
+  constructor(
+    url: string,
+    options: SocketOptions,
+    events: LinkEvents,
+    signal: AbortSignal,
+    resolve: (link: Link) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#url = url
+    this.#options = options
+    this.#events = events
+    this.#signal = signal
+    this.#resolve = resolve
+    this.#reject = reject
+    this.#socket = new WebSocket(addressOf(url), {
+      perMessageDeflate: false,
+      skipUTF8Validation: true,
+      maxPayload: CAPS.maxPayload,
+      handshakeTimeout: HANDSHAKE_TIMEOUT,
+      ...tlsOf(options.tls),
+    })
+    this.#socket.binaryType = 'nodebuffer'
+    this.#listen()
+  }
+
+  #listen(): void {
+    const socket = this.#socket
+    socket.on('open', () => socket.send(encodeHello(this.#hello())))
+    socket.on('message', (frame: Buffer) => this.#received(frame))
+    socket.on('pong', () => {
+      this.#heard = true
+    })
+    socket.on('unexpected-response', (_request, response) =>
+      this.#end(refusedBy(this.#url, response.statusCode)),
+    )
+    socket.on('error', (error) => this.#end(unreachable(this.#url, error)))
+    socket.on('close', (code) => this.#end(unreachable(this.#url, `the connection was closed (${code})`)))
+    if (this.#signal.aborted) this.#abort()
+    else this.#signal.addEventListener('abort', this.#abort, { once: true })
+  }
+
+  #hello() {
+    const { cluster, token, identity } = this.#options
+    return { cluster, token, clusterId: identity.clusterId, ...CLIENT_WIRE }
+  }
+
+  // ---- out
+
+  send(request: LinkRequest): void {
+    if (this.#state !== 'open') return
+    this.#outbox.push(request)
+    // A tick comes when all that was woken in this turn has said what it wants: so a turn is one frame.
+    if (this.#outbox.length === 1) process.nextTick(() => this.#flush())
+  }
+
+  #flush(): void {
+    const requests = this.#outbox
+    this.#outbox = []
+    if (this.#state !== 'open') return
+    for (const frame of encodeRequests(requests)) this.#socket.send(frame)
+    if (this.#socket.bufferedAmount > MOST_WAITING)
+      this.#end(unreachable(this.#url, 'it takes nothing any more'))
+  }
+
+  /** What was said before is still sent. */
+  close(): void {
+    if (this.#state === 'over') return
+    this.#flush()
+    this.#leave()
+    this.#socket.close(1000)
+    // A peer that does not say goodbye does not keep us.
+    this.#options.clock.after(500, () => this.#socket.terminate(), { ref: false })
+  }
+
+  // ---- in
+
+  #received(frame: Buffer): void {
+    this.#heard = true
+    if (this.#state === 'greeting') return this.#greeted(decodeWelcome(frame))
+    if (this.#state !== 'open') return
+    const replies = decodeReplies(frame)
+    if (typeof replies === 'string') return this.#end(nonsense(this.#url, replies))
+    for (const reply of replies) this.#events.reply(reply)
+  }
+
+  #greeted(welcome: Welcome | string): void {
+    if (typeof welcome === 'string') return this.#end(nonsense(this.#url, welcome))
+    if (!welcome.ok) return this.#end(errorOf(welcome.answer))
+    const { identity } = this.#options
+    if (welcome.clusterId !== '') identity.clusterId ??= welcome.clusterId
+    this.#signal.removeEventListener('abort', this.#abort)
+    this.#state = 'open'
+    this.#beat()
+    this.#resolve(this)
+  }
+
+  #beat(): void {
+    this.#pulse = this.#options.clock.after(
+      PULSE,
+      () => {
+        if (!this.#heard) return this.#end(unreachable(this.#url, 'it does not answer any more'))
+        this.#heard = false
+        this.#socket.ping()
+        this.#beat()
+      },
+      { ref: false },
+    )
+  }
+
+  // ---- the end
+
+  #leave(): State {
+    const before = this.#state
+    this.#state = 'over'
+    this.#pulse?.cancel()
+    this.#signal.removeEventListener('abort', this.#abort)
+    return before
+  }
+
+  /** Told once: to the one who dials, or to the one who listens. */
+  #end(reason: Error): void {
+    const before = this.#leave()
+    if (before === 'over') return
+    this.#socket.terminate()
+    if (before === 'greeting') this.#reject(reason)
+    else this.#events.closed(reason)
+  }
+}
+
+const addressOf = (url: string): string => url.replace(/\/+$/, '') + CLIENTS_PATH
+
+const tlsOf = (tls: ClientTls | undefined) => {
+  if (!tls) return {}
+  const asNode = (part: string | Uint8Array | undefined) =>
+    part instanceof Uint8Array ? Buffer.from(part) : part
+  return { ca: asNode(tls.ca), cert: asNode(tls.cert), key: asNode(tls.key) }
+}
+
+const unreachable = (url: string, cause: unknown) =>
+  new LatchkeyError(
+    'ERR_NO_LEADER',
+    `${url} cannot be reached: ${reasonOf(cause)}. Is a member running there?`,
+    { cause },
+  )
+
+const reasonOf = (cause: unknown): string =>
+  cause instanceof Error
+    ? cause.message || (cause as NodeJS.ErrnoException).code || cause.name
+    : String(cause)
+
+const refusedBy = (url: string, status: number | undefined) =>
+  new LatchkeyError(
+    status === 401 ? 'ERR_UNAUTHORIZED' : 'ERR_NO_LEADER',
+    `${url} answered with HTTP status ${status} instead of a handshake. Is a Latchkey member running there?`,
+  )
+
+const nonsense = (url: string, reason: string) =>
+  new LatchkeyError(
+    'ERR_PROTOCOL',
+    `${url} said something that is not understood here: ${reason}. Check the versions.`,
+  )
