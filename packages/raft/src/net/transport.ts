@@ -48,7 +48,7 @@ export interface RefusedEvent {
 
 export type TransportEvents = {
   /** Checked field by field; its `from` is the member at the other end and its `to` this one. Shares no memory with the frame. */
-  message: { readonly message: Message; readonly from: PeerInfo }
+  message: Message
   /** `bytes` is a view of the frame: copy what is kept. */
   app: { readonly from: MemberId; readonly bytes: Uint8Array }
   peer: PeerEvent
@@ -69,7 +69,7 @@ export interface Transport {
   setPeers(peers: Readonly<Record<MemberId, { readonly url: string }>>): void
   /** What is sent now can arrive. */
   connected(id: MemberId): boolean
-  /** The peer behind the connection that is up; undefined when none is. */
+  /** Who is at the other end: of the connection its messages come on, else of the one to it. During a 'message' the one who sent it. */
   peer(id: MemberId): PeerInfo | undefined
   /** The owner's mind about who may be admitted has changed: all that are connected are judged again. */
   recheck(): void
