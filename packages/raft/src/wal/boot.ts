@@ -222,6 +222,7 @@ function whyWithout(read: MarkRead, segments: number): string {
 }
 
 function finding({ stopped, tail, reach }: Reading, mark: Mark): Finding {
+  if (stopped?.type === 'newer') return stopped
   const promise = `durable to ${mark.reach}, whole to ${reach} of the log`
   if (stopped !== undefined) return { ...stopped, reason: `${stopped.reason}; ${promise}` }
   return { file: segmentName(tail?.number ?? mark.first), offset: tail?.end ?? 0, reason: promise }
