@@ -8,7 +8,12 @@ export {
   encodeRecord,
   recordBytes,
 } from './commands/batch.js'
-export { type Refusal, isCommand, isKnownOp, refuseCommand } from './commands/validate.js'
+export { DEFAULT_LIMITS } from './limits.js'
+export { KvMachine } from './machine.js'
+export { type Restored, restoreRows, surveyBackup } from './restore.js'
+export { classicHome } from './rows/classic.js'
+export { type DiskFault, MemoryDisk, MemoryHome } from './rows/memory.js'
+export { memoryLevelHome } from './rows/memory-level.js'
 export type {
   Row,
   RowBuilder,

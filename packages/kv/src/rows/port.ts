@@ -51,21 +51,27 @@ export interface RowStore {
 
 /** A store being built beside the live one. Until `commit` nothing of it can be seen; after it nothing else can. */
 export interface RowBuilder {
-  /** In any number of pieces; keys in any order, none twice. */
+  /** In any number of pieces; keys in any order, none twice. One call at a time. */
   write(batch: readonly RowChange[]): Promise<void>
-  /** Complete and synced: from here on a start finds this store and no other. The one before is still open, and its owner closes it. */
-  commit(): Promise<RowStore>
+  /**
+   * Complete and synced: from here on a start finds this store and no other; `RowHome.open` opens it now. The one before is still
+   * open, and its owner closes it. A rejection leaves open which of the two a start finds: old or new, never a mix (S4).
+   */
+  commit(): Promise<void>
   /** As if it had never been begun. */
   abort(): Promise<void>
 }
 
-/** The place where a member keeps its rows: one live store at the most, and what a crash left behind is removed at `open`. */
+/** The place where a member keeps its rows: one live store at the most. */
 export interface RowHome {
-  /** undefined: there is none yet. ERR_CORRUPT: there is one, and it is damaged. */
+  /**
+   * The live store, after what a crash left behind was removed; undefined: there is none yet. ERR_CORRUPT: it is damaged.
+   * A store that is still open (the one before a `commit`) stays as it is.
+   */
   open(): Promise<RowStore | undefined>
   build(): Promise<RowBuilder>
-  /** Removes stores that are not the live one. */
+  /** Removes the stores before the live one; they are closed. */
   sweep(): Promise<void>
-  /** Removes every store (a member that is to be rebuilt from its peers). */
+  /** Removes every store, all closed (a member that is to be rebuilt from its peers). */
   discard(): Promise<void>
 }

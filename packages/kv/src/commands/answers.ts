@@ -1,0 +1,63 @@
+// Rule: answers as bytes. Made once, kept and sent as they are. What is refused is refused with the same words on every member
+// and in every version, since kept answers are part of the state.
+
+import { ERRORS, ERROR_CODES, type ErrorCode, SESSION_OVER, pack } from '@latchkey/protocol'
+
+/** A command's own refusal: it changed nothing. */
+export class Refused {
+  readonly bytes: Uint8Array
+
+  constructor(code: ErrorCode, message: string = ERRORS[code].message) {
+    const { retryable, outcome } = ERRORS[code]
+    this.bytes = pack([1 + ERROR_CODES.indexOf(code), message, retryable, outcome === 'unknown'])
+  }
+}
+
+const SIMPLE = new Map<unknown, Uint8Array>([true, false, 0, 1].map((result) => [result, pack([0, result])]))
+
+/** `outcome`: a result as protocol's ops.ts says, or a refusal. */
+export function answerBytes(outcome: unknown): Uint8Array {
+  if (outcome instanceof Refused) return outcome.bytes
+  return SIMPLE.get(outcome) ?? pack([0, outcome])
+}
+
+export const MALFORMED = new Refused('ERR_PROTOCOL', 'That is not a well-formed command.')
+export const NO_SESSION = new Refused('ERR_PROTOCOL', 'This command needs a session.')
+export const NOT_ALONE = new Refused('ERR_PROTOCOL', 'A session is opened by an entry of its own.')
+export const FINISHED = new Refused(
+  'ERR_PROTOCOL',
+  'The call of that number is finished; it is not executed again.',
+)
+export const OTHER_BODY = new Refused('ERR_PROTOCOL', 'That number was used for another command.')
+export const TOO_MANY_SESSIONS = new Refused(
+  'ERR_BUSY',
+  'The store has as many sessions as it can keep. Close some, or wait.',
+)
+export const TOO_MANY_ANSWERS = new Refused(
+  'ERR_BUSY',
+  'The session has too many unfinished calls. Wait for some of them, then try again.',
+)
+export const FENCED = new Refused('ERR_FENCED')
+export const CANCELLED = new Refused('ERR_ABORTED', 'The call was cancelled before it was executed.')
+export const MERGED_TOO_LARGE = new Refused(
+  'ERR_TOO_LARGE',
+  'The merged value would be over 1 MiB. Nothing was changed.',
+)
+export const SEQUENCE_USED_UP = new Refused(
+  'ERR_TOO_LARGE',
+  'The sequence is used up: its numbers would pass 2^53. Reset it.',
+)
+/** Not an error's number: only a session's engine meets it (protocol's ops.ts). */
+export const SESSION_IS_OVER: Uint8Array = pack([
+  SESSION_OVER,
+  'The session is unknown or ended; the command was not executed.',
+  true,
+  false,
+])
+
+const BY_CODE = new Map<ErrorCode, Refused>()
+export function refusedWith(code: ErrorCode): Refused {
+  const known = BY_CODE.get(code) ?? new Refused(code)
+  BY_CODE.set(code, known)
+  return known
+}

@@ -1,0 +1,153 @@
+// Driver: owns when the overlay is written. One batch in flight, synced before the next is issued; an old batch is never behind a
+// newer one. A failed write is not retried: its outcome is unknown, and the member stops.
+
+import type { Clock, Timer } from '@latchkey/base'
+import { LatchkeyError } from '@latchkey/protocol'
+import type { LogPosition } from '@latchkey/raft/core'
+import type { State } from './state/state.js'
+import type { KvLimits } from './store.js'
+
+interface Waiter {
+  readonly index: number
+  readonly resolve: () => void
+  readonly reject: (error: LatchkeyError) => void
+}
+
+export class Flusher {
+  readonly #clock: Clock
+  readonly #state: State
+  readonly #limits: KvLimits
+  readonly #failed: (error: LatchkeyError) => void
+  #durable: LogPosition
+  /** The position of the batch in flight. */
+  #writing: LogPosition | undefined
+  #waiters: Waiter[] = []
+  #timer: Timer | undefined
+  #stopped: LatchkeyError | undefined
+  /** An entry is half applied: nothing may be written (A2). */
+  #held = false
+  #whenIdle: (() => void) | undefined
+
+  constructor(clock: Clock, state: State, limits: KvLimits, failed: (error: LatchkeyError) => void) {
+    this.#clock = clock
+    this.#state = state
+    this.#limits = limits
+    this.#failed = failed
+    this.#durable = state.meta.position
+  }
+
+  get durable(): LogPosition {
+    return this.#durable
+  }
+
+  /** Apply waits for the disk: the overlay is as large as it may get. */
+  get overfull(): boolean {
+    return this.#state.pendingBytes > this.#limits.overlayBytes
+  }
+
+  hold(): void {
+    this.#held = true
+  }
+
+  release(): void {
+    this.#held = false
+    this.#next()
+  }
+
+  /** Something was applied. */
+  applied(): void {
+    if (this.#state.pendingBytes >= this.#limits.flushBytes) this.#write()
+    else this.#arm()
+  }
+
+  #arm(): void {
+    this.#timer ??= this.#clock.after(
+      this.#limits.flushMillis,
+      () => {
+        this.#timer = undefined
+        this.#write()
+      },
+      { ref: false },
+    )
+  }
+
+  /** Resolves when everything applied so far is durable. */
+  flush(): Promise<void> {
+    if (this.#stopped !== undefined) return Promise.reject(this.#stopped)
+    const { index } = this.#state.meta.position
+    if (index <= this.#durable.index) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      this.#waiters.push({ index, resolve, reject })
+      this.#write()
+    })
+  }
+
+  #write(): void {
+    const { position } = this.#state.meta
+    if (this.#writing !== undefined || this.#held || this.#stopped !== undefined) return
+    if (position.index <= this.#durable.index) return
+    this.#timer?.cancel()
+    this.#timer = undefined
+    this.#writing = position
+    this.#issue().then(
+      () => this.#written(position),
+      (error: unknown) => this.#writeFailed(error),
+    )
+  }
+
+  /** A throw of `collect` is a failed write too. */
+  async #issue(): Promise<void> {
+    await this.#state.store.write(this.#state.collect())
+  }
+
+  #written(position: LogPosition): void {
+    this.#writing = undefined
+    if (this.#stopped !== undefined) return this.#idle()
+    this.#state.settle()
+    this.#durable = position
+    const waiting = this.#waiters
+    this.#waiters = waiting.filter((waiter) => waiter.index > position.index)
+    for (const waiter of waiting) if (waiter.index <= position.index) waiter.resolve()
+    this.#next()
+    this.#idle()
+  }
+
+  /** What was asked for while the last batch was under way. */
+  #next(): void {
+    if (this.#waiters.length > 0 || this.#state.pendingBytes >= this.#limits.flushBytes) this.#write()
+    else if (this.#state.meta.position.index > this.#durable.index) this.#arm()
+  }
+
+  #idle(): void {
+    if (this.#writing === undefined) this.#whenIdle?.()
+  }
+
+  #writeFailed(cause: unknown): void {
+    this.#writing = undefined
+    if (this.#stopped === undefined) this.#failed(storageFailed(cause))
+    this.#idle()
+  }
+
+  /** Nothing is written any more. Who waits for a write is told `error`. Resolves when none is under way. */
+  stop(error: LatchkeyError): Promise<void> {
+    this.#stopped ??= error
+    this.#timer?.cancel()
+    this.#timer = undefined
+    const waiting = this.#waiters
+    this.#waiters = []
+    for (const waiter of waiting) waiter.reject(error)
+    if (this.#writing === undefined) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#whenIdle = resolve
+    })
+  }
+}
+
+function storageFailed(cause: unknown): LatchkeyError {
+  if (cause instanceof LatchkeyError) return cause
+  return new LatchkeyError(
+    'ERR_STORAGE_FAILED',
+    `Writing the state failed: ${cause instanceof Error ? cause.message : String(cause)}. This member stops. Repair the disk, then start it again.`,
+    { cause },
+  )
+}

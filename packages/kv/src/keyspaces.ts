@@ -1,0 +1,95 @@
+// Rule: every key space of a store, drawn once. A row's key is one byte for its space, then what is drawn here; a row's value is
+// a checksum over key and body, then the body (rows/seal.ts). Numbers in keys are big-endian, so that byte order is their order.
+//
+//   space      key behind the space's byte          body
+//   meta       "state"                              position, members, revision, counters, sums: state/meta.ts
+//   data       the user's key                       u48 create revision | u48 last revision | u48 version | value
+//   sequences  the user's key                       f64 next start
+//   events     u48 revision | u16 piece             events of that revision, in operation order: state/event-row.ts
+//   sessions   u48 id                               life, deadline, done
+//   replies    u48 session | u48 number             u32 crc of the request's body | answer, byte for byte
+//   holds      the lock's key                       the hold (packed): state/lock-rows.ts
+//   waiters    u48 arrival                          the waiter (packed), with its lock's key
+//   counters   0 (the store's) or 1 | fencing key   f64 last token given
+//
+// Spaces never overlap, so a put on a lock's key or a deleteRange over everything meets data rows only (K17, K35).
+// Keys that start with a zero byte belong to the driver below (rows/chain.ts) and are in no snapshot.
+
+const code = (letter: string) => letter.charCodeAt(0)
+
+export const SPACE = {
+  meta: code('m'),
+  data: code('d'),
+  sequences: code('q'),
+  events: code('e'),
+  sessions: code('s'),
+  replies: code('r'),
+  holds: code('h'),
+  waiters: code('w'),
+  counters: code('c'),
+} as const
+
+export type SpaceName = keyof typeof SPACE
+export const SPACE_NAMES = Object.keys(SPACE) as readonly SpaceName[]
+
+const NAMES = new Map<number, SpaceName>(SPACE_NAMES.map((name) => [SPACE[name], name]))
+/** undefined: no space of this version. */
+export const spaceOf = (rowKey: Uint8Array): SpaceName | undefined => NAMES.get(rowKey[0] ?? -1)
+
+export const META_KEY: Uint8Array = Buffer.from('mstate')
+
+/** space | bytes */
+export function keyOf(space: number, rest: Uint8Array): Uint8Array {
+  const key = Buffer.allocUnsafe(1 + rest.length)
+  key[0] = space
+  key.set(rest, 1)
+  return key
+}
+
+/** space | text of one character a byte */
+export function keyOfBinary(space: number, rest: string): Uint8Array {
+  const key = Buffer.allocUnsafe(1 + rest.length)
+  key[0] = space
+  key.write(rest, 1, 'latin1')
+  return key
+}
+
+/** space | u48 */
+export function keyOfNumber(space: number, number: number): Uint8Array {
+  const key = Buffer.allocUnsafe(7)
+  key[0] = space
+  key.writeUIntBE(number, 1, 6)
+  return key
+}
+
+export function replyKey(session: number, number: number): Uint8Array {
+  const key = Buffer.allocUnsafe(13)
+  key[0] = SPACE.replies
+  key.writeUIntBE(session, 1, 6)
+  key.writeUIntBE(number, 7, 6)
+  return key
+}
+
+export function eventKey(revision: number, piece: number): Uint8Array {
+  const key = Buffer.allocUnsafe(9)
+  key[0] = SPACE.events
+  key.writeUIntBE(revision, 1, 6)
+  key.writeUInt16BE(piece, 7)
+  return key
+}
+
+export function counterKey(fencingKey: Uint8Array | null): Uint8Array {
+  const key = Buffer.allocUnsafe(2 + (fencingKey?.length ?? 0))
+  key[0] = SPACE.counters
+  key[1] = fencingKey === null ? 0 : 1
+  if (fencingKey !== null) key.set(fencingKey, 2)
+  return key
+}
+
+export const numberIn = (rowKey: Uint8Array, at: number): number =>
+  Buffer.from(rowKey.buffer, rowKey.byteOffset, rowKey.byteLength).readUIntBE(at, 6)
+
+/** All keys of a space: start inclusive, end exclusive. */
+export function spaceRange(space: number): { readonly start: Uint8Array; readonly end: Uint8Array } {
+  return { start: Uint8Array.of(space), end: Uint8Array.of(space + 1) }
+}

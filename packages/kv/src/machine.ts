@@ -1,0 +1,303 @@
+// Driver: the replicated key-value store as consensus drives it: entries in, answers out, everything else hangs off its state.
+// What it decides is in rules/; what it holds is in state/; when it is written is flusher.ts.
+//
+// Laws
+//   K1  Entries are applied strictly in order, each whole, from the log's bytes; the cluster time never goes back (CT1).
+//   K2  After any throw in apply nothing is written and nothing is applied any more: the member stops (A4, A5).
+//   K3  While an entry waits for stored keys nothing is written (A2), and no other entry begins.
+//   K4  Nothing of before a swap is seen after it: state, overlay, flusher and views go together (S3).
+
+import { type Logger, assert, silentLogger } from '@latchkey/base'
+import { ownerOfHold } from '@latchkey/lock'
+import { LatchkeyError, type PageResult, READ, type Read } from '@latchkey/protocol'
+import type { Entry, LogPosition, Membership } from '@latchkey/raft/core'
+import type { Applied, AppliedState, SnapshotReader, SnapshotWriter } from '@latchkey/raft/node'
+import { writeBackup } from './backup.js'
+import { Flusher } from './flusher.js'
+import { META_KEY } from './keyspaces.js'
+import { DEFAULT_LIMITS } from './limits.js'
+import { lookUp } from './lookups.js'
+import { type PointRead, assertRead, pointRead } from './reads.js'
+import type { RowBuilder, RowStore, RowView } from './rows/port.js'
+import { EntryRun } from './rules/entry-run.js'
+import { StateLockTransaction } from './rules/lock-tx.js'
+import { readView } from './snapshot/reader.js'
+import { StreamedState } from './snapshot/writer.js'
+import { emptyMeta, encodeMeta } from './state/meta.js'
+import { State } from './state/state.js'
+import type { KeyRange, KvLimits, KvOptions, KvStore, StateHash, Watch, WatchSink } from './store.js'
+import { Views } from './views.js'
+import { Watches } from './watches.js'
+
+type MembershipAt = (index: number) => Membership
+
+/** What is swapped as one (K4). */
+interface Running {
+  readonly state: State
+  readonly flusher: Flusher
+}
+
+export class KvMachine implements KvStore {
+  readonly #options: KvOptions
+  readonly #limits: KvLimits
+  readonly #logger: Logger
+  readonly #views: Views
+  #running: Running | undefined
+  #watches: Watches | undefined
+  #stopped: LatchkeyError | undefined
+  #busy: 'applying' | 'swapping' | undefined
+
+  constructor(options: KvOptions) {
+    this.#options = options
+    this.#limits = { ...DEFAULT_LIMITS, ...options.limits }
+    this.#logger = options.logger ?? silentLogger
+    this.#views = new Views(options.clock, this.#limits, () => this.#freeze())
+  }
+
+  // ---- life
+
+  async open(): Promise<AppliedState | undefined> {
+    assert(this.#running === undefined, 'a store is opened once')
+    const store = (await this.#options.home.open()) ?? (await this.#firstStore())
+    await this.#run(store)
+    const { state } = this.#up
+    this.#watches = new Watches(this.#options.clock, this.#logger, this.#limits, state)
+    const { position, membership } = state.meta
+    return position.index === 0 ? undefined : { position, membership }
+  }
+
+  async #firstStore(): Promise<RowStore> {
+    const builder = await this.#options.home.build()
+    await builder.write([{ key: META_KEY, value: encodeMeta(emptyMeta()) }])
+    await builder.commit()
+    const store = await this.#options.home.open()
+    assert(store !== undefined, 'a store that was committed is there')
+    return store
+  }
+
+  async #run(store: RowStore): Promise<void> {
+    try {
+      const state = await State.load(store, this.#limits)
+      const flusher = new Flusher(this.#options.clock, state, this.#limits, (error) => this.#fail(error))
+      this.#running = { state, flusher }
+    } catch (error) {
+      await store.close()
+      throw error
+    }
+  }
+
+  get #up(): Running {
+    if (this.#stopped !== undefined) throw this.#stopped
+    assert(this.#running !== undefined, 'the store is not open')
+    return this.#running
+  }
+
+  /** What is applied is written first, unless the store failed. */
+  async close(): Promise<void> {
+    const running = this.#running
+    if (running === undefined) return
+    if (this.#stopped === undefined) await running.flusher.flush().catch(() => {})
+    const closed = new LatchkeyError('ERR_CLOSED')
+    this.#stopped ??= closed
+    this.#running = undefined
+    this.#watches?.closeAll(closed)
+    this.#views.closeAll()
+    await running.flusher.stop(closed)
+    await running.state.store.close()
+  }
+
+  /** K2. */
+  #fail(error: LatchkeyError): void {
+    if (this.#stopped !== undefined) return
+    this.#stopped = error
+    this.#logger.error('the state machine stops', { code: error.code, error: error.message })
+    void this.#running?.flusher.stop(error)
+    this.#watches?.closeAll(error)
+    this.#options.failed?.(error)
+  }
+
+  // ---- apply
+
+  apply(
+    entries: readonly Entry[],
+    membershipAt: MembershipAt,
+  ): readonly Applied[] | Promise<readonly Applied[]> {
+    const { state, flusher } = this.#up
+    assert(this.#busy === undefined, `apply while ${String(this.#busy)}`)
+    const results: Applied[] = []
+    try {
+      for (let i = 0; i < entries.length; i++) {
+        const entry = entries[i] as Entry
+        const run = this.#begin(state, entry)
+        const needed = run.proceed()
+        if (needed !== undefined) return this.#applyWaiting(entries, i, run, needed, results, membershipAt)
+        results.push(this.#finish(state, entry, run, membershipAt))
+      }
+    } catch (error) {
+      throw this.#applyFailed(error)
+    }
+    flusher.applied()
+    this.#watches?.pump()
+    return flusher.overfull ? flusher.flush().then(() => results) : results
+  }
+
+  #begin(state: State, entry: Entry): EntryRun {
+    const { index, time } = state.meta.position
+    assert(entry.index === index + 1, `entry ${entry.index} behind ${index}`)
+    assert(entry.time >= time, `the time of entry ${entry.index} goes back`)
+    const locks = new StateLockTransaction(state, entry.time, (row) => {
+      this.#options.granted?.(row.session, row.key, ownerOfHold(row, entry.time))
+    })
+    return new EntryRun({ state, locks, caps: this.#limits }, entry, this.#limits)
+  }
+
+  #finish(state: State, entry: Entry, run: EntryRun, membershipAt: MembershipAt): Applied {
+    const { index, term, time } = entry
+    state.meta.position = { index, term, time }
+    state.meta.membership = membershipAt(index)
+    return { index, answers: entry.kind === 'commands' ? run.answers : undefined }
+  }
+
+  /** The slow way, from the entry that waits on: the same steps, with look-ups between (K3). */
+  async #applyWaiting(
+    entries: readonly Entry[],
+    from: number,
+    firstRun: EntryRun,
+    firstNeeded: NonNullable<ReturnType<EntryRun['proceed']>>,
+    results: Applied[],
+    membershipAt: MembershipAt,
+  ): Promise<readonly Applied[]> {
+    const { state, flusher } = this.#up
+    this.#busy = 'applying'
+    flusher.hold()
+    try {
+      let needed: ReturnType<EntryRun['proceed']> = firstNeeded
+      for (let i = from; i < entries.length; i++) {
+        const entry = entries[i] as Entry
+        const run = i === from ? firstRun : this.#begin(state, entry)
+        if (i > from) needed = run.proceed()
+        while (needed !== undefined) needed = run.proceed(await lookUp(state, needed))
+        if (this.#stopped !== undefined) throw this.#stopped
+        results.push(this.#finish(state, entry, run, membershipAt))
+      }
+    } catch (error) {
+      throw this.#applyFailed(error)
+    } finally {
+      this.#busy = undefined
+    }
+    flusher.release()
+    flusher.applied()
+    this.#watches?.pump()
+    if (flusher.overfull) await flusher.flush()
+    return results
+  }
+
+  #applyFailed(error: unknown): LatchkeyError {
+    const failure =
+      error instanceof LatchkeyError
+        ? error
+        : new LatchkeyError(
+            'ERR_STORAGE_FAILED',
+            `Applying the log failed: ${String(error)}. This member stops.`,
+            {
+              cause: error,
+            },
+          )
+    this.#fail(failure)
+    return failure
+  }
+
+  // ---- durability
+
+  durable(): LogPosition {
+    return this.#running?.flusher.durable ?? NOWHERE
+  }
+
+  flush(): Promise<void> {
+    try {
+      return this.#up.flusher.flush()
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  nextDeadline(): number | undefined {
+    return this.#running?.state.nextDeadline()
+  }
+
+  /** Everything applied so far, or more. */
+  async #freeze(): Promise<RowView> {
+    await this.#up.flusher.flush()
+    return this.#up.state.store.view()
+  }
+
+  // ---- reads
+
+  get position(): LogPosition {
+    return this.#running?.state.meta.position ?? NOWHERE
+  }
+
+  get revision(): number {
+    return this.#running?.state.meta.revision ?? 0
+  }
+
+  read(read: Read, now = 0): unknown | Promise<PageResult> {
+    const { state } = this.#up
+    assertRead(read)
+    if (read[0] === READ.page) return this.#views.page(read)
+    if (read[0] === READ.closeView) return this.closeViews([read[1]])
+    return pointRead(state, read as PointRead, now)
+  }
+
+  closeViews(views: Iterable<number>): void {
+    for (const view of views) this.#views.close(view)
+  }
+
+  watch(range: KeyRange, from: number, sink: WatchSink): Watch {
+    assert(this.#up !== undefined && this.#watches !== undefined, 'the store is not open')
+    return this.#watches.open(range, from, sink)
+  }
+
+  stateHash(): StateHash {
+    return this.#up.state.hash()
+  }
+
+  // ---- whole states
+
+  async snapshot(): Promise<SnapshotReader> {
+    return await readView(await this.#freeze())
+  }
+
+  async backup(path: string): Promise<{ readonly position: LogPosition; readonly bytes: number }> {
+    return await writeBackup(path, await this.snapshot())
+  }
+
+  async receive(state: AppliedState): Promise<SnapshotWriter> {
+    assert(this.#up !== undefined, 'the store is open')
+    return new StreamedState(state, await this.#options.home.build(), (builder) => this.#adopt(builder))
+  }
+
+  /** A failure in here leaves open which state a start finds: the member stops, and learns it then. */
+  async #adopt(builder: RowBuilder): Promise<void> {
+    const old = this.#up
+    assert(this.#busy === undefined, `a swap while ${String(this.#busy)}`)
+    this.#busy = 'swapping'
+    try {
+      await old.flusher.stop(new LatchkeyError('ERR_CLOSED', 'Another state was installed.'))
+      await builder.commit()
+      const store = await this.#options.home.open()
+      assert(store !== undefined, 'a store that was committed is there')
+      await this.#run(store)
+      this.#views.closeAll()
+      await old.state.store.close()
+      await this.#options.home.sweep()
+      this.#watches?.moveTo(this.#up.state)
+    } catch (error) {
+      throw this.#applyFailed(error)
+    } finally {
+      this.#busy = undefined
+    }
+  }
+}
+
+const NOWHERE: LogPosition = { index: 0, term: 0, time: 0 }

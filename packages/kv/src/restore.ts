@@ -1,0 +1,97 @@
+// Driver: a new state from a backup (LOCKS.md, 4): the file is read twice, first to know that all of it is good.
+//
+//   kept      data, sequences, events, holds (to their deadline), fencing counters, the place in the log, the cluster time
+//   dropped   sessions, kept answers, waiters
+//   raised    the token base, by 2^32 above every token the backup knows: what was given out after it is not given out again
+
+import { open } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { LatchkeyError } from '@latchkey/protocol'
+import type { Membership } from '@latchkey/raft/core'
+import type { AppliedState } from '@latchkey/raft/node'
+import { META_KEY, spaceOf } from './keyspaces.js'
+import type { Row, RowHome } from './rows/port.js'
+import { StateStream } from './snapshot/check.js'
+import { decodeCounter } from './state/lock-rows.js'
+import { type Meta, encodeMeta } from './state/meta.js'
+
+const PIECE_BYTES = 1024 * 1024
+const TOKENS_APART = 2 ** 32
+
+export interface Restored extends AppliedState {
+  readonly revision: number
+  readonly tokenBase: number
+}
+
+/**
+ * Into a home that has no store yet. `membership` is that of the new cluster; its log starts after `position` of the result.
+ * Several members of one cluster may be restored from the same file.
+ */
+export async function restoreRows(path: string, home: RowHome, membership: Membership): Promise<Restored> {
+  const { meta, lastToken } = await survey(path)
+  const there = await home.open()
+  if (there !== undefined) {
+    await there.close()
+    throw new LatchkeyError(
+      'ERR_WRONG_CLUSTER',
+      'That directory has a state already. Restore into an empty one.',
+    )
+  }
+  meta.tokenBase = Math.max(meta.tokenBase, lastToken) + TOKENS_APART
+  meta.membership = membership
+  const builder = await home.build()
+  try {
+    await readRows(path, new StateStream(), async (rows) => await builder.write(rows.filter(isKept)))
+    await builder.write([{ key: META_KEY, value: encodeMeta(meta) }])
+  } catch (error) {
+    await builder.abort()
+    throw error
+  }
+  await builder.commit()
+  return { position: meta.position, membership, revision: meta.revision, tokenBase: meta.tokenBase }
+}
+
+const DROPPED: ReadonlySet<unknown> = new Set(['sessions', 'replies', 'waiters'])
+const isKept = (row: Row): boolean => !DROPPED.has(spaceOf(row.key))
+
+/** What a backup holds, once all of it was found good. */
+export async function surveyBackup(path: string): Promise<AppliedState & { readonly revision: number }> {
+  const { position, membership, revision } = (await survey(path)).meta
+  return { position, membership, revision }
+}
+
+async function survey(path: string): Promise<{ meta: Meta; lastToken: number }> {
+  const stream = new StateStream()
+  let lastToken = 0
+  await readRows(path, stream, async (rows) => {
+    for (const row of rows)
+      if (spaceOf(row.key) === 'counters') lastToken = Math.max(lastToken, decodeCounter(row).last)
+  })
+  return { meta: stream.finish(), lastToken }
+}
+
+async function readRows(
+  path: string,
+  stream: StateStream,
+  take: (rows: Row[]) => Promise<void>,
+): Promise<void> {
+  const file = await open(path, 'r')
+  try {
+    for (;;) {
+      // A buffer of its own for each piece: frames are views of it.
+      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafeSlow(PIECE_BYTES), 0, PIECE_BYTES, null)
+      if (bytesRead === 0) return
+      const rows = stream.push(buffer.subarray(0, bytesRead))
+      if (rows.length > 0) await take(rows)
+    }
+  } catch (error) {
+    throw named(error, path)
+  } finally {
+    await file.close()
+  }
+}
+
+function named(error: unknown, path: string): unknown {
+  if (!(error instanceof LatchkeyError) || error.code !== 'ERR_CORRUPT') return error
+  return new LatchkeyError('ERR_CORRUPT', `${basename(path)}: ${error.message}`, { cause: error })
+}

@@ -1,0 +1,164 @@
+// Driver: rows in a level (classic-level on a disk, memory-level in memory). Every write is one batch with sync.
+
+import { EMPTY } from '@latchkey/base'
+import { LatchkeyError } from '@latchkey/protocol'
+import type { BatchChain } from './chain.js'
+import type { Row, RowChange, RowPage, RowRange, RowStore, RowView } from './port.js'
+import { damagedRow } from './seal.js'
+
+/** The part of an abstract-level, with encoding 'view', that is needed here. */
+export interface Level {
+  getSync(key: Uint8Array): Uint8Array | undefined
+  batch(operations: Operation[], options: { sync: boolean }): Promise<void>
+  snapshot(): LevelSnapshot
+  iterator(options: LevelRange): LevelIterator
+  close(): Promise<void>
+}
+interface LevelSnapshot {
+  close(): Promise<void>
+}
+interface LevelIterator {
+  nextv(count: number): Promise<[Uint8Array, Uint8Array | undefined][]>
+  close(): Promise<void>
+}
+interface LevelRange {
+  gte: Uint8Array
+  lt?: Uint8Array
+  reverse?: boolean
+  values?: boolean
+  snapshot?: LevelSnapshot
+  highWaterMarkBytes?: number
+}
+export type Operation = { type: 'put'; key: Uint8Array; value: Uint8Array } | { type: 'del'; key: Uint8Array }
+
+/** Keys below it are the driver's own. */
+export const FIRST_KEY: Uint8Array = Uint8Array.of(1)
+
+export const operation = ({ key, value }: RowChange): Operation =>
+  value === undefined ? { type: 'del', key } : { type: 'put', key, value }
+
+export class LevelRows implements RowStore {
+  readonly #level: Level
+  readonly #chain: BatchChain | undefined
+
+  /** `level` is open, with encoding 'view'. */
+  constructor(level: Level, chain?: BatchChain) {
+    this.#level = level
+    this.#chain = chain
+  }
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    try {
+      return this.#level.getSync(key)
+    } catch (error) {
+      throw translated(error, key)
+    }
+  }
+
+  async write(batch: readonly RowChange[]): Promise<void> {
+    const operations = batch.map(operation)
+    for (const mark of this.#chain?.next(batch) ?? []) operations.push(operation(mark))
+    try {
+      await this.#level.batch(operations, { sync: true })
+    } catch (error) {
+      throw translated(error)
+    }
+  }
+
+  view(): RowView {
+    return new LevelView(this.#level, this.#level.snapshot())
+  }
+
+  close(): Promise<void> {
+    return this.#level.close()
+  }
+}
+
+class LevelView implements RowView {
+  readonly #level: Level
+  readonly #snapshot: LevelSnapshot
+
+  constructor(level: Level, snapshot: LevelSnapshot) {
+    this.#level = level
+    this.#snapshot = snapshot
+  }
+
+  async page({ start, end, reverse, keysOnly }: RowRange, rows: number, bytes: number): Promise<RowPage> {
+    const options = {
+      gte: start ?? FIRST_KEY,
+      ...(end === undefined ? {} : { lt: end }),
+      reverse: reverse === true,
+      values: keysOnly !== true,
+      snapshot: this.#snapshot,
+      highWaterMarkBytes: Math.min(bytes, MOST_READ_AHEAD),
+    }
+    try {
+      const iterator = this.#level.iterator(options)
+      try {
+        return await gather((count) => iterator.nextv(count), rows, bytes)
+      } finally {
+        await iterator.close()
+      }
+    } catch (error) {
+      throw translated(error)
+    }
+  }
+
+  close(): void {
+    this.#snapshot.close().catch(() => {})
+  }
+}
+
+const MOST_READ_AHEAD = 256 * 1024
+
+async function gather(
+  next: (count: number) => Promise<[Uint8Array, Uint8Array | undefined][]>,
+  rows: number,
+  bytes: number,
+): Promise<RowPage> {
+  const found: Row[] = []
+  let size = 0
+  while (found.length < rows && size < bytes) {
+    const some = await next(rows - found.length)
+    if (some.length === 0) return { rows: found, end: true }
+    for (const [key, value = EMPTY] of some) {
+      found.push({ key, value })
+      size += key.length + value.length
+    }
+  }
+  return { rows: found, end: false }
+}
+
+/** The level's own codes, in this house's words. `key`: of the row that was read. */
+export function translated(error: unknown, key?: Uint8Array): unknown {
+  if (error instanceof LatchkeyError) return error
+  const code = codeOf(error)
+  if (code === 'LEVEL_CORRUPTION') return key === undefined ? damagedFiles(error) : damagedRow(key, error)
+  if (
+    code === 'LEVEL_DATABASE_NOT_OPEN' ||
+    code === 'LEVEL_ITERATOR_NOT_OPEN' ||
+    code === 'LEVEL_SNAPSHOT_NOT_OPEN'
+  ) {
+    return new LatchkeyError('ERR_CLOSED', undefined, { cause: error })
+  }
+  return new LatchkeyError('ERR_STORAGE_FAILED', `LevelDB failed: ${messageOf(error)}. This member stops.`, {
+    cause: error,
+  })
+}
+
+export function damagedFiles(cause: unknown, where = 'the state'): LatchkeyError {
+  return new LatchkeyError(
+    'ERR_CORRUPT',
+    `LevelDB found ${where} damaged: ${messageOf(cause)}. Rebuild this member from its peers (latchkey members rebuild), or restore a backup.`,
+    { cause },
+  )
+}
+
+export const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error ? String(error.code) : undefined
+
+/** LevelDB's own reason is in the cause. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
+}

@@ -1,0 +1,34 @@
+// Driver: a whole space of a store, a page at a time.
+
+import { spaceRange } from '../keyspaces.js'
+import type { Row, RowStore, RowView } from './port.js'
+
+const PAGE_ROWS = 1_000
+const PAGE_BYTES = 1024 * 1024
+
+export async function* rowsOf(store: RowStore, space: number): AsyncIterable<Row> {
+  const view = store.view()
+  try {
+    for await (const page of pagesOf(view, spaceRange(space))) yield* page
+  } finally {
+    view.close()
+  }
+}
+
+/** The rows of [start, end) of a view, in order. */
+export async function* pagesOf(
+  view: RowView,
+  range: { readonly start: Uint8Array | undefined; readonly end: Uint8Array | undefined },
+  keysOnly = false,
+): AsyncIterable<readonly Row[]> {
+  let start = range.start
+  for (;;) {
+    const { rows, end } = await view.page({ start, end: range.end, keysOnly }, PAGE_ROWS, PAGE_BYTES)
+    if (rows.length > 0) yield rows
+    if (end) return
+    start = behind((rows[rows.length - 1] as Row).key)
+  }
+}
+
+/** The first key behind `key`. */
+export const behind = (key: Uint8Array): Uint8Array => Buffer.concat([key, Uint8Array.of(0)])

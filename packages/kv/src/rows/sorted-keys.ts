@@ -1,0 +1,47 @@
+// Rule: keys as they come, sorted only when a range is asked for: puts are many, ranges are few.
+
+export class SortedKeys {
+  #sorted: string[] = []
+  #added: string[] = []
+
+  /** The same key may be added again. */
+  add(key: string): void {
+    this.#added.push(key)
+  }
+
+  /** Keys in [start, end), each once. `end` undefined: unbounded. */
+  range(start: string, end: string | undefined): string[] {
+    if (this.#added.length > 0) {
+      this.#sorted = merged(this.#sorted, this.#added.sort())
+      this.#added = []
+    }
+    const from = lowerBound(this.#sorted, start)
+    const to = end === undefined ? this.#sorted.length : lowerBound(this.#sorted, end)
+    return this.#sorted.slice(from, to)
+  }
+}
+
+/** The first place whose key is not below `key`. */
+export function lowerBound(sorted: readonly string[], key: string): number {
+  let low = 0
+  let high = sorted.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((sorted[middle] as string) < key) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Two sorted lists as one, each key once. */
+export function merged(a: readonly string[], b: readonly string[]): string[] {
+  const out: string[] = []
+  let i = 0
+  let k = 0
+  while (i < a.length || k < b.length) {
+    const takeA = k >= b.length || (i < a.length && (a[i] as string) <= (b[k] as string))
+    const key = (takeA ? a[i++] : b[k++]) as string
+    if (out[out.length - 1] !== key) out.push(key)
+  }
+  return out
+}

@@ -1,0 +1,130 @@
+// Door: LevelDB's table files, checked block by block. LevelDB itself believes what it reads: a flipped bit in a key makes a row
+// that is there look absent, which no seal of a row can tell. So a store is opened only after every block of every table was
+// found to be what was written (about half a second a gigabyte and core would be native; here some three).
+//
+//   file    block | ... | footer (48 bytes)          block   bytes | u8 compression | u32le masked crc32c of bytes and compression
+//   footer  handle of the meta index | handle of the index | padding | magic        handle   varint offset | varint size
+//   index   entries: varint shared | varint rest | varint value length | key rest | value (a handle) ... | restarts | u32le count
+//
+// Tables are written without compression (rows/classic.ts), so the index can be read as it is.
+
+import { crc32c } from './crc32c.js'
+
+const FOOTER = 48
+const TRAILER = 5
+const MAGIC_LOW = 0x8b80fb57
+const MAGIC_HIGH = 0xdb477524
+
+export interface TableFile {
+  readonly size: number
+  read(at: number, length: number): Promise<Buffer>
+}
+
+interface Handle {
+  readonly offset: number
+  readonly size: number
+}
+
+/** null: every block is what was written; else the reason, with its offset. */
+export async function tableDamage(file: TableFile): Promise<string | null> {
+  if (file.size < FOOTER) return `it ends at ${file.size}, before its footer`
+  const footer = await file.read(file.size - FOOTER, FOOTER)
+  if (footer.readUInt32LE(40) !== MAGIC_LOW || footer.readUInt32LE(44) !== MAGIC_HIGH) {
+    return `no footer at ${file.size - FOOTER}`
+  }
+  const reader = new Varints(footer)
+  const metaIndex = reader.handle()
+  const index = reader.handle()
+  if (metaIndex === undefined || index === undefined) return `no footer at ${file.size - FOOTER}`
+  const indexBlock = await goodBlock(file, index)
+  if (typeof indexBlock === 'string') return indexBlock
+  const handles = indexHandles(indexBlock)
+  if (handles === undefined) return `an index that cannot be read at ${index.offset}`
+  return await firstDamage(file, [...handles, metaIndex])
+}
+
+/** Neighbouring blocks are read together: a disk likes few large reads. */
+const READ_BYTES = 1024 * 1024
+
+async function firstDamage(file: TableFile, handles: readonly Handle[]): Promise<string | null> {
+  let from = 0
+  let bytes: Buffer = Buffer.alloc(0)
+  for (const handle of handles) {
+    const end = handle.offset + handle.size + TRAILER
+    if (end > file.size) return `a block beyond the end at ${handle.offset}`
+    if (handle.offset < from || end > from + bytes.length) {
+      from = handle.offset
+      bytes = await file.read(from, Math.min(file.size - from, Math.max(READ_BYTES, end - from)))
+    }
+    if (!isGood(bytes.subarray(handle.offset - from, end - from)))
+      return `a damaged block at ${handle.offset}`
+  }
+  return null
+}
+
+async function goodBlock(file: TableFile, { offset, size }: Handle): Promise<Buffer | string> {
+  if (offset + size + TRAILER > file.size) return `a block beyond the end at ${offset}`
+  const block = await file.read(offset, size + TRAILER)
+  return isGood(block) ? block.subarray(0, size) : `a damaged block at ${offset}`
+}
+
+/** LevelDB masks a checksum that is stored beside what it covers. */
+function isGood(block: Buffer): boolean {
+  const size = block.length - TRAILER
+  const crc = crc32c(block, 0, size + 1)
+  const masked = ((((crc >>> 15) | (crc << 17)) >>> 0) + 0xa282ead8) >>> 0
+  return block.readUInt32LE(size + 1) === masked
+}
+
+function indexHandles(block: Buffer): Handle[] | undefined {
+  if (block.length < 4) return undefined
+  const restarts = block.readUInt32LE(block.length - 4)
+  const end = block.length - 4 - restarts * 4
+  if (end < 0) return undefined
+  const reader = new Varints(block.subarray(0, end))
+  const handles: Handle[] = []
+  while (!reader.atEnd) {
+    reader.next()
+    const rest = reader.next()
+    reader.next()
+    reader.skip(rest)
+    const handle = reader.handle()
+    if (handle === undefined) return undefined
+    handles.push(handle)
+  }
+  return handles
+}
+
+class Varints {
+  readonly #bytes: Buffer
+  #at = 0
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  get atEnd(): boolean {
+    return this.#at >= this.#bytes.length
+  }
+
+  skip(bytes: number): void {
+    this.#at += bytes
+  }
+
+  /** NaN where the bytes end too early. */
+  next(): number {
+    let value = 0
+    for (let scale = 1; ; scale *= 128) {
+      const byte = this.#bytes[this.#at++]
+      if (byte === undefined || scale > 2 ** 49) return Number.NaN
+      value += (byte & 0x7f) * scale
+      if (byte < 0x80) return value
+    }
+  }
+
+  handle(): Handle | undefined {
+    const offset = this.next()
+    const size = this.next()
+    return Number.isSafeInteger(offset + size) ? { offset, size } : undefined
+  }
+}

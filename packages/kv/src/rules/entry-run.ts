@@ -1,0 +1,182 @@
+// Rule: one entry, from its time to its last command (CT3, CT4). It runs to its end unless a command needs stored keys of a
+// range: then it says which, and goes on when it is given them.
+//
+// Laws
+//   A  Before the commands, in this order: sessions that ended, waits that are over, holds that ran out, rows to reclaim.
+//   B  Each command answers for itself; one that is refused changes nothing.
+//   C  A number is executed at most once: a kept number gets its kept answer, one below `done` or of a session that is over
+//      is refused (LOCKS.md, 6).
+
+import { checksum } from '@latchkey/base'
+import { expire, touch } from '@latchkey/lock'
+import { type Command, LatchkeyError, OP, decodeCommand, isBadCommand } from '@latchkey/protocol'
+import type { Entry } from '@latchkey/raft/core'
+import {
+  FINISHED,
+  MALFORMED,
+  NOT_ALONE,
+  NO_SESSION,
+  OTHER_BODY,
+  SESSION_IS_OVER,
+  TOO_MANY_ANSWERS,
+  answerBytes,
+} from '../commands/answers.js'
+import { BatchReader } from '../commands/batch.js'
+import type { KvLimits } from '../store.js'
+import { ANY_BODY, type Session } from '../state/session-rows.js'
+import { type Bench, execute } from './execute.js'
+import { type FoundKeys, type NeededRange, rangesOf } from './ranges.js'
+import { endDueSessions, openSession } from './sessions.js'
+
+export interface GivenAnswer {
+  readonly bytes: Uint8Array
+  readonly fromTable: boolean
+}
+
+const NOTHING_FOUND: FoundKeys = new Map()
+
+/** A command that waits for keys. */
+interface Held {
+  readonly session: Session
+  readonly number: number
+  readonly crc: number
+  readonly command: Command
+}
+
+export class EntryRun {
+  readonly answers: GivenAnswer[] = []
+  readonly #bench: Bench
+  readonly #entry: Entry
+  readonly #limits: KvLimits
+  readonly #reader: BatchReader
+  #held: Held | undefined
+
+  constructor(bench: Bench, entry: Entry, limits: KvLimits) {
+    this.#bench = bench
+    this.#entry = entry
+    this.#limits = limits
+    this.#reader = new BatchReader(entry.kind === 'commands' ? entry.data : NO_DATA)
+    this.#letTimePass()
+  }
+
+  /** Law A. */
+  #letTimePass(): void {
+    const { state, locks } = this.#bench
+    endDueSessions(state, locks)
+    expire(locks)
+  }
+
+  /** undefined: the entry is applied. Else the ranges whose keys the next call must bring. */
+  proceed(found: FoundKeys = NOTHING_FOUND): readonly NeededRange[] | undefined {
+    if (this.#held !== undefined) {
+      const held = this.#held
+      this.#held = undefined
+      this.#finish(
+        held.session,
+        held.number,
+        held.crc,
+        execute(this.#bench, held.session, held.command, found),
+      )
+    }
+    while (this.#reader.next()) {
+      const needed = this.#record()
+      if (needed !== undefined) return needed
+    }
+    return undefined
+  }
+
+  #record(): readonly NeededRange[] | undefined {
+    const { session, number, bad } = this.#reader
+    if (bad) return this.#answer(MALFORMED.bytes)
+    if (session === 0) return this.#answer(answerBytes(this.#withoutSession()))
+    const known = this.#bench.state.sessions.get(session)
+    if (known === undefined) return this.#answer(SESSION_IS_OVER)
+    this.#renew(known)
+    return number === 0 ? this.#unnumbered(known) : this.#numbered(known)
+  }
+
+  #answer(bytes: Uint8Array, fromTable = false): undefined {
+    this.answers.push({ bytes, fromTable })
+    return undefined
+  }
+
+  #withoutSession(): unknown {
+    const command = this.#decoded()
+    if (command === undefined) return MALFORMED
+    if (command[0] !== OP.openSession) return NO_SESSION
+    const { body, data } = this.#reader
+    if (this.answers.length > 0 || body.byteOffset + body.length !== data.byteOffset + data.length)
+      return NOT_ALONE
+    const { index, time } = this.#entry
+    return openSession(this.#bench.state.sessions, index, command[1], time, this.#limits.sessions)
+  }
+
+  /** Any command of a session renews it, also one that is refused, and touches its grants. */
+  #renew(session: Session): void {
+    const { state, locks } = this.#bench
+    state.sessions.renew(session, this.#entry.time)
+    if (state.holds.hasUntouched(session.id)) touch(locks, session.id)
+    state.sessions.finish(session, this.#reader.done)
+  }
+
+  /** Only what may happen twice without harm needs no number. */
+  #unnumbered(session: Session): undefined {
+    const command = this.#decoded()
+    const op = command?.[0]
+    const allowed = op === OP.keepAlive || op === OP.closeSession || op === OP.cancelCall
+    const outcome =
+      command !== undefined && allowed ? execute(this.#bench, session, command, NOTHING_FOUND) : MALFORMED
+    return this.#answer(answerBytes(outcome))
+  }
+
+  /** Law C. */
+  #numbered(session: Session): readonly NeededRange[] | undefined {
+    const { number, body } = this.#reader
+    if (number < session.done) return this.#answer(FINISHED.bytes)
+    const crc = checksum(body)
+    const kept = session.replies.get(number)
+    if (kept !== undefined) {
+      if (kept.crc !== crc && kept.crc !== ANY_BODY) return this.#answer(OTHER_BODY.bytes)
+      return this.#answer(this.#bench.state.sessions.bytesOf(kept), true)
+    }
+    if (this.#isFull(session)) return this.#answer(TOO_MANY_ANSWERS.bytes)
+    const command = this.#decoded()
+    if (command === undefined || isOwnCancel(command, number))
+      return this.#finish(session, number, crc, MALFORMED)
+    const needed = rangesOf(command)
+    if (needed.length > 0) {
+      this.#held = { session, number, crc, command }
+      return needed
+    }
+    return this.#finish(session, number, crc, execute(this.#bench, session, command, NOTHING_FOUND))
+  }
+
+  #isFull(session: Session): boolean {
+    const { sessionNumbers, sessionAnswerBytes } = this.#limits
+    return session.replies.size >= sessionNumbers || session.replyBytes >= sessionAnswerBytes
+  }
+
+  /** The answer is kept, unless the command was the session's last. */
+  #finish(session: Session, number: number, crc: number, outcome: unknown): undefined {
+    const bytes = answerBytes(outcome)
+    const { sessions } = this.#bench.state
+    if (sessions.get(session.id) === session) sessions.keep(session, number, crc, bytes)
+    return this.#answer(bytes)
+  }
+
+  /** undefined: not well formed. An operation of a later version must not be skipped (A6). */
+  #decoded(): Command | undefined {
+    const command = decodeCommand(this.#reader.body)
+    if (!isBadCommand(command)) return command
+    if (command.bad === 'invalid') return undefined
+    throw new LatchkeyError(
+      'ERR_PROTOCOL',
+      `Entry ${this.#entry.index} of the log holds a command that this version does not know (${command.reason}). Start the version that wrote it.`,
+    )
+  }
+}
+
+const NO_DATA = new Uint8Array(0)
+
+const isOwnCancel = (command: Command, number: number): boolean =>
+  command[0] === OP.cancelCall && command[1] === number

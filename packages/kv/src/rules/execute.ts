@@ -1,0 +1,104 @@
+// Rule: one command, known to be well formed, of a live session. A case is one call.
+
+import { unreachable } from '@latchkey/base'
+import { cancelWait, forceRelease, isHeldWith, release, renew, tryLock } from '@latchkey/lock'
+import { type Command, type GuardArg, OP } from '@latchkey/protocol'
+import { FENCED, MALFORMED, refusedWith } from '../commands/answers.js'
+import type { EventCaps } from '../state/events.js'
+import type { Session } from '../state/session-rows.js'
+import type { State } from '../state/state.js'
+import { Draft } from './draft.js'
+import * as kv from './key-values.js'
+import type { StateLockTransaction } from './lock-tx.js'
+import type { FoundKeys } from './ranges.js'
+import { nextBlock, reset } from './sequences.js'
+import { cancelCall, closeSession } from './sessions.js'
+import { batch, txn } from './steps.js'
+
+/** What commands of one entry work on. */
+export interface Bench {
+  readonly state: State
+  readonly locks: StateLockTransaction
+  readonly caps: EventCaps
+}
+
+type WriteCommand = Extract<Command, readonly [number, GuardArg, ...unknown[]]>
+
+/** A result, or a Refused that changed nothing. */
+export function execute(bench: Bench, session: Session, command: Command, found: FoundKeys): unknown {
+  switch (command[0]) {
+    case OP.openSession:
+      return MALFORMED
+    case OP.keepAlive:
+      return true
+    case OP.closeSession:
+      return closeSession(bench.state, bench.locks, session)
+    case OP.cancelCall:
+      return cancelCall(bench.state.sessions, session, command[1])
+    case OP.tryLock:
+    case OP.release:
+    case OP.renew:
+    case OP.cancelWait:
+    case OP.forceRelease:
+      return lockCommand(bench.locks, session.id, command)
+    default:
+      return guarded(bench, command, found)
+  }
+}
+
+type LockCommand = Extract<Command, readonly [30 | 31 | 32 | 33 | 34, ...unknown[]]>
+
+function lockCommand(locks: StateLockTransaction, session: number, command: LockCommand): unknown {
+  switch (command[0]) {
+    case OP.tryLock: {
+      const answer = tryLock(locks, session, command)
+      return typeof answer === 'string' ? refusedWith(answer) : answer
+    }
+    case OP.release:
+      return release(locks, command[1], command[2], command[3], command[4])
+    case OP.renew:
+      return renew(locks, command[1])
+    case OP.cancelWait:
+      return cancelWait(locks, command[1], command[2])
+    case OP.forceRelease:
+      return forceRelease(locks, command[1], command[2])
+  }
+}
+
+/** A write with a guard happens only while that very hold is in force at the entry that writes (LOCKS.md, 4). */
+function guarded(bench: Bench, command: WriteCommand, found: FoundKeys): unknown {
+  const guard = command[1]
+  if (guard !== null && !isHeldWith(bench.locks, guard[0], guard[1])) return FENCED
+  return write(bench, command, found)
+}
+
+function write({ state, locks, caps }: Bench, command: WriteCommand, found: FoundKeys): unknown {
+  switch (command[0]) {
+    case OP.put:
+      return kv.put(new Draft(state, caps), command)
+    case OP.putAll:
+      return kv.putAll(new Draft(state, caps), command)
+    case OP.putIfAbsent:
+      return kv.putIfAbsent(new Draft(state, caps), command)
+    case OP.getAndPut:
+      return kv.getAndPut(new Draft(state, caps), command)
+    case OP.compareAndPutAll:
+      return kv.compareAndPutAll(new Draft(state, caps), command)
+    case OP.merge:
+      return kv.merge(new Draft(state, caps), command)
+    case OP.deleteAll:
+      return kv.deleteAll(new Draft(state, caps), command)
+    case OP.deleteRange:
+      return kv.deleteRange(new Draft(state, caps), command, found)
+    case OP.batch:
+      return batch(new Draft(state, caps), command, found)
+    case OP.txn:
+      return txn(new Draft(state, caps), locks, command, found)
+    case OP.nextSequence:
+      return nextBlock(state.sequences, command[2], command[3])
+    case OP.resetSequence:
+      return reset(state.sequences, command[2])
+    default:
+      return unreachable(command)
+  }
+}

@@ -1,0 +1,102 @@
+// Rule: the key-value commands (API.md's table). Each is atomic; each answers as protocol's ops.ts says.
+
+import { binary, equalBytes, fromBinary } from '@latchkey/base'
+import { CAPS, type Command, OP } from '@latchkey/protocol'
+import { MERGED_TOO_LARGE, type Refused } from '../commands/answers.js'
+import { valueOf } from '../state/data-row.js'
+import { type Draft, ownValue } from './draft.js'
+import type { FoundKeys } from './ranges.js'
+
+type Of<Name extends keyof typeof OP> = Extract<Command, readonly [(typeof OP)[Name], ...unknown[]]>
+
+export function put(draft: Draft, [, , key, value]: Of<'put'>): number {
+  draft.put(key, value)
+  return draft.commit()
+}
+
+/** Of a repeated key the last wins: one change a key. */
+export function putAll(draft: Draft, [, , pairs]: Of<'putAll'>): number {
+  for (const [key, value] of lastOfEach(pairs)) draft.put(key, value)
+  return draft.commit()
+}
+
+function lastOfEach<P extends readonly [Uint8Array, ...unknown[]]>(list: readonly P[]): Iterable<P> {
+  return list.length === 1 ? list : new Map(list.map((item) => [binary(item[0]), item])).values()
+}
+
+export function putIfAbsent(draft: Draft, [, , key, value]: Of<'putIfAbsent'>): Uint8Array | null {
+  const row = draft.row(binary(key))
+  if (row === undefined) {
+    draft.put(key, value)
+    draft.commit()
+  }
+  return ownValue(row)
+}
+
+export function getAndPut(draft: Draft, [, , key, value]: Of<'getAndPut'>): Uint8Array | null {
+  const row = draft.row(binary(key))
+  draft.put(key, value)
+  draft.commit()
+  return ownValue(row)
+}
+
+/** All or nothing: everything is compared with the state before, then of a repeated key the last update wins. */
+export function compareAndPutAll(draft: Draft, [, , list]: Of<'compareAndPutAll'>): boolean {
+  for (const [key, expect] of list) if (!hasValue(draft.row(binary(key)), expect)) return false
+  for (const [key, , update] of lastOfEach(list)) {
+    if (update === null) draft.delete(key)
+    else draft.put(key, update)
+  }
+  draft.commit()
+  return true
+}
+
+/** null: absent. */
+export function hasValue(row: Uint8Array | undefined, expect: Uint8Array | null): boolean {
+  if (row === undefined || expect === null) return row === undefined && expect === null
+  return equalBytes(valueOf(row), expect)
+}
+
+export function merge(draft: Draft, [, , key, value]: Of<'merge'>): number | Refused {
+  return mergeInto(draft, key, value) ?? draft.commit()
+}
+
+/** Appends with a comma between; an absent key gets the value alone. */
+export function mergeInto(draft: Draft, key: Uint8Array, value: Uint8Array): Refused | undefined {
+  const row = draft.row(binary(key))
+  const joined = row === undefined ? value : Buffer.concat([valueOf(row), COMMA, value])
+  if (joined.length > CAPS.valueBytes) return MERGED_TOO_LARGE
+  draft.put(key, joined)
+  return undefined
+}
+const COMMA = Buffer.from(',')
+
+export function deleteAll(draft: Draft, [, , keys]: Of<'deleteAll'>): number {
+  let removed = 0
+  for (const key of keys) if (draft.delete(key)) removed++
+  draft.commit()
+  return removed
+}
+
+export function deleteRange(draft: Draft, command: Of<'deleteRange'>, found: FoundKeys): number {
+  const removed = deleteKeysIn(draft, command, command[2], command[3], found)
+  draft.commit()
+  return removed
+}
+
+/** In key order, as their events say. */
+export function deleteKeysIn(
+  draft: Draft,
+  of: object,
+  startKey: Uint8Array,
+  endKey: Uint8Array,
+  found: FoundKeys,
+): number {
+  const start = binary(startKey)
+  const end = binary(endKey)
+  if (start >= end) return 0
+  const keys = new Set([...(found.get(of) ?? []), ...draft.knownKeys(start, end)])
+  let removed = 0
+  for (const key of [...keys].sort()) if (draft.delete(fromBinary(key), key)) removed++
+  return removed
+}

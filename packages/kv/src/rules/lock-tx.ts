@@ -1,0 +1,77 @@
+// Rule: the lock rules' transaction over the tables of a store.
+
+import type { HoldRow, LockTransaction, LockView, WaiterRow } from '@latchkey/lock'
+import type { State } from '../state/state.js'
+
+/** What a read sees at `now`, or the entry being applied. */
+export class StateLockView implements LockView {
+  readonly now: number
+  protected readonly state: State
+
+  constructor(state: State, now: number) {
+    this.state = state
+    this.now = now
+  }
+
+  hold(key: Uint8Array): HoldRow | undefined {
+    return this.state.holds.get(key)
+  }
+  waiter(key: Uint8Array, id: string): WaiterRow | undefined {
+    return this.state.waiters.get(key, id)
+  }
+  waiterCount(key: Uint8Array): number {
+    return this.state.waiters.count(key)
+  }
+}
+
+export class StateLockTransaction extends StateLockView implements LockTransaction {
+  readonly #granted: (row: HoldRow) => void
+
+  constructor(state: State, now: number, granted: (row: HoldRow) => void) {
+    super(state, now)
+    this.#granted = granted
+  }
+
+  putHold(row: HoldRow): void {
+    this.state.holds.put(row)
+  }
+  deleteHold(key: Uint8Array): void {
+    this.state.holds.delete(key)
+  }
+  nextToken(fencingKey: Uint8Array | null): number {
+    return this.state.counters.next(fencingKey)
+  }
+  firstWaiter(key: Uint8Array): WaiterRow | undefined {
+    return this.state.waiters.first(key)
+  }
+  nextArrival(): number {
+    return this.state.meta.arrival++
+  }
+  putWaiter(row: WaiterRow): void {
+    this.state.waiters.put(row)
+  }
+  deleteWaiter(row: WaiterRow): void {
+    this.state.waiters.delete(row)
+  }
+  sessionLife(session: number): number | undefined {
+    return this.state.sessions.get(session)?.life
+  }
+  granted(row: HoldRow): void {
+    this.#granted(row)
+  }
+  dueWaiters(): WaiterRow[] {
+    return this.state.waiters.takeDue(this.now)
+  }
+  dueHolds(): HoldRow[] {
+    return this.state.holds.takeDue(this.now)
+  }
+  reclaimableHolds(): HoldRow[] {
+    return this.state.holds.takeReclaimable(this.now)
+  }
+  waitersOf(session: number): WaiterRow[] {
+    return this.state.waiters.ofSession(session)
+  }
+  untouchedHoldsOf(session: number): HoldRow[] {
+    return this.state.holds.untouchedOf(session)
+  }
+}

@@ -1,0 +1,35 @@
+// Rule: sequences: blocks of numbers that never overlap, from 0. They take no revision and no watcher sees them.
+
+import { binary } from '@latchkey/base'
+import { SPACE, keyOfBinary } from '../keyspaces.js'
+import { type Refused, SEQUENCE_USED_UP } from '../commands/answers.js'
+import { SEAL, sealBody } from '../rows/seal.js'
+import type { RowTable } from '../state/row-table.js'
+
+/** The next start; 0 if it was never used, or reset. */
+export function nextStart(sequences: RowTable, key: Uint8Array): number {
+  const row = sequences.get(binary(key))
+  return row === undefined ? 0 : Buffer.from(row.buffer, row.byteOffset, row.byteLength).readDoubleLE(SEAL)
+}
+
+/** [start, end), end exclusive. */
+export function nextBlock(
+  sequences: RowTable,
+  key: Uint8Array,
+  step: number,
+): readonly [number, number] | Refused {
+  const start = nextStart(sequences, key)
+  const end = start + step
+  if (!Number.isSafeInteger(end)) return SEQUENCE_USED_UP
+  const name = binary(key)
+  const body = Buffer.allocUnsafe(8)
+  body.writeDoubleLE(end)
+  sequences.set(name, sealBody(keyOfBinary(SPACE.sequences, name), body), sequences.get(name))
+  return [start, end]
+}
+
+export function reset(sequences: RowTable, key: Uint8Array): true {
+  const name = binary(key)
+  sequences.set(name, null, sequences.get(name))
+  return true
+}

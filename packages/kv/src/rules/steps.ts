@@ -1,0 +1,98 @@
+// Rule: batch and txn: many steps, one revision, all or nothing.
+
+import { binary, compareBytes, copyBytes } from '@latchkey/base'
+import type { LockView } from '@latchkey/lock'
+import { isHeldWith } from '@latchkey/lock'
+import {
+  type ConditionArg,
+  type Command,
+  FIELD,
+  IS,
+  OP,
+  STEP,
+  type Step,
+  type StepResult,
+} from '@latchkey/protocol'
+import { Refused } from '../commands/answers.js'
+import { createdOf, modifiedOf, valueOf, versionOf } from '../state/data-row.js'
+import type { Draft } from './draft.js'
+import { deleteKeysIn, hasValue, mergeInto } from './key-values.js'
+import type { FoundKeys } from './ranges.js'
+
+type Of<Name extends keyof typeof OP> = Extract<Command, readonly [(typeof OP)[Name], ...unknown[]]>
+
+export function batch(draft: Draft, [, , steps]: Of<'batch'>, found: FoundKeys): unknown {
+  const results = runSteps(draft, steps, found)
+  return results instanceof Refused ? results : [draft.commit(), results]
+}
+
+export function txn(draft: Draft, locks: LockView, command: Of<'txn'>, found: FoundKeys): unknown {
+  const [, , when, then, otherwise] = command
+  const succeeded = when.every((condition) => holds(draft, locks, condition))
+  const results = runSteps(draft, succeeded ? then : otherwise, found)
+  return results instanceof Refused ? results : [succeeded, draft.commit(), results]
+}
+
+function runSteps(draft: Draft, steps: readonly Step[], found: FoundKeys): StepResult[] | Refused {
+  const results: StepResult[] = []
+  for (const step of steps) {
+    const result = runStep(draft, step, found)
+    if (result instanceof Refused) return result
+    results.push(result)
+  }
+  return results
+}
+
+function runStep(draft: Draft, step: Step, found: FoundKeys): StepResult | Refused {
+  switch (step[0]) {
+    case STEP.put:
+      draft.put(step[1], step[2])
+      return true
+    case STEP.merge:
+      return mergeInto(draft, step[1], step[2]) ?? true
+    case STEP.delete:
+      return draft.delete(step[1]) ? 1 : 0
+    case STEP.deleteRange:
+      return deleteKeysIn(draft, step, step[1], step[2], found)
+    case STEP.get:
+      return entry(draft.row(binary(step[1])))
+  }
+}
+
+function entry(row: Uint8Array | undefined): StepResult {
+  return row === undefined ? null : [createdOf(row), modifiedOf(row), versionOf(row), copyBytes(valueOf(row))]
+}
+
+function holds(draft: Draft, locks: LockView, [field, is, key, operand]: ConditionArg): boolean {
+  if (field === FIELD.lock) return isHeldWith(locks, key, operand as number)
+  const row = draft.row(binary(key))
+  if (field === FIELD.value) return valueHolds(row, is, operand as Uint8Array | null)
+  return compares(numberOf(row, field) - ((operand as number | null) ?? 0), is)
+}
+
+/** Absent is equal to absent only, and neither before nor behind any value. */
+function valueHolds(row: Uint8Array | undefined, is: number, operand: Uint8Array | null): boolean {
+  if (is === IS['=']) return hasValue(row, operand)
+  if (is === IS['!=']) return !hasValue(row, operand)
+  return row !== undefined && operand !== null && compares(compareBytes(valueOf(row), operand), is)
+}
+
+/** Numbers of an absent key are 0. */
+function numberOf(row: Uint8Array | undefined, field: number): number {
+  if (row === undefined) return 0
+  if (field === FIELD.version) return versionOf(row)
+  return field === FIELD.createRevision ? createdOf(row) : modifiedOf(row)
+}
+
+function compares(difference: number, is: number): boolean {
+  switch (is) {
+    case IS['=']:
+      return difference === 0
+    case IS['!=']:
+      return difference !== 0
+    case IS['<']:
+      return difference < 0
+    default:
+      return difference > 0
+  }
+}

@@ -1,0 +1,73 @@
+// Door: is a streamed state complete and consistent? Each row by its seal, all rows by their count, and the spaces that the meta
+// row sums up by those sums: a row left out or told twice is noticed, not only one that was changed.
+
+import type { Row } from '../rows/port.js'
+import { META_KEY, type SpaceName, spaceOf } from '../keyspaces.js'
+import { isSealed, sealOf } from '../rows/seal.js'
+import { type Meta, decodeMeta } from '../state/meta.js'
+import { Sum } from '../state/sum.js'
+import { FRAME, type Frame, FrameReader, damagedStream, rowsIn } from './stream.js'
+
+const SUMMED = ['data', 'sequences', 'events'] as const satisfies readonly SpaceName[]
+
+export class StateStream {
+  readonly #frames = new FrameReader()
+  readonly #sums = { data: new Sum(), sequences: new Sum(), events: new Sum() }
+  #meta: Meta | undefined
+  #metaRow: Uint8Array | undefined
+  #count = 0
+  #lastKey: Buffer = Buffer.alloc(0)
+
+  /** Of a stream whose first frame has come. */
+  get meta(): Meta | undefined {
+    return this.#meta
+  }
+
+  /** Sealed, as it came. */
+  get metaRow(): Uint8Array | undefined {
+    return this.#metaRow
+  }
+
+  /** The rows in this piece, each checked; views. */
+  push(piece: Uint8Array): Row[] {
+    return this.#frames.push(piece).flatMap((frame) => this.#frame(frame))
+  }
+
+  #frame({ kind, body }: Frame): readonly Row[] {
+    if (kind === FRAME.meta && this.#meta === undefined) {
+      this.#meta = decodeMeta(body)
+      this.#metaRow = Uint8Array.from(body)
+      return []
+    }
+    if (this.#meta === undefined) throw damagedStream('no meta row at its beginning')
+    if (kind === FRAME.rows) return rowsIn(body).map((row) => this.#row(row))
+    if (kind !== FRAME.end) throw damagedStream(`a frame of kind ${kind}`)
+    if (body.readUIntLE(0, 6) !== this.#count)
+      throw damagedStream(`${this.#count} rows, not as many as it says`)
+    return []
+  }
+
+  #row(row: Row): Row {
+    const space = spaceOf(row.key)
+    if (space === undefined || META.equals(row.key)) throw damagedStream('a row of no known space')
+    if (!isSealed(row.key, row.value)) throw damagedStream(`a row of ${space}`)
+    if (this.#lastKey.compare(row.key) >= 0) throw damagedStream(`a row of ${space} out of order`)
+    this.#lastKey = Buffer.from(row.key)
+    this.#count++
+    if (space === 'data' || space === 'sequences' || space === 'events')
+      this.#sums[space].add(sealOf(row.value))
+    return row
+  }
+
+  /** All has come, and it is what it says: its meta row. */
+  finish(): Meta {
+    if (!this.#frames.ended || this.#meta === undefined) throw damagedStream('it ends too early')
+    for (const space of SUMMED) {
+      if (this.#sums[space].toString() !== this.#meta.sums[space].toString()) {
+        throw damagedStream(`the rows of ${space} are not those of its meta row`)
+      }
+    }
+    return this.#meta
+  }
+}
+const META = Buffer.from(META_KEY)

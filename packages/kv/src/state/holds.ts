@@ -1,0 +1,164 @@
+// Driver: holds in memory, with what runs out first, and always the same as their rows.
+//
+//   told once: a hold that ran out is handed to `takeDue` one time; what stays is a row without waiters, which changes nothing
+//   again until somebody takes it over, its owner releases, or it is reclaimed. After a restart an old one may be told again.
+
+import { binary } from '@latchkey/base'
+import { type HoldRow, overAt, reclaimAt } from '@latchkey/lock'
+import { SPACE, keyOfBinary } from '../keyspaces.js'
+import type { Row, RowChange, RowStore } from '../rows/port.js'
+import { rowsOf } from '../rows/scan.js'
+import { type Due, DueHeap } from './heap.js'
+import { decodeHold, encodeHold, keptHold } from './lock-rows.js'
+
+class Hold implements Due {
+  readonly key: string
+  row: HoldRow
+  due: number
+  place = -1
+  placed = 0
+  stored = false
+  dirty = false
+  /** It ran out and was told. */
+  over = false
+
+  constructor(key: string, row: HoldRow) {
+    this.key = key
+    this.row = row
+    this.due = overAt(row)
+  }
+}
+
+const byKey = (a: Hold, b: Hold) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)
+const byDue = (a: Hold, b: Hold) => a.due - b.due || byKey(a, b)
+
+export class Holds {
+  readonly #byKey = new Map<string, Hold>()
+  readonly #live = new DueHeap<Hold>()
+  readonly #over = new DueHeap<Hold>()
+  readonly #untouched = new Map<number, Set<Hold>>()
+  readonly #dirty = new Set<Hold>()
+  readonly #removed = new Set<string>()
+
+  get(key: Uint8Array): HoldRow | undefined {
+    return this.#byKey.get(binary(key))?.row
+  }
+
+  put(row: HoldRow): void {
+    const key = binary(row.key)
+    const hold = this.#byKey.get(key)
+    if (hold === undefined) return this.#add(new Hold(key, keptHold(row)))
+    this.#unlist(hold)
+    hold.row = keptHold(row, hold.row)
+    this.#placed(hold)
+    this.#touch(hold)
+  }
+
+  #add(hold: Hold): void {
+    this.#byKey.set(hold.key, hold)
+    // Its row is in the store still, or on its way there: it is replaced, not removed.
+    if (this.#removed.delete(hold.key)) hold.stored = true
+    this.#placed(hold)
+    this.#touch(hold)
+  }
+
+  #placed(hold: Hold): void {
+    if (hold.over) {
+      this.#over.remove(hold)
+      hold.over = false
+    }
+    hold.due = overAt(hold.row)
+    this.#live.update(hold)
+    if (hold.row.touchBy === 0) return
+    const list = this.#untouched.get(hold.row.session) ?? new Set()
+    this.#untouched.set(hold.row.session, list.add(hold))
+  }
+
+  #unlist(hold: Hold): void {
+    if (hold.row.touchBy === 0) return
+    const list = this.#untouched.get(hold.row.session)
+    list?.delete(hold)
+    if (list?.size === 0) this.#untouched.delete(hold.row.session)
+  }
+
+  #touch(hold: Hold): void {
+    if (hold.dirty) return
+    hold.dirty = true
+    this.#dirty.add(hold)
+  }
+
+  delete(key: Uint8Array): void {
+    const hold = this.#byKey.get(binary(key))
+    if (hold === undefined) return
+    this.#byKey.delete(hold.key)
+    this.#unlist(hold)
+    this.#live.remove(hold)
+    this.#over.remove(hold)
+    this.#dirty.delete(hold)
+    if (hold.stored) this.#removed.add(hold.key)
+  }
+
+  earliest(): number | undefined {
+    return this.#live.earliest()
+  }
+
+  takeDue(now: number): HoldRow[] {
+    const due = this.#live.takeDue(now).sort(byDue)
+    const rows = due.map((hold) => hold.row)
+    for (const hold of due) {
+      hold.over = true
+      hold.due = reclaimAt(hold.row)
+      this.#over.update(hold)
+    }
+    return rows
+  }
+
+  /** Over for so long that their rows go: the caller deletes each. */
+  takeReclaimable(now: number): HoldRow[] {
+    return this.#over
+      .takeDue(now)
+      .sort(byDue)
+      .map((hold) => hold.row)
+  }
+
+  /** Has that session a grant it did not touch yet? Asked for every command. */
+  hasUntouched(session: number): boolean {
+    return this.#untouched.size > 0 && this.#untouched.has(session)
+  }
+
+  untouchedOf(session: number): HoldRow[] {
+    const holds = [...(this.#untouched.get(session) ?? [])]
+    return holds.sort(byKey).map((hold) => hold.row)
+  }
+
+  /** In key order. */
+  withPrefix(prefix: string): HoldRow[] {
+    const holds = [...this.#byKey.values()].filter(({ key }) => key.startsWith(prefix))
+    return holds.sort(byKey).map((hold) => hold.row)
+  }
+
+  collect(batch: RowChange[]): void {
+    for (const key of this.#removed) batch.push({ key: keyOfBinary(SPACE.holds, key), value: undefined })
+    this.#removed.clear()
+    for (const hold of this.#dirty) {
+      hold.dirty = false
+      hold.stored = true
+      batch.push(encodeHold(hold.row))
+    }
+    this.#dirty.clear()
+  }
+
+  *rows(): Iterable<Row> {
+    for (const hold of this.#byKey.values()) yield encodeHold(hold.row)
+  }
+
+  async load(store: RowStore): Promise<void> {
+    for await (const row of rowsOf(store, SPACE.holds)) {
+      const held = decodeHold(row)
+      const hold = new Hold(binary(held.key), held)
+      hold.stored = true
+      this.#byKey.set(hold.key, hold)
+      this.#placed(hold)
+    }
+  }
+}

@@ -1,0 +1,117 @@
+// Rule: holds, waiters and counters as rows. Their bodies are packed lists, so that the same state is the same bytes.
+
+import type { ContextArg } from '@latchkey/protocol'
+import { pack, unpack } from '@latchkey/protocol'
+import type { HoldRow, WaiterRow } from '@latchkey/lock'
+import { copyBytes } from '@latchkey/base'
+import { SPACE, counterKey, keyOf, keyOfNumber, numberIn } from '../keyspaces.js'
+import type { Row } from '../rows/port.js'
+import { sealBody, unseal } from '../rows/seal.js'
+
+const sealed = (key: Uint8Array, body: unknown): Row => ({ key, value: sealBody(key, pack(body)) })
+
+export function encodeHold(row: HoldRow): Row {
+  const { id, token, acquires, deadline, context, fencingKey, session, touchBy, code } = row
+  return sealed(keyOf(SPACE.holds, row.key), [
+    id,
+    token,
+    acquires,
+    deadline,
+    context,
+    fencingKey,
+    session,
+    touchBy,
+    code,
+  ])
+}
+
+type PackedHold = readonly [
+  string,
+  number,
+  number,
+  number,
+  ContextArg,
+  Uint8Array | null,
+  number,
+  number,
+  number,
+]
+
+export function decodeHold({ key, value }: Row): HoldRow {
+  const packed = unpack(unseal(key, value)) as PackedHold
+  const [id, token, acquires, deadline, context, fencingKey, session, touchBy, code] = packed
+  return keptHold({
+    key: key.subarray(1),
+    id,
+    token,
+    acquires,
+    deadline,
+    context,
+    fencingKey,
+    session,
+    touchBy,
+    code,
+  })
+}
+
+export function encodeWaiter(row: WaiterRow): Row {
+  const { arrival, key, id, session, deadline, lease, context, fencingKey } = row
+  return sealed(keyOfNumber(SPACE.waiters, arrival), [key, id, session, deadline, lease, context, fencingKey])
+}
+
+type PackedWaiter = readonly [Uint8Array, string, number, number, number, ContextArg, Uint8Array | null]
+
+export function decodeWaiter(row: Row): WaiterRow {
+  const packed = unpack(unseal(row.key, row.value)) as PackedWaiter
+  const [key, id, session, deadline, lease, context, fencingKey] = packed
+  return keptWaiter({
+    key,
+    arrival: numberIn(row.key, 1),
+    id,
+    session,
+    deadline,
+    lease,
+    context,
+    fencingKey,
+  })
+}
+
+export function encodeCounter(fencingKey: Uint8Array | null, last: number): Row {
+  return sealed(counterKey(fencingKey), last)
+}
+
+export function decodeCounter({ key, value }: Row): { fencingKey: Uint8Array | null; last: number } {
+  return { fencingKey: key[1] === 0 ? null : key.subarray(2), last: unpack(unseal(key, value)) as number }
+}
+
+const kept = <T extends ContextArg>(value: T): T =>
+  (value instanceof Uint8Array ? copyBytes(value) : value) as T
+
+/** Rows that come from a command hold views of its entry: what is kept owns its bytes. `before`: the row it replaces. */
+export function keptHold(row: HoldRow, before?: HoldRow): HoldRow {
+  return {
+    key: before?.key ?? copyBytes(row.key),
+    id: row.id,
+    token: row.token,
+    acquires: row.acquires,
+    deadline: row.deadline,
+    context: row.context === before?.context ? row.context : kept(row.context),
+    fencingKey: row.fencingKey === before?.fencingKey ? row.fencingKey : kept(row.fencingKey),
+    session: row.session,
+    touchBy: row.touchBy,
+    code: row.code,
+  }
+}
+
+export function keptWaiter(row: WaiterRow): WaiterRow {
+  return {
+    key: copyBytes(row.key),
+    arrival: row.arrival,
+    id: row.id,
+    session: row.session,
+    deadline: row.deadline,
+    lease: row.lease,
+    context: kept(row.context),
+    fencingKey: kept(row.fencingKey),
+  }
+}

@@ -1,0 +1,100 @@
+// Rule: the one meta row: up to where the log is applied, and everything that counts across rows. It is in every batch (A2).
+
+import { type Membership, type LogPosition } from '@latchkey/raft/core'
+import { LatchkeyError, pack, unpack } from '@latchkey/protocol'
+import { META_KEY } from '../keyspaces.js'
+import { sealBody, unseal } from '../rows/seal.js'
+import { Sum, type SumParts } from './sum.js'
+
+/** Of the rows' layout. A store of a later one is not opened. */
+export const FORMAT = 1
+
+export interface Meta {
+  position: LogPosition
+  membership: Membership
+  /** Commands that changed data, counted. */
+  revision: number
+  /** The next waiter's arrival. */
+  arrival: number
+  /** Every counter starts above it: raised by a restore (LOCKS.md, 4). */
+  tokenBase: number
+  /** Revisions from `floor` to `revision` can be watched. */
+  events: { floor: number; count: number; bytes: number }
+  /** Of the spaces that are not held in memory. */
+  readonly sums: { readonly data: Sum; readonly sequences: Sum; readonly events: Sum }
+}
+
+export const NO_MEMBERS: Membership = { voters: [], outgoing: [], learners: [], learnersNext: [], peers: {} }
+
+export function emptyMeta(): Meta {
+  return {
+    position: { index: 0, term: 0, time: 0 },
+    membership: NO_MEMBERS,
+    revision: 0,
+    arrival: 1,
+    tokenBase: 0,
+    events: { floor: 1, count: 0, bytes: 0 },
+    sums: { data: new Sum(), sequences: new Sum(), events: new Sum() },
+  }
+}
+
+type Packed = readonly [
+  format: number,
+  position: readonly [number, number, number],
+  members: readonly [string[], string[], string[], string[], (readonly [string, string, string])[]],
+  revision: number,
+  arrival: number,
+  tokenBase: number,
+  events: readonly [number, number, number],
+  sums: readonly [SumParts, SumParts, SumParts],
+]
+
+/** Lists, not maps, and sorted: the same state is the same bytes. */
+export function encodeMeta(meta: Meta): Uint8Array {
+  const { position, membership, events, sums } = meta
+  const peers = Object.entries(membership.peers).map(([id, { url, incarnation }]) => [id, url, incarnation])
+  peers.sort(([a], [b]) => ((a as string) < (b as string) ? -1 : 1))
+  return sealBody(
+    META_KEY,
+    pack([
+      FORMAT,
+      [position.index, position.term, position.time],
+      [membership.voters, membership.outgoing, membership.learners, membership.learnersNext, peers],
+      meta.revision,
+      meta.arrival,
+      meta.tokenBase,
+      [events.floor, events.count, events.bytes],
+      [sums.data.parts, sums.sequences.parts, sums.events.parts],
+    ]),
+  )
+}
+
+/** ERR_CORRUPT when it is not what was written. */
+export function decodeMeta(value: Uint8Array): Meta {
+  const packed = unpack(unseal(META_KEY, value)) as Packed
+  if (packed[0] !== FORMAT) throw foreignFormat(packed[0])
+  const [, [index, term, time], members, revision, arrival, tokenBase, events, sums] = packed
+  const [voters, outgoing, learners, learnersNext, peers] = members
+  return {
+    position: { index, term, time },
+    membership: {
+      voters,
+      outgoing,
+      learners,
+      learnersNext,
+      peers: Object.fromEntries(peers.map(([id, url, incarnation]) => [id, { url, incarnation }])),
+    },
+    revision,
+    arrival,
+    tokenBase,
+    events: { floor: events[0], count: events[1], bytes: events[2] },
+    sums: { data: Sum.from(sums[0]), sequences: Sum.from(sums[1]), events: Sum.from(sums[2]) },
+  }
+}
+
+function foreignFormat(format: unknown): LatchkeyError {
+  return new LatchkeyError(
+    'ERR_CORRUPT',
+    `These rows have format ${String(format)}, this version reads ${FORMAT}. Start the version that wrote them, or rebuild this member from its peers.`,
+  )
+}

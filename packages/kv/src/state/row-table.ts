@@ -1,0 +1,106 @@
+// Driver: one key space of a row store with its overlay: what was applied and is not yet written, and what is being written.
+//
+//   read   active layer -> layer in flight -> row store, the first that knows
+//   write  active layer only; `seal` hands it to the batch that is written next, `settle` forgets it once that is synced
+//
+// Laws: a read sees every write before it, also of the same entry (A12); only net effects reach the store: what came and went
+// between two batches is not written at all; a row of the store is believed only with its seal (D18).
+
+import { assert } from '@latchkey/base'
+import { keyOfBinary } from '../keyspaces.js'
+import type { RowChange, RowStore } from '../rows/port.js'
+import { damagedRow, isSealed, sealOf } from '../rows/seal.js'
+import { SortedKeys } from '../rows/sorted-keys.js'
+import type { Sum } from './sum.js'
+
+/** What a map entry costs besides its bytes, roughly. */
+const ENTRY_BYTES = 100
+
+interface Layer {
+  /** null: removed. */
+  readonly rows: Map<string, Uint8Array | null>
+  readonly keys: SortedKeys
+  /** Keys with nothing below this layer: removing one leaves nothing to write. */
+  readonly fresh: Set<string>
+}
+const newLayer = (): Layer => ({ rows: new Map(), keys: new SortedKeys(), fresh: new Set() })
+
+export class RowTable {
+  readonly #space: number
+  readonly #store: RowStore
+  readonly #sum: Sum
+  #active = newLayer()
+  #inFlight: Layer | undefined
+  #bytes = 0
+
+  constructor(space: number, store: RowStore, sum: Sum) {
+    this.#space = space
+    this.#store = store
+    this.#sum = sum
+  }
+
+  /** Roughly the memory of the active layer. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** The sealed value, not to be changed; `key` is the row's key behind its space, a character a byte. */
+  get(key: string): Uint8Array | undefined {
+    const pending = this.#active.rows.get(key)
+    return (pending === undefined ? this.#below(key) : pending) ?? undefined
+  }
+
+  #below(key: string): Uint8Array | null | undefined {
+    const flying = this.#inFlight?.rows.get(key)
+    return flying === undefined ? this.#stored(key) : flying
+  }
+
+  #stored(key: string): Uint8Array | undefined {
+    const rowKey = keyOfBinary(this.#space, key)
+    const value = this.#store.get(rowKey)
+    if (value !== undefined && !isSealed(rowKey, value)) throw damagedRow(rowKey)
+    return value
+  }
+
+  /** `previous` is what `get` answers now; null removes the row. */
+  set(key: string, value: Uint8Array | null, previous: Uint8Array | undefined): void {
+    if (previous !== undefined) this.#sum.remove(sealOf(previous))
+    if (value !== null) this.#sum.add(sealOf(value))
+    const { rows, keys, fresh } = this.#active
+    const before = rows.get(key)
+    if (before === undefined) {
+      if (previous === undefined) {
+        if (value === null) return
+        fresh.add(key)
+      }
+      keys.add(key)
+      this.#bytes += key.length + ENTRY_BYTES
+    }
+    this.#bytes += (value?.length ?? 0) - (before?.length ?? 0)
+    if (value === null && fresh.delete(key)) rows.delete(key)
+    else rows.set(key, value)
+  }
+
+  /** Keys in [start, end) that the overlay knows of, live or removed, sorted. `end` undefined: to the end of the space. */
+  overlayKeys(start: string, end: string | undefined): string[] {
+    const active = this.#active.keys.range(start, end)
+    const flying = this.#inFlight?.keys.range(start, end) ?? []
+    return flying.length === 0 ? active : [...new Set([...active, ...flying])].sort()
+  }
+
+  /** Appends the net effect to a batch; the active layer is now the one in flight. */
+  seal(batch: RowChange[]): void {
+    assert(this.#inFlight === undefined, 'two batches in flight')
+    for (const [key, value] of this.#active.rows) {
+      batch.push({ key: keyOfBinary(this.#space, key), value: value ?? undefined })
+    }
+    this.#inFlight = this.#active
+    this.#active = newLayer()
+    this.#bytes = 0
+  }
+
+  /** The batch in flight is in the store. */
+  settle(): void {
+    this.#inFlight = undefined
+  }
+}

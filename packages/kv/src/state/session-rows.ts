@@ -1,0 +1,87 @@
+// Rule: a session and a kept answer, in memory and as rows.
+//
+//   session   f64le life | f64le deadline | f64le done
+//   reply     u8 1: cancelled before it came | u32le crc of the request's body | answer
+
+import type { Row } from '../rows/port.js'
+import { SEAL, seal } from '../rows/seal.js'
+import { SPACE, keyOfNumber, replyKey } from '../keyspaces.js'
+import type { Due } from './heap.js'
+
+export class Reply {
+  readonly session: Session
+  readonly number: number
+  /** Of the request's body; ANY_BODY: a call that was cancelled before it came. */
+  readonly crc: number
+  readonly size: number
+  /** undefined: only in its row. */
+  bytes: Uint8Array | undefined
+  stored = false
+  dropped = false
+
+  constructor(session: Session, number: number, crc: number, bytes: Uint8Array) {
+    this.session = session
+    this.number = number
+    this.crc = crc
+    this.size = bytes.length
+    this.bytes = bytes
+  }
+}
+
+/** No crc32 is negative. */
+export const ANY_BODY = -1
+
+export class Session implements Due {
+  readonly id: number
+  readonly life: number
+  due = 0
+  place = -1
+  placed = 0
+  /** All numbers below it are finished. */
+  done = 1
+  readonly replies = new Map<number, Reply>()
+  replyBytes = 0
+  stored = false
+  dirty = false
+
+  constructor(id: number, life: number) {
+    this.id = id
+    this.life = life
+  }
+}
+
+export function sessionRow(session: Session): Row {
+  const key = keyOfNumber(SPACE.sessions, session.id)
+  const value = Buffer.allocUnsafeSlow(SEAL + 24)
+  value.writeDoubleLE(session.life, SEAL)
+  value.writeDoubleLE(session.due, SEAL + 8)
+  value.writeDoubleLE(session.done, SEAL + 16)
+  seal(key, value)
+  return { key, value }
+}
+
+export function replyRow(reply: Reply, bytes = reply.bytes as Uint8Array): Row {
+  const key = replyKey(reply.session.id, reply.number)
+  const value = Buffer.allocUnsafeSlow(SEAL + 5 + bytes.length)
+  const cancelled = reply.crc === ANY_BODY
+  value[SEAL] = cancelled ? 1 : 0
+  value.writeUInt32LE(cancelled ? 0 : reply.crc, SEAL + 1)
+  value.set(bytes, SEAL + 5)
+  seal(key, value)
+  return { key, value }
+}
+
+export function decodeSession(id: number, body: Uint8Array): Session {
+  const row = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  const session = new Session(id, row.readDoubleLE(0))
+  session.due = row.readDoubleLE(8)
+  session.done = row.readDoubleLE(16)
+  session.stored = true
+  return session
+}
+
+/** `bytes` is a view. */
+export function decodeReply(body: Uint8Array): { crc: number; bytes: Uint8Array } {
+  const row = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  return { crc: row[0] === 1 ? ANY_BODY : row.readUInt32LE(1), bytes: row.subarray(5) }
+}

@@ -1,0 +1,190 @@
+// Driver: sessions and their kept answers (LOCKS.md, 6), in memory with deadlines in order, and always the same as their rows.
+// Law: what a row will hold is what the table holds at `collect`; an answer that came and went between two batches is never written.
+
+import { assert } from '@latchkey/base'
+import { SPACE, keyOfNumber, numberIn, replyKey } from '../keyspaces.js'
+import type { Row, RowChange, RowStore } from '../rows/port.js'
+import { rowsOf } from '../rows/scan.js'
+import { damagedRow, unseal } from '../rows/seal.js'
+import { DueHeap } from './heap.js'
+import { Reply, Session, decodeReply, decodeSession, replyRow, sessionRow } from './session-rows.js'
+
+/** An answer larger than this leaves memory once it is in its row; it is read again should it be asked for. */
+const RESIDENT_BYTES = 512
+/** What a kept answer costs besides its bytes, roughly. */
+const REPLY_BYTES = 200
+
+export class Sessions {
+  readonly #store: RowStore
+  readonly #byId = new Map<number, Session>()
+  readonly #heap = new DueHeap<Session>()
+  readonly #dirty = new Set<Session>()
+  #newReplies: Reply[] = []
+  #pendingBytes = 0
+  #removed: Uint8Array[] = []
+  /** Replies of the batch in flight: their bytes stay until it is in the store. */
+  #inFlight: Reply[] = []
+
+  constructor(store: RowStore) {
+    this.#store = store
+  }
+
+  /** Roughly the memory of answers that no batch has yet. */
+  get pendingBytes(): number {
+    return this.#pendingBytes
+  }
+
+  get size(): number {
+    return this.#byId.size
+  }
+
+  get(id: number): Session | undefined {
+    return this.#byId.get(id)
+  }
+
+  all(): Iterable<Session> {
+    return this.#byId.values()
+  }
+
+  open(id: number, life: number, now: number): Session {
+    assert(!this.#byId.has(id), `session ${id} twice`)
+    const session = new Session(id, life)
+    this.#byId.set(id, session)
+    this.renew(session, now)
+    return session
+  }
+
+  renew(session: Session, now: number): void {
+    session.due = now + session.life
+    this.#heap.update(session)
+    this.#touched(session)
+  }
+
+  /** Sessions with now > deadline, by deadline, then id (CT3). They are still open. */
+  takeDue(now: number): Session[] {
+    return this.#heap.takeDue(now).sort((a, b) => a.due - b.due || a.id - b.id)
+  }
+
+  earliest(): number | undefined {
+    return this.#heap.earliest()
+  }
+
+  end(session: Session): void {
+    this.#byId.delete(session.id)
+    this.#heap.remove(session)
+    this.#dirty.delete(session)
+    for (const reply of session.replies.values()) this.#drop(reply)
+    session.replies.clear()
+    if (session.stored) this.#removed.push(keyOfNumber(SPACE.sessions, session.id))
+  }
+
+  keep(session: Session, number: number, crc: number, bytes: Uint8Array): void {
+    const reply = new Reply(session, number, crc, bytes)
+    session.replies.set(number, reply)
+    session.replyBytes += reply.size
+    this.#newReplies.push(reply)
+    this.#pendingBytes += reply.size + REPLY_BYTES
+  }
+
+  /** Numbers below `done` are finished: their answers go. `done` never goes back. */
+  finish(session: Session, done: number): void {
+    if (done <= session.done) return
+    const { replies } = session
+    if (done - session.done <= replies.size) {
+      for (let number = session.done; number < done; number++) this.#forget(session, replies.get(number))
+    } else {
+      for (const reply of replies.values()) if (reply.number < done) this.#forget(session, reply)
+    }
+    session.done = done
+    this.#touched(session)
+  }
+
+  /** The kept answer, byte for byte. */
+  bytesOf(reply: Reply): Uint8Array {
+    if (reply.bytes !== undefined) return reply.bytes
+    const key = replyKey(reply.session.id, reply.number)
+    const value = this.#store.get(key)
+    if (value === undefined) throw damagedRow(key, 'it is missing')
+    return decodeReply(unseal(key, value)).bytes
+  }
+
+  #forget(session: Session, reply: Reply | undefined): void {
+    if (reply === undefined) return
+    session.replies.delete(reply.number)
+    session.replyBytes -= reply.size
+    this.#drop(reply)
+  }
+
+  #drop(reply: Reply): void {
+    reply.dropped = true
+    if (reply.stored) this.#removed.push(replyKey(reply.session.id, reply.number))
+  }
+
+  #touched(session: Session): void {
+    if (session.dirty) return
+    session.dirty = true
+    this.#dirty.add(session)
+  }
+
+  /** The net effect since the last call. */
+  collect(batch: RowChange[]): void {
+    for (const key of this.#removed) batch.push({ key, value: undefined })
+    for (const session of this.#dirty) {
+      session.dirty = false
+      session.stored = true
+      batch.push(sessionRow(session))
+    }
+    for (const reply of this.#newReplies) {
+      if (reply.dropped) continue
+      batch.push(replyRow(reply))
+      reply.stored = true
+    }
+    this.#removed = []
+    this.#dirty.clear()
+    this.#inFlight.push(...this.#newReplies)
+    this.#newReplies = []
+    this.#pendingBytes = 0
+  }
+
+  settle(): void {
+    for (const reply of this.#inFlight) {
+      if (reply.size > RESIDENT_BYTES) reply.bytes = undefined
+      else if (reply.bytes !== undefined) reply.bytes = Uint8Array.from(reply.bytes)
+    }
+    this.#inFlight = []
+  }
+
+  /** Every row as it is in memory, for hashes and for the test that compares. */
+  *rows(): Iterable<Row> {
+    for (const session of this.#byId.values()) {
+      yield sessionRow(session)
+      for (const reply of session.replies.values()) yield replyRow(reply, this.bytesOf(reply))
+    }
+  }
+
+  async load(): Promise<void> {
+    await this.#loadSessions()
+    await this.#loadReplies()
+  }
+
+  async #loadSessions(): Promise<void> {
+    for await (const { key, value } of rowsOf(this.#store, SPACE.sessions)) {
+      const session = decodeSession(numberIn(key, 1), unseal(key, value))
+      this.#byId.set(session.id, session)
+      this.#heap.update(session)
+    }
+  }
+
+  async #loadReplies(): Promise<void> {
+    for await (const { key, value } of rowsOf(this.#store, SPACE.replies)) {
+      const session = this.#byId.get(numberIn(key, 1))
+      if (session === undefined) throw damagedRow(key, 'its session is missing')
+      const { crc, bytes } = decodeReply(unseal(key, value))
+      const reply = new Reply(session, numberIn(key, 7), crc, bytes)
+      reply.stored = true
+      reply.bytes = bytes.length > RESIDENT_BYTES ? undefined : Uint8Array.from(bytes)
+      session.replies.set(reply.number, reply)
+      session.replyBytes += reply.size
+    }
+  }
+}

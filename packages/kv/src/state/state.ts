@@ -1,0 +1,115 @@
+// Driver: the whole state of a store over one row store: tables that are held in memory, overlays over the others, the meta row.
+// Law: `collect` gives the net effect of whole entries together with the meta row that says up to where (A2), or is not called.
+
+import type { RowChange, RowStore } from '../rows/port.js'
+import { META_KEY, SPACE } from '../keyspaces.js'
+import type { Row } from '../rows/port.js'
+import { sealOf } from '../rows/seal.js'
+import type { KvLimits, StateHash } from '../store.js'
+import { Counters } from './counters.js'
+import { Events } from './events.js'
+import { Holds } from './holds.js'
+import { type Meta, decodeMeta, emptyMeta, encodeMeta } from './meta.js'
+import { RowTable } from './row-table.js'
+import { Sessions } from './sessions.js'
+import { Sum } from './sum.js'
+import { Waiters } from './waiters.js'
+
+export class State {
+  readonly store: RowStore
+  readonly meta: Meta
+  readonly data: RowTable
+  readonly sequences: RowTable
+  readonly events: Events
+  readonly sessions: Sessions
+  readonly holds = new Holds()
+  readonly waiters = new Waiters()
+  readonly counters: Counters
+  readonly #eventRows: RowTable
+
+  private constructor(store: RowStore, meta: Meta, limits: KvLimits) {
+    this.store = store
+    this.meta = meta
+    this.data = new RowTable(SPACE.data, store, meta.sums.data)
+    this.sequences = new RowTable(SPACE.sequences, store, meta.sums.sequences)
+    this.#eventRows = new RowTable(SPACE.events, store, meta.sums.events)
+    this.events = new Events(meta, this.#eventRows, limits)
+    this.sessions = new Sessions(store)
+    this.counters = new Counters(meta)
+  }
+
+  /** Reads what is held in memory: not the data, sequences and events. */
+  static async load(store: RowStore, limits: KvLimits): Promise<State> {
+    const row = store.get(META_KEY)
+    const state = new State(store, row === undefined ? emptyMeta() : decodeMeta(row), limits)
+    await state.sessions.load()
+    await state.holds.load(store)
+    await state.waiters.load(store)
+    await state.counters.load(store)
+    return state
+  }
+
+  /** Roughly the memory of what is not yet handed to a batch. */
+  get pendingBytes(): number {
+    return this.data.bytes + this.sequences.bytes + this.#eventRows.bytes + this.sessions.pendingBytes
+  }
+
+  collect(): RowChange[] {
+    const batch: RowChange[] = []
+    this.data.seal(batch)
+    this.sequences.seal(batch)
+    this.#eventRows.seal(batch)
+    this.sessions.collect(batch)
+    this.holds.collect(batch)
+    this.waiters.collect(batch)
+    this.counters.collect(batch)
+    batch.push({ key: META_KEY, value: encodeMeta(this.meta) })
+    return batch
+  }
+
+  /** The batch collected last is in the store. */
+  settle(): void {
+    this.data.settle()
+    this.sequences.settle()
+    this.#eventRows.settle()
+    this.sessions.settle()
+  }
+
+  /** CT4: the earliest cluster time at which something runs out. */
+  nextDeadline(): number | undefined {
+    const deadlines = [this.sessions.earliest(), this.waiters.earliest(), this.holds.earliest()]
+    const known = deadlines.filter((deadline) => deadline !== undefined)
+    return known.length === 0 ? undefined : Math.min(...known)
+  }
+
+  hash(): StateHash {
+    const { sums, position } = this.meta
+    const spaces = {
+      meta: sumOf([{ key: META_KEY, value: encodeMeta(this.meta) }]),
+      data: sums.data.toString(),
+      sequences: sums.sequences.toString(),
+      events: sums.events.toString(),
+      ...this.#sessionSums(),
+      holds: sumOf(this.holds.rows()),
+      waiters: sumOf(this.waiters.rows()),
+      counters: sumOf(this.counters.rows()),
+    }
+    return { position, hash: Object.values(spaces).join('/'), spaces }
+  }
+
+  #sessionSums(): { sessions: string; replies: string } {
+    const sessions = new Sum()
+    const replies = new Sum()
+    for (const { key, value } of this.sessions.rows()) {
+      const sum = key[0] === SPACE.sessions ? sessions : replies
+      sum.add(sealOf(value))
+    }
+    return { sessions: sessions.toString(), replies: replies.toString() }
+  }
+}
+
+function sumOf(rows: Iterable<Row>): string {
+  const sum = new Sum()
+  for (const { value } of rows) sum.add(sealOf(value))
+  return sum.toString()
+}

@@ -1,0 +1,168 @@
+// Driver: the queues behind locks, in memory, with whose wait is over first, and always the same as their rows.
+
+import { assert, binary } from '@latchkey/base'
+import type { WaiterRow } from '@latchkey/lock'
+import { SPACE, keyOfNumber } from '../keyspaces.js'
+import type { Row, RowChange, RowStore } from '../rows/port.js'
+import { rowsOf } from '../rows/scan.js'
+import { type Due, DueHeap } from './heap.js'
+import { decodeWaiter, encodeWaiter, keptWaiter } from './lock-rows.js'
+
+class Waiter implements Due {
+  row: WaiterRow
+  due: number
+  place = -1
+  placed = 0
+  stored = false
+  dirty = false
+  before: Waiter | undefined
+  after: Waiter | undefined
+
+  constructor(row: WaiterRow) {
+    this.row = row
+    this.due = row.deadline
+  }
+}
+
+/** One lock's queue, in order of arrival: a chain, so that the first leaves as cheaply as one from the middle. */
+class Queue {
+  readonly byId = new Map<string, Waiter>()
+  first: Waiter | undefined
+  last: Waiter | undefined
+
+  append(waiter: Waiter): void {
+    assert(
+      this.last === undefined || this.last.row.arrival < waiter.row.arrival,
+      'a waiter arrived before the last one',
+    )
+    this.byId.set(waiter.row.id, waiter)
+    waiter.before = this.last
+    if (this.last === undefined) this.first = waiter
+    else this.last.after = waiter
+    this.last = waiter
+  }
+
+  remove(waiter: Waiter): void {
+    this.byId.delete(waiter.row.id)
+    if (waiter.before === undefined) this.first = waiter.after
+    else waiter.before.after = waiter.after
+    if (waiter.after === undefined) this.last = waiter.before
+    else waiter.after.before = waiter.before
+  }
+}
+
+export class Waiters {
+  readonly #queues = new Map<string, Queue>()
+  readonly #ofSession = new Map<number, Set<Waiter>>()
+  readonly #heap = new DueHeap<Waiter>()
+  readonly #dirty = new Set<Waiter>()
+  #removed: number[] = []
+
+  first(key: Uint8Array): WaiterRow | undefined {
+    return this.#queues.size === 0 ? undefined : this.#queues.get(binary(key))?.first?.row
+  }
+
+  get(key: Uint8Array, id: string): WaiterRow | undefined {
+    return this.#queues.get(binary(key))?.byId.get(id)?.row
+  }
+
+  count(key: Uint8Array): number {
+    return this.#queues.get(binary(key))?.byId.size ?? 0
+  }
+
+  put(row: WaiterRow): void {
+    const waiter = this.#queues.get(binary(row.key))?.byId.get(row.id)
+    if (waiter === undefined) return this.#mark(this.#add(keptWaiter(row)))
+    assert(waiter.row.arrival === row.arrival, 'a waiter keeps its place')
+    this.#unlist(waiter)
+    waiter.row = keptWaiter(row)
+    this.#list(waiter)
+    this.#mark(waiter)
+  }
+
+  #add(row: WaiterRow): Waiter {
+    const key = binary(row.key)
+    const queue = this.#queues.get(key) ?? new Queue()
+    this.#queues.set(key, queue)
+    const waiter = new Waiter(row)
+    queue.append(waiter)
+    this.#list(waiter)
+    return waiter
+  }
+
+  /** Under its session and its deadline; 0: it waits without limit. */
+  #list(waiter: Waiter): void {
+    const { session, deadline } = waiter.row
+    const list = this.#ofSession.get(session) ?? new Set()
+    this.#ofSession.set(session, list.add(waiter))
+    waiter.due = deadline
+    if (deadline !== 0) this.#heap.update(waiter)
+  }
+
+  #unlist(waiter: Waiter): void {
+    const list = this.#ofSession.get(waiter.row.session)
+    list?.delete(waiter)
+    if (list?.size === 0) this.#ofSession.delete(waiter.row.session)
+    this.#heap.remove(waiter)
+  }
+
+  #mark(waiter: Waiter): void {
+    if (waiter.dirty) return
+    waiter.dirty = true
+    this.#dirty.add(waiter)
+  }
+
+  delete(row: WaiterRow): void {
+    const key = binary(row.key)
+    const queue = this.#queues.get(key)
+    const waiter = queue?.byId.get(row.id)
+    if (queue === undefined || waiter === undefined) return
+    queue.remove(waiter)
+    if (queue.first === undefined) this.#queues.delete(key)
+    this.#unlist(waiter)
+    this.#dirty.delete(waiter)
+    if (waiter.stored) this.#removed.push(waiter.row.arrival)
+  }
+
+  earliest(): number | undefined {
+    return this.#heap.earliest()
+  }
+
+  /** By deadline, then arrival (CT3): the caller deletes each. */
+  takeDue(now: number): WaiterRow[] {
+    return this.#heap
+      .takeDue(now)
+      .sort((a, b) => a.due - b.due || a.row.arrival - b.row.arrival)
+      .map((waiter) => waiter.row)
+  }
+
+  /** In order of arrival. */
+  ofSession(session: number): WaiterRow[] {
+    const waiters = [...(this.#ofSession.get(session) ?? [])]
+    return waiters.map((waiter) => waiter.row).sort((a, b) => a.arrival - b.arrival)
+  }
+
+  collect(batch: RowChange[]): void {
+    for (const arrival of this.#removed)
+      batch.push({ key: keyOfNumber(SPACE.waiters, arrival), value: undefined })
+    this.#removed = []
+    for (const waiter of this.#dirty) {
+      waiter.dirty = false
+      waiter.stored = true
+      batch.push(encodeWaiter(waiter.row))
+    }
+    this.#dirty.clear()
+  }
+
+  *rows(): Iterable<Row> {
+    for (const queue of this.#queues.values()) {
+      for (let waiter = queue.first; waiter !== undefined; waiter = waiter.after)
+        yield encodeWaiter(waiter.row)
+    }
+  }
+
+  /** Rows come in order of arrival, since that is their key. */
+  async load(store: RowStore): Promise<void> {
+    for await (const row of rowsOf(store, SPACE.waiters)) this.#add(decodeWaiter(row)).stored = true
+  }
+}

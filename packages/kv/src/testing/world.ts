@@ -1,0 +1,147 @@
+// Rule: what tests of this package share: a member's machine with a log of its own, driven command by command.
+
+import { type Clock, type Timer, text, utf8 } from '@latchkey/base'
+import { type Answer, type Command, encodeCommand, unpack } from '@latchkey/protocol'
+import type { Entry, EntryKind, Membership } from '@latchkey/raft/core'
+import type { Applied } from '@latchkey/raft/node'
+import { type CommandRecord, encodeBatch } from '../commands/batch.js'
+import { KvMachine } from '../machine.js'
+import { MemoryHome } from '../rows/memory.js'
+import type { RowHome } from '../rows/port.js'
+import type { KvOptions } from '../store.js'
+
+export const MEMBERS: Membership = {
+  voters: ['a', 'b', 'c'],
+  outgoing: [],
+  learners: [],
+  learnersNext: [],
+  peers: { a: { url: 'ws://a', incarnation: '1' } },
+}
+
+/** Time moves only when told to. */
+export class HandClock implements Clock {
+  #now = 0
+  #timers: { due: number; run: () => void }[] = []
+
+  now(): number {
+    return this.#now
+  }
+  instant() {
+    return { hr: this.#now, up: this.#now, wall: this.#now }
+  }
+  after(ms: number, run: () => void): Timer {
+    const timer = { due: this.#now + ms, run }
+    this.#timers.push(timer)
+    return { cancel: () => void (this.#timers = this.#timers.filter((one) => one !== timer)) }
+  }
+  advance(ms: number): void {
+    this.#now += ms
+    const due = this.#timers.filter((timer) => timer.due <= this.#now)
+    this.#timers = this.#timers.filter((timer) => timer.due > this.#now)
+    for (const timer of due) timer.run()
+  }
+}
+
+export const k = utf8
+/** A record of a session, for an entry. */
+export const record = (session: number, number: number, command: Command, done = 0): CommandRecord => ({
+  session,
+  number,
+  done,
+  body: encodeCommand(command),
+})
+
+/** One member: its machine, the log it was given, and a session to speak through. */
+export class World {
+  readonly clock = new HandClock()
+  readonly home: RowHome
+  readonly log: Entry[] = []
+  readonly granted: unknown[] = []
+  machine: KvMachine
+  time = 1000
+  session = 0
+  #number = 0
+  readonly #options: Partial<KvOptions>
+
+  constructor(options: Partial<KvOptions> = {}) {
+    this.#options = options
+    this.home = options.home ?? new MemoryHome()
+    this.machine = this.#machine()
+  }
+
+  #machine(): KvMachine {
+    return new KvMachine({
+      clock: this.clock,
+      granted: (session, key, owner) => this.granted.push([session, text(key), owner]),
+      ...this.#options,
+      home: this.home,
+    })
+  }
+
+  static async open(options: Partial<KvOptions> = {}): Promise<World> {
+    const world = new World(options)
+    await world.machine.open()
+    world.session = await world.openSession()
+    return world
+  }
+
+  async openSession(life = 30_000): Promise<number> {
+    const [answer] = await this.answers([{ session: 0, number: 0, done: 0, body: encodeCommand([1, life]) }])
+    return (answer as Answer)[1] as number
+  }
+
+  entry(data: Uint8Array, kind: EntryKind = 'commands'): Entry {
+    const entry = { index: this.log.length + 1, term: 1, time: this.time, kind, data }
+    this.log.push(entry)
+    return entry
+  }
+
+  async apply(...entries: Entry[]): Promise<readonly Applied[]> {
+    return await this.machine.apply(entries, () => MEMBERS)
+  }
+
+  /** An entry that carries only time. */
+  async tick(ms: number): Promise<void> {
+    this.time += ms
+    await this.apply(this.entry(new Uint8Array(0), 'empty'))
+  }
+
+  async raw(list: readonly CommandRecord[]): Promise<readonly { bytes: Uint8Array; fromTable: boolean }[]> {
+    const [applied] = await this.apply(this.entry(encodeBatch(list)))
+    return applied?.answers ?? []
+  }
+
+  async answers(list: readonly CommandRecord[]): Promise<Answer[]> {
+    return (await this.raw(list)).map(({ bytes }) => unpack(bytes) as Answer)
+  }
+
+  next(command: Command): CommandRecord {
+    return record(this.session, ++this.#number, command)
+  }
+
+  /** Commands of the world's session in one entry; their results, or the error answers. */
+  async run(...commands: Command[]): Promise<unknown[]> {
+    const answers = await this.answers(commands.map((command) => this.next(command)))
+    return answers.map((answer) => (answer[0] === 0 ? answer[1] : answer))
+  }
+
+  async one(command: Command): Promise<unknown> {
+    return (await this.run(command))[0]
+  }
+
+  /** The process ends in order, and starts again. */
+  async restart(): Promise<void> {
+    await this.machine.close()
+    await this.reopen()
+  }
+
+  /** A start: from what its disk has, then the log behind it. */
+  async reopen(): Promise<number> {
+    this.machine = this.#machine()
+    const state = await this.machine.open()
+    const applied = state?.position.index ?? 0
+    const rest = this.log.slice(applied)
+    if (rest.length > 0) await this.machine.apply(rest, () => MEMBERS)
+    return applied
+  }
+}

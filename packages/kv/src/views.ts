@@ -1,0 +1,143 @@
+// Driver: owns the frozen views that scans and iterations read from, page by page. A view nobody asks for is closed; one that is
+// gone is said to be gone, never replaced by a newer one in silence (R9).
+
+import type { Clock, Timer } from '@latchkey/base'
+import { CAPS, LatchkeyError, type PageResult, type READ, type Read } from '@latchkey/protocol'
+import { SPACE, keyOf, spaceRange } from './keyspaces.js'
+import type { Row, RowRange, RowView } from './rows/port.js'
+
+import { damagedRow, isSealed } from './rows/seal.js'
+import { valueOf } from './state/data-row.js'
+import type { KvLimits } from './store.js'
+
+export type PageRead = Extract<Read, readonly [typeof READ.page, ...unknown[]]>
+
+interface OpenView {
+  readonly view: RowView
+  lastUsed: number
+  busy: number
+}
+
+export class Views {
+  readonly #clock: Clock
+  readonly #limits: KvLimits
+  /** Everything applied so far, in a view. */
+  readonly #freeze: () => Promise<RowView>
+  readonly #open = new Map<number, OpenView>()
+  #opening = 0
+  #lastId = 0
+  #timer: Timer | undefined
+
+  constructor(clock: Clock, limits: KvLimits, freeze: () => Promise<RowView>) {
+    this.#clock = clock
+    this.#limits = limits
+    this.#freeze = freeze
+  }
+
+  get size(): number {
+    return this.#open.size
+  }
+
+  async page(read: PageRead): Promise<PageResult> {
+    const [, asked, keep, start, end, reverse, limit, part] = read
+    const id = asked === 0 ? await this.#openView() : asked
+    const open = this.#use(id)
+    try {
+      const rows = Math.min(limit, CAPS.pageRows)
+      const range = { ...dataRange(start, end), reverse, keysOnly: part === 'keys' }
+      const page = rows === 0 ? NO_ROWS : await open.view.page(range, rows, CAPS.pageBytes)
+      const shown = page.rows.map((row) => show(row, part))
+      if (keep && !page.end) return [id, shown]
+      this.close(id)
+      return [0, shown]
+    } catch (error) {
+      this.close(id)
+      throw error
+    } finally {
+      open.busy--
+      open.lastUsed = this.#clock.now()
+    }
+  }
+
+  async #openView(): Promise<number> {
+    if (this.#open.size + this.#opening >= this.#limits.views) {
+      throw new LatchkeyError(
+        'ERR_BUSY',
+        'Too many scans are under way on this member. Wait a little and try again.',
+      )
+    }
+    this.#opening++
+    try {
+      const view = await this.#freeze()
+      this.#open.set(++this.#lastId, { view, lastUsed: this.#clock.now(), busy: 0 })
+      this.#watchIdle()
+      return this.#lastId
+    } finally {
+      this.#opening--
+    }
+  }
+
+  #use(id: number): OpenView {
+    const open = this.#open.get(id)
+    if (open === undefined) {
+      throw new LatchkeyError(
+        'ERR_COMPACTED',
+        'The frozen view of this iteration is gone. Start the iteration again.',
+      )
+    }
+    open.busy++
+    return open
+  }
+
+  close(id: number): void {
+    this.#open.get(id)?.view.close()
+    this.#open.delete(id)
+    if (this.#open.size === 0) this.#stopTimer()
+  }
+
+  closeAll(): void {
+    for (const id of [...this.#open.keys()]) this.close(id)
+  }
+
+  #watchIdle(): void {
+    this.#timer ??= this.#clock.after(
+      this.#limits.viewIdleMillis,
+      () => {
+        this.#timer = undefined
+        this.#closeIdle(this.#clock.now() - this.#limits.viewIdleMillis)
+        if (this.#open.size > 0) this.#watchIdle()
+      },
+      { ref: false },
+    )
+  }
+
+  #closeIdle(before: number): void {
+    for (const [id, { lastUsed, busy }] of this.#open) if (busy === 0 && lastUsed <= before) this.close(id)
+  }
+
+  #stopTimer(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+  }
+}
+
+const NO_ROWS = { rows: [], end: true } as const
+
+/** A range of the user's keys as one of rows; null: unbounded. */
+export function dataRange(start: Uint8Array | null, end: Uint8Array | null): RowRange {
+  const whole = spaceRange(SPACE.data)
+  return {
+    start: start === null ? whole.start : keyOf(SPACE.data, start),
+    end: end === null ? whole.end : keyOf(SPACE.data, end),
+  }
+}
+
+/** A row that its seal does not vouch for is an error, never a wrong value. Without its value it is not checked: keys only. */
+function show(
+  { key, value }: Row,
+  part: 'both' | 'keys' | 'values',
+): readonly [Uint8Array | null, Uint8Array | null] {
+  if (part === 'keys') return [key.subarray(1), null]
+  if (!isSealed(key, value)) throw damagedRow(key)
+  return [part === 'both' ? key.subarray(1) : null, valueOf(value)]
+}
