@@ -38,13 +38,18 @@ export interface Hello {
 export interface Refusal {
   readonly code: ErrorCode
   readonly reason: string
-  /** Who refuses; only said to one with valid credentials. */
-  readonly info: PeerInfo | undefined
+  /** The other side named this cluster and showed its token: it is told who refuses. */
+  readonly trusted: boolean
 }
 
 export type Reply =
   | { readonly ok: true; readonly token: string | undefined; readonly info: PeerInfo }
-  | ({ readonly ok: false } & Refusal)
+  | {
+      readonly ok: false
+      readonly code: ErrorCode
+      readonly reason: string
+      readonly info: PeerInfo | undefined
+    }
 
 /** Asked last, of one who is a member by cluster and credentials: undefined, or the reason why it is not admitted. */
 export type Admit = (info: PeerInfo) => string | undefined
@@ -74,8 +79,8 @@ export const encodeHello = (self: Self, to: MemberId): Uint8Array =>
 export const encodeWelcome = (self: Self, version: number): Uint8Array =>
   pack([HANDSHAKE, WELCOME, version, self.token, placesOf(self)])
 
-export const encodeRefusal = ({ code, reason }: Refusal, self: Self | undefined): Uint8Array =>
-  pack([HANDSHAKE, REFUSAL, ERROR_CODES.indexOf(code), reason, self === undefined ? null : placesOf(self)])
+export const encodeRefusal = ({ code, reason, trusted }: Refusal, self: Self): Uint8Array =>
+  pack([HANDSHAKE, REFUSAL, ERROR_CODES.indexOf(code), reason, trusted ? placesOf(self) : null])
 
 // ---- in
 
@@ -144,16 +149,16 @@ export function judgeHello(self: Self, hello: Hello, admit: Admit): PeerInfo | R
   if (version < Math.max(hello.least, WIRE.least))
     return refuse(
       'ERR_PROTOCOL',
-      `it speaks wire versions ${hello.least} to ${hello.most}, this member ${WIRE.least} to ${WIRE.most}: update the older one`,
+      `the dialling side speaks wire versions ${hello.least} to ${hello.most}, the other ${WIRE.least} to ${WIRE.most}: update the older one`,
     )
   if (hello.cluster !== self.cluster)
     return refuse(
       'ERR_WRONG_CLUSTER',
-      'it belongs to a cluster of another name: check address and cluster name',
+      'the names of the clusters differ: check the address and the cluster name',
     )
   if (!sameSecret(self.token, hello.token)) return refuse('ERR_UNAUTHORIZED', NO_TOKEN)
   if (to !== self.id)
-    return refuse('ERR_WRONG_CLUSTER', `this is member ${self.id}, not ${to}: check the addresses`, self)
+    return refuse('ERR_WRONG_CLUSTER', `this is member ${self.id}, not ${to}: check the addresses`, true)
   return judgeInfo(self, { ...info, version }, admit)
 }
 
@@ -169,49 +174,36 @@ export function judgeWelcome(
     return refuse(
       'ERR_WRONG_CLUSTER',
       `member ${reply.info.id} answers at the address of ${to}: check the addresses`,
+      true,
     )
   return judgeInfo(self, reply.info, admit)
 }
 
-const NO_TOKEN = "it did not show this cluster's member token"
+const NO_TOKEN = 'no valid member token was shown'
 
 /** Also asked again of one who is connected, when what this member knows has changed. */
 export function judgeInfo(self: Self, info: PeerInfo, admit: Admit): PeerInfo | Refusal {
   if (info.id === self.id)
-    return refuse('ERR_WRONG_CLUSTER', `another process says that it is ${self.id}, as this one does`, self)
-  if (info.group !== self.group)
     return refuse(
       'ERR_WRONG_CLUSTER',
-      `it belongs to group ${info.group}, this member to ${self.group}`,
-      self,
+      `two processes say that they are member ${info.id}: check the addresses`,
+      true,
     )
+  if (info.group !== self.group)
+    return refuse('ERR_WRONG_CLUSTER', `the groups differ: ${info.group} and ${self.group}`, true)
   if (info.clusterId !== '' && self.clusterId !== '' && info.clusterId !== self.clusterId)
     return refuse(
       'ERR_WRONG_CLUSTER',
-      'it belongs to another cluster of the same name, founded or restored anew: remove its directory, or check its addresses',
-      self,
+      'these are two clusters of one name, founded or restored apart: check the addresses, or whose directory is used',
+      true,
     )
   const reason = admit(info)
-  return reason === undefined ? info : refuse('ERR_WRONG_CLUSTER', reason, self)
+  return reason === undefined ? info : refuse('ERR_WRONG_CLUSTER', reason, true)
 }
 
 export const isRefusal = (verdict: PeerInfo | Refusal): verdict is Refusal => 'code' in verdict
 
-export const infoOf = (self: Self, version: number): PeerInfo => ({
-  id: self.id,
-  incarnation: self.incarnation,
-  boot: self.boot,
-  clusterId: self.clusterId,
-  group: self.group,
-  level: self.level,
-  version,
-})
-
-const refuse = (code: ErrorCode, reason: string, self?: Self): Refusal => ({
-  code,
-  reason,
-  info: self === undefined ? undefined : infoOf(self, WIRE.most),
-})
+const refuse = (code: ErrorCode, reason: string, trusted = false): Refusal => ({ code, reason, trusted })
 
 const digest = (secret: string): Buffer => createHash('sha256').update(secret).digest()
 
