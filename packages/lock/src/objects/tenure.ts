@@ -47,7 +47,9 @@ export class Tenure {
     this.token = of.token
     this.#deadline = of.deadline
     this.#lost = lost
-    this.renewedAt = port.clock.now() - Math.max(0, of.lease - this.#left())
+    // A push does not say when its entry was; the bound says how long ago it was at most.
+    const age = port.bound.upper(port.clock.instant()) - (of.deadline - of.lease)
+    this.renewedAt = port.clock.now() - Math.max(0, age)
     this.#off = [
       keeper.concern(of.lease, () => this.held),
       port.bound.onDropped(() => this.lose('the store met another cluster')),

@@ -91,6 +91,8 @@ export class FakeStore {
         return renew(tx, command[1])
       case OP.cancelWait:
         return cancelWait(tx, command[1], command[2])
+      case OP.keepAlive:
+        return true
       case OP.forceRelease:
         return forceRelease(tx, command[1], command[2])
       default:
@@ -155,6 +157,15 @@ export class FakePort implements LockPort {
     this.bound.meet('cluster')
     store.tx.now = Math.max(store.tx.now, store.time)
     store.tx.openSession(session, life)
+    this.#keepAlive()
+  }
+
+  /** The session engine's own business; it is none of what is listed in `sent`. */
+  #keepAlive(): void {
+    this.#store.world.after(this.#life / 3, () => {
+      if (this.up && !this.closed.aborted) this.#store.entry(this.session, [OP.keepAlive])
+      this.#keepAlive()
+    })
   }
 
   newId(): string {

@@ -1,0 +1,356 @@
+// Test: waiting in the fair queue, giving up, and outcomes that nobody knows (LOCKS.md 6 and 7).
+
+import { LatchkeyError, OP, READ } from '@latchkey/protocol'
+import { describe, expect, test } from 'vitest'
+import { K } from '../testing/asks.js'
+import { codeOf, finish, scene, stateOf } from '../testing/scene.js'
+import { settle } from '../testing/world.js'
+import { Watchdog } from './watchdog.js'
+
+async function taken(options: { delay?: number; life?: number } = {}, lease: number | string = '60s') {
+  const s = scene(options)
+  const holder = s.process()
+  const first = holder.locking.getDistributedLock('k', lease)
+  await finish(s.world, first.tryLock())
+  const lock = s.locking.getDistributedLock('k', '10s')
+  return { ...s, holder, first, lock, queue: () => s.store.tx.queue(K).map(({ id }) => id) }
+}
+const ops = (sent: readonly (readonly unknown[])[]) => sent.map(([op]) => op)
+
+describe('waiting', () => {
+  test('woken by a push after a release; nobody polls (section 9: waiting by polling writes)', async () => {
+    const { world, first, lock, port } = await taken({ delay: 5 })
+    const waiting = lock.tryLock({ timeout: '30s' })
+    await world.advance(20_000)
+    expect(await stateOf(waiting)).toBe('pending')
+    expect(ops(port.sent)).toEqual([OP.tryLock])
+    await finish(world, first.unlock())
+    expect(await finish(world, waiting, 20)).toBe(true)
+    expect(lock.getOwner()).toMatchObject({ code: 'FIRST_TIME', fencingToken: 2 })
+    // One more request at most: a grant is renewed where its bound leaves too little.
+    expect(port.sent.length).toBeLessThanOrEqual(2)
+  })
+
+  test('timeout: 5000 gives false within 5000 ms plus one round trip, and leaves the queue', async () => {
+    const { world, lock, queue } = await taken({ delay: 20 })
+    const begun = world.now
+    expect(await finish(world, lock.tryLock({ timeout: 5_000 }))).toBe(false)
+    expect(world.now - begun).toBeGreaterThanOrEqual(5_000)
+    expect(world.now - begun).toBeLessThanOrEqual(5_045)
+    expect(queue()).toEqual([])
+    expect(lock.getOwnerContext()).toBeUndefined()
+  })
+
+  test('without a leader a wait ends with false too, a moment after its time', async () => {
+    const { world, lock, port } = await taken()
+    port.cut()
+    const begun = world.now
+    expect(await finish(world, lock.tryLock({ timeout: 1_000 }))).toBe(false)
+    expect(world.now - begun).toBeLessThanOrEqual(1_501)
+  })
+
+  test('lock() waits without limit, and a signal ends it with ERR_ABORTED and its reason as the cause', async () => {
+    const { world, lock, queue } = await taken()
+    const controller = new AbortController()
+    const waiting = lock.lock({ signal: controller.signal })
+    await world.advance(50_000)
+    expect(queue()).toHaveLength(1)
+    controller.abort('enough')
+    await expect(waiting).rejects.toMatchObject({ code: 'ERR_ABORTED', cause: 'enough' })
+    await settle()
+    expect(queue()).toEqual([])
+    await expect(lock.lock({ signal: controller.signal })).rejects.toMatchObject({ code: 'ERR_ABORTED' })
+  })
+
+  test('waiting attempts of one object share one place; its grant fulfils all, one acquire each', async () => {
+    const { world, first, lock, queue, store } = await taken()
+    const all = [lock.tryLock({ timeout: '5s' }), lock.lock(), lock.tryLock({ timeout: '20s' })]
+    await settle()
+    expect(queue()).toHaveLength(1)
+    await finish(world, first.unlock())
+    expect(await finish(world, Promise.all(all))).toEqual([true, undefined, true])
+    expect(store.tx.hold(K)?.acquires).toBe(3)
+    for (const acquires of [2, 1, 0]) expect(await finish(world, lock.unlock())).toEqual({ acquires })
+  })
+
+  test('one that gives up leaves the others waiting; the last takes the place with it', async () => {
+    const { world, first, lock, queue } = await taken()
+    const short = lock.tryLock({ timeout: 100 })
+    const long = lock.tryLock({ timeout: 1_000 })
+    expect(await finish(world, short)).toBe(false)
+    expect(queue()).toHaveLength(1)
+    await world.advance(500)
+    await finish(world, first.unlock())
+    expect(await finish(world, long)).toBe(true)
+    await finish(world, lock.unlock())
+    expect(queue()).toEqual([])
+  })
+
+  test('first come, first served between processes, and after an expiry NEW_ACQUIRE', async () => {
+    const { world, lock, process, store, holder } = await taken({}, 1_000)
+    holder.port.cut()
+    const others = [process(), process()].map(({ locking }) => locking.getDistributedLock('k', 1_000))
+    const order: string[] = []
+    const wait = async (who: string, mine: typeof lock) => {
+      await mine.lock()
+      order.push(`${who} ${mine.getOwner()?.code}`)
+    }
+    void wait('a', lock)
+    await settle()
+    for (const [i, mine] of others.entries()) {
+      void wait(`b${i}`, mine)
+      await settle()
+    }
+    await world.advance(1_002)
+    expect(order).toEqual(['a NEW_ACQUIRE'])
+    await finish(world, lock.unlock())
+    await world.advance(1)
+    expect(order).toEqual(['a NEW_ACQUIRE', 'b0 FIRST_TIME'])
+    expect(store.tx.queue(K)).toHaveLength(1)
+  })
+
+  test('a full queue is ERR_BUSY', async () => {
+    const { world, lock, store } = await taken()
+    store.tx.waiterCount = () => 10_000
+    expect(await codeOf(world, lock.tryLock({ timeout: '5s' }))).toBe('ERR_BUSY')
+  })
+
+  test('close ends every wait with ERR_CLOSED, and leaves no listener or timer of it', async () => {
+    const { world, lock, port } = await taken()
+    const both = [lock.lock(), lock.tryLock({ timeout: '9s' })]
+    await settle()
+    port.close()
+    const codes = both.map((waiting) => codeOf(world, waiting))
+    expect(await Promise.all(codes)).toEqual(['ERR_CLOSED', 'ERR_CLOSED'])
+    await world.advance(10_000)
+    expect([port.listeners, port.clock.timers]).toEqual([0, 0])
+  })
+})
+
+describe('a push is a hint: after a reconnect the ticket is asked for', () => {
+  test('K23: a grant whose push was lost is found', async () => {
+    const { world, first, lock, port } = await taken()
+    const waiting = lock.lock()
+    await settle()
+    port.pushes = false
+    await finish(world, first.unlock())
+    await world.advance(100)
+    expect(await stateOf(waiting)).toBe('pending')
+    port.heal()
+    await finish(world, waiting)
+    expect(port.reads.some(([read]) => read === READ.ticket)).toBe(true)
+    expect(lock.held).toBe(true)
+  })
+
+  test('still queued: it goes on waiting, in its place', async () => {
+    const { world, lock, port, queue } = await taken()
+    const waiting = lock.lock()
+    await settle()
+    port.heal()
+    await settle()
+    expect(await stateOf(waiting)).toBe('pending')
+    expect(queue()).toHaveLength(1)
+    expect(ops(port.sent)).toEqual([OP.tryLock])
+    void world
+  })
+
+  test('unknown, its session had ended: it queues again', async () => {
+    const { world, first, lock, port, queue } = await taken()
+    const waiting = lock.lock()
+    await settle()
+    port.heal(true)
+    await settle()
+    expect(queue()).toHaveLength(1)
+    await finish(world, first.unlock())
+    await finish(world, waiting)
+    expect(lock.held).toBe(true)
+  })
+
+  test('a grant that was over before it was known is given back, and the caller queues again', async () => {
+    const { world, first, lock, port, process } = await taken({ life: 200_000 })
+    const waiting = lock.lock()
+    await settle()
+    port.pushes = false
+    await finish(world, first.unlock())
+    await world.advance(15_000)
+    const other = process().locking.getDistributedLock('k', 1_000)
+    expect(await finish(world, other.tryLock())).toBe(true)
+    port.pushes = true
+    port.heal()
+    await settle()
+    expect(await stateOf(waiting)).toBe('pending')
+    await finish(world, other.unlock())
+    await finish(world, waiting)
+    expect(lock.getFencingToken()).toBe(4)
+  })
+})
+
+describe('giving up while something is under way', () => {
+  test('K28: aborted in flight, granted later: released, and the watchdog is not armed', async () => {
+    const { world, port, locking, store } = scene({ delay: 10 })
+    const watchdog = new Watchdog()
+    const lock = locking.getDistributedLock('k', '10s', watchdog)
+    const controller = new AbortController()
+    const attempt = lock.tryLock({ signal: controller.signal })
+    await world.advance(5)
+    controller.abort()
+    await expect(attempt).rejects.toMatchObject({ code: 'ERR_ABORTED', outcome: 'unknown' })
+    await world.advance(100)
+    expect(store.tx.hold(K)).toBeUndefined()
+    await world.advance(60_000)
+    expect(ops(port.sent)).toEqual([OP.tryLock, OP.cancelWait])
+    expect([lock.held, port.clock.timers]).toEqual([false, 0])
+  })
+
+  test('K28: a grant that comes while its caller gives up is handed on', async () => {
+    const { world, first, lock, port, process, store } = await taken({ delay: 10 })
+    const next = process().locking.getDistributedLock('k', '10s')
+    const controller = new AbortController()
+    const waiting = lock.lock({ signal: controller.signal })
+    await world.advance(30)
+    const after = next.lock()
+    await world.advance(30)
+    const unlocked = first.unlock()
+    await world.advance(12)
+    expect(store.tx.hold(K)?.session).toBe(port.session)
+    controller.abort()
+    await expect(waiting).rejects.toMatchObject({ code: 'ERR_ABORTED' })
+    await finish(world, unlocked)
+    await finish(world, after)
+    expect(next.held).toBe(true)
+  })
+
+  test('ERR_OUTCOME_UNKNOWN: what it may have got is released before the next attempt goes out', async () => {
+    const { world, lock, port, store } = await scenario()
+    port.fault = (command) => (command[0] === OP.tryLock ? 'lose answer' : undefined)
+    expect(await codeOf(world, lock.tryLock())).toBe('ERR_OUTCOME_UNKNOWN')
+    port.fault = () => undefined
+    expect(lock.held).toBe(false)
+    expect(await finish(world, lock.tryLock())).toBe(true)
+    expect(ops(port.sent)).toEqual([OP.tryLock, OP.cancelWait, OP.tryLock])
+    expect(store.tx.hold(K)).toMatchObject({ token: 2, acquires: 1 })
+  })
+
+  test('a late arrival is settled first: the acquire never follows its own release', async () => {
+    const { world, lock, port, store } = await scenario()
+    port.fault = (command) => (command[0] === OP.tryLock ? 'arrive late' : undefined)
+    expect(await codeOf(world, lock.tryLock())).toBe('ERR_OUTCOME_UNKNOWN')
+    port.fault = () => undefined
+    await world.advance(100)
+    port.deliver()
+    expect(store.tx.hold(K)).toBeUndefined()
+  })
+
+  test('while it cannot be given back the next attempt waits for its own deadline: ERR_NO_LEADER', async () => {
+    const { world, lock, port, store } = await scenario()
+    port.fault = (command) => {
+      port.cut()
+      return command[0] === OP.tryLock ? 'lose answer' : undefined
+    }
+    expect(await codeOf(world, lock.tryLock())).toBe('ERR_OUTCOME_UNKNOWN')
+    const begun = world.now
+    expect(await codeOf(world, lock.tryLock())).toBe('ERR_NO_LEADER')
+    expect(world.now - begun).toBeLessThanOrEqual(5_001)
+    port.fault = () => undefined
+    port.heal()
+    expect(await finish(world, lock.tryLock())).toBe(true)
+    expect(store.tx.hold(K)?.acquires).toBe(1)
+  })
+
+  test('no leader at all: ERR_NO_LEADER after 5 s, nothing was handed on', async () => {
+    const { world, lock, port } = await scenario()
+    port.cut()
+    const begun = world.now
+    expect(await codeOf(world, lock.tryLock())).toBe('ERR_NO_LEADER')
+    expect(world.now - begun).toBe(5_000)
+    expect(port.sent).toEqual([])
+    port.heal()
+    expect(await finish(world, lock.tryLock())).toBe(true)
+    expect(ops(port.sent)).toEqual([OP.tryLock])
+  })
+
+  test('K14: a reentry of unknown fate leaves the hold as it is; the last unlock releases whatever was counted', async () => {
+    const { world, lock, port, store } = await scenario()
+    await finish(world, lock.tryLock())
+    port.fault = (command) => (command[0] === OP.tryLock ? 'lose answer' : undefined)
+    expect(await codeOf(world, lock.tryLock())).toBe('ERR_OUTCOME_UNKNOWN')
+    expect([lock.held, store.tx.hold(K)?.acquires]).toEqual([true, 2])
+    port.fault = () => undefined
+    expect(await finish(world, lock.unlock())).toEqual({ acquires: 0 })
+    expect(store.tx.hold(K)).toBeUndefined()
+  })
+
+  test('a reentry still under way does not come back after the last unlock', async () => {
+    const { world, lock, port, store } = await scenario()
+    await finish(world, lock.tryLock())
+    port.fault = (command) => (command[0] === OP.tryLock ? 'arrive late' : undefined)
+    expect(await codeOf(world, lock.tryLock())).toBe('ERR_OUTCOME_UNKNOWN')
+    port.fault = () => undefined
+    await finish(world, lock.unlock())
+    port.deliver()
+    expect(store.tx.hold(K)).toBeUndefined()
+  })
+
+  test('a session that ended under a waiting ask: unknown, given back, asked again', async () => {
+    const { world, first, lock, port } = await taken()
+    let times = 0
+    port.fault = (command) =>
+      command[0] === OP.tryLock && times++ === 0 ? new LatchkeyError('ERR_OUTCOME_UNKNOWN') : undefined
+    const waiting = lock.lock()
+    await world.advance(200)
+    await finish(world, first.unlock())
+    await finish(world, waiting)
+    expect(lock.held).toBe(true)
+    expect(ops(port.sent)).toEqual([OP.tryLock, OP.cancelWait, OP.tryLock])
+  })
+
+  test('an error for good is thrown, also to one who waits', async () => {
+    const { world, lock, port } = await scenario()
+    port.fault = () => new LatchkeyError('ERR_FORBIDDEN')
+    expect(await codeOf(world, lock.lock())).toBe('ERR_FORBIDDEN')
+    expect(await codeOf(world, lock.tryLock())).toBe('ERR_FORBIDDEN')
+  })
+})
+
+describe('unlock of unknown fate (K29)', () => {
+  test('held is false, renewal stops, the release goes on behind; a new attempt waits for it', async () => {
+    const { world, port, store, locking } = scene()
+    const watchdog = new Watchdog()
+    const lock = locking.getDistributedLock('k', '10s', watchdog)
+    await finish(world, lock.tryLock())
+    port.fault = (command) => (command[0] === OP.release ? 'lose request' : undefined)
+    const unlocking = lock.unlock({ timeout: 1_000 })
+    expect(lock.held).toBe(false)
+    expect(await codeOf(world, unlocking)).toBe('ERR_OUTCOME_UNKNOWN')
+    port.fault = () => undefined
+    expect(await finish(world, lock.tryLock())).toBe(true)
+    expect(store.tx.hold(K)).toMatchObject({ token: 2 })
+    expect(ops(port.sent)).toEqual([OP.tryLock, OP.release, OP.cancelWait, OP.tryLock])
+  })
+
+  test('nobody reached: the release goes on until the lease is over, then it is left alone', async () => {
+    const { world, port, locking } = scene()
+    const lock = locking.getDistributedLock('k', '2s')
+    await finish(world, lock.tryLock())
+    port.cut()
+    expect(await codeOf(world, lock.unlock({ timeout: 500 }))).toBe('ERR_NO_LEADER')
+    await world.advance(30_000)
+    expect(port.clock.timers).toBe(0)
+    port.heal()
+    expect(await finish(world, lock.tryLock())).toBe(true)
+  })
+
+  test('with a signal that has fired: ERR_ABORTED, and released behind', async () => {
+    const { world, store, locking } = scene()
+    const lock = locking.getDistributedLock('k', '10s')
+    await finish(world, lock.tryLock())
+    expect(await codeOf(world, lock.unlock({ signal: AbortSignal.abort() }))).toBe('ERR_ABORTED')
+    await world.advance(100)
+    expect(store.tx.hold(K)).toBeUndefined()
+  })
+})
+
+async function scenario() {
+  const s = scene()
+  return { ...s, lock: s.locking.getDistributedLock('k', '10s') }
+}

@@ -1,0 +1,239 @@
+// Test: renewal (LOCKS.md, 8), and the defects of it that this one does not have (section 9).
+
+import { LatchkeyError, OP } from '@latchkey/protocol'
+import { describe, expect, test } from 'vitest'
+import { K } from '../testing/asks.js'
+import { finish, scene } from '../testing/scene.js'
+import { settle } from '../testing/world.js'
+import type { FakePort } from '../testing/fake-store.js'
+import { Watchdog } from './watchdog.js'
+
+const renewals = (port: FakePort) => port.sent.filter(([op]) => op === OP.renew)
+
+function guarded(lease: number | string = 9_000) {
+  const s = scene()
+  const watchdog = new Watchdog()
+  const lost: { lock: unknown; error: LatchkeyError }[] = []
+  watchdog.on('lost', (event) => lost.push(event))
+  const lock = s.locking.getDistributedLock('k', lease, watchdog)
+  return { ...s, watchdog, lost, lock }
+}
+
+describe('renewal', () => {
+  test('at 2/3 of the lease, counted from the last success, for as long as it is held', async () => {
+    const { world, lock, port, store } = guarded()
+    await finish(world, lock.tryLock())
+    await world.advance(5_995)
+    expect(renewals(port)).toHaveLength(0)
+    await world.advance(10)
+    expect(renewals(port)).toHaveLength(1)
+    await world.advance(60_000)
+    expect(renewals(port)).toHaveLength(11)
+    expect([lock.held, store.tx.hold(K)?.token]).toEqual([true, 1])
+  })
+
+  test('K7: stops at the last unlock: no timer is left, no renewal leaves after the release', async () => {
+    const { world, lock, port } = guarded()
+    await finish(world, lock.tryLock())
+    await finish(world, lock.tryLock())
+    await finish(world, lock.unlock())
+    await world.advance(20_000)
+    expect(renewals(port).length).toBeGreaterThan(2)
+    await finish(world, lock.unlock())
+    const before = port.sent.length
+    await world.advance(60_000)
+    expect([port.sent.length, port.clock.timers]).toEqual([before, 0])
+  })
+
+  test('section 9, K27: a second hold of one object is renewed like the first', async () => {
+    const { world, lock, port } = guarded()
+    await finish(world, lock.tryLock())
+    await finish(world, lock.unlock())
+    await finish(world, lock.tryLock())
+    await world.advance(100_000)
+    expect(lock.held).toBe(true)
+    expect(renewals(port).length).toBeGreaterThan(10)
+    await finish(world, lock.unlock())
+    await world.advance(60_000)
+    await finish(world, lock.tryLock())
+    await world.advance(100_000)
+    expect(lock.held).toBe(true)
+  })
+
+  test('section 9, K26: does not die with its first failure: tried again within the last third', async () => {
+    const { world, lock, port, lost } = guarded()
+    await finish(world, lock.tryLock())
+    await world.advance(5_900)
+    port.cut()
+    await world.advance(1_500)
+    expect(lock.held).toBe(true)
+    port.heal()
+    await world.advance(1_000)
+    expect([lock.held, lost.length]).toEqual([true, 0])
+    expect(lock.remainingMillis()).toBeGreaterThan(7_000)
+  })
+
+  test('several tries, answered or not', async () => {
+    const { world, lock, port } = guarded()
+    await finish(world, lock.tryLock())
+    let tries = 0
+    port.fault = ([op]) => {
+      if (op !== OP.renew) return undefined
+      tries++
+      return tries % 2 ? 'lose request' : new LatchkeyError('ERR_NO_LEADER')
+    }
+    await world.advance(8_800)
+    expect(tries).toBeGreaterThanOrEqual(3)
+    expect(lock.held).toBe(true)
+  })
+
+  test('section 9: not lost in silence: signal and event, once, by the local deadline', async () => {
+    const { world, lock, port, lost } = guarded()
+    await finish(world, lock.tryLock())
+    const { signal } = lock
+    const begun = world.now
+    signal.addEventListener('abort', () => expect(world.now - begun).toBeLessThanOrEqual(9_000))
+    port.cut()
+    await world.advance(9_000)
+    expect(signal.aborted).toBe(true)
+    expect(lost).toHaveLength(1)
+    expect(lost[0]).toMatchObject({ lock, error: { code: 'ERR_LOCK_LOST' } })
+    expect(signal.reason).toBe(lost[0]?.error)
+    await world.advance(60_000)
+    expect(lost).toHaveLength(1)
+  })
+
+  test('K37: no quorum: the local deadline passes, the hold is lost; after healing another may have it', async () => {
+    const { world, lock, port, process, lost } = guarded()
+    const other = process().locking.getDistributedLock('k', '10s')
+    await finish(world, lock.tryLock())
+    port.cut()
+    const waiting = other.lock()
+    const lostAt = new Promise<number>((resolve) =>
+      lock.signal.addEventListener('abort', () => resolve(world.now)),
+    )
+    await finish(world, waiting)
+    expect(await lostAt).toBeLessThan(world.now)
+    expect([lock.held, other.held, lost.length]).toEqual([false, true, 1])
+    port.heal()
+    await world.advance(1_000)
+    expect(other.held).toBe(true)
+  })
+
+  test('only a definite refusal ends it at once: the row is gone or of another', async () => {
+    const { world, lock, locking, lost } = guarded()
+    await finish(world, lock.tryLock())
+    await finish(world, locking.locks.forceRelease('k', 1))
+    expect(lock.held).toBe(true)
+    await world.advance(6_010)
+    expect([lock.held, lost.length]).toEqual([false, 1])
+  })
+
+  test('K30: an answer that comes after the loss does not bring the hold back', async () => {
+    const { world, lock, port } = guarded()
+    await finish(world, lock.tryLock())
+    await world.advance(5_999)
+    // The renewal is on its way when the machine is suspended; hrtime stands still, uptime goes on.
+    port.fault = ([op]) => {
+      if (op === OP.renew) port.clock.offset.up += 20_000
+      return undefined
+    }
+    await world.advance(5)
+    expect(renewals(port)).toHaveLength(1)
+    expect(lock.held).toBe(false)
+    await world.advance(100)
+    expect(lock.held).toBe(false)
+    expect(lock.signal.aborted).toBe(true)
+  })
+
+  test('one request for all that fall due together', async () => {
+    const { world, locking, port, watchdog } = guarded()
+    const locks = Array.from({ length: 200 }, (_, i) => locking.getDistributedLock(`k${i}`, 9_000, watchdog))
+    for (const lock of locks) {
+      await finish(world, lock.tryLock())
+      if (world.now % 7 === 0) await world.advance(1)
+    }
+    await world.advance(6_300)
+    expect(renewals(port)).toHaveLength(1)
+    expect(renewals(port)[0]?.[1]).toHaveLength(200)
+    await world.advance(60_000)
+    expect(locks.every(({ held }) => held)).toBe(true)
+    expect(renewals(port).length).toBeLessThan(15)
+  })
+
+  test('K32: one watchdog, several locks: each loss is told once', async () => {
+    const { world, locking, watchdog, lost, port } = guarded()
+    const locks = ['x', 'y', 'z'].map((key) => locking.getDistributedLock(key, 3_000, watchdog))
+    for (const lock of locks) await finish(world, lock.tryLock())
+    port.cut()
+    await world.advance(10_000)
+    expect(new Set(lost.map((event) => event.lock))).toEqual(new Set(locks))
+    expect(lost).toHaveLength(3)
+  })
+
+  test('one watchdog serves locks of two stores', async () => {
+    const { world, process, watchdog } = guarded()
+    const locks = [process(), process()].map(({ locking }, i) =>
+      locking.getDistributedLock(`k${i}`, 900, watchdog),
+    )
+    for (const lock of locks) await finish(world, lock.tryLock())
+    await world.advance(20_000)
+    expect(locks.map(({ held }) => held)).toEqual([true, true])
+  })
+
+  test('T5: after a stall there is one renewal, no burst; and none for what is lost', async () => {
+    const { world, lock, port, lost } = guarded()
+    await finish(world, lock.tryLock())
+    world.stall(8_000)
+    await world.advance(5)
+    expect(renewals(port)).toHaveLength(1)
+    expect(lock.held).toBe(true)
+    world.stall(30_000)
+    await world.advance(5)
+    expect(renewals(port)).toHaveLength(1)
+    expect([lock.held, lost.length]).toEqual([false, 1])
+  })
+})
+
+describe('close', () => {
+  test('is synchronous and idempotent, leaves no timer; holds go on to the end of their lease', async () => {
+    const { world, lock, port, watchdog, lost } = guarded()
+    await finish(world, lock.tryLock())
+    const before = port.clock.timers
+    watchdog.close()
+    watchdog[Symbol.dispose]()
+    expect(port.clock.timers).toBe(before - 1)
+    await world.advance(8_000)
+    expect([lock.held, renewals(port).length]).toEqual([true, 0])
+    await world.advance(2_000)
+    expect([lock.held, lost.length, port.clock.timers]).toEqual([false, 1, 0])
+  })
+
+  test('T9: every timer of locks is one that does not keep the process alive', async () => {
+    const { world, lock, port } = guarded()
+    const refs: unknown[] = []
+    const { after } = port.clock
+    port.clock.after = function (ms, run, options?: { ref?: boolean }) {
+      refs.push(options?.ref)
+      return after.call(this, ms, run)
+    }
+    await finish(world, lock.tryLock({ timeout: '1s' }))
+    await world.advance(20_000)
+    await finish(world, lock.unlock())
+    // The fake's own deadlines are not of the locks; they pass no options.
+    expect(refs.filter((ref) => ref === true)).toEqual([])
+    expect(refs.filter((ref) => ref === false).length).toBeGreaterThan(5)
+  })
+
+  test('a listener that throws reaches nobody else', async () => {
+    const { world, lock, watchdog, port, lost } = guarded(300)
+    const seen: unknown[] = []
+    const listener = (event: unknown) => seen.push(event)
+    watchdog.on('lost', listener).off('lost', listener)
+    await finish(world, lock.tryLock())
+    port.cut()
+    await world.advance(400)
+    await settle()
+    expect([seen.length, lost.length]).toEqual([0, 1])
+  })
+})
