@@ -76,7 +76,7 @@ export const clusterTime =
           if (member.role === 'leader') stamps.set(entry, { at: stampedAt, bound: proven })
         }
       },
-      committed() {
+      decided() {
         for (; judged < ledger.commitTop; judged++) {
           const entry = ledger.committed[judged + 1]
           if (entry !== undefined) judge(entry)

@@ -4,6 +4,7 @@ import type { Entry, Membership } from '@latchkey/raft/core'
 import { LawBroken, type MakeLaw } from './law.js'
 import type { MemberRecord } from './ledger.js'
 import type { ReadMembership } from './log-mirror.js'
+import { spelled } from './spelled.js'
 
 const name = 'committed-configuration'
 
@@ -68,8 +69,3 @@ function follows(before: Membership, next: Membership): string | undefined {
 }
 
 const same = (a: readonly string[], b: readonly string[]): boolean => [...a].sort().join() === [...b].sort().join()
-
-export const spelled = ({ voters, outgoing, learners, learnersNext }: Membership): string =>
-  `{${voters}${outgoing.length > 0 ? ` & ${outgoing}` : ''}${learners.length > 0 ? ` learners ${learners}` : ''}${
-    learnersNext.length > 0 ? ` next ${learnersNext}` : ''
-  }}`

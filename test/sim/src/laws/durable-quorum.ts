@@ -1,26 +1,35 @@
-// Rule: what a leader commits is on the disks of a quorum at that moment, counted by the configuration of its log, and ends with its own term.
+// Rule: what a leader commits is of its own term at the end and on the disks of a quorum at that moment, counted by the configuration
+// of its log. A leader that commits a joint configuration leaves it in the same step, so one looks at the end of the step.
 
 import { LawBroken, type MakeLaw } from './law.js'
 import { isQuorum } from './ledger.js'
+import { spelled } from './spelled.js'
 
 const name = 'durable-quorum'
 
-export const durableQuorum: MakeLaw = (ledger) => ({
-  name,
-  committed(member, _from, to) {
-    if (member.role !== 'leader') return
-    const term = member.live.termAt(to)
-    if (term === undefined) return
-    if (term !== member.term) {
-      throw new LawBroken(name, `${member.id} of term ${member.term} commits up to ${to}, of term ${term}`)
-    }
-    const has = (id: string) => ledger.holds(ledger.member(id).disk, to, term)
-    const { membership } = member.live
-    if (isQuorum(membership, has)) return
-    const durable = membership.voters.filter(has)
-    throw new LawBroken(
-      name,
-      `${member.id} commits ${to} of term ${term}; of ${membership.voters} only [${durable}] have it on disk`,
-    )
-  },
-})
+export const durableQuorum: MakeLaw = (ledger) => {
+  const judged = new Map<string, number>()
+  return {
+    name,
+    booted: (member) => void judged.delete(member.id),
+    settled(member) {
+      const { commit } = member
+      if (commit <= (judged.get(member.id) ?? 0)) return
+      judged.set(member.id, commit)
+      if (member.role !== 'leader') return
+      const term = member.live.termAt(commit)
+      if (term === undefined) return
+      if (term !== member.term) {
+        throw new LawBroken(name, `${member.id} of term ${member.term} commits up to ${commit}, of term ${term}`)
+      }
+      const { membership } = member.live
+      const has = (id: string) => ledger.holds(ledger.member(id).disk, commit, term)
+      if (isQuorum(membership, has)) return
+      const durable = [...ledger.members.keys()].filter(has)
+      throw new LawBroken(
+        name,
+        `${member.id} commits ${commit} of term ${term} in ${spelled(membership)}; only [${durable}] have it on disk`,
+      )
+    },
+  }
+}

@@ -1,6 +1,6 @@
 // Rule: what a law is. One law a file; a broken one says which sentence is no longer true.
 
-import type { MemberId, Membership, Message, PersistBatch } from '@latchkey/raft/core'
+import type { LogPosition, MemberId, Membership, Message, PersistBatch } from '@latchkey/raft/core'
 import type { Ledger, MemberRecord } from './ledger.js'
 
 export class LawBroken extends Error {
@@ -49,11 +49,16 @@ export interface Watcher {
   durable(id: MemberId, batch: PersistBatch): void
   role(id: MemberId, role: string, term: number): void
   membership(id: MemberId, membership: Membership): void
+  /** The member's commit index, as it knows it now. */
+  decided(id: MemberId, commit: number): void
+  /** All effects of one step are carried out. */
+  settled(id: MemberId): void
+  /** Entries are handed out to apply; they are durable there. */
   committed(id: MemberId, from: number, to: number): void
   /** `hash`: of the whole state machine after this entry. */
   applied(id: MemberId, index: number, hash: number): void
   /** The state machine was replaced by a snapshot's. */
-  installed(id: MemberId, index: number, term: number, hash: number): void
+  installed(id: MemberId, position: LogPosition, membership: Membership, hash: number): void
   sending(id: MemberId, message: Message): void
   acknowledged(ack: Acknowledged): void
   served(read: ReadServed): void
@@ -70,6 +75,9 @@ export interface Law {
   durable?(member: MemberRecord, batch: PersistBatch): void
   role?(member: MemberRecord, role: string, term: number): void
   membership?(member: MemberRecord, membership: Membership): void
+  /** Only when it grew; the ledger still holds the one before. */
+  decided?(member: MemberRecord, commit: number): void
+  settled?(member: MemberRecord): void
   committed?(member: MemberRecord, from: number, to: number): void
   applied?(member: MemberRecord, index: number, hash: number): void
   installed?(member: MemberRecord, index: number, term: number, hash: number): void

@@ -1,6 +1,6 @@
 // Rule: what is true of the whole cluster, seen from outside: every member's log in memory and on disk, and what is committed.
 
-import type { Entry, HardState, MemberId, Membership, PersistBatch } from '@latchkey/raft/core'
+import type { Entry, HardState, LogPosition, MemberId, Membership, PersistBatch } from '@latchkey/raft/core'
 import type { Found } from './law.js'
 import { LogMirror, type ReadMembership } from './log-mirror.js'
 
@@ -19,8 +19,12 @@ export class MemberRecord {
   unsynced: PersistBatch[] = []
   role = 'follower'
   term = 0
+  /** As the member knows it; `handed`: given out to apply. */
   commit = 0
+  handed = 0
   applied = 0
+  /** A snapshot is in use and the log's record of it is not durable yet: what was written before does not count any more. */
+  restarting = false
 
   constructor(id: MemberId, decode: ReadMembership) {
     this.id = id
@@ -53,6 +57,7 @@ export class Ledger {
 
   /** Does that member's durable log hold the entry (index, term)? What lies behind its snapshot is committed, so it is known. */
   holds(log: LogMirror, index: number, term: number): boolean {
+    if (index === 0) return term === 0
     if (index < log.base.index) return this.committed[index]?.term === term
     return log.termAt(index) === term
   }
@@ -73,6 +78,8 @@ export class Ledger {
     record.role = 'follower'
     record.term = found.term
     record.commit = found.applied
+    record.handed = found.applied
+    record.restarting = false
     record.applied = found.applied
   }
 
@@ -83,13 +90,23 @@ export class Ledger {
   }
 
   durable(record: MemberRecord, batch: PersistBatch): void {
-    record.disk.apply(batch)
+    if (batch.restartAfter !== undefined) record.restarting = false
+    if (!record.restarting) record.disk.apply(batch)
     if (batch.hardState !== undefined) record.durableHard = batch.hardState
     record.unsynced = record.unsynced.filter((other) => other.id > batch.id)
   }
 
+  /** The snapshot is durable: a start from now on finds at least this. */
+  install(record: MemberRecord, position: LogPosition, membership: Membership): void {
+    if (!this.holds(record.live, position.index, position.term)) {
+      record.disk.restart(position, membership, [])
+      record.restarting = true
+    }
+    record.applied = record.handed = position.index
+    record.commit = Math.max(record.commit, position.index)
+  }
+
   commit(record: MemberRecord, to: number): void {
-    record.commit = Math.max(record.commit, to)
     if (to <= this.commitTop) return
     for (let index = this.commitTop + 1; index <= to; index++) {
       const entry = record.live.entry(index)

@@ -17,8 +17,8 @@ export const orderlyIndexes: MakeLaw = () => ({
     }
   },
   committed(member, from, to) {
-    if (from !== member.commit + 1) {
-      throw new LawBroken(name, `${member.id} commits from ${from} after ${member.commit}`)
+    if (from !== member.handed + 1) {
+      throw new LawBroken(name, `${member.id} hands out ${from} after ${member.handed}`)
     }
     if (to > member.live.lastIndex) {
       throw new LawBroken(name, `${member.id} commits ${to}, its log ends at ${member.live.lastIndex}`)

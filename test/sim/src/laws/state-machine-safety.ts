@@ -12,6 +12,20 @@ export const stateMachineSafety: MakeLaw = (ledger) => {
   }
   return {
     name,
+    decided(member, commit) {
+      if (commit > member.live.lastIndex) {
+        throw new LawBroken(name, `${member.id} commits ${commit}, its log ends at ${member.live.lastIndex}`)
+      }
+      const term = member.live.termAt(commit)
+      const agreed = ledger.committed[commit]
+      // By log matching the last one stands for all before it.
+      if (term !== undefined && agreed !== undefined && agreed.term !== term) {
+        throw new LawBroken(
+          name,
+          `${member.id} commits entry ${commit} of term ${term}; committed there was term ${agreed.term}`,
+        )
+      }
+    },
     committed(member, from, to) {
       for (let index = from; index <= to; index++) {
         const term = member.live.termAt(index)
@@ -29,7 +43,7 @@ export const stateMachineSafety: MakeLaw = (ledger) => {
       if (index !== member.applied + 1) {
         throw new LawBroken(name, `${member.id} applies ${index} after ${member.applied}`)
       }
-      if (index > member.commit) throw new LawBroken(name, `${member.id} applies ${index}, not committed`)
+      if (index > member.handed) throw new LawBroken(name, `${member.id} applies ${index}, not committed`)
       same(member.id, index, hash)
     },
     installed(member, index, term, hash) {

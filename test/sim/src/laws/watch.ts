@@ -1,8 +1,8 @@
 // Rule: the one who hears everything: keeps the ledger and lets each law judge.
 
-import type { MemberId, Membership, Message, PersistBatch } from '@latchkey/raft/core'
+import type { LogPosition, MemberId, Membership, Message, PersistBatch } from '@latchkey/raft/core'
 import { type Acknowledged, type Found, type Law, LawBroken, type MakeLaw, type ReadServed, type Watcher } from './law.js'
-import { Ledger } from './ledger.js'
+import { Ledger, type MemberRecord } from './ledger.js'
 import type { ReadMembership } from './log-mirror.js'
 
 /** What a run met, for its summary. */
@@ -23,12 +23,16 @@ export class Watch implements Watcher {
   readonly #persisting: Law[]
   readonly #sending: Law[]
   readonly #applied: Law[]
+  readonly #decided: Law[]
+  readonly #settled: Law[]
 
   constructor(decode: ReadMembership, laws: readonly MakeLaw[]) {
     this.ledger = new Ledger(decode)
     this.#laws = laws.map((make) => make(this.ledger))
     this.#persisting = this.#laws.filter((law) => law.persisting !== undefined)
     this.#sending = this.#laws.filter((law) => law.sending !== undefined)
+    this.#settled = this.#laws.filter((law) => law.settled !== undefined)
+    this.#decided = this.#laws.filter((law) => law.decided !== undefined)
     this.#applied = this.#laws.filter((law) => law.applied !== undefined)
   }
 
@@ -66,20 +70,35 @@ export class Watch implements Watcher {
     for (const law of this.#laws) law.membership?.(member, membership)
   }
 
-  committed(id: MemberId, from: number, to: number): void {
+  decided(id: MemberId, commit: number): void {
     const member = this.ledger.member(id)
-    this.counts.commits += Math.max(0, to - this.ledger.commitTop)
-    const before = this.ledger.commitTop
-    // The first to commit sets what is committed; the laws then compare everybody with it.
-    if (to > before && to <= member.live.lastIndex) this.#agree(member, to)
-    for (const law of this.#laws) law.committed?.(member, from, to)
-    member.commit = Math.max(member.commit, to)
+    if (commit <= member.commit) {
+      if (commit < member.commit) throw new LawBroken('orderly-indexes', `${id}: commit goes back to ${commit}`)
+      return
+    }
+    this.#agree(member, commit)
+    for (const law of this.#decided) law.decided?.(member, commit)
+    member.commit = commit
   }
 
-  #agree(member: ReturnType<Ledger['member']>, to: number): void {
-    const commit = member.commit
+  settled(id: MemberId): void {
+    const member = this.ledger.member(id)
+    for (const law of this.#settled) law.settled?.(member)
+  }
+
+  committed(id: MemberId, from: number, to: number): void {
+    const member = this.ledger.member(id)
+    this.#agree(member, to)
+    for (const law of this.#laws) law.committed?.(member, from, to)
+    member.handed = Math.max(member.handed, to)
+  }
+
+  /** The first to commit sets what is committed; the laws then compare everybody with it. */
+  #agree(member: MemberRecord, to: number): void {
+    const before = this.ledger.commitTop
+    if (to <= before || to > member.live.lastIndex) return
+    this.counts.commits += to - before
     this.ledger.commit(member, to)
-    member.commit = commit
   }
 
   applied(id: MemberId, index: number, hash: number): void {
@@ -88,11 +107,10 @@ export class Watch implements Watcher {
     member.applied = index
   }
 
-  installed(id: MemberId, index: number, term: number, hash: number): void {
+  installed(id: MemberId, position: LogPosition, membership: Membership, hash: number): void {
     const member = this.ledger.member(id)
-    for (const law of this.#laws) law.installed?.(member, index, term, hash)
-    member.applied = index
-    member.commit = Math.max(member.commit, index)
+    for (const law of this.#laws) law.installed?.(member, position.index, position.term, hash)
+    this.ledger.install(member, position, membership)
     this.counts.snapshots++
   }
 

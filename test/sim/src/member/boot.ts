@@ -29,7 +29,7 @@ class Booting implements SimMember {
         this.#member = new CoreMember(host, core, options, started, now)
       })
     }
-    if (!host.disk.has(JOURNAL)) begin(true)
+    if (!host.disk.has(JOURNAL)) host.after(1, () => begin(true))
     else host.disk.sync(JOURNAL, (ok) => (ok ? host.disk.syncFolder(begin) : begin(false)))
   }
 
@@ -75,7 +75,7 @@ const ASLEEP = {
   lastIndex: 0,
   clusterTime: 0,
   stateHash: 0,
-  idle: false,
+  pending: 'its start',
 }
 
 /** Log and snapshot, made to fit: a crash between an installed snapshot and the log's record of it leaves the log behind. */

@@ -111,8 +111,15 @@ export class CoreMember implements SimMember {
   // ---- effects
 
   #step(effects: readonly Effect[]): void {
-    if (this.host.alive()) this.#run(effects)
-    if (this.host.alive()) this.core.check?.(this.raft)
+    const { host, raft } = this
+    if (!host.alive()) return
+    // A leader's commit index never rests on entries of this very step; a follower's may.
+    if (raft.role === 'leader') host.watcher.decided(host.id, raft.commit)
+    this.#run(effects)
+    if (!host.alive()) return
+    host.watcher.decided(host.id, raft.commit)
+    host.watcher.settled(host.id)
+    this.core.check?.(raft)
     if (this.host.alive()) this.#pump()
   }
 
@@ -196,12 +203,14 @@ export class CoreMember implements SimMember {
     this.applied = position.index
     this.membership = membership
     this.#committed = Math.max(this.#committed, position.index)
-    this.host.watcher.installed(this.host.id, position.index, position.term, this.machine.hash)
+    this.host.watcher.installed(this.host.id, position, membership, this.machine.hash)
     this.#reads.serve()
   }
 
-  get idle(): boolean {
-    return this.journal.idle && this.#proposals.idle && this.applied === this.raft.commit && !this.#applyDue
+  get pending(): string | undefined {
+    if (!this.journal.idle) return 'a write'
+    if (!this.#proposals.idle) return 'a proposal'
+    return this.applied === this.raft.commit ? undefined : `entries to apply up to ${this.raft.commit}`
   }
 }
 
@@ -253,8 +262,8 @@ function viewOf(member: CoreMember, snapshots: Snapshots): MemberView {
     get stateHash() {
       return member.machine.hash
     },
-    get idle() {
-      return member.idle && snapshots.idle && !raft.transferring
+    get pending() {
+      return member.pending ?? snapshots.pending ?? (raft.transferring ? 'a transfer' : undefined)
     },
   }
 }

@@ -3,7 +3,7 @@
 // Law: `durable` of a batch is told after the sync that covers it and all before it returned. A failed sync is never repeated.
 
 import type { Entry, HardState, LogPosition, Membership, PersistBatch } from '@latchkey/raft/core'
-import type { SimDisk } from '../world/disk.js'
+import type { DiskHandle } from '../world/disk-handle.js'
 import { RecordWriter } from './journal-format.js'
 
 export const JOURNAL = 'journal'
@@ -27,7 +27,7 @@ export interface JournalEvents {
 }
 
 export class Journal {
-  readonly #disk: SimDisk
+  readonly #disk: DiskHandle
   readonly #events: JournalEvents
   #writer: RecordWriter
   #generation: number
@@ -40,7 +40,7 @@ export class Journal {
   #busy = false
   #anew: boolean
 
-  constructor(disk: SimDisk, state: JournalState, events: JournalEvents) {
+  constructor(disk: DiskHandle, state: JournalState, events: JournalEvents) {
     this.#disk = disk
     this.#events = events
     this.#writer = new RecordWriter(state.chain)

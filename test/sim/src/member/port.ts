@@ -3,7 +3,7 @@
 import type { Instant, Random } from '@latchkey/base'
 import type { MemberId, Membership, MembershipChange, Message } from '@latchkey/raft/core'
 import type { Watcher } from '../laws/law.js'
-import type { SimDisk } from '../world/disk.js'
+import type { DiskHandle } from '../world/disk-handle.js'
 
 /** One call of a client: a register is written, compared and swapped, or read. */
 export interface Request {
@@ -27,7 +27,7 @@ export type Answer =
 /** What the world gives to one running process. All of it is dead once the process has ended. */
 export interface Host {
   readonly id: MemberId
-  readonly disk: SimDisk
+  readonly disk: DiskHandle
   readonly random: Random
   readonly watcher: Watcher
   /** A fresh reading of the monotonic clock, ms. */
@@ -71,8 +71,8 @@ export interface MemberView {
   readonly clusterTime: number
   readonly membership: Membership
   readonly stateHash: number
-  /** Nothing is waiting: no snapshot under way, no transfer, nothing to persist. */
-  readonly idle: boolean
+  /** What is waiting: a snapshot under way, a transfer, something to persist or to apply; undefined: nothing. */
+  readonly pending: string | undefined
 }
 
 export interface Birth {

@@ -2,13 +2,14 @@
 
 import type { Entry, HardState, LogPosition, Membership } from '@latchkey/raft/core'
 import type { SimDisk } from '../world/disk.js'
+import type { DiskHandle } from '../world/disk-handle.js'
 import { JOURNAL, type JournalState, MARK } from './journal.js'
 import { type JournalRecord, readRecords } from './journal-format.js'
 import { DamagedDisk } from './port.js'
 
 const START: LogPosition = { index: 0, term: 0, time: 0 }
 
-export function recoverJournal(disk: SimDisk, born: Membership): JournalState {
+export function recoverJournal(disk: DiskHandle, born: Membership): JournalState {
   const bytes = disk.read(JOURNAL)
   const mark = readMark(disk)
   const fresh: JournalState = {
@@ -41,7 +42,7 @@ export function markedLength(disk: SimDisk): number {
   return generation === mark.generation ? Math.min(mark.length, disk.durableLength(JOURNAL)) : 0
 }
 
-function readMark(disk: SimDisk): { readonly generation: number; readonly length: number } | undefined {
+function readMark(disk: DiskHandle | SimDisk): { readonly generation: number; readonly length: number } | undefined {
   const bytes = disk.read(MARK)
   if (bytes === undefined || bytes.length < 16) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset)

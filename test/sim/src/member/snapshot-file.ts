@@ -1,7 +1,7 @@
 // Driver: a member's snapshot on the simulated disk: beside the old one, synced, renamed, the name synced.
 
 import type { LogPosition, Membership } from '@latchkey/raft/core'
-import type { SimDisk } from '../world/disk.js'
+import type { DiskHandle } from '../world/disk-handle.js'
 import { readRecords, RecordWriter } from './journal-format.js'
 
 const FILE = 'snapshot'
@@ -13,7 +13,7 @@ export interface Snapshot {
   readonly state: Uint8Array
 }
 
-export function readSnapshot(disk: SimDisk): Snapshot | undefined {
+export function readSnapshot(disk: DiskHandle): Snapshot | undefined {
   const bytes = disk.read(FILE)
   if (bytes === undefined) return undefined
   const [base, body] = readRecords(bytes).records
@@ -22,7 +22,7 @@ export function readSnapshot(disk: SimDisk): Snapshot | undefined {
 }
 
 /** `done(false)`: the disk failed, and nobody knows what is there. */
-export function writeSnapshot(disk: SimDisk, snapshot: Snapshot, done: (ok: boolean) => void): void {
+export function writeSnapshot(disk: DiskHandle, snapshot: Snapshot, done: (ok: boolean) => void): void {
   const writer = new RecordWriter(0)
   const { index, term, time } = snapshot.position
   writer.base(0, snapshot.position, snapshot.membership)

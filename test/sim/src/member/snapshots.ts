@@ -21,6 +21,8 @@ export class Snapshots {
   #latest: Snapshot | undefined
   /** Frozen views on their way to others: a transfer goes on with the one it began with. */
   readonly #sending = new Map<MemberId, Snapshot>()
+  /** Transfers under way, with a view or still without one. */
+  readonly #wanted = new Set<MemberId>()
   /** Places where the log may start, oldest first: applied entries since the last compaction. */
   #applied: Placed[] = []
   #staged: { readonly of: Stage; readonly chunks: Uint8Array[]; size: number } | undefined
@@ -34,8 +36,12 @@ export class Snapshots {
     this.#step = step
   }
 
-  get idle(): boolean {
-    return !this.#writing && this.#staged === undefined && this.#sending.size === 0
+  get pending(): string | undefined {
+    if (this.#writing) return 'a snapshot being written'
+    // One that is no longer needed is dropped with the next that begins.
+    const wanted = this.#staged !== undefined && this.#staged.of.position.index > this.#member.applied
+    if (wanted) return 'a snapshot half received'
+    return this.#sending.size > 0 ? `a snapshot for ${[...this.#sending.keys()]}` : undefined
   }
 
   noteApplied({ index, term, time }: Entry, membership: Membership): void {
@@ -85,8 +91,10 @@ export class Snapshots {
   /** The core wants the bytes from `offset` of the view at `position`, or of a new one. Reading takes a moment. */
   read(to: MemberId, offset: number, position: LogPosition | undefined): void {
     const { host } = this.#member
+    this.#wanted.add(to)
     host.after(host.random.between(20, 500), (now) => {
       const { raft } = this.#member
+      if (!this.#wanted.has(to)) return
       let snapshot = this.#sending.get(to)
       if (snapshot === undefined || snapshot.position.index !== position?.index) {
         snapshot = this.#freeze()
@@ -107,6 +115,7 @@ export class Snapshots {
 
   endFor(to: MemberId): void {
     this.#sending.delete(to)
+    this.#wanted.delete(to)
   }
 
   // ---- from the leader

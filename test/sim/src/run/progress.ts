@@ -111,7 +111,7 @@ function unsettled({ world }: Simulation, core: readonly Seat[]): string | undef
   const { membership } = view
   if (membership.outgoing.length > 0) return `${leader.id} leads a joint configuration`
   if (view.commit !== view.lastIndex) return `${leader.id} has committed ${view.commit} of ${view.lastIndex}`
-  if (!view.idle) return `${leader.id} has something pending`
+  if (view.pending !== undefined) return `${leader.id} has pending: ${view.pending}`
   const agreed = [...membership.voters, ...membership.learners]
   for (const seat of core) {
     const other = seat.member?.view
@@ -120,7 +120,7 @@ function unsettled({ world }: Simulation, core: readonly Seat[]): string | undef
     if (other.term !== view.term || other.leader !== leader.id) return `${seat.id} does not follow ${leader.id}`
     if (other.applied !== view.applied) return `${seat.id} has applied ${other.applied} of ${view.applied}`
     if (other.stateHash !== view.stateHash) return `${seat.id} holds another state than ${leader.id}`
-    if (!other.idle) return `${seat.id} has something pending`
+    if (other.pending !== undefined) return `${seat.id} has pending: ${other.pending}`
   }
   world.fingerprint.add(view.commit)
   return undefined

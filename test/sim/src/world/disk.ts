@@ -47,6 +47,10 @@ export class SimDisk {
     this.#options = options
   }
 
+  get life(): number {
+    return this.#life
+  }
+
   /** Asks for a crash at the `after`-th next meeting of `step`. */
   armCrash(step: DiskStep, after: number): void {
     this.#crashAt = { step, after }
@@ -66,10 +70,6 @@ export class SimDisk {
 
   length(name: string): number {
     return this.#names.get(name)?.length ?? 0
-  }
-
-  append(name: string, bytes: Uint8Array): void {
-    this.write(name, this.length(name), bytes)
   }
 
   write(name: string, offset: number, bytes: Uint8Array): void {

@@ -8,6 +8,7 @@ import type { MemberId, Message } from '@latchkey/raft/core'
 import { type Answer, type Birth, type Boot, DamagedDisk, type Host, type Request, type SimMember } from '../member/port.js'
 import type { VirtualClock } from './clock.js'
 import type { SimDisk } from './disk.js'
+import { DiskHandle } from './disk-handle.js'
 import type { World } from './world.js'
 
 export type SeatState = 'up' | 'paused' | 'down' | 'ruined'
@@ -181,7 +182,7 @@ export class Seat {
     const alive = () => life === this.#life
     return {
       id: this.id,
-      disk: this.disk,
+      disk: new DiskHandle(this.disk),
       random: this.#random.fork(`life/${life}`),
       watcher: world.watch,
       now: () => this.#read(),
