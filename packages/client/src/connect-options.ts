@@ -1,7 +1,7 @@
 // Door: the arguments of connect(). Whatever is wrong is a TypeError that names the option, before anything is touched.
 
 import { DEFAULT_DRIFT } from '@latchkey/lock'
-import { type As, type Duration, millis, show, toAs, toRecord, toSignal } from '@latchkey/protocol'
+import { type As, CAPS, type Duration, millis, show, toAs, toRecord, toSignal } from '@latchkey/protocol'
 
 export interface ClientTls {
   /** Whom to trust beyond the usual authorities. */
@@ -96,11 +96,11 @@ function checkTls(tls: unknown): ClientTls {
 
 function checkLife(value: Duration): number {
   const life = millis(value, 'sessionLife')
-  if (life >= 1_000 && life <= 24 * 60 * 60 * 1000) return life
-  throw new TypeError(`sessionLife must be from 1 s to 24 h; got ${life} ms`)
+  if (life >= 1_000 && life <= CAPS.maxLease) return life
+  throw new TypeError(`sessionLife must be from 1 s to 30 days; got ${life} ms`)
 }
 
 function checkDrift(value: unknown): number {
-  if (typeof value === 'number' && value >= 0 && value < 0.5) return value
-  throw new TypeError(`drift must be a number from 0 to below 0.5; got ${show(value)}`)
+  if (typeof value === 'number' && value >= 0 && value <= 0.1) return value
+  throw new TypeError(`drift must be a number from 0 to 0.1; got ${show(value)}`)
 }

@@ -1,0 +1,264 @@
+// Driver: members in memory, with the faults of a network and of leaders, for the engine to be tried against. One machine stands
+// for the replicated state; what is on its way to it survives the link it came by, as a proposal survives its member.
+
+import { type Random, text } from '@latchkey/base'
+import {
+  type Answer,
+  type CommandRequest,
+  type EventResult,
+  LatchkeyError,
+  type LinkReply,
+  type LinkRequest,
+  READ,
+  encodeAnswer,
+  errorAnswer,
+  okAnswer,
+} from '@latchkey/protocol'
+import type { Dial, Link, LinkEvents } from '../link.js'
+import { Machine } from './machine.js'
+import type { World } from './world.js'
+
+/** Chances, each asked once a command. */
+export interface Faults {
+  /** The link dies before the command is handed on. */
+  closeBefore: number
+  /** The command is applied, and the link dies before the answer. */
+  closeAfter: number
+  /** "Lost track of it": in truth it is applied, or not. */
+  unknownApplied: number
+  unknownDropped: number
+  /** It is applied only after so many ms more, while its sender was told that its fate is unknown. */
+  late: number
+  /** Refused as certainly not handed on. */
+  never: number
+  latency: number
+}
+export const NO_FAULTS: Faults = {
+  closeBefore: 0,
+  closeAfter: 0,
+  unknownApplied: 0,
+  unknownDropped: 0,
+  late: 0,
+  never: 0,
+  latency: 2,
+}
+
+interface Watch {
+  readonly id: number
+  next: number
+  credit: number
+}
+
+export class FakeLink implements Link {
+  readonly cluster: FakeCluster
+  readonly url: string
+  readonly events: LinkEvents
+  open = true
+  readonly sent: LinkRequest[] = []
+  readonly watches = new Map<number, Watch>()
+
+  constructor(cluster: FakeCluster, url: string, events: LinkEvents) {
+    this.cluster = cluster
+    this.url = url
+    this.events = events
+  }
+
+  send(request: LinkRequest): void {
+    if (!this.open) return
+    this.sent.push(request)
+    this.cluster.requests.push(request)
+    this.cluster.world.after(this.cluster.faults.latency, () => this.cluster.handle(this, request))
+  }
+
+  tell(reply: LinkReply, delay = this.cluster.faults.latency): void {
+    this.cluster.world.after(delay, () => {
+      if (this.open) this.events.reply(reply)
+    })
+  }
+
+  close(): void {
+    this.open = false
+    this.cluster.links.delete(this)
+  }
+
+  break(): void {
+    if (!this.open) return
+    this.close()
+    this.events.closed(new LatchkeyError('ERR_NO_LEADER', 'the link broke'))
+  }
+}
+
+export class FakeCluster {
+  readonly world: World
+  readonly random: Random
+  readonly machine = new Machine()
+  readonly links = new Set<FakeLink>()
+  readonly requests: LinkRequest[] = []
+  readonly urls: readonly string[]
+  readonly down = new Set<string>()
+  faults: Faults = { ...NO_FAULTS }
+  leader: string | undefined
+  term = 1
+  clusterId = 'cluster-1'
+  dials = 0
+  /** What a dial is refused with. */
+  refusal: LatchkeyError | undefined
+  /** Answers of these commands are kept back. */
+  mute = false
+  page: ((link: FakeLink, request: Extract<LinkRequest, { kind: 'read' }>) => Answer | undefined) | undefined
+  admin:
+    | ((request: Extract<LinkRequest, { kind: 'admin' }>) => { answer: Answer; never: boolean } | undefined)
+    | undefined
+
+  constructor(world: World, random: Random, urls: readonly string[] = ['a']) {
+    this.world = world
+    this.random = random
+    this.urls = urls
+    this.leader = urls[0]
+  }
+
+  dialTo(url: string): Dial {
+    return (events, signal) =>
+      new Promise((resolve, reject) => {
+        this.dials++
+        signal.addEventListener('abort', () => reject(signal.reason as Error))
+        this.world.after(this.faults.latency, () => {
+          if (this.refusal) return reject(this.refusal)
+          if (this.down.has(url)) return reject(new LatchkeyError('ERR_NO_LEADER', `${url} is down`))
+          const link = new FakeLink(this, url, events)
+          this.links.add(link)
+          link.tell(this.#leaderReply(url), 0)
+          resolve(link)
+        })
+      })
+  }
+
+  #leaderReply(self: string): LinkReply {
+    const { leader, term, clusterId } = this
+    const role = leader === self ? 'leader' : 'follower'
+    const members = this.urls.map((url) => [url, url, 'voter'] as const)
+    return { kind: 'leader', id: leader, url: leader, term, role, self, clusterId, members }
+  }
+
+  elect(leader: string | undefined): void {
+    this.leader = leader
+    if (leader !== undefined) this.term++
+    for (const link of this.links) link.tell(this.#leaderReply(link.url), 0)
+  }
+
+  kill(url: string): void {
+    this.down.add(url)
+    for (const link of [...this.links]) if (link.url === url) link.break()
+    if (this.leader === url) this.elect(undefined)
+  }
+
+  handle(link: FakeLink, request: LinkRequest): void {
+    if (!link.open && request.kind !== 'command') return
+    switch (request.kind) {
+      case 'command':
+        return this.#command(link, request)
+      case 'read':
+        return this.#read(link, request)
+      case 'watch':
+        link.watches.set(request.id, {
+          id: request.id,
+          next: request.from || this.machine.revision + 1,
+          credit: 0,
+        })
+        return
+      case 'watchMore': {
+        const watch = link.watches.get(request.id)
+        if (watch) watch.credit += request.events
+        return this.pushEvents(link)
+      }
+      case 'watchEnd':
+        link.watches.delete(request.id)
+        return
+      case 'attach':
+        return
+      case 'admin': {
+        const { answer, never } = this.admin?.(request) ?? { answer: okAnswer(null), never: false }
+        return link.tell({ kind: 'answer', id: request.id, time: 0, never, answer })
+      }
+    }
+  }
+
+  // ---- commands
+
+  #command(link: FakeLink, request: CommandRequest): void {
+    const { random, faults } = this
+    // A link that broke with the request on its way: it may have come through, or not.
+    if (!link.open && random.chance(0.5)) return
+    if (this.leader === undefined || random.chance(faults.never))
+      return this.#answer(link, request.id, errorAnswer('ERR_NO_LEADER'), 0, true)
+    if (random.chance(faults.closeBefore)) return link.break()
+    if (random.chance(faults.unknownDropped)) return this.#lostTrack(link, request)
+    if (random.chance(faults.late)) {
+      this.world.after(random.between(1, 4_000), () => this.#apply(request))
+      return this.#lostTrack(link, request)
+    }
+    this.#decide(link, request)
+  }
+
+  #decide(link: FakeLink, request: CommandRequest): void {
+    const { answer, fromTable } = this.#apply(request)
+    if (this.mute) return
+    if (this.random.chance(this.faults.closeAfter)) return link.break()
+    if (this.random.chance(this.faults.unknownApplied)) return this.#lostTrack(link, request)
+    this.#answer(link, request.id, answer, fromTable ? 0 : this.machine.time, false)
+  }
+
+  #apply({ session, number, done, body }: CommandRequest) {
+    const applied = this.machine.apply(session, number, done, body, Math.floor(this.world.now))
+    for (const link of this.links) this.pushEvents(link)
+    return applied
+  }
+
+  #lostTrack(link: FakeLink, request: CommandRequest): void {
+    this.#answer(link, request.id, errorAnswer('ERR_OUTCOME_UNKNOWN'), 0, false)
+  }
+
+  #answer(link: FakeLink, id: number, answer: Answer, time: number, never: boolean): void {
+    link.tell({
+      kind: 'answer',
+      id,
+      time,
+      never,
+      answer: this.random.chance(0.5) ? encodeAnswer(answer) : answer,
+    })
+  }
+
+  // ---- reads and watches
+
+  #read(link: FakeLink, request: Extract<LinkRequest, { kind: 'read' }>): void {
+    const paged = this.page?.(link, request)
+    if (paged) return this.#answer(link, request.id, paged, 0, false)
+    if (this.page && (request.read[0] === READ.page || request.read[0] === READ.closeView)) return
+    if (this.leader === undefined && !request.stale)
+      return this.#answer(link, request.id, errorAnswer('ERR_NO_LEADER'), 0, true)
+    const result = this.#result(request.read[0], request.read[1])
+    this.#answer(link, request.id, okAnswer(result), this.machine.time, false)
+  }
+
+  #result(kind: number, key: unknown): unknown {
+    if (kind === READ.revision) return this.machine.revision
+    const value = this.machine.data.get(text(key as Uint8Array))
+    return value === undefined ? null : Buffer.from(value)
+  }
+
+  /** As many as the credit allows, one event a message, cut anywhere: `upTo` says what is complete. */
+  pushEvents(link: FakeLink): void {
+    for (const watch of link.watches.values()) {
+      const events = this.machine.events.filter(([revision]) => revision >= watch.next)
+      for (const event of events.slice(0, Math.max(0, watch.credit))) {
+        watch.credit--
+        watch.next = event[0] + 1
+        this.tellEvent(link, watch.id, event)
+      }
+    }
+  }
+
+  tellEvent(link: FakeLink, id: number, event: EventResult): void {
+    link.tell({ kind: 'events', id, events: [event], upTo: event[0] })
+  }
+}

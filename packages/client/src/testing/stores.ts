@@ -1,0 +1,53 @@
+// Driver: stores over a fake cluster, for tests.
+
+import { type Random, seededRandom } from '@latchkey/base'
+import { ClientStore, type StoreOptions } from '../store/create.js'
+import { FakeCluster } from './fake-cluster.js'
+import { World } from './world.js'
+
+export interface Scene {
+  readonly world: World
+  readonly cluster: FakeCluster
+  readonly random: Random
+  store(options?: Partial<StoreOptions>): ClientStore
+}
+
+export function scene(seed: number | string = 1, urls: readonly string[] = ['a']): Scene {
+  const world = new World()
+  const random = seededRandom(seed)
+  const cluster = new FakeCluster(world, random.fork('cluster'), urls)
+  let ids = 0
+  const store = (options: Partial<StoreOptions> = {}) =>
+    new ClientStore({
+      route: { seeds: urls, dialTo: (url) => cluster.dialTo(url) },
+      clock: world.clock(),
+      random: random.fork(`store-${ids++}`),
+      newId: () => `id-${ids++}`,
+      ...options,
+    })
+  return { world, cluster, random, store }
+}
+
+export type Fate<T> =
+  | { readonly is: 'pending' }
+  | { readonly is: 'ok'; readonly value: T }
+  | { readonly is: 'failed'; readonly error: Error & { code?: string; outcome?: string } }
+
+/** What has become of a promise so far, and how often it was told (C9). */
+export function follow<T>(promise: Promise<T>): { fate: Fate<T>; told: number } {
+  const seen: { fate: Fate<T>; told: number } = { fate: { is: 'pending' }, told: 0 }
+  promise.then(
+    (value) => {
+      seen.fate = { is: 'ok', value }
+      seen.told++
+    },
+    (error: Error) => {
+      seen.fate = { is: 'failed', error }
+      seen.told++
+    },
+  )
+  return seen
+}
+
+export const codeOf = (seen: { fate: Fate<unknown> }): string | undefined =>
+  seen.fate.is === 'failed' ? seen.fate.error.code : seen.fate.is

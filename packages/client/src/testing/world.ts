@@ -1,0 +1,62 @@
+// Driver: virtual time for tests. Nothing happens but what was planned, in the order of (time, plan).
+
+import type { Clock, Timer } from '@latchkey/base'
+
+interface Plan {
+  readonly at: number
+  readonly order: number
+  run: (() => void) | undefined
+}
+
+export class World {
+  now = 1_000
+  #order = 0
+  #plans: Plan[] = []
+
+  after(ms: number, run: () => void): Timer {
+    const plan: Plan = { at: this.now + Math.max(0, ms), order: this.#order++, run }
+    let place = this.#plans.length
+    while (place > 0 && (this.#plans[place - 1] as Plan).at > plan.at) place--
+    this.#plans.splice(place, 0, plan)
+    return {
+      cancel: () => {
+        plan.run = undefined
+      },
+    }
+  }
+
+  /** Plans that would still be carried out. */
+  get pending(): number {
+    return this.#plans.filter((plan) => plan.run).length
+  }
+
+  clock(): Clock {
+    return {
+      now: () => this.now,
+      instant: () => ({ hr: this.now, up: this.now, wall: this.now }),
+      after: (ms, run) => this.after(ms, run),
+    }
+  }
+
+  /** Lets `ms` pass; promises are woken after each plan. */
+  async run(ms: number): Promise<void> {
+    const end = this.now + ms
+    await quiet()
+    for (let next = this.#plans[0]; next && next.at <= end; next = this.#plans[0]) {
+      this.#plans.shift()
+      this.now = Math.max(this.now, next.at)
+      if (!next.run) continue
+      next.run()
+      await quiet()
+    }
+    this.now = end
+  }
+
+  /** Runs until `done`, at most so long. */
+  async until(done: () => boolean, most = 60_000): Promise<void> {
+    for (const end = this.now + most; !done() && this.now < end; ) await this.run(5)
+  }
+}
+
+/** All promises that could go on have gone on. */
+export const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
