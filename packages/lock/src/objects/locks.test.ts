@@ -1,0 +1,300 @@
+// Test: store.locks: acquire, withLock, Hold, query, forceRelease, and the primitives (API.md).
+
+import { AsyncResource } from 'node:async_hooks'
+import { READ } from '@latchkey/protocol'
+import { describe, expect, test } from 'vitest'
+import { K } from '../testing/asks.js'
+import { codeOf, finish, scene, stateOf } from '../testing/scene.js'
+import type { Hold } from './hold.js'
+
+describe('acquire and Hold', () => {
+  test('a hold: key, token, signal, held, time left; released once, idempotent', async () => {
+    const { world, locking, store } = scene()
+    const hold = await finish(world, locking.locks.acquire('k', { lease: '10s', context: 'c' }))
+    expect([hold.key, hold.token, hold.held, hold.signal.aborted]).toEqual(['k', 1, true, false])
+    expect(hold.remainingMillis()).toBeGreaterThan(9_800)
+    hold.assertHeld()
+    await finish(world, Promise.all([hold.release(), hold.release()]))
+    expect([hold.held, hold.remainingMillis(), hold.signal.aborted]).toEqual([false, 0, false])
+    expect(() => hold.assertHeld()).toThrow(expect.objectContaining({ code: 'ERR_NOT_OWNER' }))
+    expect(store.tx.hold(K)).toBeUndefined()
+  })
+
+  test('renewed by default, at 2/3 of the lease; renew: false is a timeout', async () => {
+    const { world, locking } = scene()
+    const kept = await finish(world, locking.locks.acquire('k'))
+    const short = await finish(world, locking.locks.acquire('other', { renew: false, lease: '10s' }))
+    await world.advance(60_000)
+    expect([kept.held, short.held]).toEqual([true, false])
+    expect(() => short.assertHeld()).toThrow(expect.objectContaining({ code: 'ERR_LOCK_LOST' }))
+    await finish(world, short.release())
+    await finish(world, short[Symbol.asyncDispose]())
+  })
+
+  test('never reentrant; a wait that is over is ERR_TIMEOUT; tryAcquire gives undefined when taken', async () => {
+    const { world, locking } = scene()
+    const hold = await finish(world, locking.locks.acquire('k'))
+    expect(await codeOf(world, locking.locks.acquire('k', { wait: 100 }))).toBe('ERR_TIMEOUT')
+    expect(await finish(world, locking.locks.tryAcquire('k'))).toBeUndefined()
+    expect(await finish(world, locking.locks.tryAcquire('k', { wait: 50 }))).toBeUndefined()
+    const next = locking.locks.acquire('k')
+    await finish(world, hold.release())
+    expect((await finish(world, next)).token).toBe(2)
+  })
+
+  test('assertHeld throws before any I/O after a pause (K6)', async () => {
+    const { world, locking, port } = scene()
+    const hold = await finish(world, locking.locks.acquire('k', { lease: 1_000 }))
+    const sent = port.sent.length
+    world.stall(5_000)
+    expect(() => hold.assertHeld()).toThrow(expect.objectContaining({ code: 'ERR_LOCK_LOST' }))
+    expect([port.sent.length, hold.signal.aborted]).toEqual([sent, true])
+  })
+
+  test('hold.kv carries key and token, and knows a loss or release without asking', async () => {
+    const { world, locking } = scene()
+    const hold = await finish(world, locking.locks.acquire('k'))
+    const { guarded } = hold.kv as unknown as {
+      guarded: { key: Uint8Array; token: number; knownLost: () => boolean }
+    }
+    expect(hold.kv).toBe(hold.kv)
+    expect([guarded.key, guarded.token, guarded.knownLost()]).toEqual([K, 1, false])
+    await finish(world, hold.release())
+    expect(guarded.knownLost()).toBe(true)
+  })
+
+  test('release of unknown fate rejects, and goes on behind', async () => {
+    const { world, locking, port, store } = scene()
+    const hold = await finish(world, locking.locks.acquire('k', { lease: '60s' }))
+    port.fault = () => 'lose request'
+    const released = hold.release()
+    expect(hold.held).toBe(false)
+    expect(await codeOf(world, released)).toBe('ERR_OUTCOME_UNKNOWN')
+    port.fault = () => undefined
+    await world.advance(10_000)
+    expect(store.tx.hold(K)).toBeUndefined()
+  })
+
+  test('a signal ends the wait; close does too', async () => {
+    const { world, locking, port } = scene()
+    await finish(world, locking.locks.acquire('k'))
+    const controller = new AbortController()
+    const both = [locking.locks.acquire('k', { signal: controller.signal }), locking.locks.acquire('k')]
+    const codes = both.map((waiting) => codeOf(world, waiting))
+    controller.abort()
+    expect(await codes[0]).toBe('ERR_ABORTED')
+    port.close()
+    expect(await codes[1]).toBe('ERR_CLOSED')
+  })
+
+  test('mistakes are rejections with a TypeError', async () => {
+    const { locking } = scene()
+    for (const options of [
+      { lease: 10 },
+      { wait: 0 },
+      { renew: 1 },
+      { fencingKey: '' },
+      { signal: 1 },
+      5,
+      null,
+    ])
+      await expect(locking.locks.acquire('k', options as never)).rejects.toThrow(TypeError)
+    await expect(locking.locks.acquire('')).rejects.toThrow(TypeError)
+    await expect(locking.locks.withLock('k', undefined as never)).rejects.toThrow(TypeError)
+  })
+})
+
+describe('withLock', () => {
+  test("gives fn's result, and the lock is free afterwards", async () => {
+    const { world, locking, store } = scene()
+    const work = locking.locks.withLock('k', { lease: '10s' }, async (hold) => {
+      hold.assertHeld()
+      return hold.token
+    })
+    expect(await finish(world, work)).toBe(1)
+    expect(store.tx.hold(K)).toBeUndefined()
+    expect(
+      await finish(
+        world,
+        locking.locks.withLock('k', () => 'short form'),
+      ),
+    ).toBe('short form')
+  })
+
+  test("fn's own error wins, and the lock is free", async () => {
+    const { world, locking, store } = scene()
+    const own = new Error('own')
+    const work = locking.locks.withLock('k', {}, async (hold) => {
+      world.stall(60_000)
+      expect(hold.held).toBe(false)
+      throw own
+    })
+    await expect(finish(world, work)).rejects.toBe(own)
+    await world.advance(1)
+    expect(store.tx.hold(K)).toBeUndefined()
+  })
+
+  test('lost before fn settled: ERR_LOCK_LOST, by the clocks or by force', async () => {
+    const { world, locking } = scene()
+    const slept = locking.locks.withLock('k', { lease: 1_000 }, async () => world.stall(60_000))
+    expect(await codeOf(world, slept)).toBe('ERR_LOCK_LOST')
+    const forced = locking.locks.withLock('k', {}, async (hold) => {
+      await locking.locks.forceRelease('k', hold.token)
+    })
+    expect(await codeOf(world, forced)).toBe('ERR_LOCK_LOST')
+  })
+
+  test('released by fn itself, or a release of unknown fate: the result counts', async () => {
+    const { world, locking, port } = scene()
+    expect(
+      await finish(
+        world,
+        locking.locks.withLock('k', {}, (hold) => hold.release().then(() => 7)),
+      ),
+    ).toBe(7)
+    const work = locking.locks.withLock('k', {}, async () => {
+      port.fault = () => 'lose request'
+      return 8
+    })
+    expect(await finish(world, work)).toBe(8)
+  })
+
+  test('ERR_DEADLOCK: acquire or withLock of the same key in the same flow without wait', async () => {
+    const { world, locking, port } = scene()
+    const { locks } = locking
+    const codes: string[] = []
+    const note = (call: Promise<unknown>) => call.catch((error: { code: string }) => codes.push(error.code))
+    const work = locks.withLock('k', {}, async () => {
+      const sent = port.sent.length
+      await note(locks.withLock('k', {}, () => {}))
+      await note(locks.acquire('k'))
+      await locks.withLock('other', {}, async () => note(locks.acquire(K)))
+      expect(port.sent.length).toBe(sent + 2)
+      await note(locks.acquire('k', { wait: 10 }))
+      expect(await locks.tryAcquire('k')).toBeUndefined()
+    })
+    await finish(world, work)
+    expect(codes).toEqual(['ERR_DEADLOCK', 'ERR_DEADLOCK', 'ERR_DEADLOCK', 'ERR_TIMEOUT'])
+  })
+
+  test('another flow just waits, and a flow that outlives the lock is free to take it', async () => {
+    const { world, locking } = scene()
+    const { locks } = locking
+    let later: (() => Promise<Hold>) | undefined
+    let end = () => {}
+    const work = locks.withLock('k', {}, async () => {
+      later = AsyncResource.bind(() => locks.acquire('k'))
+      await new Promise<void>((resolve) => {
+        end = resolve
+      })
+    })
+    await world.advance(1)
+    const other = locks.acquire('k')
+    expect(await stateOf(other)).toBe('pending')
+    end()
+    await finish(world, work)
+    await finish(world, (await finish(world, other)).release())
+    expect((await finish(world, later?.() as Promise<Hold>)).token).toBe(3)
+  })
+})
+
+describe('query, force, primitives', () => {
+  test('query: in force, in key order, with waiters; keys as asked for', async () => {
+    const { world, locking, port } = scene()
+    for (const key of ['b', 'a/2', 'a/1']) await finish(world, locking.locks.acquire(key, { context: key }))
+    await finish(world, locking.locks.acquire('gone', { lease: 50, renew: false }))
+    void locking.locks.acquire('b').catch(() => {})
+    await world.advance(1_000)
+    const all = await finish(world, locking.locks.query(undefined, { as: 'string' }))
+    expect(
+      all.map(({ key, context, fencingToken, acquires, waiters }) => [
+        key,
+        context,
+        fencingToken,
+        acquires,
+        waiters,
+      ]),
+    ).toEqual([
+      ['a/1', 'a/1', 3, 1, 0],
+      ['a/2', 'a/2', 2, 1, 0],
+      ['b', 'b', 1, 1, 1],
+    ])
+    expect(all[0]?.remainingMillis).toBeLessThanOrEqual(9_000)
+    expect(
+      (await finish(world, locking.locks.query('a/'))).map(({ key }) => Buffer.from(key).toString()),
+    ).toEqual(['a/1', 'a/2'])
+    expect(port.reads.at(-1)?.[0]).toBe(READ.lockQuery)
+  })
+
+  test('forceRelease frees exactly that hold', async () => {
+    const { world, locking } = scene()
+    await finish(world, locking.locks.acquire('k'))
+    expect(await finish(world, locking.locks.forceRelease('k', 2))).toBe(false)
+    expect(await finish(world, locking.locks.forceRelease('k', 1))).toBe(true)
+    expect(await finish(world, locking.locks.forceRelease('k', 1))).toBe(false)
+    await expect(locking.locks.forceRelease('k', 0)).rejects.toThrow(TypeError)
+  })
+
+  test('tryLockWith and releaseLockWith: the Owner of the table', async () => {
+    const { world, locking, store } = scene()
+    const acquirer = { id: 'x', lease: '1s', context: new Uint8Array([7]) }
+    const now = store.time
+    expect(await finish(world, locking.tryLockWith('k', undefined, false, acquirer))).toEqual({
+      id: 'x',
+      deadlineMillis: now + 1_000,
+      remainingMillis: -1,
+      fencingToken: 1,
+      acquires: 1,
+      context: new Uint8Array([7]),
+      success: true,
+      code: 'FIRST_TIME',
+      nowMillis: now,
+    })
+    const stranger = { id: 'y', lease: 1_000, fencingToken: 0 }
+    expect(await finish(world, locking.tryLockWith('k', null, true, stranger))).toMatchObject({
+      success: false,
+      code: 'HELD',
+    })
+    expect(await finish(world, locking.releaseLockWith('k', stranger))).toMatchObject({
+      success: false,
+      code: 'NOT_OWNER',
+      id: 'x',
+    })
+    const own = { ...acquirer, fencingToken: 1 }
+    expect(await finish(world, locking.releaseLockWith('k', own))).toMatchObject({
+      success: true,
+      code: 'RELEASED',
+      acquires: 0,
+    })
+    expect(await finish(world, locking.releaseLockWith('k', own))).toEqual({
+      id: 'x',
+      deadlineMillis: 0,
+      remainingMillis: 0,
+      fencingToken: 0,
+      acquires: 0,
+      context: undefined,
+      success: false,
+      code: 'NOT_HELD',
+      nowMillis: now,
+    })
+  })
+
+  test('acquirers that are none are TypeErrors', async () => {
+    const { locking, port } = scene()
+    const good = { id: 'x', lease: '1s' }
+    for (const bad of [
+      undefined,
+      {},
+      { ...good, id: '' },
+      { ...good, lease: 1 },
+      { ...good, fencingToken: -1 },
+      { ...good, fencingToken: 1.5 },
+    ]) {
+      await expect(locking.tryLockWith('k', null, false, bad as never)).rejects.toThrow(TypeError)
+      await expect(locking.releaseLockWith('k', bad as never)).rejects.toThrow(TypeError)
+    }
+    await expect(locking.tryLockWith('k', '', false, good)).rejects.toThrow(TypeError)
+    await expect(locking.tryLockWith('k', null, 1 as never, good)).rejects.toThrow(TypeError)
+    expect(port.sent).toEqual([])
+  })
+})

@@ -1,0 +1,281 @@
+// Rule: judges a recorded history of lock calls, answers and promises. It shares no code with the rules that it judges.
+
+import { OWNER_CODES, type OwnerCode, type OwnerResult } from '@latchkey/protocol'
+
+interface Applied {
+  /** Cluster time of the entry. */
+  readonly time: number
+  /** Real time, of one observer, at which the leader stamped that entry. */
+  readonly at: number
+  readonly key: string
+}
+
+/** What the log did, in log order, and what callers learned, anywhere between. */
+export type LockEvent =
+  /** An ask, a renewal, a release: `call` names it (the same for all its retries), `id` is the asker's. wait: as in tryLock. */
+  | (Applied & {
+      readonly kind: 'ask'
+      readonly call: string
+      readonly id: string
+      readonly owner: OwnerResult
+      readonly queued: boolean
+      readonly lease: number
+    })
+  | (Applied & {
+      readonly kind: 'renew'
+      readonly call: string
+      readonly id: string
+      readonly owner: OwnerResult
+    })
+  | (Applied & {
+      readonly kind: 'release'
+      readonly call: string
+      readonly id: string
+      readonly owner: OwnerResult
+    })
+  /** A waiter got it. */
+  | (Applied & { readonly kind: 'grant'; readonly owner: OwnerResult })
+  /** A waiter left the queue: gave up, its wait or its session was over. */
+  | (Applied & { readonly kind: 'left'; readonly id: string })
+  /** A hold ended by force, or was given back by cancelWait. */
+  | (Applied & { readonly kind: 'forced'; readonly token: number })
+  /** A grant that its session did not touch ended before its deadline. */
+  | (Applied & { readonly kind: 'untouched'; readonly token: number })
+  /** A caller got this answer to that call. */
+  | { readonly kind: 'answer'; readonly call: string; readonly owner: OwnerResult }
+  /** A process said `held` of that hold, at that real time. */
+  | { readonly kind: 'promise'; readonly key: string; readonly token: number; readonly at: number }
+
+export type Law =
+  | 'one holder'
+  | 'growing tokens'
+  | 'exactly once'
+  | 'first come first served'
+  | 'promises'
+  | 'counts'
+export interface Violation {
+  readonly law: Law
+  readonly event: LockEvent
+  readonly message: string
+}
+
+interface Ownership {
+  readonly id: string
+  readonly token: number
+  readonly from: number
+  deadline: number
+  acquires: number
+  /** Real time from which it is surely not in force. */
+  endedAt: number
+}
+
+/** The judge of one key: what the log said of it so far. */
+interface KeyStory {
+  readonly owners: Ownership[]
+  readonly line: string[]
+}
+
+type Owned = Extract<LockEvent, { owner: OwnerResult; key: string }>
+type Say = (law: Law, event: LockEvent, message: string) => void
+
+const codeOf = (owner: OwnerResult): OwnerCode => OWNER_CODES[owner[6]] as OwnerCode
+const isNew = (owner: OwnerResult) => codeOf(owner) === 'FIRST_TIME' || codeOf(owner) === 'NEW_ACQUIRE'
+
+/** Every violation, in the order of the events; promises come last. */
+export function judgeHistory(events: readonly LockEvent[]): Violation[] {
+  const violations: Violation[] = []
+  const say: Say = (law, event, message) => violations.push({ law, event, message })
+  const stories = new Map<string, KeyStory>()
+  for (const event of events) {
+    if (event.kind === 'answer' || event.kind === 'promise') continue
+    const story = stories.get(event.key) ?? { owners: [], line: [] }
+    stories.set(event.key, story)
+    runOut(story, event)
+    tell(story, event, say)
+  }
+  judgeCalls(events, say)
+  judgePromises(events, stories, say)
+  return violations
+}
+
+function tell(story: KeyStory, event: Exclude<LockEvent, { kind: 'answer' | 'promise' }>, say: Say): void {
+  switch (event.kind) {
+    case 'ask':
+      return tellAsk(story, event, say)
+    case 'grant':
+      return tellGrant(story, event, say)
+    case 'renew':
+      return tellRenewal(story, event, say)
+    case 'release':
+      return tellRelease(story, event, say)
+    case 'left':
+      return leaveLine(story, event.id)
+    case 'forced':
+    case 'untouched':
+      return endHold(story, event, event.token, say)
+  }
+}
+
+function tellAsk(story: KeyStory, event: Extract<LockEvent, { kind: 'ask' }>, say: Say): void {
+  const { owner } = event
+  const holder = holderAt(story, event.time)
+  if (isNew(owner)) {
+    if (story.line.length > 0) {
+      say('first come first served', event, `${event.id} got it past ${story.line.join(', ')}, who waited`)
+    }
+    return begin(story, event, say)
+  }
+  if (codeOf(owner) === 'HELD') {
+    if (holder === undefined)
+      say(
+        'exactly once',
+        event,
+        `${event.id} was refused with HELD, but nobody holds it: a hold was lost or one is stuck`,
+      )
+    else if (holder.id !== owner[0])
+      say('one holder', event, `${owner[0]} is said to hold it, but ${holder.id} does`)
+    if (event.queued && !story.line.includes(event.id)) story.line.push(event.id)
+    return
+  }
+  if (codeOf(owner) === 'KEEP_LEASE_FAIL') return missing(holder, event, event.id, say)
+  continued(holder, event, codeOf(owner) === 'REENTRANT' ? 1 : 0, say)
+}
+
+function tellGrant(story: KeyStory, event: Extract<LockEvent, { kind: 'grant' }>, say: Say): void {
+  const [first] = story.line
+  const [id] = event.owner
+  if (first !== id)
+    say('first come first served', event, `${id} was granted, but ${first ?? 'nobody'} was first in the line`)
+  leaveLine(story, id)
+  begin(story, event, say)
+}
+
+function tellRenewal(story: KeyStory, event: Extract<LockEvent, { kind: 'renew' }>, say: Say): void {
+  const holder = holderAt(story, event.time)
+  if (codeOf(event.owner) === 'KEEP_LEASE') continued(holder, event, 0, say)
+  else if (codeOf(event.owner) === 'KEEP_LEASE_FAIL') missing(holder, event, event.id, say)
+}
+
+function tellRelease(story: KeyStory, event: Extract<LockEvent, { kind: 'release' }>, say: Say): void {
+  const { owner, id } = event
+  const holder = holderAt(story, event.time)
+  const code = codeOf(owner)
+  if (code === 'NOT_HELD' || code === 'EXPIRED') return missing(holder, event, id, say)
+  if (code === 'NOT_OWNER') return
+  if (holder === undefined || holder.id !== id || holder.token !== owner[3]) {
+    return say('exactly once', event, `${id} released token ${owner[3]}, which was not in force`)
+  }
+  if (code === 'DECREMENTED') {
+    holder.acquires--
+    if (holder.acquires !== owner[4])
+      say('counts', event, `${owner[4]} acquires are said to be left, ${holder.acquires} are`)
+    return
+  }
+  holder.endedAt = event.at
+  holder.deadline = Number.NEGATIVE_INFINITY
+}
+
+/** Law: a new ownership begins only where none is in force, with a token above all before it. */
+function begin(story: KeyStory, event: Owned, say: Say): void {
+  const [id, deadline, , token, acquires] = event.owner
+  const last = story.owners.at(-1)
+  if (last !== undefined && event.time <= last.deadline) {
+    say(
+      'one holder',
+      event,
+      `${id} got token ${token} at ${event.time}, but ${last.id} holds it until ${last.deadline}`,
+    )
+  }
+  if (last !== undefined && token <= last.token) {
+    say('growing tokens', event, `token ${token} of ${id} follows token ${last.token}`)
+  }
+  if (acquires !== 1) say('counts', event, `a new ownership with ${acquires} acquires`)
+  // Whatever the rules thought: from here on somebody else may believe to hold it.
+  if (last !== undefined) last.endedAt = Math.min(last.endedAt, event.at)
+  story.owners.push({ id, token, from: event.at, deadline, acquires, endedAt: Number.POSITIVE_INFINITY })
+}
+
+/** A renewal or reentry that succeeded: of the very hold that is in force. */
+function continued(holder: Ownership | undefined, event: Owned, more: number, say: Say): void {
+  const [id, deadline, , token, acquires] = event.owner
+  if (holder === undefined || holder.id !== id || holder.token !== token) {
+    return say(
+      'one holder',
+      event,
+      `${id} kept token ${token}, but ${holder ? `${holder.id} holds it` : 'it was over'}`,
+    )
+  }
+  holder.acquires += more
+  if (holder.acquires !== acquires)
+    say(
+      'counts',
+      event,
+      `${acquires} acquires after ${holder.acquires - more} and ${more} more: doubled or lost`,
+    )
+  if (deadline < holder.deadline)
+    say('exactly once', event, `its deadline went back from ${holder.deadline} to ${deadline}`)
+  holder.deadline = deadline
+  holder.acquires = acquires
+}
+
+/** "You hold nothing" is a lost hold where that very hold is in force. */
+function missing(holder: Ownership | undefined, event: LockEvent, id: string, say: Say): void {
+  if (holder !== undefined && holder.id === id)
+    say('exactly once', event, `the hold of ${id}, token ${holder.token}, was lost`)
+}
+
+function endHold(story: KeyStory, event: Applied & LockEvent, token: number, say: Say): void {
+  const holder = holderAt(story, event.time)
+  if (holder === undefined || holder.token !== token)
+    return say('exactly once', event, `token ${token} was ended, but is not in force`)
+  holder.deadline = Number.NEGATIVE_INFINITY
+  holder.endedAt = event.at
+}
+
+function holderAt(story: KeyStory, time: number): Ownership | undefined {
+  const last = story.owners.at(-1)
+  return last !== undefined && time <= last.deadline ? last : undefined
+}
+
+/** The first entry behind the deadline proves that it is over. */
+function runOut(story: KeyStory, event: Applied): void {
+  const last = story.owners.at(-1)
+  if (last !== undefined && event.time > last.deadline) last.endedAt = Math.min(last.endedAt, event.at)
+}
+
+function leaveLine(story: KeyStory, id: string): void {
+  const place = story.line.indexOf(id)
+  if (place >= 0) story.line.splice(place, 1)
+}
+
+/** Law: a call is applied at most once, and who got an answer got that of the one application. */
+function judgeCalls(events: readonly LockEvent[], say: Say): void {
+  // A renewal of many holds is one call: each of its keys is judged for itself.
+  const applied = new Map<string, Map<string, string>>()
+  for (const event of events) {
+    if (event.kind !== 'ask' && event.kind !== 'renew' && event.kind !== 'release') continue
+    const keys = applied.get(event.call) ?? new Map<string, string>()
+    applied.set(event.call, keys)
+    if (keys.has(event.key)) say('exactly once', event, `call ${event.call} was applied twice`)
+    else keys.set(event.key, JSON.stringify(event.owner))
+  }
+  for (const event of events) {
+    if (event.kind !== 'answer') continue
+    const given = [...(applied.get(event.call)?.values() ?? [])]
+    if (given.includes(JSON.stringify(event.owner))) continue
+    say('exactly once', event, `the answer to call ${event.call} is none that was given: its effect was lost`)
+  }
+}
+
+/** Law: at the real time of a promise the hold had begun, and had neither ended nor been followed by another. */
+function judgePromises(events: readonly LockEvent[], stories: ReadonlyMap<string, KeyStory>, say: Say): void {
+  for (const event of events) {
+    if (event.kind !== 'promise') continue
+    const owner = stories.get(event.key)?.owners.find(({ token }) => token === event.token)
+    if (owner === undefined) say('promises', event, `token ${event.token} was never given out`)
+    else if (event.at < owner.from)
+      say('promises', event, `token ${event.token} begins at ${owner.from} only`)
+    else if (event.at > owner.endedAt)
+      say('promises', event, `token ${event.token} of ${owner.id} had ended at ${owner.endedAt}`)
+  }
+}

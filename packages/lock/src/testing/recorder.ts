@@ -1,0 +1,89 @@
+// Driver: runs the rules on maps and records what happened, as a simulator does.
+
+import { text } from '@latchkey/base'
+import { tryLock } from '../rules/acquire.js'
+import { renew } from '../rules/acquire.js'
+import type { LockEvent } from '../rules/history.js'
+import { ownerOfHold } from '../rules/owner.js'
+import type { HoldRow, WaiterRow } from '../rules/port.js'
+import { cancelWait, forceRelease, release } from '../rules/release.js'
+import { type AskOptions, K, askCommand } from './asks.js'
+import { MapTransaction } from './map-transaction.js'
+
+export class Recorder extends MapTransaction {
+  readonly events: LockEvent[] = []
+  /** Real time runs a little ahead of cluster time, as after a gap between leaders. */
+  readonly at = () => this.now + 7
+  #calls = 0
+  #grantees = new Set<number>()
+
+  override granted(row: HoldRow): void {
+    super.granted(row)
+    this.events.push({ kind: 'grant', ...this.#where(row.key), owner: ownerOfHold(row, this.now) })
+  }
+
+  override deleteWaiter(row: WaiterRow): void {
+    super.deleteWaiter(row)
+    // A grant and an asking again delete the row too; they are no leaving.
+    if (!this.#grantees.delete(row.arrival)) {
+      this.events.push({ kind: 'left', ...this.#where(row.key), id: row.id })
+    }
+  }
+
+  override putWaiter(row: WaiterRow): void {
+    this.#grantees.add(row.arrival)
+    super.putWaiter(row)
+    this.#grantees.delete(row.arrival)
+  }
+
+  override firstWaiter(key: Uint8Array): WaiterRow | undefined {
+    const first = super.firstWaiter(key)
+    if (first !== undefined) this.#grantees.add(first.arrival)
+    return first
+  }
+
+  ask(time: number, id: string, options: AskOptions = {}): void {
+    const command = askCommand(id, options)
+    const answer = this.entry(time, options.session ?? 1, () => tryLock(this, options.session ?? 1, command))
+    if (typeof answer === 'string') return
+    const [owner, queued] = answer
+    const call = `c${++this.#calls}`
+    this.events.push({ kind: 'ask', call, id, ...this.#where(command[1]), owner, queued, lease: command[5] })
+    this.events.push({ kind: 'answer', call, owner })
+  }
+
+  renew(time: number, id: string, token: number, lease: number): void {
+    const [owner] = this.entry(time, 1, () => renew(this, [[K, id, token, lease]]))
+    if (owner) this.events.push({ kind: 'renew', call: `c${++this.#calls}`, id, ...this.#where(K), owner })
+  }
+
+  /** The release is told before the grant that it causes. */
+  release(time: number, id: string, token: number, all: boolean): void {
+    this.tick(time)
+    const before = this.events.length
+    const owner = release(this, K, id, token, all)
+    const call = `c${++this.#calls}`
+    this.events.splice(before, 0, { kind: 'release', call, id, ...this.#where(K), owner })
+    this.events.push({ kind: 'answer', call, owner })
+  }
+
+  force(time: number, token: number): void {
+    this.tick(time)
+    const before = this.events.length
+    if (forceRelease(this, K, token))
+      this.events.splice(before, 0, { kind: 'forced', ...this.#where(K), token })
+  }
+
+  cancel(time: number, id: string): void {
+    this.tick(time)
+    const before = this.events.length
+    const [state, owner] = cancelWait(this, K, id)
+    if (state === 'granted' && owner) {
+      this.events.splice(before, 0, { kind: 'forced', ...this.#where(K), token: owner[3] })
+    }
+  }
+
+  #where(key: Uint8Array): { time: number; at: number; key: string } {
+    return { time: this.now, at: this.at(), key: text(key) }
+  }
+}
