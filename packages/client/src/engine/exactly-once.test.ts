@@ -1,5 +1,7 @@
 // Test: whatever links and leaders do, a call is applied once, and its caller is told the truth.
 
+import { utf8 } from '@latchkey/base'
+import { OP, encodeCommand } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { type Faults, NO_FAULTS } from '../testing/fake-cluster.js'
 import { type Fate, follow, scene } from '../testing/stores.js'
@@ -126,6 +128,4 @@ test('what was given up stays as it is: after settled() a call is not applied an
   }
 })
 
-import { utf8 } from '@latchkey/base'
-import { OP, encodeCommand } from '@latchkey/protocol'
 const mergeBody = (id: string) => encodeCommand([OP.merge, null, utf8('log'), utf8(id)])

@@ -5,6 +5,7 @@ import {
   DEFAULT_DRIFT,
   type DistributedLock,
   type LockOptions,
+  type LockPort,
   Locking,
   type Locks,
   type Watchdog,
@@ -54,6 +55,8 @@ export class ClientStore extends KeyValues implements Store {
   readonly engine: Engine
   readonly members: MemberCalls
   readonly locks: Locks
+  /** What the lock objects stand on; also for doors that hold locks under their callers' ids. */
+  readonly lockPort: LockPort
   readonly #cluster: Cluster
   readonly #locking: Locking
   readonly #closed: AbortController
@@ -77,7 +80,8 @@ export class ClientStore extends KeyValues implements Store {
     this.members = this.#cluster.members
     const guarded = (hold: ConstructorParameters<typeof KeyValues>[2]) =>
       new KeyValues(engine, as ?? 'bytes', hold)
-    this.#locking = new Locking(lockPort({ engine, clock, as, newId, closed: this.#closed.signal, guarded }))
+    this.lockPort = lockPort({ engine, clock, as, newId, closed: this.#closed.signal, guarded })
+    this.#locking = new Locking(this.lockPort)
     this.locks = this.#locking.locks
   }
 

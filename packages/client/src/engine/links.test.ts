@@ -1,0 +1,212 @@
+// Test: links: who is asked, what is learned, what is kept alive.
+
+import { type LinkRequest, LatchkeyError, OP, decodeCommand, errorAnswer } from '@latchkey/protocol'
+import { expect, test } from 'vitest'
+import { NO_FAULTS } from '../testing/fake-cluster.js'
+import { codeOf, follow, scene } from '../testing/stores.js'
+
+const commands = (requests: readonly LinkRequest[]) =>
+  requests.flatMap((request) =>
+    request.kind === 'command' ? [(decodeCommand(request.body) as readonly [number])[0]] : [],
+  )
+
+test('a remote store moves to the leader, and on when it dies', async () => {
+  const { world, cluster, store } = scene('move', ['a', 'b', 'c'])
+  const client = store()
+  await world.run(100)
+  expect([...cluster.links].map((link) => link.url)).toEqual(['a'])
+  const before = follow(client.put('k', '1'))
+  await world.run(20)
+  cluster.kill('a')
+  cluster.elect('c')
+  const after = follow(client.put('k', '2'))
+  await world.run(300)
+  expect([codeOf(before), codeOf(after)]).toEqual(['ok', 'ok'])
+  expect([...cluster.links].map((link) => link.url)).toEqual(['c'])
+})
+
+test('what was asked on a link that is left is still answered there', async () => {
+  const { world, cluster, store } = scene('drain', ['a', 'b'])
+  const client = store()
+  const warm = follow(client.put('k', '0'))
+  await world.run(100)
+  expect(codeOf(warm)).toBe('ok')
+  cluster.faults = { ...NO_FAULTS, latency: 40 }
+  const slow = follow(client.merge('log', 'x'))
+  cluster.elect('b')
+  await world.run(60)
+  expect([...cluster.links].map((link) => link.url).sort()).toEqual(['a', 'b'])
+  await world.run(200)
+  expect(codeOf(slow)).toBe('ok')
+  expect([...cluster.links].map((link) => link.url)).toEqual(['b'])
+  const sent = cluster.requests.filter((request) => request.kind === 'command')
+  expect(commands(sent).filter((op) => op === OP.merge).length).toBe(1)
+})
+
+test('C6: dead addresses and a leader that cannot be reached do not keep a store from working', async () => {
+  const { world, cluster, store } = scene('dead', ['dead', 'silent', 'b'])
+  cluster.down.add('dead')
+  cluster.leader = 'gone'
+  const dialTo = (url: string) =>
+    url === 'silent'
+      ? (_: unknown, signal: AbortSignal) =>
+          new Promise<never>((_resolve, reject) => {
+            signal.addEventListener('abort', () => reject(signal.reason as Error))
+          })
+      : cluster.dialTo(url === 'gone' ? 'dead' : url)
+  const client = store({ route: { seeds: ['dead', 'silent', 'b'], dialTo } })
+  const seen = follow(client.put('k', 'v'))
+  await world.run(3_000)
+  expect(codeOf(seen)).toBe('ok')
+})
+
+test('the session is kept alive while somebody waits, and not otherwise', async () => {
+  const { world, cluster, store } = scene()
+  const client = store({ sessionLife: 3_000 })
+  const end = client.engine.use()
+  await world.run(30_000)
+  const alive = commands(cluster.requests)
+  expect(alive.filter((op) => op === OP.openSession).length).toBe(1)
+  expect(alive.filter((op) => op === OP.keepAlive).length).toBeGreaterThanOrEqual(25)
+  expect(cluster.machine.sessions.size).toBe(1)
+  end()
+  cluster.requests.length = 0
+  await world.run(30_000)
+  expect(commands(cluster.requests)).toEqual([])
+})
+
+test('grants: attached to each link and session, told after each but the first; a push finds its ticket', async () => {
+  const { world, cluster, store } = scene('grants', ['a', 'b'])
+  const client = store({ sessionLife: 3_000 })
+  const { grants } = client.engine
+  const told: string[] = []
+  const off = grants.onGranted(Buffer.from('lock'), 'me', (owner) => told.push(owner[0]))
+  let attached = 0
+  grants.onAttached(() => attached++)
+  client.engine.use()
+  await world.run(100)
+  const attaches = () => cluster.requests.filter((request) => request.kind === 'attach').length
+  expect([attaches(), attached]).toEqual([1, 0])
+  for (const link of [...cluster.links]) link.break()
+  await world.run(100)
+  expect(attached).toBe(attaches() - 1)
+  expect(attached).toBeGreaterThan(0)
+  const [link] = cluster.links
+  link?.tell({ kind: 'granted', key: Buffer.from('lock'), owner: ['me', 9, -1, 1, 1, null, 0, 1] })
+  link?.tell({ kind: 'granted', key: Buffer.from('lock'), owner: ['you', 9, -1, 1, 1, null, 0, 1] })
+  await world.run(10)
+  off()
+  link?.tell({ kind: 'granted', key: Buffer.from('lock'), owner: ['me', 9, -1, 1, 1, null, 0, 1] })
+  await world.run(10)
+  expect(told).toEqual(['me'])
+})
+
+test('CT5 K5: the bound is learned from the sending of the first attempt, and only from answers that prove something', async () => {
+  const { world, cluster, store } = scene()
+  const client = store()
+  const { bound } = client.engine
+  const clock = world.clock()
+  expect(bound.upper(clock.instant())).toBe(Number.POSITIVE_INFINITY)
+  const warm = follow(client.put('k', '1'))
+  await world.run(50)
+  expect(codeOf(warm)).toBe('ok')
+  cluster.faults = { ...NO_FAULTS, unknownApplied: 1 }
+  const sentAt = world.now
+  const seen = follow(client.put('k', '2'))
+  await world.run(700)
+  const before = bound.upper(clock.instant())
+  cluster.faults = { ...NO_FAULTS }
+  await world.run(500)
+  expect(codeOf(seen)).toBe('ok')
+  // Answered from the table: nothing was learned.
+  expect(bound.age(clock.instant())).toBeGreaterThanOrEqual(world.now - sentAt)
+  expect(bound.upper(clock.instant())).toBeGreaterThanOrEqual(before)
+  expect(bound.upper(clock.instant())).toBeGreaterThanOrEqual(cluster.machine.time)
+})
+
+test('another cluster behind the same address: bound and session are dropped', async () => {
+  const { world, cluster, store } = scene()
+  const client = store()
+  let dropped = 0
+  client.engine.bound.onDropped(() => dropped++)
+  const first = follow(client.put('k', '1'))
+  await world.run(50)
+  cluster.clusterId = 'cluster-2'
+  cluster.machine.sessions.clear()
+  for (const link of [...cluster.links]) link.break()
+  const second = follow(client.put('k', '2', { timeout: 2_000 }))
+  await world.run(2_000)
+  expect([codeOf(first), codeOf(second), dropped]).toEqual(['ok', 'ok', 1])
+})
+
+test('calls that change the cluster are sent once: no answer is ERR_OUTCOME_UNKNOWN; status is asked again', async () => {
+  const { world, cluster, store } = scene()
+  const client = store()
+  await world.run(20)
+  const asked: string[] = []
+  cluster.admin = (request) => {
+    asked.push(request.call)
+    for (const link of [...cluster.links]) link.break()
+    return undefined
+  }
+  const add = follow(client.members.add('d', 'ws://d'))
+  await world.run(100)
+  expect(codeOf(add)).toBe('ERR_OUTCOME_UNKNOWN')
+  cluster.admin = (request) => {
+    asked.push(request.call)
+    if (asked.length < 4) return { answer: errorAnswer('ERR_NO_LEADER'), never: true }
+    return {
+      answer: [
+        0,
+        {
+          id: 'a',
+          role: 'leader',
+          leader: null,
+          term: 1,
+          commit: 1,
+          applied: 1,
+          clusterTime: 1,
+          members: [],
+        },
+      ],
+      never: false,
+    }
+  }
+  const status = follow(client.status())
+  await world.run(1_000)
+  expect(asked).toEqual(['members.add', 'status', 'status', 'status'])
+  expect(status.fate).toMatchObject({ is: 'ok', value: { id: 'a', leader: undefined } })
+  cluster.admin = () => ({ answer: errorAnswer('ERR_BUSY', 'lagging'), never: false })
+  const promote = follow(client.members.promote('d'))
+  await world.run(20)
+  expect(codeOf(promote)).toBe('ERR_BUSY')
+})
+
+test('events: leader, role and member, as links tell them', async () => {
+  const { world, cluster, store } = scene('events', ['a', 'b'])
+  const client = store()
+  const told: unknown[] = []
+  client.on('leader', (event) => told.push(['leader', event.id]))
+  client.on('role', (event) => told.push(['role', event.role]))
+  client.once('leader', (event) => told.push(['once', event.id]))
+  await world.run(50)
+  cluster.elect(undefined)
+  await world.run(50)
+  expect(told).toContainEqual(['leader', 'a'])
+  expect(told).toContainEqual(['leader', undefined])
+  expect(told.filter((event) => (event as string[])[0] === 'once')).toEqual([['once', 'a']])
+})
+
+test('refused by every address for a reason that stays, then let in again', async () => {
+  const { world, cluster, store } = scene('barred', ['a', 'b'])
+  cluster.refusal = new LatchkeyError('ERR_UNAUTHORIZED')
+  const client = store()
+  const refused = follow(client.put('k', 'v'))
+  await world.run(100)
+  expect(codeOf(refused)).toBe('ERR_UNAUTHORIZED')
+  cluster.refusal = undefined
+  await world.run(2_000)
+  const seen = follow(client.put('k', 'v'))
+  await world.run(100)
+  expect(codeOf(seen)).toBe('ok')
+})
