@@ -122,6 +122,8 @@ async function gather(
     const some = await next(rows - found.length)
     if (some.length === 0) return { rows: found, end: true }
     for (const [key, value = EMPTY] of some) {
+      // What a level read ahead beyond the page is read again for the next one.
+      if (size >= bytes) break
       found.push({ key, value })
       size += key.length + value.length
     }

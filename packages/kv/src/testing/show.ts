@@ -1,7 +1,15 @@
-// Rule: results as a test wants to read them: bytes as text.
+// Rule: results as a test wants to read them: bytes as text, an error answer as its code.
+
+import { ERROR_CODES } from '@latchkey/protocol'
 
 export function show(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('latin1')
   if (Array.isArray(value)) return value.map(show)
   return value
+}
+
+/** Of an error answer; undefined of anything else. */
+export function codeOf(answer: unknown): string | undefined {
+  if (!Array.isArray(answer) || answer.length !== 4 || typeof answer[1] !== 'string') return undefined
+  return answer[0] === -1 ? 'SESSION_OVER' : ERROR_CODES[(answer[0] as number) - 1]
 }

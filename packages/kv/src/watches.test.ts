@@ -1,0 +1,207 @@
+// Test: watches: from a revision on, in order, no gap, no repeat; compaction; back-pressure; restart and another member (C11).
+
+import { LatchkeyError, OP, STEP } from '@latchkey/protocol'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { Watch } from './store.js'
+import { show } from './testing/show.js'
+import { World, k } from './testing/world.js'
+
+interface Seen {
+  readonly events: unknown[]
+  readonly upTo: number[]
+  readonly over: LatchkeyError[]
+  readonly watch: Watch
+}
+
+let w: World
+beforeEach(async () => {
+  w = await World.open({ limits: { events: 10, eventBytes: 2_000, watches: 5 } })
+})
+
+const EVERYTHING = { start: null, end: null }
+function watch(from: number, range: { start: Uint8Array | null; end: Uint8Array | null } = EVERYTHING, world = w): Seen {
+  const seen = { events: [] as unknown[], upTo: [] as number[], over: [] as LatchkeyError[] }
+  const opened = world.machine.watch(range, from, {
+    events: (events, upTo) => {
+      seen.events.push(...events.map(show))
+      seen.upTo.push(upTo)
+    },
+    over: (error) => void seen.over.push(error),
+  })
+  return { ...seen, watch: opened }
+}
+const put = (key: string, value: string) => [OP.put, null, k(key), k(value)] as const
+const served = (seen: Seen, credit: number) => {
+  seen.watch.more(credit)
+  w.clock.advance(0)
+  w.clock.advance(0)
+}
+const revisions = (seen: Seen) => seen.events.map((event) => (event as unknown[])[0])
+
+describe('what is told', () => {
+  test('put, delete, previous; a batch in operation order, one revision; a deleteRange one a key', async () => {
+    const seen = watch(0)
+    served(seen, 100)
+    await w.run(put('b', '1'), put('a', '1'))
+    await w.one([OP.batch, null, [[STEP.put, k('b'), k('2')], [STEP.delete, k('a')], [STEP.put, k('a'), k('3')]]])
+    await w.one([OP.deleteRange, null, k('a'), k('z')])
+    expect(seen.events).toEqual([
+      [1, 0, 'b', '1', null],
+      [2, 0, 'a', '1', null],
+      [3, 0, 'b', '2', '1'],
+      [3, 1, 'a', null, '1'],
+      [3, 0, 'a', '3', null],
+      [4, 1, 'a', null, '3'],
+      [4, 1, 'b', null, '2'],
+    ])
+    expect(seen.upTo.at(-1)).toBe(4)
+  })
+
+  test('nothing for what changed nothing, for locks and for sequences', async () => {
+    const seen = watch(0)
+    served(seen, 100)
+    await w.run(
+      [OP.deleteAll, null, [k('a')]],
+      [OP.nextSequence, null, k('a'), 1],
+      [OP.tryLock, k('a'), null, false, 'me', 1_000, 0, null, null],
+    )
+    expect(seen.events).toEqual([])
+  })
+
+  test('a range: start inclusive, end exclusive', async () => {
+    const seen = watch(0, { start: k('b'), end: k('d') })
+    served(seen, 100)
+    await w.run(put('a', ''), put('b', ''), put('c', ''), put('d', ''))
+    expect(revisions(seen)).toEqual([2, 3])
+  })
+
+  test('from is inclusive; 0 begins after the revision of the call; a future one is waited for', async () => {
+    await w.run(put('a', '1'), put('a', '2'), put('a', '3'))
+    const [two, now, future] = [watch(2), watch(0), watch(6)]
+    for (const seen of [two, now, future]) served(seen, 100)
+    await w.run(put('a', '4'), put('a', '5'), put('a', '6'))
+    expect(revisions(two)).toEqual([2, 3, 4, 5, 6])
+    expect(revisions(now)).toEqual([4, 5, 6])
+    expect(revisions(future)).toEqual([6])
+  })
+
+  test('closed by its owner, it hears nothing more; closed with the store, ERR_CLOSED', async () => {
+    const [one, two] = [watch(0), watch(0)]
+    for (const seen of [one, two]) served(seen, 100)
+    one.watch.close()
+    await w.one(put('a', '1'))
+    expect([one.events.length, two.events.length]).toEqual([0, 1])
+    await w.machine.close()
+    expect(two.over.map(({ code }) => code)).toEqual(['ERR_CLOSED'])
+    expect(one.over).toEqual([])
+  })
+})
+
+describe('C11: history', () => {
+  test('by count: the oldest go, and who asks for them, or falls behind them, is told ERR_COMPACTED', async () => {
+    const slow = watch(0)
+    for (let i = 1; i <= 12; i++) await w.one(put('a', String(i)))
+    expect(() => watch(2)).toThrow(expect.objectContaining({ code: 'ERR_COMPACTED' }))
+    const reaches = watch(3)
+    served(reaches, 100)
+    expect(revisions(reaches)).toEqual([3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
+    expect(slow.over.map(({ code }) => code)).toEqual(['ERR_COMPACTED'])
+    expect(slow.events).toEqual([])
+  })
+
+  test('by bytes, and a revision goes as a whole', async () => {
+    await w.one([OP.putAll, null, ['a', 'b', 'c'].map((key) => [k(key), new Uint8Array(300)] as const)])
+    await w.one([OP.put, null, k('d'), new Uint8Array(900)])
+    watch(1)
+    await w.one([OP.put, null, k('e'), new Uint8Array(900)])
+    expect(() => watch(1)).toThrow('begins at revision 2')
+    expect(() => watch(2)).not.toThrow()
+  })
+
+  test('a revision that is too large by itself takes all before it with it', async () => {
+    await w.one(put('a', '1'))
+    const seen = watch(0)
+    served(seen, 100)
+    await w.one([OP.putAll, null, Array.from({ length: 11 }, (_, i) => [k(`k${i}`), k('')] as const)])
+    expect(seen.over.map(({ code }) => code)).toEqual(['ERR_COMPACTED'])
+    const after = watch(0)
+    served(after, 100)
+    await w.one(put('a', '2'))
+    expect(revisions(after)).toEqual([3])
+  })
+
+  test('it survives a restart and is the same at every member', async () => {
+    for (let i = 1; i <= 15; i++) await w.one(put('a', String(i)))
+    const before = watch(7)
+    served(before, 100)
+    await w.restart()
+    await w.one([OP.batch, null, [[STEP.put, k('a'), new Uint8Array(700)], [STEP.put, k('b'), new Uint8Array(700)]]])
+    const after = watch(8)
+    served(after, 100)
+    expect(revisions(before).slice(-1)).toEqual([15])
+    expect(revisions(after)).toEqual([8, 9, 10, 11, 12, 13, 14, 15, 16, 16])
+    const other = await World.open({ limits: { events: 10, eventBytes: 2_000 } })
+    other.log.length = 0
+    await other.machine.apply(w.log.slice(1), () => ({ voters: [], outgoing: [], learners: [], learnersNext: [], peers: {} }))
+    expect(other.machine.stateHash().spaces['events']).toBe(w.machine.stateHash().spaces['events'])
+  })
+})
+
+describe('back-pressure', () => {
+  test('nothing without credit; then as much as there is credit for, never a part of a revision', async () => {
+    const seen = watch(0)
+    await w.run(put('a', '1'), put('a', '2'))
+    await w.one([OP.putAll, null, [[k('a'), k('3')], [k('b'), k('3')], [k('c'), k('3')]]])
+    await w.one(put('a', '4'))
+    expect(seen.events).toEqual([])
+    served(seen, 1)
+    expect(revisions(seen)).toEqual([1])
+    served(seen, 2)
+    expect(revisions(seen)).toEqual([1, 2, 3, 3, 3])
+    served(seen, 2)
+    expect(revisions(seen)).toEqual([1, 2, 3, 3, 3])
+    served(seen, 1)
+    expect(revisions(seen)).toEqual([1, 2, 3, 3, 3, 4])
+  })
+
+  test('a watch that matches nothing is told how far it has come', async () => {
+    w = await World.open()
+    const seen = watch(0, { start: k('x'), end: null })
+    served(seen, 1)
+    for (let i = 0; i < 1_100; i++) await w.one(put('a', ''))
+    expect(seen.events).toEqual([])
+    expect(seen.upTo).toEqual([1_024])
+  })
+
+  test('a long way back is told in turns, in order', async () => {
+    w = await World.open()
+    for (let i = 0; i < 2_000; i++) await w.one(put('a', ''))
+    const seen = watch(1)
+    seen.watch.more(5_000)
+    w.clock.advance(0)
+    expect(seen.events.length).toBe(512)
+    for (let i = 0; i < 5; i++) w.clock.advance(0)
+    expect(revisions(seen)).toEqual(Array.from({ length: 2_000 }, (_, i) => i + 1))
+  })
+
+  test('a sink that throws loses its watch, and nobody else notices', async () => {
+    const bad = w.machine.watch(EVERYTHING, 0, {
+      events: () => {
+        throw new Error('sink')
+      },
+      over: () => {
+        throw new Error('again')
+      },
+    })
+    bad.more(10)
+    const good = watch(0)
+    served(good, 10)
+    expect(await w.run(put('a', '1'), put('a', '2'))).toEqual([1, 2])
+    expect(revisions(good)).toEqual([1, 2])
+  })
+
+  test('too many watches: ERR_BUSY', () => {
+    for (let i = 0; i < 5; i++) watch(0)
+    expect(() => watch(0)).toThrow(expect.objectContaining({ code: 'ERR_BUSY' }))
+  })
+})
