@@ -53,8 +53,6 @@ export function createStore(options: StoreOptions): Store {
 
 export class ClientStore extends KeyValues implements Store {
   readonly engine: Engine
-  /** What the lock objects stand on; for who holds locks under ids of their own. */
-  readonly lockPort: LockPort
   readonly members: MemberCalls
   readonly locks: Locks
   /** What the lock objects stand on; also for doors that hold locks under their callers' ids. */
