@@ -189,8 +189,9 @@ export class MemoryDisk implements FileSystem {
   }
 
   syncDir(path: string, done: Done): void {
-    const forget = () => this.#names.forget(path)
-    this.run('syncDir', path, 0, () => this.#names.syncDir(path), done, { forget })
+    // A sync of a folder that failed is made up for by a later one that did not: names are in the file system's journal, and a
+    // journal that cannot be written stops the whole file system. (Not so with a file's pages, see Inode.forget.)
+    this.run('syncDir', path, 0, () => this.#names.syncDir(path), done)
   }
 
   makeDir(): Promise<void> {

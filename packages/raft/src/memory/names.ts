@@ -48,11 +48,6 @@ export class Names {
     this.#pending = this.#pending.filter((change) => folderOf(change.path) !== folder)
   }
 
-  /** A sync that failed: a later one does not make up for it. */
-  forget(folder: string): void {
-    this.#pending = this.#pending.filter((change) => folderOf(change.path) !== folder)
-  }
-
   lose(random: Random, loss: Loss): void {
     for (const change of this.#kept(random, loss)) apply(this.#durable, change)
     this.#pending = []

@@ -26,6 +26,7 @@ export class Compaction {
   #startSegment: number
   #wanted = 0
   #busy = false
+  #abandoned = false
   #idle: Done[] = []
 
   constructor(ports: CompactionPorts, startSegment: number) {
@@ -49,13 +50,19 @@ export class Compaction {
     this.#next()
   }
 
+  /** The log failed: nothing more is removed. */
+  abandon(): void {
+    this.#abandoned = true
+    this.#rest()
+  }
+
   whenIdle(done: Done): void {
-    if (this.#busy) this.#idle.push(done)
+    if (this.#busy && !this.#abandoned) this.#idle.push(done)
     else done()
   }
 
   #next(): void {
-    if (this.#busy) return
+    if (this.#busy || this.#abandoned) return
     const { segments, mark } = this.#ports
     const first = segments.newFirst(this.#wanted)
     if (first.number === segments.first.number) return this.#rest()
@@ -72,6 +79,7 @@ export class Compaction {
 
   #remove(names: readonly string[]): void {
     const { fs, dir } = this.#ports
+    if (this.#abandoned) return
     const [name, ...rest] = names
     const done: Done = (error) => {
       if (error !== undefined) return this.#fail(error)
@@ -89,9 +97,8 @@ export class Compaction {
     for (const done of idle) done()
   }
 
-  /** #busy stays: nothing more is removed. */
   #fail(error: Error): void {
-    this.#rest()
+    this.abandon()
     this.#ports.failed(error)
   }
 }

@@ -222,6 +222,7 @@ export class Wal {
     const error = storageFailed(cause)
     this.#life = { type: 'failed', error }
     this.#mark.abandon(error)
+    this.#compaction.abandon()
     const waiting = [...this.#flying, ...this.#dones]
     this.#flying = []
     this.#dones = []

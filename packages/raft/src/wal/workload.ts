@@ -95,7 +95,7 @@ export async function runWorkload(fs: FileSystem, run: Run, more: Partial<WalOpt
 
 function appendStep(wal: Wal, run: Run, one: PersistBatch): Promise<void> {
   const number = run.models.push(after(run.models.at(-1) as Model, one)) - 1
-  return new Promise((done, fail) => {
+  const written = new Promise<void>((done, fail) => {
     wal.append(one, (error) => {
       if (error === undefined) run.acknowledged = number
       else run.failed ??= error
@@ -103,6 +103,9 @@ function appendStep(wal: Wal, run: Run, one: PersistBatch): Promise<void> {
       else fail(error)
     })
   })
+  // Whoever waits for a later batch hears of the failure too.
+  written.catch(() => {})
+  return written
 }
 
 /**

@@ -1,0 +1,191 @@
+// Driver: one process per data directory (D13). Each opener makes a file of its own, which says who it is; then it looks for others.
+//
+//   lock.<pid>.<start time of the process>.<its pid namespace>.<boot of the machine>.<nonce>     empty: trying; else: held
+//
+// Laws:
+//   DL1  Who holds has looked, after its own file was there, and seen no other living opener. So of two openers at least one
+//        sees the other, and never do both hold: files are only added before looking, and a living opener's file is
+//        removed by itself alone.
+//   DL2  Nothing is stale: whether an opener lives is asked of the system, by process id and start time, so that neither a
+//        kill -9, a restart of the machine nor a process id that was given again leaves a directory locked. What is dead is swept.
+//   DL3  No file is ever renamed or taken over: a listing of a folder may miss a name that changes meanwhile.
+//   DL4  Of several that try at once the lowest nonce stays, the others give up; it waits until they are gone or one holds.
+//
+// What it cannot see: a process in another pid namespace (a container) counts as dead, or a killed container would never start
+// again; and another machine. There LevelDB's own lock, which the kernel keeps, is the second guard: so open it before the log.
+
+import { randomBytes } from 'node:crypto'
+import { mkdir, readdir, readFile, readlink, stat, unlink, writeFile } from 'node:fs/promises'
+import type { Clock } from '@latchkey/base'
+import { LatchkeyError } from '@latchkey/protocol'
+import { joinPath } from './fs.js'
+
+export interface DirLock {
+  release(): Promise<void>
+}
+
+/** A process as its lock's file names it. Unknown parts are '0'. */
+export interface ProcessName {
+  readonly pid: number
+  readonly start: string
+  readonly namespace: string
+  readonly boot: string
+}
+
+export interface Processes {
+  self(): Promise<ProcessName>
+  alive(other: ProcessName, self: ProcessName): Promise<boolean>
+}
+
+const POLL_MS = 10
+const PATIENCE_MS = 5000
+const FILE_NAME = /^lock\.(\d+)\.(\d+)\.(\d+)\.([0-9a-f]+)\.([0-9a-f]{16})$/
+
+interface Opener {
+  readonly file: string
+  readonly process: ProcessName
+  readonly nonce: string
+}
+
+function parse(file: string): Opener | undefined {
+  const parts = FILE_NAME.exec(file)?.slice(1)
+  if (parts === undefined) return undefined
+  const [pid, start, namespace, boot, nonce] = parts as [string, string, string, string, string]
+  return { file, process: { pid: Number(pid), start, namespace, boot }, nonce }
+}
+
+const draw = ({ pid, start, namespace, boot }: ProcessName, nonce: string): string =>
+  `lock.${pid}.${start}.${namespace}.${boot}.${nonce}`
+
+/** Rejects with ERR_DIR_LOCKED when another opener, in this process or another one, has the directory. */
+export async function lockDirectory(
+  dir: string,
+  clock: Clock,
+  processes = systemProcesses,
+): Promise<DirLock> {
+  await mkdir(dir, { recursive: true, mode: 0o700 })
+  const self = await processes.self()
+  const nonce = randomBytes(8).toString('hex')
+  const path = joinPath(dir, draw(self, nonce))
+  await writeFile(path, '', { flag: 'wx', mode: 0o600 })
+  try {
+    await waitForTurn(dir, clock, processes, self, nonce)
+    await writeFile(path, `held by process ${self.pid}\n`)
+  } catch (error) {
+    await sweep(path)
+    throw error
+  }
+  return { release: () => sweep(path) }
+}
+
+/** Returns once no other opener lives. */
+async function waitForTurn(
+  dir: string,
+  clock: Clock,
+  processes: Processes,
+  self: ProcessName,
+  nonce: string,
+): Promise<void> {
+  const givesUpAt = clock.now() + PATIENCE_MS
+  for (;;) {
+    const others = await livingOthers(dir, processes, self, nonce)
+    if (others.length === 0) return
+    for (const other of others) {
+      if (other.nonce < nonce || (await isHeld(joinPath(dir, other.file)))) throw locked(dir, other)
+    }
+    if (clock.now() > givesUpAt) throw locked(dir, others[0] as Opener)
+    await new Promise<void>((done) => clock.after(POLL_MS, done))
+  }
+}
+
+async function livingOthers(
+  dir: string,
+  processes: Processes,
+  self: ProcessName,
+  nonce: string,
+): Promise<Opener[]> {
+  const living: Opener[] = []
+  for (const file of await readdir(dir)) {
+    const opener = parse(file)
+    if (opener === undefined || opener.nonce === nonce) continue
+    if (await processes.alive(opener.process, self)) living.push(opener)
+    else await sweep(joinPath(dir, file))
+  }
+  return living
+}
+
+async function isHeld(path: string): Promise<boolean> {
+  const found = await unlessGone(stat(path))
+  return found !== undefined && found.size > 0
+}
+
+async function sweep(path: string): Promise<void> {
+  await unlessGone(unlink(path))
+}
+
+async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ESRCH') return undefined
+    throw error
+  }
+}
+
+const locked = (dir: string, { process: { pid } }: Opener): LatchkeyError =>
+  new LatchkeyError(
+    'ERR_DIR_LOCKED',
+    `Process ${pid} holds the directory ${dir}. Give each process a directory of its own, or run one sidecar and connect to it.`,
+  )
+
+/** As /proc says; elsewhere by the process id alone. */
+export const systemProcesses: Processes = {
+  async self() {
+    const boot = await unlessGone(readFile('/proc/sys/kernel/random/boot_id', 'utf8'))
+    const namespace = await unlessGone(readlink('/proc/self/ns/pid'))
+    return {
+      pid: process.pid,
+      start: (await statusOf(process.pid))?.start ?? '0',
+      namespace: namespace?.replace(/\D/g, '') || '0',
+      boot: boot?.replace(/[^0-9a-f]/g, '') || '0',
+    }
+  },
+
+  async alive(other, self) {
+    if (other.boot !== self.boot || other.namespace !== self.namespace) return false
+    if (self.start === '0') return answersSignals(other.pid)
+    const status = await statusOf(other.pid)
+    return status !== undefined && status.start === other.start && !status.over
+  },
+}
+
+interface Status {
+  /** In ticks since the machine's boot. */
+  readonly start: string
+  /** Dead, only not yet collected by its parent. */
+  readonly over: boolean
+}
+
+async function statusOf(pid: number): Promise<Status | undefined> {
+  const line = await unlessGone(readFile(`/proc/${pid}/stat`, 'utf8'))
+  if (line === undefined) return undefined
+  // The name, in brackets, may hold anything; the fields after it are counted from its end.
+  const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
+  const dead = fields[0] === 'Z' || fields[0] === 'X'
+  return { start: fields[19] ?? '0', over: dead && (await threadsOf(pid)) <= 1 }
+}
+
+/** A killed process is over only when its last thread has left the kernel: one may still be in a write. */
+async function threadsOf(pid: number): Promise<number> {
+  return (await unlessGone(readdir(`/proc/${pid}/task`)))?.length ?? 0
+}
+
+function answersSignals(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

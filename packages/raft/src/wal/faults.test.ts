@@ -1,0 +1,143 @@
+// Test: a disk that fails: the first failure is the last, nothing is tried again, and what was acknowledged is there.
+
+import { seededRandom } from '@latchkey/base'
+import { isLatchkeyError, type LatchkeyError } from '@latchkey/protocol'
+import { expect, test } from 'vitest'
+import { type DiskFailure, type DiskOp, ManualClock, MemoryDisk } from '../memory/index.js'
+import { appended, batch, entry, openWal } from './wal-fixture.js'
+import { judge, newRun, type Run, runWorkload } from './workload.js'
+
+const FAILURES: readonly DiskFailure[] = [
+  { code: 'EIO' },
+  { code: 'EIO', kept: true },
+  { code: 'ENOSPC' },
+  { code: 'ENOSPC', short: 100 },
+]
+
+/** The operations asked for once the failure was told, but for those that were on their way already. */
+interface Told {
+  readonly errors: LatchkeyError[]
+  opsAtFailure: number
+}
+
+async function runFailing(disk: MemoryDisk, run: Run): Promise<Told> {
+  const told: Told = { errors: [], opsAtFailure: Number.POSITIVE_INFINITY }
+  const onFailed = (error: LatchkeyError) => {
+    told.errors.push(error)
+    told.opsAtFailure = disk.operations
+  }
+  await runWorkload(disk, run, { onFailed }).catch((error) => {
+    if (!isLatchkeyError(error, 'ERR_STORAGE_FAILED')) throw error
+    run.failed ??= error
+  })
+  return told
+}
+
+test.each(FAILURES)(
+  'D4 D5 D6: %o at every operation stops the log for good, and loses nothing',
+  async (failure) => {
+    const whole = new MemoryDisk()
+    await runWorkload(whole, newRun())
+    for (let at = 1; at <= whole.operations; at++) {
+      const disk = new MemoryDisk()
+      const run = newRun()
+      disk.failAt(at, failure)
+      const told = await runFailing(disk, run)
+      expect(run.failed ?? told.errors[0], `failure at operation ${at} of ${whole.operations}`).toMatchObject(
+        {
+          code: 'ERR_STORAGE_FAILED',
+        },
+      )
+      expect(told.errors.length, `told at ${at}`).toBeLessThanOrEqual(1)
+      // What was under way may still end: a roll asks for up to three more operations. Nothing new is begun.
+      expect(
+        disk.operations - told.opsAtFailure,
+        `operations after the failure at ${at}`,
+      ).toBeLessThanOrEqual(3)
+      disk.kill(seededRandom(at))
+      const found = await judge(disk, run)
+      // The page cache had what the failed sync did not bring to the disk: recovery has to have written it once more.
+      disk.crash(seededRandom(at), 'all')
+      expect(await judge(disk, run), `operation ${at}, then a power loss`).toBe(found)
+    }
+  },
+)
+
+test('D4: after a sync that failed once every append fails, those that waited and those that come, in order', async () => {
+  const disk = new MemoryDisk()
+  const { wal } = await openWal(disk)
+  const said: string[] = []
+  const append = (index: number) =>
+    new Promise<void>((done) =>
+      wal.append(batch({ entries: [entry(index, 1)] }), (error) => {
+        said.push(`${index} ${error?.code}`)
+        done()
+      }),
+    )
+  disk.failAt(disk.operations + 2, { code: 'EIO' })
+  await Promise.all([append(1), append(2), append(3)])
+  await append(4)
+  expect(said).toEqual([1, 2, 3, 4].map((index) => `${index} ERR_STORAGE_FAILED`))
+  expect(wal.failed).toMatchObject({ outcome: 'unknown', retryable: false })
+  const before = disk.operations
+  await append(5)
+  await wal.close()
+  expect(disk.operations).toBe(before)
+})
+
+test('D5: a failure of the mark, when nobody waits for an append, is told all the same', async () => {
+  const disk = new MemoryDisk()
+  const clock = new ManualClock()
+  const told: LatchkeyError[] = []
+  const { wal } = await openWal(disk, { clock, onFailed: (error) => told.push(error) })
+  await appended(wal, { entries: [entry(1, 1)] })
+  disk.failAt(disk.operations + 2, { code: 'EIO' })
+  clock.advance(300)
+  await new Promise((done) => setImmediate(done))
+  expect(told).toMatchObject([{ code: 'ERR_STORAGE_FAILED' }])
+  await expect(appended(wal, { entries: [entry(2, 1)] })).rejects.toBe(told[0])
+})
+
+test('D6: after room was made, the log opens with all that was acknowledged, and goes on', async () => {
+  const disk = new MemoryDisk()
+  const { wal } = await openWal(disk)
+  await appended(wal, { entries: [entry(1, 1)] })
+  disk.failAt(disk.operations + 1, { code: 'ENOSPC', short: 13 })
+  await expect(appended(wal, { entries: [entry(2, 1)] })).rejects.toMatchObject({
+    code: 'ERR_STORAGE_FAILED',
+  })
+  await wal.close()
+  const again = await openWal(disk)
+  expect(again.recovered.entries.map(({ index }) => index)).toEqual([1])
+  await appended(again.wal, { entries: [entry(2, 2)] })
+  await again.wal.close()
+})
+
+test('D11: while a sync takes its time, what comes gathers; nothing is acknowledged early', async () => {
+  const held: (() => void)[] = []
+  let slow = false
+  const schedule = ({ kind, path }: DiskOp, run: () => void) => {
+    if (slow && kind === 'sync' && path.includes('log-')) held.push(run)
+    else queueMicrotask(run)
+  }
+  const disk = new MemoryDisk({ schedule })
+  const { wal } = await openWal(disk, { segmentBytes: 1e6 })
+  slow = true
+  const done: number[] = []
+  const all = [1, 2, 3].map((i) => appended(wal, { entries: [entry(i, 1)] }).then(() => done.push(i)))
+  await new Promise((soon) => setImmediate(soon))
+  expect(done).toEqual([])
+  expect(held.length).toBe(1)
+  slow = false
+  held[0]?.()
+  await Promise.all(all)
+  expect(done).toEqual([1, 2, 3])
+})
+
+test('opening: an error of the disk is said as such, and nothing is made up', async () => {
+  const disk = new MemoryDisk()
+  disk.failAt(1, { code: 'ENOSPC' })
+  await expect(openWal(disk)).rejects.toMatchObject({ code: 'ERR_STORAGE_FAILED', outcome: 'not-applied' })
+  const { recovered } = await openWal(disk)
+  expect(recovered.fresh).toBe(true)
+})
