@@ -66,3 +66,6 @@ function walk(root, folder) {
 }
 
 export const isTest = (path) => /\.test\.(ts|mjs)$/.test(path)
+
+/** Tests, and what only tests are built from: fixtures and folders named testing. */
+export const isForTests = (path) => isTest(path) || /\/testing\/|-fixture\.ts$/.test(path)

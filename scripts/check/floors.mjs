@@ -2,7 +2,7 @@
 // and no circle of files anywhere. Read from the imports themselves.
 
 import { posix } from 'node:path'
-import { isTest } from './files.mjs'
+import { isForTests } from './files.mjs'
 import { importsOf } from './scan.mjs'
 
 export const title = 'floors: who may import whom'
@@ -41,15 +41,20 @@ const HOMES = {
   'memory-level': ['kv'],
 }
 
-export function check(files) {
+/** A circle of types alone is erased and does no harm but to the reader: refused with --strict. */
+export function check(files, { strict = false } = {}) {
   const problems = []
   for (const path of files.sources()) {
     for (const found of importsOf(files.text(path))) {
-      const reason = isTest(path) ? outside(path, found) : refusal(files, path, found)
+      const reason = isForTests(path) ? outside(path, found) : refusal(files, path, found)
       if (reason) problems.push(`${path}:${found.line}: imports '${found.specifier}': ${reason}`)
     }
   }
-  return { problems: [...problems, ...circles(files)] }
+  const [real, typed] = [circles(files, false), circles(files, true)]
+  if (strict) return { problems: [...problems, ...typed] }
+  const notes =
+    typed.length > real.length ? [`${typed.length} circles, types counted; --strict refuses them`] : []
+  return { problems: [...problems, ...real], notes }
 }
 
 const packageOf = (path) => path.split('/')[1]
@@ -105,19 +110,28 @@ function innerRefusal(own, path, specifier) {
   return `${other}/ is ${relation} of ${folderOf(path)}/ (order: ${order.map((floor) => floor.join('|')).join(' < ')})`
 }
 
-function pureRefusal(files, path, { specifier, line }) {
+function pureRefusal(files, path, { specifier, line, typeOnly }) {
   const folder = Object.keys(PURE).find((prefix) => path.startsWith(prefix))
   if (folder === undefined) return undefined
-  if (specifier.startsWith('.')) {
-    return target(path, specifier).startsWith(folder) ? undefined : `${folder} imports its own files only`
-  }
+  if (specifier.startsWith('.')) return impureNeighbour(files, target(path, specifier), folder, typeOnly)
   const allowed = PURE[folder][specifier]
+  // Types are no deeds; the floors above them are still judged.
+  if (allowed === undefined && typeOnly && specifier.startsWith('@latchkey/') && !folder.includes('/core/'))
+    return undefined
   if (allowed === undefined) return `${folder} decides, and may not name it; hand it in as plain data`
   if (allowed === '*') return undefined
   const strange = namesAt(files.text(path), line, specifier).filter((name) => !allowed.includes(name))
   return strange.length > 0
     ? `${folder} may use ${allowed.join(', ')} of it, not ${strange.join(', ')}`
     : undefined
+}
+
+/** The core has its own files only; other rules may use what decides or translates elsewhere in their package. */
+function impureNeighbour(files, path, folder, typeOnly) {
+  if (path.startsWith(folder)) return undefined
+  if (folder.includes('/core/')) return `${folder} imports its own files only`
+  const decides = typeOnly || !files.has(path) || /^\/\/ (Rule|Door|Types)\b/.test(files.text(path))
+  return decides ? undefined : `${folder} decides, and ${path} acts; hand in what it finds`
 }
 
 /** The names inside the braces of the import that ends on `line`. */
@@ -138,8 +152,8 @@ function namesAt(text, line, specifier) {
 }
 
 /** Circles of files, each told once, by depth-first search over the relative imports. */
-function circles(files) {
-  const graph = new Map(files.sources().map((path) => [path, neighbours(files, path)]))
+function circles(files, types) {
+  const graph = new Map(files.sources().map((path) => [path, neighbours(files, path, types)]))
   const done = new Set()
   const problems = []
   const visit = (path, trail) => {
@@ -156,7 +170,7 @@ function circles(files) {
   return problems
 }
 
-const neighbours = (files, path) =>
+const neighbours = (files, path, types) =>
   importsOf(files.text(path))
-    .filter(({ specifier }) => specifier.startsWith('.'))
+    .filter(({ specifier, typeOnly }) => specifier.startsWith('.') && (types || !typeOnly))
     .map(({ specifier }) => target(path, specifier))

@@ -84,7 +84,7 @@ test.each([
     'lock rules name the objects',
     'packages/lock/src/rules/a.ts',
     "import { x } from '../objects/a.js'",
-    'own files only',
+    'a higher floor',
   ],
   [
     'wal and net are neighbours',
@@ -133,6 +133,7 @@ test.each([
     "import { x } from '../open/index.js'\nimport { y } from '@latchkey/raft'",
   ],
   ['packages/lock/src/objects/a.ts', "import { x } from '../rules/index.js'"],
+  ['packages/kv/src/rules/a.ts', "import type { Entry } from '@latchkey/raft/core'"],
   ['packages/lock/src/a.test.ts', "import { test } from 'vitest'\nimport { open } from 'latchkey'"],
   ['test/sim/src/a.ts', "import { x } from '@latchkey/raft'"],
 ])('%s may say %j', (path, text) => {
@@ -142,7 +143,7 @@ test.each([
 test('a circle of files is told once, with its way', () => {
   const texts = {
     'packages/base/src/a.ts': "import { b } from './b.js'",
-    'packages/base/src/b.ts': "import type { C } from './c.js'",
+    'packages/base/src/b.ts': "import { C } from './c.js'",
     'packages/base/src/c.ts': "import { a } from './a.js'",
     'packages/base/src/d.ts': "import { a } from './a.js'",
   }
@@ -150,4 +151,28 @@ test('a circle of files is told once, with its way', () => {
   expect(found).toEqual([
     expect.stringContaining('a.ts -> packages/base/src/b.ts -> packages/base/src/c.ts -> '),
   ])
+})
+
+test('a circle of types is listed, and refused when strict', () => {
+  const files = sample({
+    'packages/base/src/a.ts': "import { b } from './b.js'",
+    'packages/base/src/b.ts': "import type { A } from './a.js'",
+  })
+  expect(check(files)).toEqual({ problems: [], notes: [expect.stringContaining('1 circles')] })
+  expect(check(files, { strict: true }).problems).toHaveLength(1)
+})
+
+test('a rule may use rules elsewhere in its package, not what acts', () => {
+  const rule = "import { x } from '../state/a.js'"
+  const path = 'packages/kv/src/rules/a.ts'
+  expect(problems({ [path]: rule, 'packages/kv/src/state/a.ts': '// Rule: rows' })).toEqual([])
+  expect(problems({ [path]: rule, 'packages/kv/src/state/a.ts': '// Driver: the disk' })).toEqual([
+    expect.stringContaining('packages/kv/src/state/a.ts acts'),
+  ])
+})
+
+test('what only tests are built from may use any floor', () => {
+  const text = "import { x } from '../../memory/index.js'"
+  expect(problems({ 'packages/raft/src/node/testing/a.ts': text })).toEqual([])
+  expect(problems({ 'packages/raft/src/node/deep/a.ts': text })).toHaveLength(1)
 })

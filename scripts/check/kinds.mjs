@@ -1,6 +1,6 @@
 // Rule: every file says in its first line which kind it is.
 
-import { isTest } from './files.mjs'
+import { isForTests, isTest } from './files.mjs'
 import { mask } from './scan.mjs'
 
 export const title = 'kinds: the first line says Rule, Driver, Door, Types or Test'
@@ -17,6 +17,7 @@ function reason(path, text) {
     return /^\/\/ Test\b.*: \S/.test(first)
       ? undefined
       : `${path}:1: start with '// Test: what is proved here'`
+  if (isForTests(path) && /^\/\/ Test\b.*: \S/.test(first)) return undefined
   if (/^\/\/ (Rule|Driver|Door|Types)\b.*: \S/.test(first)) return undefined
   if (path.endsWith('/index.ts') && onlyPassesOn(text)) return undefined
   return `${path}:1: start with '// Rule: ...' (decides), '// Driver: ...' (acts) or '// Door: ...' (bytes to trusted values)`

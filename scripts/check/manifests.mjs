@@ -1,6 +1,6 @@
 // Rule: each package.json says what is true: what the sources import, what a user can import, under which licence.
 
-import { isTest } from './files.mjs'
+import { isForTests } from './files.mjs'
 import { importsOf } from './scan.mjs'
 
 export const title = 'manifests: package.json files match the sources'
@@ -91,7 +91,7 @@ function dependencies(files, folder, manifest) {
     (file) => file.startsWith(`${folder}/`) && /\/(src|bin)\/.*\.(ts|js|mjs)$/.test(file),
   )
   const used = new Map()
-  for (const file of inside.filter((name) => !isTest(name))) {
+  for (const file of inside.filter((name) => !isForTests(name))) {
     for (const { specifier, line } of importsOf(files.text(file))) {
       const name = moduleOf(specifier)
       if (name && name !== manifest.name && !used.has(name)) used.set(name, `${file}:${line}`)

@@ -1,6 +1,6 @@
 // Rule: who may touch a clock, chance or the process. Rules never; sources only where they own it and say so.
 
-import { isTest } from './files.mjs'
+import { isForTests } from './files.mjs'
 import { PURE } from './floors.mjs'
 import { lineOf, mask } from './scan.mjs'
 
@@ -34,7 +34,7 @@ const OWNERS = ['packages/base/src/clock.ts']
 export function check(files) {
   const problems = []
   for (const path of files.sources()) {
-    if (isTest(path) || !path.startsWith('packages/') || OWNERS.includes(path)) continue
+    if (isForTests(path) || !path.startsWith('packages/') || OWNERS.includes(path)) continue
     const pure = Object.keys(PURE).some((folder) => path.startsWith(folder))
     problems.push(...find(files.text(path), path, pure ? FORBIDDEN : PORTED, !pure))
   }

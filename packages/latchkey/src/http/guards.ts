@@ -1,7 +1,8 @@
 // Rule: who may come in: which right a call needs, which pages of browsers may call, under which names.
 
 import { LatchkeyError } from '@latchkey/protocol'
-import type { HttpPorts, Right } from './port.js'
+import type { Right } from '../member/rights.js'
+import type { HttpPorts } from './port.js'
 import type { Route } from './route.js'
 
 /** undefined: everybody, since probes carry no token. */
@@ -19,7 +20,7 @@ export function refuseRight(
   const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
   const rights = ports.rightsOf(token)
   if (rights === undefined) return new LatchkeyError('ERR_UNAUTHORIZED')
-  return rights.has(right) ? null : new LatchkeyError('ERR_FORBIDDEN')
+  return rights.includes(right) ? null : new LatchkeyError('ERR_FORBIDDEN')
 }
 
 /**

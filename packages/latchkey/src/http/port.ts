@@ -3,8 +3,7 @@
 import type { Clock } from '@latchkey/base'
 import type { LockPort } from '@latchkey/lock'
 import type { ClusterCalls, KeyValueCalls } from '@latchkey/protocol'
-
-export type Right = 'read' | 'write' | 'admin'
+import type { Right } from '../member/rights.js'
 
 export interface HttpPorts {
   readonly clock: Clock
@@ -15,7 +14,7 @@ export interface HttpPorts {
   /** Where ready() would resolve. */
   isReady(): boolean
   /** What a token may do; undefined: it is none of ours. Without tokens at all everybody may do everything. */
-  rightsOf(token: string | undefined): ReadonlySet<Right> | undefined
+  rightsOf(token: string | undefined): readonly Right[] | undefined
   /** Origins of browser pages that may call; none unless listed. */
   readonly origins: ReadonlySet<string>
   /** Names under which this port is called, where it serves loopback only; undefined: any. */

@@ -1,0 +1,5 @@
+#!/usr/bin/env node
+// Driver: the command `latchkey`.
+import { runProcess } from '../dist/cli/index.js'
+
+await runProcess()

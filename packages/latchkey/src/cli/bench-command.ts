@@ -1,0 +1,49 @@
+// Driver: `latchkey bench`: what a user's own cluster does, with its figures and their errors.
+
+import { type Figures, loadsUnder, measure } from './bench-loads.js'
+import { type Command, wholeNumber, words } from './command.js'
+import { EXIT } from './exit.js'
+import { jsonLine, table } from './output.js'
+import { JSON_OPTION, STORE_OPTIONS, withStore } from './store.js'
+
+const PREFIX = 'latchkey-bench/'
+
+export const bench: Command = {
+  name: 'bench',
+  usage: '[--seconds N] [--callers N]',
+  summary: 'Measure locks, puts and linearizable gets against a running cluster.',
+  notes: `It writes under ${PREFIX}, and removes that at the end. Each load is warmed up before it counts; seconds are for each of them.`,
+  options: {
+    seconds: { type: 'string', value: 'N', help: 'for each load, 5 by default' },
+    callers: { type: 'string', value: 'N', help: 'calls at once, 64 by default' },
+    ...JSON_OPTION,
+    ...STORE_OPTIONS,
+  },
+  examples: ['latchkey bench', 'latchkey bench --seconds 10 --callers 256 --json'],
+  async run(line, io) {
+    words(line, 0, 0)
+    const seconds = wholeNumber(line, 'seconds', 1) ?? 5
+    const callers = wholeNumber(line, 'callers', 1) ?? 64
+    return withStore(line, io, async ({ store, json, call }) => {
+      const found: Figures[] = []
+      try {
+        for (const load of loadsUnder(PREFIX)) {
+          found.push(await measure(load, store, callers, seconds, io.clock, call.signal))
+          call.signal.throwIfAborted()
+        }
+      } finally {
+        await store.deleteRange(PREFIX, `${PREFIX.slice(0, -1)}0`)
+      }
+      io.out(json ? jsonLine(found) : report(found))
+      return found.every(({ samples }) => samples > 0) ? EXIT.ok : EXIT.failure
+    })
+  },
+}
+
+function report(found: readonly Figures[]): string {
+  const head = ['load', 'callers', 'per second', 'p50 ms', 'p99 ms', 'max ms', 'samples', 'errors']
+  const rows = found.map(({ name, callers, perSecond, p50, p99, max, samples, errors }) =>
+    [name, callers, perSecond, p50, p99, max, samples, errors].map(String),
+  )
+  return table([head, ...rows])
+}

@@ -1,0 +1,96 @@
+// Rule: what a command is: its words, its options, its help; and how a command line is read into them.
+
+import { parseArgs } from 'node:util'
+import type { Io } from './io.js'
+
+export interface Option {
+  readonly type: 'string' | 'boolean'
+  /** May be given several times. */
+  readonly multiple?: true
+  /** What stands behind it in the help. */
+  readonly value?: string
+  readonly help: string
+}
+export type OptionTable = Readonly<Record<string, Option>>
+
+export interface Line {
+  readonly options: Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
+  readonly words: readonly string[]
+  /** What stands behind `--`; undefined where there was none. */
+  readonly rest: readonly string[] | undefined
+}
+
+export interface Command {
+  readonly name: string
+  /** Behind the name: 'KEY [VALUE]'. */
+  readonly usage: string
+  readonly summary: string
+  readonly options: OptionTable
+  readonly examples: readonly string[]
+  /** Further words of help. */
+  readonly notes?: string
+  /** The exit code. */
+  run(line: Line, io: Io): Promise<number>
+}
+
+/** Exit code 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+const HELP: OptionTable = { help: { type: 'boolean', help: 'show this' } }
+
+export function readLine(command: Command, args: readonly string[]): Line {
+  const { values, tokens } = parse({ ...command.options, ...HELP }, args)
+  const end = tokens.find((token) => token.kind === 'option-terminator')?.index ?? args.length
+  const words = tokens.flatMap((token) =>
+    token.kind === 'positional' && token.index < end ? [token.value] : [],
+  )
+  return { options: values, words, rest: end < args.length ? args.slice(end + 1) : undefined }
+}
+
+function parse(options: OptionTable, args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options, strict: true, allowPositionals: true, tokens: true })
+  } catch (error) {
+    throw new UsageError((error as Error).message.split('. ')[0] ?? 'bad options', { cause: error })
+  }
+}
+
+export function text(line: Line, name: string): string | undefined {
+  const value = line.options[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+export const flag = (line: Line, name: string): boolean => line.options[name] === true
+
+export function texts(line: Line, name: string): string[] {
+  const value = line.options[name]
+  return Array.isArray(value) ? value.filter((part) => typeof part === 'string') : []
+}
+
+export function wholeNumber(line: Line, name: string, least: number): number | undefined {
+  const value = text(line, name)
+  if (value === undefined) return undefined
+  const number = Number(value)
+  if (/^[0-9]+$/.test(value) && Number.isSafeInteger(number) && number >= least) return number
+  throw new UsageError(`--${name} must be a whole number, ${least} or more; got ${JSON.stringify(value)}`)
+}
+
+/** The words of a command that takes from `least` to `most` of them; those behind `--` count too. */
+export function words(line: Line, least: number, most: number): readonly string[] {
+  const all = [...line.words, ...(line.rest ?? [])]
+  if (all.length < least) throw new UsageError('a word is missing')
+  if (all.length > most) throw new UsageError(`unexpected ${JSON.stringify(all[most])}`)
+  return all
+}
+
+export function helpOf({ name, usage, summary, options, examples, notes }: Command): string {
+  const rows = Object.entries({ ...options, ...HELP }).map(([option, { value, help, multiple }]) => {
+    return [`--${option}${value ? ` ${value}` : ''}`, multiple ? `${help} (repeatable)` : help] as const
+  })
+  const width = Math.max(...rows.map(([left]) => left.length))
+  const list = rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}\n`).join('')
+  const shown = examples.map((example) => `  ${example}\n`).join('')
+  return `usage: latchkey ${name} ${usage}\n\n${summary}\n${notes ? `\n${notes}\n` : ''}\noptions:\n${list}\nexamples:\n${shown}`
+}

@@ -1,0 +1,22 @@
+// Driver: the command as a process.
+
+import { readFileSync } from 'node:fs'
+import { main } from './main.js'
+import { processIo } from './process-io.js'
+
+const version = () => {
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(manifest) as { version: string }).version
+}
+
+export async function runProcess(): Promise<void> {
+  const io = processIo()
+  const code = await main(process.argv.slice(2), io, {
+    sidecar: () => import('../sidecar/run.js'),
+    restore: async () => (await import('../open/index.js')).restore,
+    version: version(),
+  })
+  await io.flush()
+  // Whatever a dependency has left open must not keep a finished command alive.
+  process.exit(code)
+}

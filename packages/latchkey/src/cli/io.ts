@@ -1,0 +1,79 @@
+// Types: what a command may touch of the world: its streams, its environment, its signals, the store behind its endpoints.
+
+import type { ChildProcess } from 'node:child_process'
+import type { Clock } from '@latchkey/base'
+import type {
+  Acquirer,
+  Bytes,
+  CallOptions,
+  ClusterCalls,
+  Duration,
+  KeyValueCalls,
+  Owner,
+} from '@latchkey/protocol'
+
+export interface Hold {
+  readonly token: number
+  /** Aborts when the hold can no longer be promised. */
+  readonly signal: AbortSignal
+  /** Writes that are refused once the hold is gone. */
+  readonly kv: Pick<KeyValueCalls, 'put'>
+  release(options?: CallOptions): Promise<void>
+}
+export interface AcquireOptions {
+  lease?: Duration | undefined
+  wait?: Duration | undefined
+  signal?: AbortSignal | undefined
+  context?: string | undefined
+}
+export interface Locks {
+  acquire(key: string, options?: AcquireOptions): Promise<Hold>
+  tryAcquire(key: string, options?: AcquireOptions): Promise<Hold | undefined>
+}
+export interface LockCalls {
+  tryLockWith(
+    key: Bytes,
+    fencingKey: Bytes | null | undefined,
+    keepLease: boolean,
+    acquirer: Acquirer,
+  ): Promise<Owner>
+  releaseLockWith(key: Bytes, acquirer: Acquirer): Promise<Owner>
+}
+/** What the commands use of a Store. */
+export type CommandStore = KeyValueCalls & ClusterCalls & LockCalls & { readonly locks: Locks }
+
+export interface ConnectOptions {
+  token?: string | undefined
+  cluster?: string | undefined
+  timeout?: Duration | undefined
+  signal?: AbortSignal | undefined
+  tls?: { ca?: string | undefined } | undefined
+}
+
+export interface Io {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly clock: Clock
+  /** Standard output is a terminal. */
+  readonly isTerminal: boolean
+  out(bytes: string | Uint8Array): void
+  err(text: string): void
+  stdin(): Promise<Uint8Array>
+  readFile(path: string): string
+  /** Aborted by SIGINT or SIGTERM, with an Interrupted as its reason. */
+  readonly interrupted: AbortSignal
+  /** From now on these signals go here, and interrupt nothing. Returns the function that ends that. */
+  takeSignals(run: (signal: NodeJS.Signals) => void, signals: readonly NodeJS.Signals[]): () => void
+  connect(endpoints: readonly string[], options: ConnectOptions): Promise<CommandStore>
+  /** With the streams of this process, or `quiet`: with none but standard error. */
+  spawn(command: string, args: readonly string[], env: NodeJS.ProcessEnv, streams?: 'quiet'): ChildProcess
+}
+
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted'
+  readonly signal: NodeJS.Signals
+
+  constructor(signal: NodeJS.Signals) {
+    super(`interrupted by ${signal}`)
+    this.signal = signal
+  }
+}

@@ -1,0 +1,170 @@
+// Driver: get, put, del, scan and watch.
+
+import type { Consistency, KeyValue, WatchEvent } from '@latchkey/protocol'
+import { type Command, flag, type Line, text, UsageError, wholeNumber, words } from './command.js'
+import { EXIT } from './exit.js'
+import type { Io } from './io.js'
+import { field, jsonLine } from './output.js'
+import { JSON_OPTION, type Session, STORE_OPTIONS, withStore } from './store.js'
+
+const STALE = { stale: { type: 'boolean', help: 'read what this member has, which may be behind' } } as const
+const consistency = (line: Line): Consistency => (flag(line, 'stale') ? 'stale' : 'linearizable')
+
+export const get: Command = {
+  name: 'get',
+  usage: 'KEY',
+  summary: 'Print a value as it is. An absent key: nothing is printed, exit code 1.',
+  options: { ...JSON_OPTION, ...STALE, ...STORE_OPTIONS },
+  examples: ['latchkey get orders/42', 'latchkey get orders/42 --json'],
+  async run(line, io) {
+    const [key = ''] = words(line, 1, 1)
+    return withStore(line, io, async ({ store, json, call }) => {
+      const entry = await store.getEntry(key, { ...call, as: 'bytes', consistency: consistency(line) })
+      if (entry === undefined) return EXIT.failure
+      const { value, createRevision, modRevision, version } = entry
+      if (json) io.out(jsonLine({ key, ...field('value', value), createRevision, modRevision, version }))
+      else raw(io, value)
+      return EXIT.ok
+    })
+  },
+}
+
+function raw(io: Io, value: Uint8Array): void {
+  io.out(value)
+  if (io.isTerminal) io.out('\n')
+}
+
+export const put: Command = {
+  name: 'put',
+  usage: 'KEY [VALUE]',
+  summary: 'Store a value; without VALUE it is read from standard input.',
+  options: { ...JSON_OPTION, ...STORE_OPTIONS },
+  examples: ['latchkey put orders/42 paid', 'latchkey put photo < photo.jpg'],
+  async run(line, io) {
+    const [key = '', value] = words(line, 1, 2)
+    const bytes = value ?? (await io.stdin())
+    return withStore(line, io, async ({ store, json, call }) => {
+      const { revision } = await store.put(key, bytes, call)
+      if (json) io.out(jsonLine({ revision }))
+      return EXIT.ok
+    })
+  },
+}
+
+export const del: Command = {
+  name: 'del',
+  usage: 'KEY...',
+  summary: 'Delete keys, all in one step, and print how many there were.',
+  options: { ...JSON_OPTION, ...STORE_OPTIONS },
+  examples: ['latchkey del orders/42', 'latchkey del a b c --json'],
+  async run(line, io) {
+    const keys = words(line, 1, Number.POSITIVE_INFINITY)
+    return withStore(line, io, async ({ store, json, call }) => {
+      const removed = await store.deleteAll(keys, call)
+      io.out(json ? jsonLine({ removed }) : `${removed}\n`)
+      return EXIT.ok
+    })
+  },
+}
+
+export const scan: Command = {
+  name: 'scan',
+  usage: '[--prefix P]',
+  summary: 'Print keys and values in byte order, a tab between them, from one frozen view.',
+  options: {
+    prefix: { type: 'string', value: 'P', help: 'keys that begin with P' },
+    gte: { type: 'string', value: 'KEY', help: 'keys from KEY on' },
+    lt: { type: 'string', value: 'KEY', help: 'keys before KEY' },
+    limit: { type: 'string', value: 'N', help: 'so many at most' },
+    reverse: { type: 'boolean', help: 'the last one first' },
+    'keys-only': { type: 'boolean', help: 'without the values' },
+    ...JSON_OPTION,
+    ...STALE,
+    ...STORE_OPTIONS,
+  },
+  examples: [
+    'latchkey scan --prefix orders/',
+    'latchkey scan --limit 10 --keys-only',
+    'latchkey scan --json',
+  ],
+  async run(line, io) {
+    words(line, 0, 0)
+    const range = {
+      prefix: text(line, 'prefix'),
+      gte: text(line, 'gte'),
+      lt: text(line, 'lt'),
+      limit: wholeNumber(line, 'limit', 0),
+      reverse: flag(line, 'reverse'),
+      keysOnly: flag(line, 'keys-only'),
+    }
+    return withStore(line, io, async ({ store, json, call }) => {
+      const rows = store.entries(range, { ...call, as: 'bytes', consistency: consistency(line) })
+      await (json ? printArray(rows, io) : printRows(rows, io))
+      return EXIT.ok
+    })
+  },
+}
+
+async function printRows(rows: AsyncIterable<KeyValue>, io: Io): Promise<void> {
+  for await (const { key, value } of rows) {
+    io.out(key)
+    if (value !== undefined) io.out('\t')
+    if (value !== undefined) io.out(value)
+    io.out('\n')
+  }
+}
+
+/** One array, a row a line, written as it comes. */
+async function printArray(rows: AsyncIterable<KeyValue>, io: Io): Promise<void> {
+  let before = '['
+  for await (const { key, value } of rows) {
+    io.out(`${before}\n${JSON.stringify({ ...field('key', key), ...field('value', value) })}`)
+    before = ','
+  }
+  io.out(before === '[' ? '[]\n' : '\n]\n')
+}
+
+export const watch: Command = {
+  name: 'watch',
+  usage: 'KEY | --prefix P',
+  summary:
+    'Print each change as it happens, until interrupted. It goes on by itself after a lost connection.',
+  options: {
+    prefix: { type: 'string', value: 'P', help: 'all keys that begin with P' },
+    from: { type: 'string', value: 'REVISION', help: 'begin with this revision instead of now' },
+    ...JSON_OPTION,
+    ...STORE_OPTIONS,
+  },
+  examples: [
+    'latchkey watch orders/42',
+    'latchkey watch --prefix orders/ --json',
+    'latchkey watch orders/42 --from 17',
+  ],
+  async run(line, io) {
+    const [key] = words(line, 0, 1)
+    const prefix = text(line, 'prefix')
+    if ((key === undefined) === (prefix === undefined))
+      throw new UsageError('watch takes a KEY or a --prefix')
+    const target = { key, prefix, from: wholeNumber(line, 'from', 1) }
+    return withStore(line, io, (session) => follow(session, target, io))
+  },
+}
+
+async function follow({ store, json, call }: Session, target: object, io: Io): Promise<number> {
+  for await (const event of store.watch(target, { signal: call.signal, as: 'bytes' })) {
+    io.out(json ? jsonLine(eventJson(event)) : eventText(event))
+  }
+  return EXIT.ok
+}
+
+const eventJson = ({ revision, type, key, value, previous }: WatchEvent) => ({
+  revision,
+  type,
+  ...field('key', key),
+  ...field('value', value),
+  ...field('previous', previous),
+})
+
+const decoder = new TextDecoder()
+const eventText = ({ revision, type, key, value }: WatchEvent) =>
+  `${revision}\t${type}\t${decoder.decode(key)}${value === undefined ? '' : `\t${decoder.decode(value)}`}\n`

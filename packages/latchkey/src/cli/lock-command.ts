@@ -1,0 +1,150 @@
+// Driver: `latchkey lock`: owns a hold and the command that runs under it.
+//
+// Laws:
+// - CMD runs only while the hold can be promised; when it no longer can, CMD is told to stop, then made to, and the exit code is 75.
+// - The exit code is else CMD's own. Whatever happens, what is held is released before this ends.
+
+import type { ChildProcess } from 'node:child_process'
+import { isLatchkeyError, millis } from '@latchkey/protocol'
+import { type Command, type Line, text, UsageError } from './command.js'
+import { EXIT, explain, signalExit } from './exit.js'
+import type { CommandStore, Hold, Io } from './io.js'
+import { STORE_OPTIONS, withStore } from './store.js'
+
+export const lock: Command = {
+  name: 'lock',
+  usage: 'KEY [--lease 10s] [--wait 30s] -- CMD ARGS...',
+  summary: 'Run CMD while holding a lock. CMD finds the fencing token in LATCHKEY_LOCK_TOKEN.',
+  notes:
+    'The hold is renewed while CMD runs. Signals go to CMD. If the hold is lost, CMD gets SIGTERM, then SIGKILL.\nexit codes: that of CMD (128 + n for a signal); 75 lock busy or lost; 69 no leader; 126, 127 CMD cannot run.',
+  options: {
+    lease: {
+      type: 'string',
+      value: 'DURATION',
+      help: 'how long the lock outlives this process, 10s by default',
+    },
+    wait: {
+      type: 'string',
+      value: 'DURATION',
+      help: 'give up after this long; 0: at once; without limit by default',
+    },
+    'kill-after': {
+      type: 'string',
+      value: 'DURATION',
+      help: 'from SIGTERM to SIGKILL after a loss, 10s by default',
+    },
+    context: { type: 'string', value: 'TEXT', help: 'shown to those who find the lock taken' },
+    ...STORE_OPTIONS,
+  },
+  examples: [
+    'latchkey lock nightly-report -- ./report.sh',
+    'latchkey lock deploy --wait 5m --lease 30s -- make deploy',
+  ],
+  async run(line, io) {
+    const [key, ...more] = line.words
+    const [command, ...args] = line.rest ?? []
+    if (key === undefined || more.length > 0) throw new UsageError('lock takes one KEY')
+    if (command === undefined) throw new UsageError('the command is missing: latchkey lock KEY -- CMD ARGS')
+    const killAfter = millis(text(line, 'kill-after') ?? '10s', '--kill-after')
+    return withStore(line, io, async ({ store }) => {
+      const hold = await acquire(store, key, line, io)
+      if (hold === undefined) return EXIT.busy
+      try {
+        return await runUnder(hold, [command, args], key, killAfter, io)
+      } finally {
+        await release(hold, io)
+      }
+    })
+  },
+}
+
+async function acquire(store: CommandStore, key: string, line: Line, io: Io): Promise<Hold | undefined> {
+  const wait = text(line, 'wait')
+  const options = {
+    lease: text(line, 'lease') ?? '10s',
+    context: text(line, 'context'),
+    signal: io.interrupted,
+  }
+  try {
+    const hold =
+      wait === '0'
+        ? await store.locks.tryAcquire(key, options)
+        : await store.locks.acquire(key, { ...options, wait })
+    if (hold === undefined) io.err(`latchkey: the lock ${JSON.stringify(key)} is taken\n`)
+    return hold
+  } catch (error) {
+    if (wait === undefined || !isLatchkeyError(error, 'ERR_TIMEOUT')) throw error
+    io.err(`latchkey: the lock ${JSON.stringify(key)} was not free within ${wait}\n`)
+    return undefined
+  }
+}
+
+/** A release that fails costs nobody but the next holder, who waits for the lease; the exit code stays CMD's. */
+async function release(hold: Hold, io: Io): Promise<void> {
+  try {
+    await hold.release()
+  } catch (error) {
+    io.err(`latchkey: the lock was not released, its lease will end it: ${explain(error)}\n`)
+  }
+}
+
+const FORWARDED = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const
+
+type Ending =
+  | { readonly type: 'ended'; readonly code: number }
+  | { readonly type: 'not-started'; readonly code: number; readonly reason: string }
+
+async function runUnder(
+  hold: Hold,
+  [command, args]: readonly [string, readonly string[]],
+  key: string,
+  killAfter: number,
+  io: Io,
+): Promise<number> {
+  io.interrupted.throwIfAborted()
+  const env = { ...io.env, LATCHKEY_LOCK_KEY: key, LATCHKEY_LOCK_TOKEN: String(hold.token) }
+  const child = io.spawn(command, args, env)
+  const offSignals = io.takeSignals((signal) => child.kill(signal), FORWARDED)
+  const stop = stopAtLoss(hold, child, killAfter, io)
+  const ending = await endOf(child)
+  offSignals()
+  stop.off()
+  if (ending.type === 'not-started') {
+    io.err(`latchkey: ${command}: ${ending.reason}\n`)
+    return ending.code
+  }
+  return stop.lost() ? EXIT.busy : ending.code
+}
+
+function stopAtLoss(hold: Hold, child: ChildProcess, killAfter: number, io: Io) {
+  let lost = false
+  let timer: { cancel(): void } | undefined
+  const run = () => {
+    lost = true
+    io.err('latchkey: the lock was lost; stopping the command\n')
+    child.kill('SIGTERM')
+    timer = io.clock.after(killAfter, () => child.kill('SIGKILL'))
+  }
+  hold.signal.addEventListener('abort', run, { once: true })
+  if (hold.signal.aborted) run()
+  const off = () => {
+    hold.signal.removeEventListener('abort', run)
+    timer?.cancel()
+  }
+  return { lost: () => lost, off }
+}
+
+function endOf(child: ChildProcess): Promise<Ending> {
+  return new Promise((resolve) => {
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      // A child that runs may also fail to be signalled; that is no end.
+      if (child.pid !== undefined) return
+      const code = error.code === 'ENOENT' ? EXIT.notFound : EXIT.cannotRun
+      const reason = code === EXIT.notFound ? 'command not found' : error.message
+      resolve({ type: 'not-started', code, reason })
+    })
+    child.once('exit', (code, signal) => {
+      resolve({ type: 'ended', code: signal === null ? (code ?? EXIT.failure) : signalExit(signal) })
+    })
+  })
+}

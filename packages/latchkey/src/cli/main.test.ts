@@ -1,0 +1,151 @@
+// Test: help, usage and exit codes of every command, before any store is met; and the settings that `start` shows.
+
+import { LatchkeyError } from '@latchkey/protocol'
+import { describe, expect, test } from 'vitest'
+import { fakeIo } from '../../test/fake-io.js'
+import { exitOf } from './exit.js'
+import { Interrupted } from './io.js'
+import { commandsOf, main } from './main.js'
+
+const parts = {
+  version: '1.2.3',
+  sidecar: () => Promise.reject(new Error('not here')),
+  restore: () => Promise.reject(new Error('not here')),
+}
+const commands = commandsOf(parts)
+const run = async (args: string[], world = {}) => {
+  const io = fakeIo(world)
+  return { code: await main(args, io, parts), ...io.printed, connected: io.connected }
+}
+
+const NAMES = 'start demo status get put del scan watch lock members transfer backup restore bench'.split(' ')
+
+test('the commands are those of the contract', () => {
+  expect(commands.map(({ name }) => name)).toEqual(NAMES)
+})
+
+describe.each(NAMES)('%s', (name) => {
+  test('--help goes to standard output, with options and examples that can be read', async () => {
+    const { code, out, err } = await run([name, '--help'])
+    expect([code, err]).toEqual([0, ''])
+    expect(out).toMatch(new RegExp(`^usage: latchkey ${name}`))
+    const command = commands.find((known) => known.name === name)
+    expect(command?.examples.length).toBeGreaterThan(0)
+    for (const option of Object.keys(command?.options ?? {})) expect(out).toContain(`--${option}`)
+    for (const line of out.split('\n')) expect(line.length, line).toBeLessThanOrEqual(150)
+  })
+
+  test('an unknown option is a mistake of usage', async () => {
+    const { code, err } = await run([name, '--colour'])
+    expect(code).toBe(2)
+    expect(err).toMatch(/--colour[\s\S]*usage: latchkey/)
+  })
+})
+
+test('the overview, the version, and what is no command', async () => {
+  expect((await run(['--help'])).out).toContain('transfer')
+  expect((await run(['help', 'lock'])).out).toMatch(/^usage: latchkey lock/)
+  expect((await run(['--version'])).out).toBe('1.2.3\n')
+  expect(await run([])).toMatchObject({ code: 2, out: '' })
+  expect(await run(['gett'])).toMatchObject({ code: 2, out: '' })
+})
+
+test.each([
+  [['get']],
+  [['get', 'a', 'b']],
+  [['put']],
+  [['del']],
+  [['scan', 'a']],
+  [['scan', '--limit', '-1']],
+  [['watch']],
+  [['watch', 'a', '--prefix', 'b']],
+  [['watch', 'a', '--from', '0']],
+  [['members', 'add', 'd']],
+  [['members', 'constructor']],
+  [['members', 'remove']],
+  [['backup']],
+  [['restore', 'file']],
+  [['bench', '--seconds', 'x']],
+  [['get', 'a', '--timeout', '1.5s']],
+])('%j is a mistake of usage', async (args) => {
+  expect(await run(args)).toMatchObject({ code: 2, connected: [] })
+})
+
+test.each([
+  [new LatchkeyError('ERR_NO_LEADER'), 69],
+  [new LatchkeyError('ERR_UNAUTHORIZED'), 1],
+  [new TypeError('key must not be empty'), 2],
+  [new Interrupted('SIGINT'), 130],
+  [new Interrupted('SIGTERM'), 143],
+  [new Error('anything'), 1],
+])('%s is exit code %d', (error, code) => {
+  expect(exitOf(error)).toBe(code)
+})
+
+describe('start', () => {
+  test('--print-config shows each setting with its source', async () => {
+    const env = { LATCHKEY_DIR: './b' }
+    const files = { 'l.json': '{"heartbeat": 50}' }
+    const { code, out } = await run(
+      ['start', '--id', 'b', '--config', 'l.json', '--print-config', '--token', 'secret'],
+      { env, files },
+    )
+    expect(code).toBe(0)
+    expect(out).toMatch(/^id +b +flag --id$/m)
+    expect(out).toMatch(/^dir +\.\/b +env LATCHKEY_DIR$/m)
+    expect(out).toMatch(/^heartbeat +50 +file l\.json$/m)
+    expect(out).not.toContain('secret')
+  })
+
+  test('as JSON', async () => {
+    const { out } = await run(['start', '--id', 'b', '--dir', 'b', '--print-config', '--json'])
+    expect(JSON.parse(out)).toMatchObject({
+      id: { value: 'b', source: 'flag --id' },
+      cluster: { source: 'default' },
+    })
+  })
+
+  test.each([
+    [['--dir', 'x']],
+    [['--id', 'a', '--dir', 'x', '--listen', '0.0.0.0:1']],
+    [['--id', 'a', '--dir', 'x', '--config', 'none.json']],
+    [['--id', 'a', '--dir', 'x', '--heartbeat', 'often']],
+    [['--id', 'a', '--dir', 'x', '--member', 'b=ws://127.0.0.1:1']],
+  ])('%j is bad configuration', async (args) => {
+    const { code, err } = await run(['start', ...args])
+    expect(code).toBe(78)
+    expect(err).toMatch(/^latchkey: /)
+  })
+
+  test('an unknown key in the file is bad configuration, whoever names the file', async () => {
+    const world = { env: { LATCHKEY_CONFIG: 'l.json' }, files: { 'l.json': '{"colour": 1}' } }
+    expect(await run(['start', '--id', 'a', '--dir', 'x'], world)).toMatchObject({
+      code: 78,
+      err: expect.stringContaining('"colour"'),
+    })
+  })
+})
+
+test('endpoints come from flags, then LATCHKEY_ENDPOINT, then loopback; the token from the environment', async () => {
+  const endpointsOf = async (args: string[], env: Record<string, string>) => {
+    const { connected } = await run(['get', 'a', ...args], {
+      env,
+      connect: () => Promise.reject(new LatchkeyError('ERR_NO_LEADER')),
+    })
+    return connected[0]
+  }
+  expect(
+    await endpointsOf(['--endpoint', 'ws://x:1', '--endpoint', 'http://y:2'], {
+      LATCHKEY_ENDPOINT: 'ws://z:3',
+    }),
+  ).toMatchObject({
+    endpoints: ['ws://x:1', 'ws://y:2'],
+  })
+  expect(
+    await endpointsOf([], { LATCHKEY_ENDPOINT: 'ws://z:3, wss://w:4', LATCHKEY_TOKEN: 't' }),
+  ).toMatchObject({
+    endpoints: ['ws://z:3', 'wss://w:4'],
+    token: 't',
+  })
+  expect(await endpointsOf([], {})).toMatchObject({ endpoints: ['ws://127.0.0.1:7001'], token: undefined })
+})

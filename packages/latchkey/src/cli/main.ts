@@ -1,0 +1,74 @@
+// Driver: reads the command line, runs one command, and turns what came of it into an exit code.
+
+import { bench } from './bench-command.js'
+import { backup, members, status, transfer } from './cluster-commands.js'
+import { type Command, helpOf, readLine, UsageError } from './command.js'
+import { demo } from './demo-command.js'
+import { EXIT, exitOf, explain } from './exit.js'
+import type { Io } from './io.js'
+import { del, get, put, scan, watch } from './kv-commands.js'
+import { lock } from './lock-command.js'
+import { type Restore, restoreCommand } from './restore-command.js'
+import { type SidecarParts, startCommand } from './start-command.js'
+
+/** What only some commands need, and is loaded for them alone. */
+export interface Parts {
+  sidecar(): Promise<SidecarParts>
+  restore(): Promise<Restore>
+  version: string
+}
+
+export function commandsOf(parts: Parts): readonly Command[] {
+  const start = startCommand(() => parts.sidecar())
+  const restore = restoreCommand(() => parts.restore())
+  return [start, demo, status, get, put, del, scan, watch, lock, members, transfer, backup, restore, bench]
+}
+
+/** The exit code of `latchkey ARGS`. */
+export async function main(args: readonly string[], io: Io, parts: Parts): Promise<number> {
+  const commands = commandsOf(parts)
+  const [first, ...rest] = args
+  if (first === undefined) {
+    io.err(overview(commands))
+    return EXIT.usage
+  }
+  if (first === '--version') return say(io, `${parts.version}\n`)
+  const asked = first === 'help' || first === '--help' || first === '-h'
+  const name = asked ? rest[0] : first
+  if (name === undefined) return say(io, overview(commands))
+  const command = commands.find((known) => known.name === name)
+  if (command === undefined) {
+    io.err(`latchkey: there is no command ${JSON.stringify(name)}; 'latchkey --help' lists them\n`)
+    return EXIT.usage
+  }
+  return asked || wantsHelp(rest) ? say(io, helpOf(command)) : run(command, rest, io)
+}
+
+/** Behind `--` stands somebody else's command line. */
+function wantsHelp(args: readonly string[]): boolean {
+  const end = args.indexOf('--')
+  return (end < 0 ? args : args.slice(0, end)).includes('--help')
+}
+
+async function run(command: Command, args: readonly string[], io: Io): Promise<number> {
+  try {
+    return await command.run(readLine(command, args), io)
+  } catch (error) {
+    const code = exitOf(error)
+    if (code < 128) io.err(`latchkey: ${explain(error)}\n`)
+    if (error instanceof UsageError) io.err(`usage: latchkey ${command.name} ${command.usage}\n`)
+    return code
+  }
+}
+
+function say(io: Io, text: string): number {
+  io.out(text)
+  return EXIT.ok
+}
+
+function overview(commands: readonly Command[]): string {
+  const list = commands
+    .map(({ name, summary }) => `  ${name.padEnd(9)} ${summary.split('. ')[0]?.replace(/\.$/, '')}\n`)
+    .join('')
+  return `usage: latchkey COMMAND ...\n\n${list}\n'latchkey COMMAND --help' says more. Exit codes: 0 ok, 1 failure, 2 usage, 69 no leader or unreachable,\n75 lock busy or lost, 78 bad configuration, 128 + n ended by signal n.\n`
+}

@@ -1,0 +1,71 @@
+// Driver: owns the process's streams and signals. The only place of the command that touches the process.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { uptime } from 'node:os'
+import { systemClock } from '@latchkey/base'
+import { connect } from '@latchkey/client'
+import { Interrupted, type Io } from './io.js'
+
+const ENDING = ['SIGINT', 'SIGTERM'] as const
+/** An interrupted command that has not ended by then is ended. */
+const PATIENCE_MS = 3_000
+
+export interface ProcessIo extends Io {
+  /** Resolves when everything printed is with the reader. */
+  flush(): Promise<void>
+}
+
+export function processIo(): ProcessIo {
+  const clock = systemClock(uptime)
+  const interruption = new AbortController()
+  let taken = 0
+  for (const name of ENDING) {
+    process.on(name, () => {
+      if (taken > 0 || interruption.signal.aborted) return
+      const reason = new Interrupted(name)
+      interruption.abort(reason)
+      clock.after(PATIENCE_MS, () => process.exit(name === 'SIGINT' ? 130 : 143), { ref: false })
+    })
+  }
+  // The reader has gone: `latchkey scan | head` is no failure, and there is nobody to tell.
+  process.stdout.on('error', () => process.exit(0))
+  return {
+    env: process.env,
+    clock,
+    isTerminal: process.stdout.isTTY === true,
+    out: (bytes) => void process.stdout.write(bytes),
+    err: (text) => void process.stderr.write(text),
+    stdin: readAll,
+    readFile: (path) => readFileSync(path, 'utf8'),
+    interrupted: interruption.signal,
+    takeSignals(run, signals) {
+      taken++
+      for (const name of signals) process.on(name, run)
+      return () => {
+        taken--
+        for (const name of signals) process.off(name, run)
+      }
+    },
+    connect: (endpoints, options) => connect([...endpoints], options),
+    spawn: (command, args, env, streams) => start(command, args, env, streams),
+    flush: () =>
+      new Promise((resolve) => process.stdout.write('', () => process.stderr.write('', () => resolve()))),
+  }
+}
+
+function start(
+  command: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  streams?: 'quiet',
+): ChildProcess {
+  const stdio = streams === 'quiet' ? (['ignore', 'ignore', 'inherit'] as const) : 'inherit'
+  return spawn(command, [...args], { env, stdio: stdio === 'inherit' ? stdio : [...stdio] })
+}
+
+async function readAll(): Promise<Uint8Array> {
+  const chunks: Buffer[] = []
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}

@@ -1,0 +1,49 @@
+// Driver: `latchkey restore`: a new cluster's first directory, from a backup.
+
+import { parseMembers } from '../sidecar/index.js'
+import { type Command, text, texts, UsageError, words } from './command.js'
+import { EXIT } from './exit.js'
+import { jsonLine } from './output.js'
+import { JSON_OPTION } from './store.js'
+
+export interface RestoreOptions {
+  id: string
+  dir: string
+  members?: Record<string, string> | undefined
+  cluster?: string | undefined
+}
+export type Restore = (path: string, options: RestoreOptions) => Promise<void>
+
+/** `load` brings the store's native parts in, once they are needed. */
+export const restoreCommand = (load: () => Promise<Restore>): Command => ({
+  name: 'restore',
+  usage: 'FILE --id NAME --dir PATH',
+  summary:
+    'Write the directory of a new cluster from a backup. Nothing runs yet: `latchkey start` with the same id and dir comes next.',
+  notes:
+    'With several members, restore each from the same file, with the same --member list. Fencing tokens go on far above those of\nthe backup; sessions and waiters are gone, holds stay until their deadline.',
+  options: {
+    id: { type: 'string', value: 'NAME', help: "the new member's name" },
+    dir: { type: 'string', value: 'PATH', help: 'an empty or new directory' },
+    member: {
+      type: 'string',
+      multiple: true,
+      value: 'ID=URL',
+      help: 'once for each voter of the new cluster',
+    },
+    cluster: { type: 'string', value: 'NAME', help: "the new cluster's name" },
+    ...JSON_OPTION,
+  },
+  examples: ['latchkey restore monday.backup --id a --dir ./a'],
+  async run(line, io) {
+    const [file = ''] = words(line, 1, 1)
+    const [id, dir] = [text(line, 'id'), text(line, 'dir')]
+    if (id === undefined || dir === undefined) throw new UsageError('restore needs --id and --dir')
+    const given = texts(line, 'member')
+    const members = given.length === 0 ? undefined : parseMembers(given, '--member')
+    const restore = await load()
+    await restore(file, { id, dir, members, cluster: text(line, 'cluster') })
+    if (line.options.json === true) io.out(jsonLine({ id, dir }))
+    return EXIT.ok
+  },
+})

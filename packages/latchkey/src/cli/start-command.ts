@@ -1,0 +1,113 @@
+// Driver: `latchkey start`: the sidecar as a process, from its settings to its exit code.
+
+import { isLatchkeyError } from '@latchkey/protocol'
+import {
+  ConfigError,
+  configJson,
+  configText,
+  resolveSettings,
+  rowOf,
+  SETTING_NAMES,
+  type SettingRow,
+  type SidecarOptions,
+  sidecarOptions,
+} from '../sidecar/index.js'
+import { type Command, flag, type Line, type Option, text, words } from './command.js'
+import { EXIT, explain, signalExit } from './exit.js'
+import { Interrupted, type Io } from './io.js'
+import { jsonLine } from './output.js'
+import { JSON_OPTION } from './store.js'
+
+export type SidecarParts = typeof import('../sidecar/run.js')
+
+/** `load` brings in the store's native parts, which help and settings do not need. */
+export const startCommand = (load: () => Promise<SidecarParts>): Command => ({
+  name: 'start',
+  usage: '--id NAME --dir PATH [--member ID=URL ...]',
+  summary:
+    'Run a member as a process of its own, with one port for members, clients and HTTP, until SIGTERM or SIGINT.',
+  notes:
+    'Each option may also come from the environment (--tls-cert: LATCHKEY_TLS_CERT; commas between several) or from the\nconfiguration file; options go before variables, variables before the file.',
+  options: {
+    config: {
+      type: 'string',
+      value: 'FILE',
+      help: 'read settings from this JSON file; else LATCHKEY_CONFIG',
+    },
+    'print-config': { type: 'boolean', help: 'show the settings and where each came from, and exit' },
+    ...Object.fromEntries(SETTING_NAMES.map((name) => [rowOf(name).flag, optionOf(rowOf(name))])),
+    ...JSON_OPTION,
+  },
+  examples: [
+    'latchkey start --id a --dir ./a',
+    'latchkey start --id a --dir ./a --member a=ws://127.0.0.1:7001 --member b=ws://127.0.0.1:7002 --member c=ws://127.0.0.1:7003',
+    'LATCHKEY_ID=a latchkey start --config latchkey.json --print-config',
+  ],
+  async run(line, io) {
+    words(line, 0, 0)
+    const settings = resolveSettings({ flags: line.options, env: io.env, file: readConfig(line, io) })
+    if (flag(line, 'print-config')) {
+      io.out(flag(line, 'json') ? jsonLine(configJson(settings)) : configText(settings))
+    }
+    const options = sidecarOptions(settings, (path) => io.readFile(path))
+    return flag(line, 'print-config') ? EXIT.ok : serve(options, io, await load())
+  },
+})
+
+function optionOf({ kind, value, help, fallback }: SettingRow): Option {
+  const shown =
+    fallback === undefined || fallback === false
+      ? help
+      : `${help} (${JSON.stringify(fallback).replaceAll('"', '')})`
+  if (kind === 'yes-no') return { type: 'boolean', help: shown }
+  const several = kind === 'list' || kind === 'members' || kind === 'tokens'
+  return { type: 'string', ...(several ? { multiple: true } : {}), ...(value ? { value } : {}), help: shown }
+}
+
+function readConfig(line: Line, io: Io): { path: string; text: string } | undefined {
+  const path = text(line, 'config') ?? io.env.LATCHKEY_CONFIG
+  if (path === undefined || path === '') return undefined
+  try {
+    return { path, text: io.readFile(path) }
+  } catch (error) {
+    throw new ConfigError(`${path} cannot be read: ${explain(error)}`, { cause: error })
+  }
+}
+
+async function serve(options: SidecarOptions, io: Io, parts: SidecarParts): Promise<number> {
+  const { Sidecar, jsonLogger, openMember } = parts
+  const logger = jsonLogger(options.logLevel, options.secrets, (line) => io.out(line))
+  const sidecar = await Sidecar.open(options, { clock: io.clock, logger, openMember })
+  const asked = nextSignal(io)
+  const ending = await Promise.race([asked.first, sidecar.failed])
+  if (ending instanceof Error) {
+    logger.error('the member has stopped by itself', { error: ending })
+    io.err(`latchkey: ${explain(ending)}\n`)
+    await sidecar.abandon()
+    return EXIT.failure
+  }
+  // Asked twice, it does not wait any longer.
+  const outcome = await Promise.race([
+    sidecar.stop().then(() => EXIT.ok, failed(io)),
+    asked.second.then(signalExit),
+  ])
+  asked.off()
+  return outcome
+}
+
+const failed = (io: Io) => (error: unknown) => {
+  io.err(`latchkey: ${explain(error)}\n`)
+  return isLatchkeyError(error, 'ERR_CLOSED') ? EXIT.ok : EXIT.failure
+}
+
+/** The first and the second wish to stop. */
+function nextSignal(io: Io) {
+  const asked: ((signal: NodeJS.Signals) => void)[] = []
+  const next = () => new Promise<NodeJS.Signals>((resolve) => asked.push(resolve))
+  const [first, second] = [next(), next()]
+  const tell = (signal: NodeJS.Signals) => asked.shift()?.(signal)
+  const off = io.takeSignals(tell, ['SIGTERM', 'SIGINT'])
+  // It may have come while the member was opening.
+  if (io.interrupted.reason instanceof Interrupted) tell(io.interrupted.reason.signal)
+  return { first, second, off }
+}

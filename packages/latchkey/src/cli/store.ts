@@ -1,0 +1,75 @@
+// Driver: owns a command's connection: opened with the common options, closed whatever happens.
+
+import { isLatchkeyError, LatchkeyError, millis } from '@latchkey/protocol'
+import { flag, type Line, type OptionTable, text, texts } from './command.js'
+import { Interrupted, type CommandStore, type Io } from './io.js'
+
+export const DEFAULT_ENDPOINT = 'ws://127.0.0.1:7001'
+
+export const STORE_OPTIONS: OptionTable = {
+  endpoint: {
+    type: 'string',
+    multiple: true,
+    value: 'URL',
+    help: `a member's address; else LATCHKEY_ENDPOINT (commas between), else ${DEFAULT_ENDPOINT}`,
+  },
+  token: {
+    type: 'string',
+    value: 'TOKEN',
+    help: 'credentials; better LATCHKEY_TOKEN, which other users do not see',
+  },
+  cluster: { type: 'string', value: 'NAME', help: "the cluster's name; else LATCHKEY_CLUSTER" },
+  ca: { type: 'string', value: 'FILE', help: 'trust this authority (PEM)' },
+  timeout: { type: 'string', value: 'DURATION', help: 'give up after this long, 5s by default' },
+}
+export const JSON_OPTION: OptionTable = { json: { type: 'boolean', help: 'print JSON' } }
+
+export interface Session {
+  readonly store: CommandStore
+  readonly json: boolean
+  /** For each call of the store. */
+  readonly call: { readonly timeout?: string | undefined; readonly signal: AbortSignal }
+}
+
+export async function withStore(
+  line: Line,
+  io: Io,
+  run: (session: Session) => Promise<number>,
+): Promise<number> {
+  const timeout = text(line, 'timeout')
+  if (timeout !== undefined) millis(timeout, '--timeout')
+  const ca = text(line, 'ca')
+  const store = await io.connect(endpoints(line, io), {
+    token: text(line, 'token') ?? io.env.LATCHKEY_TOKEN,
+    cluster: text(line, 'cluster') ?? io.env.LATCHKEY_CLUSTER,
+    timeout,
+    signal: io.interrupted,
+    tls: ca === undefined ? undefined : { ca: io.readFile(ca) },
+  })
+  try {
+    return await run({ store, json: flag(line, 'json'), call: { timeout, signal: io.interrupted } })
+  } catch (error) {
+    throw await reasonOf(error, store, io)
+  } finally {
+    await store.close()
+  }
+}
+
+function endpoints(line: Line, io: Io): string[] {
+  const given = texts(line, 'endpoint')
+  const named =
+    given.length > 0 ? given : (io.env.LATCHKEY_ENDPOINT ?? '').split(',').map((part) => part.trim())
+  const found = named.filter((url) => url !== '').map((url) => url.replace(/^http/, 'ws'))
+  return found.length > 0 ? found : [DEFAULT_ENDPOINT]
+}
+
+/** An interrupted command ends by its signal; a read that nobody could confirm, for want of a leader, is told as that. */
+async function reasonOf(error: unknown, store: CommandStore, io: Io): Promise<unknown> {
+  if (io.interrupted.reason instanceof Interrupted) return io.interrupted.reason
+  if (!isLatchkeyError(error, 'ERR_TIMEOUT')) return error
+  const leader = await store.status({ timeout: '1s' }).then(
+    (status) => status.leader,
+    () => undefined,
+  )
+  return leader === undefined ? new LatchkeyError('ERR_NO_LEADER', undefined, { cause: error }) : error
+}

@@ -1,0 +1,110 @@
+// Driver: owns the port: one server for HTTP and WebSockets, and every connection on it.
+
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { TlsOptions } from '../open/options.js'
+import { makeServer } from '../open/server.js'
+import { ConfigError } from './settings.js'
+
+export interface GateOptions {
+  readonly listen: { readonly host: string; readonly port: number }
+  readonly tls: TlsOptions | undefined
+  readonly maxConnections: number
+}
+
+/** A request's head has to be here by then, its body a while later; idle connections are kept for a little. */
+const HEAD_MS = 10_000
+const REQUEST_MS = 60_000
+const IDLE_MS = 15_000
+
+export class Gate {
+  readonly #server: Server
+  #request: (request: IncomingMessage, response: ServerResponse) => void = notYet
+  #upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void = (_, socket) => socket.destroy()
+
+  private constructor(server: Server, maxConnections: number) {
+    this.#server = server
+    server.maxConnections = maxConnections
+    server.headersTimeout = HEAD_MS
+    server.requestTimeout = REQUEST_MS
+    server.keepAliveTimeout = IDLE_MS
+    server.on('request', (request, response) => this.#request(request, response))
+    server.on('upgrade', (request, socket, head) => {
+      // Until somebody else takes it over, its faults are nobody's.
+      socket.on('error', () => socket.destroy())
+      this.#upgrade(request, socket, head)
+    })
+    server.on('clientError', (_, socket) => refuse(socket))
+  }
+
+  /** Listens, or says why it cannot: a port that is taken is bad configuration. */
+  static async open({ listen, tls, maxConnections }: GateOptions): Promise<Gate> {
+    const server = serverOf(tls)
+    const gate = new Gate(server, maxConnections)
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', (error: NodeJS.ErrnoException) => {
+        reject(
+          new ConfigError(`cannot listen on ${listen.host}:${listen.port}: ${error.code ?? error.message}`, {
+            cause: error,
+          }),
+        )
+      })
+      server.listen(listen.port, listen.host, resolve)
+    })
+    return gate
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  serve(
+    request: (request: IncomingMessage, response: ServerResponse) => void,
+    upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void,
+  ): void {
+    this.#request = request
+    this.#upgrade = upgrade
+  }
+
+  connections(): Promise<number> {
+    return new Promise((resolve) => this.#server.getConnections((_, count) => resolve(count)))
+  }
+
+  /** No new connections; idle ones go at once, the rest when `close` is called. */
+  refuseNew(): void {
+    this.#server.close()
+    this.#server.closeIdleConnections()
+  }
+
+  close(): void {
+    this.#server.close()
+    this.#server.closeAllConnections()
+  }
+}
+
+function serverOf(tls: TlsOptions | undefined): Server {
+  try {
+    return makeServer(tls)
+  } catch (error) {
+    throw new ConfigError(`the certificate or its key cannot be used: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+}
+
+/** While the member opens: alive, not ready. */
+function notYet(request: IncomingMessage, response: ServerResponse): void {
+  request.resume()
+  const live = request.url === '/livez'
+  const body = live
+    ? 'ok\n'
+    : `${JSON.stringify({ code: 'NOT_READY', message: 'This member is starting.', retryable: true, outcome: 'not-applied' })}\n`
+  response.writeHead(live ? 200 : 503, live ? {} : { 'content-type': 'application/json', 'retry-after': '1' })
+  response.end(body)
+}
+
+function refuse(socket: Duplex): void {
+  if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n')
+  else socket.destroy()
+}

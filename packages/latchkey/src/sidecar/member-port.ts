@@ -1,0 +1,22 @@
+// Types: the member that a sidecar runs, as the composition opens it.
+
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { LockPort } from '@latchkey/lock'
+import type { ClusterCalls, KeyValueCalls } from '@latchkey/protocol'
+import type { Right } from '../member/rights.js'
+import type { OpenOptions } from '../open/options.js'
+
+export interface Member {
+  readonly store: KeyValueCalls & Pick<ClusterCalls, 'status' | 'transferLeadership' | 'close'>
+  readonly locks: LockPort
+  isReady(): boolean
+  rightsOf(token: string | undefined): readonly Right[] | undefined
+  /** A WebSocket of a member or a client. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
+  figures(): Readonly<Record<string, number>>
+  /** Settles when the member has stopped by itself, with the reason. */
+  readonly failed: Promise<Error>
+}
+
+export type OpenMember = (options: OpenOptions) => Promise<Member>

@@ -1,0 +1,111 @@
+// Door: resolved settings as the options of open() and the sidecar's own. What open() would refuse is refused here already, before
+// a port is opened, and every refusal is a ConfigError.
+
+import type { Logger } from '@latchkey/base'
+import { checkOptions, type OpenOptions, parseListen, type TlsOptions } from '../open/options.js'
+import { DEFAULT_LISTEN } from './settings-table.js'
+import { ConfigError, type ResolvedSettings } from './settings.js'
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+export interface SidecarOptions {
+  readonly open: OpenOptions
+  readonly listen: { readonly host: string; readonly port: number }
+  readonly origins: readonly string[]
+  readonly maxConnections: number
+  readonly grace: number
+  readonly logLevel: LogLevel
+  /** Every text that no log may hold. */
+  readonly secrets: readonly string[]
+}
+
+/** `read` gives the text of a file: certificates are named by their paths. */
+export function sidecarOptions(settings: ResolvedSettings, read: (path: string) => string): SidecarOptions {
+  try {
+    return checked(settings, read)
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    throw new ConfigError((error as Error).message, { cause: error })
+  }
+}
+
+function checked(settings: ResolvedSettings, read: (path: string) => string): SidecarOptions {
+  const value = <T>(name: keyof ResolvedSettings) => settings[name].value as T
+  const members = value<Record<string, string> | undefined>('member')
+  const listen = value<string | undefined>('listen') ?? (members === undefined ? DEFAULT_LISTEN : undefined)
+  const open: OpenOptions = {
+    id: value('id'),
+    dir: value('dir'),
+    memory: value('memory'),
+    members,
+    listen,
+    cluster: value('cluster'),
+    join: value('join'),
+    electionTimeout: value('electionTimeout'),
+    heartbeat: value('heartbeat'),
+    snapshot: { everyEntries: value('everyEntries'), everyBytes: value('everyBytes') },
+    maxInFlightBytes: value('maxInFlightBytes'),
+    drift: value('drift'),
+    sessionLife: value('sessionLife'),
+    tls: tlsOf(value('tlsCert'), value('tlsKey'), value('tlsCa'), read),
+    auth: authOf(value('token'), value('memberToken')),
+    insecure: value('insecure'),
+  }
+  const known = checkOptions(open)
+  return {
+    open,
+    listen: known.listen ?? parseListen(DEFAULT_LISTEN),
+    origins: value<string[] | undefined>('allowOrigin') ?? [],
+    maxConnections: positive(value('maxConnections'), 'max-connections'),
+    grace: value('grace'),
+    logLevel: levelOf(value('logLevel')),
+    secrets: secretsOf(open),
+  }
+}
+
+function tlsOf(
+  cert: string | undefined,
+  key: string | undefined,
+  ca: string | undefined,
+  read: (path: string) => string,
+): TlsOptions | undefined {
+  if (cert === undefined && key === undefined && ca === undefined) return undefined
+  if (cert === undefined || key === undefined) throw new ConfigError('tls-cert and tls-key go together')
+  const pem = (path: string) => {
+    try {
+      return read(path)
+    } catch (error) {
+      throw new ConfigError(`${path} cannot be read: ${(error as Error).message}`, { cause: error })
+    }
+  }
+  return { cert: pem(cert), key: pem(key), ca: ca === undefined ? undefined : pem(ca) }
+}
+
+function authOf(tokens: unknown, memberToken: string | undefined): OpenOptions['auth'] {
+  if (tokens === undefined && memberToken === undefined) return undefined
+  if (tokens === undefined) throw new ConfigError('member-token needs at least one token')
+  return { tokens: tokens as NonNullable<OpenOptions['auth']>['tokens'], memberToken }
+}
+
+function positive(value: unknown, name: string): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return value
+  throw new ConfigError(`${name} must be a positive whole number`)
+}
+
+function levelOf(value: unknown): LogLevel {
+  const level = LOG_LEVELS.find((known) => known === value)
+  if (level === undefined) throw new ConfigError(`log-level must be one of ${LOG_LEVELS.join(', ')}`)
+  return level
+}
+
+function secretsOf({ auth, tls }: OpenOptions): string[] {
+  const tokens = (auth?.tokens ?? []).map((entry) => (typeof entry === 'string' ? entry : entry.token))
+  const key = tls === undefined ? [] : [String(tls.key)]
+  return [...tokens, ...(auth?.memberToken ? [auth.memberToken] : []), ...key]
+}
+
+export const withLogger = (options: SidecarOptions, logger: Logger): OpenOptions => ({
+  ...options.open,
+  logger,
+})

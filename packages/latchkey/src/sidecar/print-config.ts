@@ -1,0 +1,46 @@
+// Rule: the settings in force, as shown to people: each with its source, secrets as ***.
+
+import { SETTING_NAMES, rowOf } from './settings-table.js'
+import type { ResolvedSettings } from './settings.js'
+
+export function configJson(settings: ResolvedSettings): object {
+  return Object.fromEntries(
+    SETTING_NAMES.map((name) => {
+      const { value, source } = settings[name]
+      return [rowOf(name).flag, { value: shown(name, value) ?? null, source }]
+    }),
+  )
+}
+
+export function configText(settings: ResolvedSettings): string {
+  const rows = SETTING_NAMES.map((name) => {
+    const { value, source } = settings[name]
+    return [rowOf(name).flag, line(shown(name, value)), source] as const
+  })
+  const width = (column: 0 | 1) => Math.max(...rows.map((row) => row[column].length))
+  const [names, values] = [width(0), width(1)]
+  return rows
+    .map(([name, value, source]) => `${name.padEnd(names)}  ${value.padEnd(values)}  ${source}\n`)
+    .join('')
+}
+
+function shown(name: (typeof SETTING_NAMES)[number], value: unknown): unknown {
+  if (value === undefined || rowOf(name).secret !== true) return value
+  return Array.isArray(value) ? value.map(hidden) : '***'
+}
+
+/** Of a token its rights are no secret. */
+function hidden(entry: unknown): unknown {
+  const rights = typeof entry === 'object' && entry !== null && 'rights' in entry ? entry.rights : undefined
+  return Array.isArray(rights) ? `${rights.join('+')}:***` : '***'
+}
+
+function line(value: unknown): string {
+  if (value === undefined) return '-'
+  if (Array.isArray(value)) return value.join(',')
+  if (typeof value === 'string') return value
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  return Object.entries(value)
+    .map(([id, url]) => `${id}=${url}`)
+    .join(',')
+}

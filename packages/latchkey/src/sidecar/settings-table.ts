@@ -1,0 +1,184 @@
+// Rule: every setting of `latchkey start`: its flag, its place in the configuration file, how its text is read. The variable in the
+// environment follows from the flag: --tls-cert is LATCHKEY_TLS_CERT.
+
+export type Kind = 'text' | 'number' | 'millis' | 'yes-no' | 'list' | 'members' | 'tokens'
+
+export interface SettingRow {
+  readonly flag: string
+  /** Where it stands in the file; dots go into objects. */
+  readonly place: string
+  readonly kind: Kind
+  /** What stands behind the flag in the help. */
+  readonly value?: string
+  readonly help: string
+  /** Used, and shown, where nobody says anything else. */
+  readonly fallback?: unknown
+  readonly secret?: true
+}
+
+export const DEFAULT_LISTEN = '127.0.0.1:7001'
+
+// long: one table, one row a setting
+export const SETTINGS = {
+  id: { flag: 'id', place: 'id', kind: 'text', value: 'NAME', help: "this member's name" },
+  dir: { flag: 'dir', place: 'dir', kind: 'text', value: 'PATH', help: 'everything it keeps on disk' },
+  memory: {
+    flag: 'memory',
+    place: 'memory',
+    kind: 'yes-no',
+    help: 'keep nothing on disk, for tests',
+    fallback: false,
+  },
+  listen: {
+    flag: 'listen',
+    place: 'listen',
+    kind: 'text',
+    value: 'HOST:PORT',
+    help: 'default: the address of --member ID, or 127.0.0.1:7001',
+  },
+  member: {
+    flag: 'member',
+    place: 'members',
+    kind: 'members',
+    value: 'ID=URL',
+    help: 'once for each voter, itself included; read at the first boot only',
+  },
+  cluster: {
+    flag: 'cluster',
+    place: 'cluster',
+    kind: 'text',
+    value: 'NAME',
+    help: "the cluster's name",
+    fallback: 'latchkey',
+  },
+  join: {
+    flag: 'join',
+    place: 'join',
+    kind: 'yes-no',
+    help: 'a new, empty member that waits to be added',
+    fallback: false,
+  },
+  electionTimeout: {
+    flag: 'election-timeout',
+    place: 'electionTimeout',
+    kind: 'millis',
+    value: 'MS',
+    help: 'silence after which a leader is held for gone',
+    fallback: 1000,
+  },
+  heartbeat: {
+    flag: 'heartbeat',
+    place: 'heartbeat',
+    kind: 'millis',
+    value: 'MS',
+    help: 'how often a leader is heard; default 100, less with a short election timeout',
+  },
+  everyEntries: {
+    flag: 'snapshot-every-entries',
+    place: 'snapshot.everyEntries',
+    kind: 'number',
+    value: 'N',
+    help: 'compact the log after so many entries',
+  },
+  everyBytes: {
+    flag: 'snapshot-every-bytes',
+    place: 'snapshot.everyBytes',
+    kind: 'number',
+    value: 'N',
+    help: 'or after so many bytes',
+  },
+  maxInFlightBytes: {
+    flag: 'max-in-flight-bytes',
+    place: 'maxInFlightBytes',
+    kind: 'number',
+    value: 'N',
+    help: 'uncommitted bytes beyond which calls are refused as busy',
+  },
+  drift: {
+    flag: 'drift',
+    place: 'drift',
+    kind: 'number',
+    value: 'RATE',
+    help: 'how much the rates of two clocks may differ',
+    fallback: 0.005,
+  },
+  sessionLife: {
+    flag: 'session-life',
+    place: 'sessionLife',
+    kind: 'text',
+    value: 'DURATION',
+    help: 'how long a silent session lives',
+    fallback: '30s',
+  },
+  tlsCert: { flag: 'tls-cert', place: 'tls.cert', kind: 'text', value: 'FILE', help: 'certificate (PEM)' },
+  tlsKey: { flag: 'tls-key', place: 'tls.key', kind: 'text', value: 'FILE', help: 'its private key (PEM)' },
+  tlsCa: {
+    flag: 'tls-ca',
+    place: 'tls.ca',
+    kind: 'text',
+    value: 'FILE',
+    help: "the authority of the members' certificates (PEM)",
+  },
+  token: {
+    flag: 'token',
+    place: 'auth.tokens',
+    kind: 'tokens',
+    value: '[RIGHTS:]TOKEN',
+    help: 'what callers must show; several let one be replaced; RIGHTS such as read+write',
+    secret: true,
+  },
+  memberToken: {
+    flag: 'member-token',
+    place: 'auth.memberToken',
+    kind: 'text',
+    value: 'TOKEN',
+    help: 'what members show each other',
+    secret: true,
+  },
+  insecure: {
+    flag: 'insecure',
+    place: 'insecure',
+    kind: 'yes-no',
+    help: 'allow listening beyond loopback without TLS and tokens',
+    fallback: false,
+  },
+  allowOrigin: {
+    flag: 'allow-origin',
+    place: 'allowOrigin',
+    kind: 'list',
+    value: 'ORIGIN',
+    help: 'let pages of this origin call over HTTP',
+  },
+  maxConnections: {
+    flag: 'max-connections',
+    place: 'maxConnections',
+    kind: 'number',
+    value: 'N',
+    help: 'open connections beyond which new ones are refused',
+    fallback: 10_000,
+  },
+  grace: {
+    flag: 'grace',
+    place: 'grace',
+    kind: 'millis',
+    value: 'DURATION',
+    help: 'how long a stop waits for calls in flight',
+    fallback: 10_000,
+  },
+  logLevel: {
+    flag: 'log-level',
+    place: 'logLevel',
+    kind: 'text',
+    value: 'LEVEL',
+    help: 'debug, info, warn, error or silent',
+    fallback: 'info',
+  },
+} as const satisfies Record<string, SettingRow>
+
+export type SettingName = keyof typeof SETTINGS
+
+export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[]
+
+export const rowOf = (name: SettingName): SettingRow => SETTINGS[name]
+
+export const variableOf = (flag: string): string => `LATCHKEY_${flag.toUpperCase().replaceAll('-', '_')}`

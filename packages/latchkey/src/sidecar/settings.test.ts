@@ -1,0 +1,150 @@
+// Test: where each setting comes from, what is refused, and that secrets are shown to nobody.
+
+import { describe, expect, test } from 'vitest'
+import { jsonLogger } from './log.js'
+import { sidecarOptions } from './options.js'
+import { configJson, configText } from './print-config.js'
+import { ConfigError, resolveSettings, type Sources } from './settings.js'
+
+const resolve = (sources: Partial<Sources>) => resolveSettings({ flags: {}, env: {}, ...sources })
+const file = (json: unknown) => ({ path: 'latchkey.json', text: JSON.stringify(json) })
+const base = { id: 'a', dir: './a' }
+const optionsOf = (flags: Record<string, unknown>, read = (path: string) => `pem of ${path}`) =>
+  sidecarOptions(resolve({ flags: { ...base, ...flags } }), read)
+
+describe('order', () => {
+  const all = { flags: { heartbeat: '10' }, env: { LATCHKEY_HEARTBEAT: '20' }, file: file({ heartbeat: 30 }) }
+
+  test('flags, then variables, then the file, then the default', () => {
+    expect(resolve(all).heartbeat).toEqual({ value: 10, source: 'flag --heartbeat' })
+    expect(resolve({ ...all, flags: {} }).heartbeat).toEqual({ value: 20, source: 'env LATCHKEY_HEARTBEAT' })
+    expect(resolve({ file: all.file }).heartbeat).toEqual({ value: 30, source: 'file latchkey.json' })
+    expect(resolve({}).electionTimeout).toEqual({ value: 1000, source: 'default' })
+  })
+
+  test('an empty variable says nothing', () => {
+    expect(resolve({ env: { LATCHKEY_ID: '' } }).id).toEqual({ value: undefined, source: 'default' })
+  })
+
+  test('members by flag, variable and file are the same', () => {
+    const members = { a: 'ws://127.0.0.1:7001', b: 'ws://127.0.0.1:7002' }
+    const texts = ['a=ws://127.0.0.1:7001', 'b=ws://127.0.0.1:7002']
+    expect(resolve({ flags: { member: texts } }).member.value).toEqual(members)
+    expect(resolve({ env: { LATCHKEY_MEMBER: texts.join(', ') } }).member.value).toEqual(members)
+    expect(resolve({ file: file({ members }) }).member.value).toEqual(members)
+  })
+
+  test('nested places of the file', () => {
+    const settings = resolve({
+      file: file({ snapshot: { everyEntries: 9 }, tls: { cert: 'c' }, auth: { tokens: ['t'] } }),
+    })
+    expect([settings.everyEntries.value, settings.tlsCert.value, settings.token.value]).toEqual([
+      9,
+      'c',
+      ['t'],
+    ])
+  })
+})
+
+describe('refusals', () => {
+  test.each([
+    [{ file: file({ colour: 1 }) }, 'unknown key "colour"'],
+    [{ file: file({ tls: { crt: 'x' } }) }, 'unknown key "tls.crt"'],
+    [{ file: file({ snapshot: 5 }) }, 'snapshot must be an object'],
+    [{ file: { path: 'x.json', text: '{' } }, 'x.json is no JSON'],
+    [{ file: file({ heartbeat: 'soon' }) }, 'heartbeat'],
+    [{ file: file({ join: 'yes' }) }, 'join'],
+    [{ flags: { member: ['a'] } }, '--member must be ID=URL'],
+    [{ flags: { member: ['a=x', 'a=y'] } }, 'named twice'],
+    [{ flags: { drift: 'little' } }, '--drift must be a number'],
+    [{ env: { LATCHKEY_JOIN: 'perhaps' } }, 'LATCHKEY_JOIN must be true or false'],
+    [{ flags: { 'election-timeout': '1.5s' } }, '--election-timeout'],
+  ])('%j', (sources, message) => {
+    expect(() => resolve(sources)).toThrow(ConfigError)
+    expect(() => resolve(sources)).toThrow(message)
+  })
+
+  test.each([
+    [{ id: undefined }, 'id'],
+    [{ dir: undefined }, 'dir'],
+    [{ listen: '0.0.0.0:7001' }, 'beyond loopback'],
+    [{ listen: 'nowhere' }, 'listen'],
+    [{ 'session-life': '1.5s' }, 'sessionLife'],
+    [{ 'tls-cert': 'c' }, 'go together'],
+    [{ 'member-token': 't' }, 'at least one token'],
+    [{ 'log-level': 'loud' }, 'log-level'],
+    [{ 'max-connections': '0' }, 'max-connections'],
+  ])('%j', (flags, message) => {
+    expect(() => optionsOf(flags)).toThrow(ConfigError)
+    expect(() => optionsOf(flags)).toThrow(message)
+  })
+
+  test('a certificate that cannot be read is named', () => {
+    const read = () => {
+      throw new Error('no such file')
+    }
+    expect(() => optionsOf({ 'tls-cert': 'c.pem', 'tls-key': 'k.pem' }, read)).toThrow(
+      /c\.pem cannot be read: no such file/,
+    )
+  })
+})
+
+test('beyond loopback with tls and a token, or openly insecure', () => {
+  const wide = { listen: '0.0.0.0:7001' }
+  expect(optionsOf({ ...wide, insecure: true }).listen).toEqual({ host: '0.0.0.0', port: 7001 })
+  const safe = optionsOf({
+    ...wide,
+    'tls-cert': 'c',
+    'tls-key': 'k',
+    token: ['read:one', 'read+write:two', 'a:b'],
+  })
+  expect(safe.open.tls).toEqual({ cert: 'pem of c', key: 'pem of k', ca: undefined })
+  expect(safe.open.auth?.tokens).toEqual([
+    { token: 'one', rights: ['read'] },
+    { token: 'two', rights: ['read', 'write'] },
+    { token: 'a:b' },
+  ])
+})
+
+test('without members and address it listens on loopback', () => {
+  expect(optionsOf({}).listen).toEqual({ host: '127.0.0.1', port: 7001 })
+  expect(optionsOf({ member: ['a=ws://127.0.0.1:7009'] }).listen).toEqual({ host: '127.0.0.1', port: 7009 })
+})
+
+test('the printed configuration names sources and shows no secret', () => {
+  const settings = resolve({
+    flags: { ...base, token: ['read:hunter2', 'swordfish'] },
+    env: { LATCHKEY_MEMBER_TOKEN: 'opensesame' },
+  })
+  const text = configText(settings)
+  expect(text).toMatch(/^id +a +flag --id$/m)
+  expect(text).toMatch(/^token +read:\*\*\*,\*\*\* +flag --token$/m)
+  expect(text).toMatch(/^member-token +\*\*\* +env LATCHKEY_MEMBER_TOKEN$/m)
+  expect(text).toMatch(/^cluster +latchkey +default$/m)
+  expect(configJson(settings)).toMatchObject({
+    id: { value: 'a', source: 'flag --id' },
+    listen: { value: null, source: 'default' },
+  })
+  for (const secret of ['hunter2', 'swordfish', 'opensesame']) {
+    expect(text + JSON.stringify(configJson(settings))).not.toContain(secret)
+  }
+})
+
+test('a log line is JSON and holds no secret, wherever it stands', () => {
+  const lines: string[] = []
+  const log = jsonLogger('info', ['hunter2', 'a"quoted"one'], (line) => lines.push(line))
+  log.debug('not at this level')
+  log.warn('refused hunter2', {
+    header: 'Bearer hunter2',
+    deep: { text: 'a"quoted"one' },
+    error: new Error('with hunter2'),
+  })
+  expect(lines).toHaveLength(1)
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+    msg: 'refused ***',
+    header: 'Bearer ***',
+    deep: { text: '***' },
+    error: { message: 'with ***' },
+  })
+  expect(lines[0]).not.toMatch(/hunter2|quoted/)
+})

@@ -1,0 +1,121 @@
+// Driver: owns a member and the port beside it, from the first listening to the last answer.
+//
+// Laws:
+// - The port is taken before anything on disk is touched; a refused address leaves no trace.
+// - A stop is announced first (/readyz), then leadership is handed over while everything still works, then calls in flight are
+//   finished, then the member closes. Nobody is answered by a member that has given up its directory.
+
+import type { Clock, Logger } from '@latchkey/base'
+import { HttpDoor, Metrics, refuseOrigin } from '../http/index.js'
+import { isLoopback } from '../open/options.js'
+import { Gate } from './gate.js'
+import type { Member, OpenMember } from './member-port.js'
+import { type SidecarOptions, withLogger } from './options.js'
+
+export interface SidecarPorts {
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly openMember: OpenMember
+}
+
+/** How long a hand-over may take before the stop goes on without it. */
+const HAND_OVER_MS = 3_000
+
+export class Sidecar {
+  readonly #options: SidecarOptions
+  readonly #ports: SidecarPorts
+  readonly #gate: Gate
+  readonly #member: Member
+  readonly #door: HttpDoor
+
+  private constructor(options: SidecarOptions, ports: SidecarPorts, gate: Gate, member: Member) {
+    this.#options = options
+    this.#ports = ports
+    this.#gate = gate
+    this.#member = member
+    this.#door = this.#serve()
+  }
+
+  static async open(options: SidecarOptions, ports: SidecarPorts): Promise<Sidecar> {
+    const { listen, maxConnections, open } = options
+    const gate = await Gate.open({ listen, tls: open.tls, maxConnections })
+    try {
+      const member = await ports.openMember(withLogger(options, ports.logger))
+      ports.logger.info('listening', { host: listen.host, port: gate.port, id: open.id })
+      return new Sidecar(options, ports, gate, member)
+    } catch (error) {
+      gate.close()
+      throw error
+    }
+  }
+
+  get port(): number {
+    return this.#gate.port
+  }
+
+  /** Settles when the member has stopped by itself. */
+  get failed(): Promise<Error> {
+    return this.#member.failed
+  }
+
+  async stop(): Promise<void> {
+    const { logger } = this.#ports
+    logger.info('stopping')
+    const drained = this.#door.drain(this.#options.grace)
+    await this.#handOver().catch((error: unknown) =>
+      logger.debug('leadership was not handed over', { error }),
+    )
+    this.#gate.refuseNew()
+    await drained
+    await this.#member.store.close()
+    this.#gate.close()
+    logger.info('stopped')
+  }
+
+  /** A leader's alone: asked by another member, it would topple a leader that stays. */
+  async #handOver(): Promise<void> {
+    const { store } = this.#member
+    const { role, members } = await store.status({ timeout: HAND_OVER_MS })
+    const voters = members.filter((member) => member.role === 'voter')
+    if (role === 'leader' && voters.length > 1)
+      await store.transferLeadership(undefined, { timeout: HAND_OVER_MS })
+  }
+
+  /** After a failure there is nothing to hand over and nobody to answer. */
+  async abandon(): Promise<void> {
+    this.#gate.close()
+    await this.#member.store.close().catch(() => {})
+  }
+
+  #serve(): HttpDoor {
+    const member = this.#member
+    const { store, locks } = member
+    const status = store.status.bind(store)
+    const isReady = () => member.isReady()
+    const metrics = new Metrics({ status, isReady, figures: () => member.figures() })
+    const guards = { origins: new Set(this.#options.origins), hosts: hostsOf(this.#options) }
+    const door = new HttpDoor({
+      clock: this.#ports.clock,
+      kv: store,
+      status,
+      locks,
+      isReady,
+      rightsOf: (token) => member.rightsOf(token),
+      ...guards,
+      metrics: () => metrics.collect(),
+      observe: (route, code, millis) => metrics.observe(route, code, millis),
+    })
+    this.#gate.serve(door.handle, (request, socket, head) => {
+      const refusal = refuseOrigin(guards, request.headers.origin, request.headers.host)
+      if (refusal === null) return member.upgrade(request, socket, head)
+      socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n')
+    })
+    return door
+  }
+}
+
+/** Where only loopback is served, the names that may lead here: those of the members. */
+function hostsOf({ listen, open }: SidecarOptions): ReadonlySet<string> | undefined {
+  if (!isLoopback(listen.host)) return undefined
+  return new Set(Object.values(open.members ?? {}).map((url) => new URL(url).hostname.toLowerCase()))
+}

@@ -1,0 +1,68 @@
+// Driver: the world of a command in memory, for tests: what it printed, the signals it gets, the store it finds.
+
+import { spawn } from 'node:child_process'
+import { uptime } from 'node:os'
+import { systemClock } from '@latchkey/base'
+import { type CommandStore, Interrupted, type Io } from '../src/cli/io.js'
+
+export interface FakeIo extends Io {
+  readonly printed: { out: string; err: string }
+  /** What connect was called with. */
+  readonly connected: unknown[]
+  signal(name: NodeJS.Signals): void
+}
+
+export interface FakeWorld {
+  readonly env?: Record<string, string>
+  readonly files?: Record<string, string>
+  readonly stdin?: string
+  readonly isTerminal?: boolean
+  readonly connect?: () => Promise<CommandStore> | CommandStore
+}
+
+export function fakeIo({
+  env = {},
+  files = {},
+  stdin = '',
+  isTerminal = false,
+  connect,
+}: FakeWorld = {}): FakeIo {
+  const printed = { out: '', err: '' }
+  const connected: unknown[] = []
+  const interruption = new AbortController()
+  const takers = new Set<(signal: NodeJS.Signals) => void>()
+  return {
+    printed,
+    connected,
+    env,
+    clock: systemClock(uptime),
+    isTerminal,
+    out: (bytes) => {
+      printed.out += typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('utf8')
+    },
+    err: (text) => {
+      printed.err += text
+    },
+    stdin: async () => Buffer.from(stdin),
+    readFile: (path) => {
+      const text = files[path]
+      if (text === undefined) throw new Error(`no such file: ${path}`)
+      return text
+    },
+    interrupted: interruption.signal,
+    takeSignals(run) {
+      takers.add(run)
+      return () => takers.delete(run)
+    },
+    signal(name) {
+      for (const run of takers) run(name)
+      if (takers.size === 0) interruption.abort(new Interrupted(name))
+    },
+    async connect(endpoints, options) {
+      connected.push({ endpoints, ...options })
+      if (connect === undefined) throw new Error('this command was not to connect')
+      return connect()
+    },
+    spawn: (command, args, commandEnv) => spawn(command, [...args], { env: commandEnv, stdio: 'ignore' }),
+  }
+}
