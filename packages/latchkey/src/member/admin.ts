@@ -1,11 +1,18 @@
 // Driver: the rare calls. Some are this member's own, some the leader's, and one another member's: each is led to where it is done.
 
 import type { KvStore } from '@latchkey/kv'
-import { type AdminCall, decodeAnswer, errorOf, isError, LatchkeyError, type Status } from '@latchkey/protocol'
+import {
+  type AdminCall,
+  decodeAnswer,
+  errorOf,
+  isError,
+  LatchkeyError,
+  type Status,
+} from '@latchkey/protocol'
 import type { RaftNode } from '@latchkey/raft'
-import type { Right } from '../open/options.js'
 import type { MemberChanges } from './changes.js'
 import type { Forwarder } from './forwarder.js'
+import type { Right } from './rights.js'
 
 export interface AdminPorts {
   readonly node: RaftNode
@@ -48,7 +55,10 @@ const AT_LEADER: Partial<Record<AdminCall, Run>> = {
     const to = typeof name === 'string' ? name : undefined
     if (to === ports.node.options.id) return
     if (!(await ports.handOver(to))) {
-      throw new LatchkeyError('ERR_TIMEOUT', `Leadership did not move${to === undefined ? '' : ` to ${to}`}: is that member a voter, running and caught up?`)
+      throw new LatchkeyError(
+        'ERR_TIMEOUT',
+        `Leadership did not move${to === undefined ? '' : ` to ${to}`}: is that member a voter, running and caught up?`,
+      )
     }
   },
 }
@@ -79,7 +89,8 @@ export class Admin {
   async runHere(call: AdminCall, args: readonly unknown[]): Promise<unknown> {
     if (call === 'members.rebuild') return this.#ports.rebuild()
     const run = AT_LEADER[call]
-    if (run === undefined) throw new LatchkeyError('ERR_PROTOCOL', `No member does ${JSON.stringify(call)} for another.`)
+    if (run === undefined)
+      throw new LatchkeyError('ERR_PROTOCOL', `No member does ${JSON.stringify(call)} for another.`)
     if (this.#ports.node.role !== 'leader') throw new LatchkeyError('ERR_NO_LEADER')
     return (await run(this.#ports, args)) ?? null
   }
@@ -88,7 +99,9 @@ export class Admin {
     return new Promise((resolve, reject) => {
       this.#ports.forwarder.call(target, call, args, (outcome) => {
         if (outcome.type !== 'returned') {
-          return reject(new LatchkeyError(outcome.type === 'refused' ? 'ERR_NO_LEADER' : 'ERR_OUTCOME_UNKNOWN'))
+          return reject(
+            new LatchkeyError(outcome.type === 'refused' ? 'ERR_NO_LEADER' : 'ERR_OUTCOME_UNKNOWN'),
+          )
         }
         const answer = decodeAnswer(outcome.answer)
         if (isError(answer)) reject(errorOf(answer))

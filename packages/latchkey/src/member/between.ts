@@ -1,7 +1,7 @@
 // Door: what members say to each other beside consensus, as positional msgpack arrays. Null for anything that is not one of these.
 
 import { copyBytes } from '@latchkey/base'
-import { pack, unpack } from 'msgpackr'
+import { pack, unpack } from '@latchkey/protocol'
 
 /** A request that a follower hands to its leader, and what became of it. Ids are the asker's own. */
 export type Between =
@@ -21,17 +21,8 @@ export type Between =
   /** A rare call: change of members, transfer and the like. */
   | { readonly kind: 'call'; readonly id: number; readonly call: string; readonly args: readonly unknown[] }
   | { readonly kind: 'returned'; readonly id: number; readonly answer: Uint8Array }
-  /** A member whose state is lost asks for a peer's (boot.ts); index 0: of a new view. */
-  | { readonly kind: 'wantState'; readonly offset: number; readonly index: number }
-  | {
-      readonly kind: 'state'
-      readonly state: unknown
-      readonly offset: number
-      readonly chunk: Uint8Array
-      readonly done: boolean
-    }
 
-const KINDS = ['command', 'applied', 'refused', 'unknown', 'call', 'returned', 'wantState', 'state'] as const
+const KINDS = ['command', 'applied', 'refused', 'unknown', 'call', 'returned'] as const
 type Kind = (typeof KINDS)[number]
 
 export function encodeBetween(message: Between): Uint8Array {
@@ -49,10 +40,6 @@ export function encodeBetween(message: Between): Uint8Array {
       return pack([kind, message.id, message.call, message.args])
     case 'returned':
       return pack([kind, message.id, message.answer])
-    case 'wantState':
-      return pack([kind, message.offset, message.index])
-    case 'state':
-      return pack([kind, message.state, message.offset, message.chunk, message.done])
   }
 }
 
@@ -87,10 +74,4 @@ const READERS: Record<Kind, (fields: unknown[]) => Between | null> = {
     count(id) && typeof call === 'string' && Array.isArray(args) ? { kind: 'call', id, call, args } : null,
   returned: ([id, answer]) =>
     count(id) && bytes(answer) ? { kind: 'returned', id, answer: copyBytes(answer) } : null,
-  wantState: ([offset, index]) =>
-    count(offset) && count(index) ? { kind: 'wantState', offset, index } : null,
-  state: ([state, offset, chunk, done]) =>
-    count(offset) && bytes(chunk) && typeof done === 'boolean'
-      ? { kind: 'state', state, offset, chunk: copyBytes(chunk), done }
-      : null,
 }

@@ -1,9 +1,8 @@
 // Door: clients' WebSockets. A handshake first (cluster, credentials, version), then frames, checked whole before any part is used.
 
-import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type Clock, type Logger, utf8 } from '@latchkey/base'
+import type { Clock, Logger } from '@latchkey/base'
 import {
   CAPS,
   CLIENT_WIRE,
@@ -16,8 +15,8 @@ import {
   type LinkReply,
 } from '@latchkey/protocol'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
-import type { AuthOptions, Right } from '../open/options.js'
 import { Outbox } from './outbox.js'
+import { type AuthOptions, type Right, rightsOf } from './rights.js'
 import type { Seat } from './seat.js'
 
 /** Connections of clients at once: refused with 503 beyond. */
@@ -80,7 +79,10 @@ export class ClientDoor {
 
   #greet(socket: WebSocket, frame: Buffer): void {
     const hello = decodeHello(frame)
-    const verdict = typeof hello === 'string' ? new LatchkeyError('ERR_PROTOCOL', `The handshake was refused: ${hello}.`) : this.#judge(hello)
+    const verdict =
+      typeof hello === 'string'
+        ? new LatchkeyError('ERR_PROTOCOL', `The handshake was refused: ${hello}.`)
+        : this.#judge(hello)
     if (verdict instanceof LatchkeyError) {
       this.#ports.logger.warn('a client was refused', { code: verdict.code, reason: verdict.message })
       socket.send(encodeWelcome({ ok: false, answer: errorAnswer(verdict.code, verdict.message) }))
@@ -92,14 +94,23 @@ export class ClientDoor {
 
   #judge({ cluster, clusterId, token, least, most }: Hello): readonly Right[] | LatchkeyError {
     if (least > CLIENT_WIRE.most || most < CLIENT_WIRE.least) {
-      return new LatchkeyError('ERR_PROTOCOL', `The client speaks wire versions ${least} to ${most}, this member ${CLIENT_WIRE.least} to ${CLIENT_WIRE.most}. Update the older one.`)
+      return new LatchkeyError(
+        'ERR_PROTOCOL',
+        `The client speaks wire versions ${least} to ${most}, this member ${CLIENT_WIRE.least} to ${CLIENT_WIRE.most}. Update the older one.`,
+      )
     }
     if (cluster !== this.#ports.cluster) {
-      return new LatchkeyError('ERR_WRONG_CLUSTER', `This is cluster ${JSON.stringify(this.#ports.cluster)}, not ${JSON.stringify(cluster)}. Check the address and the cluster's name.`)
+      return new LatchkeyError(
+        'ERR_WRONG_CLUSTER',
+        `This is cluster ${JSON.stringify(this.#ports.cluster)}, not ${JSON.stringify(cluster)}. Check the address and the cluster's name.`,
+      )
     }
     const own = this.#ports.clusterId()
     if (clusterId !== undefined && clusterId !== '' && own !== '' && clusterId !== own) {
-      return new LatchkeyError('ERR_WRONG_CLUSTER', 'This is another cluster of the same name: it was founded or restored anew. Connect again to use it.')
+      return new LatchkeyError(
+        'ERR_WRONG_CLUSTER',
+        'This is another cluster of the same name: it was founded or restored anew. Connect again to use it.',
+      )
     }
     return rightsOf(this.#ports.auth, token) ?? new LatchkeyError('ERR_UNAUTHORIZED')
   }
@@ -114,7 +125,10 @@ export class ClientDoor {
       },
       defer: this.#ports.defer,
     })
-    const seat = this.#ports.seat((reply) => outbox.tell(reply), (right) => rights.includes(right))
+    const seat = this.#ports.seat(
+      (reply) => outbox.tell(reply),
+      (right) => rights.includes(right),
+    )
     this.#watchPulse(socket)
     socket.on('message', (data: RawData) => {
       const requests = decodeRequests(data as Buffer)
@@ -151,24 +165,4 @@ export class ClientDoor {
 
 function refuse(socket: Duplex, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`)
-}
-
-const ALL: readonly Right[] = ['read', 'write', 'admin']
-
-/** undefined: not one of ours. Every token is compared, in constant time. */
-export function rightsOf(auth: AuthOptions | undefined, token: string | undefined): readonly Right[] | undefined {
-  if (auth === undefined) return ALL
-  let rights: readonly Right[] | undefined
-  for (const entry of auth.tokens) {
-    const known = typeof entry === 'string' ? { token: entry } : entry
-    if (sameSecret(known.token, token ?? '')) rights = known.rights ?? ALL
-  }
-  return rights
-}
-
-function sameSecret(a: string, b: string): boolean {
-  const [left, right] = [utf8(a), utf8(b)]
-  // Lengths may differ; then compare something of equal length all the same.
-  if (left.length !== right.length) return timingSafeEqual(left, left) && false
-  return timingSafeEqual(left, right)
 }

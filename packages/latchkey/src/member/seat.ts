@@ -15,9 +15,9 @@ import {
   READ,
 } from '@latchkey/protocol'
 import type { Outcome, RaftNode } from '@latchkey/raft'
-import type { Right } from '../open/options.js'
 import type { Admin } from './admin.js'
 import type { Forwarder } from './forwarder.js'
+import type { Right } from './rights.js'
 
 export interface SeatPorts {
   readonly node: RaftNode

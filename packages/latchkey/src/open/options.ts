@@ -3,21 +3,15 @@
 import { isIP } from 'node:net'
 import { type Logger, silentLogger } from '@latchkey/base'
 import { type As, CAPS, type Duration, millis } from '@latchkey/protocol'
+import { type AuthOptions, RIGHTS } from '../member/rights.js'
 
-export type Right = 'read' | 'write' | 'admin'
+export type { AuthOptions, Right } from '../member/rights.js'
 
 export interface TlsOptions {
   cert: string | Uint8Array
   key: string | Uint8Array
   /** Who may be a member: certificates signed by this authority. Also what this member trusts when it dials. */
   ca?: string | Uint8Array | undefined
-}
-
-export interface AuthOptions {
-  /** What clients may carry; several, so that one can be replaced while both work. A bare string has all rights. */
-  tokens: readonly (string | { token: string; rights?: readonly Right[] | undefined })[]
-  /** What members show each other; default: the first token with the admin right. */
-  memberToken?: string | undefined
 }
 
 export interface OpenOptions {
@@ -235,8 +229,6 @@ function checkTls(tls: OpenOptions['tls']): TlsOptions | undefined {
   return tls
 }
 
-const RIGHTS: readonly unknown[] = ['read', 'write', 'admin']
-
 function checkAuth(auth: OpenOptions['auth']): AuthOptions | undefined {
   if (auth === undefined) return undefined
   if (typeof auth !== 'object' || auth === null || !Array.isArray(auth.tokens) || auth.tokens.length === 0) {
@@ -246,7 +238,10 @@ function checkAuth(auth: OpenOptions['auth']): AuthOptions | undefined {
     const { token, rights } = typeof entry === 'string' ? { token: entry, rights: undefined } : entry
     if (typeof token !== 'string' || token === '')
       throw new TypeError('auth.tokens: a token must be a text that is not empty')
-    if (rights !== undefined && !(Array.isArray(rights) && rights.every((right) => RIGHTS.includes(right)))) {
+    if (
+      rights !== undefined &&
+      !(Array.isArray(rights) && rights.every((right) => (RIGHTS as readonly unknown[]).includes(right)))
+    ) {
       throw new TypeError("auth.tokens: rights must be a list of 'read', 'write' and 'admin'")
     }
   }

@@ -6,7 +6,7 @@
 import type { Clock, Logger, Random } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import { decodeMembership, encodeMembership, membersOf, NO_MEMBERS } from '../core/index.js'
-import type { Entry, LogPosition, MemberId, Membership } from '../core/types.js'
+import type { Entry, HardState, LogPosition, MemberId, Membership } from '../core/types.js'
 import type { PeerEvent, PeerInfo, Transport } from '../net/index.js'
 import { type FileSystem, type Identity, type MembershipCodec, type Recovered, Wal } from '../wal/index.js'
 import { planBoot } from './boot.js'
@@ -287,13 +287,12 @@ async function settle(recovered: Recovered, applied: AppliedState | undefined, w
       return { recovered, applied: start, rebuild: false }
     case 'go':
       return { recovered, applied: plan.state, rebuild: false }
-    case 'restart-log':
-      await restartLog(wal, plan.state.position, plan.state.membership)
-      return {
-        recovered: { ...recovered, start: plan.state, entries: [] },
-        applied: plan.state,
-        rebuild: false,
-      }
+    case 'restart-log': {
+      const hardState = hardStateBehind(plan.state.position, recovered)
+      await restartLog(wal, plan.state.position, plan.state.membership, hardState)
+      const restarted = { ...recovered, hardState, start: plan.state, entries: [] }
+      return { recovered: restarted, applied: plan.state, rebuild: false }
+    }
     case 'rebuild':
       return { recovered, applied: start, rebuild: true }
   }
@@ -308,8 +307,25 @@ function extentOf(start: LogPosition, entries: readonly Entry[]) {
   }
 }
 
-function restartLog(wal: Wal, position: LogPosition, membership: Membership): Promise<void> {
+/** A restored state comes with a log of its own time: no vote was given in it yet. */
+function hardStateBehind({ term }: LogPosition, { hardState }: Recovered): HardState {
+  return hardState.term >= term ? hardState : { term, vote: undefined }
+}
+
+function restartLog(
+  wal: Wal,
+  position: LogPosition,
+  membership: Membership,
+  hardState?: HardState,
+): Promise<void> {
+  const batch = {
+    id: 0,
+    hardState,
+    truncateFrom: undefined,
+    entries: [],
+    restartAfter: { position, membership },
+  }
   return new Promise((resolve, reject) => {
-    wal.restart(position, membership, (error) => (error === undefined ? resolve() : reject(error)))
+    wal.append(batch, (error) => (error === undefined ? resolve() : reject(error)))
   })
 }

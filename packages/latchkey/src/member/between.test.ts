@@ -1,0 +1,32 @@
+// Test: what members say to each other survives the way, and nothing else gets in.
+
+import { seededRandom } from '@latchkey/base'
+import { expect, test } from 'vitest'
+import { type Between, decodeBetween, encodeBetween } from './between.js'
+
+const bytes = new Uint8Array([1, 2, 3])
+const all: Between[] = [
+  { kind: 'command', id: 1, session: 2, number: 3, done: 4, body: bytes },
+  { kind: 'applied', id: 1, time: 99, bytes },
+  { kind: 'refused', id: 1, reason: 'busy' },
+  { kind: 'unknown', id: 1 },
+  { kind: 'call', id: 1, call: 'members.add', args: ['d', 'ws://x'] },
+  { kind: 'returned', id: 1, answer: bytes },
+]
+
+test.each(all)('$kind', (message) => {
+  const back = decodeBetween(encodeBetween(message))
+  expect(back?.kind).toBe(message.kind)
+  expect(encodeBetween(back as Between)).toEqual(encodeBetween(message))
+})
+
+test('L22: whatever else comes is null, never a throw', () => {
+  const random = seededRandom('between')
+  for (let i = 0; i < 20_000; i++) {
+    const frame = Uint8Array.from(encodeBetween(random.pick(all)))
+    for (let k = random.between(1, 4); k > 0; k--)
+      frame[random.between(0, frame.length)] = random.between(0, 256)
+    const message = decodeBetween(frame.subarray(0, random.between(0, frame.length + 1)))
+    if (message !== null) expect(typeof message.kind).toBe('string')
+  }
+})

@@ -1,0 +1,241 @@
+// Driver: one member whole: the replica with its key-value state, the seats of its clients, and the way to the other members.
+// Everything that touches the world comes in through the ports, so that the simulator runs this very wiring.
+
+import { type Clock, Emitter, type Logger, type Random } from '@latchkey/base'
+import {
+  type AdminCall,
+  encodeAnswer,
+  errorAnswer,
+  LatchkeyError,
+  type LinkReply,
+  okAnswer,
+  type OwnerResult,
+  type Status,
+} from '@latchkey/protocol'
+import {
+  type MemberId,
+  membersOf,
+  type Outcome,
+  Replica,
+  type ReplicaOptions,
+  type ReplicaPorts,
+} from '@latchkey/raft'
+import type { FileSystem } from '@latchkey/raft/wal'
+import { encodeRecord, type KvStore } from '@latchkey/kv'
+import { Admin } from './admin.js'
+import { type Between, decodeBetween, encodeBetween } from './between.js'
+import { MemberChanges } from './changes.js'
+import { Forwarder } from './forwarder.js'
+import type { Right } from './rights.js'
+import { Seat } from './seat.js'
+import { statusOf } from './status.js'
+
+export interface MemberPorts {
+  readonly fs: FileSystem
+  readonly dir: string
+  readonly clock: Clock
+  readonly random: Random
+  readonly defer: (run: () => void) => void
+  readonly logger: Logger
+  readonly transport: ReplicaPorts['transport']
+  newId(): string
+  /** This member's state is to be dropped, and the member to be opened anew. Returns at once. */
+  rebuild(): void
+  machine(hooks: {
+    granted(session: number, key: Uint8Array, owner: OwnerResult): void
+    failed(error: LatchkeyError): void
+  }): KvStore
+}
+
+export type MemberEvents = {
+  failed: LatchkeyError
+}
+
+export class Member extends Emitter<MemberEvents> {
+  readonly replica: Replica
+  readonly kv: KvStore
+  readonly #ports: MemberPorts
+  readonly #forwarder: Forwarder
+  readonly #admin: Admin
+  readonly #seats = new Set<Seat>()
+  /** Who is to be told of a session's grants. */
+  readonly #attached = new Map<number, Seat>()
+
+  static async open(options: ReplicaOptions, ports: MemberPorts): Promise<Member> {
+    let member: Member | undefined
+    const kv = ports.machine({
+      granted: (session, key, owner) => member?.push(session, key, owner),
+      failed: (error) => member?.replica.node.fail('the state', error),
+    })
+    const forwarder = new Forwarder((to, frame) => member?.replica.transport.sendApp(to, frame) ?? false)
+    try {
+      const replica = await Replica.open(options, {
+        ...ports,
+        machine: kv,
+        app: (from, bytes) => member?.hear(from, bytes),
+        gone: (id) => forwarder.lost(id),
+      })
+      member = new Member(replica, kv, forwarder, ports)
+      return member
+    } catch (error) {
+      await kv.close().catch(() => {})
+      throw error
+    }
+  }
+
+  constructor(replica: Replica, kv: KvStore, forwarder: Forwarder, ports: MemberPorts) {
+    super()
+    this.replica = replica
+    this.kv = kv
+    this.#ports = ports
+    this.#forwarder = forwarder
+    const { node } = replica
+    this.#admin = new Admin({
+      node,
+      kv,
+      forwarder,
+      changes: new MemberChanges(node, ports.clock),
+      status: () => this.status(),
+      ready: () => this.ready(),
+      handOver: (to) => replica.handOver(node.options.electionTimeout * 2, to),
+      rebuild: async () => ports.rebuild(),
+    })
+    node.on('role', () => this.#tellLeader())
+    node.on('membership', () => this.#tellLeader())
+    node.on('failed', (error) => this.emit('failed', error))
+  }
+
+  get id(): MemberId {
+    return this.replica.node.options.id
+  }
+
+  status(): Status {
+    return statusOf(this.replica)
+  }
+
+  /** A leader is known and this member has caught up: what a linearizable read proves. */
+  ready(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.replica.node.read((outcome) =>
+        outcome.ok ? resolve() : reject(new LatchkeyError('ERR_NO_LEADER')),
+      )
+    })
+  }
+
+  // ---- clients
+
+  /** `tell` is called in a later turn than what it answers. */
+  seat(tell: (reply: LinkReply) => void, allowed: (right: Right) => boolean): Seat {
+    const seat = new Seat({
+      node: this.replica.node,
+      kv: this.kv,
+      forwarder: this.#forwarder,
+      admin: this.#admin,
+      tell,
+      allowed,
+      attach: (session, by) => this.#attached.set(session, by),
+      ended: (by) => this.#leave(by),
+    })
+    this.#seats.add(seat)
+    seat.tell(this.#leaderReply())
+    return seat
+  }
+
+  get seats(): number {
+    return this.#seats.size
+  }
+
+  #leave(seat: Seat): void {
+    this.#seats.delete(seat)
+    for (const [session, by] of this.#attached) if (by === seat) this.#attached.delete(session)
+  }
+
+  push(session: number, key: Uint8Array, owner: OwnerResult): void {
+    this.#attached.get(session)?.tell({ kind: 'granted', key, owner })
+  }
+
+  #tellLeader(): void {
+    const reply = this.#leaderReply()
+    for (const seat of this.#seats) seat.tell(reply)
+  }
+
+  #leaderReply(): LinkReply {
+    const { node } = this.replica
+    const { membership, leader, term, role } = node.raft
+    const members = membersOf(membership).map((id) => {
+      const url = membership.peers[id]?.url ?? ''
+      return [id, url, membership.learners.includes(id) ? 'learner' : 'voter'] as const
+    })
+    const url = leader === undefined ? undefined : membership.peers[leader]?.url
+    return {
+      kind: 'leader',
+      id: leader,
+      url,
+      term,
+      role,
+      self: this.id,
+      clusterId: this.replica.clusterId,
+      members,
+    }
+  }
+
+  // ---- other members
+
+  hear(from: MemberId, bytes: Uint8Array): void {
+    const message = decodeBetween(bytes)
+    if (message === null) return this.#ports.logger.warn('a message between members made no sense', { from })
+    switch (message.kind) {
+      case 'command':
+        return this.#runFor(from, message)
+      case 'call':
+        return this.#callFor(from, message)
+      default:
+        return this.#forwarder.answered(from, message)
+    }
+  }
+
+  #runFor(from: MemberId, command: Extract<Between, { kind: 'command' }>): void {
+    const told = (outcome: Outcome) => this.#answer(from, outcomeMessage(command.id, outcome))
+    // Its own door has looked at it. Without a session it opens one, and stands alone in its entry.
+    this.replica.node.submit(encodeRecord(command), told, command.session === 0)
+  }
+
+  #callFor(from: MemberId, { id, call, args }: Extract<Between, { kind: 'call' }>): void {
+    this.#admin.runHere(call as AdminCall, args).then(
+      (result) =>
+        this.#answer(from, { kind: 'returned', id, answer: encodeAnswer(okAnswer(result ?? null)) }),
+      (error: unknown) => {
+        const known =
+          error instanceof LatchkeyError ? error : new LatchkeyError('ERR_PROTOCOL', String(error))
+        this.#answer(from, {
+          kind: 'returned',
+          id,
+          answer: encodeAnswer(errorAnswer(known.code, known.message, known)),
+        })
+      },
+    )
+  }
+
+  #answer(to: MemberId, message: Between): void {
+    this.replica.transport.sendApp(to, encodeBetween(message))
+  }
+
+  // ---- the end
+
+  async close(): Promise<void> {
+    await this.replica.handOver(this.replica.node.options.electionTimeout * 2)
+    for (const seat of [...this.#seats]) seat.close()
+    await this.replica.close()
+  }
+}
+
+function outcomeMessage(id: number, outcome: Outcome): Between {
+  switch (outcome.type) {
+    case 'applied':
+      return { kind: 'applied', id, time: outcome.fromTable ? 0 : outcome.time, bytes: outcome.bytes }
+    case 'refused':
+      return { kind: 'refused', id, reason: outcome.reason }
+    case 'unknown':
+      return { kind: 'unknown', id }
+  }
+}

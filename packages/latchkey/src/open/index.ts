@@ -1,0 +1,5 @@
+// Rule: what this folder offers.
+export { OpenedMember } from './open-member.js'
+export { open, openMember } from './open.js'
+export type { OpenOptions, TlsOptions } from './options.js'
+export { type RestoreOptions, restore } from './restore.js'

@@ -1,0 +1,35 @@
+// Driver: the first directory of a new cluster, from a backup. Nothing runs yet; open() with the same id and dir comes next.
+
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { classicHome, restoreRows } from '@latchkey/kv'
+import { NO_MEMBERS } from '@latchkey/raft'
+import { lockDirectory } from '@latchkey/raft/wal'
+import { checkOptions, type OpenOptions } from './options.js'
+
+export type RestoreOptions = Pick<OpenOptions, 'id' | 'members' | 'cluster'> & { dir: string }
+
+/**
+ * With several members, each is restored from the same file with the same list. The cluster's id is drawn anew by its first
+ * leader, so that nobody takes it for the one that the backup was made of.
+ */
+export async function restore(path: string, options: RestoreOptions): Promise<undefined> {
+  if (typeof path !== 'string' || path === '')
+    throw new TypeError('restore: path must be the path of a backup')
+  const { id, dir, members } = checkOptions(options)
+  if (dir === undefined) throw new TypeError('dir must be the path of an empty or new folder')
+  const urls = Object.entries(members ?? { [id]: '' }).sort(([a], [b]) => (a < b ? -1 : 1))
+  const membership = {
+    ...NO_MEMBERS,
+    voters: urls.map(([name]) => name),
+    peers: Object.fromEntries(urls.map(([name, url]) => [name, { url, incarnation: '' }])),
+  }
+  await mkdir(dir, { recursive: true })
+  const lock = await lockDirectory(dir, id)
+  try {
+    await restoreRows(path, classicHome(join(dir, 'state')), membership)
+    return undefined
+  } finally {
+    await lock.release()
+  }
+}
