@@ -14,9 +14,9 @@ import type { MemberId, Membership, Message } from './types.js'
 
 type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
 
-/** E14: only a voter with its state in place may lead. */
+/** E14: only a voter may lead, and not while its state is being swapped. */
 export function mayCampaign(state: State): boolean {
-  return state.votes && state.mayVote && !state.rebuilding && state.staging?.installing !== true
+  return state.stands && state.mayVote && state.staging?.installing !== true
 }
 
 /** Its leader is alive as far as this member knows. */

@@ -109,7 +109,11 @@ export function onHeartbeat(state: State, m: Of<'heartbeat'>): void {
   const reply = { type: 'heartbeatReply', group, from, to: m.from, term, round: m.round, match } as const
   if (disk.hardStateDurable) state.send(reply)
   else disk.promiseHardState(reply)
-  if (state.rebuilding && state.staging === undefined) askForSnapshot(state, m.from)
+  if (state.rebuilding && !isReceiving(state)) askForSnapshot(state, m.from)
+}
+
+function isReceiving({ staging, clock, options }: State): boolean {
+  return staging !== undefined && (staging.installing || clock - staging.at < 2 * options.electionTimeout)
 }
 
 /** No position yet: any that is new enough. */

@@ -15,6 +15,7 @@ export {
 export type { RaftBoot, RaftOptions } from './options.js'
 export type { Progress, ProgressState } from './progress.js'
 export { describeQuorum, isQuorum, majority, quorumValue, tally } from './quorum.js'
+export { type Footprint, checkInvariants, checkStep, footprint } from './invariants.js'
 export { type Proposal, Raft } from './raft.js'
 export type { SnapshotPiece } from './snapshot-out.js'
 export type * from './types.js'

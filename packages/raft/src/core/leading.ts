@@ -13,7 +13,7 @@ import { appendOwn, forget, moveCommit, pumpPeer, sendHeartbeat } from './replic
 import { becomeFollower } from './roles.js'
 import { snapshotTick } from './snapshot-out.js'
 import type { Leading, State } from './state.js'
-import { pumpTransfer, sendTimeoutNow, transferTick } from './transfer.js'
+import { pumpTransfer, sendTimeoutNow, transfer, transferTick } from './transfer.js'
 
 export function finishLeading(state: State): void {
   const leading = state.leading
@@ -25,6 +25,8 @@ export function finishLeading(state: State): void {
   }
   pumpReads(state)
   for (const peer of leading.peers) pumpPeer(state, peer)
+  // Its state is gone: it leads only as long as it takes to bring its log to one whose state is not.
+  if (state.rebuilding && state.commit >= leading.firstIndex) transfer(state, undefined)
   pumpTransfer(state)
   if (leading.peers.some((peer) => peer.leaving !== undefined)) seeOff(state, leading)
   if (state.configs.index <= state.commit && !state.votes) resign(state)

@@ -65,7 +65,10 @@ export class Raft {
       boot.hardState.term >= (boot.entries.at(-1)?.term ?? boot.start.term),
       'the log is ahead of the term',
     )
-    assert(boot.applied <= boot.start.index + boot.entries.length, 'more is applied than the log holds')
+    assert(
+      boot.rebuild === true || boot.applied <= boot.start.index + boot.entries.length,
+      'more is applied than the log holds',
+    )
     const state = new State(settle(options), boot, now)
     this.state = state
     for (const entry of boot.entries) {
@@ -226,10 +229,11 @@ export class Raft {
   }
 
   #whyNot(bytes: number): RefusalReason | undefined {
-    const { leading, options } = this.state
+    const { state } = this
+    const { leading, options } = state
     if (leading === undefined) return 'not-leader'
     if (bytes > options.maxEntryBytes) return 'too-large'
-    if (leading.transfer !== undefined) return 'transferring'
+    if (leading.transfer !== undefined || state.rebuilding) return 'transferring'
     const full = leading.uncommittedBytes + bytes > options.maxUncommittedBytes
     return full && leading.uncommittedBytes > 0 ? 'busy' : undefined
   }

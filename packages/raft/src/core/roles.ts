@@ -12,9 +12,11 @@ import type { Progress } from './progress.js'
 import type { State } from './state.js'
 import type { MemberId } from './types.js'
 
+/** One whose state is gone lets others go first: it may hold the only log that can win, but can do nothing else (leading.ts). */
 export function resetElectionTimer(state: State): void {
   const { electionTimeout, random } = state.options
-  state.electionAt = state.clock + electionTimeout + random.between(0, electionTimeout)
+  const wait = state.rebuilding ? 2 * electionTimeout : electionTimeout
+  state.electionAt = state.clock + wait + random.between(0, electionTimeout)
 }
 
 const restingRole = (state: State) => (state.votes ? 'follower' : 'learner')
@@ -56,7 +58,7 @@ function stopLeading(state: State): void {
 /** The role of one who does not lead follows the configuration. */
 export function adjustRole(state: State): void {
   if (state.role === 'follower' || state.role === 'learner') state.role = restingRole(state)
-  if (state.campaign !== undefined && !state.votes) becomeFollower(state, state.term, undefined)
+  if (state.campaign !== undefined && !state.stands) becomeFollower(state, state.term, undefined)
 }
 
 export function becomeLeader(state: State): void {

@@ -8,7 +8,7 @@
 //   - entries behind it stay when the log agrees with it there, else the log begins anew (M14: with its configuration)
 
 import { AssertionError, assert } from '@latchkey/base'
-import { follow, noteLost } from './following.js'
+import { acknowledge, follow, noteLost } from './following.js'
 import { adjustRole } from './roles.js'
 import type { State } from './state.js'
 import type { LogPosition, Membership, Message } from './types.js'
@@ -19,7 +19,7 @@ export function onSnapshot(state: State, m: Of<'snapshot'>): void {
   follow(state, m.from)
   const { position } = m
   checkAgainstCommitted(state, position)
-  if (!state.rebuilding && isHere(state, position)) return
+  if (!state.rebuilding && isHere(state, position)) return tellHere(state, m.from, position)
   // Its state lies before the first entry kept here, and what is between would be missing: the next heartbeat asks anew.
   if (position.index < state.log.start.index) return
   const staging = stagingFor(state, m)
@@ -30,6 +30,7 @@ export function onSnapshot(state: State, m: Of<'snapshot'>): void {
   const { from, membership, offset, chunk, done } = m
   state.out.push({ type: 'stageSnapshot', from, position, membership, offset, chunk, done })
   staging.offset += chunk.length
+  staging.at = state.clock
   staging.installing = done
   reply(state, m.from, position, staging.offset, false)
 }
@@ -51,6 +52,12 @@ function isHere(state: State, { index, term }: LogPosition): boolean {
   return true
 }
 
+/** First how far the log reaches, so that the leader goes on from there; then that this snapshot is not needed. */
+function tellHere(state: State, to: string, position: LogPosition): void {
+  acknowledge(state, true)
+  if (state.disk.durable >= position.index) reply(state, to, position, 0, true)
+}
+
 /** The one under way when it is this one; a new one when this is its first piece; else undefined. */
 function stagingFor(state: State, m: Of<'snapshot'>): State['staging'] {
   const { staging } = state
@@ -64,6 +71,7 @@ function stagingFor(state: State, m: Of<'snapshot'>): State['staging'] {
     position: m.position,
     membership: m.membership,
     offset: 0,
+    at: state.clock,
     installing: false,
   }
   return state.staging

@@ -67,6 +67,8 @@ export interface Staging {
   readonly position: LogPosition
   readonly membership: Membership
   offset: number
+  /** Timer time of the last piece. */
+  at: number
   /** All is here; the driver is building it. Nothing is handed out to apply meanwhile (S3). */
   installing: boolean
 }
@@ -96,7 +98,7 @@ export class State {
   handedOut: number
   applied: number
   mayVote: boolean
-  /** The state machine's state is gone: a snapshot is asked for, nothing is handed out, no campaign. */
+  /** The state machine's state is gone: a snapshot is asked for, nothing is handed out, and the lead is passed on. */
   rebuilding: boolean
 
   campaign: Campaign | undefined
@@ -140,11 +142,12 @@ export class State {
     this.configs = new Configurations(boot.start.index, boot.membership)
     this.term = boot.hardState.term
     this.vote = boot.hardState.vote
-    this.applied = Math.max(boot.applied, boot.start.index)
+    this.rebuilding = boot.rebuild === true || boot.applied < boot.start.index
+    // A state machine that does not belong to this log says nothing about what of it is committed.
+    this.applied = this.rebuilding ? boot.start.index : boot.applied
     this.commit = this.applied
     this.handedOut = this.applied
     this.mayVote = boot.mayVote ?? true
-    this.rebuilding = boot.rebuild === true || boot.applied < boot.start.index
     this.nextContext = 1 + options.random.next() * 2 ** 20
     this.told = {
       role: this.role,
@@ -165,6 +168,15 @@ export class State {
 
   get votes(): boolean {
     return isVoter(this.configs.current, this.id)
+  }
+
+  /**
+   * May ask for votes: a voter, or one whose removal is in its log and not committed. Without that one the removal might
+   * never be: it may hold the only log that can win. It counts by the new configuration, so itself not at all.
+   */
+  get stands(): boolean {
+    const { configs, id, commit } = this
+    return this.votes || (configs.index > commit && isVoter(configs.at(commit), id))
   }
 
   send(message: Message): void {
