@@ -1,1 +1,8 @@
+export type { Admit, Self } from './handshake.js'
+export { WIRE } from './frames.js'
+export { MemberNetwork } from './network.js'
+export { attach, type Listener, listen } from './server.js'
+export { type NetOptions, type NetStats, type Timing, TIMING } from './settings.js'
+export { MEMBERS_PATH } from './socket.js'
+export { type MemberTls, serverTls } from './tls.js'
 export type { PeerEvent, PeerInfo, RefusedEvent, Transport, TransportEvents } from './transport.js'

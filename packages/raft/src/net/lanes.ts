@@ -11,7 +11,7 @@
 import { CAPS } from '@latchkey/protocol'
 import type { Message } from '../core/types.js'
 import { Cutting, join, type Lane, MOST_ENTRIES, turnParts, WHOLE_LIMIT } from './frames.js'
-import { APP, appItem, appWeight, messageItem, weight } from './items.js'
+import { appItem, appWeight, messageItem, weight } from './items.js'
 
 export interface LaneCaps {
   readonly smallMessages: number
@@ -33,9 +33,9 @@ interface Weighed<T> {
   readonly bytes: number
 }
 
-/** First in, first out, with a sum of weights. */
+/** First in, first out, with a sum of weights. What was taken is let go of at once. */
 class Queue<T> {
-  #waiting: Weighed<T>[] = []
+  #waiting: (Weighed<T> | undefined)[] = []
   #first = 0
   bytes = 0
 
@@ -53,9 +53,14 @@ class Queue<T> {
   }
 
   shift(): T {
-    const { value, bytes } = this.#waiting[this.#first++] as Weighed<T>
+    const { value, bytes } = this.#waiting[this.#first] as Weighed<T>
+    this.#waiting[this.#first++] = undefined
     this.bytes -= bytes
     if (this.#first === this.#waiting.length) this.clear()
+    else if (this.#first > 1024 && this.#first * 2 > this.#waiting.length) {
+      this.#waiting.splice(0, this.#first)
+      this.#first = 0
+    }
     return value
   }
 
@@ -133,57 +138,52 @@ export class Lanes {
       room -= this.#small.first.bytes
       items.push(messageItem(this.#small.shift(), blobs))
     }
+    const [mine, others] = [this.#turn, other(this.#turn)]
     if (free) {
-      room = this.#fillLog(room, items, blobs)
-      this.#fillApp(room, items, blobs)
+      if (items.length === 0 && this.#isLong(mine)) return this.#piece(mine)
+      room = this.#fill(mine, room, items, blobs)
+      this.#fill(others, room, items, blobs)
     }
-    if (items.length > 0) return join(turnParts(items, blobs))
-    return free ? this.#piece() : undefined
+    if (items.length > 0) {
+      if (free) this.#turn = others
+      return join(turnParts(items, blobs))
+    }
+    return free && this.#isLong(others) ? this.#piece(others) : undefined
   }
 
-  #fillLog(free: number, items: unknown[], blobs: Uint8Array[]): number {
+  /** What is next in that lane fits into no frame. */
+  #isLong(lane: Lane): boolean {
+    if (this.#cutting[lane] !== undefined) return true
+    return (this.#queue(lane).first?.bytes ?? 0) > FRAME_BYTES
+  }
+
+  #queue(lane: Lane): Queue<Message> | Queue<Uint8Array> {
+    return lane === LOG ? this.#log : this.#app
+  }
+
+  /** Whole messages, as far as there is room; what is left of it. */
+  #fill(lane: Lane, free: number, items: unknown[], blobs: Uint8Array[]): number {
     let room = free
-    while (this.#cutting[LOG] === undefined && this.#log.first !== undefined) {
-      const { bytes } = this.#log.first
-      if (bytes > room) break
-      room -= bytes
-      items.push(messageItem(capped(this.#log.shift()), blobs))
+    while (this.#cutting[lane] === undefined) {
+      const first = this.#queue(lane).first
+      if (first === undefined || first.bytes > room) break
+      room -= first.bytes
+      items.push(this.#shift(lane, blobs))
     }
     return room
   }
 
-  #fillApp(free: number, items: unknown[], blobs: Uint8Array[]): void {
-    let room = free
-    while (this.#cutting[ABOVE] === undefined && this.#app.first !== undefined) {
-      const { bytes } = this.#app.first
-      if (bytes > room) break
-      room -= bytes
-      items.push(appItem(this.#app.shift(), blobs))
-    }
+  #shift(lane: Lane, blobs: Uint8Array[]): unknown[] {
+    return lane === LOG ? messageItem(capped(this.#log.shift()), blobs) : appItem(this.#app.shift(), blobs)
   }
 
-  /** Nothing fits whole: what is first in each lane is cut. */
-  #piece(): Uint8Array | undefined {
-    this.#begin()
-    const lane = this.#cutting[this.#turn] === undefined ? other(this.#turn) : this.#turn
-    const cutting = this.#cutting[lane]
-    if (cutting === undefined) return undefined
+  #piece(lane: Lane): Uint8Array {
+    const blobs: Uint8Array[] = []
+    const cutting = this.#cutting[lane] ?? new Cutting(lane, turnParts([this.#shift(lane, blobs)], blobs))
     const frame = cutting.next()
-    if (cutting.done) this.#cutting[lane] = undefined
+    this.#cutting[lane] = cutting.done ? undefined : cutting
     this.#turn = other(lane)
     return frame
-  }
-
-  #begin(): void {
-    const blobs: Uint8Array[] = []
-    if (this.#cutting[LOG] === undefined && this.#log.first !== undefined) {
-      const item = messageItem(capped(this.#log.shift()), blobs)
-      this.#cutting[LOG] = new Cutting(LOG, turnParts([item], blobs))
-    }
-    if (this.#cutting[ABOVE] === undefined && this.#app.first !== undefined) {
-      const bytes = this.#app.shift()
-      this.#cutting[ABOVE] = new Cutting(ABOVE, turnParts([[APP, [bytes.length]]], [bytes]))
-    }
   }
 }
 

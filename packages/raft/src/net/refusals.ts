@@ -6,9 +6,14 @@ import type { RefusedEvent } from './transport.js'
 /** Strangers can make up any number of names: beyond this the oldest is forgotten, and may be logged once more. */
 const MOST = 256
 
+interface Said {
+  readonly peer: string
+  readonly by: 'us' | 'them'
+}
+
 export class Refusals {
   readonly #logger: Logger
-  readonly #said = new Map<string, string>()
+  readonly #said = new Map<string, Said>()
 
   constructor(logger: Logger) {
     this.#logger = logger
@@ -22,12 +27,14 @@ export class Refusals {
     const key = JSON.stringify([peer, by, code, known ? reason : ''])
     if (this.#said.has(key)) return
     if (this.#said.size >= MOST) this.#said.delete(this.#said.keys().next().value as string)
-    this.#said.set(key, peer)
+    // One who gets in and then speaks nonsense would be logged again each time.
+    this.#said.set(key, { peer: code === 'ERR_PROTOCOL' ? '' : peer, by })
     const fields = { peer: id ?? 'unknown', address: where, code, reason }
     this.#logger.warn(by === 'us' ? 'a member was refused' : 'another member refuses this one', fields)
   }
 
-  admitted(id: string): void {
-    for (const [key, peer] of this.#said) if (peer === id) this.#said.delete(key)
+  /** It got in, or we did there: should it be refused again, that is news. */
+  admitted(id: string, by: 'us' | 'them'): void {
+    for (const [key, said] of this.#said) if (said.peer === id && said.by === by) this.#said.delete(key)
   }
 }

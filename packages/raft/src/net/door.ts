@@ -1,0 +1,110 @@
+// Driver: owns all connections that others have dialled: at most so many, and one a member.
+
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { WebSocketServer } from 'ws'
+import type { MemberId } from '../core/types.js'
+import type { NetSettings, NetStats } from './settings.js'
+import { MEMBERS_PATH, SOCKET_CAPS } from './socket.js'
+import { isTrusted } from './tls.js'
+import type { PeerInfo, RefusedEvent } from './transport.js'
+import { Visitor, type VisitorEvents } from './visitor.js'
+
+/** Connections that have not said who they are: beyond, the one that has waited longest makes room. */
+const MOST_STRANGERS = 64
+
+export type DoorEvents = Pick<VisitorEvents, 'message' | 'app'> & {
+  /** That member has just dialled us. */
+  came(info: PeerInfo): void
+  refused(event: RefusedEvent, where: string): void
+}
+
+export class Door {
+  readonly #settings: NetSettings
+  readonly #events: DoorEvents
+  readonly #stats: NetStats
+  readonly #server = new WebSocketServer({ noServer: true, clientTracking: false, ...SOCKET_CAPS })
+  readonly #strangers = new Set<Visitor>()
+  readonly #members = new Map<MemberId, Visitor>()
+  #closed = false
+
+  constructor(settings: NetSettings, events: DoorEvents, stats: NetStats) {
+    this.#settings = settings
+    this.#events = events
+    this.#stats = stats
+  }
+
+  info(id: MemberId): PeerInfo | undefined {
+    return this.#members.get(id)?.info
+  }
+
+  /** For the 'upgrade' event of a server; false: not for members. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
+    if ((request.url ?? '').split('?', 1)[0] !== MEMBERS_PATH) return false
+    // A browser says where its page came from; no page is a member.
+    if (request.headers.origin !== undefined) refuse(socket, '403 Forbidden')
+    else if (this.#closed) refuse(socket, '503 Service Unavailable')
+    else if (!isTrusted(this.#settings.tls, request.socket)) this.#refuseUntrusted(request.socket, socket)
+    else
+      this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#enter(webSocket, request.socket))
+    return true
+  }
+
+  #refuseUntrusted({ remoteAddress }: Socket, socket: Duplex): void {
+    refuse(socket, '401 Unauthorized')
+    this.#stats.refused++
+    const reason = "no certificate of this cluster's authority was shown"
+    this.#events.refused(
+      { id: undefined, by: 'us', code: 'ERR_UNAUTHORIZED', reason, info: undefined },
+      remoteAddress ?? 'unknown',
+    )
+  }
+
+  #enter(webSocket: WebSocketOf, raw: Socket): void {
+    if (this.#strangers.size >= MOST_STRANGERS) {
+      const [oldest] = this.#strangers
+      oldest?.terminate()
+    }
+    const { message, app, refused } = this.#events
+    const events: VisitorEvents = {
+      message,
+      app,
+      refused,
+      admitted: (visitor, info) => this.#admitted(visitor, info),
+      closed: (visitor) => this.#left(visitor),
+    }
+    this.#strangers.add(new Visitor(webSocket, raw, this.#settings, events, this.#stats))
+  }
+
+  /** A member has one connection: what it dialled last. */
+  #admitted(visitor: Visitor, info: PeerInfo): void {
+    this.#strangers.delete(visitor)
+    this.#members.get(info.id)?.terminate()
+    this.#members.set(info.id, visitor)
+    this.#events.came(info)
+  }
+
+  #left(visitor: Visitor): void {
+    this.#strangers.delete(visitor)
+    for (const [id, one] of this.#members) if (one === visitor) this.#members.delete(id)
+  }
+
+  recheck(): void {
+    for (const visitor of [...this.#members.values()]) visitor.recheck()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const all = [...this.#strangers, ...this.#members.values()]
+    await Promise.all(all.map((visitor) => visitor.close(1001)))
+    this.#server.close()
+  }
+}
+
+type WebSocketOf = ConstructorParameters<typeof Visitor>[0]
+
+function refuse(socket: Duplex, status: string): void {
+  socket.on('error', () => {})
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+}

@@ -1,0 +1,317 @@
+// Driver: owns the connection that this member dials to one other; what is sent to that member goes out on it.
+//
+// Laws
+//   - up, gone, up, gone; 'dead' after a gone, at most once (T4)
+//   - 'dead' only when, after a close, the system refuses a new connection or another boot answers (T3)
+//   - the first attempt after a close is made at once, the next ones with growing pauses
+//   - what waits for a connection that closed is dropped: the one that comes next is another one (T1)
+
+import type { Timer } from '@latchkey/base'
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { type ClientOptions, type RawData, WebSocket } from 'ws'
+import type { MemberId, Message } from '../core/types.js'
+import { Backoff } from './backoff.js'
+import { decodeReply, encodeHello, isRefusal, judgeInfo, judgeWelcome, type Refusal } from './handshake.js'
+import { Lanes } from './lanes.js'
+import { Pulse } from './pulse.js'
+import type { NetSettings, NetStats } from './settings.js'
+import { bytesOf, farewell, MEMBERS_PATH, noMask, SOCKET_CAPS, SOCKET_FULL } from './socket.js'
+import { clientTls } from './tls.js'
+import type { PeerEvent, PeerInfo, RefusedEvent } from './transport.js'
+
+export interface LinkEvents {
+  peer(event: PeerEvent): void
+  refused(event: RefusedEvent, where: string): void
+}
+
+type State =
+  | { readonly at: 'waiting'; readonly timer: Timer | undefined }
+  | { readonly at: 'dialling'; readonly socket: WebSocket; readonly deadline: Timer; error: unknown }
+  | {
+      readonly at: 'up'
+      readonly socket: WebSocket
+      readonly info: PeerInfo
+      readonly pulse: Pulse
+      readonly since: number
+    }
+  | { readonly at: 'closed' }
+
+export class Link {
+  readonly id: MemberId
+  readonly url: string
+  readonly #settings: NetSettings
+  readonly #events: LinkEvents
+  readonly #stats: NetStats
+  readonly #lanes: Lanes
+  readonly #backoff: Backoff
+  #state: State = { at: 'waiting', timer: undefined }
+  /** Whose connection closed, while it is not known whether its process lives. */
+  #lost: PeerInfo | undefined
+  /** The last pump ended before all was sent. */
+  #blocked = false
+  #leaving: { readonly timer: Timer; readonly left: () => void } | undefined
+
+  constructor(id: MemberId, url: string, settings: NetSettings, events: LinkEvents, stats: NetStats) {
+    this.id = id
+    this.url = url
+    this.#settings = settings
+    this.#events = events
+    this.#stats = stats
+    this.#lanes = new Lanes(settings.caps)
+    this.#backoff = new Backoff(settings.timing.backoff, settings.random)
+  }
+
+  start(): void {
+    this.#retry()
+  }
+
+  get info(): PeerInfo | undefined {
+    return this.#state.at === 'up' ? this.#state.info : undefined
+  }
+
+  get waitingBytes(): number {
+    return this.#lanes.bytes
+  }
+
+  // ---- what goes out
+
+  send(message: Message): boolean {
+    if (this.#state.at !== 'up') return false
+    const before = this.#lanes.dropped
+    this.#lanes.add(message)
+    const dropped = this.#lanes.dropped - before
+    if (dropped > 0) {
+      this.#stats.dropped += dropped
+      this.#settings.logger.debug('a member reads too slowly, messages were dropped', {
+        peer: this.id,
+        dropped,
+      })
+    }
+    return true
+  }
+
+  sendApp(bytes: Uint8Array): boolean {
+    return this.#state.at === 'up' && this.#lanes.addApp(bytes)
+  }
+
+  /** Sends what waits, as far as the socket takes it. */
+  pump(): void {
+    this.#blocked = false
+    if (this.#state.at !== 'up') return
+    const { socket } = this.#state
+    for (let held = socket.bufferedAmount; held <= SOCKET_FULL; held = socket.bufferedAmount) {
+      const frame = this.#lanes.next(held === 0)
+      if (frame === undefined) break
+      this.#stats.framesSent++
+      this.#stats.bytesSent += frame.length
+      socket.send(frame, this.#onWritten)
+    }
+    this.#blocked = !this.#lanes.empty
+  }
+
+  readonly #onWritten = (): void => {
+    if (this.#blocked) this.pump()
+  }
+
+  // ---- dialling
+
+  #retry(): void {
+    if (this.#leaving !== undefined) return this.#leave()
+    const pause = this.#backoff.next()
+    if (pause === 0) return this.#dial()
+    const timer = this.#settings.clock.after(pause, () => this.#dial(), { ref: false })
+    this.#state = { at: 'waiting', timer }
+  }
+
+  #dial(): void {
+    const socket = this.#open()
+    if (socket === undefined) return this.#retryLater()
+    const { clock, timing } = this.#settings
+    const deadline = clock.after(timing.connect, () => socket.terminate(), { ref: false })
+    this.#state = { at: 'dialling', socket, deadline, error: undefined }
+    let raw: Socket | undefined
+    socket.on('upgrade', (response: IncomingMessage) => {
+      raw = response.socket
+    })
+    socket.on('open', () => socket.send(encodeHello(this.#settings.self(), this.id)))
+    socket.on('message', (data) => this.#onFrame(socket, raw as Socket, data))
+    socket.on('error', (error) => {
+      if (this.#state.at === 'dialling' && this.#state.socket === socket) this.#state.error = error
+    })
+    socket.on('close', () => this.#onClose(socket))
+  }
+
+  /** Undefined: that address cannot be dialled. */
+  #open(): WebSocket | undefined {
+    const { tls } = this.#settings
+    try {
+      const url = new URL(this.url)
+      if (tls !== undefined && url.protocol !== 'wss:')
+        throw new Error('members use TLS here: give a wss:// address')
+      url.pathname = url.pathname.replace(/\/$/, '') + MEMBERS_PATH
+      const options = { ...SOCKET_CAPS, generateMask: noMask, ...clientTls(tls) } satisfies ClientOptions
+      return new WebSocket(url, options)
+    } catch (error) {
+      const reason = `its address ${this.url} cannot be used: ${(error as Error).message}`
+      this.#refused({ code: 'ERR_PROTOCOL', reason, trusted: true }, 'us', undefined)
+      return undefined
+    }
+  }
+
+  /** Never at once, whatever came before: nothing has changed. */
+  #retryLater(): void {
+    if (this.#state.at === 'closed') return
+    const pause = this.#backoff.next() || this.#settings.timing.backoff.most
+    const timer = this.#settings.clock.after(pause, () => this.#dial(), { ref: false })
+    this.#state = { at: 'waiting', timer }
+  }
+
+  #onFrame(socket: WebSocket, raw: Socket, data: RawData): void {
+    // Only a welcome or a refusal ever comes this way.
+    if (this.#state.at !== 'dialling' || this.#state.socket !== socket) return socket.terminate()
+    const reply = decodeReply(bytesOf(data))
+    if (typeof reply === 'string') {
+      this.#refused({ code: 'ERR_PROTOCOL', reason: reply, trusted: false }, 'us', undefined)
+      return socket.terminate()
+    }
+    if (!reply.ok) {
+      this.#judgeLost(reply.info)
+      this.#refused({ code: reply.code, reason: reply.reason, trusted: true }, 'them', reply.info)
+      return socket.terminate()
+    }
+    const verdict = judgeWelcome(this.#settings.self(), this.id, reply, this.#settings.admit)
+    if (isRefusal(verdict)) {
+      this.#refused(verdict, 'us', reply.info)
+      return socket.terminate()
+    }
+    this.#onUp(socket, raw, verdict)
+  }
+
+  #onUp(socket: WebSocket, raw: Socket, info: PeerInfo): void {
+    const { clock, defer, timing, logger } = this.#settings
+    if (this.#state.at === 'dialling') this.#state.deadline.cancel()
+    const pulse = new Pulse(
+      {
+        clock,
+        defer,
+        received: () => raw.bytesRead,
+        waiting: () => socket.bufferedAmount,
+        ping: () => socket.ping(),
+        silent: () => {
+          logger.info('a member is silent, its connection is given up', { peer: this.id })
+          socket.terminate()
+        },
+      },
+      timing.ping,
+      timing.missed,
+    )
+    this.#state = { at: 'up', socket, info, pulse, since: clock.now() }
+    this.#judgeLost(info)
+    this.#lost = undefined
+    if (this.info !== info) return
+    logger.debug('connected to a member', { peer: this.id, boot: info.boot })
+    this.#events.peer({ id: this.id, state: 'up', info })
+  }
+
+  // ---- the end of a connection
+
+  #onClose(socket: WebSocket): void {
+    const state = this.#state
+    if ((state.at !== 'up' && state.at !== 'dialling') || state.socket !== socket) return
+    if (state.at === 'dialling') {
+      state.deadline.cancel()
+      this.#state = { at: 'waiting', timer: undefined }
+      if (isRefusedBySystem(state.error)) this.#dead()
+    } else this.#gone(state.info, state.pulse, state.since)
+    if (this.#state.at === 'waiting' && this.#state.timer === undefined) this.#retry()
+  }
+
+  #gone(info: PeerInfo, pulse: Pulse, since: number): void {
+    pulse.stop()
+    this.#state = { at: 'waiting', timer: undefined }
+    this.#lost = info
+    this.#lanes.clear()
+    const { clock, timing, logger } = this.#settings
+    if (clock.now() - since >= timing.lived) this.#backoff.reset()
+    logger.debug('the connection to a member is gone', { peer: this.id, boot: info.boot })
+    this.#events.peer({ id: this.id, state: 'gone', info })
+  }
+
+  /** Someone answers at that member's address: another boot means that the one we knew has ended. */
+  #judgeLost(answered: PeerInfo | undefined): void {
+    const lost = this.#lost
+    if (lost !== undefined && answered?.id === this.id && answered.boot !== lost.boot) this.#dead()
+  }
+
+  #dead(): void {
+    const info = this.#lost
+    this.#lost = undefined
+    if (info !== undefined) this.#events.peer({ id: this.id, state: 'dead', info })
+  }
+
+  #refused({ code, reason }: Refusal, by: 'us' | 'them', info: PeerInfo | undefined): void {
+    this.#stats.refused++
+    this.#events.refused({ id: this.id, by, code, reason, info }, this.url)
+  }
+
+  // ---- from outside
+
+  /** That member has just dialled us, as this boot: it is there, so nobody need wait; and another boot is another process. */
+  knock(boot: number): void {
+    if (this.#state.at === 'waiting' && this.#leaving === undefined) {
+      this.#state.timer?.cancel()
+      this.#dial()
+    } else if (this.#state.at === 'up' && this.#state.info.boot !== boot) this.#state.socket.terminate()
+  }
+
+  recheck(): void {
+    if (this.#state.at !== 'up') return
+    const { info, socket } = this.#state
+    const verdict = judgeInfo(this.#settings.self(), info, this.#settings.admit)
+    if (!isRefusal(verdict)) return
+    this.#refused(verdict, 'us', info)
+    socket.terminate()
+  }
+
+  /** No member any more: not dialled again, and closed after a while; `left` is called then. */
+  leave(left: () => void): void {
+    if (this.#leaving !== undefined) return
+    const { clock, timing } = this.#settings
+    const timer = clock.after(timing.linger, () => this.#leave(), { ref: false })
+    this.#leaving = { timer, left }
+    if (this.#state.at !== 'up') this.#leave()
+  }
+
+  /** A member again. */
+  stay(): void {
+    this.#leaving?.timer.cancel()
+    this.#leaving = undefined
+  }
+
+  #leave(): void {
+    const left = this.#leaving?.left
+    void this.close()
+    left?.()
+  }
+
+  close(): Promise<void> {
+    const state = this.#state
+    this.pump()
+    this.stay()
+    this.#state = { at: 'closed' }
+    this.#lanes.clear()
+    if (state.at === 'waiting') state.timer?.cancel()
+    if (state.at === 'waiting' || state.at === 'closed') return Promise.resolve()
+    if (state.at === 'dialling') state.deadline.cancel()
+    else state.pulse.stop()
+    const { clock, timing } = this.#settings
+    return farewell(state.socket, clock, timing.farewell, 1001)
+  }
+}
+
+/** Nobody listens there: every address of that name refused. */
+function isRefusedBySystem(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isRefusedBySystem)
+  return (error as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED'
+}

@@ -1,0 +1,164 @@
+// Driver: owns all connections between this member and the others: a link to each, and the door through which they come.
+
+import { Emitter } from '@latchkey/base'
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { MemberId, Message } from '../core/types.js'
+import { Door } from './door.js'
+import { Link } from './link.js'
+import { Refusals } from './refusals.js'
+import {
+  type NetOptions,
+  type NetSettings,
+  type NetStats,
+  newStats,
+  type PeerUrls,
+  settle,
+} from './settings.js'
+import type { PeerInfo, RefusedEvent, Transport, TransportEvents } from './transport.js'
+
+export class MemberNetwork extends Emitter<TransportEvents> implements Transport {
+  readonly stats: NetStats = newStats()
+  readonly #settings: NetSettings
+  readonly #door: Door
+  readonly #links = new Map<MemberId, Link>()
+  readonly #refusals: Refusals
+  /** Links that have something to send at the end of this turn. */
+  readonly #due = new Set<Link>()
+  #flushDue = false
+  #closed: Promise<void> | undefined
+
+  constructor(options: NetOptions) {
+    super()
+    this.#settings = settle(options)
+    this.#refusals = new Refusals(this.#settings.logger)
+    this.#door = new Door(
+      this.#settings,
+      {
+        message: (message) => this.#tell('message', message),
+        app: (from, bytes) => this.#tell('app', { from, bytes }),
+        refused: (event, where) => this.#refused(event, where),
+        came: (info) => this.#came(info),
+      },
+      this.stats,
+    )
+  }
+
+  #tell<Name extends keyof TransportEvents>(name: Name, event: TransportEvents[Name]): void {
+    if (this.#closed === undefined) this.emit(name, event)
+  }
+
+  #refused(event: RefusedEvent, where: string): void {
+    if (this.#closed !== undefined) return
+    this.#refusals.note(event, where)
+    this.emit('refused', event)
+  }
+
+  #came({ id, boot }: PeerInfo): void {
+    this.#refusals.admitted(id, 'us')
+    this.#links.get(id)?.knock(boot)
+  }
+
+  // ---- out
+
+  send(to: MemberId, message: Message): void {
+    const link = this.#links.get(to)
+    if (link?.send(message)) this.#soon(link)
+    else this.stats.dropped++
+  }
+
+  sendApp(to: MemberId, bytes: Uint8Array): boolean {
+    const link = this.#links.get(to)
+    if (!link?.sendApp(bytes)) return false
+    this.#soon(link)
+    return true
+  }
+
+  #soon(link: Link): void {
+    this.#due.add(link)
+    if (this.#flushDue) return
+    this.#flushDue = true
+    this.#settings.defer(() => this.flush())
+  }
+
+  flush(): void {
+    this.#flushDue = false
+    if (this.#due.size === 0) return
+    const due = [...this.#due]
+    this.#due.clear()
+    for (const link of due) link.pump()
+  }
+
+  // ---- who
+
+  setPeers(peers: PeerUrls): void {
+    if (this.#closed !== undefined) return
+    const wanted = new Map(Object.entries(peers))
+    for (const [id, link] of this.#links) {
+      const url = wanted.get(id)?.url
+      if (url === undefined) link.leave(() => this.#drop(link))
+      else if (url === link.url) link.stay()
+      else {
+        this.#drop(link)
+        void link.close()
+      }
+    }
+    for (const [id, { url }] of wanted) if (!this.#links.has(id)) this.#add(id, url)
+    this.recheck()
+  }
+
+  #add(id: MemberId, url: string): void {
+    const events = {
+      peer: (event: TransportEvents['peer']) => {
+        if (event.state === 'up') this.#refusals.admitted(id, 'them')
+        this.#tell('peer', event)
+      },
+      refused: (event: RefusedEvent, where: string) => this.#refused(event, where),
+    }
+    const link = new Link(id, url, this.#settings, events, this.stats)
+    this.#links.set(id, link)
+    link.start()
+  }
+
+  #drop(link: Link): void {
+    this.#due.delete(link)
+    if (this.#links.get(link.id) === link) this.#links.delete(link.id)
+  }
+
+  connected(id: MemberId): boolean {
+    return this.#links.get(id)?.info !== undefined
+  }
+
+  peer(id: MemberId): PeerInfo | undefined {
+    return this.#door.info(id) ?? this.#links.get(id)?.info
+  }
+
+  /** Bytes that wait for a slow peer, about. */
+  waitingBytes(id: MemberId): number {
+    return this.#links.get(id)?.waitingBytes ?? 0
+  }
+
+  recheck(): void {
+    this.#door.recheck()
+    for (const link of [...this.#links.values()]) link.recheck()
+  }
+
+  // ---- in
+
+  /** For the 'upgrade' event of the server whose port this member shares; false: not for members. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
+    return this.#door.upgrade(request, socket, head)
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    this.flush()
+    const links = [...this.#links.values()]
+    this.#links.clear()
+    await Promise.all([this.#door.close(), ...links.map((link) => link.close())])
+  }
+}

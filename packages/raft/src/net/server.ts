@@ -1,0 +1,47 @@
+// Driver: owns a port of its own for members, where nothing else shares it: tests, and raft used alone.
+
+import { createServer, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import type { MemberNetwork } from './network.js'
+import { type MemberTls, serverTls } from './tls.js'
+
+export interface Listener {
+  readonly port: number
+  readonly server: Server
+  /** Nobody new gets in from now on; resolves when all connections are closed. */
+  close(): Promise<void>
+}
+
+type Upgradable = Pick<Server, 'on' | 'off'>
+
+/** Members' connections of a server that serves others too; those for other paths are left to others. */
+export function attach(server: Upgradable, network: MemberNetwork): () => void {
+  const listener = network.upgrade.bind(network)
+  server.on('upgrade', listener)
+  return () => server.off('upgrade', listener)
+}
+
+export async function listen(
+  network: MemberNetwork,
+  where: { readonly host: string; readonly port: number; readonly tls?: MemberTls | undefined },
+): Promise<Listener> {
+  const server = where.tls === undefined ? createServer() : createTlsServer(serverTls(where.tls))
+  server.on('request', (_request, response) => response.writeHead(426).end())
+  server.on('upgrade', (request, socket, head) => {
+    if (!network.upgrade(request, socket, head))
+      socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n')
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(where.port, where.host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  return {
+    port: (server.address() as AddressInfo).port,
+    server,
+    close: () => new Promise<void>((resolve) => void server.close(() => resolve())),
+  }
+}

@@ -1,0 +1,107 @@
+// Types: what members' networking is made of, and the values that stand when nothing was said.
+
+import type { Clock, Logger, Random } from '@latchkey/base'
+import type { MemberId } from '../core/types.js'
+import type { BackoffLimits } from './backoff.js'
+import type { Admit, Self } from './handshake.js'
+import { LANE_CAPS, type LaneCaps } from './lanes.js'
+import type { MemberTls } from './tls.js'
+
+/** All in ms, but `missed`. */
+export interface Timing {
+  /** From the first packet to the welcome; then the attempt is given up. */
+  readonly connect: number
+  /** A connection that has not said who it is by then is closed. */
+  readonly hello: number
+  /** Between two signs of life that are asked for. */
+  readonly ping: number
+  /** That many of them without an answer, and the other end is gone (C8). */
+  readonly missed: number
+  /** One who is no member any more may still be told why for that long. */
+  readonly linger: number
+  /** A connection that lived that long is redialled at once when it closes. */
+  readonly lived: number
+  /** For the last words of a connection that is closed. */
+  readonly farewell: number
+  readonly backoff: BackoffLimits
+}
+
+export const TIMING: Timing = {
+  connect: 2_000,
+  hello: 5_000,
+  ping: 500,
+  missed: 6,
+  linger: 5_000,
+  lived: 1_000,
+  farewell: 250,
+  backoff: { least: 20, most: 1_000 },
+}
+
+export interface NetOptions {
+  readonly clock: Clock
+  readonly random: Random
+  /** Runs behind what the current turn of the event loop still delivers: setImmediate. */
+  readonly defer: (run: () => void) => void
+  readonly logger: Logger
+  readonly self: () => Self
+  /** Everybody with the right cluster and credentials, where nothing is said. */
+  readonly admit?: Admit | undefined
+  /** Members show each other certificates when `ca` is there; then `wss:` addresses only. */
+  readonly tls?: MemberTls | undefined
+  readonly timing?: Partial<Timing> | undefined
+  readonly caps?: Partial<LaneCaps> | undefined
+}
+
+export interface NetSettings {
+  readonly clock: Clock
+  readonly random: Random
+  readonly defer: (run: () => void) => void
+  readonly logger: Logger
+  readonly self: () => Self
+  readonly admit: Admit
+  readonly tls: MemberTls | undefined
+  readonly timing: Timing
+  readonly caps: LaneCaps
+}
+
+export function settle(options: NetOptions): NetSettings {
+  return {
+    clock: options.clock,
+    random: options.random,
+    defer: options.defer,
+    logger: options.logger,
+    self: options.self,
+    admit: options.admit ?? (() => undefined),
+    tls: options.tls,
+    timing: { ...TIMING, ...options.timing },
+    caps: { ...LANE_CAPS, ...options.caps },
+  }
+}
+
+/** Counted since the start; for metrics. */
+export interface NetStats {
+  framesSent: number
+  bytesSent: number
+  framesReceived: number
+  bytesReceived: number
+  /** Messages not sent because a peer was not there or too slow. */
+  dropped: number
+  /** Messages of a type that this build does not know (L22). */
+  unknown: number
+  /** Frames that made no sense; each closed its connection. */
+  malformed: number
+  refused: number
+}
+
+export const newStats = (): NetStats => ({
+  framesSent: 0,
+  bytesSent: 0,
+  framesReceived: 0,
+  bytesReceived: 0,
+  dropped: 0,
+  unknown: 0,
+  malformed: 0,
+  refused: 0,
+})
+
+export type PeerUrls = Readonly<Record<MemberId, { readonly url: string }>>

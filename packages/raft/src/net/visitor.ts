@@ -1,0 +1,191 @@
+// Driver: owns one connection that another member has dialled: it says who it is, then it is listened to. Nothing but the answer
+// to its handshake is ever said on it.
+
+import type { Timer } from '@latchkey/base'
+import type { Socket } from 'node:net'
+import type { RawData, WebSocket } from 'ws'
+import type { MemberId, Message } from '../core/types.js'
+import { type Parcel, toMessage } from './codec.js'
+import { Assembly } from './frames.js'
+import {
+  decodeHello,
+  encodeRefusal,
+  encodeWelcome,
+  isRefusal,
+  judgeHello,
+  judgeInfo,
+  type Refusal,
+} from './handshake.js'
+import { APP } from './items.js'
+import { Pulse } from './pulse.js'
+import type { NetSettings, NetStats } from './settings.js'
+import { bytesOf, farewell } from './socket.js'
+import type { PeerInfo, RefusedEvent } from './transport.js'
+
+export interface VisitorEvents {
+  admitted(visitor: Visitor, info: PeerInfo): void
+  message(message: Message): void
+  app(from: MemberId, bytes: Uint8Array): void
+  refused(event: RefusedEvent, where: string): void
+  closed(visitor: Visitor): void
+}
+
+type State =
+  | { readonly at: 'door'; readonly deadline: Timer }
+  | { readonly at: 'in'; readonly info: PeerInfo; readonly assembly: Assembly; readonly pulse: Pulse }
+  | { readonly at: 'out' }
+
+/** The one who dialled asks for signs of life; the other side only waits for its asking, and longer. */
+const PATIENCE = 3
+
+export class Visitor {
+  readonly #socket: WebSocket
+  readonly #raw: Socket
+  readonly #where: string
+  readonly #settings: NetSettings
+  readonly #events: VisitorEvents
+  readonly #stats: NetStats
+  #state: State
+
+  constructor(socket: WebSocket, raw: Socket, settings: NetSettings, events: VisitorEvents, stats: NetStats) {
+    this.#socket = socket
+    this.#raw = raw
+    this.#where = raw.remoteAddress ?? 'unknown'
+    this.#settings = settings
+    this.#events = events
+    this.#stats = stats
+    const { clock, timing } = settings
+    this.#state = {
+      at: 'door',
+      deadline: clock.after(timing.hello, () => socket.terminate(), { ref: false }),
+    }
+    // A socket's error is always followed by its close; frames beyond the caps end here.
+    socket.on('error', () => socket.terminate())
+    socket.on('message', (data) => this.#onFrame(data))
+    socket.on('close', () => this.#onClose())
+  }
+
+  get info(): PeerInfo | undefined {
+    return this.#state.at === 'in' ? this.#state.info : undefined
+  }
+
+  #onFrame(data: RawData): void {
+    if (this.#state.at === 'door') this.#greet(bytesOf(data))
+    else if (this.#state.at === 'in') this.#hear(bytesOf(data), this.#state.info, this.#state.assembly)
+  }
+
+  // ---- the handshake
+
+  #greet(frame: Uint8Array): void {
+    const hello = decodeHello(frame)
+    if (typeof hello === 'string')
+      return this.#refuse({ code: 'ERR_PROTOCOL', reason: hello, trusted: false }, undefined)
+    const self = this.#settings.self()
+    const verdict = judgeHello(self, hello, this.#settings.admit)
+    if (isRefusal(verdict)) return this.#refuse(verdict, hello.info)
+    if (this.#state.at === 'door') this.#state.deadline.cancel()
+    this.#state = { at: 'in', info: verdict, assembly: new Assembly(), pulse: this.#listen() }
+    this.#socket.send(encodeWelcome(self, verdict.version))
+    this.#events.admitted(this, verdict)
+  }
+
+  #listen(): Pulse {
+    const { clock, defer, timing } = this.#settings
+    const silent = () => this.#socket.terminate()
+    return new Pulse(
+      { clock, defer, received: () => this.#raw.bytesRead, waiting: () => 0, ping: undefined, silent },
+      timing.ping,
+      timing.missed * PATIENCE,
+    )
+  }
+
+  #refuse(refusal: Refusal, info: PeerInfo | undefined): void {
+    const { code, reason, trusted } = refusal
+    this.#stats.refused++
+    if (this.#socket.readyState === this.#socket.OPEN)
+      this.#socket.send(encodeRefusal(refusal, this.#settings.self()))
+    void this.close(1008)
+    this.#events.refused(
+      { id: info?.id, by: 'us', code, reason, info: trusted ? info : undefined },
+      this.#where,
+    )
+  }
+
+  /** What this member knows has changed: would it be admitted now? */
+  recheck(): void {
+    if (this.#state.at !== 'in') return
+    const { info } = this.#state
+    const verdict = judgeInfo(this.#settings.self(), info, this.#settings.admit)
+    if (!isRefusal(verdict)) return
+    this.#stats.refused++
+    void this.close(1008)
+    this.#events.refused(
+      { id: info.id, by: 'us', code: verdict.code, reason: verdict.reason, info },
+      this.#where,
+    )
+  }
+
+  // ---- what it says
+
+  /** All of a frame is checked before any of it is handed on. */
+  #hear(frame: Uint8Array, info: PeerInfo, assembly: Assembly): void {
+    this.#stats.framesReceived++
+    this.#stats.bytesReceived += frame.length
+    const parcels = assembly.take(frame)
+    const said = typeof parcels === 'string' ? parcels : this.#read(parcels, info)
+    if (typeof said === 'string') return this.#malformed(said, info)
+    for (const one of said) {
+      // Who is told may close this connection in the midst of it.
+      if (this.#state.at !== 'in') return
+      if (one instanceof Uint8Array) this.#events.app(info.id, one)
+      else this.#events.message(one)
+    }
+  }
+
+  #read(parcels: readonly Parcel[], info: PeerInfo): (Message | Uint8Array)[] | string {
+    const { id } = this.#settings.self()
+    const said: (Message | Uint8Array)[] = []
+    for (const parcel of parcels) {
+      const one = parcel.item[0] === APP ? appBytes(parcel) : toMessage(parcel, info.id, id)
+      if (typeof one === 'string') return one
+      if (one === undefined) this.#stats.unknown++
+      else if (!(one instanceof Uint8Array) && one.group !== info.group) return 'a message of another group'
+      else said.push(one)
+    }
+    return said
+  }
+
+  #malformed(reason: string, info: PeerInfo): void {
+    this.#stats.malformed++
+    void this.close(1002)
+    this.#events.refused({ id: info.id, by: 'us', code: 'ERR_PROTOCOL', reason, info }, this.#where)
+  }
+
+  // ---- the end
+
+  #onClose(): void {
+    this.#leave()
+    this.#events.closed(this)
+  }
+
+  #leave(): void {
+    if (this.#state.at === 'door') this.#state.deadline.cancel()
+    if (this.#state.at === 'in') this.#state.pulse.stop()
+    this.#state = { at: 'out' }
+  }
+
+  /** Another connection has taken its place, or its place is needed. */
+  terminate(): void {
+    this.#leave()
+    this.#socket.terminate()
+  }
+
+  close(code: number): Promise<void> {
+    this.#leave()
+    const { clock, timing } = this.#settings
+    return farewell(this.#socket, clock, timing.farewell, code)
+  }
+}
+
+const appBytes = ({ item, blobs }: Parcel): Uint8Array | string =>
+  item.length === 2 && blobs.length === 1 ? (blobs[0] as Uint8Array) : 'an opaque message is wrong'
