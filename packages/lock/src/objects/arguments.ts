@@ -88,7 +88,7 @@ function idArg(id: unknown): string {
 
 function bytesArg(value: unknown, name: string): Uint8Array {
   if (typeof value === 'string') return utf8(value)
-  if (value instanceof Uint8Array) return copyBytes(value as Uint8Array)
+  if (value instanceof Uint8Array) return copyBytes(value)
   throw new TypeError(`${name} must be a string or a Uint8Array`)
 }
 

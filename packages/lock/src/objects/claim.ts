@@ -116,6 +116,11 @@ export class Claim {
     return owner
   }
 
+  /** Nobody waits any more: no push is listened for until somebody asks again. */
+  rest(): void {
+    if (this.#sleepers.size === 0 && !this.mayHaveLeftSomething) this.#leaveQueue()
+  }
+
   /** In the background: leaves the queue and gives back any hold of this id. A known hold needs it only until its lease is over. */
   async giveBack(): Promise<void> {
     this.#leaveQueue()

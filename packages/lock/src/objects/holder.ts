@@ -140,6 +140,7 @@ export class Holder {
       if (step === 'queued') return { woken: claim.sleep(wanted.limit) }
       if (step === 'again') this.#retire(claim)
       if (step === 'held') this.#nowHeld(claim)
+      if (step === 'refused') claim.rest()
       return step
     } catch (error) {
       return this.#failed(claim, wanted, error)
@@ -161,6 +162,7 @@ export class Holder {
   async #failed(claim: Claim, wanted: Wanted, error: unknown): Promise<Turn> {
     // Of an attempt whose fate is unknown there may be a hold that nobody knows. Behind a known hold its release takes care of it.
     if (mayBeApplied(error) && claim.tenure === undefined && !claim.hasSleepers) this.#retire(claim)
+    else claim.rest()
     const { end } = wanted.limit
     if (!wanted.waits || end === 'aborted' || end === 'closed') throw error
     if (end === 'timeout') return OVER

@@ -47,6 +47,8 @@ describe('waiting', () => {
     const begun = world.now
     expect(await finish(world, lock.tryLock({ timeout: 1_000 }))).toBe(false)
     expect(world.now - begun).toBeLessThanOrEqual(1_501)
+    await world.advance(5_000)
+    expect([port.listeners, port.clock.timers, port.sent.length]).toEqual([0, 0, 0])
   })
 
   test('lock() waits without limit, and a signal ends it with ERR_ABORTED and its reason as the cause', async () => {

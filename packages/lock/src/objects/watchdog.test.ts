@@ -212,10 +212,10 @@ describe('close', () => {
   test('T9: every timer of locks is one that does not keep the process alive', async () => {
     const { world, lock, port } = guarded()
     const refs: unknown[] = []
-    const { after } = port.clock
-    port.clock.after = function (ms, run, options?: { ref?: boolean }) {
+    const after = port.clock.after.bind(port.clock)
+    port.clock.after = (ms: number, run: () => void, options?: { ref?: boolean }) => {
       refs.push(options?.ref)
-      return after.call(this, ms, run)
+      return after(ms, run)
     }
     await finish(world, lock.tryLock({ timeout: '1s' }))
     await world.advance(20_000)

@@ -1,7 +1,7 @@
 // Driver: owns the renewal of the holds it was given, of any number of locks of any number of stores (LOCKS.md, 8).
 
 import { Emitter } from '@latchkey/base'
-import { LatchkeyError } from '@latchkey/protocol'
+import type { LatchkeyError } from '@latchkey/protocol'
 import type { LockPort } from './port.js'
 import { Renewals } from './renewals.js'
 import type { Tenure } from './tenure.js'

@@ -1,5 +1,6 @@
 // Test: random command sequences against a naive model that knows no rows, only who holds what until when and who waits.
 
+import assert from 'node:assert/strict'
 import { binary, utf8 } from '@latchkey/base'
 import { OWNER_CODES, type OwnerResult } from '@latchkey/protocol'
 import fc from 'fast-check'
@@ -123,7 +124,8 @@ const keyOf = (index: number) => utf8(`key${index}`)
 class Run {
   readonly tx = new MapTransaction()
   readonly models = [new Naive(), new Naive()]
-  #highest = 0
+  checks = 0
+  #given = new Set<number>()
   #tokens = new Map<string, number>()
 
   constructor() {
@@ -136,7 +138,7 @@ class Run {
     for (const model of this.models) model.advance(now)
     const session = 'who' in deed ? deed.who + 1 : 0
     const [real, naive] = this.tx.entry(now, session, () => this.both(deed))
-    expect(real).toEqual(naive)
+    assert.deepEqual(real, naive)
     this.laws()
   }
 
@@ -205,36 +207,44 @@ class Run {
     this.models.forEach((model, index) => {
       const k = keyOf(index)
       const row = this.tx.hold(k)
-      expect(row && [row.id, row.acquires, row.deadline, this.tx.now > overAt(row)]).toEqual(
+      assert.deepEqual(
+        row && [row.id, row.acquires, row.deadline, this.tx.now > overAt(row)],
         model.holder && [model.holder.who, model.holder.count, model.holder.until, model.holder.ran],
       )
-      expect(this.tx.queue(k).map(({ id, deadline }) => [id, deadline])).toEqual(
+      const queue = this.tx.queue(k)
+      assert.deepEqual(
+        queue.map(({ id, deadline }) => [id, deadline]),
         model.line.map(({ who, until }) => [who, until]),
       )
-      // A queue exists only behind a hold in force; nobody stands in line behind itself.
-      if (model.line.length > 0) expect(row !== undefined && this.tx.now <= overAt(row)).toBe(true)
-      if (row) expect(this.tx.waiter(k, row.id)).toBeUndefined()
+      if (queue.length > 0)
+        assert.ok(row && this.tx.now <= overAt(row), 'a queue only behind a hold in force')
+      if (row) assert.equal(this.tx.waiter(k, row.id), undefined, 'nobody stands in line behind itself')
       this.tokenLaw(k, row?.token)
-      for (const { id } of this.tx.queue(k)) expect(ticketOf(this.tx, k, id)[0]).toBe('queued')
+      for (const { id } of queue) assert.equal(ticketOf(this.tx, k, id)[0], 'queued')
+      this.checks++
     })
   }
 
   tokenLaw(k: Uint8Array, token: number | undefined): void {
     const known = this.#tokens.get(binary(k))
     if (token === undefined || token === known) return
-    expect(token).toBeGreaterThan(known ?? 0)
-    expect(token).not.toBe(this.#highest)
-    this.#highest = Math.max(this.#highest, token)
+    assert.ok(token > (known ?? 0), 'tokens grow')
+    assert.ok(!this.#given.has(token), 'a token is never used twice')
+    this.#given.add(token)
     this.#tokens.set(binary(k), token)
   }
 }
 
 test('random sequences: the rules and the naive model agree, and the laws hold after every entry', () => {
-  fc.assert(
+  let checks = 0
+  const runs = fc.check(
     fc.property(steps, (sequence) => {
       const run = new Run()
       for (const step of sequence) run.step(step)
+      checks += run.checks
     }),
     { numRuns: 1_000 },
   )
+  expect(runs.failed, fc.defaultReportMessage(runs)).toBe(false)
+  expect(checks).toBeGreaterThan(10_000)
 })

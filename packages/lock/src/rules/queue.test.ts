@@ -179,10 +179,14 @@ describe('CT3: order within an entry', () => {
     ask(tx, 'a', { key: y, lease: 90 })
     ask(tx, 'a', { key: x, lease: 90 })
     ask(tx, 'a', { lease: 80 })
-    for (const key of [y, x, K]) {
+    for (const [name, key] of [
+      ['y', y],
+      ['x', x],
+      ['k', K],
+    ] as const) {
       ask(tx, 'dead', { key, wait: 0, session: 2 })
       ask(tx, 'tired', { key, wait: 99 })
-      ask(tx, `next of ${Buffer.from(key)}`, { key, wait: 0 })
+      ask(tx, `next of ${name}`, { key, wait: 0 })
     }
     const late = tx.entry(100, 1, () => ask(tx, 'late'))
     expect(tx.grants.map(({ id, token }) => [id, token])).toEqual([
