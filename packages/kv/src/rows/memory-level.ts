@@ -1,14 +1,16 @@
-// Driver: the rows of a store of { memory: true }: memory-level. Nothing of it survives its process.
+// Driver: the rows of a store of { memory: true }: memory-level. They live as long as the home does.
 
 import { MemoryLevel } from 'memory-level'
-import { type Level, LevelRows, operation } from './level.js'
+import { LevelRows, operation } from './level.js'
 import type { RowBuilder, RowChange, RowHome, RowStore } from './port.js'
 
 export function memoryLevelHome(): RowHome {
   return new MemoryLevelHome()
 }
 
-const newLevel = async (): Promise<Level> => {
+type Memory = MemoryLevel<Uint8Array, Uint8Array>
+
+const newLevel = async (): Promise<Memory> => {
   const level = new MemoryLevel<Uint8Array, Uint8Array>({
     storeEncoding: 'view',
     keyEncoding: 'view',
@@ -19,10 +21,12 @@ const newLevel = async (): Promise<Level> => {
 }
 
 class MemoryLevelHome implements RowHome {
-  #live: Level | undefined
+  #live: Memory | undefined
 
   async open(): Promise<RowStore | undefined> {
-    return this.#live === undefined ? undefined : new LevelRows(this.#live)
+    if (this.#live === undefined) return undefined
+    await this.#live.open()
+    return new LevelRows(this.#live)
   }
 
   async build(): Promise<RowBuilder> {

@@ -81,11 +81,10 @@ describe('compareAndPutAll', () => {
     w.one([
       OP.compareAndPutAll,
       null,
-      list.map(([key, expect, update]) => [
-        k(key),
-        expect === null ? null : k(expect),
-        update === null ? null : k(update),
-      ]),
+      list.map(
+        ([key, expect, update]) =>
+          [k(key), expect === null ? null : k(expect), update === null ? null : k(update)] as const,
+      ),
     ])
 
   test('absent and delete; a comparison of absent with absent is true and changes nothing', async () => {

@@ -63,15 +63,17 @@ export class Holds {
   }
 
   #placed(hold: Hold): void {
-    if (hold.over) {
-      this.#over.remove(hold)
-      hold.over = false
-    }
+    if (hold.over) this.#over.remove(hold)
+    hold.over = false
     hold.due = overAt(hold.row)
     this.#live.update(hold)
     if (hold.row.touchBy === 0) return
     const list = this.#untouched.get(hold.row.session) ?? new Set()
     this.#untouched.set(hold.row.session, list.add(hold))
+  }
+
+  #heapOf(hold: Hold): DueHeap<Hold> {
+    return hold.over ? this.#over : this.#live
   }
 
   #unlist(hold: Hold): void {
@@ -92,8 +94,7 @@ export class Holds {
     if (hold === undefined) return
     this.#byKey.delete(hold.key)
     this.#unlist(hold)
-    this.#live.remove(hold)
-    this.#over.remove(hold)
+    this.#heapOf(hold).remove(hold)
     this.#dirty.delete(hold)
     if (hold.stored) this.#removed.add(hold.key)
   }

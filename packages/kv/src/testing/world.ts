@@ -115,13 +115,15 @@ export class World {
     return (await this.raw(list)).map(({ bytes }) => unpack(bytes) as Answer)
   }
 
-  next(command: Command): CommandRecord {
-    return record(this.session, ++this.#number, command)
+  /** All calls before `done` are finished, as of one who awaits each. */
+  next(command: Command, done = this.#number + 1): CommandRecord {
+    return record(this.session, ++this.#number, command, done)
   }
 
   /** Commands of the world's session in one entry; their results, or the error answers. */
   async run(...commands: Command[]): Promise<unknown[]> {
-    const answers = await this.answers(commands.map((command) => this.next(command)))
+    const done = this.#number + 1
+    const answers = await this.answers(commands.map((command) => this.next(command, done)))
     return answers.map((answer) => (answer[0] === 0 ? answer[1] : answer))
   }
 

@@ -1,0 +1,228 @@
+// Test: the machine as a whole: replicas agree, memory is what the rows are, a crash at any write leaves whole entries.
+
+import { seededRandom } from '@latchkey/base'
+import { LatchkeyError, OP, READ } from '@latchkey/protocol'
+import { describe, expect, test } from 'vitest'
+import { MemoryDisk, MemoryHome } from './rows/memory.js'
+import { memoryLevelHome } from './rows/memory-level.js'
+import type { RowStore } from './rows/port.js'
+import { SMALL_LIMITS, applyAll, hashOfRows, hashesOf, newMachine } from './testing/members.js'
+import { show } from './testing/show.js'
+import { drawWorkload } from './testing/workload.js'
+import { World, k } from './testing/world.js'
+
+const LENGTH = 150
+
+describe('A1, A10: replicas', () => {
+  test.each([1, 2, 3, 4, 5, 6])('seed %s: slices, restarts and flushes wherever they fall, the same answers and the same state', async (seed) => {
+    const entries = drawWorkload(seed, LENGTH)
+    const steady = newMachine(new MemoryHome())
+    await steady.open()
+    const answers = []
+    const hashes = [steady.stateHash()]
+    for (const entry of entries) {
+      answers.push(...(await applyAll(steady, [entry])))
+      hashes.push(steady.stateHash())
+    }
+    const random = seededRandom(`slices ${seed}`)
+    const home = seed % 2 === 0 ? memoryLevelHome() : new MemoryHome()
+    let other = newMachine(home)
+    await other.open()
+    for (let at = 0; at < entries.length; ) {
+      const slice = entries.slice(at, at + random.between(1, 20))
+      expect(await applyAll(other, slice)).toEqual(answers.slice(at, at + slice.length))
+      at += slice.length
+      if (random.chance(0.3)) await other.flush()
+      if (random.chance(0.3)) {
+        await other.close()
+        other = newMachine(home)
+        expect((await other.open())?.position.index).toBe(at)
+      }
+      expect(other.stateHash()).toEqual(hashes[at])
+    }
+  })
+
+  test('a difference has the name of its key space', async () => {
+    const [one, two] = [await World.open(), await World.open()]
+    await one.one([OP.put, null, k('a'), k('1')])
+    await two.one([OP.put, null, k('a'), k('2')])
+    const [a, b] = [one.machine.stateHash(), two.machine.stateHash()]
+    const differing = Object.keys(a.spaces).filter((space) => a.spaces[space] !== b.spaces[space])
+    expect(differing).toEqual(['meta', 'data', 'events', 'replies'])
+    expect(a.hash).not.toBe(b.hash)
+  })
+})
+
+describe('tables in memory', () => {
+  test.each([11, 12, 13])('seed %s: they are what their rows are, and what a start makes of the rows', async (seed) => {
+    const home = new MemoryHome()
+    const machine = newMachine(home)
+    await machine.open()
+    for (const entry of drawWorkload(seed, LENGTH)) {
+      await applyAll(machine, [entry])
+      if (entry.index % 10 !== 0) continue
+      await machine.flush()
+      expect(await hashOfRows((await home.open()) as RowStore)).toEqual(machine.stateHash().spaces)
+      const again = newMachine(home)
+      await again.open()
+      expect(again.stateHash()).toEqual(machine.stateHash())
+      expect(again.nextDeadline() ?? Number.POSITIVE_INFINITY).toBeLessThanOrEqual(machine.nextDeadline() ?? Number.POSITIVE_INFINITY)
+    }
+  })
+})
+
+describe('A2: a crash at every write', () => {
+  test.each(['lost', 'kept'] as const)('the write under way is %s: whole entries, then the log goes on to the same state', async (kept) => {
+    const entries = drawWorkload('crash', 60)
+    const hashes = await hashesOf(new MemoryHome(), entries)
+    let writes = Number.POSITIVE_INFINITY
+    for (let stopAt = 1; stopAt <= writes; stopAt++) {
+      const disk = new MemoryDisk()
+      const home = new MemoryHome(disk)
+      let seen = 0
+      let machine = newMachine(home)
+      await machine.open()
+      disk.fault = (step) => {
+        if (step === 'write') seen++
+      }
+      let crashed = false
+      for (const entry of entries) {
+        await applyAll(machine, [entry])
+        const flushed = entry.index % 3 === 0 ? machine.flush() : undefined
+        if (seen === stopAt && !crashed) {
+          crashed = true
+          home.crash(kept)
+          machine = newMachine(home)
+          const at = (await machine.open())?.position.index ?? 0
+          expect(machine.stateHash()).toEqual(hashes[at])
+          await applyAll(machine, entries.slice(at, entry.index))
+        } else await flushed
+      }
+      expect(machine.stateHash()).toEqual(hashes[entries.length])
+      if (!crashed) writes = seen
+    }
+    expect(writes).toBe(21)
+  })
+
+  test('A2: a counter of increments, killed at random, counts each once', async () => {
+    const random = seededRandom('counter')
+    const home = new MemoryHome()
+    const w = await World.open({ home })
+    for (let i = 1; i <= 200; i++) {
+      const [value] = (await w.run([OP.nextSequence, null, k('n'), 1])) as [number[]]
+      expect(value[1]).toBe(i)
+      if (random.chance(0.2)) void w.machine.flush()
+      if (random.chance(0.2)) {
+        home.crash(random.pick(['lost', 'kept']))
+        await w.reopen()
+      }
+    }
+    expect(w.machine.read([READ.sequence, k('n')])).toBe(200)
+  })
+
+  test('nothing is written while an entry waits for stored keys', async () => {
+    const w = await World.open()
+    await w.run([OP.put, null, k('a'), k('1')], [OP.put, null, k('b'), k('1')])
+    await w.machine.flush()
+    const before = w.machine.durable()
+    const applying = w.run([OP.put, null, k('c'), k('1')], [OP.deleteRange, null, k('a'), k('b')], [OP.put, null, k('d'), k('1')])
+    const flushing = w.machine.flush()
+    w.clock.advance(1_000)
+    expect(w.machine.durable()).toEqual(before)
+    expect(await applying).toEqual([3, 1, 5])
+    await flushing
+    await w.machine.flush()
+    expect(w.machine.durable().index).toBe(w.log.length)
+  })
+})
+
+describe('writing', () => {
+  test('after 50 ms, or when it is large, one at a time; durable is what was synced', async () => {
+    const w = await World.open({ limits: { flushBytes: 10_000 } })
+    await w.one([OP.put, null, k('a'), k('1')])
+    expect(w.machine.durable().index).toBe(0)
+    w.clock.advance(49)
+    await Promise.resolve()
+    expect(w.machine.durable().index).toBe(0)
+    w.clock.advance(1)
+    await w.machine.flush()
+    expect(w.machine.durable().index).toBe(2)
+    await w.one([OP.put, null, k('b'), new Uint8Array(10_000)])
+    for (let i = 0; i < 5; i++) await Promise.resolve()
+    expect(w.machine.durable()).toEqual({ index: 3, term: 1, time: w.time })
+  })
+
+  test('a lock taken and released between two batches is not written, nor is a key that came and went', async () => {
+    const disk = new MemoryDisk()
+    const w = await World.open({ home: new MemoryHome(disk) })
+    await w.run(
+      [OP.tryLock, k('l'), null, false, 'me', 1_000, 0, null, null],
+      [OP.release, k('l'), 'me', 0, false],
+      [OP.put, null, k('a'), k('1')],
+      [OP.deleteAll, null, [k('a')]],
+    )
+    await w.machine.flush()
+    expect(show(disk.keys().filter((key) => key[0] === 0x68 || key[0] === 0x64))).toEqual([])
+  })
+
+  test('D4: a failed write stops the store; nothing is retried, what was asked is told', async () => {
+    const disk = new MemoryDisk()
+    const failures: LatchkeyError[] = []
+    const w = await World.open({ home: new MemoryHome(disk), failed: (error) => failures.push(error) })
+    let writes = 0
+    disk.fault = (step) => {
+      if (step === 'write' && ++writes === 1) throw new Error('EIO')
+    }
+    await w.one([OP.put, null, k('a'), k('1')])
+    await expect(w.machine.flush()).rejects.toMatchObject({ code: 'ERR_STORAGE_FAILED' })
+    await expect(w.one([OP.put, null, k('b'), k('1')])).rejects.toMatchObject({ code: 'ERR_STORAGE_FAILED' })
+    await expect(w.machine.flush()).rejects.toMatchObject({ code: 'ERR_STORAGE_FAILED' })
+    await w.machine.close()
+    expect(failures.map(({ code }) => code)).toEqual(['ERR_STORAGE_FAILED'])
+    expect(writes).toBe(1)
+  })
+
+  test('apply waits for the disk when the overlay is as large as it may get', async () => {
+    const w = await World.open({ limits: { overlayBytes: 5_000, flushBytes: 4_000 } })
+    await w.one([OP.put, null, k('a'), new Uint8Array(6_000)])
+    expect(w.machine.durable().index).toBe(2)
+  })
+
+  test('CT1, and entries in their order: anything else stops the store', async () => {
+    for (const wrong of [{ index: 5 }, { time: 1 }]) {
+      const w = await World.open()
+      const entry = { ...w.entry(new Uint8Array(0), 'empty'), ...wrong }
+      await expect(w.apply(entry)).rejects.toThrow()
+      await expect(w.machine.flush()).rejects.toThrow()
+    }
+  })
+})
+
+describe('D18: a damaged row', () => {
+  test('is ERR_CORRUPT with its key space when it is read, and stops the member when it is applied upon', async () => {
+    const disk = new MemoryDisk()
+    const w = await World.open({ home: new MemoryHome(disk) })
+    await w.run([OP.put, null, k('a'), k('1')], [OP.put, null, k('b'), k('1')], [OP.nextSequence, null, k('s'), 1])
+    await w.restart()
+    disk.flip(Buffer.from('da'), 22)
+    disk.flip(Buffer.from('qs'), 6)
+    expect(() => w.machine.read([READ.get, k('a')])).toThrow(expect.objectContaining({ code: 'ERR_CORRUPT', message: expect.stringContaining('data "a"') }))
+    expect(() => w.machine.read([READ.sequence, k('s')])).toThrow(expect.objectContaining({ code: 'ERR_CORRUPT' }))
+    await expect(w.machine.read([READ.page, 0, false, null, null, false, 10, 'both'])).rejects.toMatchObject({ code: 'ERR_CORRUPT' })
+    expect(show(w.machine.read([READ.get, k('b')]))).toBe('1')
+    await expect(w.one([OP.merge, null, k('a'), k('2')])).rejects.toMatchObject({ code: 'ERR_CORRUPT' })
+  })
+
+  test('of what is held in memory: found at the start', async () => {
+    const disk = new MemoryDisk()
+    const w = await World.open({ home: new MemoryHome(disk) })
+    await w.one([OP.tryLock, k('l'), null, false, 'me', 1_000, 0, null, null])
+    await w.machine.close()
+    for (const key of disk.keys()) {
+      disk.flip(key, 4)
+      await expect(newMachine(w.home, SMALL_LIMITS).open(), show(key) as string).rejects.toMatchObject({ code: 'ERR_CORRUPT' })
+      disk.flip(key, 4)
+    }
+    expect(await newMachine(w.home).open()).toBeDefined()
+  })
+})

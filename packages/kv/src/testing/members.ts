@@ -1,0 +1,47 @@
+// Driver: machines that apply drawn entries: what tests of crashes, snapshots and replicas share.
+
+import type { Entry } from '@latchkey/raft/core'
+import { KvMachine } from '../machine.js'
+import { SPACE } from '../keyspaces.js'
+import { sealOf } from '../rows/seal.js'
+import type { RowHome, RowStore } from '../rows/port.js'
+import { pagesOf } from '../rows/scan.js'
+import { Sum } from '../state/sum.js'
+import type { KvLimits, StateHash } from '../store.js'
+import { HandClock, MEMBERS } from './world.js'
+
+export const SMALL_LIMITS: Partial<KvLimits> = { events: 60, eventBytes: 20_000 }
+
+export const newMachine = (home: RowHome, limits: Partial<KvLimits> = SMALL_LIMITS): KvMachine =>
+  new KvMachine({ home, clock: new HandClock(), limits })
+
+export async function applyAll(machine: KvMachine, entries: readonly Entry[]): Promise<Buffer[][]> {
+  const applied = await machine.apply(entries, () => MEMBERS)
+  return applied.map(({ answers }) => (answers ?? []).map(({ bytes }) => Buffer.from(bytes)))
+}
+
+/** The state after each entry, by index, of a machine that nothing happens to. */
+export async function hashesOf(home: RowHome, entries: readonly Entry[]): Promise<StateHash[]> {
+  const machine = newMachine(home)
+  await machine.open()
+  const hashes = [machine.stateHash()]
+  for (const entry of entries) {
+    await applyAll(machine, [entry])
+    hashes.push(machine.stateHash())
+  }
+  await machine.close()
+  return hashes
+}
+
+/** The hash of what is in the rows, by key space, without any table in memory. */
+export async function hashOfRows(store: RowStore): Promise<Record<string, string>> {
+  const names = new Map<number, string>(Object.entries(SPACE).map(([name, space]) => [space, name]))
+  const sums = new Map([...names.values()].map((name) => [name, new Sum()]))
+  const view = store.view()
+  for await (const page of pagesOf(view, { start: undefined, end: undefined })) {
+    for (const { key, value } of page) sums.get(names.get(key[0] as number) as string)?.add(sealOf(value))
+  }
+  view.close()
+  return Object.fromEntries([...sums].map(([name, sum]) => [name, sum.toString()]))
+}
+

@@ -1,0 +1,111 @@
+// Rule: a drawn workload over every kind of command: the same seed draws the same entries, whoever applies them.
+
+import { type Random, seededRandom, utf8 } from '@latchkey/base'
+import { type Command, OP, type Step, encodeCommand } from '@latchkey/protocol'
+import type { Entry } from '@latchkey/raft/core'
+import { type CommandRecord, encodeBatch } from '../commands/batch.js'
+
+const SESSIONS = 4
+
+export interface Workload {
+  readonly entries: readonly Entry[]
+}
+
+/** Sessions open in the first entries; then `length` entries of a few commands each, with retries and time between. */
+export function drawWorkload(seed: number | string, length: number): Entry[] {
+  const random = seededRandom(seed)
+  const entries: Entry[] = []
+  let time = 1_000
+  const add = (kind: Entry['kind'], data: Uint8Array) =>
+    entries.push({ index: entries.length + 1, term: 1, time, kind, data })
+  for (let i = 0; i < SESSIONS; i++) {
+    const life = random.pick([2_000, 30_000, 3_600_000])
+    add('commands', encodeBatch([{ session: 0, number: 0, done: 0, body: encodeCommand([OP.openSession, life]) }]))
+  }
+  const numbers = new Array<number>(SESSIONS + 1).fill(0)
+  const sent: CommandRecord[] = []
+  for (let i = 0; i < length; i++) {
+    time += random.chance(0.02) ? random.between(0, 40_000) : random.between(0, 400)
+    if (random.chance(0.1)) add('empty', new Uint8Array(0))
+    else add('commands', encodeBatch(drawRecords(random, numbers, sent)))
+  }
+  return entries
+}
+
+function drawRecords(random: Random, numbers: number[], sent: CommandRecord[]): CommandRecord[] {
+  return Array.from({ length: random.between(1, 6) }, () => {
+    if (sent.length > 0 && random.chance(0.15)) return random.pick(sent)
+    const session = random.between(1, SESSIONS + 1)
+    const number = (numbers[session] as number) + 1
+    numbers[session] = number
+    const done = random.chance(0.5) ? Math.max(0, number - random.between(0, 20)) : 0
+    const record = { session, number, done, body: drawBody(random, number) }
+    sent.push(record)
+    return record
+  })
+}
+
+function drawBody(random: Random, number: number): Uint8Array {
+  if (random.chance(0.03)) return Uint8Array.from({ length: 5 }, () => random.between(0, 256))
+  return encodeCommand(drawCommand(random, number))
+}
+
+const key = (random: Random) => utf8(`k${random.between(0, 30)}`)
+const lockKey = (random: Random) => utf8(`l${random.between(0, 4)}`)
+const holder = (random: Random) => `h${random.between(0, 8)}`
+const value = (random: Random) => utf8('v'.repeat(random.between(0, random.chance(0.05) ? 3_000 : 40)))
+const range = (random: Random) => [key(random), key(random)] as const
+
+function drawStep(random: Random): Step {
+  const [start, end] = range(random)
+  return random.pick<Step>([
+    [0, key(random), value(random)],
+    [1, key(random), value(random)],
+    [2, key(random)],
+    [3, start, end],
+  ])
+}
+const steps = (random: Random) => Array.from({ length: random.between(0, 5) }, () => drawStep(random))
+
+function drawCommand(random: Random, number: number): Command {
+  return random.pick(KINDS)(random, number)
+}
+
+const KINDS: readonly ((random: Random, number: number) => Command)[] = [
+  (r) => [OP.put, null, key(r), value(r)],
+  (r) => [OP.put, null, key(r), value(r)],
+  (r) => [OP.put, [lockKey(r), r.between(1, 20)], key(r), value(r)],
+  (r) => [OP.putAll, null, [[key(r), value(r)], [key(r), value(r)]]],
+  (r) => [OP.putIfAbsent, null, key(r), value(r)],
+  (r) => [OP.getAndPut, null, key(r), value(r)],
+  (r) => [OP.compareAndPutAll, null, [[key(r), null, value(r)], [key(r), null, null]]],
+  (r) => [OP.merge, null, key(r), value(r)],
+  (r) => [OP.deleteAll, null, [key(r), key(r)]],
+  (r) => [OP.deleteRange, null, ...range(r)],
+  (r) => [OP.batch, null, steps(r)],
+  (r) => [OP.txn, null, [[1, 3, key(r), 1]], steps(r), steps(r)],
+  (r) => [OP.nextSequence, null, key(r), r.between(1, 9)],
+  (r) => [OP.resetSequence, null, key(r)],
+  (r) => lock(r, null),
+  (r) => lock(r, r.between(0, 3_000)),
+  (r) => lock(r, 0),
+  (r) => [OP.release, lockKey(r), holder(r), 0, r.chance(0.5)],
+  (r) => [OP.release, lockKey(r), holder(r), 0, r.chance(0.5)],
+  (r) => [OP.renew, [[lockKey(r), holder(r), 0, r.between(50, 5_000)]]],
+  (r) => [OP.cancelWait, lockKey(r), holder(r)],
+  (r) => [OP.forceRelease, lockKey(r), r.between(1, 20)],
+  (r, number) => [OP.cancelCall, number + r.between(0, 3)],
+  () => [OP.keepAlive],
+]
+
+const lock = (r: Random, wait: number | null): Command => [
+  OP.tryLock,
+  lockKey(r),
+  r.chance(0.3) ? utf8('f') : null,
+  r.chance(0.1),
+  holder(r),
+  r.between(50, 5_000),
+  0,
+  r.pick([null, 'context', utf8('bytes')]),
+  wait,
+]
