@@ -30,7 +30,7 @@ interface Pending {
 export class Clients {
   readonly #world: World
   readonly #random: Random
-  readonly #options: ClientOptions
+  #options: ClientOptions
   readonly #history: History
   /** The highest acknowledged index; what a read must reflect. */
   readonly #floor: () => number
@@ -62,9 +62,10 @@ export class Clients {
     for (let client = 0; client < count; client++) this.#rest(client)
   }
 
-  /** No new operations; what is under way may still end. */
+  /** No new operations, and nothing is lost on the way any more; what is under way may still end. */
   stop(): void {
     this.#stopped = true
+    this.#options = { ...this.#options, loss: 0 }
   }
 
   /** One operation of a client of its own, at a given member. */

@@ -20,7 +20,7 @@ export const diskBeforeWord: MakeLaw = (ledger) => {
     // The promise is to the leader of that term; another one at that address now will not count it.
     if (leader.role !== 'leader' || leader.term !== message.term) return
     const wanted = leader.live.termAt(match)
-    if (wanted === undefined || ledger.holds(member.disk, match, wanted)) return
+    if (wanted === undefined || ledger.keeps(member, match, wanted)) return
     throw new LawBroken(
       name,
       `${member.id} acknowledges ${match} to ${message.to} (term ${wanted} there), its disk has term ${member.disk.termAt(match)}`,

@@ -23,7 +23,7 @@ export const durableQuorum: MakeLaw = (ledger) => {
         throw new LawBroken(name, `${member.id} of term ${member.term} commits up to ${commit}, of term ${term}`)
       }
       const { membership } = member.live
-      const has = (id: string) => ledger.holds(ledger.member(id).disk, commit, term)
+      const has = (id: string) => ledger.keeps(ledger.member(id), commit, term)
       if (isQuorum(membership, has)) return
       const durable = [...ledger.members.keys()].filter(has)
       throw new LawBroken(

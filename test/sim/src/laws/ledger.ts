@@ -23,6 +23,8 @@ export class MemberRecord {
   commit = 0
   handed = 0
   applied = 0
+  /** The durable snapshot's index: a start finds at least this, whatever the log says. */
+  snapshot = 0
   /** A snapshot is in use and the log's record of it is not durable yet: what was written before does not count any more. */
   restarting = false
 
@@ -55,7 +57,13 @@ export class Ledger {
     return record
   }
 
-  /** Does that member's durable log hold the entry (index, term)? What lies behind its snapshot is committed, so it is known. */
+  /** Would that member find the entry (index, term), or a snapshot of it, after a power loss now? */
+  keeps(record: MemberRecord, index: number, term: number): boolean {
+    if (index <= record.snapshot) return index === 0 || this.committed[index]?.term === term
+    return this.holds(record.disk, index, term)
+  }
+
+  /** Does this log hold the entry (index, term)? What lies before its base is committed, so it is known. */
   holds(log: LogMirror, index: number, term: number): boolean {
     if (index === 0) return term === 0
     if (index < log.base.index) return this.committed[index]?.term === term
@@ -79,6 +87,7 @@ export class Ledger {
     record.term = found.term
     record.commit = found.applied
     record.handed = found.applied
+    record.snapshot = found.applied
     record.restarting = false
     record.applied = found.applied
   }
@@ -102,7 +111,7 @@ export class Ledger {
       record.disk.restart(position, membership, [])
       record.restarting = true
     }
-    record.applied = record.handed = position.index
+    record.applied = record.handed = record.snapshot = position.index
     record.commit = Math.max(record.commit, position.index)
   }
 

@@ -76,6 +76,7 @@ const ASLEEP = {
   clusterTime: 0,
   stateHash: 0,
   pending: 'its start',
+  describe: () => 'starting',
 }
 
 /** Log and snapshot, made to fit: a crash between an installed snapshot and the log's record of it leaves the log behind. */

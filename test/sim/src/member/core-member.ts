@@ -204,6 +204,7 @@ export class CoreMember implements SimMember {
     this.membership = membership
     this.#committed = Math.max(this.#committed, position.index)
     this.host.watcher.installed(this.host.id, position, membership, this.machine.hash)
+    this.#proposals.overtaken(position.index)
     this.#reads.serve()
   }
 
@@ -262,6 +263,7 @@ function viewOf(member: CoreMember, snapshots: Snapshots): MemberView {
     get stateHash() {
       return member.machine.hash
     },
+    describe: () => raft.describe(),
     get pending() {
       return member.pending ?? snapshots.pending ?? (raft.transferring ? 'a transfer' : undefined)
     },

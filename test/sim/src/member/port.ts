@@ -73,6 +73,8 @@ export interface MemberView {
   readonly stateHash: number
   /** What is waiting: a snapshot under way, a transfer, something to persist or to apply; undefined: nothing. */
   readonly pending: string | undefined
+  /** For people. */
+  describe(): string
 }
 
 export interface Birth {

@@ -75,6 +75,15 @@ export class Proposals {
     })
   }
 
+  /** A snapshot took the place of what was proposed up to here: it may be in it or not. */
+  overtaken(upTo: number): void {
+    for (const [index, waiting] of this.#waiting) {
+      if (index > upTo) continue
+      this.#waiting.delete(index)
+      this.#unknown(waiting)
+    }
+  }
+
   #refuse(request: Request): void {
     this.#member.host.answer(request, { type: 'refused', leader: this.#member.raft.leader })
   }

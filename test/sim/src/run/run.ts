@@ -92,6 +92,9 @@ function judgeHistory({ history }: Simulation): void {
 
 function summary({ world, history, options }: Simulation, faults: readonly Fault[], failure: Failure): RunResult {
   const { counts } = world.watch
+  for (const seat of world.seats) {
+    world.note(() => `${seat.id} is ${seat.state}: ${seat.member?.view.describe() ?? seat.stopped ?? ''}`)
+  }
   world.fingerprint.addText(failure.verdict + failure.law)
   world.fingerprint.add(history.size)
   world.fingerprint.add(world.watch.ledger.commitTop)

@@ -108,6 +108,7 @@ function drawNetwork(random: Random, electionTimeout: number): NetworkOptions {
 const drawDisk = (random: Random, electionTimeout: number): DiskOptions => ({
   syncBase: random.pick([100, 500, 3_000]),
   syncTail: random.pick([0, 2, 10, 60]) * (electionTimeout / 150) * MS,
+  longest: electionTimeout * 5 * MS,
 })
 
 function drawMember(

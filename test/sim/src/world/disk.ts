@@ -10,6 +10,8 @@ export interface DiskOptions {
   /** Microseconds of a sync, at least and as a long tail. */
   readonly syncBase: number
   readonly syncTail: number
+  /** Of a slow disk too. */
+  readonly longest: number
 }
 
 /** Where a crash can be asked for. 'sync': asked for but not begun; 'synced': durable, the caller not yet told. */
@@ -171,9 +173,9 @@ export class SimDisk {
   }
 
   #later(life: number, run: () => void): void {
-    const { syncBase, syncTail } = this.#options
+    const { syncBase, syncTail, longest } = this.#options
     const u = this.#random.float()
-    const delay = Math.floor((syncBase + u * u * u * u * syncTail) * this.slowness)
+    const delay = Math.floor(Math.min(longest, (syncBase + u * u * u * u * syncTail) * this.slowness))
     this.#heap.push(this.#now() + delay, this.#complete, { life, run })
   }
 

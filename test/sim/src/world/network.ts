@@ -45,6 +45,7 @@ export class Network {
   readonly held: Delivery[] = []
   sent = 0
   lost = 0
+  #healed = false
 
   constructor(
     heap: EventHeap,
@@ -109,8 +110,9 @@ export class Network {
     for (const delivery of link.held.splice(0)) this.#schedule(link, delivery, 0)
   }
 
-  /** No cut, no clog, no loss any more; what was held arrives now. */
+  /** No cut, no clog, no loss any more; what was held arrives now. Doubles that are still on their way are dropped. */
   heal(): void {
+    this.#healed = true
     for (const row of this.#links) {
       for (const link of row ?? []) {
         if (link === undefined) continue
@@ -141,7 +143,7 @@ export class Network {
     this.#schedule(link, delivery, this.#delay())
     if (options.duplicate > 0 && this.#random.chance(options.duplicate)) {
       const late = Math.floor(this.#random.float() ** 3 * options.late)
-      this.#heap.push(this.#now() + this.#delay() + late, this.#arrive, delivery)
+      this.#heap.push(this.#now() + this.#delay() + late, this.#arriveAgain, delivery)
     }
   }
 
@@ -155,6 +157,11 @@ export class Network {
   #arrive = (delivery: Delivery): void => {
     if (this.#link(delivery.from, delivery.to).cuts > 0) this.lost++
     else this.#deliver(delivery)
+  }
+
+  #arriveAgain = (delivery: Delivery): void => {
+    if (this.#healed) this.lost++
+    else this.#arrive(delivery)
   }
 
   /** A power of a uniform number has a long tail, without a logarithm whose last bits differ between machines. */
