@@ -29,6 +29,8 @@ const areCounts = (fields: Fields, from: number, to: number): boolean => {
 }
 const isFlag = (value: unknown): value is boolean => typeof value === 'boolean'
 
+/** Any number of byte values. */
+const ANY = -1
 /** Places before the fields: type, lengths, group, term. */
 const HEAD = 4
 
@@ -46,25 +48,21 @@ export function toMessage(
   if (!isCount(term) || (term === 0 && row.type !== 'preVoteReply')) return 'a term is out of range'
   if (item.length !== HEAD + row.places && row.type !== 'appendReply')
     return `${row.type} has a wrong number of places`
-  if (row.blobs !== undefined && blobs.length !== row.blobs)
-    return `${row.type} has a wrong number of byte values`
+  if (row.blobs !== ANY && blobs.length !== row.blobs) return `${row.type} has a wrong number of byte values`
   return row.read({ group, from, to, term }, item.slice(HEAD), blobs)
 }
 
 interface Row {
   readonly type: MessageType
   readonly places: number
-  /** Undefined: any number of them. */
-  readonly blobs: number | undefined
+  readonly blobs: number
   readonly read: Reader
 }
 
-const row = (
-  type: MessageType,
-  places: number,
-  read: Reader,
-  blobs: number | undefined = 0,
-): [number, Row] => [TYPE[type], { type, places, blobs, read }]
+const row = (type: MessageType, places: number, read: Reader, blobs = 0): [number, Row] => [
+  TYPE[type],
+  { type, places, blobs, read },
+]
 
 const ROWS: ReadonlyMap<number, Row> = new Map([
   row('preVote', 2, (envelope, f) => {
@@ -83,7 +81,7 @@ const ROWS: ReadonlyMap<number, Row> = new Map([
   row('voteReply', 1, (envelope, [granted]) =>
     isFlag(granted) ? { ...envelope, type: 'voteReply', granted } : 'voteReply: a field is wrong',
   ),
-  row('append', 5, readAppend, undefined),
+  row('append', 5, readAppend, ANY),
   row('appendReply', 3, readAppendReply),
   row('heartbeat', 2, (envelope, f) => {
     if (!areCounts(f, 0, 2)) return 'heartbeat: a field is wrong'
@@ -171,7 +169,8 @@ function readEntries(
   for (let i = 0; i < blobs.length; i++) {
     const term = heads[3 * i]
     const time = heads[3 * i + 1]
-    const kind = KINDS[heads[3 * i + 2] as number]
+    const code = heads[3 * i + 2]
+    const kind = isCount(code) ? KINDS[code] : undefined
     if (!isCount(term) || term < least || term > most || term === 0)
       return "append: an entry's term is out of order"
     if (!isCount(time) || kind === undefined) return 'append: an entry is wrong'

@@ -151,7 +151,7 @@ export class Assembly {
 
   #piece({ head, rest }: Opened): Parcel[] | string {
     const [, number, last] = head
-    const lane = this.#lanes[number as number]
+    const lane = isLength(number) ? this.#lanes[number] : undefined
     if (lane === undefined || typeof last !== 'boolean' || head.length !== 3) return 'a piece is wrong'
     if (!last && rest.length < LEAST_PIECE) return 'a piece is too short'
     if (lane.bytes + rest.length > WHOLE_LIMIT) return 'a message is too long'
