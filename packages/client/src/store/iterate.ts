@@ -27,6 +27,8 @@ interface Page {
   readonly view: number
   readonly rows: readonly Row[]
   readonly home: Live | undefined
+  /** The link stays until this is called. */
+  release(): void
 }
 
 /** Where the next page begins. */
@@ -93,19 +95,18 @@ async function* pagesOf(
 ): AsyncGenerator<readonly Row[], undefined> {
   const cursor: Cursor = { start: range.start, end: range.end, left: range.limit }
   let page: Page | undefined
-  let release = () => {}
   try {
     while (page === undefined || (page.view !== 0 && cursor.left > 0)) {
       const timeout = deadline ? deadline() : options.timeout
-      page = await ask(engine, range, cursor, { ...options, timeout }, page)
-      release()
-      release = page.home && page.view !== 0 ? engine.keepOpen(page.home) : () => {}
+      const before: Page | undefined = page
+      page = await ask(engine, range, cursor, { ...options, timeout }, before)
+      before?.release()
       advance(cursor, range.reverse, page.rows)
       yield page.rows
     }
   } finally {
     if (page && page.view !== 0) closeView(engine, page)
-    release()
+    page?.release()
   }
 }
 
@@ -122,15 +123,24 @@ async function ask(
   const view = before?.view ?? 0
   const read: Read = [READ.page, view, limit > 1, cursor.start, cursor.end, range.reverse, limit, part]
   try {
-    return await engine.read(read, options.stale, options, toPageOf, before?.home)
+    return await engine.read(
+      read,
+      options.stale,
+      options,
+      (result, call) => toPageOf(engine, result, call),
+      before?.home,
+    )
   } catch (error) {
     throw view !== 0 && isLost(error) ? viewLost() : error
   }
 }
 
-function toPageOf(result: unknown, call: Call): Page {
+/** Runs as the answer comes: a link that is being left must learn at once that a view is open there. */
+function toPageOf(engine: Engine, result: unknown, call: Call): Page {
   const [view, rows] = toPage(result) as PageResult
-  return { view, rows: rows as readonly Row[], home: call.answeredBy }
+  const home = call.answeredBy
+  const release = home && view !== 0 ? engine.keepOpen(home) : () => {}
+  return { view, rows: rows as readonly Row[], home, release }
 }
 
 function advance(cursor: Cursor, reverse: boolean, rows: readonly Row[]): void {

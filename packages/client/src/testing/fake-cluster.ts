@@ -105,6 +105,8 @@ export class FakeCluster {
   refusal: LatchkeyError | undefined
   /** Answers of these commands are kept back. */
   mute = false
+  /** What answers from the reply table are said to prove; a member that keeps the rules says 0. */
+  tableTime = 0
   page: ((link: FakeLink, request: Extract<LinkRequest, { kind: 'read' }>) => Answer | undefined) | undefined
   admin:
     | ((request: Extract<LinkRequest, { kind: 'admin' }>) => { answer: Answer; never: boolean } | undefined)
@@ -205,7 +207,7 @@ export class FakeCluster {
     if (this.mute) return
     if (this.random.chance(this.faults.closeAfter)) return link.break()
     if (this.random.chance(this.faults.unknownApplied)) return this.#lostTrack(link, request)
-    this.#answer(link, request.id, answer, fromTable ? 0 : this.machine.time, false)
+    this.#answer(link, request.id, answer, fromTable ? this.tableTime : this.machine.time, false)
   }
 
   #apply({ session, number, done, body }: CommandRequest) {

@@ -1,0 +1,166 @@
+// Test: C11: no gap, no repeat, no time travel, whatever links do.
+
+import { utf8 } from '@latchkey/base'
+import { type EventResult, type WatchEvent, errorAnswer } from '@latchkey/protocol'
+import { expect, test } from 'vitest'
+import { NO_FAULTS } from '../testing/fake-cluster.js'
+import { codeOf, follow, scene } from '../testing/stores.js'
+
+/** Reads until it ends; what was told, and how it ended. */
+function reader(watch: AsyncIterableIterator<WatchEvent>) {
+  const told: number[] = []
+  const end = follow(
+    (async () => {
+      for await (const { revision } of watch) told.push(revision)
+    })(),
+  )
+  return { told, end }
+}
+
+test('C11: links that break, move and cut: every revision once, in order', async () => {
+  for (let seed = 1; seed <= 40; seed++) {
+    const { world, cluster, store, random } = scene(`watch ${seed}`, ['a', 'b', 'c'])
+    const client = store({ as: 'string' })
+    const { told, end } = reader(client.watch({ prefix: '' }))
+    const writes = 200
+    for (let step = 0; step < writes; step++) {
+      void client.put(`k${step % 7}`, `${step}`, { timeout: 60_000 })
+      if (random.chance(0.06)) for (const link of [...cluster.links]) link.break()
+      if (random.chance(0.04)) cluster.elect(random.pick(cluster.urls))
+      await world.run(random.between(0, 12))
+    }
+    await world.run(20_000)
+    expect(cluster.machine.revision).toBe(writes)
+    expect(told, `seed ${seed}`).toEqual(Array.from({ length: writes }, (_, at) => at + 1))
+    expect(codeOf(end)).toBe('pending')
+    await client.close()
+    await world.run(1)
+    expect(codeOf(end)).toBe('ERR_CLOSED')
+  }
+})
+
+test('a watch begins at the call: what was written before is not told, what this store writes afterwards is', async () => {
+  const { world, cluster, store } = scene()
+  const client = store({ as: 'string' })
+  const before = follow(client.put('k', 'before'))
+  await world.run(50)
+  expect(codeOf(before)).toBe('ok')
+  // Writes are faster than reads here: without care the put would be seen by the read that finds the beginning.
+  const watch = client.watch({ key: 'k' })
+  const after = follow(client.put('k', 'after'))
+  const first = follow(watch.next())
+  await world.run(100)
+  expect(codeOf(after)).toBe('ok')
+  expect(first.fate).toMatchObject({
+    is: 'ok',
+    value: { done: false, value: { revision: 2, key: 'k', value: 'after' } },
+  })
+  expect(cluster.requests.findIndex((r) => r.kind === 'read')).toBeLessThan(
+    cluster.requests.findLastIndex((r) => r.kind === 'command'),
+  )
+})
+
+test('events of a revision come together: one that was cut by a lost link is told whole, once', async () => {
+  const { world, cluster, store } = scene()
+  const client = store({ as: 'string' })
+  const { told } = reader(client.watch({ prefix: '', from: 1 }))
+  await world.run(50)
+  const event = (revision: number, key: string): EventResult => [revision, 0, utf8(key), utf8('v'), null]
+  cluster.machine.revision = 2
+  const watchOf = (link: (typeof links)[number]) => [...(link?.watches.keys() ?? [])][0] as number
+  let links = [...cluster.links]
+  links[0]?.tell({ kind: 'events', id: watchOf(links[0]), events: [event(1, 'a'), event(2, 'b')], upTo: 1 })
+  await world.run(20)
+  expect(told).toEqual([1])
+  links[0]?.break()
+  await world.run(200)
+  links = [...cluster.links]
+  expect(links[0]?.sent.find((request) => request.kind === 'watch')).toMatchObject({ from: 2 })
+  const tell = (revision: number, upTo: number, keys: string[]) =>
+    links[0]?.tell({
+      kind: 'events',
+      id: watchOf(links[0]),
+      events: keys.map((key) => event(revision, key)),
+      upTo,
+    })
+  tell(2, 1, ['b'])
+  tell(2, 2, ['c'])
+  await world.run(20)
+  expect(told).toEqual([1, 2, 2])
+})
+
+test('back-pressure: a reader that does not read lets only so many events come', async () => {
+  const { world, cluster, store } = scene()
+  const client = store({ as: 'string' })
+  const watch = client.watch({ prefix: '', from: 1 })
+  await world.run(50)
+  for (let at = 0; at < 5_000; at++) cluster.machine.events.push([at + 1, 0, utf8('k'), utf8(`${at}`), null])
+  cluster.machine.revision = 5_000
+  for (const link of cluster.links) cluster.pushEvents(link)
+  await world.run(500)
+  const [link] = cluster.links
+  expect([...(link?.watches.values() ?? [])][0]?.next).toBe(1_025)
+  const told: number[] = []
+  const all = follow(
+    (async () => {
+      for await (const { revision } of watch) {
+        told.push(revision)
+        if (revision === 5_000) return true
+      }
+      return false
+    })(),
+  )
+  await world.run(1_000)
+  expect(codeOf(all)).toBe('ok')
+  expect(told).toEqual(Array.from({ length: 5_000 }, (_, at) => at + 1))
+})
+
+test('the ends of a watch: compacted, aborted, closed, returned', async () => {
+  const { world, cluster, store } = scene()
+  const client = store()
+  const compacted = reader(client.watch({ prefix: '', from: 1 }))
+  await world.run(50)
+  const [link] = cluster.links
+  const [id] = [...(link?.watches.keys() ?? [])]
+  link?.tell({ kind: 'watchOver', id: id as number, answer: errorAnswer('ERR_COMPACTED') })
+  await world.run(10)
+  link?.watches.delete(id as number)
+  expect(codeOf(compacted.end)).toBe('ERR_COMPACTED')
+
+  const reason = new Error('enough')
+  const stop = new AbortController()
+  const aborted = reader(client.watch({ prefix: '', from: 1 }, { signal: stop.signal }))
+  await world.run(50)
+  stop.abort(reason)
+  await world.run(1)
+  expect(codeOf(aborted.end)).toBe('ERR_ABORTED')
+  expect(aborted.end.fate.is === 'failed' && aborted.end.fate.error.cause).toBe(reason)
+
+  const returned = client.watch({ prefix: '', from: 1 })
+  const next = follow(returned.next())
+  const back = follow((returned.return as () => Promise<unknown>)())
+  await world.run(1)
+  expect(next.fate).toEqual({ is: 'ok', value: { done: true, value: undefined } })
+  expect(codeOf(back)).toBe('ok')
+  expect([...cluster.links].flatMap((one) => [...one.watches.keys()])).toEqual([])
+
+  const passing = reader(client.watch({ prefix: '', from: 1 }))
+  await world.run(50)
+  const [other] = [...(link?.watches.keys() ?? [])]
+  link?.tell({ kind: 'watchOver', id: other as number, answer: errorAnswer('ERR_NO_LEADER') })
+  void client.put('k', 'v')
+  await world.run(500)
+  expect(passing.told).toEqual([1])
+  expect(codeOf(passing.end)).toBe('pending')
+})
+
+test('a watch whose beginning cannot be found does not keep writes waiting for ever', async () => {
+  const { world, cluster, store } = scene('lift')
+  cluster.faults = { ...NO_FAULTS }
+  const client = store()
+  const watch = client.watch({ key: 'k' })
+  await (watch.return as () => Promise<unknown>)()
+  const seen = follow(client.put('k', 'v'))
+  await world.run(100)
+  expect(codeOf(seen)).toBe('ok')
+})
