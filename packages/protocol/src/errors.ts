@@ -133,7 +133,7 @@ export class LatchkeyError extends Error {
   readonly code: ErrorCode
   readonly retryable: boolean
   readonly outcome: Outcome
-  readonly owner?: unknown
+  declare readonly owner?: unknown
 
   constructor(code: ErrorCode, message?: string, options: ErrorOptions = {}) {
     super(message ?? ERRORS[code].message, 'cause' in options ? { cause: options.cause } : undefined)

@@ -27,7 +27,8 @@ export class Forwarder {
     command: { session: number; number: number; done: number; body: Uint8Array },
     tell: Tell,
   ): void {
-    this.#ask(to, (id) => ({ kind: 'command', id, ...command }), tell)
+    const { session, number, done, body } = command
+    this.#ask(to, (id) => ({ kind: 'command', id, session, number, done, body }), tell)
   }
 
   call(to: string, call: string, args: readonly unknown[], tell: Tell): void {

@@ -1,28 +1,54 @@
-// Driver: where other members come in and how they are reached; lives as long as the port, while members come and go behind it.
+// Driver: where other members come in and how they are reached. It lives as long as the port, while the member behind it may be
+// closed and opened again; each of those is another boot.
 
+import { randomInt } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Clock } from '@latchkey/base'
-import type { Transport, TransportOwner } from '@latchkey/raft'
+import { type Clock, seededRandom } from '@latchkey/base'
+import { MemberNetwork, type Transport, type TransportOwner } from '@latchkey/raft'
+import { memberToken } from '../member/rights.js'
 import { NullTransport } from './null-transport.js'
 import type { Settings } from './options.js'
+
+/** The newest kinds of commands and entries that this build understands. */
+const LEVEL = 1
 
 export class MembersGate {
   readonly #settings: Settings
   readonly #clock: Clock
+  #network: MemberNetwork | undefined
 
   constructor(settings: Settings, clock: Clock) {
     this.#settings = settings
     this.#clock = clock
   }
 
-  transport(_owner: TransportOwner): Transport {
-    if (this.#settings.listen === undefined) return new NullTransport()
-    throw new Error(`not connected yet ${this.#clock.now()}`)
+  transport(owner: TransportOwner): Transport {
+    const { id, cluster, auth, tls, logger, listen } = this.#settings
+    if (listen === undefined) return new NullTransport()
+    const boot = randomInt(1, 2 ** 47)
+    this.#network = new MemberNetwork({
+      clock: this.#clock,
+      random: seededRandom(boot),
+      defer: (run) => void setImmediate(run),
+      logger,
+      self: () => ({
+        cluster,
+        id,
+        boot,
+        group: 0,
+        level: LEVEL,
+        token: memberToken(auth),
+        ...owner.identity(),
+      }),
+      admit: (info) => owner.admit(info),
+      tls,
+    })
+    return this.#network
   }
 
   /** False: not a member's. */
-  upgrade(_request: IncomingMessage, _socket: Duplex, _head: Buffer): boolean {
-    return false
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
+    return this.#network?.upgrade(request, socket, head) ?? false
   }
 }

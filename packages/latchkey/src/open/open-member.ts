@@ -2,7 +2,6 @@
 // that the user holds. When its state has to be built anew it is closed and opened again, and the store goes on over it.
 
 import { randomBytes } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { uptime } from 'node:os'
 import { join } from 'node:path'
@@ -55,7 +54,7 @@ export class OpenedMember {
 
   static async open(settings: Settings): Promise<OpenedMember> {
     const clock = systemClock(uptime)
-    const ground = await takeGround(settings)
+    const ground = await takeGround(settings, clock)
     const opened = new OpenedMember(settings, ground, clock)
     try {
       await opened.#boot()
@@ -230,12 +229,11 @@ export class OpenedMember {
 }
 
 /** The directory is this process's alone from here on; nothing in it was touched before. */
-async function takeGround({ dir, id }: Settings): Promise<Ground> {
+async function takeGround({ dir }: Settings, clock: Clock): Promise<Ground> {
   if (dir === undefined) {
     return { home: memoryLevelHome(), fs: new MemoryDisk(), dir: 'log', release: async () => {} }
   }
-  await mkdir(dir, { recursive: true })
-  const lock = await lockDirectory(dir, id)
+  const lock = await lockDirectory(dir, clock)
   return {
     home: classicHome(join(dir, 'state')),
     fs: nodeFileSystem(),

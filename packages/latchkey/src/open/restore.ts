@@ -1,7 +1,8 @@
 // Driver: the first directory of a new cluster, from a backup. Nothing runs yet; open() with the same id and dir comes next.
 
-import { mkdir } from 'node:fs/promises'
+import { uptime } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '@latchkey/base'
 import { classicHome, restoreRows } from '@latchkey/kv'
 import { NO_MEMBERS } from '@latchkey/raft'
 import { lockDirectory } from '@latchkey/raft/wal'
@@ -24,8 +25,7 @@ export async function restore(path: string, options: RestoreOptions): Promise<un
     voters: urls.map(([name]) => name),
     peers: Object.fromEntries(urls.map(([name, url]) => [name, { url, incarnation: '' }])),
   }
-  await mkdir(dir, { recursive: true })
-  const lock = await lockDirectory(dir, id)
+  const lock = await lockDirectory(dir, systemClock(uptime))
   try {
     await restoreRows(path, classicHome(join(dir, 'state')), membership)
     return undefined

@@ -3,6 +3,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { Duplex } from 'node:stream'
+import { serverTls } from '@latchkey/raft'
 import type { TlsOptions } from './options.js'
 
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
@@ -11,19 +12,9 @@ export interface OwnServer {
   close(): Promise<void>
 }
 
-const pem = (value: string | Uint8Array) => (typeof value === 'string' ? value : Buffer.from(value))
-
 /** Certificates are asked for and judged at the members' door: clients need none. */
-export function makeServer(tls: TlsOptions | undefined): Server {
-  if (tls === undefined) return createServer()
-  const { cert, key, ca } = tls
-  return createSecureServer({
-    cert: pem(cert),
-    key: pem(key),
-    ...(ca === undefined ? {} : { ca: pem(ca), requestCert: true, rejectUnauthorized: false }),
-    minVersion: 'TLSv1.2',
-  })
-}
+export const makeServer = (tls: TlsOptions | undefined): Server =>
+  tls === undefined ? createServer() : createSecureServer(serverTls(tls))
 
 export async function listen(
   at: { readonly host: string; readonly port: number },

@@ -1,0 +1,56 @@
+// Test: what one member asks of another, and what becomes of it.
+
+import { expect, test } from 'vitest'
+import { type Between, decodeBetween } from './between.js'
+import { Forwarder } from './forwarder.js'
+
+function world(connected = true) {
+  const sent: Between[] = []
+  const told: unknown[] = []
+  const forwarder = new Forwarder((_, frame) => {
+    sent.push(decodeBetween(frame) as Between)
+    return connected
+  })
+  // A link request has an id of its own, which is not the forwarder's.
+  const request = { kind: 'command', id: 77, session: 1, number: 2, done: 1, body: new Uint8Array([1]) }
+  forwarder.command('b', request, (outcome) => told.push(outcome))
+  return { forwarder, sent, told }
+}
+
+test('an answer reaches its asker, once, under the forwarder’s own number', () => {
+  const { forwarder, sent, told } = world()
+  const id = (sent[0] as { id: number }).id
+  expect(sent[0]).toMatchObject({ kind: 'command', session: 1, number: 2, done: 1 })
+  forwarder.answered('b', { kind: 'applied', id, time: 5, bytes: new Uint8Array([9]) })
+  forwarder.answered('b', { kind: 'unknown', id })
+  expect(told).toEqual([{ type: 'applied', bytes: new Uint8Array([9]), time: 5, fromTable: false }])
+  expect(id).not.toBe(77)
+})
+
+test('C5: an answer of another member, or to a number nobody asked under, completes nothing', () => {
+  const { forwarder, sent, told } = world()
+  const id = (sent[0] as { id: number }).id
+  forwarder.answered('c', { kind: 'unknown', id })
+  forwarder.answered('b', { kind: 'unknown', id: id + 1 })
+  expect(told).toEqual([])
+})
+
+test('CT5: an answer from the reply table proves no leadership on the way through a follower either', () => {
+  const { forwarder, sent, told } = world()
+  forwarder.answered('b', {
+    kind: 'applied',
+    id: (sent[0] as { id: number }).id,
+    time: 0,
+    bytes: new Uint8Array(),
+  })
+  expect(told).toMatchObject([{ fromTable: true }])
+})
+
+test('a way that is gone leaves the outcome unknown; one that was not there means never handed on', () => {
+  const { forwarder, told } = world()
+  forwarder.lost('c')
+  expect(told).toEqual([])
+  forwarder.lost('b')
+  expect(told).toEqual([{ type: 'unknown' }])
+  expect(world(false).told).toEqual([{ type: 'refused', reason: 'not-leader' }])
+})
