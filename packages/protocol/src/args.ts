@@ -83,13 +83,14 @@ export interface ReadArgs extends CallArgs {
 
 export const DEFAULT_TIMEOUT = 5_000
 const DEFAULTS: CallArgs = { timeout: DEFAULT_TIMEOUT, signal: undefined }
+const NO_LIMIT: CallArgs = { timeout: undefined, signal: undefined }
 
-/** `timeout` is what holds where none is given: 5 s, or undefined for calls that wait without limit. */
-export function callArgs(options: unknown, timeout: number | undefined = DEFAULT_TIMEOUT): CallArgs {
-  if (options === undefined) return timeout === DEFAULT_TIMEOUT ? DEFAULTS : { timeout, signal: undefined }
+/** `standard` is the timeout where none is given: 5 s, or null for calls that wait without limit. */
+export function callArgs(options: unknown, standard: number | null = DEFAULT_TIMEOUT): CallArgs {
+  if (options === undefined) return standard === null ? NO_LIMIT : DEFAULTS
   const given = toRecord(options, 'options') as CallOptions
   return {
-    timeout: given.timeout === undefined ? timeout : millis(given.timeout, 'timeout'),
+    timeout: given.timeout === undefined ? (standard ?? undefined) : millis(given.timeout, 'timeout'),
     signal: toSignal(given.signal),
   }
 }

@@ -31,7 +31,7 @@ export class Cluster {
 
   /** Waits without limit, unless one is given. */
   ready(options?: CallOptions): Promise<void> {
-    return attempt(() => this.#engine.admin('ready', [], false, callArgs(options, undefined), toNothing))
+    return attempt(() => this.#engine.admin('ready', [], false, callArgs(options, null), toNothing))
   }
 
   status(options?: CallOptions): Promise<Status> {
@@ -43,23 +43,20 @@ export class Cluster {
   }
 
   snapshot(options?: CallOptions): Promise<void> {
-    return this.#change('snapshot', () => [], options, SLOW)
+    return this.#change('snapshot', () => [], options, NO_LIMIT)
   }
 
   backup(path: string, options?: CallOptions): Promise<void> {
-    return this.#change('backup', () => [word(path, 'path')], options, SLOW)
+    return this.#change('backup', () => [word(path, 'path')], options, NO_LIMIT)
   }
 
-  #change(call: AdminCall, args: () => unknown[], options: unknown, timeout?: typeof SLOW): Promise<void> {
-    return attempt(() => {
-      const given = timeout === SLOW ? callArgs(options, undefined) : callArgs(options)
-      return this.#engine.admin(call, args(), true, given, toNothing)
-    })
+  #change(call: AdminCall, args: () => unknown[], options: unknown, standard?: null): Promise<void> {
+    return attempt(() => this.#engine.admin(call, args(), true, callArgs(options, standard), toNothing))
   }
 }
 
 /** Takes as long as it takes, unless a limit is given. */
-const SLOW = Symbol('slow')
+const NO_LIMIT = null
 
 function word(value: unknown, name: string): string {
   if (typeof value === 'string' && value !== '') return value

@@ -1,0 +1,279 @@
+// Test: the codec. What is packed comes back, strangers' bytes never do harm, the bytes are MessagePack.
+
+import fc from 'fast-check'
+import { Packr, Unpackr } from 'msgpackr'
+import { expect, test } from 'vitest'
+import {
+  type Answer,
+  type Command,
+  ERROR_CODES,
+  LatchkeyError,
+  Malformed,
+  OP,
+  SESSION_OVER_ANSWER,
+  codeOf,
+  decodeAnswer,
+  decodeCommand,
+  encodeAnswer,
+  encodeCommand,
+  errorAnswer,
+  errorOf,
+  isBadCommand,
+  okAnswer,
+  pack,
+  unpack,
+} from './index.js'
+
+const bytes = (max = 64) => fc.uint8Array({ maxLength: max })
+const text = fc.oneof(fc.string({ maxLength: 80 }), fc.string({ unit: 'binary', maxLength: 80 }))
+const number = fc.oneof(
+  fc.integer(),
+  fc.maxSafeInteger(),
+  fc.double({ noNaN: true }),
+  fc.constantFrom(
+    0,
+    -0,
+    127,
+    128,
+    255,
+    256,
+    65_535,
+    65_536,
+    2 ** 31,
+    2 ** 32 - 1,
+    2 ** 32,
+    -1,
+    -32,
+    -33,
+    -(2 ** 31),
+  ),
+)
+const plain = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    fc.constantFrom(null, true, false),
+    number,
+    text,
+    bytes(),
+    fc.array(tie('value'), { maxLength: 20 }),
+    fc.dictionary(
+      fc.string({ maxLength: 8 }).filter((name) => name !== '__proto__'),
+      tie('value'),
+      { maxKeys: 5 },
+    ),
+  ),
+})).value
+
+/** Buffers are Uint8Arrays; a lone surrogate is no text and comes back as U+FFFD. */
+function seen(value: unknown): unknown {
+  if (value instanceof Uint8Array) return { bytes: [...value] }
+  if (typeof value === 'string') return Buffer.from(value).toString()
+  if (Array.isArray(value)) return value.map(seen)
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([name, part]) => [seen(name), seen(part)]))
+  return value
+}
+
+test('what is packed comes back', () => {
+  fc.assert(
+    fc.property(plain, (value) => {
+      expect(seen(unpack(pack(value)))).toEqual(seen(value))
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+/** The other one writes -0 as 0. */
+const withoutMinusZero = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value, (_, part: unknown) => (part === 0 ? 0 : part)))
+
+test('the bytes are MessagePack: another implementation reads ours, and we read its', () => {
+  const other = new Packr({ useRecords: false, encodeUndefinedAsNil: true })
+  const reader = new Unpackr({ useRecords: false, mapsAsObjects: true })
+  fc.assert(
+    fc.property(plain, (value) => {
+      expect(seen(reader.unpack(Buffer.from(pack(value))))).toEqual(seen(value))
+      expect(withoutMinusZero(seen(unpack(other.pack(value))))).toEqual(withoutMinusZero(seen(value)))
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('the same value gives the same bytes', () => {
+  fc.assert(
+    fc.property(plain, (value) => {
+      expect(pack(value)).toEqual(pack(structuredClone(value)))
+    }),
+  )
+})
+
+test('fuzz: any bytes end with a value or a Malformed, in memory bounded by their length', () => {
+  let refused = 0
+  const run = (input: Uint8Array) => {
+    try {
+      unpack(input)
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error
+      refused++
+    }
+  }
+  fc.assert(fc.property(bytes(200), run), { numRuns: 20_000 })
+  // Near misses: a good message with bytes changed, cut or added.
+  const damaged = fc.tuple(plain, fc.nat(), fc.nat(255), fc.nat(3)).map(([value, at, byte, kind]) => {
+    const good = Buffer.from(pack(value))
+    if (kind === 0) good[at % good.length] = byte
+    if (kind === 1) return good.subarray(0, at % good.length)
+    return kind === 2 ? Buffer.concat([good, Buffer.of(byte)]) : good
+  })
+  fc.assert(fc.property(damaged, run), { numRuns: 20_000 })
+  expect(refused).toBeGreaterThan(1_000)
+})
+
+test('a count is believed only as far as bytes are left', () => {
+  const lies = [
+    [0xdd, 0xff, 0xff, 0xff, 0xff],
+    [0xdc, 0xff, 0xff, 1, 2, 3],
+    [0xc6, 0x7f, 0xff, 0xff, 0xff],
+    [0xdb, 0x7f, 0xff, 0xff, 0xff],
+    [0xde, 0xff, 0xff],
+  ]
+  for (const lie of lies) expect(() => unpack(Uint8Array.from(lie))).toThrow(Malformed)
+  expect(() => unpack(Buffer.alloc(1_000_000, 0x91))).toThrow('nested too deep')
+  expect(() => unpack(Uint8Array.of(0xc7, 1, 2, 3))).toThrow('unknown kind')
+  expect(() => unpack(Uint8Array.of(0x81, 0xa9, ...Buffer.from('__proto__'), 0x80))).toThrow('bad name')
+})
+
+const key = fc.uint8Array({ minLength: 1, maxLength: 32 })
+const guard = fc.option(fc.tuple(key, fc.integer({ min: 1 })), { nil: null })
+const step = fc.oneof(
+  fc.tuple(fc.constant(0 as const), key, bytes()),
+  fc.tuple(fc.constant(1 as const), key, bytes()),
+  fc.tuple(fc.constant(2 as const), key),
+  fc.tuple(fc.constant(3 as const), key, key),
+)
+const condition = fc.oneof(
+  fc.tuple(fc.constant(0), fc.nat(3), key, fc.option(bytes(), { nil: null })),
+  fc.tuple(fc.integer({ min: 1, max: 3 }), fc.nat(3), key, fc.nat()),
+  fc.tuple(fc.constant(4), fc.constant(0), key, fc.integer({ min: 1 })),
+)
+const id = fc.string({ minLength: 1, maxLength: 40 })
+const lease = fc.integer({ min: 50, max: 30 * 86_400_000 })
+const token = fc.nat()
+const context = fc.oneof(fc.constant(null), fc.string(), bytes())
+const command = fc.oneof(
+  fc.tuple(fc.constant(OP.openSession), fc.integer({ min: 1 })),
+  fc.tuple(fc.constantFrom(OP.keepAlive, OP.closeSession)),
+  fc.tuple(fc.constant(OP.cancelCall), fc.integer({ min: 1 })),
+  fc.tuple(fc.constantFrom(OP.put, OP.putIfAbsent, OP.getAndPut, OP.merge), guard, key, bytes()),
+  fc.tuple(fc.constant(OP.putAll), guard, fc.array(fc.tuple(key, bytes()))),
+  fc.tuple(
+    fc.constant(OP.compareAndPutAll),
+    guard,
+    fc.array(fc.tuple(key, fc.option(bytes(), { nil: null }), fc.option(bytes(), { nil: null }))),
+  ),
+  fc.tuple(fc.constant(OP.deleteAll), guard, fc.array(key)),
+  fc.tuple(fc.constant(OP.deleteRange), guard, bytes(), bytes()),
+  fc.tuple(fc.constant(OP.batch), guard, fc.array(step)),
+  fc.tuple(
+    fc.constant(OP.txn),
+    guard,
+    fc.array(condition),
+    fc.array(step),
+    fc.array(fc.tuple(fc.constant(4), key)),
+  ),
+  fc.tuple(fc.constant(OP.nextSequence), guard, key, fc.integer({ min: 1 })),
+  fc.tuple(fc.constant(OP.resetSequence), guard, key),
+  fc.tuple(
+    fc.constant(OP.tryLock),
+    key,
+    fc.option(key, { nil: null }),
+    fc.boolean(),
+    id,
+    lease,
+    token,
+    context,
+    fc.option(fc.nat(), { nil: null }),
+  ),
+  fc.tuple(fc.constant(OP.release), key, id, token, fc.boolean()),
+  fc.tuple(fc.constant(OP.renew), fc.array(fc.tuple(key, id, token, lease))),
+  fc.tuple(fc.constant(OP.cancelWait), key, id),
+  fc.tuple(fc.constant(OP.forceRelease), key, fc.integer({ min: 1 })),
+) as unknown as fc.Arbitrary<Command>
+
+test('every command comes back as it was made', () => {
+  fc.assert(
+    fc.property(command, (made) => {
+      const back = decodeCommand(encodeCommand(made))
+      expect(isBadCommand(back)).toBe(false)
+      expect(seen(back)).toEqual(seen(made))
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('A6: an operation of another version is told apart from nonsense', () => {
+  expect(decodeCommand(pack([99, null]))).toMatchObject({ bad: 'unknown' })
+  expect(decodeCommand(pack([1_000_000]))).toMatchObject({ bad: 'unknown' })
+  const nonsense = [
+    0,
+    -1,
+    'put',
+    [],
+    ['10'],
+    {},
+    null,
+    [10],
+    [10, null, Buffer.of(1)],
+    [10, null, 'k', 'v'],
+    [1.5],
+  ]
+  for (const made of nonsense) expect(decodeCommand(pack(made))).toMatchObject({ bad: 'invalid' })
+  expect(decodeCommand(Buffer.alloc(0))).toMatchObject({ bad: 'invalid' })
+  expect(decodeCommand(Buffer.alloc(5 * 1024 * 1024))).toMatchObject({ bad: 'invalid' })
+})
+
+test('caps are the door, also for bytes: keys, values, contexts, leases, tokens', () => {
+  const big = (size: number) => Buffer.alloc(size)
+  const bad: unknown[] = [
+    [OP.put, null, big(0), big(1)],
+    [OP.put, null, big(4097), big(1)],
+    [OP.put, null, big(1), big(1024 * 1024 + 1)],
+    [OP.put, [big(1), 0], big(1), big(1)],
+    [OP.tryLock, big(1), null, false, '', 1_000, 0, null, null],
+    [OP.tryLock, big(1), null, false, 'x', 49, 0, null, null],
+    [OP.tryLock, big(1), null, false, 'x', 30 * 86_400_000 + 1, 0, null, null],
+    [OP.tryLock, big(1), null, false, 'x', 1_000, -1, null, null],
+    [OP.tryLock, big(1), null, false, 'x', 1_000, 0, big(4097), null],
+    [OP.tryLock, big(1), big(0), false, 'x', 1_000, 0, null, null],
+    [OP.nextSequence, null, big(1), 0],
+    [OP.batch, null, [[4, big(1)]]],
+    [OP.txn, null, [[4, 1, big(1), 5]], [], []],
+  ]
+  for (const made of bad) expect(decodeCommand(pack(made))).toMatchObject({ bad: 'invalid' })
+  expect(isBadCommand(decodeCommand(pack([OP.put, null, big(4096), big(1024 * 1024)])))).toBe(false)
+})
+
+test('fuzz: any bytes are a command, or a reason', () => {
+  fc.assert(
+    fc.property(bytes(120), (input) => {
+      const made = decodeCommand(input)
+      if (isBadCommand(made)) expect(made.reason).not.toBe('')
+    }),
+    { numRuns: 20_000 },
+  )
+})
+
+test('answers: results, every error of the table, a session that is over, and nonsense', () => {
+  expect(decodeAnswer(encodeAnswer(okAnswer([1, null])))).toEqual([0, [1, null]])
+  for (const code of ERROR_CODES) {
+    const answer = decodeAnswer(encodeAnswer(errorAnswer(code, 'why')))
+    expect(codeOf(answer)).toBe(code)
+    const error = errorOf(answer)
+    expect(error).toBeInstanceOf(LatchkeyError)
+    expect(error).toMatchObject({ code, message: 'why', outcome: new LatchkeyError(code).outcome })
+  }
+  expect(decodeAnswer(encodeAnswer(SESSION_OVER_ANSWER))[0]).toBe(-1)
+  expect(codeOf([9_999, 'new', false, false])).toBe('ERR_PROTOCOL')
+  const nonsense: Uint8Array[] = [Buffer.alloc(0), pack([1]), pack([0]), pack('x'), pack([3, 1, true, true])]
+  for (const input of nonsense) expect(codeOf(decodeAnswer(input) as Answer)).toBe('ERR_PROTOCOL')
+})

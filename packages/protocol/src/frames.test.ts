@@ -1,0 +1,163 @@
+// Test: frames between clients and members.
+
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  CAPS,
+  type LinkReply,
+  type LinkRequest,
+  READ,
+  decodeHello,
+  decodeReplies,
+  decodeRequests,
+  decodeWelcome,
+  encodeAnswer,
+  encodeCommand,
+  encodeHello,
+  encodeReplies,
+  encodeRequests,
+  encodeWelcome,
+  errorAnswer,
+  okAnswer,
+  pack,
+} from './index.js'
+
+const key = Buffer.from('k')
+const REQUESTS: LinkRequest[] = [
+  { kind: 'command', id: 1, session: 7, number: 3, done: 2, body: encodeCommand([2]) },
+  { kind: 'read', id: 2, stale: true, read: [READ.get, key] },
+  { kind: 'read', id: 9, stale: false, read: [READ.page, 0, true, null, key, false, 10, 'both'] },
+  { kind: 'watch', id: 3, start: key, end: null, from: 0 },
+  { kind: 'watchMore', id: 3, events: 100 },
+  { kind: 'watchEnd', id: 3 },
+  { kind: 'attach', session: 7 },
+  { kind: 'admin', id: 4, call: 'members.add', args: ['d', 'ws://d'] },
+  { kind: 'admin', id: 5, call: 'transferLeadership', args: [null] },
+]
+const REPLIES: LinkReply[] = [
+  { kind: 'answer', id: 1, time: 123, never: false, answer: encodeAnswer(okAnswer(5)) },
+  { kind: 'events', id: 3, events: [[5, 0, key, key, null]], upTo: 5 },
+  { kind: 'watchOver', id: 3, answer: encodeAnswer(errorAnswer('ERR_COMPACTED')) },
+  { kind: 'granted', key, owner: ['me', 10, -1, 4, 1, 'ctx', 0, 5] },
+  {
+    kind: 'leader',
+    id: undefined,
+    url: undefined,
+    term: 4,
+    role: 'follower',
+    self: 'a',
+    clusterId: 'x',
+    members: [
+      ['a', 'ws://a', 'voter'],
+      ['b', 'ws://b'],
+    ],
+  },
+]
+
+test('L22: all messages of a turn are one frame, and come back as they were', () => {
+  const asked = encodeRequests(REQUESTS)
+  const told = encodeReplies(REPLIES)
+  expect([asked.length, told.length]).toEqual([1, 1])
+  expect(decodeRequests(asked[0] as Uint8Array)).toEqual(REQUESTS)
+  expect(decodeReplies(told[0] as Uint8Array)).toEqual(REPLIES)
+})
+
+test('an answer is the same whether it comes as it is or as bytes', () => {
+  const [a] = encodeReplies([{ kind: 'answer', id: 1, time: 1, never: true, answer: okAnswer('x') }])
+  const [b] = encodeReplies([
+    { kind: 'answer', id: 1, time: 1, never: true, answer: encodeAnswer(okAnswer('x')) },
+  ])
+  expect(a).toEqual(b)
+})
+
+test('many messages: frames are closed at their size, order is kept, nothing is lost', () => {
+  const body = Buffer.alloc(50_000)
+  const many = Array.from(
+    { length: 40 },
+    (_, at): LinkRequest => ({ kind: 'command', id: at + 1, session: 1, number: at + 1, done: 1, body }),
+  )
+  const frames = encodeRequests(many)
+  expect(frames.length).toBeGreaterThan(7)
+  for (const frame of frames) expect(frame.length).toBeLessThanOrEqual(CAPS.frameBytes)
+  expect(
+    frames.flatMap((frame) =>
+      (decodeRequests(frame) as LinkRequest[]).map((request) => (request as { id: number }).id),
+    ),
+  ).toEqual(many.map((_, at) => at + 1))
+  expect(encodeRequests([])).toEqual([])
+})
+
+test('hostile frames are refused whole, with the reason', () => {
+  const good = [1, [4, 3, 100]]
+  expect(decodeRequests(pack(good))).toEqual([{ kind: 'watchMore', id: 3, events: 100 }])
+  const bad: unknown[] = [
+    'x',
+    [],
+    [2, [4, 3, 100]],
+    [1, [99, 3]],
+    [1, 'x'],
+    [1, [4, 3]],
+    [1, [4, 3, 100, 1]],
+    [1, [4, 0, 100]],
+    [1, [4, 3, -1]],
+    [1, [4, 3, 100], [1, 1, 1, 1, 1, 'no bytes']],
+    [1, [1, 1, 1, 1, 1, Buffer.alloc(CAPS.commandBytes + 1)]],
+    [1, [2, 1, false, [99]]],
+    [1, [2, 1, false, [READ.get, Buffer.alloc(0)]]],
+    [1, [7, 1, 'format.disk', []]],
+    [1, [7, 1, 'backup', [{ a: 1 }]]],
+    [1, [3, 1, 'a', null, 0]],
+  ]
+  for (const frame of bad)
+    expect(typeof decodeRequests(pack(frame)), JSON.stringify(frame)?.slice(0, 80)).toBe('string')
+  expect(typeof decodeRequests(Buffer.alloc(CAPS.maxPayload + 1))).toBe('string')
+  const replies: unknown[] = [
+    [1, [2, 1, 5, [[1, 2, key, null, null]]]],
+    [1, [4, key, ['x']]],
+    [1, [1, 1, 1, 0, key]],
+    [1, [5, 'a', 'u', 1, 'r', 's', 'c', [['a']]]],
+  ]
+  for (const frame of replies) expect(typeof decodeReplies(pack(frame))).toBe('string')
+})
+
+test('fuzz: any bytes are messages, or a reason', () => {
+  const run = (frame: Uint8Array) => {
+    for (const decode of [decodeRequests, decodeReplies, decodeHello, decodeWelcome]) {
+      const made = decode(frame)
+      if (typeof made === 'string') expect(made).not.toBe('')
+    }
+  }
+  fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), run), { numRuns: 10_000 })
+  const [asked] = encodeRequests(REQUESTS)
+  const [told] = encodeReplies(REPLIES)
+  const damaged = fc.tuple(
+    fc.boolean(),
+    fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 3 }),
+    fc.nat(400),
+  )
+  fc.assert(
+    fc.property(damaged, ([ask, changes, cut]) => {
+      const frame = Buffer.from((ask ? asked : told) as Uint8Array)
+      for (const [at, byte] of changes) frame[at % frame.length] = byte
+      run(cut < frame.length ? frame.subarray(0, cut) : frame)
+    }),
+    { numRuns: 20_000 },
+  )
+})
+
+test('the handshake: who, which cluster, which versions; and a refusal with its reason', () => {
+  const hello = { cluster: 'latchkey', clusterId: undefined, token: 'secret', least: 1, most: 1 }
+  expect(decodeHello(encodeHello(hello))).toEqual(hello)
+  expect(decodeHello(encodeHello({ ...hello, clusterId: 'c', token: undefined }))).toEqual({
+    ...hello,
+    clusterId: 'c',
+    token: undefined,
+  })
+  const welcome = { ok: true, version: 1, clusterId: 'c' } as const
+  expect(decodeWelcome(encodeWelcome(welcome))).toEqual(welcome)
+  const refusal = { ok: false, answer: errorAnswer('ERR_UNAUTHORIZED') } as const
+  expect(decodeWelcome(encodeWelcome(refusal))).toEqual(refusal)
+  expect(typeof decodeHello(encodeWelcome(welcome))).toBe('string')
+  expect(typeof decodeHello(encodeRequests(REQUESTS)[0] as Uint8Array)).toBe('string')
+  expect(typeof decodeWelcome(encodeReplies(REPLIES)[0] as Uint8Array)).toBe('string')
+})
