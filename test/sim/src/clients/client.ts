@@ -27,6 +27,9 @@ interface Pending {
   readonly call: number
 }
 
+/** Clients from this number on make one call only. */
+const ONE_CALL = 1000
+
 export class Clients {
   readonly #world: World
   readonly #random: Random
@@ -70,7 +73,7 @@ export class Clients {
 
   /** One operation of a client of its own, at a given member. */
   ask(at: Seat, kind: Request['kind'], key: number): number {
-    const request = this.#request(1000 + this.#requests, kind, key)
+    const request = this.#request(ONE_CALL + this.#requests, kind, key)
     this.#send(request, at)
     return request.id
   }
@@ -86,6 +89,7 @@ export class Clients {
   }
 
   #rest(client: number): void {
+    if (client >= ONE_CALL) return
     this.#world.after(this.#random.between(0, this.#options.think + 1), () => this.#next(client))
   }
 

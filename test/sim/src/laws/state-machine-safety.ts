@@ -30,6 +30,9 @@ export const stateMachineSafety: MakeLaw = (ledger) => {
       for (let index = from; index <= to; index++) {
         const term = member.live.termAt(index)
         const agreed = ledger.committed[index]
+        if (agreed !== undefined && !ledger.keeps(member, index, agreed.term)) {
+          throw new LawBroken(name, `${member.id} is to apply ${index}, which its own disk does not hold`)
+        }
         if (term === undefined) throw new LawBroken(name, `${member.id} commits ${index}, which it does not have`)
         if (agreed !== undefined && agreed.term !== term) {
           throw new LawBroken(

@@ -1,0 +1,8 @@
+// Rule: all directed scenarios.
+
+import { elections } from './elections.js'
+import { members } from './members.js'
+import { replication } from './replication.js'
+import type { Scenario } from './scenario.js'
+
+export const scenarios: readonly Scenario[] = [...elections, ...replication, ...members]

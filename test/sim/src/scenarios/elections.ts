@@ -1,0 +1,203 @@
+// Rule: directed scenarios about who leads.
+
+import type { Scenario } from './scenario.js'
+
+const TERMS = 10
+
+export const elections: readonly Scenario[] = [
+  {
+    ids: ['E1', 'E4'],
+    title: 'a vote that was told is not forgotten by a power loss',
+    stage: { members: 3 },
+    run(stage) {
+      // Whatever b promised to a in this term, it is gone before its sync; then c asks b in the same term.
+      stage.isolate('c').crashAt('b', 'sync')
+      stage.drop(({ type, from }) => (type === 'preVote' || type === 'vote') && from === 'b')
+      stage.until('b dies at its vote', () => stage.seat('b').state === 'down')
+      stage.run(5).cut('a', 'b').mend('b', 'c').start('b')
+      stage.until('c leads', () => stage.view('c').role === 'leader')
+      stage.heal().runTimeouts(10)
+      stage.mustWrite()
+    },
+  },
+  {
+    ids: ['E7'],
+    title: 'a higher term with a short log does not keep a longer log of a lower term from leading',
+    stage: { members: 3 },
+    run(stage) {
+      stage.elect('a').settle('a').isolate('b')
+      for (let i = 0; i < 5; i++) stage.write('a')
+      stage.until('c has the log', () => stage.view('c').lastIndex >= 6)
+      // b learns of a term far ahead; it cannot win it.
+      const { term } = stage.view('b')
+      stage.inject({
+        type: 'heartbeatReply',
+        group: 1,
+        from: 'c',
+        to: 'b',
+        term: term + 3,
+        round: 0,
+        match: 0,
+      })
+      stage.crash('a').mend('b', 'c')
+      stage.until('c leads', () => stage.leader() === 'c', TERMS * stage.electionTimeout)
+      stage.mustWrite()
+    },
+  },
+  {
+    ids: ['E10'],
+    title: 'five members, two of which see only one other each: the leader stays',
+    stage: { members: 5 },
+    run(stage) {
+      stage.elect('c').settle('c')
+      for (const other of ['a', 'c', 'e']) stage.cut('d', other)
+      for (const other of ['a', 'b', 'd']) stage.cut('e', other)
+      stage.runTimeouts(10)
+      const before = stage.simulation.world.watch.counts.elections
+      stage.run(60_000)
+      const changes = stage.simulation.world.watch.counts.elections - before
+      stage.demand(changes < 3, `${changes} leaders in 60 s`).mustWrite()
+    },
+  },
+  {
+    ids: ['E11'],
+    title: 'a leader that can send but not hear steps down, and another one serves',
+    stage: { members: 3 },
+    run(stage) {
+      stage.elect('a').settle('a')
+      stage.cutOneWay('b', 'a').cutOneWay('c', 'a')
+      stage.until('a steps down', () => stage.view('a').role !== 'leader', 2 * stage.electionTimeout)
+      stage.mustWrite(5 * stage.electionTimeout)
+    },
+  },
+  {
+    ids: ['E12'],
+    title: 'a member that was alone for a thousand election timeouts comes back and disturbs nobody',
+    stage: { members: 3 },
+    run(stage) {
+      stage.elect('a').settle('a').isolate('c').runTimeouts(1000)
+      const { term } = stage.view('a')
+      stage.heal().runTimeouts(20)
+      stage.demand(stage.leader() === 'a', 'the leader changed')
+      stage.demand(stage.view('a').term === term && stage.view('c').term === term, 'the term changed')
+      stage.mustWrite()
+    },
+  },
+  {
+    ids: ['E13', 'M12'],
+    title: 'a member that does not know of its removal asks for votes, and the others are not disturbed',
+    stage: { members: 4 },
+    run(stage) {
+      stage.elect('a').settle('a').isolate('d')
+      stage.seat('a').command((member, now) => member.change({ type: 'remove', id: 'd' }, now))
+      stage.settle('a').runTimeouts(15)
+      const { term } = stage.view('a')
+      const forget = stage.drop(({ from, to }) => from === 'a' && to === 'd')
+      for (const other of ['a', 'b', 'c']) stage.mend('d', other)
+      stage.run(60_000)
+      stage.demand(stage.leader() === 'a' && stage.view('a').term === term, 'the removed member disturbed')
+      forget()
+    },
+  },
+  {
+    ids: ['E17'],
+    title: 'a transfer to a dead member stops the writes for an election timeout at most',
+    stage: { members: 3 },
+    run(stage) {
+      stage.elect('a').settle('a').crash('b')
+      stage.seat('a').command((member, now) => member.transfer('b', now))
+      stage.run(stage.electionTimeout + 30)
+      const request = stage.write('a')
+      stage.until('writes go on', () => stage.isDone(request), stage.electionTimeout)
+    },
+  },
+  {
+    ids: ['E17', 'E18'],
+    title: 'a transfer moves the lead, and no write is lost',
+    stage: { members: 3 },
+    run(stage) {
+      stage.elect('a').settle('a')
+      stage.write('a')
+      stage.seat('a').command((member, now) => member.transfer('c', now))
+      stage.until('c leads', () => stage.leader() === 'c', stage.electionTimeout)
+      stage.mustWrite().mustRead('a')
+    },
+  },
+  {
+    ids: ['E20'],
+    title: 'all start at once on one grid of ticks: a leader within ten timeouts',
+    stage: { members: 5, sync: 100 },
+    run(stage) {
+      stage.until('somebody leads', () => stage.leader() !== undefined, 10 * stage.electionTimeout)
+      stage.mustWrite()
+    },
+  },
+  {
+    ids: ['E21'],
+    title: 'one voter: leads only when its vote is on disk, and keeps its data over a restart',
+    stage: { members: 1, sync: 50_000 },
+    run(stage) {
+      stage.elect('a')
+      for (let i = 0; i < 5; i++) stage.mustWrite()
+      stage.crash('a').start('a').mustWrite().mustRead('a')
+      stage.demand(stage.view('a').applied >= 7, 'entries are missing')
+    },
+  },
+  {
+    ids: ['E14'],
+    title: 'a learner that is told to campaign does not',
+    stage: { members: 3 },
+    run(stage) {
+      stage.elect('a').settle('a')
+      const learner = stage.simulation.recruit()
+      if (learner === undefined) stage.fail('no member to add')
+      const peer = { url: 'ws://d', incarnation: 'd-1' }
+      stage.seat('a').command((member, now) => member.change({ type: 'add-learner', id: 'd', peer }, now))
+      stage.settle('a').run(100)
+      const { term } = stage.view('a')
+      stage.seat('a').command((member, now) => member.transfer('d', now))
+      stage.inject({ type: 'timeoutNow', group: 1, from: 'a', to: 'd', term }).runTimeouts(3)
+      stage.demand(stage.view('d').role === 'learner' && stage.view('a').term === term, 'the learner campaigned')
+    },
+  },
+  {
+    ids: ['T1', 'R2'],
+    title: 'a leader that was blocked for ten timeouts answers nothing as leader when it wakes',
+    stage: { members: 3 },
+    run(stage) {
+      stage.elect('a').settle('a').mustWrite()
+      stage.pause('a', 10 * stage.electionTimeout).run(1)
+      const stale = stage.read('a')
+      stage.until('another leads', () => stage.leader() !== 'a', 9 * stage.electionTimeout)
+      stage.mustWrite()
+      // The laws judge the read: it may be refused, or reflect the write.
+      stage.runTimeouts(15).demand(stage.answer(stale) !== undefined, 'the read was never answered')
+    },
+  },
+  {
+    ids: ['T2'],
+    title: 'a follower that was blocked for ten timeouts hears what waited before it campaigns',
+    stage: { members: 3 },
+    run(stage) {
+      stage.elect('a').settle('a')
+      const { term } = stage.view('a')
+      for (let round = 0; round < 5; round++) {
+        stage.pause('b', 10 * stage.electionTimeout).runTimeouts(12)
+      }
+      stage.demand(stage.leader() === 'a' && stage.view('a').term === term, 'the leader changed')
+    },
+  },
+  {
+    ids: ['T3'],
+    title: 'wall clocks that step by an hour change nothing',
+    stage: { members: 3 },
+    run(stage) {
+      stage.elect('a').settle('a')
+      const { term } = stage.view('a')
+      stage.seat('a').clock.stepWall(3_600_000)
+      stage.seat('b').clock.stepWall(-3_600_000)
+      stage.runTimeouts(20).mustWrite()
+      stage.demand(stage.leader() === 'a' && stage.view('a').term === term, 'the leader changed')
+    },
+  },
+]

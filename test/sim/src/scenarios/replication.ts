@@ -1,0 +1,207 @@
+// Rule: directed scenarios about the log: Figure 8, old words that come late, acknowledgements and disks.
+
+import type { Entry } from '@latchkey/raft/core'
+import type { Scenario } from './scenario.js'
+import type { Stage } from './stage.js'
+
+const lastOf = (stage: Stage, id: string): number => stage.view(id).lastIndex
+
+export const replication: readonly Scenario[] = [
+  {
+    ids: ['L1'],
+    title: 'Figure 8: an entry of an old term on a majority is not committed by counting',
+    stage: { members: 5 },
+    run(stage) {
+      stage.elect('a').settle('a')
+      // Entry 2 of the first term reaches b only.
+      for (const other of ['c', 'd', 'e']) stage.cut('a', other)
+      stage.write('a')
+      const at = lastOf(stage, 'a')
+      stage.until('b has it', () => lastOf(stage, 'b') === at).crash('a')
+      // e leads with another entry there, which reaches nobody, and dies.
+      stage.drop(({ type, from }) => from === 'e' && (type === 'append' || type === 'heartbeat'))
+      stage.isolate('b').elect('e').crash('e')
+      // a is back, leads again and brings its old entry to c: now on a majority, but of an old term.
+      stage.heal().drop(({ type, from, to, ...rest }) => {
+        const entries = 'entries' in rest ? (rest.entries as readonly Entry[]) : []
+        return type === 'append' && from === 'a' && (to === 'd' || entries.some(({ term }) => term > 1))
+      })
+      stage.start('a').elect('a')
+      stage.until('c has the old entry', () => lastOf(stage, 'c') >= at, 3 * stage.electionTimeout)
+      stage.runTimeouts(1).crash('a').heal()
+      // e may win with its own entry: what was there must not have been called committed.
+      stage.start('e').elect('e').start('a').settle('e').mustWrite()
+      stage.runTimeouts(5)
+    },
+  },
+  {
+    ids: ['L2'],
+    title: 'a commit index that comes with an empty append reaches only what is known to agree',
+    stage: { members: 3 },
+    run(stage) {
+      stage.elect('a').settle('a').mustWrite()
+      const { lastIndex: agreed, term } = stage.view('a')
+      stage.isolate('a')
+      const orphan = stage.write('a')
+      stage.run(5).demand(lastOf(stage, 'a') === agreed + 1, 'no orphan')
+      // b leads a new term with another entry there.
+      stage.drop(({ type, to }) => to === 'a' && type === 'append')
+      stage.elect('b').settle('b')
+      const { term: newTerm, commit } = stage.view('b')
+      const prevTerm = term
+      stage.inject({
+        type: 'append',
+        group: 1,
+        from: 'b',
+        to: 'a',
+        term: newTerm,
+        prevIndex: agreed,
+        prevTerm,
+        commit,
+        entries: [],
+        round: 0,
+      })
+      stage.run(5).demand(stage.view('a').commit <= agreed, 'a has committed what it cannot know')
+      stage.heal().runTimeouts(5).demand(!stage.isDone(orphan), 'the orphan was acknowledged')
+    },
+  },
+  {
+    ids: ['L3'],
+    title: 'an older, shorter append that comes again cuts nothing',
+    stage: { members: 3 },
+    run(stage) {
+      stage.elect('a').settle('a')
+      const { lastIndex: prevIndex, term, lastIndex } = stage.view('a')
+      for (let i = 0; i < 4; i++) stage.write('a')
+      stage.until('b has all', () => lastOf(stage, 'b') === lastIndex + 4).run(20)
+      const entry = stage.simulation.world.watch.ledger.member('a').live.entry(prevIndex + 1)
+      stage.inject({
+        type: 'append',
+        group: 1,
+        from: 'a',
+        to: 'b',
+        term,
+        prevIndex,
+        prevTerm: term,
+        commit: 0,
+        entries: entry === undefined ? stage.fail('no entry') : [entry],
+        round: 0,
+      })
+      stage.run(5).demand(lastOf(stage, 'b') === lastIndex + 4, 'b has cut its log')
+    },
+  },
+  {
+    ids: ['L5'],
+    title: 'a sync that returns behind a truncation acknowledges nothing of what took its place',
+    stage: { members: 5 },
+    run(stage) {
+      stage.elect('a').settle('a').mustWrite()
+      for (const other of ['c', 'd', 'e']) stage.cut('a', other).cut('b', other)
+      for (let i = 0; i < 3; i++) stage.write('a')
+      stage.run(50).crash('a')
+      // b already knows the next term, durably, when its entries are replaced; its disk is slow by then.
+      for (const other of ['c', 'd', 'e']) stage.mend('b', other)
+      stage.drop(({ type, to }) => to === 'b' && (type === 'append' || type === 'heartbeat'))
+      stage.elect('c').settle('c').run(50)
+      stage.heal().slowDisk('b', 2000)
+      stage.runTimeouts(1)
+      stage.slowDisk('b', 1).start('a').runTimeouts(5).mustWrite()
+    },
+  },
+  {
+    ids: ['L6', 'D11'],
+    title: 'a leader whose disk is slow does not count itself before its sync',
+    stage: { members: 3 },
+    run(stage) {
+      stage.elect('a').settle('a').slowDisk('a', 500).isolate('c')
+      const request = stage.write('a')
+      stage.run(50).demand(!stage.isDone(request), 'answered without a quorum of disks')
+      stage.until('done', () => stage.isDone(request))
+    },
+  },
+  {
+    ids: ['L8'],
+    title: 'two logs of different terms come together',
+    stage: { members: 3 },
+    run(stage) {
+      stage.elect('a').settle('a')
+      for (let round = 0; round < 3; round++) {
+        const [own, other] = round % 2 === 0 ? ['a', 'b'] : ['b', 'a']
+        stage.isolate(own as string)
+        for (let i = 0; i < 6; i++) stage.write(own as string)
+        stage.run(20).elect(other as string).mustWrite().heal()
+        stage.until('all agree', () =>
+          ['a', 'b', 'c'].every((id) => stage.view(id).applied === stage.view(other as string).lastIndex),
+        )
+      }
+    },
+  },
+  {
+    ids: ['L9'],
+    title: 'a refusal older than an acknowledgement does not take the match back',
+    stage: { members: 3 },
+    run(stage) {
+      stage.elect('a').settle('a').mustWrite().run(20)
+      const { term, lastIndex } = stage.view('a')
+      for (const rejected of [1, lastIndex - 1, lastIndex]) {
+        stage.inject({
+          type: 'appendReply',
+          group: 1,
+          from: 'b',
+          to: 'a',
+          term,
+          ok: false,
+          rejected,
+          hintIndex: 0,
+          hintTerm: 0,
+          round: 0,
+        })
+      }
+      stage.mustWrite().runTimeouts(3)
+      stage.demand(stage.view('b').applied === stage.view('a').lastIndex, 'b does not follow')
+    },
+  },
+  {
+    ids: ['L11'],
+    title: 'one lost probe or append stalls nobody',
+    stage: { members: 3, member: { maxInflight: 1 } },
+    run(stage) {
+      stage.elect('a').settle('a')
+      const mend = stage.drop(({ type, to }) => type === 'append' && to === 'b')
+      stage.mustWrite().run(30)
+      mend()
+      stage.until('b follows', () => stage.view('b').applied === stage.view('a').lastIndex)
+      stage.crash('b').start('b').mustWrite()
+      stage.until('b follows again', () => stage.view('b').applied === stage.view('a').lastIndex)
+    },
+  },
+  {
+    ids: ['L19', 'D8'],
+    title: 'power loss of all members at once: nothing is served before a commit of the new term, then all is there',
+    stage: { members: 3 },
+    run(stage) {
+      stage.elect('a').settle('a')
+      for (let i = 0; i < 5; i++) stage.mustWrite()
+      const { commit } = stage.view('a')
+      for (const id of ['a', 'b', 'c']) stage.crash(id)
+      for (const id of ['a', 'b', 'c']) stage.start(id)
+      stage.until('somebody leads', () => stage.leader() !== undefined)
+      stage.mustRead(stage.leader() as string)
+      stage.demand(stage.view(stage.leader() as string).applied >= commit, 'acknowledged writes are missing')
+    },
+  },
+  {
+    ids: ['D4', 'D5'],
+    title: 'a failed sync stops the member; it comes back with what was promised',
+    stage: { members: 3 },
+    run(stage) {
+      stage.elect('a').settle('a').mustWrite()
+      stage.seat('b').disk.failing = true
+      stage.mustWrite().run(20)
+      stage.demand(stage.seat('b').state === 'down', 'b goes on after a failed sync')
+      stage.seat('b').disk.failing = false
+      stage.start('b').mustWrite()
+      stage.until('b follows', () => stage.view('b').applied === stage.view('a').lastIndex)
+    },
+  },
+]
