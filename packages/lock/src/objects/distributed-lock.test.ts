@@ -195,8 +195,8 @@ describe('loss, and what the row decides then', () => {
     port.bound.meet('cluster')
     expect(locks.map(({ held }) => held)).toEqual([true, true])
     port.bound.meet('another')
-    expect(locks.map(({ held }) => held)).toEqual([false, false])
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, true])
+    expect(locks.map(({ held }) => held)).toEqual([false, false])
   })
 })
 

@@ -60,9 +60,4 @@ export class Hold implements AsyncDisposable {
     this.#release ??= this.#holder.leaveAll()
     return this.#release
   }
-
-  /** For withLock: it was given back before. */
-  get released(): boolean {
-    return this.#release !== undefined
-  }
 }

@@ -4,6 +4,8 @@ import { READ } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { finish, scene } from '../testing/scene.js'
 import { ClusterBound } from './bound.js'
+import { BoundKeeper } from './keeper.js'
+import { Tenure } from './tenure.js'
 
 const at = (ms: number, wall = 0) => ({ hr: ms, up: ms, wall: ms + wall })
 
@@ -117,6 +119,44 @@ describe('CT6: what held means', () => {
     port.cut()
     await world.advance(10_000)
     expect([lock.held, store.tx.holds.get('k')?.id]).toEqual([true, lock.getOwner()?.id])
+  })
+
+  test('the same where the session lives for more than half of the lease', async () => {
+    const { world, locking, process } = scene({ life: 2_000 })
+    const holder = process().locking.getDistributedLock('k', 3_000)
+    await finish(world, holder.tryLock())
+    const lock = locking.getDistributedLock('k', 3_000)
+    const waiting = lock.lock()
+    await world.advance(100)
+    await finish(world, holder.unlock())
+    await finish(world, waiting)
+    expect(lock.remainingMillis()).toBeGreaterThan(2_900)
+  })
+
+  test('K28: given up while the grant is being renewed: ERR_ABORTED, and given back', async () => {
+    const { world, locking, port, store } = scene({ delay: 3_000 })
+    const controller = new AbortController()
+    const lock = locking.getDistributedLock('k', 10_000)
+    const attempt = lock.tryLock({ timeout: '60s', signal: controller.signal })
+    const refused = expect(attempt).rejects.toMatchObject({ code: 'ERR_ABORTED' })
+    await world.advance(7_000)
+    expect(port.sent).toHaveLength(2)
+    controller.abort()
+    await refused
+    await world.advance(7_000)
+    expect([lock.held, store.tx.holds.size]).toEqual([false, 0])
+  })
+
+  test('K30: a renewal that is answered after the lease is over does not prolong it, though nobody looked', async () => {
+    const { world, port, locking } = scene()
+    const lost: unknown[] = []
+    const keeper = new BoundKeeper(port)
+    await finish(world, locking.locks.query())
+    const of = { key: new Uint8Array([1]), id: 'a', lease: 1_000, token: 1, deadline: 2_000 }
+    const tenure = new Tenure(port, keeper, of, (error) => lost.push(error))
+    world.stall(5_000)
+    tenure.prolong(9_000, port.clock.now())
+    expect([tenure.held, lost.length]).toEqual([false, 1])
   })
 
   test('the bound is renewed at least every third of the shortest lease, by one read for all', async () => {

@@ -8,7 +8,7 @@ import { MapTransaction } from '../testing/map-transaction.js'
 import { tryLock } from './acquire.js'
 import { ownerOfHold } from './owner.js'
 import { isHeldWith, lockInfo, lockOwner, ticketOf } from './query.js'
-import { enqueue } from './queue.js'
+import { enqueue, grantNext } from './queue.js'
 import { release } from './release.js'
 
 function world(...sessions: number[]): MapTransaction {
@@ -118,6 +118,18 @@ describe('sessions', () => {
     expect(ids(tx)).toEqual(['c'])
     tx.tick(101)
     expect(tx.grants.map(({ id }) => id)).toEqual(['c'])
+  })
+
+  test('K21: even one that is still in the queue is not granted when its session or its wait is over', () => {
+    const tx = world(1, 2)
+    ask(tx, 'a', { lease: 5_000 })
+    ask(tx, 'dead', { wait: 0, session: 2 })
+    ask(tx, 'tired', { wait: 50 })
+    ask(tx, 'c', { wait: 0 })
+    tx.sessions.delete(2)
+    tx.now = 51
+    expect(grantNext(tx, K, 0)).toMatchObject({ id: 'c' })
+    expect(ids(tx)).toEqual([])
   })
 
   test('the end of a session removes its waiters, never a hold', () => {

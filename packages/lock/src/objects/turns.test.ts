@@ -1,0 +1,61 @@
+// Test: one task at a time, in order; urgent ones first; whose limit is over never begins.
+
+import { expect, test } from 'vitest'
+import { scene } from '../testing/scene.js'
+import { settle } from '../testing/world.js'
+import { Limit, OVER } from './limit.js'
+import { Turns } from './turns.js'
+
+function tasks() {
+  const begun: string[] = []
+  const ends = new Map<string, () => void>()
+  const task = (name: string) => () =>
+    new Promise<string>((resolve) => {
+      begun.push(name)
+      ends.set(name, () => resolve(name))
+    })
+  return { begun, task, end: (name: string) => ends.get(name)?.() }
+}
+
+test('in the order asked for; an urgent one goes before all that wait', async () => {
+  const turns = new Turns()
+  const { begun, task, end } = tasks()
+  void turns.run(task('a'))
+  void turns.run(task('b'))
+  void turns.run(task('c'))
+  void turns.urgent(task('urgent'))
+  expect(begun).toEqual(['a'])
+  for (const name of ['a', 'urgent', 'b', 'c']) {
+    await settle()
+    expect(begun.at(-1)).toBe(name)
+    end(name)
+  }
+})
+
+test('nobody slips in while a turn is handed over, and a failure does not stop the others', async () => {
+  const turns = new Turns()
+  const { begun, task, end } = tasks()
+  const failing = turns.run(() => Promise.reject(new Error('own'))).catch((error: Error) => error.message)
+  void turns.run(task('a'))
+  expect(await failing).toBe('own')
+  void turns.run(task('b'))
+  await settle()
+  expect(begun).toEqual(['a'])
+  end('a')
+  await settle()
+  expect(begun).toEqual(['a', 'b'])
+})
+
+test('OVER: a limit that ends first takes its task out of the line', async () => {
+  const { world, port } = scene()
+  const turns = new Turns()
+  const { begun, task, end } = tasks()
+  void turns.run(task('a'))
+  const late = turns.run(task('late'), new Limit(port, 100))
+  void turns.run(task('c'))
+  await world.advance(101)
+  expect(await late).toBe(OVER)
+  end('a')
+  await settle()
+  expect(begun).toEqual(['a', 'c'])
+})
