@@ -84,8 +84,9 @@ function checkProgress({ log, options }: State, peer: Progress): void {
   assert(peer.match <= log.lastIndex, 'acknowledged beyond the log')
   assert(peer.window.count <= options.maxInflight, 'more appends under way than allowed (L18)')
   assert(peer.window.count === 0 || peer.state === 'replicate', 'appends under way while not replicating')
+  const asked = peer.snapshot?.asked
   assert(
-    (peer.snapshot !== undefined) === (peer.state === 'snapshot'),
+    peer.state === 'snapshot' ? asked === false : asked !== false,
     'a snapshot under way in another state',
   )
 }

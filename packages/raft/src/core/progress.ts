@@ -3,6 +3,7 @@
 //   probe      the common point is not known, or something was lost: one append at a time, until it is answered
 //   replicate  appends are sent ahead of their answers, as far as the window allows
 //   snapshot   what comes next is no longer in the log: a snapshot is under way, no appends
+//              (one that a member asked for itself, since its state is gone, goes beside the appends of any other state)
 //   refused    it has lost what it had acknowledged: no entries, and its acknowledgements do not count
 //
 // Laws
@@ -123,9 +124,14 @@ export class Progress {
     this.next = this.match + 1
   }
 
-  toSnapshot(clock: number, asked: boolean): void {
+  /** A transfer that was under way has been ended before. */
+  toSnapshot(clock: number): void {
     this.#leave()
     this.state = 'snapshot'
+    this.wantSnapshot(clock, false)
+  }
+
+  wantSnapshot(clock: number, asked: boolean): void {
     this.snapshot = {
       phase: 'waiting',
       position: undefined,
@@ -145,7 +151,6 @@ export class Progress {
 
   #leave(): void {
     this.probing = false
-    this.snapshot = undefined
     this.window.clear()
   }
 }

@@ -11,7 +11,7 @@ import { membersOf } from './membership.js'
 import { Progress } from './progress.js'
 import { quorumValue } from './quorum.js'
 import { confirmReads } from './read-index.js'
-import { endTransferOf, pumpSnapshot } from './snapshot-out.js'
+import { endTransferOf, needSnapshot, pumpSnapshot } from './snapshot-out.js'
 import { type Leading, type State, appendEntry } from './state.js'
 import type { EntryKind, Membership, Message } from './types.js'
 
@@ -81,7 +81,7 @@ export function pumpPeer(state: State, peer: Progress): void {
   while (peer.state === 'replicate' && peer.next <= state.log.lastIndex && !peer.window.full) {
     sendAppend(state, peer, state.options.maxAppendBytes)
   }
-  if (peer.state === 'snapshot') pumpSnapshot(state, peer)
+  if (peer.snapshot !== undefined) pumpSnapshot(state, peer)
   if (peer.state === 'replicate' && peer.sentCommit < state.commit) sendHeartbeat(state, peer)
 }
 
@@ -89,7 +89,7 @@ export function pumpPeer(state: State, peer: Progress): void {
 function sendAppend(state: State, peer: Progress, maxBytes: number): void {
   const prevIndex = peer.next - 1
   const prevTerm = state.log.termAt(prevIndex)
-  if (prevTerm === undefined) return peer.toSnapshot(state.clock, false)
+  if (prevTerm === undefined) return needSnapshot(state, peer)
   const entries = maxBytes === 0 ? [] : state.log.batch(peer.next, maxBytes)
   const { id: from, term, commit, options } = state
   const round = (state.leading as Leading).round
@@ -119,7 +119,7 @@ function acknowledged(state: State, peer: Progress, match: number): void {
   if (peer.state === 'refused') return
   if (peer.acknowledge(match, state.clock)) (state.leading as Leading).dirty = true
   if (peer.state === 'probe' && match >= peer.next - 1) peer.toReplicate()
-  if (peer.snapshot?.asked === false && match >= state.log.start.index) {
+  if (peer.state === 'snapshot' && match >= state.log.start.index) {
     endTransferOf(state, peer)
     peer.toReplicate()
   }

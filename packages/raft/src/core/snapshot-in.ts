@@ -55,7 +55,7 @@ function isHere(state: State, { index, term }: LogPosition): boolean {
 /** First how far the log reaches, so that the leader goes on from there; then that this snapshot is not needed. */
 function tellHere(state: State, to: string, position: LogPosition): void {
   acknowledge(state, true)
-  if (state.disk.durable >= position.index) reply(state, to, position, 0, true)
+  if (state.disk.hardStateDurable && state.disk.durable >= position.index) reply(state, to, position, 0, true)
 }
 
 /** The one under way when it is this one; a new one when this is its first piece; else undefined. */

@@ -23,6 +23,12 @@ export interface SnapshotPiece {
 const isSilent = (state: State, peer: Progress): boolean =>
   state.clock - peer.heardAt >= state.options.electionTimeout
 
+/** Its next entry is gone from the log. */
+export function needSnapshot(state: State, peer: Progress): void {
+  endTransferOf(state, peer)
+  peer.toSnapshot(state.clock)
+}
+
 export function pumpSnapshot(state: State, peer: Progress): void {
   const { snapshot } = peer
   if (snapshot?.phase !== 'waiting' || isSilent(state, peer)) return
@@ -71,7 +77,7 @@ export function onSnapshotReply(state: State, peer: Progress, m: Of<'snapshotRep
 /** Its state is gone, or what it was sent is of no use to it: any view that is new enough. */
 function asked(state: State, peer: Progress): void {
   if (peer.snapshot?.again) startAgain(state, peer)
-  else if (peer.snapshot === undefined && peer.state !== 'refused') peer.toSnapshot(state.clock, true)
+  else if (peer.snapshot === undefined) peer.wantSnapshot(state.clock, true)
 }
 
 function next(state: State, to: MemberId, snapshot: SnapshotTransfer): void {
@@ -88,13 +94,13 @@ function next(state: State, to: MemberId, snapshot: SnapshotTransfer): void {
 function installed(state: State, peer: Progress, index: number): void {
   endTransferOf(state, peer)
   if (peer.acknowledge(index, state.clock)) (state.leading as Leading).dirty = true
-  peer.toReplicate()
+  if (peer.state === 'snapshot') peer.toReplicate()
 }
 
 function startAgain(state: State, peer: Progress): void {
   const asked = peer.snapshot?.asked ?? false
   endTransferOf(state, peer)
-  peer.toSnapshot(state.clock, asked)
+  peer.wantSnapshot(state.clock, asked)
 }
 
 export function snapshotTick(state: State, peer: Progress): void {
@@ -110,6 +116,7 @@ export function snapshotTick(state: State, peer: Progress): void {
 /** The driver cannot read it, or the member is gone: what it needs is found out anew. */
 export function giveUp(state: State, peer: Progress): void {
   endTransferOf(state, peer)
+  if (peer.state !== 'snapshot') return
   peer.toProbe(peer.next)
   peer.probing = true
   peer.movedAt = Number.NEGATIVE_INFINITY

@@ -1,0 +1,17 @@
+// Rule: the words of a trace's line: plain ones, name=value, and places of the log.
+
+import type { LogPosition } from '../index.js'
+
+export const isPair = (word: string) => word.includes('=')
+export const list = (word: string | undefined): string[] =>
+  word === undefined || word === '' ? [] : word.split(',')
+
+export function pairs(words: readonly string[]): Map<string, string> {
+  return new Map(words.filter(isPair).map((word) => word.split('=') as [string, string]))
+}
+
+/** `12/t3`, with the time 0. */
+export function position(word: string): LogPosition {
+  const [index, term] = word.split('/t')
+  return { index: Number(index), term: Number(term), time: 0 }
+}
