@@ -24,7 +24,8 @@ export class Refusals {
     // A name without credentials is only a claim: then it is the address that counts, and one line for it.
     const known = by === 'them' || info !== undefined
     const peer = known && id !== undefined ? id : where
-    const key = JSON.stringify([peer, by, code, known ? reason : ''])
+    // Numbers in a reason come from the other side, who could make up any.
+    const key = JSON.stringify([peer, by, code, known ? reason.replace(/\d+/g, '#') : ''])
     if (this.#said.has(key)) return
     if (this.#said.size >= MOST) this.#said.delete(this.#said.keys().next().value as string)
     // One who gets in and then speaks nonsense would be logged again each time.

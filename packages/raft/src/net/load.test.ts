@@ -1,0 +1,112 @@
+// Test: long messages, slow readers, and what they do to everybody else.
+
+import { afterEach, describe, expect, test } from 'vitest'
+import { NO_MEMBERS } from '../core/membership.js'
+import type { Message } from '../core/types.js'
+import { LANE_CAPS } from './lanes.js'
+import { append, clock, Crew, heartbeat, introduce, type Member, pause, until } from './testing/crew.js'
+
+const MiB = 1024 * 1024
+
+let crew = new Crew()
+afterEach(async () => {
+  await crew.close()
+  crew = new Crew()
+})
+
+async function trio(): Promise<[Member, Member, Member]> {
+  const [a, b, c] = [await crew.start('a'), await crew.start('b'), await crew.start('c')]
+  introduce(a, b, c)
+  await until(() => [b, c].every(({ id }) => a.network.connected(id)))
+  return [a, b, c]
+}
+
+const chunk = new Uint8Array(256 * 1024)
+const piece = (a: Member, b: Member, offset: number): Message => ({
+  group: 0,
+  from: a.id,
+  to: b.id,
+  term: 3,
+  type: 'snapshot',
+  position: { index: 9, term: 2, time: 1 },
+  membership: { ...NO_MEMBERS, voters: ['a'], peers: { a: { url: 'ws://a', incarnation: '' } } },
+  offset,
+  chunk,
+  done: false,
+})
+
+describe('long messages', () => {
+  test('A11: 32 MiB of a snapshot, queued at once, do not keep a heartbeat waiting', async () => {
+    const [a, b] = await trio()
+    const pieces = (32 * MiB) / chunk.length
+    let before = -1
+    b.network.on('message', ({ type }) => {
+      if (type === 'heartbeat' && before < 0) before = b.messages.length - 1
+    })
+    // Slow enough to be a stream: the reader is stopped until all is queued.
+    for (const socket of b.sockets) socket.pause()
+    for (let i = 0; i < pieces - 1; i++) a.network.send('b', piece(a, b, i * chunk.length))
+    a.network.flush()
+    await pause(20)
+    a.network.send('b', heartbeat(a, b, 1))
+    for (const socket of b.sockets) socket.resume()
+    await until(() => before >= 0)
+    await until(() => b.messages.length === pieces)
+    // What the system itself had taken before cannot be overtaken; all that waited here was.
+    expect(before).toBeLessThan(pieces / 2)
+  })
+
+  test('A11: heartbeats come through in time while a snapshot streams', async () => {
+    const [a, b] = await trio()
+    const total = (32 * MiB) / chunk.length
+    let sent = 0
+    const late: number[] = []
+    const due = new Map<number, number>()
+    const more = () => {
+      if (sent < total) a.network.send('b', piece(a, b, chunk.length * sent++))
+    }
+    b.network.on('message', (message) => {
+      if (message.type === 'heartbeat') late.push(clock.now() - (due.get(message.round) as number))
+      // As the core does it: the next piece when one has arrived, a few under way.
+      else more()
+    })
+    for (let i = 0; i < 8; i++) more()
+    let round = 0
+    while (b.messages.length < total) {
+      due.set(++round, clock.now())
+      a.network.send('b', heartbeat(a, b, round))
+      await pause(2)
+    }
+    await until(() => late.length === round)
+    expect(Math.max(...late)).toBeLessThan(500)
+  })
+})
+
+describe('L18: a slow reader', () => {
+  test('costs bounded memory, and nobody else anything', async () => {
+    const [a, b, c] = await trio()
+    for (const socket of b.sockets) socket.pause()
+    const data = new Uint8Array(MiB)
+    let most = 0
+    for (let i = 1; i <= 300; i++) {
+      a.network.send('b', append(a, b, i, data))
+      a.network.send('c', heartbeat(a, c, i))
+      most = Math.max(most, a.network.waitingBytes('b'))
+      if (i % 10 === 0) await pause(1)
+    }
+    await until(() => c.messages.length === 300)
+    expect(most).toBeLessThanOrEqual(LANE_CAPS.logBytes + MiB)
+    expect(a.network.stats.dropped).toBeGreaterThan(200)
+    // The layer above is told.
+    let taken = 0
+    while (taken < 100 && a.network.sendApp('b', data)) taken++
+    expect(taken).toBeGreaterThan(0)
+    expect(taken).toBeLessThanOrEqual(16)
+    // It reads again: what had begun arrives, and what is left is whole.
+    for (const socket of b.sockets) socket.resume()
+    await until(() => b.apps.length === taken && a.network.waitingBytes('b') === 0)
+    for (const message of b.messages) expect(message.type).toBe('append')
+    a.network.send('b', heartbeat(a, b, 1))
+    await until(() => b.messages.at(-1)?.type === 'heartbeat')
+  })
+})

@@ -1,0 +1,205 @@
+// Test: members on real sockets: who gets in, what is said, who is gone and who is dead.
+
+import { afterEach, describe, expect, test } from 'vitest'
+import { append, Crew, heartbeat, introduce, type Member, pause, until } from './testing/crew.js'
+
+let crew = new Crew()
+afterEach(async () => {
+  await crew.close()
+  crew = new Crew()
+})
+
+const both = (a: Member, b: Member) => () => a.network.connected(b.id) && b.network.connected(a.id)
+
+async function pair(): Promise<[Member, Member]> {
+  const a = await crew.start('a')
+  const b = await crew.start('b')
+  introduce(a, b)
+  await until(both(a, b))
+  return [a, b]
+}
+
+describe('what is said', () => {
+  test('messages arrive checked, from whom they came', async () => {
+    const [a, b] = await pair()
+    a.network.send('b', heartbeat(a, b, 7))
+    a.network.send('b', append(a, b, 1, Buffer.from('one')))
+    expect(a.network.sendApp('b', Buffer.from('above'))).toBe(true)
+    b.network.send('a', heartbeat(b, a, 8))
+    await until(() => b.messages.length === 2 && b.apps.length === 1 && a.messages.length === 1)
+    expect(b.messages[0]).toEqual(heartbeat(a, b, 7))
+    expect(b.messages[1]).toMatchObject({ type: 'append', from: 'a', to: 'b', prevIndex: 0 })
+    expect(b.apps).toEqual([{ from: 'a', bytes: Buffer.from('above') }])
+    expect(b.network.peer('a')).toMatchObject({ id: 'a', incarnation: 'of a', boot: a.self.boot, version: 1 })
+  })
+
+  test('all messages of one turn travel in one frame', async () => {
+    const [a, b] = await pair()
+    const before = b.network.stats.framesReceived
+    for (let i = 1; i <= 100; i++) {
+      a.network.send('b', heartbeat(a, b, i))
+      a.network.send('b', append(a, b, i, Buffer.alloc(500)))
+      a.network.sendApp('b', Buffer.alloc(50))
+    }
+    await until(() => b.apps.length === 100)
+    expect(b.messages).toHaveLength(200)
+    expect(b.network.stats.framesReceived - before).toBe(1)
+  })
+
+  test('flush sends at once, and the end of the turn does not send again', async () => {
+    const [a, b] = await pair()
+    a.network.send('b', heartbeat(a, b, 1))
+    a.network.flush()
+    const sent = a.network.stats.framesSent
+    expect(sent).toBe(1)
+    await until(() => b.messages.length === 1)
+    expect(a.network.stats.framesSent).toBe(1)
+  })
+
+  test('A11: a message of 12 MiB arrives whole', async () => {
+    const [a, b] = await pair()
+    const data = Buffer.alloc(12 * 1024 * 1024)
+    for (let i = 0; i < data.length; i += 1001) data[i] = i
+    a.network.send('b', append(a, b, 1, data))
+    await until(() => b.messages.length === 1)
+    const [got] = b.messages
+    expect(got?.type === 'append' && Buffer.compare(got.entries[0]?.data ?? Buffer.alloc(0), data)).toBe(0)
+  })
+
+  test('nothing is kept for a member that is not connected', async () => {
+    const a = await crew.start('a')
+    const b = await crew.start('b')
+    a.network.send('b', heartbeat(a, b, 1))
+    expect(a.network.sendApp('b', Buffer.alloc(1))).toBe(false)
+    introduce(a, b)
+    await until(both(a, b))
+    a.network.send('b', heartbeat(a, b, 2))
+    await until(() => b.messages.length > 0)
+    expect(b.messages).toEqual([heartbeat(a, b, 2)])
+    expect(a.network.stats.dropped).toBe(1)
+  })
+})
+
+describe('who is gone and who is dead', () => {
+  test('a killed member is gone, then dead, at once', async () => {
+    const [a, b] = await pair()
+    await pause(30)
+    const from = performance.now()
+    await b.kill()
+    await until(() => a.events.includes('dead b'))
+    const took = performance.now() - from
+    expect(a.events).toEqual(['up b', 'gone b', 'dead b'])
+    expect(a.peers.at(-1)?.info).toMatchObject({ id: 'b', boot: b.self.boot, incarnation: 'of b' })
+    expect(took).toBeLessThan(1_000)
+  })
+
+  test('a killed member that comes back is dialled again, and is another boot', async () => {
+    const [a, b] = await pair()
+    const { port } = b.listener
+    await b.kill()
+    await until(() => a.events.includes('dead b'))
+    const again = await crew.start('b', { port })
+    introduce(a, again)
+    await until(both(a, again))
+    expect(a.events).toEqual(['up b', 'gone b', 'dead b', 'up b'])
+    expect(a.network.peer('b')?.boot).toBe(again.self.boot)
+    a.network.send('b', heartbeat(a, again, 1))
+    await until(() => again.messages.length === 1)
+  })
+
+  test('a connection that closes while the process lives is gone, not dead', async () => {
+    const [a, b] = await pair()
+    for (const socket of b.sockets) socket.resetAndDestroy()
+    await until(() => a.events.includes('gone b'))
+    await until(both(a, b))
+    await pause(50)
+    expect(a.events).toEqual(['up b', 'gone b', 'up b'])
+  })
+
+  test('another boot at the same port tells that the one before is dead, also when no attempt was refused', async () => {
+    const [a, b] = await pair()
+    // The process was replaced so quickly that no attempt fell between: the port never closed.
+    b.self = { ...b.self, boot: b.self.boot + 1_000 }
+    for (const socket of b.sockets) socket.resetAndDestroy()
+    await until(() => a.events.length >= 4)
+    expect(a.events).toEqual(['up b', 'gone b', 'dead b', 'up b'])
+    expect(a.peers.map(({ info }) => info.boot - b.self.boot)).toEqual([-1_000, -1_000, -1_000, 0])
+  })
+
+  test('C8: a member that says nothing any more is gone, but not dead', async () => {
+    const quick = { timing: { ping: 20, missed: 5 } }
+    const a = await crew.start('a', quick)
+    const b = await crew.start('b')
+    introduce(a, b)
+    await until(both(a, b))
+    for (const socket of b.sockets) socket.pause()
+    await until(() => a.events.includes('gone b'))
+    expect(a.events).not.toContain('dead b')
+    // A new connection finds it well.
+    await until(() => a.events.length === 3)
+    expect(a.events).toEqual(['up b', 'gone b', 'up b'])
+  })
+
+  test('a member that dials is dialled back at once, without waiting for a pause to end', async () => {
+    const slow = { timing: { backoff: { least: 60_000, most: 60_000 } } }
+    const a = await crew.start('a', slow)
+    const b = await crew.start('b')
+    const { port } = b.listener
+    await b.kill()
+    a.network.setPeers({ b: { url: b.url } })
+    await pause(30)
+    const again = await crew.start('b', { port })
+    introduce(again, a)
+    await until(() => a.network.connected('b'))
+  })
+})
+
+describe('who is talked to', () => {
+  test('a removed member can still be told why for a while, then its connection closes', async () => {
+    const [a, b] = await pair()
+    a.network.setPeers({})
+    a.network.send('b', heartbeat(a, b, 1))
+    await until(() => b.messages.length === 1)
+    await until(() => !a.network.connected('b'))
+    a.network.send('b', heartbeat(a, b, 2))
+    await pause(30)
+    expect(b.messages).toHaveLength(1)
+  })
+
+  test('one that is named again in time stays connected', async () => {
+    const [a, b] = await pair()
+    a.network.setPeers({})
+    a.network.setPeers({ b: { url: b.url } })
+    await pause(400)
+    expect(a.events).toEqual(['up b'])
+    expect(a.network.connected('b')).toBe(true)
+  })
+
+  test('another address is dialled at once', async () => {
+    const [a, b] = await pair()
+    await b.kill()
+    const moved = await crew.start('b')
+    introduce(a, moved)
+    await until(both(a, moved))
+  })
+
+  test('an address that cannot be used is said, and harms nobody', async () => {
+    const a = await crew.start('a')
+    const b = await crew.start('b')
+    a.network.setPeers({ x: { url: 'nonsense' }, y: { url: 'ws://127.0.0.1:1/#part' }, b: { url: b.url } })
+    await until(() => a.network.connected('b'))
+    expect(new Set(a.refused.map(({ id, code }) => `${id} ${code}`))).toEqual(
+      new Set(['x ERR_PROTOCOL', 'y ERR_PROTOCOL']),
+    )
+  })
+
+  test('closing is quick, says nothing afterwards, and may be asked for twice', async () => {
+    const [a, b] = await pair()
+    await Promise.all([a.network.close(), a.network.close()])
+    expect(a.events).toEqual(['up b'])
+    a.network.send('b', heartbeat(a, b, 1))
+    a.network.setPeers({ b: { url: b.url } })
+    await until(() => b.events.includes('gone a'))
+    expect(a.network.connected('b')).toBe(false)
+  })
+})
