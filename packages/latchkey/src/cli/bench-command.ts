@@ -1,7 +1,7 @@
 // Driver: `latchkey bench`: what a user's own cluster does, with its figures and their errors.
 
 import { type Figures, loadsUnder, measure } from './bench-loads.js'
-import { type Command, wholeNumber, words } from './command.js'
+import { type Command, positiveNumber, wholeNumber, words } from './command.js'
 import { EXIT } from './exit.js'
 import { jsonLine, table } from './output.js'
 import { JSON_OPTION, STORE_OPTIONS, withStore } from './store.js'
@@ -22,7 +22,7 @@ export const bench: Command = {
   examples: ['latchkey bench', 'latchkey bench --seconds 10 --callers 256 --json'],
   async run(line, io) {
     words(line, 0, 0)
-    const seconds = wholeNumber(line, 'seconds', 1) ?? 5
+    const seconds = positiveNumber(line, 'seconds') ?? 5
     const callers = wholeNumber(line, 'callers', 1) ?? 64
     return withStore(line, io, async ({ store, json, call }) => {
       const found: Figures[] = []

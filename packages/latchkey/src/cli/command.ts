@@ -77,6 +77,13 @@ export function wholeNumber(line: Line, name: string, least: number): number | u
   throw new UsageError(`--${name} must be a whole number, ${least} or more; got ${JSON.stringify(value)}`)
 }
 
+export function positiveNumber(line: Line, name: string): number | undefined {
+  const value = text(line, name)
+  if (value === undefined) return undefined
+  if (/^[0-9]+(\.[0-9]+)?$/.test(value) && Number(value) > 0) return Number(value)
+  throw new UsageError(`--${name} must be a positive number; got ${JSON.stringify(value)}`)
+}
+
 /** The words of a command that takes from `least` to `most` of them; those behind `--` count too. */
 export function words(line: Line, least: number, most: number): readonly string[] {
   const all = [...line.words, ...(line.rest ?? [])]

@@ -1,6 +1,6 @@
 // Driver: `latchkey demo`: three members, a lock that changes hands, a leader that dies, and the work that goes on.
 
-import { type Command, wholeNumber, words } from './command.js'
+import { type Command, positiveNumber, words } from './command.js'
 import { Trio } from './demo-trio.js'
 import { EXIT, explain } from './exit.js'
 import type { CommandStore, Io } from './io.js'
@@ -22,7 +22,7 @@ export const demo: Command = {
   examples: ['latchkey demo --seconds 15'],
   async run(line, io) {
     words(line, 0, 0)
-    const seconds = wholeNumber(line, 'seconds', 1)
+    const seconds = positiveNumber(line, 'seconds')
     const show = new Show(io, seconds === undefined ? undefined : seconds * 1000)
     return show.run()
   },

@@ -1,6 +1,7 @@
 // Driver: `latchkey start`: the sidecar as a process, from its settings to its exit code.
 
 import { isLatchkeyError } from '@latchkey/protocol'
+import type * as run from '../sidecar/run.js'
 import {
   ConfigError,
   configJson,
@@ -18,7 +19,7 @@ import { Interrupted, type Io } from './io.js'
 import { jsonLine } from './output.js'
 import { JSON_OPTION } from './store.js'
 
-export type SidecarParts = typeof import('../sidecar/run.js')
+export type SidecarParts = typeof run
 
 /** `load` brings in the store's native parts, which help and settings do not need. */
 export const startCommand = (load: () => Promise<SidecarParts>): Command => ({

@@ -32,15 +32,16 @@ export class HttpDoor {
   readonly handle = (request: IncomingMessage, response: ServerResponse): void => {
     const started = this.#ports.clock.now()
     const gone = new AbortController()
+    this.#busy++
+    // Counted until the last byte is handed on, or the caller has gone: only then may its connection be closed.
     response.on('close', () => {
       if (!response.writableFinished) gone.abort(new Error('the caller has gone'))
+      if (--this.#busy === 0) this.#idle()
     })
-    this.#busy++
     const signal = AbortSignal.any([gone.signal, this.#stop.signal])
     void this.#answer(request, signal).then(({ name, reply }) => {
       this.#ports.observe(name, reply.status, this.#ports.clock.now() - started)
       write(request, response, reply, this.#stopping)
-      if (--this.#busy === 0) this.#idle()
     })
   }
 

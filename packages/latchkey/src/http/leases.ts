@@ -10,7 +10,7 @@ export class Leases {
   #leases = new Map<string, number>()
 
   set(key: Uint8Array, id: string, lease: number): void {
-    const name = nameOf(key, id)
+    const name = holdName(key, id)
     this.#leases.delete(name)
     this.#leases.set(name, lease)
     if (this.#leases.size <= MOST) return
@@ -19,13 +19,13 @@ export class Leases {
   }
 
   get(key: Uint8Array, id: string): number {
-    return this.#leases.get(nameOf(key, id)) ?? DEFAULT
+    return this.#leases.get(holdName(key, id)) ?? DEFAULT
   }
 
   delete(key: Uint8Array, id: string): void {
-    this.#leases.delete(nameOf(key, id))
+    this.#leases.delete(holdName(key, id))
   }
 }
 
 /** The length keeps 'a' + 'bc' and 'ab' + 'c' apart. */
-const nameOf = (key: Uint8Array, id: string) => `${key.length}:${binary(key)}${id}`
+export const holdName = (key: Uint8Array, id: string) => `${key.length}:${binary(key)}${id}`

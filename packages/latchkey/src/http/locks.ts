@@ -2,19 +2,21 @@
 // again it gets the same hold, and one release ends it however often it was asked for.
 
 import { LatchkeyError, OP, type OwnerResult, READ } from '@latchkey/protocol'
-import { Leases } from './leases.js'
-import { acquireBody, holdBody, type HoldBody } from './lock-body.js'
+import { holdName, Leases } from './leases.js'
+import { type AcquireBody, acquireBody, holdBody, type HoldBody } from './lock-body.js'
 import { timeoutOption } from './options.js'
 import { codeOf, isGranted, ownerJson, promisedMillis } from './owner.js'
 import type { Call, HttpPorts, Reply } from './port.js'
 import type { LockVerb } from './route.js'
-import { Ticket } from './ticket.js'
+import { type Acquired, Ticket } from './ticket.js'
 
 const DEFAULT_TIMEOUT = 5_000
 
 export class LockDoor {
   readonly #ports: HttpPorts
   readonly #leases = new Leases()
+  /** How many calls ask for a hold right now. */
+  readonly #asking = new Map<string, number>()
 
   constructor(ports: HttpPorts) {
     this.#ports = ports
@@ -34,11 +36,24 @@ export class LockDoor {
 
   async #acquire(key: Uint8Array, call: Call): Promise<Reply> {
     const ask = await acquireBody(call)
-    const { owner, stamped } = await new Ticket(this.#ports.locks, key, ask, limits(call)).acquire()
+    const { owner, stamped } = await this.#ask(key, ask, call)
     if (!isGranted(owner))
       return ownerReply(409, owner, 'Another holds the lock. Try again, or pass a wait.', true)
     this.#leases.set(key, ask.id, ask.lease)
     return this.#granted(owner, stamped)
+  }
+
+  async #ask(key: Uint8Array, ask: AcquireBody, call: Call): Promise<Acquired> {
+    const name = holdName(key, ask.id)
+    this.#asking.set(name, (this.#asking.get(name) ?? 0) + 1)
+    const isShared = () => (this.#asking.get(name) ?? 0) > 1
+    try {
+      return await new Ticket(this.#ports.locks, key, ask, limits(call), isShared).acquire()
+    } finally {
+      const left = (this.#asking.get(name) ?? 1) - 1
+      if (left > 0) this.#asking.set(name, left)
+      else this.#asking.delete(name)
+    }
   }
 
   async #renew(key: Uint8Array, call: Call): Promise<Reply> {

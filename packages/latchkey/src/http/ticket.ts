@@ -21,10 +21,21 @@ export class Ticket {
   readonly #key: Uint8Array
   readonly #ask: AcquireBody
   readonly #options: LockCallOptions
+  readonly #isShared: () => boolean
   #wake: () => void = () => {}
   #news = false
+  /** Told by the timer alone: comparing clocks would miss one that fires a moment early, and sleep for ever. */
+  #over = false
 
-  constructor(port: LockPort, key: Uint8Array, ask: AcquireBody, options: LockCallOptions) {
+  /** `isShared`: another call with this key and id is under way here. */
+  constructor(
+    port: LockPort,
+    key: Uint8Array,
+    ask: AcquireBody,
+    options: LockCallOptions,
+    isShared: () => boolean,
+  ) {
+    this.#isShared = isShared
     this.#port = port
     this.#key = key
     this.#ask = ask
@@ -37,7 +48,7 @@ export class Ticket {
     const until = wait === null ? 0 : this.#port.clock.now() + wait
     const offGrant = this.#port.onGranted(this.#key, this.#ask.id, () => this.#told())
     const offAttach = this.#port.onAttached(() => this.#told())
-    const timer = wait === null ? undefined : this.#port.clock.after(wait, () => this.#told(), { ref: false })
+    const timer = wait === null ? undefined : this.#port.clock.after(wait, this.#end, { ref: false })
     this.#options.signal?.addEventListener('abort', this.#told)
     try {
       return await this.#queue(until)
@@ -54,15 +65,25 @@ export class Ticket {
     this.#wake()
   }
 
+  readonly #end = (): void => {
+    this.#over = true
+    this.#told()
+  }
+
   async #queue(until: number): Promise<Acquired> {
-    const [first, queued] = await this.#enqueue(until)
+    const [first, queued] = await this.#enqueue(until).catch((error: unknown) => {
+      // It may stand in the queue all the same.
+      if (this.#ask.wait !== null) this.#leave()
+      throw error
+    })
     const stamped = first[7]
     if (!queued) return { owner: first, stamped }
     try {
       for (;;) {
         const owner = await this.#turn(until)
         if (owner !== undefined) return { owner, stamped }
-        if (this.#options.signal?.aborted || this.#port.clock.now() >= until) break
+        this.#options.signal?.throwIfAborted()
+        if (this.#over) break
       }
     } catch (error) {
       this.#leave()
@@ -83,7 +104,7 @@ export class Ticket {
   async #turn(until: number): Promise<OwnerResult | undefined> {
     if (!this.#news) await new Promise<void>((resolve) => (this.#wake = resolve))
     this.#news = false
-    if (this.#options.signal?.aborted || this.#port.clock.now() >= until) return undefined
+    if (this.#options.signal?.aborted || this.#over) return undefined
     const read = [READ.ticket, this.#key, this.#ask.id] as const
     const [state, owner] = (await this.#port.read(read, this.#options)) as TicketResult
     if (state === 'granted' && owner !== null) return this.#confirm(owner)
@@ -103,8 +124,12 @@ export class Ticket {
     return undefined
   }
 
-  /** Goes on in the background: the session engine sends it until it is answered or the session is over. */
+  /**
+   * Goes on in the background: the session engine sends it until it is answered or the session is over. Whoever asked again under the
+   * same id stands on the same place, which is then theirs to leave.
+   */
   #leave(): void {
+    if (this.#isShared()) return
     this.#port.command([OP.cancelWait, this.#key, this.#ask.id]).result.catch(() => {})
   }
 }

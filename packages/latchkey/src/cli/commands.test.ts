@@ -1,0 +1,172 @@
+// Test: the commands against a real store in memory: what they print, as text and as JSON, and what they exit with.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type FakeWorld, fakeIo } from '../../test/fake-io.js'
+import { open } from '../open/index.js'
+import type { CommandStore } from './io.js'
+import { main } from './main.js'
+
+const parts = {
+  version: '0',
+  sidecar: () => Promise.reject(new Error('not here')),
+  restore: async () => async (path: string, options: object) => void restored.push({ path, ...options }),
+}
+const restored: object[] = []
+let store: Awaited<ReturnType<typeof open>>
+/** The same store for every command: closing it is the test's matter. */
+const kept = (): CommandStore =>
+  new Proxy(store, {
+    get(target, name) {
+      if (name === 'close') return async () => {}
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
+
+beforeAll(async () => {
+  store = await open({ id: 'a', memory: true, electionTimeout: 100, heartbeat: 10 })
+  await store.ready()
+})
+beforeEach(async () => {
+  await store.deleteRange('\0', '\xff')
+})
+afterAll(() => store.close())
+
+async function run(args: string[], world: FakeWorld = {}) {
+  const io = fakeIo({ connect: kept, ...world })
+  const code = await main(args, io, parts)
+  return { code, ...io.printed }
+}
+
+describe('get and put', () => {
+  test('a value goes out raw, with a newline on a terminal only', async () => {
+    expect(await run(['put', 'k', 'value'])).toEqual({ code: 0, out: '', err: '' })
+    expect(await run(['get', 'k'])).toEqual({ code: 0, out: 'value', err: '' })
+    expect((await run(['get', 'k'], { isTerminal: true })).out).toBe('value\n')
+  })
+
+  test('an absent key: nothing is printed, exit code 1', async () => {
+    expect(await run(['get', 'absent'])).toEqual({ code: 1, out: '', err: '' })
+    expect(await run(['get', 'absent', '--json'])).toEqual({ code: 1, out: '', err: '' })
+  })
+
+  test('without a value it is read from standard input', async () => {
+    await run(['put', 'k'], { stdin: 'from stdin\n' })
+    expect((await run(['get', 'k'])).out).toBe('from stdin\n')
+  })
+
+  test('as JSON: the revision; the entry, in base64 where it is no text', async () => {
+    const { revision } = JSON.parse((await run(['put', 'k', 'v', '--json'])).out) as { revision: number }
+    expect(JSON.parse((await run(['get', 'k', '--json'])).out)).toEqual({
+      key: 'k',
+      value: 'v',
+      createRevision: revision,
+      modRevision: revision,
+      version: 1,
+    })
+    await store.put('k', Uint8Array.of(0xff, 0))
+    expect(JSON.parse((await run(['get', 'k', '--json'])).out)).toMatchObject({ valueBase64: '/wA=' })
+  })
+
+  test('words behind -- are words', async () => {
+    expect((await run(['put', '--', '-k', '--v'])).code).toBe(0)
+    expect((await run(['get', '--', '-k'])).out).toBe('--v')
+  })
+
+  test('an empty key is a mistake of usage', async () => {
+    expect(await run(['get', ''])).toMatchObject({ code: 2, out: '' })
+  })
+})
+
+test('del prints how many there were', async () => {
+  await store.putAll([
+    ['a', '1'],
+    ['b', '2'],
+  ])
+  expect(await run(['del', 'a', 'b', 'c'])).toMatchObject({ code: 0, out: '2\n' })
+  expect(await run(['del', 'a', '--json'])).toMatchObject({ code: 0, out: '{"removed":0}\n' })
+})
+
+test('scan prints keys and values in order, or one JSON array', async () => {
+  await store.putAll([
+    ['p/b', '2'],
+    ['p/a', '1'],
+    ['q', '3'],
+  ])
+  expect((await run(['scan'])).out).toBe('p/a\t1\np/b\t2\nq\t3\n')
+  expect((await run(['scan', '--prefix', 'p/', '--reverse', '--keys-only'])).out).toBe('p/b\np/a\n')
+  expect((await run(['scan', '--gte', 'p/b', '--lt', 'r', '--limit', '1'])).out).toBe('p/b\t2\n')
+  expect(JSON.parse((await run(['scan', '--prefix', 'p/', '--json'])).out)).toEqual([
+    { key: 'p/a', value: '1' },
+    { key: 'p/b', value: '2' },
+  ])
+  expect((await run(['scan', '--prefix', 'none', '--json'])).out).toBe('[]\n')
+})
+
+test('watch prints one object a line, from a revision, until it is interrupted', async () => {
+  const { revision } = await store.put('w', '1')
+  await store.delete('w')
+  await store.put('other', 'x')
+  const io = fakeIo({ connect: kept })
+  const ended = main(['watch', 'w', '--from', String(revision), '--json'], io, parts)
+  await store.put('w', '2')
+  await expect.poll(() => io.printed.out.split('\n').length, { interval: 5 }).toBe(4)
+  io.signal('SIGINT')
+  expect(await ended).toBe(130)
+  const events = io.printed.out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as object)
+  expect(events).toEqual([
+    { revision, type: 'put', key: 'w', value: '1' },
+    { revision: revision + 1, type: 'delete', key: 'w', previous: '1' },
+    { revision: revision + 3, type: 'put', key: 'w', value: '2' },
+  ])
+})
+
+test('status and members, for people and as JSON', async () => {
+  const text = await run(['status'])
+  expect(text).toMatchObject({ code: 0, err: '' })
+  expect(text.out).toMatch(/^leader +a$/m)
+  expect(JSON.parse((await run(['status', '--json'])).out)).toMatchObject({ id: 'a', role: 'leader' })
+  expect((await run(['members'])).out).toMatch(/^id +role +alive +lag +url\na +voter/)
+  expect(JSON.parse((await run(['members', '--json'])).out)).toMatchObject([{ id: 'a', role: 'voter' }])
+})
+
+test('transfer to a member that is not there fails with its code', async () => {
+  expect(await run(['transfer', 'nobody', '--timeout', '300ms'])).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^latchkey: ERR_/),
+  })
+})
+
+test('restore hands its words on', async () => {
+  expect(
+    (await run(['restore', 'f', '--id', 'a', '--dir', 'd', '--member', 'a=ws://127.0.0.1:7001'])).code,
+  ).toBe(0)
+  expect(restored).toEqual([
+    { path: 'f', id: 'a', dir: 'd', members: { a: 'ws://127.0.0.1:7001' }, cluster: undefined },
+  ])
+})
+
+test('lock holds the lock while the command runs, and leaves it free', async () => {
+  const script = 'test "$LATCHKEY_LOCK_TOKEN" -gt 0'
+  expect(
+    (await run(['lock', 'nightly', '--', 'sh', '-c', script], { env: { PATH: process.env.PATH ?? '' } }))
+      .code,
+  ).toBe(0)
+  expect(await store.locks.query('nightly')).toEqual([])
+  await using hold = await store.locks.acquire('nightly')
+  expect((await run(['lock', 'nightly', '--wait', '50ms', '--', 'true'])).code).toBe(75)
+  expect((await run(['lock', 'nightly', '--wait', '0', '--', 'true'])).code).toBe(75)
+  expect(hold.held).toBe(true)
+})
+
+test('bench measures each load, shows errors, and cleans up', async () => {
+  const { code, out } = await run(['bench', '--seconds', '0.2', '--callers', '4', '--json'])
+  expect(code).toBe(0)
+  const found = JSON.parse(out) as { name: string; samples: number; errors: number }[]
+  expect(found.map(({ name }) => name)).toEqual(['lock and release', 'put 256 B', 'get'])
+  for (const { samples, errors } of found) expect([samples > 0, errors]).toEqual([true, 0])
+  expect(await store.scan()).toEqual([])
+})

@@ -1,0 +1,148 @@
+// Test: a sidecar on a real port with a real member in memory: what it serves, whom it refuses, how it stops.
+
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { uptime } from 'node:os'
+import { silentLogger, systemClock } from '@latchkey/base'
+import { connect } from '@latchkey/client'
+import { expect, onTestFinished, test } from 'vitest'
+import WebSocket from 'ws'
+import { openMember } from '../open/index.js'
+import { sidecarOptions } from './options.js'
+import { ConfigError, resolveSettings } from './settings.js'
+import { Sidecar } from './sidecar.js'
+
+const clock = systemClock(uptime)
+const ports = { clock, logger: silentLogger, openMember }
+
+function optionsOf(flags: Record<string, unknown> = {}) {
+  const quick = {
+    id: 'a',
+    memory: true,
+    listen: '127.0.0.1:0',
+    'election-timeout': '100',
+    heartbeat: '10',
+    ...flags,
+  }
+  return sidecarOptions(resolveSettings({ flags: quick, env: {} }), (path) => path)
+}
+
+async function start(flags: Record<string, unknown> = {}) {
+  const sidecar = await Sidecar.open(optionsOf(flags), ports)
+  onTestFinished(() => sidecar.stop())
+  const at = `127.0.0.1:${sidecar.port}`
+  await expect.poll(async () => (await fetch(`http://${at}/readyz`)).status, { interval: 10 }).toBe(200)
+  return { sidecar, at }
+}
+
+test('one port for HTTP and for clients', async () => {
+  const { at } = await start()
+  const remote = await connect([`ws://${at}`])
+  await remote.put('k', 'by socket')
+  expect(await (await fetch(`http://${at}/v1/kv/k`)).text()).toBe('by socket')
+  await fetch(`http://${at}/v1/kv/k`, { method: 'PUT', body: 'by http' })
+  expect(await remote.get('k', { as: 'string' })).toBe('by http')
+  await remote.close()
+})
+
+test('the figures are in the format of Prometheus, with the members', async () => {
+  const { at } = await start()
+  await fetch(`http://${at}/v1/kv/absent`)
+  const response = await fetch(`http://${at}/metrics`)
+  expect(response.headers.get('content-type')).toContain('text/plain')
+  const text = await response.text()
+  expect(text).toMatch(/^latchkey_leader 1$/m)
+  expect(text).toMatch(/^latchkey_ready 1$/m)
+  expect(text).toMatch(/^latchkey_member_alive\{member="a"\} 1$/m)
+  expect(text).toMatch(/^latchkey_http_seconds_count\{route="kv",status="404"\} 1$/m)
+  expect(text).toMatch(/^process_cpu_seconds_total/m)
+})
+
+test('tokens: none and wrong ones are refused on every door, an old and a new one work together', async () => {
+  const { at } = await start({ token: ['old-token', 'read:new-token'] })
+  expect((await fetch(`http://${at}/status`)).status).toBe(401)
+  await expect(connect([`ws://${at}`], { token: 'guessed' })).rejects.toMatchObject({
+    code: 'ERR_UNAUTHORIZED',
+  })
+  const old = await connect([`ws://${at}`], { token: 'old-token' })
+  await old.put('k', 'v')
+  const reader = await connect([`ws://${at}`], { token: 'new-token' })
+  expect(await reader.get('k', { as: 'string' })).toBe('v')
+  await expect(reader.put('k', 'w')).rejects.toMatchObject({ code: 'ERR_FORBIDDEN', outcome: 'not-applied' })
+  await old.close()
+  await reader.close()
+})
+
+test("a page's WebSocket is refused", async () => {
+  const { at } = await start()
+  const socket = new WebSocket(`ws://${at}/clients`, { headers: { origin: 'https://attacker.example' } })
+  const status = await new Promise((resolve) => {
+    socket.on('unexpected-response', (_, response) => resolve(response.statusCode))
+    socket.on('error', () => {})
+  })
+  expect(status).toBe(403)
+})
+
+test('connections beyond the cap are refused, those within go on', async () => {
+  // One is the test's own, which asked whether it is ready.
+  const { at } = await start({ 'max-connections': '3' })
+  const remote = await connect([`ws://${at}`])
+  const second = await connect([`ws://${at}`])
+  await expect(connect([`ws://${at}`], { timeout: 300 })).rejects.toMatchObject({ code: 'ERR_NO_LEADER' })
+  await remote.put('k', 'v')
+  await remote.close()
+  await second.close()
+})
+
+test('a port that is taken is bad configuration, and nothing was opened', async () => {
+  const other = createServer()
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void other.close())
+  const { port } = other.address() as AddressInfo
+  let opened = 0
+  const counting = {
+    ...ports,
+    openMember: (options: Parameters<typeof openMember>[0]) => (opened++, openMember(options)),
+  }
+  await expect(Sidecar.open(optionsOf({ listen: `127.0.0.1:${port}` }), counting)).rejects.toThrow(
+    ConfigError,
+  )
+  expect(opened).toBe(0)
+})
+
+test('a member that cannot open leaves no port behind', async () => {
+  const failing = { ...ports, openMember: () => Promise.reject(new Error('damaged')) }
+  await expect(Sidecar.open(optionsOf(), failing)).rejects.toThrow('damaged')
+})
+
+const post = (at: string, path: string, body: object) =>
+  fetch(`http://${at}/v1/locks/${path}`, { method: 'POST', body: JSON.stringify(body) })
+
+/** One holds the lock, two waits for it; both by HTTP. */
+async function heldAndWaiting(at: string) {
+  const first = await post(at, 'k:acquire', { id: 'one', lease: '30s' })
+  const { fencingToken } = (await first.json()) as { fencingToken: number }
+  const waiting = post(at, 'k:acquire', { id: 'two', lease: '10s', wait: '1h' })
+  const remote = await connect([`ws://${at}`])
+  await expect.poll(async () => (await remote.locks.query('k'))[0]?.waiters, { interval: 5 }).toBe(1)
+  return { fencingToken, waiting, remote }
+}
+
+test('stopping: not ready at once, calls in flight are finished, later ones find nobody', async () => {
+  const { sidecar, at } = await start()
+  const { fencingToken, waiting, remote } = await heldAndWaiting(at)
+  const stopped = sidecar.stop()
+  await remote.locks.forceRelease('k', fencingToken)
+  expect((await waiting).status).toBe(200)
+  await stopped
+  await expect(fetch(`http://${at}/livez`)).rejects.toThrow()
+  await remote.close()
+})
+
+test('a stop does not wait longer than --grace for one who waits', async () => {
+  const { sidecar, at } = await start({ grace: '50ms' })
+  const { waiting, remote } = await heldAndWaiting(at)
+  await sidecar.stop()
+  expect([503, 504]).toContain((await waiting).status)
+  await remote.close()
+})
