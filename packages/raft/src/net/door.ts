@@ -23,6 +23,7 @@ export type DoorEvents = Pick<VisitorEvents, 'message' | 'app'> & {
 export class Door {
   readonly #settings: NetSettings
   readonly #events: DoorEvents
+  readonly #toldByVisitors: VisitorEvents
   readonly #stats: NetStats
   readonly #server = new WebSocketServer({ noServer: true, clientTracking: false, ...SOCKET_CAPS })
   readonly #strangers = new Set<Visitor>()
@@ -33,6 +34,13 @@ export class Door {
     this.#settings = settings
     this.#events = events
     this.#stats = stats
+    this.#toldByVisitors = {
+      message: (message) => events.message(message),
+      app: (from, bytes) => events.app(from, bytes),
+      refused: (event, where) => events.refused(event, where),
+      admitted: (visitor, info) => this.#admitted(visitor, info),
+      closed: (visitor) => this.#left(visitor),
+    }
   }
 
   info(id: MemberId): PeerInfo | undefined {
@@ -66,15 +74,7 @@ export class Door {
       const [oldest] = this.#strangers
       oldest?.terminate()
     }
-    const { message, app, refused } = this.#events
-    const events: VisitorEvents = {
-      message,
-      app,
-      refused,
-      admitted: (visitor, info) => this.#admitted(visitor, info),
-      closed: (visitor) => this.#left(visitor),
-    }
-    this.#strangers.add(new Visitor(webSocket, raw, this.#settings, events, this.#stats))
+    this.#strangers.add(new Visitor(webSocket, raw, this.#settings, this.#toldByVisitors, this.#stats))
   }
 
   /** A member has one connection: what it dialled last. */

@@ -108,7 +108,7 @@ describe('L22: frames', () => {
   })
 
   test('many tiny byte values are refused: they would cost more memory than they carry', () => {
-    const lengths = new Array<number>(70_000).fill(1)
+    const lengths = Array.from({ length: 70_000 }, () => 1)
     expect(new Assembly().take(frame([0, [5, lengths]], 70_000))).toBe('a frame of too many byte values')
   })
 })

@@ -81,4 +81,4 @@ export const TO = 'b'
 
 export const message: fc.Arbitrary<Message> = fc
   .tuple(fc.oneof({ weight: 3, arbitrary: plain }, { weight: 1, arbitrary: append }), count, count)
-  .map(([body, group, term]) => ({ term: term + 1, ...body, group, from: FROM, to: TO }) as Message)
+  .map(([body, group, term]) => ({ term: term + 1, ...body, group, from: FROM, to: TO }))
