@@ -1,5 +1,6 @@
 // Driver: owns what all lock objects of one store share: the keeper of its bound, its own watchdog. A Store makes one.
 
+import { setMaxListeners } from 'node:events'
 import {
   type Acquirer,
   type Bytes,
@@ -37,6 +38,8 @@ export class Locking {
   readonly #place: Place
 
   constructor(port: LockPort) {
+    // One listener for each call that waits: more than ten are no leak, and a library prints no warning.
+    setMaxListeners(0, port.closed)
     this.#place = { port, keeper: new BoundKeeper(port) }
     const watchdog = new Watchdog()
     port.closed.addEventListener('abort', () => watchdog.close(), { once: true })

@@ -183,7 +183,7 @@ describe('CT6: what held means', () => {
     await finish(world, lock.tryLock())
     store.lag = 5_000
     await world.advance(5_000)
-    expect(lock.remainingMillis()).toBeGreaterThan(9_000)
+    expect(lock.remainingMillis()).toBeGreaterThan(8_000)
     await world.advance(7_000)
     expect(lock.held).toBe(true)
     await world.advance(3_000)

@@ -25,17 +25,20 @@ type Off = () => void
 export class FakeStore {
   readonly tx = new MapTransaction()
   readonly world: World
-  /** Cluster time less world time; may only fall, as a gap between leaders makes it. */
+  /** World time less cluster time; it only grows, by the gaps between leaders. */
   lag = 0
   readonly ports: FakePort[] = []
+  #time = 0
   #ticking: { cancel(): void } | undefined
 
   constructor(world: World) {
     this.world = world
   }
 
+  /** CT1: it never goes back; a gap between leaders is not counted, so it stands still. */
   get time(): number {
-    return Math.floor(this.world.now - this.lag)
+    this.#time = Math.max(this.#time, Math.floor(this.world.now - this.lag))
+    return this.#time
   }
 
   connect(options: { delay?: number; life?: number } = {}): FakePort {
