@@ -209,13 +209,9 @@ export class Claim {
   async #renewOnce(owner: OwnerResult, limit: Limit): Promise<OwnerResult> {
     const { port } = this.#place
     const { key, lease } = this.#terms
-    const timeout = Math.min(limit.left() ?? lease, lease)
     const sentAt = port.clock.now()
     try {
-      const call = port.command([OP.renew, [[key, this.id, owner[3], lease]]], {
-        timeout,
-        signal: limit.signal,
-      })
+      const call = port.command([OP.renew, [[key, this.id, owner[3], lease]]], limit.options(lease))
       const [kept] = (await call.result) as [OwnerResult]
       this.tenure?.prolong(isSuccess(kept) ? kept[1] : 0, sentAt)
       return [

@@ -35,8 +35,13 @@ export class Limit {
     return this.#due === undefined ? undefined : Math.max(0, Math.ceil(this.#due - this.#port.clock.now()))
   }
 
-  options(): LockCallOptions {
-    return { timeout: this.left(), signal: this.signal }
+  /** For one request. At least a millisecond: the request itself then says that its time is over, and what that means. */
+  options(atMost = Number.POSITIVE_INFINITY): LockCallOptions {
+    const timeout = Math.min(this.left() ?? Number.POSITIVE_INFINITY, atMost)
+    return {
+      timeout: timeout === Number.POSITIVE_INFINITY ? undefined : Math.max(1, timeout),
+      signal: this.signal,
+    }
   }
 
   /** Why it is over. */
