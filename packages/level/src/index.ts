@@ -1,1 +1,2 @@
-export {}
+// Rule: what this package offers.
+export { LatchkeyLevel, type LatchkeyLevelOptions } from './level.js'
