@@ -1,12 +1,15 @@
 // Test: whole bytes in the wrong place, files that went, came or belong to somebody else.
 
+import { checksum } from '@latchkey/base'
 import { beforeEach, expect, test } from 'vitest'
 import { MemoryDisk } from '../memory/index.js'
 import { asBuffer, putU64 } from './bytes.js'
-import { MARK_SLOT_AT, PREAMBLE_BYTES, segmentName, VERSION } from './format.js'
+import { readRecord } from './decode.js'
+import { putRecord, recordBytes } from './encode.js'
+import { MARK_SLOT_AT, PREAMBLE_BYTES, segmentName, TURN, VERSION } from './format.js'
 import { putMark, readMark } from './mark-slot.js'
+import { NOTHING } from './turn.js'
 import { appended, entry, openWal } from './wal-fixture.js'
-import { checksum } from '@latchkey/base'
 
 const path = (name: string) => `/data/wal/${name}`
 const MARK = path('mark')
@@ -60,6 +63,32 @@ test("D10: two segments under each other's name are refused", async () => {
   disk.put(path(names[1] as string), two)
   disk.put(path(names[2] as string), one)
   await refuses('ERR_CORRUPT', /under another's name/)
+})
+
+test('D10: a record whose checksum is right at its place says itself that it belongs elsewhere', () => {
+  const place = { group: 1, offset: 4096, previous: 77, lastIndex: 4 }
+  const turn = { ...NOTHING, entries: [entry(5, 1)] }
+  const buffer = Buffer.alloc(recordBytes(turn))
+  putRecord(buffer, 0, TURN, turn, place)
+  const read = (expected: Partial<typeof place>) => readRecord(buffer, 0, { ...place, ...expected })
+  expect(read({})).toMatchObject({ type: 'record', lastIndex: 5 })
+  expect(read({ offset: 8192 })).toEqual({ type: 'damaged', reason: 'a record of another place' })
+  expect(read({ group: 2 })).toEqual({ type: 'damaged', reason: 'a record of another group' })
+  expect(read({ previous: 78 })).toEqual({ type: 'damaged', reason: 'a checksum that does not match' })
+})
+
+test('D10 D12: a segment of another life of this very log does not continue it', async () => {
+  const live = async (text: string) => {
+    const one = new MemoryDisk()
+    const { wal } = await openWal(one)
+    for (let i = 1; i <= 12; i++) await appended(wal, { entries: [entry(i, 1, text.repeat(40))] })
+    await wal.close()
+    return one
+  }
+  const [one, two] = [await live('one life! '), await live('another.. ')]
+  one.put(path(segmentName(1)), two.bytes(path(segmentName(1))))
+  disk = one
+  await refuses('ERR_CORRUPT', /does not continue the one before/)
 })
 
 test.each([

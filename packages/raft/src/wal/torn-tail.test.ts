@@ -90,6 +90,31 @@ test('D9: a record that is whole behind one that is not does not count, also not
   expect(usedBytes(disk)).toBe(ends[1])
 })
 
+test('D9: a whole record of an earlier life, at its very place, does not count: the chain tells', async () => {
+  const lives: { disk: MemoryDisk; ends: number[] }[] = []
+  for (const second of ['one way', 'another']) {
+    const disk = new MemoryDisk()
+    const ends: number[] = []
+    const { wal } = await openWal(disk, { segmentBytes: 1e6, growBytes: 16 })
+    for (const text of ['first', second.padEnd(9, '.'), 'the same in both lives']) {
+      await appended(wal, { entries: [entry(ends.length + 1, 1, text)] })
+      ends.push(usedBytes(disk))
+    }
+    lives.push({ disk, ends })
+  }
+  const [old, now] = lives as [(typeof lives)[0], (typeof lives)[0]]
+  expect(old.ends).toEqual(now.ends)
+  // The new life lost the power while it wrote its third record where the old one's still stood.
+  const bytes = now.disk.bytes(LOG)
+  bytes.set(old.disk.bytes(LOG).subarray(old.ends[1]), old.ends[1])
+  const fresh = new MemoryDisk()
+  await (await openWal(fresh)).wal.close()
+  now.disk.put(LOG, bytes)
+  now.disk.put(MARK, fresh.bytes(MARK))
+  const { recovered } = await openWal(now.disk)
+  expect(recovered.entries.map(({ data }) => Buffer.from(data).toString())).toEqual(['first', 'another..'])
+})
+
 test('D15: zeros are no record: any length of them behind the end is the end', async () => {
   const { disk, ends, whole } = await makeTorn()
   for (const zeros of [0, 1, 3, 4, 8, 31, 32, 33, 100, 5000, 300_000]) {
