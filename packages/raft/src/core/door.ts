@@ -42,26 +42,28 @@ function whyMalformed(m: Message): string | undefined {
     case 'append':
       return whyAppend(m)
     case 'appendReply':
-      return counts(m.round, m.ok ? m.match : m.rejected, m.ok ? 0 : m.hintIndex, m.ok ? 0 : m.hintTerm)
+      if (m.ok === true) return counts(m.round, m.match)
+      return flag(m.ok) ?? counts(m.round, m.rejected) ?? counts(m.hintIndex, m.hintTerm)
     case 'heartbeat':
       return counts(m.commit, m.round)
     case 'heartbeatReply':
       return counts(m.round, m.match)
     case 'preVote':
+      return whyLog(m.lastIndex, m.lastTerm, m.term)
     case 'vote':
-      return counts(m.lastIndex, m.lastTerm) ?? (m.lastTerm > m.term ? 'a log from the future' : undefined)
+      return whyLog(m.lastIndex, m.lastTerm, m.term) ?? flag(m.transfer)
     case 'preVoteReply':
-      return counts(m.campaignTerm) ?? flags(m.granted)
+      return count(m.campaignTerm) ?? flag(m.granted)
     case 'voteReply':
-      return flags(m.granted)
+      return flag(m.granted)
     case 'snapshot':
       return whySnapshot(m)
     case 'snapshotReply':
-      return whyPosition(m.position) ?? counts(m.offset) ?? flags(m.installed)
+      return whyPosition(m.position) ?? count(m.offset) ?? flag(m.installed)
     case 'readIndex':
-      return counts(m.context)
+      return count(m.context)
     case 'readIndexReply':
-      return counts(m.context, m.index ?? 0, m.time)
+      return counts(m.context, m.time) ?? (m.index === undefined ? undefined : count(m.index))
     case 'timeoutNow':
       return undefined
     default:
@@ -69,26 +71,29 @@ function whyMalformed(m: Message): string | undefined {
   }
 }
 
-function counts(a: unknown, b: unknown = 0, c: unknown = 0, d: unknown = 0): string | undefined {
-  return isCount(a) && isCount(b) && isCount(c) && isCount(d) ? undefined : 'a number out of bounds'
+const count = (value: unknown): string | undefined => (isCount(value) ? undefined : 'a number out of bounds')
+const counts = (a: unknown, b: unknown): string | undefined => count(a) ?? count(b)
+const flag = (value: unknown): string | undefined =>
+  typeof value === 'boolean' ? undefined : 'neither yes nor no'
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+function whyLog(index: unknown, logTerm: number, term: number): string | undefined {
+  return counts(index, logTerm) ?? (logTerm > term ? 'a log from the future' : undefined)
 }
 
-const flags = (value: unknown): string | undefined =>
-  typeof value === 'boolean' ? undefined : 'neither yes nor no'
-
-function whyPosition({ index, term, time }: LogPosition): string | undefined {
-  return counts(index, term, time)
+function whyPosition(position: LogPosition): string | undefined {
+  if (!isObject(position)) return 'no position'
+  return counts(position.index, position.term) ?? count(position.time)
 }
 
 function whyAppend(m: Extract<Message, { type: 'append' }>): string | undefined {
-  const wrong = counts(m.prevIndex, m.prevTerm, m.commit, m.round)
+  const wrong = whyLog(m.prevIndex, m.prevTerm, m.term) ?? counts(m.commit, m.round)
   if (wrong !== undefined) return wrong
-  if (m.prevTerm > m.term) return 'a log from the future'
-  let index = m.prevIndex
-  let term = m.prevTerm
+  if (!Array.isArray(m.entries)) return 'no entries'
+  let { prevIndex: index, prevTerm: term } = m
   let time = 0
-  for (const entry of m.entries) {
-    if (entry.index !== index + 1) return 'entries with a gap'
+  for (const entry of m.entries as readonly Entry[]) {
+    if (!isObject(entry) || entry.index !== index + 1) return 'entries with a gap'
     if (!isCount(entry.term) || entry.term === 0 || entry.term < term) return 'terms that go back'
     if (entry.term > m.term) return 'an entry from the future'
     if (!isCount(entry.time) || entry.time < time) return 'times that go back'
@@ -109,10 +114,10 @@ function whyEntry({ kind, data }: Entry): string | undefined {
 }
 
 function whySnapshot(m: Extract<Message, { type: 'snapshot' }>): string | undefined {
-  const wrong = whyPosition(m.position) ?? counts(m.offset) ?? flags(m.done)
+  const wrong = whyPosition(m.position) ?? count(m.offset) ?? flag(m.done)
   if (wrong !== undefined) return wrong
   if (m.position.index === 0 || m.position.term === 0) return 'a snapshot of nothing'
   if (m.position.term > m.term) return 'a snapshot from the future'
   if (!(m.chunk instanceof Uint8Array)) return 'a piece without data'
-  return whyInvalid(m.membership)
+  return isObject(m.membership) ? whyInvalid(m.membership) : 'no configuration'
 }

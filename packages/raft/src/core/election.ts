@@ -165,7 +165,7 @@ export function onLeaderGone(state: State, id: MemberId, term: number): void {
   if (state.role === 'leader' || id !== state.leader || term !== state.term || state.goneTerm >= term) return
   state.goneTerm = term
   state.leaderHeardAt = Number.NEGATIVE_INFINITY
-  state.electionAt = state.clock + state.options.random.between(0, state.options.fastDelay)
+  state.electionAt = state.clock + state.random.between(0, state.options.fastDelay)
 }
 
 const otherVoters = (state: State): MemberId[] => votersBut(state.membership, state.id)

@@ -81,7 +81,6 @@ function checkLeading(state: State, leading: Leading): void {
 function checkProgress({ log, options }: State, peer: Progress): void {
   assert(peer.match < peer.next, 'next does not lie beyond match (L9)')
   assert(peer.next <= log.lastIndex + 1, 'sent beyond the log')
-  assert(peer.match <= log.lastIndex, 'acknowledged beyond the log')
   assert(peer.window.count <= options.maxInflight, 'more appends under way than allowed (L18)')
   assert(peer.window.count === 0 || peer.state === 'replicate', 'appends under way while not replicating')
   const asked = peer.snapshot?.asked

@@ -1,4 +1,4 @@
-// Rule: one member of one group. Calls come in, effects come out; a case here is one call of the rule that decides it.
+// Rule: one member of one group. Calls come in, effects come out; each call is one call of the rule that decides it.
 //
 // Laws
 //   - synchronous, deterministic, without a clock: the same calls give the same effects, to the byte
@@ -8,29 +8,19 @@
 import { assert } from '@latchkey/base'
 import { type ChangeRefusal, planChange } from './change.js'
 import { describe } from './describe.js'
+import { receive, refuse, sendKept } from './dispatch.js'
 import { whyRefused } from './door.js'
-import {
-  electionTick,
-  isSticky,
-  onLeaderGone,
-  onPreVote,
-  onPreVoteReply,
-  onTimeoutNow,
-  onVote,
-  onVoteReply,
-  ownVoteDurable,
-} from './election.js'
+import { electionTick, onLeaderGone, ownVoteDurable } from './election.js'
 import { finish } from './finish.js'
-import { onAppend, onHeartbeat, refuseOldLeader } from './following.js'
 import { leaderTick } from './leading.js'
-import { decodeMembership, encodeMembership, isMember } from './membership.js'
+import { decodeMembership, encodeMembership } from './membership.js'
 import { type RaftBoot, type RaftOptions, settle } from './options.js'
 import type { Progress } from './progress.js'
-import { expireForwarded, onReadIndex, onReadIndexReply, read } from './read-index.js'
-import { appendOwn, onAppendReply, onHeartbeatReply, onUnreachable } from './replication.js'
-import { adjustRole, becomeFollower, resetElectionTimer } from './roles.js'
-import { onInstallFailed, onInstalled, onSnapshot } from './snapshot-in.js'
-import { type SnapshotPiece, giveUp, onPiece, onSnapshotReply, pinned } from './snapshot-out.js'
+import { expireForwarded, read } from './read-index.js'
+import { appendOwn, onUnreachable } from './replication.js'
+import { adjustRole, resetElectionTimer } from './roles.js'
+import { onInstallFailed, onInstalled } from './snapshot-in.js'
+import { type SnapshotPiece, giveUp, onPiece, pinned } from './snapshot-out.js'
 import { State } from './state.js'
 import { transfer } from './transfer.js'
 import type { Effect, Entry, EntryKind, LogPosition, MemberId } from './types.js'
@@ -46,13 +36,6 @@ export type Proposal =
       readonly leader?: MemberId | undefined
       readonly why?: string
     }
-
-/** A candidate that has lost meanwhile has nothing to ask for. */
-function keepPromises(state: State): void {
-  for (const message of state.disk.kept(state.term)) {
-    if (message.type !== 'vote' || state.role === 'candidate') state.send(message)
-  }
-}
 
 const NOTHING: readonly Effect[] = []
 
@@ -95,8 +78,8 @@ export class Raft {
       message,
       incarnation,
     )
-    if (why === undefined) this.#receive(message)
-    else this.#refuse(why)
+    if (why === undefined) receive(state, message)
+    else refuse(state, why)
     return finish(state)
   }
 
@@ -151,7 +134,7 @@ export class Raft {
     const { state } = this
     this.#begin(now)
     if (!state.disk.persisted(batchId)) return finish(state)
-    keepPromises(state)
+    sendKept(state)
     if (state.leading !== undefined) state.leading.dirty = true
     ownVoteDurable(state)
     return finish(state, true)
@@ -216,16 +199,9 @@ export class Raft {
     this.state.mayVote = true
   }
 
-  // ---- the dispatcher
-
   #begin(now: number): void {
     this.state.now = now
     this.state.timers.advance(now)
-  }
-
-  #refuse(why: string): void {
-    this.state.refused.count++
-    this.state.refused.last = why
   }
 
   #whyNot(bytes: number): RefusalReason | undefined {
@@ -236,67 +212,6 @@ export class Raft {
     if (leading.transfer !== undefined || state.rebuilding) return 'transferring'
     const full = leading.uncommittedBytes + bytes > options.maxUncommittedBytes
     return full && leading.uncommittedBytes > 0 ? 'busy' : undefined
-  }
-
-  #receive(m: Message): void {
-    switch (m.type) {
-      case 'preVote':
-        return onPreVote(this.state, m)
-      case 'vote':
-        return this.#vote(m)
-      case 'append':
-      case 'heartbeat':
-      case 'snapshot':
-        return this.#fromLeader(m)
-      case 'timeoutNow':
-        return onTimeoutNow(this.state, m)
-      case 'readIndex':
-        return onReadIndex(this.state, m)
-      default:
-        return this.#answer(m)
-    }
-  }
-
-  /** Stickiness first: a vote request that is not heard must not move the term either. */
-  #vote(m: Extract<Message, { type: 'vote' }>): void {
-    const { state } = this
-    if (m.term > state.term) {
-      if (isSticky(state) && !m.transfer) return this.#refuse('a leader is alive')
-      becomeFollower(state, m.term, undefined)
-    }
-    if (m.term === state.term) return onVote(state, m)
-    const { id: from, term, options } = state
-    state.send({ type: 'voteReply', group: options.group, from, to: m.from, term, granted: false })
-  }
-
-  #fromLeader(m: Extract<Message, { type: 'append' | 'heartbeat' | 'snapshot' }>): void {
-    const { state } = this
-    if (m.term < state.term) return refuseOldLeader(state, m)
-    if (m.term > state.term) becomeFollower(state, m.term, m.from)
-    if (m.type === 'append') onAppend(state, m)
-    else if (m.type === 'heartbeat') onHeartbeat(state, m)
-    else onSnapshot(state, m)
-  }
-
-  /** Answers count from members only, and in their own term only; a pre-vote's is of the term of who gives it. */
-  #answer(m: Message): void {
-    const { state } = this
-    const peer = state.leading?.byId.get(m.from)
-    if (peer === undefined && !isMember(state.membership, m.from) && m.from !== state.leader) {
-      return this.#refuse('an answer from a stranger')
-    }
-    if (m.type === 'preVoteReply') return onPreVoteReply(state, m)
-    if (m.term < state.term) return
-    if (m.term > state.term) return becomeFollower(state, m.term, undefined)
-    if (m.type === 'voteReply') return onVoteReply(state, m)
-    if (m.type === 'readIndexReply') return onReadIndexReply(state, m)
-    if (peer !== undefined) this.#progress(peer, m)
-  }
-
-  #progress(peer: Progress, m: Message): void {
-    if (m.type === 'appendReply') onAppendReply(this.state, peer, m)
-    else if (m.type === 'heartbeatReply') onHeartbeatReply(this.state, peer, m)
-    else if (m.type === 'snapshotReply') onSnapshotReply(this.state, peer, m)
   }
 
   // ---- what is known

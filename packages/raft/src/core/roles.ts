@@ -14,9 +14,9 @@ import type { MemberId } from './types.js'
 
 /** One whose state is gone lets others go first: it may hold the only log that can win, but can do nothing else (leading.ts). */
 export function resetElectionTimer(state: State): void {
-  const { electionTimeout, random } = state.options
+  const { electionTimeout } = state.options
   const wait = state.rebuilding ? 2 * electionTimeout : electionTimeout
-  state.electionAt = state.clock + wait + random.between(0, electionTimeout)
+  state.electionAt = state.clock + wait + state.random.between(0, electionTimeout)
 }
 
 const restingRole = (state: State) => (state.votes ? 'follower' : 'learner')

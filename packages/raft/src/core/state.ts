@@ -1,5 +1,6 @@
 // Rule: everything a core knows, as one plain state. Each concern's rules are a file of functions over it; raft.ts dispatches.
 
+import type { Random } from '@latchkey/base'
 import type { ClusterClock } from './cluster-time.js'
 import { Disk } from './disk.js'
 import { Log } from './log.js'
@@ -81,6 +82,8 @@ export interface ForwardedRead {
 
 export class State {
   readonly options: Settings
+  /** Of this member alone: members that were all given the same seed still draw differently (E20). */
+  readonly random: Random
   readonly id: MemberId
   readonly log: Log
   readonly disk: Disk
@@ -134,6 +137,7 @@ export class State {
 
   constructor(options: Settings, boot: RaftBoot, now: number) {
     this.options = options
+    this.random = options.random.fork(options.id)
     this.id = options.id
     this.now = now
     this.timers = new Timers(options, now)
@@ -148,7 +152,7 @@ export class State {
     this.commit = this.applied
     this.handedOut = this.applied
     this.mayVote = boot.mayVote ?? true
-    this.nextContext = 1 + options.random.next() * 2 ** 20
+    this.nextContext = 1 + this.random.next() * 2 ** 19
     this.told = {
       role: this.role,
       term: this.term,

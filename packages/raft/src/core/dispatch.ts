@@ -1,0 +1,88 @@
+// Rule: which rule a message is for, and what its term does first.
+//
+// Laws
+//   - a request of a higher term is followed, but for a vote request that a sticky member does not hear
+//   - answers count from members, in their own term; a pre-vote's is of the term of who gives it, and moves nobody's
+
+import { isSticky, onPreVote, onPreVoteReply, onTimeoutNow, onVote, onVoteReply } from './election.js'
+import { onAppend, onHeartbeat, refuseOldLeader } from './following.js'
+import { isMember } from './membership.js'
+import type { Progress } from './progress.js'
+import { onReadIndex, onReadIndexReply } from './read-index.js'
+import { onAppendReply, onHeartbeatReply } from './replication.js'
+import { becomeFollower } from './roles.js'
+import { onSnapshot } from './snapshot-in.js'
+import { onSnapshotReply } from './snapshot-out.js'
+import type { State } from './state.js'
+import type { Message } from './types.js'
+
+type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
+
+export function refuse(state: State, why: string): void {
+  state.refused.count++
+  state.refused.last = why
+}
+
+export function receive(state: State, m: Message): void {
+  switch (m.type) {
+    case 'preVote':
+      return onPreVote(state, m)
+    case 'vote':
+      return vote(state, m)
+    case 'append':
+    case 'heartbeat':
+    case 'snapshot':
+      return fromLeader(state, m)
+    case 'timeoutNow':
+      return onTimeoutNow(state, m)
+    case 'readIndex':
+      return onReadIndex(state, m)
+    default:
+      return answer(state, m)
+  }
+}
+
+/** Stickiness first: a vote request that is not heard must not move the term either. */
+function vote(state: State, m: Of<'vote'>): void {
+  if (m.term > state.term) {
+    if (isSticky(state) && !m.transfer) return refuse(state, 'a leader is alive')
+    becomeFollower(state, m.term, undefined)
+  }
+  if (m.term === state.term) return onVote(state, m)
+  const { id: from, term, options } = state
+  state.send({ type: 'voteReply', group: options.group, from, to: m.from, term, granted: false })
+}
+
+function fromLeader(state: State, m: Of<'append' | 'heartbeat' | 'snapshot'>): void {
+  if (m.term < state.term) return refuseOldLeader(state, m)
+  if (m.term > state.term) becomeFollower(state, m.term, m.from)
+  if (m.type === 'append') onAppend(state, m)
+  else if (m.type === 'heartbeat') onHeartbeat(state, m)
+  else onSnapshot(state, m)
+}
+
+function answer(state: State, m: Message): void {
+  const peer = state.leading?.byId.get(m.from)
+  if (peer === undefined && !isMember(state.membership, m.from) && m.from !== state.leader) {
+    return refuse(state, 'an answer from a stranger')
+  }
+  if (m.type === 'preVoteReply') return onPreVoteReply(state, m)
+  if (m.term < state.term) return
+  if (m.term > state.term) return becomeFollower(state, m.term, undefined)
+  if (m.type === 'voteReply') return onVoteReply(state, m)
+  if (m.type === 'readIndexReply') return onReadIndexReply(state, m)
+  if (peer !== undefined) progress(state, peer, m)
+}
+
+function progress(state: State, peer: Progress, m: Message): void {
+  if (m.type === 'appendReply') onAppendReply(state, peer, m)
+  else if (m.type === 'heartbeatReply') onHeartbeatReply(state, peer, m)
+  else if (m.type === 'snapshotReply') onSnapshotReply(state, peer, m)
+}
+
+/** A candidate that has lost meanwhile has nothing to ask for. */
+export function sendKept(state: State): void {
+  for (const message of state.disk.kept(state.term)) {
+    if (message.type !== 'vote' || state.role === 'candidate') state.send(message)
+  }
+}
