@@ -1,1 +1,99 @@
-export async function runBugs(_name: string, _print: (line: string) => void): Promise<boolean> { return false }
+// Driver: puts each known bug into a copy of the compiled core and looks whether the simulator notices.
+
+import type { CoreModule } from '../member/core-module.js'
+import { patchedCore, PatchMisfit, realCore } from '../run/load-core.js'
+import { run } from '../run/run.js'
+import { scenarios } from '../scenarios/all.js'
+import { play } from '../scenarios/scenario.js'
+import { drawOptions } from '../swarm/options.js'
+import { bugs } from './all.js'
+import type { Bug } from './bug.js'
+
+export interface Catch {
+  readonly bug: Bug
+  /** How it was noticed by the directed scenario; undefined: it was not, or there is none. */
+  readonly scenario: string | undefined
+  /** The first seed that noticed, and how. */
+  readonly seed: number | undefined
+  readonly how: string | undefined
+}
+
+export interface Hunt {
+  /** Only laws that a client or a replica would notice. */
+  readonly outerOnly?: boolean
+  readonly seeds?: number
+}
+
+/** Caught as stated: by its scenario where it has one, and by a seed where seeds are stated. */
+export const isCaught = ({ bug, scenario, seed }: Catch): boolean =>
+  (bug.scenario === undefined || scenario !== undefined) && (bug.seeds === 0 || seed !== undefined)
+
+export async function hunt(bug: Bug, options: Hunt = {}): Promise<Catch> {
+  const { core, remove } = await patchedCore(bug.patches)
+  try {
+    const scenario = bug.scenario === undefined ? undefined : byScenario(bug.scenario, core, options)
+    return { bug, scenario, ...bySeed(bug, core, options) }
+  } finally {
+    remove()
+  }
+}
+
+function byScenario(id: string, core: CoreModule, { outerOnly }: Hunt): string | undefined {
+  const chosen = scenarios.filter(({ ids }) => ids.includes(id))
+  if (chosen.length === 0) throw new Error(`there is no scenario ${id}`)
+  for (const scenario of chosen) {
+    try {
+      play(scenario, core, { outerOnly: outerOnly === true })
+    } catch (error) {
+      const { name, law } = error as Error & { law?: string }
+      return law ?? name
+    }
+  }
+  return undefined
+}
+
+function bySeed(bug: Bug, core: CoreModule, hunting: Hunt): { seed: number | undefined; how: string | undefined } {
+  const mode = { outerOnly: hunting.outerOnly === true }
+  for (let seed = 1; seed <= (hunting.seeds ?? bug.seeds); seed++) {
+    const options = drawOptions(seed, bug.profile)
+    const { verdict, law } = run(options, core, mode)
+    // Only what the true core passes tells something about the bug.
+    if (verdict === 'pass' || run(options, realCore, mode).verdict !== 'pass') continue
+    return { seed, how: `${verdict}: ${law}` }
+  }
+  return { seed: undefined, how: undefined }
+}
+
+/** Prints the table; false when one was missed. */
+export async function runBugs(name: string, options: Hunt, print: (line: string) => void): Promise<boolean> {
+  const chosen = bugs.filter((bug) => bug.name.includes(name) || bug.ids.includes(name))
+  if (chosen.length === 0) throw new Error(`no bug is called ${name}`)
+  print(row('bug', 'ids', 'scenario', 'seed', 'of', 'noticed as'))
+  let missed = 0
+  for (const bug of chosen) {
+    try {
+      const caught = await hunt(bug, options)
+      if (!isCaught(caught)) missed++
+      print(describe(caught))
+    } catch (error) {
+      if (!(error instanceof PatchMisfit)) throw error
+      missed++
+      print(`${bug.name}: ${error.message}`)
+    }
+  }
+  print(`${chosen.length - missed} of ${chosen.length} bugs caught`)
+  return missed === 0
+}
+
+function describe(caught: Catch): string {
+  const { bug, scenario, seed, how } = caught
+  const directed = bug.scenario === undefined ? '' : `${bug.scenario} ${scenario ?? 'MISSED'}`
+  const at = bug.seeds === 0 ? '-' : String(seed ?? 'MISSED')
+  const line = row(bug.name, bug.ids.join(' '), directed, at, bug.seeds === 0 ? '' : String(bug.seeds), how ?? '')
+  return isCaught(caught) ? line : `${line}  <- MISSED`
+}
+
+const WIDTHS = [62, 8, 30, 6, 5, 0]
+
+const row = (...cells: readonly string[]): string =>
+  cells.map((cell, i) => cell.padEnd(WIDTHS[i] ?? 0)).join(' ').trimEnd()

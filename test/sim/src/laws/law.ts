@@ -57,6 +57,8 @@ export interface Watcher {
   committed(id: MemberId, from: number, to: number): void
   /** `hash`: of the whole state machine after this entry. */
   applied(id: MemberId, index: number, hash: number): void
+  /** All of a snapshot is here, and the state machine is being replaced: nothing may be handed out to it (S3). */
+  installing(id: MemberId): void
   /** The state machine was replaced by a snapshot's. */
   installed(id: MemberId, position: LogPosition, membership: Membership, hash: number): void
   sending(id: MemberId, message: Message): void

@@ -23,6 +23,7 @@ export class MemberRecord {
   commit = 0
   handed = 0
   applied = 0
+  installing = false
   /** The durable snapshot's index: a start finds at least this, whatever the log says. */
   snapshot = 0
   /** A snapshot is in use and the log's record of it is not durable yet: what was written before does not count any more. */
@@ -89,6 +90,7 @@ export class Ledger {
     record.handed = found.applied
     record.snapshot = found.applied
     record.restarting = false
+    record.installing = false
     record.applied = found.applied
   }
 
@@ -111,6 +113,7 @@ export class Ledger {
       record.disk.restart(position, membership, [])
       record.restarting = true
     }
+    record.installing = false
     record.applied = record.handed = record.snapshot = position.index
     record.commit = Math.max(record.commit, position.index)
   }

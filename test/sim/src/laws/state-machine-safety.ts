@@ -27,6 +27,7 @@ export const stateMachineSafety: MakeLaw = (ledger) => {
       }
     },
     committed(member, from, to) {
+      if (member.installing) throw new LawBroken(name, `${member.id} hands out ${from} while a snapshot is installed`)
       for (let index = from; index <= to; index++) {
         const term = member.live.termAt(index)
         const agreed = ledger.committed[index]

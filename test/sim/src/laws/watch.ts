@@ -107,6 +107,10 @@ export class Watch implements Watcher {
     member.applied = index
   }
 
+  installing(id: MemberId): void {
+    this.ledger.member(id).installing = true
+  }
+
   installed(id: MemberId, position: LogPosition, membership: Membership, hash: number): void {
     const member = this.ledger.member(id)
     for (const law of this.#laws) law.installed?.(member, position.index, position.term, hash)

@@ -131,6 +131,7 @@ export class Snapshots {
     const { position, membership } = staged.of
     this.#toInstall = { position, membership, state: Buffer.concat(staged.chunks) }
     this.installing = true
+    this.#member.host.watcher.installing(this.#member.host.id)
     this.#installNext()
   }
 

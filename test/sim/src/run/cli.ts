@@ -2,6 +2,9 @@
 
 import { randomInt } from 'node:crypto'
 import { runBugs } from '../bugs/runner.js'
+import { LawBroken } from '../laws/law.js'
+import { scenarios } from '../scenarios/all.js'
+import { play, scenarioName } from '../scenarios/scenario.js'
 import { type Args, HELP, parseArgs, UsageError } from './args.js'
 import { faultsOf, optionsOf, type Print, replayCommand, reportFailure, Totals } from './campaign.js'
 import { realCore } from './load-core.js'
@@ -26,8 +29,26 @@ export async function runCli(words: readonly string[], print: Print): Promise<Ou
     print(HELP)
     return 'pass'
   }
-  if (args.bugs !== undefined) return (await runBugs(args.bugs, print)) ? 'pass' : 'missed'
+  if (args.bugs !== undefined) {
+    const { outerOnly } = args
+    return (await runBugs(args.bugs, { outerOnly }, print)) ? 'pass' : 'missed'
+  }
+  if (args.scenarios) return runScenarios(print)
   return runSeeds(args, print)
+}
+
+function runScenarios(print: Print): Outcome {
+  let outcome: Outcome = 'pass'
+  for (const scenario of scenarios) {
+    try {
+      play(scenario, realCore)
+      print(`ok      ${scenarioName(scenario)}`)
+    } catch (error) {
+      outcome = error instanceof LawBroken ? 'safety' : 'liveness'
+      print(`FAILED  ${scenarioName(scenario)}: ${(error as Error).message}`)
+    }
+  }
+  return outcome
 }
 
 function runSeeds(given: Args, print: Print): Outcome {

@@ -2,7 +2,7 @@
 
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import * as real from '@latchkey/raft/core'
 import type { CoreModule } from '../member/core-module.js'
@@ -20,7 +20,7 @@ export const realCore: CoreModule = asModule(real)
 export interface Patch {
   /** Below the packages folder, compiled: raft/dist/core/election.js */
   readonly file: string
-  /** Stands there exactly once. */
+  /** Stands there exactly once, whatever the white space. */
   readonly find: string
   readonly replace: string
 }
@@ -34,12 +34,10 @@ export async function patchedCore(
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-bug-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
   try {
-    for (const name of ['base', 'protocol', 'raft']) {
-      const target = join(folder, 'node_modules', '@latchkey', name)
-      mkdirSync(target, { recursive: true })
-      for (const part of ['package.json', 'dist']) {
-        cpSync(join(PACKAGES, name, part), join(target, part), { recursive: true })
-      }
+    for (const part of ['base/package.json', 'base/dist', 'raft/package.json', 'raft/dist/core']) {
+      const target = join(folder, 'node_modules', '@latchkey', part)
+      mkdirSync(dirname(target), { recursive: true })
+      cpSync(join(PACKAGES, part), target, { recursive: true, filter: isCode })
     }
     for (const patch of patches) apply(folder, patch)
     const entry = join(folder, 'node_modules', '@latchkey', 'raft', 'dist', 'core', 'index.js')
@@ -51,12 +49,24 @@ export async function patchedCore(
   }
 }
 
+const isCode = (path: string): boolean => !/\.(map|d\.ts|tsbuildinfo)$/.test(path)
+
+export class PatchMisfit extends Error {
+  override readonly name = 'PatchMisfit'
+}
+
+/** Whatever the white space: a compiler may break lines otherwise tomorrow. */
+function loosely(text: string): RegExp {
+  const words = text.trim().split(/\s+/)
+  return new RegExp(words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('\\s+'), 'g')
+}
+
 function apply(folder: string, { file, find, replace }: Patch): void {
   const path = join(folder, 'node_modules', '@latchkey', file)
   const source = readFileSync(path, 'utf8')
-  const count = source.split(find).length - 1
-  if (count !== 1) {
-    throw new Error(`the bug does not fit any more: ${file} has ${count} times "${find}"; write the patch anew`)
+  const places = [...source.matchAll(loosely(find))]
+  if (places.length !== 1) {
+    throw new PatchMisfit(`does not fit any more: ${file} has ${places.length} times "${find}"; write it anew`)
   }
-  writeFileSync(path, source.replace(find, () => replace))
+  writeFileSync(path, source.replace(loosely(find), () => replace))
 }

@@ -60,6 +60,17 @@ export const elections: readonly Scenario[] = [
     },
   },
   {
+    ids: ['E10'],
+    title: 'two members do not see each other, a third one sees both: the leader stays',
+    stage: { members: 3 },
+    run(stage) {
+      stage.elect('a').settle('a').cut('a', 'b')
+      const { term } = stage.view('a')
+      stage.run(60_000).demand(stage.leader() === 'a' && stage.view('a').term === term, 'the leader changed')
+      stage.mustWrite()
+    },
+  },
+  {
     ids: ['E11'],
     title: 'a leader that can send but not hear steps down, and another one serves',
     stage: { members: 3 },
@@ -124,9 +135,23 @@ export const elections: readonly Scenario[] = [
     },
   },
   {
+    ids: ['E18', 'R2'],
+    title: 'a leader that has handed over and was cut off before it knew answers no read',
+    stage: { members: 3, electionTimeout: 1000 },
+    run(stage) {
+      stage.elect('a').settle('a').mustWrite()
+      stage.seat('a').command((member, now) => member.transfer('b', now))
+      stage.run(2).isolate('a')
+      stage.until('b leads', () => stage.view('b').role === 'leader', 300).mustWrite(300)
+      const stale = stage.read('a')
+      stage.run(50).demand(stage.view('a').role === 'leader', 'a knows too early')
+      stage.demand(!stage.isDone(stale), 'a stale leader answered').heal().runTimeouts(3)
+    },
+  },
+  {
     ids: ['E20'],
     title: 'all start at once on one grid of ticks: a leader within ten timeouts',
-    stage: { members: 5, sync: 100 },
+    stage: { members: 5, sync: 100, alignedTicks: true },
     run(stage) {
       stage.until('somebody leads', () => stage.leader() !== undefined, 10 * stage.electionTimeout)
       stage.mustWrite()

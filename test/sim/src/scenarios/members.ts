@@ -96,6 +96,7 @@ export const members: readonly Scenario[] = [
     run(stage) {
       stage.elect('a').settle('a')
       const id = join(stage, 'a')
+      join(stage, 'a')
       for (const other of ['b', 'c']) stage.isolate(other)
       const alone = stage.write('a')
       stage.run(stage.electionTimeout / 2).demand(!stage.isDone(alone), 'a learner was counted')

@@ -10,7 +10,7 @@ export const replication: readonly Scenario[] = [
   {
     ids: ['L1'],
     title: 'Figure 8: an entry of an old term on a majority is not committed by counting',
-    stage: { members: 5 },
+    stage: { members: 5, member: { maxAppendBytes: 1 } },
     run(stage) {
       stage.elect('a').settle('a')
       // Entry 2 of the first term reaches b only.
@@ -21,10 +21,11 @@ export const replication: readonly Scenario[] = [
       // e leads with another entry there, which reaches nobody, and dies.
       stage.drop(({ type, from }) => from === 'e' && (type === 'append' || type === 'heartbeat'))
       stage.isolate('b').elect('e').crash('e')
-      // a is back, leads again and brings its old entry to c: now on a majority, but of an old term.
+      // a is back, leads again and brings its old entry to c: now on a majority, but of an old term. Its new one reaches b only.
       stage.heal().drop(({ type, from, to, ...rest }) => {
-        const entries = 'entries' in rest ? (rest.entries as readonly Entry[]) : []
-        return type === 'append' && from === 'a' && (to === 'd' || entries.some(({ term }) => term > 1))
+        if (type !== 'append' || from !== 'a') return false
+        const { entries } = rest as { readonly entries: readonly Entry[] }
+        return to === 'd' || (to === 'c' && lastOf(stage, 'c') >= at && entries.some(({ term }) => term > 1))
       })
       stage.start('a').elect('a')
       stage.until('c has the old entry', () => lastOf(stage, 'c') >= at, 3 * stage.electionTimeout)
@@ -72,6 +73,8 @@ export const replication: readonly Scenario[] = [
     run(stage) {
       stage.elect('a').settle('a')
       const { lastIndex: prevIndex, term, lastIndex } = stage.view('a')
+      // Nothing is committed meanwhile: the leader hears nobody.
+      stage.drop(({ to }) => to === 'a')
       for (let i = 0; i < 4; i++) stage.write('a')
       stage.until('b has all', () => lastOf(stage, 'b') === lastIndex + 4).run(20)
       const entry = stage.simulation.world.watch.ledger.member('a').live.entry(prevIndex + 1)

@@ -23,6 +23,8 @@ export interface StageOptions {
   /** Microseconds of every message. */
   readonly delay?: number
   readonly goneAfter?: number
+  /** All members tick at the same instants. */
+  readonly alignedTicks?: boolean
   readonly seed?: number
 }
 
@@ -38,6 +40,7 @@ export class Stage {
     this.electionTimeout = options.electionTimeout ?? 200
     this.simulation = new Simulation(calm(options, this.electionTimeout), core, mode)
     const { world } = this.simulation
+    world.alignedTicks = options.alignedTicks === true
     world.network.filter = ({ message }) =>
       this.#dropped.some((drops) => drops(message as Message)) ? 'drop' : 'pass'
     const learn = world.onAnswer

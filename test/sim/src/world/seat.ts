@@ -84,7 +84,9 @@ export class Seat {
       this.#world.note(() => `${this.id} refuses to start: ${error.message}`)
       return
     }
-    this.#world.heap.push(this.#world.now + this.#random.between(0, this.#world.tickEvery), this.#tick, this.#life)
+    const { now, tickEvery, alignedTicks } = this.#world
+    const wait = alignedTicks ? tickEvery - (now % tickEvery) : this.#random.between(0, tickEvery)
+    this.#world.heap.push(now + wait, this.#tick, this.#life)
   }
 
   /** The process is gone, whatever it was doing. */

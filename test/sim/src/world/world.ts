@@ -45,6 +45,7 @@ export class World {
   readonly #goneAfter: number | undefined
   readonly #trace: string[] | undefined
   now = 0
+  alignedTicks = false
   /** Where answers to clients go. */
   onAnswer: (from: Seat, request: Request, answer: Answer) => void = () => {}
   onSend: ((from: Seat, message: Message) => void) | undefined

@@ -1,0 +1,9 @@
+// Rule: all known bugs.
+
+import type { Bug } from './bug.js'
+import { electionBugs } from './election-bugs.js'
+import { memberBugs } from './member-bugs.js'
+import { readBugs } from './read-bugs.js'
+import { replicationBugs } from './replication-bugs.js'
+
+export const bugs: readonly Bug[] = [...electionBugs, ...replicationBugs, ...memberBugs, ...readBugs]

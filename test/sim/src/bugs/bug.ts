@@ -1,0 +1,23 @@
+// Rule: a known bug: what to change in the compiled core, and within how many seeds the simulator must notice.
+
+import type { Patch } from '../run/load-core.js'
+import type { Profile } from '../swarm/options.js'
+
+export interface Bug {
+  readonly name: string
+  /** Of FAULTS.md. */
+  readonly ids: readonly string[]
+  readonly patches: readonly Patch[]
+  /** Drawn by chance from this profile, or from any. */
+  readonly profile?: Profile
+  /** Seeds within which it must be caught; 0: chance would take too long, only the scenarios count. */
+  readonly seeds: number
+  /** Directed scenarios that must catch it, by one of their ids. */
+  readonly scenario?: string
+}
+
+export const patch = (file: string, find: string, replace: string): Patch => ({
+  file: `raft/dist/core/${file}.js`,
+  find,
+  replace,
+})

@@ -1,0 +1,120 @@
+// Rule: known bugs of elections.
+
+import { type Bug, patch } from './bug.js'
+
+export const electionBugs: readonly Bug[] = [
+  {
+    name: 'vote reply before sync',
+    ids: ['E1'],
+    patches: [
+      patch(
+        'election',
+        'resetElectionTimer(state); state.disk.promiseHardState(reply);',
+        'resetElectionTimer(state); state.send(reply);',
+      ),
+    ],
+    seeds: 20,
+    scenario: 'E1',
+  },
+  {
+    name: 'vote request before own sync',
+    ids: ['E4'],
+    patches: [
+      patch('election', 'for (const to of otherVoters(state)) { state.disk.promiseHardState({', 'for (const to of otherVoters(state)) { state.send({'),
+    ],
+    seeds: 20,
+  },
+  {
+    name: 'votes twice in a term',
+    ids: ['E3'],
+    patches: [
+      patch(
+        'election',
+        'const granted = state.mayVote && free &&',
+        'const granted = state.mayVote &&',
+      ),
+      patch('election', 'if (state.vote === undefined) { state.vote = m.from;', 'if (true) { state.vote = m.from;'),
+    ],
+    seeds: 200,
+  },
+  {
+    name: 'a new term is not made durable',
+    ids: ['E1'],
+    patches: [
+      patch('roles', 'state.vote = undefined; state.disk.noteHardState();', 'state.vote = undefined;'),
+    ],
+    seeds: 100,
+  },
+  {
+    name: 'vote ignores the length of the log',
+    ids: ['E5'],
+    patches: [patch('log', 'lastTerm === last.term && lastIndex >= last.index', 'lastTerm === last.term')],
+    seeds: 100,
+  },
+  {
+    name: 'vote compares the length before the term',
+    ids: ['E5'],
+    patches: [
+      patch(
+        'log',
+        'return lastTerm > last.term || (lastTerm === last.term && lastIndex >= last.index)',
+        'return lastIndex >= last.index',
+      ),
+    ],
+    seeds: 1_000,
+  },
+  {
+    name: 'majority off by one for even sizes',
+    ids: ['E6'],
+    patches: [patch('quorum', '(size >>> 1) + 1', '(size + 1) >>> 1')],
+    seeds: 200,
+  },
+  {
+    name: 'a pre-vote bumps the term',
+    ids: ['E12'],
+    patches: [
+      patch(
+        'election',
+        'export function onPreVote(state, m) {',
+        'export function onPreVote(state, m) { if (m.term > state.term) becomeFollower(state, m.term, undefined);',
+      ),
+    ],
+    seeds: 0,
+    scenario: 'E12',
+  },
+  {
+    name: 'no stickiness to a living leader',
+    ids: ['E10', 'E13'],
+    patches: [patch('election', "if (state.role === 'leader') return true;", 'return false;')],
+    seeds: 0,
+    scenario: 'E10',
+  },
+  {
+    name: 'no check-quorum',
+    ids: ['E11'],
+    patches: [
+      patch('leading', 'state.clock >= state.timers.calmAt && !hearsQuorum(state, leading)', 'false'),
+    ],
+    seeds: 0,
+    scenario: 'E11',
+  },
+  {
+    name: 'election timeouts are all the same',
+    ids: ['E20'],
+    patches: [patch('roles', '+ state.random.between(0, electionTimeout)', '+ 0')],
+    seeds: 0,
+    scenario: 'E20',
+  },
+  {
+    name: 'the leader of a higher term is followed without taking its term',
+    ids: ['E22'],
+    patches: [
+      patch(
+        'dispatch',
+        'if (m.term > state.term) becomeFollower(state, m.term, m.from);',
+        '',
+      ),
+    ],
+    seeds: 200,
+  },
+]
