@@ -10,8 +10,6 @@ import type { Io } from './io.js'
 
 const NAMES = ['a', 'b', 'c'] as const
 const BIN = fileURLToPath(new URL('../../bin/latchkey.js', import.meta.url))
-/** From SIGTERM to SIGKILL at the end. */
-const PATIENCE_MS = 3_000
 
 export class Trio {
   readonly dir: string
@@ -49,14 +47,12 @@ export class Trio {
     this.#running.get(name)?.kill('SIGKILL')
   }
 
+  /** What they have written is thrown away anyway: nobody needs to be asked politely. */
   async stop(): Promise<void> {
-    const gone = [...this.#running.values()].map((child) => ended(child))
-    for (const child of this.#running.values()) child.kill('SIGTERM')
-    const late = this.#io.clock.after(PATIENCE_MS, () => {
-      for (const child of this.#running.values()) child.kill('SIGKILL')
-    })
+    const children = [...this.#running.values()]
+    const gone = children.map((child) => ended(child))
+    for (const child of children) child.kill('SIGKILL')
     await Promise.all(gone)
-    late.cancel()
     await rm(this.dir, { recursive: true, force: true })
   }
 }

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
-import { systemClock } from '@latchkey/base'
+import { systemClock, type Timer } from '@latchkey/base'
 import { connect } from '@latchkey/client'
 import { Interrupted, type Io } from './io.js'
 
@@ -20,12 +20,13 @@ export function processIo(): ProcessIo {
   const clock = systemClock(uptime)
   const interruption = new AbortController()
   let taken = 0
+  let late: Timer | undefined
   for (const name of ENDING) {
     process.on(name, () => {
       if (taken > 0 || interruption.signal.aborted) return
       const reason = new Interrupted(name)
       interruption.abort(reason)
-      clock.after(PATIENCE_MS, () => process.exit(name === 'SIGINT' ? 130 : 143), { ref: false })
+      late = clock.after(PATIENCE_MS, () => process.exit(name === 'SIGINT' ? 130 : 143), { ref: false })
     })
   }
   // The reader has gone: `latchkey scan | head` is no failure, and there is nobody to tell.
@@ -41,6 +42,8 @@ export function processIo(): ProcessIo {
     interrupted: interruption.signal,
     takeSignals(run, signals) {
       taken++
+      // Whoever takes the signals answers for the end, also of one that came before.
+      late?.cancel()
       for (const name of signals) process.on(name, run)
       return () => {
         taken--

@@ -114,7 +114,7 @@ describe('keys', () => {
 
   test('K39: a guarded write happens only under that hold', async () => {
     const { body } = await post('g%2F1:acquire', { id: 'me', lease: '10s' })
-    const guard = `g%2F1;${body.fencingToken}`
+    const guard = `g%2F1;${String(body.fencingToken)}`
     expect((await put('guarded', 'ok', { 'latchkey-guard': guard })).status).toBe(200)
     const late = await put('guarded', 'late', { 'latchkey-guard': `g%2F1;${Number(body.fencingToken) + 1}` })
     expect([late.status, (await late.json()) as object]).toEqual([
@@ -234,7 +234,7 @@ describe('locks', () => {
     const waiting = post('l7:acquire', { id: 'two', lease: '10s', wait: '20s' }, { signal: going.signal })
     await waiters('l7', 1)
     going.abort()
-    await expect(waiting).rejects.toThrow()
+    await expect(waiting).rejects.toThrow(/abort/)
     await waiters('l7', 0)
   })
 
@@ -248,7 +248,7 @@ describe('locks', () => {
     const third = post('l8:acquire', { id: 'three', lease: '10s', wait: '20s' })
     await waiters('l8', 2)
     going.abort()
-    await expect(first).rejects.toThrow()
+    await expect(first).rejects.toThrow(/abort/)
     await post('l8:release', { id: 'one', fencingToken: body.fencingToken })
     const granted = await again
     expect(granted).toMatchObject({ status: 200, body: { id: 'two' } })

@@ -135,7 +135,7 @@ test('stopping: not ready at once, calls in flight are finished, later ones find
   await remote.locks.forceRelease('k', fencingToken)
   expect((await waiting).status).toBe(200)
   await stopped
-  await expect(fetch(`http://${at}/livez`)).rejects.toThrow()
+  await expect(fetch(`http://${at}/livez`)).rejects.toThrow(/fetch failed/)
   await remote.close()
 })
 

@@ -1,0 +1,201 @@
+// Test: the command as a process, built: exit codes, streams and signals as a shell sees them.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+
+const BIN = fileURLToPath(new URL('../../bin/latchkey.js', import.meta.url))
+const dir = mkdtempSync(join(tmpdir(), 'latchkey-process-'))
+// Processes take their time on a busy machine.
+vi.setConfig({ testTimeout: 60_000 })
+
+const quick = ['--election-timeout', '200', '--heartbeat', '20']
+let port: number
+let sidecar: Running
+
+interface Running {
+  readonly child: ChildProcess
+  readonly printed: { out: string; err: string }
+  readonly ended: Promise<{ code: number | null; signal: string | null; out: string; err: string }>
+}
+
+function latchkey(args: string[], env: Record<string, string> = {}, input = ''): Running {
+  const base = { PATH: process.env.PATH ?? '', LATCHKEY_ENDPOINT: `ws://127.0.0.1:${port}` }
+  const child = spawn(process.execPath, [BIN, ...args], { env: { ...base, ...env } })
+  const printed = { out: '', err: '' }
+  child.stdout.on('data', (bytes: Buffer) => (printed.out += bytes.toString()))
+  child.stderr.on('data', (bytes: Buffer) => (printed.err += bytes.toString()))
+  child.stdin.end(input)
+  const ended = new Promise<Awaited<Running['ended']>>((resolve) => {
+    child.once('close', (code, signal) => resolve({ code, signal, ...printed }))
+  })
+  return { child, printed, ended }
+}
+
+const run = (...args: string[]) => latchkey(args).ended
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port: found } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return found
+}
+
+const statusOf = (path: string, at = port) =>
+  fetch(`http://127.0.0.1:${at}${path}`).then(
+    (response) => response.status,
+    () => 0,
+  )
+
+async function start(id: string, at: number, ...more: string[]): Promise<Running> {
+  const running = latchkey([
+    'start',
+    '--id',
+    id,
+    '--dir',
+    join(dir, id),
+    '--listen',
+    `127.0.0.1:${at}`,
+    ...quick,
+    ...more,
+  ])
+  // A hook has no expect.poll.
+  await vi.waitFor(async () => expect(await statusOf('/readyz', at)).toBe(200), {
+    timeout: 15_000,
+    interval: 50,
+  })
+  return running
+}
+
+beforeAll(async () => {
+  port = await freePort()
+  sidecar = await start('a', port)
+})
+afterAll(async () => {
+  sidecar.child.kill('SIGKILL')
+  await sidecar.ended
+  rmSync(dir, { recursive: true, force: true })
+})
+
+test('values go through as bytes, from standard input to standard output', async () => {
+  expect(await latchkey(['put', 'k'], {}, 'two\nlines').ended).toMatchObject({ code: 0, out: '', err: '' })
+  expect(await run('get', 'k')).toMatchObject({ code: 0, out: 'two\nlines', err: '' })
+  expect(await run('get', 'absent')).toMatchObject({ code: 1, out: '', err: '' })
+})
+
+test('nobody reachable is 69', async () => {
+  const unreachable = { LATCHKEY_ENDPOINT: `ws://127.0.0.1:${await freePort()}` }
+  const { code, err } = await latchkey(['get', 'k', '--timeout', '300ms'], unreachable).ended
+  expect([code, err]).toEqual([69, expect.stringContaining('ERR_NO_LEADER')])
+})
+
+describe('signals', () => {
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('watch ends by %s with %d', async (signal, code) => {
+    const watching = latchkey(['watch', 'w', '--json'])
+    // It begins after the revision at which it was asked: written until it is seen.
+    await expect
+      .poll(
+        async () => {
+          await fetch(`http://127.0.0.1:${port}/v1/kv/w`, { method: 'PUT', body: 'x' })
+          return watching.printed.out
+        },
+        { timeout: 10_000 },
+      )
+      .toContain('"type":"put"')
+    watching.child.kill(signal)
+    expect(await watching.ended).toMatchObject({ code, err: '' })
+  })
+
+  test('lock passes SIGTERM on, ends as the command does, and the lock is free at once', async () => {
+    const locked = latchkey([
+      'lock',
+      'job',
+      '--',
+      'sh',
+      '-c',
+      'trap "exit 7" TERM; echo up; while :; do sleep 0.02; done',
+    ])
+    await expect.poll(() => locked.printed.out, { timeout: 10_000 }).toBe('up\n')
+    expect((await run('lock', 'job', '--wait', '0', '--', 'true')).code).toBe(75)
+    locked.child.kill('SIGTERM')
+    expect((await locked.ended).code).toBe(7)
+    expect(await statusOf('/v1/locks/job')).toBe(404)
+  })
+})
+
+describe('start', () => {
+  test('SIGTERM: a graceful stop, 0, and the log is JSON without a secret; a start over the same directory goes on', async () => {
+    const at = await freePort()
+    const first = await start('b', at, '--token', 'hunter2secret')
+    const headers = { authorization: 'Bearer hunter2secret' }
+    await fetch(`http://127.0.0.1:${at}/v1/kv/kept`, { method: 'PUT', body: 'yes', headers })
+    first.child.kill('SIGTERM')
+    const { code, out, err } = await first.ended
+    expect([code, err]).toEqual([0, ''])
+    for (const line of out.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('msg')
+    expect(out).not.toContain('hunter2secret')
+    const second = await start('b', at)
+    expect(await (await fetch(`http://127.0.0.1:${at}/v1/kv/kept`)).text()).toBe('yes')
+    second.child.kill('SIGINT')
+    expect((await second.ended).code).toBe(0)
+  })
+
+  test('a port that is taken is 78, a directory that is taken 1 with its code', async () => {
+    const taken = await run('start', '--id', 'c', '--dir', join(dir, 'c'), '--listen', `127.0.0.1:${port}`)
+    expect(taken).toMatchObject({ code: 78, err: expect.stringContaining('EADDRINUSE') })
+    const held = await run('start', '--id', 'a', '--dir', join(dir, 'a'), '--listen', '127.0.0.1:0')
+    expect(held).toMatchObject({ code: 1, err: expect.stringContaining('ERR_DIR_LOCKED') })
+  })
+
+  test('an unknown key in the file, or a wide address without --insecure, is 78', async () => {
+    const file = join(dir, 'config.json')
+    writeFileSync(file, '{"id": "d", "colour": 1}')
+    expect(await run('start', '--config', file)).toMatchObject({
+      code: 78,
+      err: expect.stringContaining('"colour"'),
+    })
+    const wide = await run('start', '--id', 'd', '--dir', join(dir, 'd'), '--listen', '0.0.0.0:0')
+    expect(wide).toMatchObject({ code: 78, err: expect.stringContaining('--insecure') })
+    expect(readdirSync(dir)).not.toContain('d')
+  })
+})
+
+test('a backup is restored into a new directory', async () => {
+  const file = join(dir, 'backup')
+  await run('put', 'saved', 'value')
+  expect(await run('backup', file)).toMatchObject({ code: 0, err: '' })
+  expect(await run('restore', file, '--id', 'r', '--dir', join(dir, 'r'))).toMatchObject({ code: 0, err: '' })
+  const at = await freePort()
+  const restored = await start('r', at)
+  onTestFinished(() => void restored.child.kill('SIGKILL'))
+  expect(await (await fetch(`http://127.0.0.1:${at}/v1/kv/saved`)).text()).toBe('value')
+})
+
+test('demo: three members, a killed leader, higher tokens, nothing left behind', async () => {
+  const temp = mkdtempSync(join(dir, 'demo-'))
+  const { code, out, err } = await latchkey(['demo', '--seconds', '9'], { TMPDIR: temp }).ended
+  expect([code, err]).toEqual([0, ''])
+  const tokens = [...out.matchAll(/token (\d+)/g)].map(([, token]) => Number(token))
+  expect(tokens.length).toBeGreaterThan(5)
+  expect(tokens).toEqual(tokens.toSorted((a, b) => a - b))
+  expect(new Set(tokens).size).toBe(tokens.length)
+  expect(out).toMatch(/is killed[\s\S]*ms after the kill/)
+  expect(readdirSync(temp)).toEqual([])
+}, 40_000)
+
+test('demo cleans up when it is interrupted', async () => {
+  const temp = mkdtempSync(join(dir, 'demo-'))
+  const showing = latchkey(['demo'], { TMPDIR: temp })
+  await expect.poll(() => showing.printed.out, { timeout: 20_000 }).toContain('token')
+  showing.child.kill('SIGINT')
+  expect((await showing.ended).code).toBe(130)
+  expect(readdirSync(temp)).toEqual([])
+}, 40_000)
