@@ -27,6 +27,8 @@ interface Restart {
   readonly membership: Membership
 }
 
+const NONE: readonly Message[] = []
+
 export class Disk {
   durable: number
   #nextId = 1
@@ -84,7 +86,7 @@ export class Disk {
   }
 
   /** Undefined when nothing of this call has to be durable. */
-  flush(log: Log, hardState: HardState): PersistBatch | undefined {
+  flush(log: Log, { term, vote }: HardState): PersistBatch | undefined {
     const from = this.#entriesFrom
     const hasEntries = from !== undefined && from <= log.lastIndex
     if (!this.#hardDirty && !hasEntries && this.#truncateFrom === undefined && this.#restart === undefined) {
@@ -93,7 +95,7 @@ export class Disk {
     const id = this.#nextId++
     const batch: PersistBatch = {
       id,
-      hardState: this.#hardDirty ? hardState : undefined,
+      hardState: this.#hardDirty ? { term, vote } : undefined,
       truncateFrom: this.#truncateFrom,
       entries: hasEntries ? log.slice(from, log.lastIndex) : [],
       restartAfter: this.#restart,
@@ -130,7 +132,8 @@ export class Disk {
   }
 
   /** Promises whose batch is durable; those of an older term are dropped. */
-  kept(term: number): Message[] {
+  kept(term: number): readonly Message[] {
+    if (this.#promised.length === 0) return NONE
     const kept: Message[] = []
     const waiting: Promised[] = []
     for (const promised of this.#promised) {

@@ -10,7 +10,7 @@ const NOTHING: readonly Effect[] = []
 
 export function finish(state: State, synced = false): readonly Effect[] {
   finishLeading(state)
-  const batch = state.disk.flush(state.log, { term: state.term, vote: state.vote })
+  const batch = state.disk.flush(state.log, state)
   acknowledge(state, synced)
   const before: Effect[] = state.lost
   const role = roleEffect(state)

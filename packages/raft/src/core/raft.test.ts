@@ -231,6 +231,20 @@ describe('elections', () => {
     expect([raft.term, raft.leader]).toEqual([1, 'b'])
   })
 
+  test('E21: the own vote counts with its own batch, not with an earlier one', () => {
+    const raft = make({ membership: of(['a', 'b']) }, { preVote: false })
+    raft.step(
+      to('append', 'b', { prevIndex: 0, prevTerm: 0, commit: 0, entries: [entry(1, 1)], round: 0 }),
+      0,
+    )
+    let now = 0
+    while (raft.role !== 'candidate') raft.tick((now += 10))
+    expect(kinds(raft.persisted(1, now))).toEqual([])
+    raft.step(to('voteReply', 'b', { term: 2, granted: true }), now)
+    expect(raft.role).toBe('candidate')
+    expect(kinds(raft.persisted(2, now))).toContain('role')
+  })
+
   test('E8: who asks in a term that is over is told the term', () => {
     const raft = make({ hardState: { term: 5, vote: undefined } })
     const effects = raft.step(to('vote', 'b', { term: 3, lastIndex: 9, lastTerm: 3, transfer: false }), 0)

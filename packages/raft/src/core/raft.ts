@@ -73,11 +73,7 @@ export class Raft {
   step(message: Message, now: number, incarnation?: string): readonly Effect[] {
     const { state } = this
     this.#begin(now)
-    const why = whyRefused(
-      { id: state.id, group: state.options.group, membership: state.membership },
-      message,
-      incarnation,
-    )
+    const why = whyRefused(state, message, incarnation)
     if (why === undefined) receive(state, message)
     else refuse(state, why)
     return finish(state)

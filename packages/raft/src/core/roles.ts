@@ -86,7 +86,9 @@ export function becomeLeader(state: State): void {
     marks: { recent: log.lastIndex + 1, older: log.lastIndex + 1, at: clock + options.electionTimeout },
   }
   trackMembers(state)
-  state.ledTerms.push(state.term)
+  // What is committed is never cut: those terms need not be remembered.
+  const settled = log.termAt(state.commit) ?? 0
+  state.ledTerms = [...state.ledTerms.filter((term) => term > settled), state.term]
   appendOwn(state, 'empty', EMPTY)
 }
 

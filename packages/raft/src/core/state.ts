@@ -8,7 +8,7 @@ import { Configurations, isVoter } from './membership.js'
 import type { RaftBoot, Settings } from './options.js'
 import type { Progress } from './progress.js'
 import { Timers } from './timers.js'
-import type { Effect, Entry, LogPosition, MemberId, Membership, Message, Role } from './types.js'
+import type { Effect, Entry, GroupId, LogPosition, MemberId, Membership, Message, Role } from './types.js'
 
 export interface Campaign {
   /** pre: asks whether it would win; the term is not taken yet. */
@@ -160,6 +160,10 @@ export class State {
       configIndex: boot.start.index,
       configCommitted: true,
     }
+  }
+
+  get group(): GroupId {
+    return this.options.group
   }
 
   get clock(): number {
