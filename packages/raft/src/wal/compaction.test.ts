@@ -3,7 +3,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { MemoryDisk } from '../memory/index.js'
 import { Segments } from './segments.js'
-import { appended, entry, members, membersEntry, modelOf, openWal } from './wal-fixture.js'
+import { appended, entry, members, membersEntry, modelOf, openWal } from './testing/wal-fixture.js'
 import type { Wal } from './wal.js'
 
 let disk: MemoryDisk

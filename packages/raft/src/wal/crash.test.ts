@@ -3,8 +3,8 @@
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import { type DiskOp, type Loss, MemoryDisk } from '../memory/index.js'
-import { appended, entry, openWal } from './wal-fixture.js'
-import { judge, newRun, type Run, runWorkload } from './workload.js'
+import { appended, entry, openWal } from './testing/wal-fixture.js'
+import { judge, newRun, type Run, runWorkload } from './testing/workload.js'
 
 async function operationsOfWorkload(): Promise<number> {
   const kinds = new Map<string, number>()
@@ -56,7 +56,7 @@ test.each(['before', 'after'] as const)(
       }
     }
   },
-  30_000,
+  60_000,
 )
 
 test('D1 D9: a power loss at every operation of the recovery itself', async () => {
@@ -71,7 +71,7 @@ test('D1 D9: a power loss at every operation of the recovery itself', async () =
       if (!stopped) break
     }
   }
-}, 30_000)
+}, 60_000)
 
 async function stopsDuringOpen(disk: MemoryDisk, at: number, when: 'before' | 'after'): Promise<boolean> {
   return new Promise((done) => {

@@ -4,8 +4,8 @@ import { seededRandom } from '@latchkey/base'
 import { isLatchkeyError, type LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { type DiskFailure, type DiskOp, ManualClock, MemoryDisk } from '../memory/index.js'
-import { appended, batch, entry, openWal } from './wal-fixture.js'
-import { judge, newRun, type Run, runWorkload } from './workload.js'
+import { appended, batch, entry, openWal } from './testing/wal-fixture.js'
+import { judge, newRun, type Run, runWorkload } from './testing/workload.js'
 
 const FAILURES: readonly DiskFailure[] = [
   { code: 'EIO' },
@@ -83,7 +83,7 @@ test('D4: after a sync that failed once every append fails, those that waited an
   await append(5)
   await wal.close()
   expect(disk.operations).toBe(before)
-})
+}, 60_000)
 
 test('D5: a failure of the mark, when nobody waits for an append, is told all the same', async () => {
   const disk = new MemoryDisk()

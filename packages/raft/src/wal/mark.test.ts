@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { type DiskOp, ManualClock, MemoryDisk } from '../memory/index.js'
 import { MARK_SLOT_AT } from './format.js'
 import { readMark } from './mark-slot.js'
-import { appended, entry, openWal } from './wal-fixture.js'
+import { appended, entry, openWal } from './testing/wal-fixture.js'
 
 const MARK = '/data/wal/mark'
 const turn = () => new Promise((done) => setImmediate(done))

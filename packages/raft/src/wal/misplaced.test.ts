@@ -9,7 +9,7 @@ import { putRecord, recordBytes } from './encode.js'
 import { MARK_SLOT_AT, PREAMBLE_BYTES, segmentName, TURN, VERSION } from './format.js'
 import { putMark, readMark } from './mark-slot.js'
 import { NOTHING } from './turn.js'
-import { appended, entry, openWal } from './wal-fixture.js'
+import { appended, entry, openWal } from './testing/wal-fixture.js'
 
 const path = (name: string) => `/data/wal/${name}`
 const MARK = path('mark')
@@ -27,7 +27,6 @@ beforeEach(async () => {
     .paths()
     .filter((one) => one.endsWith('.wal'))
     .map((one) => one.slice('/data/wal/'.length))
-  expect(names.length).toBeGreaterThan(4)
 })
 
 const refuses = (code: string, text: RegExp | string = '') =>
@@ -37,6 +36,7 @@ test('the log opens as it is', async () => {
   const { recovered } = await openWal(disk)
   expect(recovered.entries.at(-1)?.index).toBe(60)
   expect(recovered.start.position.index).toBeGreaterThan(0)
+  expect(names.length).toBeGreaterThan(4)
 })
 
 test('D10: a record that landed at another place of the same log is refused', async () => {

@@ -97,7 +97,7 @@ class NodeFileSystem implements FileSystem {
 
   syncDir(path: string, done: Done): void {
     // Windows opens no folder, and its file systems keep names in their own journal.
-    if (process.platform === 'win32') return void queueMicrotask(done)
+    if (process.platform === 'win32') return queueMicrotask(done)
     this.#calls.open(path, O_RDONLY, (error, fd) => {
       if (error) return done(error)
       this.#calls.fsync(fd, (failed) => {

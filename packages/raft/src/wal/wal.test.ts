@@ -12,7 +12,7 @@ import {
   membersEntry,
   modelOf,
   openWal,
-} from './wal-fixture.js'
+} from './testing/wal-fixture.js'
 
 test('a fresh folder is an empty log, with the identity that was drawn for it', async () => {
   const { wal, recovered } = await openWal(new MemoryDisk())

@@ -1,10 +1,10 @@
 // Test: a workload that has everything in it: entries, conflicts, votes, members, a restart, rolls and compaction; and a
 // run of it that remembers what was promised, so that what comes out after a crash can be judged.
 
-import type { PersistBatch } from '../core/types.js'
-import type { WalOptions } from './api.js'
-import type { FileSystem } from './fs.js'
-import type { Wal } from './wal.js'
+import type { PersistBatch } from '../../core/types.js'
+import type { WalOptions } from '../api.js'
+import type { FileSystem } from '../fs.js'
+import type { Wal } from '../wal.js'
 import {
   after,
   batch,
@@ -119,6 +119,6 @@ export async function judge(fs: FileSystem, run: Run): Promise<number> {
     (model, i) => i >= run.acknowledged && differs(model, recovered, run.compacted) === null,
   )
   if (found !== -1) return found
-  const why = differs(run.models[run.acknowledged] as Model, recovered, run.compacted)
+  const why = differs(run.models[run.acknowledged] ?? EMPTY_MODEL, recovered, run.compacted)
   throw new Error(`acknowledged ${run.acknowledged} of ${run.models.length - 1}, but found: ${why}`)
 }

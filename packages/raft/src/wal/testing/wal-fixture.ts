@@ -1,11 +1,11 @@
 // Test: what the tests of the log share: batches, a way to open, and what a log amounts to as one comparable value.
 
 import { type Logger, silentLogger } from '@latchkey/base'
-import type { Entry, EntryKind, HardState, LogPosition, Membership, PersistBatch } from '../core/types.js'
-import { ManualClock } from '../memory/manual-clock.js'
-import type { MembershipCodec, Recovered, WalOptions } from './api.js'
-import type { FileSystem } from './fs.js'
-import { Wal } from './wal.js'
+import type { Entry, EntryKind, HardState, LogPosition, Membership, PersistBatch } from '../../core/types.js'
+import { ManualClock } from '../../memory/manual-clock.js'
+import type { MembershipCodec, Recovered, WalOptions } from '../api.js'
+import type { FileSystem } from '../fs.js'
+import { Wal } from '../wal.js'
 
 export const membershipCodec: MembershipCodec = {
   encode: (membership) => Buffer.from(JSON.stringify(membership)),
