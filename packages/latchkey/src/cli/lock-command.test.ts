@@ -118,6 +118,13 @@ test.each([
   expect(await main(['lock', 'k', '--wait', '1s', '--', 'no-such-command'], io, parts)).toBe(exit)
 })
 
+test('a wait that is over without a leader is 69, not a busy lock', async () => {
+  const { store } = lockStore(() => Promise.reject(new LatchkeyError('ERR_TIMEOUT')))
+  const leaderless = { ...store, status: async () => ({ leader: undefined }) } as unknown as CommandStore
+  const io = fakeIo({ connect: () => leaderless })
+  expect(await main(['lock', 'k', '--wait', '1s', '--', 'true'], io, parts)).toBe(69)
+})
+
 test('a command killed by a signal is 128 + n; one that is not there 127; one that cannot run 126', async () => {
   expect(await setup().run('k', '--', 'sh', '-c', 'kill -9 $$')).toBe(137)
   const missing = setup()

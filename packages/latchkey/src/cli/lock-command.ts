@@ -9,7 +9,7 @@ import { isLatchkeyError, millis } from '@latchkey/protocol'
 import { type Command, type Line, text, UsageError } from './command.js'
 import { EXIT, explain, signalExit } from './exit.js'
 import type { CommandStore, Hold, Io } from './io.js'
-import { STORE_OPTIONS, withStore } from './store.js'
+import { hasLeader, STORE_OPTIONS, withStore } from './store.js'
 
 export const lock: Command = {
   name: 'lock',
@@ -74,6 +74,8 @@ async function acquire(store: CommandStore, key: string, line: Line, io: Io): Pr
     return hold
   } catch (error) {
     if (wait === undefined || !isLatchkeyError(error, 'ERR_TIMEOUT')) throw error
+    // Not taken, but unanswered: that is no busy lock.
+    if (!(await hasLeader(store))) throw error
     io.err(`latchkey: the lock ${JSON.stringify(key)} was not free within ${wait}\n`)
     return undefined
   }

@@ -135,11 +135,11 @@ test('endpoints come from flags, then LATCHKEY_ENDPOINT, then loopback; the toke
     return connected[0]
   }
   expect(
-    await endpointsOf(['--endpoint', 'ws://x:1', '--endpoint', 'http://y:2'], {
+    await endpointsOf(['--endpoint', 'ws://x:1', '--endpoint', 'http://y:2', '--endpoint', 'v:5'], {
       LATCHKEY_ENDPOINT: 'ws://z:3',
     }),
   ).toMatchObject({
-    endpoints: ['ws://x:1', 'ws://y:2'],
+    endpoints: ['ws://x:1', 'ws://y:2', 'ws://v:5'],
   })
   expect(
     await endpointsOf([], { LATCHKEY_ENDPOINT: 'ws://z:3, wss://w:4', LATCHKEY_TOKEN: 't' }),

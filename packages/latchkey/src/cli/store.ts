@@ -59,17 +59,25 @@ function endpoints(line: Line, io: Io): string[] {
   const given = texts(line, 'endpoint')
   const named =
     given.length > 0 ? given : (io.env.LATCHKEY_ENDPOINT ?? '').split(',').map((part) => part.trim())
-  const found = named.filter((url) => url !== '').map((url) => url.replace(/^http/, 'ws'))
+  const found = named.filter((url) => url !== '').map(socketUrl)
   return found.length > 0 ? found : [DEFAULT_ENDPOINT]
 }
+
+/** 'host:port' and the HTTP address of the same port will do. */
+const socketUrl = (url: string) => (url.includes('://') ? url.replace(/^http/, 'ws') : `ws://${url}`)
 
 /** An interrupted command ends by its signal; a read that nobody could confirm, for want of a leader, is told as that. */
 async function reasonOf(error: unknown, store: CommandStore, io: Io): Promise<unknown> {
   if (io.interrupted.reason instanceof Interrupted) return io.interrupted.reason
   if (!isLatchkeyError(error, 'ERR_TIMEOUT')) return error
-  const leader = await store.status({ timeout: '1s' }).then(
-    (status) => status.leader,
-    () => undefined,
+  return (await hasLeader(store)) ? error : new LatchkeyError('ERR_NO_LEADER', undefined, { cause: error })
+}) : error
+}
+
+/** What the member at the other end knows now; false where it cannot be asked. */
+export function hasLeader(store: CommandStore): Promise<boolean> {
+  return store.status({ timeout: '1s' }).then(
+    ({ leader }) => leader !== undefined,
+    () => false,
   )
-  return leader === undefined ? new LatchkeyError('ERR_NO_LEADER', undefined, { cause: error }) : error
 }

@@ -2,7 +2,7 @@
 // exactly once. The doors behind it see a Call and give a Reply.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { LatchkeyError } from '@latchkey/protocol'
+import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 import { errorReply, problem } from './errors.js'
 import { refuseOrigin, refuseRight, rightFor } from './guards.js'
 import { serveKv } from './kv.js'
@@ -76,8 +76,14 @@ export class HttpDoor {
       refuseUnknownQuery(query)
       return { name, reply: await this.#serve(route, call) }
     } catch (error) {
-      return { name, reply: errorReply(error) }
+      return { name, reply: errorReply(this.#reasonOf(error)) }
     }
+  }
+
+  /** A read that nobody confirmed in time, for want of a leader, is told as that: try again, not longer. */
+  #reasonOf(error: unknown): unknown {
+    const leaderless = isLatchkeyError(error, 'ERR_TIMEOUT') && !this.#ports.isReady()
+    return leaderless ? new LatchkeyError('ERR_NO_LEADER', undefined, { cause: error }) : error
   }
 
   #serve(route: Route, call: Call): Promise<Reply> | Reply {

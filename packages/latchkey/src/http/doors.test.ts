@@ -3,12 +3,15 @@
 import { once } from 'node:events'
 import { createServer, request as httpRequest, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { LatchkeyError } from '@latchkey/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type OpenedMember, openMember } from '../open/index.js'
 import { HttpDoor } from './door.js'
+import type { HttpPorts } from './port.js'
 
 let member: OpenedMember
 let server: Server
+let ports: HttpPorts
 let door: HttpDoor
 let base: string
 let ready = true
@@ -23,7 +26,7 @@ beforeAll(async () => {
   member = await openMember({ id: 'a', memory: true, electionTimeout: 100, heartbeat: 10, auth })
   await member.store.ready()
   const { store, locks } = member
-  door = new HttpDoor({
+  ports = {
     clock: member.clock,
     kv: store,
     status: store.status.bind(store),
@@ -34,7 +37,8 @@ beforeAll(async () => {
     hosts: new Set(),
     metrics: async () => ({ type: 'text/plain', text: 'latchkey_up 1\n' }),
     observe: () => {},
-  })
+  }
+  door = new HttpDoor(ports)
   server = createServer(door.handle)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -334,6 +338,27 @@ describe('who may', () => {
     response.resume()
     expect(response.statusCode).toBe(403)
   })
+})
+
+test('a read that nobody confirms for want of a leader is 503, with a time to try again', async () => {
+  ready = false
+  const timedOut = () => Promise.reject(new LatchkeyError('ERR_TIMEOUT'))
+  const lost = new HttpDoor({ ...ports, kv: { ...ports.kv, getEntry: timedOut } })
+  const other = createServer(lost.handle)
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  const at = `http://127.0.0.1:${(other.address() as AddressInfo).port}/v1/kv/a`
+  const headers = { authorization: 'Bearer reader' }
+  const response = await fetch(at, { headers })
+  expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1'])
+  expect(await response.json()).toMatchObject({
+    code: 'ERR_NO_LEADER',
+    retryable: true,
+    outcome: 'not-applied',
+  })
+  ready = true
+  expect((await fetch(at, { headers })).status).toBe(504)
+  other.close()
+  other.closeAllConnections()
 })
 
 test('/status is the status of the store; /readyz follows readiness', async () => {
