@@ -57,7 +57,7 @@ test('ERR_UNAUTHORIZED and ERR_WRONG_CLUSTER at once, with what the member said'
 test('nobody there within the timeout: ERR_NO_LEADER, with the reason; a signal: ERR_ABORTED', async () => {
   const error = await failure(connect(['ws://127.0.0.1:1'], { timeout: 200 }))
   expect(error?.code).toBe('ERR_NO_LEADER')
-  expect((error?.cause as Error).message).toContain('ECONNREFUSED')
+  expect(String(error?.cause)).toContain('ECONNREFUSED')
   const reason = new Error('enough')
   const aborted = await failure(connect(['ws://127.0.0.1:1'], { signal: AbortSignal.abort(reason) }))
   expect(aborted).toMatchObject({ code: 'ERR_ABORTED', cause: reason })

@@ -83,7 +83,7 @@ export class EntryIterator extends AbstractIterator<Level, unknown, unknown> {
   readonly #cursor: Cursor
 
   constructor(db: Level, store: KeyValueCalls, prefix: Prefix, options: IteratorOptions) {
-    super(db, options as object as ConstructorParameters<typeof AbstractIterator<Level, unknown, unknown>>[1])
+    super(db, options)
     this.#cursor = new Cursor(store, prefix, options, options.values === false)
   }
 
@@ -109,7 +109,7 @@ export class KeyIterator extends AbstractKeyIterator<Level, unknown> {
   readonly #cursor: Cursor
 
   constructor(db: Level, store: KeyValueCalls, prefix: Prefix, options: IteratorOptions) {
-    super(db, options as object as ConstructorParameters<typeof AbstractKeyIterator<Level, unknown>>[1])
+    super(db, options)
     this.#cursor = new Cursor(store, prefix, options, true)
   }
 
@@ -135,10 +135,7 @@ export class ValueIterator extends AbstractValueIterator<Level, unknown, unknown
   readonly #cursor: Cursor
 
   constructor(db: Level, store: KeyValueCalls, prefix: Prefix, options: IteratorOptions) {
-    super(
-      db,
-      options as object as ConstructorParameters<typeof AbstractValueIterator<Level, unknown, unknown>>[1],
-    )
+    super(db, options)
     this.#cursor = new Cursor(store, prefix, options, false)
   }
 

@@ -48,7 +48,7 @@ export class LatchkeyLevel<KDefault = string, VDefault = string> extends Abstrac
         encodings: { view: true },
         signals: { iterators: false },
       } as object,
-      forward as AbstractDatabaseOptions<KDefault, VDefault>,
+      forward,
     )
     this.#store = store
     this.#prefix = under

@@ -6,7 +6,7 @@ import { CAPS } from './caps.js'
 import { millis } from './duration.js'
 import { LatchkeyError } from './errors.js'
 import type { GuardArg } from './ops.js'
-import type { As, Bytes, CallOptions, Guard, ReadOptions } from './store.js'
+import type { As, CallOptions, Guard, ReadOptions } from './store.js'
 
 export const show = (value: unknown): string => {
   if (typeof value === 'string')
@@ -119,5 +119,5 @@ export function guardArg(options: unknown): GuardArg {
   const guard = (options as { guard?: unknown } | undefined)?.guard
   if (guard === undefined) return null
   const { key, token } = toRecord(guard, 'guard') as unknown as Guard
-  return [toKey(key as Bytes, 'guard.key'), toToken(token, 'guard.token')]
+  return [toKey(key, 'guard.key'), toToken(token, 'guard.token')]
 }

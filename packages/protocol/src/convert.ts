@@ -25,7 +25,7 @@ export function toUserValue(bytes: Uint8Array, as: As): Value {
   if (as === 'bytes') return plain(bytes)
   if (as === 'string') return text(bytes)
   try {
-    return JSON.parse(text(bytes)) as Value
+    return JSON.parse(text(bytes))
   } catch (cause) {
     throw new TypeError("the stored value is no JSON: read it with { as: 'string' } or { as: 'bytes' }", {
       cause,

@@ -9,7 +9,7 @@ import type { Live } from './router.js'
 import { Session } from './session.js'
 
 export interface ChoresPort {
-  session(): Session | undefined
+  readonly session: () => Session | undefined
   opened(session: Session): void
   /** No session could be had. */
   refused(answer: Answer, never: boolean): void

@@ -1,7 +1,7 @@
 // Driver: what calls of every kind share: being admitted, their deadline and signal, and telling the caller, once.
 
 import type { Clock } from '@latchkey/base'
-import { type Answer, LatchkeyError, errorOf } from '@latchkey/protocol'
+import { type Answer, type LatchkeyError, errorOf } from '@latchkey/protocol'
 import type { Call, CallOptions } from './call.js'
 import { Deadlines } from './deadlines.js'
 import { aborted, overdue } from './fate.js'

@@ -228,3 +228,40 @@ test('refused by every address for a reason that stays, then let in again', asyn
   await world.run(100)
   expect(codeOf(seen)).toBe('ok')
 })
+
+test('C10: a clock of a client that jumps, stands or races changes nothing at the members', async () => {
+  const { world, cluster, store, random } = scene('clocks', ['a', 'b'])
+  const real = world.clock()
+  let skew = 0
+  const instant = () => {
+    skew += random.between(-3_600_000, 3_600_000)
+    return { hr: world.now, up: 0, wall: world.now + skew }
+  }
+  const client = store({ clock: { ...real, instant }, sessionLife: 3_000 })
+  const told: (string | undefined)[] = []
+  for (let step = 0; step < 60; step++) {
+    const seen = follow(client.merge('log', `${step}`))
+    await world.run(random.between(20, 60))
+    if (random.chance(0.1)) for (const link of [...cluster.links]) link.break()
+    await world.run(300)
+    told.push(codeOf(seen))
+  }
+  expect(told.every((code) => code === 'ok')).toBe(true)
+  expect(cluster.machine.data.get('log')?.split(',')).toEqual(told.map((_, step) => `${step}`))
+})
+
+test('R10: a store that moves to another member reads what it has written', async () => {
+  const { world, cluster, store } = scene('moves', ['a', 'b', 'c'])
+  const client = store({ as: 'string' })
+  for (const leader of ['b', 'c', 'a', 'b']) {
+    const seen = follow(client.put('k', leader).then(() => client.get('k')))
+    await world.run(50)
+    cluster.elect(leader)
+    await world.run(100)
+    expect(seen.fate).toEqual({ is: 'ok', value: leader })
+    const again = follow(client.get('k'))
+    await world.run(20)
+    expect(again.fate).toEqual({ is: 'ok', value: leader })
+    expect(cluster.requests.every((request) => request.kind !== 'read' || !request.stale)).toBe(true)
+  }
+})

@@ -12,7 +12,7 @@ export const WINDOW = CAPS.sessionNumbers
 export class Numbers<Call> {
   #next = 1
   #done = 1
-  readonly #open: (Call | undefined)[] = new Array<undefined>(WINDOW).fill(undefined)
+  readonly #open: (Call | undefined)[] = Array.from({ length: WINDOW })
 
   get done(): number {
     return this.#done

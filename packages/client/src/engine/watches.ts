@@ -4,7 +4,14 @@
 //   their revision is complete, and forgotten when the link is: a resumed watch asks from the revision after the last complete one;
 // - a member sends no more than it was allowed to, but for the rest of a revision that was begun.
 
-import { type Answer, type EventResult, LatchkeyError, READ, decodeAnswer, errorOf } from '@latchkey/protocol'
+import {
+  type Answer,
+  type EventResult,
+  type LatchkeyError,
+  READ,
+  decodeAnswer,
+  errorOf,
+} from '@latchkey/protocol'
 import { judgeRead } from './fate.js'
 import type { Ground } from './ground.js'
 import type { Live } from './router.js'

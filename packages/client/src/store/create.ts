@@ -35,7 +35,7 @@ export interface StoreOptions {
   readonly clock: Clock
   readonly random: Random
   /** 128 random bits in hex. */
-  newId(): string
+  readonly newId: () => string
   readonly as?: As | undefined
   /** ms; default 30 s. */
   readonly sessionLife?: number | undefined

@@ -6,7 +6,6 @@
 import {
   CAPS,
   LatchkeyError,
-  type PageResult,
   READ,
   type RangeArgs,
   type Read,
@@ -137,7 +136,7 @@ async function ask(
 
 /** Runs as the answer comes: a link that is being left must learn at once that a view is open there. */
 function toPageOf(engine: Engine, result: unknown, call: Call): Page {
-  const [view, rows] = toPage(result) as PageResult
+  const [view, rows] = toPage(result)
   const home = call.answeredBy
   const release = home && view !== 0 ? engine.keepOpen(home) : () => {}
   return { view, rows: rows as readonly Row[], home, release }

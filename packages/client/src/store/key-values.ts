@@ -185,7 +185,7 @@ export class KeyValues implements KeyValueCalls {
   ): Promise<T> {
     return attempt(() => {
       const given = callArgs(options)
-      const as = toAs((options as ReadOptions | undefined)?.as, this.#as)
+      const as = toAs(asOf(options), this.#as)
       const command = make(this.#guarded(options))
       if (this.#hold?.knownLost()) throw new LatchkeyError('ERR_FENCED')
       return this.#engine.command(encoded(command), given, (result) => convert(result, as))
@@ -237,6 +237,9 @@ export class KeyValues implements KeyValueCalls {
     return new WatchIterator(this.#engine, watchArgs(target), readArgs(options, this.#as))
   }
 }
+
+/** Writes that answer with a value take `as` too. */
+const asOf = (options: unknown): unknown => (options as { readonly as?: unknown } | undefined)?.as
 
 function toKeyValue([key, value]: Row, as: As): KeyValue {
   return { key: toUserKey(key, as), value: value === null ? undefined : toUserValue(value, as) }

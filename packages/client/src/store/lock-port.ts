@@ -19,8 +19,8 @@ export interface LockPortOptions {
   readonly clock: Clock
   readonly as: As | undefined
   readonly closed: AbortSignal
-  newId(): string
-  guarded(hold: HoldGuard): KeyValueCalls
+  readonly newId: () => string
+  readonly guarded: (hold: HoldGuard) => KeyValueCalls
 }
 
 export function lockPort(options: LockPortOptions): LockPort {

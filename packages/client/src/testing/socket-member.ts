@@ -27,7 +27,7 @@ export interface SocketMember {
   /** Frames of requests that came, and messages in them. */
   readonly stats: { frames: number; messages: number }
   /** Says nothing any more, not even a pong, and takes nothing. */
-  freeze(): void
+  readonly freeze: () => void
   close(): Promise<void>
 }
 

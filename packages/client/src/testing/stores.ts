@@ -9,7 +9,7 @@ export interface Scene {
   readonly world: World
   readonly cluster: FakeCluster
   readonly random: Random
-  store(options?: Partial<StoreOptions>): ClientStore
+  readonly store: (options?: Partial<StoreOptions>) => ClientStore
 }
 
 export function scene(seed: number | string = 1, urls: readonly string[] = ['a']): Scene {

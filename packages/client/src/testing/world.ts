@@ -15,8 +15,7 @@ export class World {
 
   after(ms: number, run: () => void): Timer {
     const plan: Plan = { at: this.now + Math.max(0, ms), order: this.#order++, run }
-    let place = this.#plans.length
-    while (place > 0 && (this.#plans[place - 1] as Plan).at > plan.at) place--
+    const place = this.#plans.findLastIndex((other) => other.at <= plan.at) + 1
     this.#plans.splice(place, 0, plan)
     return {
       cancel: () => {
