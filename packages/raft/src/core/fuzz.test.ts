@@ -99,7 +99,6 @@ class Fuzz {
     const done = offset >= 30
     const known = ask.position === undefined || ask.position.index === position.index
     const members = known ? membership : (member.raft?.membershipAt(at.index) as Membership)
-    if (!known && at.index < (member.raft?.firstIndex ?? 0) - 1) return
     this.world.call(member.id, (raft, now) =>
       raft.snapshotChunk({ to: ask.to, position: place(at), membership: members, offset, chunk, done }, now),
     )
@@ -289,7 +288,7 @@ class Fuzz {
   }
 }
 
-const seeds = Number(process.env.LATCHKEY_FUZZ_SEEDS ?? 60)
+const seeds = Number(process.env.LATCHKEY_FUZZ_SEEDS ?? 40)
 const first = Number(process.env.LATCHKEY_FUZZ_FIRST ?? 1)
 
 test(`${seeds} groups keep the laws and come to rest`, () => {

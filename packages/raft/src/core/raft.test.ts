@@ -543,6 +543,30 @@ describe('snapshots', () => {
     expect(effects).toContainEqual({ type: 'commit', from: 11, to: 11 })
   })
 
+  test('S9: a view that the log has been compacted beyond is of no use, and another one is asked for', () => {
+    const log = [entry(1, 1), entry(2, 1), entry(3, 1)]
+    const { raft, now } = leading({}, { hardState: { term: 1, vote: undefined }, entries: log, applied: 3 })
+    raft.applied(4)
+    raft.compact(3)
+    raft.step(
+      to('appendReply', 'c', { term: 2, ok: false, rejected: 3, hintIndex: 0, hintTerm: 0, round: 0 }),
+      now,
+    )
+    expect(raft.progress[1]?.state).toBe('snapshot')
+    const old = {
+      to: 'c',
+      position: { index: 2, term: 1, time: 0 },
+      membership: of(['a', 'b', 'c']),
+      offset: 0,
+      chunk: new Uint8Array(1),
+      done: true,
+    }
+    expect(kinds(raft.snapshotChunk(old, now))).toEqual(['endSnapshot', 'readSnapshot'])
+    expect(kinds(raft.snapshotChunk({ ...old, position: { index: 3, term: 1, time: 0 } }, now))).toEqual([
+      'snapshot',
+    ])
+  })
+
   test('S2: an installed snapshot that lies before the log, or against it, is a broken law', () => {
     const start = { index: 10, term: 1, time: 0 }
     const raft = make({

@@ -46,9 +46,12 @@ function ask(state: State, to: MemberId, snapshot: SnapshotTransfer): void {
 
 /** The driver has the bytes. What was not asked for is dropped: the member or the offset has changed meanwhile. */
 export function onPiece(state: State, piece: SnapshotPiece): void {
-  const snapshot = state.leading?.byId.get(piece.to)?.snapshot
-  if (snapshot === undefined || snapshot.phase === 'waiting') return
+  const peer = state.leading?.byId.get(piece.to)
+  const snapshot = peer?.snapshot
+  if (peer === undefined || snapshot === undefined || snapshot.phase === 'waiting') return
   const { position } = piece
+  // The log has been compacted beyond this view: whoever installs it would need another one at once (S9).
+  if (position.index < state.log.start.index) return startAgain(state, peer)
   if (snapshot.position?.index !== position.index) {
     if (piece.offset !== 0 || snapshot.phase !== 'reading') return
     snapshot.position = position

@@ -3,7 +3,8 @@
 //   group a b c [learners d] [key=value ...]   members that know each other, with empty logs; options: pre-vote=no, window=2,
 //                                              append-bytes=N, uncommitted=N, snapshots=N
 //   join d                                     a member that knows nobody yet
-//   state a t=4 vote=b log=1,1,2 applied=2     what a finds on its disk; a starts again from it. after=INDEX/TERM: behind a snapshot
+//   state a t=4 vote=b log=1,1,2 applied=2     what a finds on its disk; a starts again from it. after=3/t1: behind a snapshot
+//   state-members a voters=a,b outgoing=a,c    and a configuration as the next entry of that log
 //   wait a 1000 | wait all 100                 time passes for a, a tick every 10 ms
 //   stall a 3000                               time passes for a without a tick
 //   timeout a                                  time passes for a until it campaigns
@@ -20,8 +21,10 @@
 //   read a N · transfer a [b] · gone b a · unreachable a b · compact a N
 //   piece a b POSITION OFFSET BYTES [last] · piece-fails a b · installed b POSITION · install-fails b
 //   message KIND a->b key=value ...            a message out of nowhere
-//   crash a [keep N] · restart a [no-vote] · rebuild a · allow-votes a
-//   show a · quiet · loud                      state; hide and show what follows
+//   crash a [keep N]                           of its unsynced batches the first N are on disk all the same
+//   restart a [no-vote|rebuild] · allow-votes a
+//   roll-back a N                              a starts from a copy of its disk that ends at N
+//   show [a] · time a · quiet · loud           state; cluster time; hide and show what follows
 
 import { AssertionError } from '@latchkey/base'
 import { commands } from './commands.js'
