@@ -25,7 +25,11 @@ async function underLoad(deed: () => Promise<void>) {
   const reports = await Promise.all(ledgers.map((ledger) => ledger.audit(store)))
   const errors = ledgers.flatMap((ledger) => [...ledger.errors.keys()])
   await store.close()
-  return { errors, faults: reports.flatMap((report) => report.faults), acknowledged: reports.map((report) => report.acknowledged) }
+  return {
+    errors,
+    faults: reports.flatMap((report) => report.faults),
+    acknowledged: reports.map((report) => report.acknowledged),
+  }
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))

@@ -12,7 +12,10 @@ beforeAll(async () => {
 afterAll(() => cluster.destroy())
 
 test('a lock is taken through one sidecar and refused through another', async () => {
-  const [first, second] = await Promise.all([connect([cluster.get('a').url]), connect([cluster.get('b').url])])
+  const [first, second] = await Promise.all([
+    connect([cluster.get('a').url]),
+    connect([cluster.get('b').url]),
+  ])
   await using hold = await first.locks.acquire('orders/42', { lease: '5s', context: 'first' })
   expect(hold.held).toBe(true)
   expect(await second.locks.tryAcquire('orders/42', { lease: '5s' })).toBeUndefined()
@@ -26,13 +29,18 @@ test('a lock is taken through one sidecar and refused through another', async ()
 })
 
 test('K6: a guarded write is refused once the lock is another one’s', async () => {
-  const [first, second] = await Promise.all([connect([cluster.get('a').url]), connect([cluster.get('c').url])])
+  const [first, second] = await Promise.all([
+    connect([cluster.get('a').url]),
+    connect([cluster.get('c').url]),
+  ])
   const lost = await first.locks.acquire('guarded', { lease: '200ms', renew: false })
   const next = await second.locks.acquire('guarded', { lease: '5s', wait: '10s' })
   expect(lost.held).toBe(false)
   expect(lost.signal.aborted).toBe(true)
   await expect(lost.kv.put('account', 'old')).rejects.toMatchObject({ code: 'ERR_FENCED' })
-  await expect(first.put('account', 'old', { guard: { key: 'guarded', token: lost.token } })).rejects.toMatchObject({ code: 'ERR_FENCED' })
+  await expect(
+    first.put('account', 'old', { guard: { key: 'guarded', token: lost.token } }),
+  ).rejects.toMatchObject({ code: 'ERR_FENCED' })
   await next.kv.put('account', 'new')
   expect(await first.get('account', { as: 'string' })).toBe('new')
   await next.release()
