@@ -71,7 +71,6 @@ async function reasonOf(error: unknown, store: CommandStore, io: Io): Promise<un
   if (io.interrupted.reason instanceof Interrupted) return io.interrupted.reason
   if (!isLatchkeyError(error, 'ERR_TIMEOUT')) return error
   return (await hasLeader(store)) ? error : new LatchkeyError('ERR_NO_LEADER', undefined, { cause: error })
-}) : error
 }
 
 /** What the member at the other end knows now; false where it cannot be asked. */
