@@ -3,7 +3,7 @@
 import { seededRandom } from '@latchkey/base'
 import { beforeEach, expect, test } from 'vitest'
 import type { Done, File } from '../wal/fs.js'
-import { type DiskOp, MemoryDisk, MemoryLog } from './index.js'
+import { type DiskOp, MemoryDisk } from './index.js'
 
 const wait = (call: (done: Done) => void): Promise<void> =>
   new Promise((done, fail) => call((error) => (error ? fail(error) : done())))
@@ -174,18 +174,4 @@ test('equal seeds, equal losses', async () => {
     return one.paths().map((path) => [path, Buffer.from(one.bytes(path)).toString('hex')])
   }
   expect(await outcome()).toEqual(await outcome())
-})
-
-test('a log without a disk calls back in order, after the append has returned, and not after close', async () => {
-  const log = new MemoryLog()
-  const said: string[] = []
-  const one = { id: 1, hardState: undefined, truncateFrom: undefined, entries: [], restartAfter: undefined }
-  log.append(one, () => said.push('first'))
-  log.append(one, () => said.push('second'))
-  said.push('returned')
-  await Promise.resolve()
-  expect(said).toEqual(['returned', 'first', 'second'])
-  log.append(one, () => said.push('too late'))
-  await log.close()
-  expect(said.length).toBe(3)
 })

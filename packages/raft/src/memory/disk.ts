@@ -56,6 +56,7 @@ const READS: ReadonlySet<DiskOpKind> = new Set(['open', 'close'])
 const LOSSES: readonly Loss[] = ['none', 'all', 'prefix', 'some', 'some', 'some']
 
 export class MemoryDisk implements FileSystem {
+  readonly sizes = { segmentBytes: 1024 * 1024, growBytes: 4096 }
   readonly #schedule: (op: DiskOp, run: () => void) => void
   readonly #names = new Names()
   readonly #failures = new Map<number, DiskFailure>()

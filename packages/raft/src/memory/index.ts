@@ -1,4 +1,3 @@
 export { type DiskFailure, type DiskOp, type DiskOpKind, MemoryDisk, type MemoryDiskOptions } from './disk.js'
 export type { Loss } from './inode.js'
-export { MemoryLog } from './log.js'
 export { ManualClock } from './manual-clock.js'

@@ -22,7 +22,7 @@ import {
 import { type Mark, type MarkRead, putMark, readMark } from './mark-slot.js'
 import { Reading, type Tail } from './reading.js'
 import { decide, type Facts } from './recovery.js'
-import { createSegment, GROW_BYTES, type Position } from './segment-writer.js'
+import { createSegment, growBytesOf, type Position } from './segment-writer.js'
 import type { Turn } from './turn.js'
 
 export interface Opened {
@@ -172,7 +172,7 @@ class Boot {
       fs: this.#fs,
       dir: this.#options.dir,
       origin,
-      growBytes: this.#options.growBytes ?? GROW_BYTES,
+      growBytes: growBytesOf(this.#options),
     }
     const segment = { number: 1, base: 0, previous: origin.owner }
     const at = await new Promise<Position>((done, fail) =>

@@ -24,6 +24,8 @@ export interface File {
 export type Opened = (error: Error | undefined, file?: File) => void
 
 export interface FileSystem {
+  /** What a log should use here when nobody says otherwise: a disk in memory gains nothing from room made ahead. */
+  readonly sizes?: { readonly segmentBytes: number; readonly growBytes: number }
   /** Opens for writing. 'create': a new, empty file; a name that is taken is an error. */
   open(path: string, how: 'create' | 'existing', done: Opened): void
   remove(path: string, done: Done): void

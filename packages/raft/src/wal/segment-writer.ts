@@ -6,6 +6,7 @@
 //   SW3  A file is made longer by whole chunks of zeros, in the same write as the records that need the room: most writes then
 //        change no length, and cost one flush instead of a journal's commit (docs/disk.md has the figures).
 
+import type { WalOptions } from './api.js'
 import { putRecord, recordBytes } from './encode.js'
 import { type Done, type File, type FileSystem, joinPath } from './fs.js'
 import { HEAD, type Origin, PREAMBLE_BYTES, segmentName, TURN } from './format.js'
@@ -13,7 +14,8 @@ import type { LogState } from './log-state.js'
 import { putPreamble } from './preamble.js'
 import type { Turn } from './turn.js'
 
-export const GROW_BYTES = 256 * 1024
+const GROW_BYTES = 256 * 1024
+const SEGMENT_BYTES = 16 * 1024 * 1024
 /** A buffer that a big write needed is not kept. */
 const KEPT_BUFFER_BYTES = 2 * 1024 * 1024
 
@@ -115,6 +117,13 @@ export class SegmentWriter {
     this.#at.file.close(done)
   }
 }
+
+type Sizes = Pick<WalOptions, 'fs' | 'growBytes' | 'segmentBytes'>
+
+export const growBytesOf = ({ growBytes, fs }: Sizes): number =>
+  growBytes ?? fs.sizes?.growBytes ?? GROW_BYTES
+export const segmentBytesOf = ({ segmentBytes, fs }: Sizes): number =>
+  segmentBytes ?? fs.sizes?.segmentBytes ?? SEGMENT_BYTES
 
 const roundUp = (bytes: number, to: number): number => Math.ceil(bytes / to) * to
 

@@ -20,10 +20,9 @@ import type { LogState } from './log-state.js'
 import { DurableMark } from './mark.js'
 import { recordBytes } from './encode.js'
 import type { Segments } from './segments.js'
-import { GROW_BYTES, SegmentWriter } from './segment-writer.js'
+import { growBytesOf, SegmentWriter, segmentBytesOf } from './segment-writer.js'
 import { cannotFollow, lastIndexAfter, NOTHING, type Start, type Turn } from './turn.js'
 
-const SEGMENT_BYTES = 16 * 1024 * 1024
 /** What is gathered into one write, but for a single batch that is bigger. */
 const WRITE_BYTES = 8 * 1024 * 1024
 
@@ -70,7 +69,7 @@ export class Wal {
     this.#segments = reading.segments
     this.#first = this.#state.startIndex
     this.#last = this.#state.lastIndex
-    const growBytes = options.growBytes ?? GROW_BYTES
+    const growBytes = growBytesOf(options)
     this.#writer = new SegmentWriter({ fs, dir, origin, growBytes, state: this.#state }, at)
     this.#mark = new DurableMark({ file: markFile, clock, failed }, mark, slot)
     const startsAfter = (index: number) => this.#startsAfter(index)
@@ -148,7 +147,7 @@ export class Wal {
   #next(): void {
     if (this.#turns.length === 0) return this.#rest()
     this.#busy = true
-    const head = this.#writer.segmentBytes < this.#segmentBytes ? undefined : this.#state.head()
+    const head = this.#writer.segmentBytes < segmentBytesOf(this.#options) ? undefined : this.#state.head()
     if (head === undefined) this.#write()
     else this.#roll(head)
   }
@@ -243,10 +242,6 @@ export class Wal {
     const drained = this.#drained
     this.#drained = []
     for (const done of drained) done()
-  }
-
-  get #segmentBytes(): number {
-    return this.#options.segmentBytes ?? SEGMENT_BYTES
   }
 }
 
