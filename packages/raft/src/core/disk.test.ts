@@ -106,7 +106,7 @@ test('L5: a promise of an older term is dropped', () => {
 
 test('S15, S3: behind a restart nothing that was under way counts', () => {
   const { log, disk, append } = world()
-  append(entry(1, 1), entry(2, 1))
+  append(...Array.from({ length: 12 }, (_, i) => entry(i + 1, 1)))
   const position = { index: 9, term: 2, time: 0 }
   const membership = { voters: ['a'], outgoing: [], learners: [], learnersNext: [], peers: {} }
   log.restart(position)

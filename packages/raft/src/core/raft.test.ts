@@ -245,6 +245,52 @@ describe('elections', () => {
     expect(kinds(raft.persisted(2, now))).toContain('role')
   })
 
+  test('L10, E3: answers of a term that is over count for nothing', () => {
+    const raft = make({ hardState: { term: 1, vote: undefined } }, { preVote: false })
+    let now = 0
+    while (raft.role !== 'candidate') raft.tick((now += 10))
+    raft.persisted(1, now)
+    raft.step(to('voteReply', 'b', { term: 1, granted: true }), now)
+    expect([raft.role, raft.term]).toEqual(['candidate', 2])
+    raft.step(to('voteReply', 'b', { term: 2, granted: true }), now)
+    raft.persisted(2, now)
+    raft.read(7, now)
+    const before = raft.describe()
+    expect(raft.step(to('appendReply', 'b', { term: 1, ok: true, match: 1, round: 9 }), now)).toEqual([])
+    expect(raft.step(to('heartbeatReply', 'c', { term: 1, match: 1, round: 9 }), now)).toEqual([])
+    expect(
+      raft.step(
+        to('snapshotReply', 'c', {
+          term: 1,
+          position: { index: 0, term: 0, time: 0 },
+          offset: 0,
+          installed: false,
+        }),
+        now,
+      ),
+    ).toEqual([])
+    expect(raft.describe()).toBe(before)
+  })
+
+  test('a voter that said yes does not take it back', () => {
+    const raft = make({ membership: of(['a', 'b', 'c', 'd', 'e']) }, { preVote: false })
+    let now = 0
+    while (raft.role !== 'candidate') raft.tick((now += 10))
+    raft.persisted(1, now)
+    raft.step(to('voteReply', 'b', { granted: true }), now)
+    raft.step(to('voteReply', 'b', { granted: false }), now)
+    raft.step(to('voteReply', 'c', { granted: true }), now)
+    expect(raft.role).toBe('leader')
+  })
+
+  test('a candidate that has lost before its disk was done asks nobody any more', () => {
+    const raft = make({}, { preVote: false })
+    let now = 0
+    while (raft.role !== 'candidate') raft.tick((now += 10))
+    raft.step(to('heartbeat', 'b', { commit: 0, round: 0 }), now)
+    expect(kinds(raft.persisted(1, now))).toEqual(['heartbeatReply'])
+  })
+
   test('E8: who asks in a term that is over is told the term', () => {
     const raft = make({ hardState: { term: 5, vote: undefined } })
     const effects = raft.step(to('vote', 'b', { term: 3, lastIndex: 9, lastTerm: 3, transfer: false }), 0)
@@ -313,6 +359,21 @@ describe('replication', () => {
     const before = raft.describe()
     raft.step(to('appendReply', 'b', { ok: false, rejected: 40, hintIndex: 3, hintTerm: 1, round: 0 }), now)
     expect(raft.describe()).toBe(before)
+  })
+
+  test('L9, L12: while probing only the answer to this very probe moves it', () => {
+    const log = [1, 1, 1, 1, 1].map((term, i) => entry(i + 1, term))
+    const { raft, now } = leading({}, { hardState: { term: 1, vote: undefined }, entries: log })
+    const late = to('appendReply', 'c', {
+      term: 2,
+      ok: false,
+      rejected: 2,
+      hintIndex: 1,
+      hintTerm: 1,
+      round: 0,
+    })
+    expect(raft.step(late, now)).toEqual([])
+    expect(raft.progress[1]?.next).toBe(6)
   })
 
   test('an acknowledgement of more than there is, is a broken law', () => {
@@ -427,6 +488,17 @@ describe('members', () => {
     expect(raft.progress.find(({ id }) => id === 'd')?.match).toBe(1)
     ok(raft.proposeChange({ type: 'add-learner', id: 'd', peer: { url: 'd', incarnation: 'new' } }, now))
     expect(raft.progress.find(({ id }) => id === 'd')?.match).toBe(0)
+  })
+
+  test('M2: in force from its append on: what the smaller group holds is committed at once', () => {
+    const { raft, now } = leading({}, { membership: of(['a', 'b']) })
+    ok(raft.propose('commands', utf8('x'), now))
+    raft.persisted(3, now)
+    expect(raft.commit).toBe(1)
+    ok(raft.proposeChange({ type: 'remove', id: 'b' }, now))
+    expect(raft.commit).toBe(2)
+    raft.persisted(4, now)
+    expect(raft.commit).toBe(3)
   })
 
   test('M7: of two members one cannot be removed without the other, and both together can', () => {
