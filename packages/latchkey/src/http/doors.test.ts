@@ -212,15 +212,19 @@ describe('locks', () => {
     }
   })
 
-  test('a wait ends with the grant when the holder lets go', async () => {
+  test('K4: a wait ends with the grant, and what is left of the lease counts from the asking, neither more nor less', async () => {
     const { body } = await post('l5:acquire', { id: 'one', lease: '30s' })
+    const asked = performance.now()
     const waiting = post('l5:acquire', { id: 'two', lease: '10s', wait: '20s' })
     await waiters('l5', 1)
+    await new Promise((resolve) => setTimeout(resolve, 300))
     await post('l5:release', { id: 'one', fencingToken: body.fencingToken })
     const granted = await waiting
+    const elapsed = performance.now() - asked
     expect(granted.status).toBe(200)
     expect(Number(granted.body.fencingToken)).toBeGreaterThan(Number(body.fencingToken))
-    expect(Number(granted.body.remainingMillis)).toBeGreaterThan(9_000)
+    expect(Number(granted.body.remainingMillis)).toBeGreaterThan(10_000)
+    expect(Number(granted.body.remainingMillis)).toBeLessThanOrEqual(10_000 + elapsed)
   })
 
   test('K33: a wait that is over is 409, and leaves no place in the queue', async () => {
