@@ -8,56 +8,20 @@
 //   N4  What leaves a machine's apply is answered in the order of the log, to the callers of that very entry (L16).
 //   N5  A fault of disk or machine stops the member; it never limps.
 
-import { type Clock, Emitter, type Logger, type Random, type Timer } from '@latchkey/base'
+import { Emitter, type Timer } from '@latchkey/base'
 import { CAPS, LatchkeyError } from '@latchkey/protocol'
-import type { Effect, Entry, MemberId, Membership, MembershipChange, Message, Role } from '../core/index.js'
-import { type Proposal, Raft, type RaftBoot } from '../core/index.js'
+import type { Effect, Entry, MemberId, MembershipChange, Message, Role } from '../core/index.js'
+import { type Proposal, Raft } from '../core/index.js'
 import { Applier } from './applier.js'
-import { type LogPort, LogWriter } from './log-writer.js'
-import type { Applied, AppliedState, StateMachine } from './machine.js'
+import { Compaction } from './compaction.js'
+import { LogWriter } from './log-writer.js'
+import type { Applied, AppliedState } from './machine.js'
+import type { NodeBoot, NodeEvents, NodeOptions, NodePorts } from './node-types.js'
 import { type Done, Proposals, type Refusal, tell } from './proposals.js'
 import { type ReadDone, Reads } from './reads.js'
 import { joinRecords } from './records.js'
 import { SnapshotIn } from './snapshot-in.js'
 import { SnapshotOut } from './snapshot-out.js'
-
-export interface NodeOptions {
-  readonly id: MemberId
-  readonly group: number
-  readonly electionTimeout: number
-  readonly heartbeat: number
-  /** The log is compacted beyond these; half of it stays for members that lag a little. */
-  readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
-  readonly maxInFlightBytes: number
-}
-
-export interface NodePorts {
-  readonly clock: Clock
-  readonly random: Random
-  /** Runs behind what the current turn of the event loop still delivers. */
-  readonly defer: (run: () => void) => void
-  readonly logger: Logger
-  readonly log: LogPort
-  readonly machine: StateMachine
-  readonly send: (to: MemberId, message: Message) => void
-}
-
-export interface NodeBoot {
-  readonly raft: RaftBoot
-  readonly applied: AppliedState
-  /** The machine cannot follow the log (boot.ts): nothing is applied until a peer's snapshot is in. */
-  readonly rebuilding: boolean
-}
-
-export type NodeEvents = {
-  role: { role: Role; term: number; leader: MemberId | undefined }
-  /** Committed and applied. */
-  membership: Membership
-  /** In force from its append on: who is talked to. */
-  peers: Membership
-  applied: { index: number; time: number }
-  failed: LatchkeyError
-}
 
 /** CT4: at most one tick entry in this many ms. */
 const TICK_ENTRY_MS = 50
@@ -72,13 +36,13 @@ export class RaftNode extends Emitter<NodeEvents> {
   readonly #writer: LogWriter
   readonly snapshotsOut: SnapshotOut
   readonly #snapshotIn: SnapshotIn
+  readonly #compaction: Compaction
   readonly #tickEvery: number
   #timer: Timer | undefined
   #turnDue = false
   #effects: Effect[] = []
   #performing = false
   #lastAppendAt = Number.NEGATIVE_INFINITY
-  #logBytes = 0
   #closed: LatchkeyError | undefined
   #rebuilding: boolean
 
@@ -105,7 +69,8 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#writer = this.#makeWriter()
     this.snapshotsOut = this.#makeSnapshotOut()
     this.#snapshotIn = this.#makeSnapshotIn()
-    for (const entry of boot.raft.entries) this.#logBytes += entry.data.length
+    this.#compaction = this.#makeCompaction()
+    this.#compaction.appended(boot.raft.entries)
     if (boot.rebuilding) this.#applier.pause(() => {})
   }
 
@@ -156,6 +121,24 @@ export class RaftNode extends Emitter<NodeEvents> {
         if (!this.#rebuilding) this.#applier.resume()
       },
     })
+  }
+
+  #makeCompaction(): Compaction {
+    const { raft } = this
+    return new Compaction(
+      {
+        firstIndex: () => raft.firstIndex,
+        lastIndex: () => raft.lastIndex,
+        entry: (index) => raft.entry(index),
+        durable: () => Math.min(this.#ports.machine.durable().index, this.#applier.position.index),
+        oldestSending: () => this.snapshotsOut.oldest(),
+        drop: (index) => {
+          this.#step((core) => core.compact(index))
+          this.#ports.log.compact(index)
+        },
+      },
+      this.options.snapshot,
+    )
   }
 
   start(): void {
@@ -211,6 +194,11 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#step((raft, now) => raft.transfer(to, now))
   }
 
+  /** Drops what the machine holds durably, but the last entries within these bounds. */
+  compact(keepEntries: number, keepBytes: number): void {
+    this.#compaction.run(keepEntries, keepBytes)
+  }
+
   // ---- what it tells
 
   get role(): Role {
@@ -252,7 +240,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#step((raft) => raft.tick(now))
     this.#reads.dropOlder(now - this.options.electionTimeout)
     this.#proposeTickEntry(now)
-    this.#compact()
+    this.#compaction.ifDue()
     this.#applier.pump()
   }
 
@@ -343,7 +331,7 @@ export class RaftNode extends Emitter<NodeEvents> {
       case 'send':
         return this.#ports.send(effect.message.to, effect.message)
       case 'persist':
-        for (const entry of effect.batch.entries) this.#logBytes += entry.data.length
+        this.#compaction.appended(effect.batch.entries)
         return this.#writer.write(effect.batch)
       case 'commit':
         this.#applier.committed(effect.to)
@@ -406,34 +394,6 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.emit('membership', state.membership)
     this.#reads.serve(state.position.index)
     this.#soon()
-  }
-
-  // ---- compaction
-
-  #compact(): void {
-    const { everyEntries, everyBytes } = this.options.snapshot
-    const entries = this.raft.lastIndex - this.raft.firstIndex + 1
-    if (entries > everyEntries || this.#logBytes > everyBytes) this.compact(everyEntries / 2, everyBytes / 2)
-  }
-
-  /** Drops what the machine holds durably, but the last entries within these bounds, and what a receiver will ask for next. */
-  compact(keepEntries: number, keepBytes: number): void {
-    const durable = Math.min(this.#ports.machine.durable().index, this.#applier.position.index)
-    const needed = Math.min(durable, this.snapshotsOut.oldest() ?? durable)
-    if (needed < this.raft.firstIndex) return
-    let index = this.raft.lastIndex
-    let bytes = 0
-    while (
-      index > needed ||
-      (index >= this.raft.firstIndex && this.raft.lastIndex - index < keepEntries && bytes < keepBytes)
-    ) {
-      bytes += this.raft.entry(index).data.length
-      index--
-    }
-    if (index < this.raft.firstIndex) return
-    this.#step((raft) => raft.compact(index))
-    this.#logBytes = bytes
-    this.#ports.log.compact(index)
   }
 
   // ---- the end

@@ -4,7 +4,7 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { uptime } from 'node:os'
 import { join } from 'node:path'
-import { type Logger, seededRandom, silentLogger, systemClock } from '@latchkey/base'
+import { type Clock, type Logger, seededRandom, silentLogger, systemClock } from '@latchkey/base'
 import { CAPS, LatchkeyError } from '@latchkey/protocol'
 import type { MemberId } from '../core/types.js'
 import { type Listener, listen, type MemberTls, MemberNetwork } from '../net/index.js'
@@ -12,7 +12,7 @@ import { lockDirectory, nodeFileSystem } from '../wal/index.js'
 import type { StateMachine } from './machine.js'
 import type { Outcome } from './proposals.js'
 import { frameRecord } from './records.js'
-import { Replica } from './replica.js'
+import { Replica, type ReplicaOptions, type ReplicaPorts, type TransportOwner } from './replica.js'
 
 export interface RaftOptions {
   readonly id: MemberId
@@ -38,80 +38,115 @@ export interface OpenedRaft {
   close(): Promise<void>
 }
 
+/** How long a leader that closes waits for somebody to take over. */
+const HAND_OVER_MS = 2_000
+
 const newId = () => randomBytes(16).toString('hex')
 
 export async function openRaft(options: RaftOptions): Promise<OpenedRaft> {
-  const { id, dir, members, machine, logger = silentLogger } = options
   const clock = systemClock(uptime)
-  const defer = (run: () => void) => void setImmediate(run)
-  const lock = await lockDirectory(dir, clock)
-  let network: MemberNetwork | undefined
-  let listener: Listener | undefined
+  const lock = await lockDirectory(options.dir, clock)
   try {
-    const replica = await Replica.open(
-      {
-        id,
-        members,
-        join: options.join ?? false,
-        electionTimeout: options.electionTimeout ?? 1000,
-        heartbeat: options.heartbeat ?? 100,
-        snapshot: { everyEntries: 50_000, everyBytes: 16 * 1024 * 1024 },
-        maxInFlightBytes: 2 * CAPS.entryBytes,
-      },
-      {
-        fs: nodeFileSystem(),
-        dir: join(dir, 'log'),
-        clock,
-        random: seededRandom(newId()),
-        defer,
-        logger,
-        machine,
-        newId,
-        transport: (owner) => {
-          const boot = randomInt(1, 2 ** 47)
-          const self = {
-            cluster: options.cluster ?? 'raft',
-            id,
-            boot,
-            group: 0,
-            level: 1,
-            token: options.token,
-          }
-          network = new MemberNetwork({
-            clock,
-            random: seededRandom(boot),
-            defer,
-            logger,
-            self: () => ({ ...self, ...owner.identity() }),
-            admit: (info) => owner.admit(info),
-            tls: options.tls,
-          })
-          return network
-        },
-      },
-    )
-    const url = members?.[id]
-    if (url !== undefined && network !== undefined) {
-      const { hostname, port } = new URL(url)
-      listener = await listen(network, {
-        host: hostname.replace(/^\[|\]$/g, ''),
-        port: Number(port),
-        tls: options.tls,
-      })
-    }
+    const ways = new Ways(options, clock)
+    const replica = await Replica.open(replicaOptions(options), replicaPorts(options, clock, ways))
+    await ways.listen()
     return {
       replica,
       submit: (command) => submit(replica, command),
       read: () => read(replica),
       close: async () => {
-        await replica.handOver(2_000)
-        await Promise.all([replica.close(), listener?.close()])
+        await replica.handOver(HAND_OVER_MS)
+        await Promise.all([replica.close(), ways.close()])
         await lock.release()
       },
     }
   } catch (error) {
     await lock.release()
     throw error
+  }
+}
+
+const defer = (run: () => void) => void setImmediate(run)
+
+function replicaOptions({
+  id,
+  members,
+  join: joins,
+  electionTimeout,
+  heartbeat,
+}: RaftOptions): ReplicaOptions {
+  return {
+    id,
+    members,
+    join: joins ?? false,
+    electionTimeout: electionTimeout ?? 1000,
+    heartbeat: heartbeat ?? 100,
+    snapshot: { everyEntries: 50_000, everyBytes: 16 * 1024 * 1024 },
+    maxInFlightBytes: 2 * CAPS.entryBytes,
+  }
+}
+
+function replicaPorts(
+  { dir, machine, logger = silentLogger }: RaftOptions,
+  clock: Clock,
+  ways: Ways,
+): ReplicaPorts {
+  const random = seededRandom(newId())
+  const transport = (owner: TransportOwner) => ways.open(owner)
+  return {
+    fs: nodeFileSystem(),
+    dir: join(dir, 'log'),
+    clock,
+    random,
+    defer,
+    logger,
+    machine,
+    newId,
+    transport,
+  }
+}
+
+/** The member's port and the connections on it. */
+class Ways {
+  readonly #options: RaftOptions
+  readonly #clock: Clock
+  #network: MemberNetwork | undefined
+  #listener: Listener | undefined
+
+  constructor(options: RaftOptions, clock: Clock) {
+    this.#options = options
+    this.#clock = clock
+  }
+
+  open(owner: TransportOwner): MemberNetwork {
+    const { id, cluster = 'raft', token, tls, logger = silentLogger } = this.#options
+    const boot = randomInt(1, 2 ** 47)
+    this.#network = new MemberNetwork({
+      clock: this.#clock,
+      random: seededRandom(boot),
+      defer,
+      logger,
+      self: () => ({ cluster, id, boot, group: 0, level: 1, token, ...owner.identity() }),
+      admit: (info) => owner.admit(info),
+      tls,
+    })
+    return this.#network
+  }
+
+  async listen(): Promise<void> {
+    const { id, members, tls } = this.#options
+    const url = members?.[id]
+    if (url === undefined || this.#network === undefined) return
+    const { hostname, port } = new URL(url)
+    this.#listener = await listen(this.#network, {
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: Number(port),
+      tls,
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#listener?.close()
   }
 }
 
