@@ -110,7 +110,7 @@ test('watch prints one object a line, from a revision, until it is interrupted',
   const io = fakeIo({ connect: kept })
   const ended = main(['watch', 'w', '--from', String(revision), '--json'], io, parts)
   await store.put('w', '2')
-  await expect.poll(() => io.printed.out.split('\n').length, { interval: 5 }).toBe(4)
+  await expect.poll(() => io.printed.out.split('\n').length, { interval: 5, timeout: 8_000 }).toBe(4)
   io.signal('SIGINT')
   expect(await ended).toBe(130)
   const events = io.printed.out

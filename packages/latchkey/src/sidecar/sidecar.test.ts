@@ -31,7 +31,9 @@ async function start(flags: Record<string, unknown> = {}) {
   const sidecar = await Sidecar.open(optionsOf(flags), ports)
   onTestFinished(() => sidecar.stop())
   const at = `127.0.0.1:${sidecar.port}`
-  await expect.poll(async () => (await fetch(`http://${at}/readyz`)).status, { interval: 10 }).toBe(200)
+  await expect
+    .poll(async () => (await fetch(`http://${at}/readyz`)).status, { interval: 10, timeout: 8_000 })
+    .toBe(200)
   return { sidecar, at }
 }
 
@@ -124,7 +126,9 @@ async function heldAndWaiting(at: string) {
   const { fencingToken } = (await first.json()) as { fencingToken: number }
   const waiting = post(at, 'k:acquire', { id: 'two', lease: '10s', wait: '1h' })
   const remote = await connect([`ws://${at}`])
-  await expect.poll(async () => (await remote.locks.query('k'))[0]?.waiters, { interval: 5 }).toBe(1)
+  await expect
+    .poll(async () => (await remote.locks.query('k'))[0]?.waiters, { interval: 5, timeout: 8_000 })
+    .toBe(1)
   return { fencingToken, waiting, remote }
 }
 
