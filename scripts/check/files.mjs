@@ -67,5 +67,5 @@ function walk(root, folder) {
 
 export const isTest = (path) => /\.test\.(ts|mjs)$/.test(path)
 
-/** Tests, and what only tests are built from: fixtures and folders named testing. */
-export const isForTests = (path) => isTest(path) || /\/testing\/|-fixture\.ts$/.test(path)
+/** Tests, and what only tests are built from: fixtures, folders named testing or traces. */
+export const isForTests = (path) => isTest(path) || /\/(testing|traces)\/|-fixture\.ts$/.test(path)
