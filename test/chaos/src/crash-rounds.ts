@@ -10,7 +10,7 @@ export interface CrashRoundsOptions {
   readonly writers?: number
   readonly seed?: number
   readonly flags?: readonly string[]
-  tell?(line: string): void
+  readonly tell?: (line: string) => void
 }
 
 export interface CrashRoundsReport extends LedgerReport {

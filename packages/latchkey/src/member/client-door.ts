@@ -32,7 +32,7 @@ export interface ClientDoorPorts {
   readonly cluster: string
   clusterId(): string
   readonly auth: AuthOptions | undefined
-  defer(run: () => void): void
+  readonly defer: (run: () => void) => void
   /** A seat for a client with these rights; what it is told goes to `tell`. */
   seat(tell: (reply: LinkReply) => void, allowed: (right: Right) => boolean): Seat
 }

@@ -38,7 +38,7 @@ export interface MemberPorts {
   readonly defer: (run: () => void) => void
   readonly logger: Logger
   readonly transport: ReplicaPorts['transport']
-  newId(): string
+  readonly newId: () => string
   /** This member's state is to be dropped, and the member to be opened anew. Returns at once. */
   rebuild(): void
   machine(hooks: {
@@ -68,19 +68,14 @@ export class Member extends Emitter<MemberEvents> {
       failed: (error) => member?.replica.node.fail('the state', error),
     })
     const forwarder = new Forwarder((to, frame) => member?.replica.transport.sendApp(to, frame) ?? false)
-    try {
-      const replica = await Replica.open(options, {
-        ...ports,
-        machine: kv,
-        app: (from, bytes) => member?.hear(from, bytes),
-        gone: (id) => forwarder.lost(id),
-      })
-      member = new Member(replica, kv, forwarder, ports)
-      return member
-    } catch (error) {
-      await kv.close().catch(() => {})
-      throw error
-    }
+    const replica = await Replica.open(options, {
+      ...ports,
+      machine: kv,
+      app: (from, bytes) => member?.hear(from, bytes),
+      gone: (id) => forwarder.lost(id),
+    })
+    member = new Member(replica, kv, forwarder, ports)
+    return member
   }
 
   constructor(replica: Replica, kv: KvStore, forwarder: Forwarder, ports: MemberPorts) {

@@ -19,7 +19,7 @@ export interface MachineHarness {
 
 export interface MachineCase {
   readonly name: string
-  run(harness: MachineHarness): Promise<void>
+  readonly run: (harness: MachineHarness) => Promise<void>
 }
 
 const MEMBERSHIP: Membership = {

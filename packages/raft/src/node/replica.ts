@@ -1,7 +1,7 @@
 // Driver: one member on its directory: log, machine, network and the loop, opened and closed in the right order.
 //
-// Order of a start: log (what was promised) -> machine (what was applied) -> plan (boot.ts) -> loop -> network. Nothing is said
-// before the log is open, nothing is heard before the loop is there.
+// Order of a start: machine (what was applied; its own lock is a second guard of the directory) -> log (what was promised) ->
+// plan (boot.ts) -> loop -> network. Nothing is said before the log is open, nothing is heard before the loop is there.
 
 import type { Clock, Logger, Random } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -40,7 +40,7 @@ export interface ReplicaPorts {
   readonly machine: StateMachine
   transport(self: TransportOwner): Transport
   /** 128 random bits as text. */
-  newId(): string
+  readonly newId: () => string
   /** A message of the layer above, from another member. */
   app?(from: MemberId, bytes: Uint8Array): void
   /** The way to a member is gone: what was asked there has an unknown fate. */
@@ -83,35 +83,20 @@ export class Replica {
   #waitsToVote: boolean
 
   static async open(options: ReplicaOptions, ports: ReplicaPorts): Promise<Replica> {
-    const { wal, recovered } = await Wal.open({
-      fs: ports.fs,
-      dir: ports.dir,
-      group: options.group ?? 0,
-      memberId: options.id,
-      incarnation: ports.newId(),
-      membership: membershipCodec,
-      clock: ports.clock,
-      logger: ports.logger,
-    })
+    const opened: (() => Promise<void>)[] = []
     try {
-      return await Replica.#start(options, ports, wal, recovered)
+      const applied = await ports.machine.open()
+      opened.push(() => ports.machine.close())
+      const { wal, recovered } = await openLog(options, ports)
+      opened.push(() => wal.close())
+      const unborn = isUnborn(recovered) && applied === undefined
+      const found = unborn ? await firstMembers(options, wal, recovered) : recovered
+      const booted = await settle(found, applied, wal)
+      return new Replica(options, ports, wal, booted, unborn && isOneOfMany(options))
     } catch (error) {
-      await wal.close().catch(() => {})
+      for (const close of opened.reverse()) await close().catch(() => {})
       throw error
     }
-  }
-
-  static async #start(
-    options: ReplicaOptions,
-    ports: ReplicaPorts,
-    wal: Wal,
-    recovered: Recovered,
-  ): Promise<Replica> {
-    const applied = await ports.machine.open()
-    const unborn = isUnborn(recovered) && applied === undefined
-    const found = unborn ? await firstMembers(options, wal, recovered) : recovered
-    const booted = await settle(found, applied, wal)
-    return new Replica(options, ports, wal, booted, unborn && isOneOfMany(options))
   }
 
   constructor(options: ReplicaOptions, ports: ReplicaPorts, wal: Wal, booted: Booted, waitsToVote: boolean) {
@@ -246,6 +231,19 @@ export class Replica {
     await this.#ports.machine.close()
     await this.#wal.close()
   }
+}
+
+function openLog(options: ReplicaOptions, ports: ReplicaPorts): Promise<{ wal: Wal; recovered: Recovered }> {
+  return Wal.open({
+    fs: ports.fs,
+    dir: ports.dir,
+    group: options.group ?? 0,
+    memberId: options.id,
+    incarnation: ports.newId(),
+    membership: membershipCodec,
+    clock: ports.clock,
+    logger: ports.logger,
+  })
 }
 
 const urlsOf = ({ peers }: Membership): [MemberId, string][] =>

@@ -217,6 +217,6 @@ export class World {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#seats.values()].map((seat) => seat.replica?.close()))
+    for (const seat of this.#seats.values()) await seat.replica?.close()
   }
 }
