@@ -74,6 +74,11 @@ export class Link {
     return this.#lanes.bytes
   }
 
+  /** Handed to the socket, and not yet taken by the system. */
+  get heldBytes(): number {
+    return this.#state.at === 'up' ? this.#state.socket.bufferedAmount : 0
+  }
+
   // ---- what goes out
 
   send(message: Message): boolean {
@@ -100,6 +105,8 @@ export class Link {
     this.#blocked = false
     if (this.#state.at !== 'up') return
     const { socket } = this.#state
+    // A socket that broke calls back for what it held before it says that it is closed: no piece is cut for it then.
+    if (socket.readyState !== socket.OPEN) return
     for (let held = socket.bufferedAmount; held <= SOCKET_FULL; held = socket.bufferedAmount) {
       const frame = this.#lanes.next(held === 0)
       if (frame === undefined) break

@@ -3,6 +3,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { NO_MEMBERS } from '../core/membership.js'
 import type { Message } from '../core/types.js'
+import { FRAME_LIMIT } from './frames.js'
 import { LANE_CAPS } from './lanes.js'
 import { append, clock, Crew, heartbeat, introduce, type Member, pause, until } from './testing/crew.js'
 
@@ -47,7 +48,9 @@ describe('long messages', () => {
     for (const socket of b.sockets) socket.pause()
     for (let i = 0; i < pieces - 1; i++) a.network.send('b', piece(a, b, i * chunk.length))
     a.network.flush()
+    await until(() => a.network.heldBytes('b') > 0)
     await pause(20)
+    expect(a.network.heldBytes('b')).toBeLessThanOrEqual(FRAME_LIMIT + 64)
     a.network.send('b', heartbeat(a, b, 1))
     for (const socket of b.sockets) socket.resume()
     await until(() => before >= 0)

@@ -1,5 +1,6 @@
 // Test: members on real sockets: who gets in, what is said, who is gone and who is dead.
 
+import type { Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { append, Crew, heartbeat, introduce, type Member, pause, until } from './testing/crew.js'
 
@@ -116,6 +117,30 @@ describe('who is gone and who is dead', () => {
     expect(a.events).toEqual(['up b', 'gone b', 'up b'])
   })
 
+  test.each([
+    ['reset', (socket: Socket) => void socket.resetAndDestroy()],
+    ['closed', (socket: Socket) => void socket.destroy()],
+    [
+      'answered by an error',
+      (socket: Socket) => void socket.end('HTTP/1.1 503 Busy\r\nConnection: close\r\n\r\n'),
+    ],
+    ['never answered', () => {}],
+  ])('T3: while new connections are %s, a member is gone, but never dead', async (_how, meetWith) => {
+    const a = await crew.start('a', { timing: { connect: 40 } })
+    const b = await crew.start('b')
+    introduce(a, b)
+    await until(both(a, b))
+    let attempts = 0
+    b.listener.server.removeAllListeners('upgrade')
+    b.listener.server.on('upgrade', (_request, socket) => {
+      attempts++
+      meetWith(socket as Socket)
+    })
+    for (const socket of b.sockets) socket.resetAndDestroy()
+    await until(() => attempts >= 4)
+    expect(a.events).toEqual(['up b', 'gone b'])
+  })
+
   test('another boot at the same port tells that the one before is dead, also when no attempt was refused', async () => {
     const [a, b] = await pair()
     // The process was replaced so quickly that no attempt fell between: the port never closed.
@@ -138,6 +163,32 @@ describe('who is gone and who is dead', () => {
     // A new connection finds it well.
     await until(() => a.events.length === 3)
     expect(a.events).toEqual(['up b', 'gone b', 'up b'])
+  })
+
+  test('one who dials us as another boot makes us look: the connection to the boot before may be half open', async () => {
+    const [a, b] = await pair()
+    b.self = { ...b.self, boot: b.self.boot + 1_000 }
+    // Only what b had dialled breaks; ours to the boot before still looks well.
+    for (const socket of a.sockets) socket.resetAndDestroy()
+    await until(() => a.events.length >= 4)
+    expect(a.events).toEqual(['up b', 'gone b', 'dead b', 'up b'])
+  })
+
+  test('T1: a connection that closes takes what waited along, also what was half sent', async () => {
+    const [a, b] = await pair()
+    for (const socket of b.sockets) socket.pause()
+    for (let i = 1; i <= 3; i++) a.network.send('b', append(a, b, i, Buffer.alloc(8 * 1024 * 1024)))
+    await until(() => a.network.heldBytes('b') > 0)
+    const { framesSent } = a.network.stats
+    for (const socket of b.sockets) socket.resetAndDestroy()
+    await until(() => a.events.length >= 3)
+    expect(a.events).toEqual(['up b', 'gone b', 'up b'])
+    expect(a.network.waitingBytes('b')).toBe(0)
+    a.network.send('b', heartbeat(a, b, 1))
+    await until(() => b.messages.length > 0)
+    expect(b.messages).toEqual([heartbeat(a, b, 1)])
+    // The heartbeat's frame alone went out since: no piece for the broken socket, none of the old message on the new one.
+    expect(a.network.stats.framesSent - framesSent).toBe(1)
   })
 
   test('a member that dials is dialled back at once, without waiting for a pause to end', async () => {

@@ -138,6 +138,11 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
     return this.#links.get(id)?.waitingBytes ?? 0
   }
 
+  /** Bytes that a slow peer's socket holds: a heartbeat waits for these, one piece at most. */
+  heldBytes(id: MemberId): number {
+    return this.#links.get(id)?.heldBytes ?? 0
+  }
+
   recheck(): void {
     this.#door.recheck()
     for (const link of [...this.#links.values()]) link.recheck()
