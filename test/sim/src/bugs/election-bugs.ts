@@ -20,7 +20,11 @@ export const electionBugs: readonly Bug[] = [
     name: 'vote request before own sync',
     ids: ['E4'],
     patches: [
-      patch('election', 'for (const to of otherVoters(state)) { state.disk.promiseHardState({', 'for (const to of otherVoters(state)) { state.send({'),
+      patch(
+        'election',
+        'for (const to of otherVoters(state)) { state.disk.promiseHardState({',
+        'for (const to of otherVoters(state)) { state.send({',
+      ),
     ],
     seeds: 20,
   },
@@ -28,12 +32,12 @@ export const electionBugs: readonly Bug[] = [
     name: 'votes twice in a term',
     ids: ['E3'],
     patches: [
+      patch('election', 'const granted = state.mayVote && free &&', 'const granted = state.mayVote &&'),
       patch(
         'election',
-        'const granted = state.mayVote && free &&',
-        'const granted = state.mayVote &&',
+        'if (state.vote === undefined) { state.vote = m.from;',
+        'if (true) { state.vote = m.from;',
       ),
-      patch('election', 'if (state.vote === undefined) { state.vote = m.from;', 'if (true) { state.vote = m.from;'),
     ],
     seeds: 200,
   },
@@ -108,13 +112,7 @@ export const electionBugs: readonly Bug[] = [
   {
     name: 'the leader of a higher term is followed without taking its term',
     ids: ['E22'],
-    patches: [
-      patch(
-        'dispatch',
-        'if (m.term > state.term) becomeFollower(state, m.term, m.from);',
-        '',
-      ),
-    ],
+    patches: [patch('dispatch', 'if (m.term > state.term) becomeFollower(state, m.term, m.from);', '')],
     seeds: 200,
   },
 ]

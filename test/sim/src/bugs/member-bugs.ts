@@ -122,14 +122,22 @@ export const memberBugs: readonly Bug[] = [
   {
     name: 'the configuration of a snapshot is lost',
     ids: ['M14'],
-    patches: [patch('snapshot-in', 'state.configs.restart(position.index, membership);', 'state.configs.restart(position.index, state.configs.current);')],
+    patches: [
+      patch(
+        'snapshot-in',
+        'state.configs.restart(position.index, membership);',
+        'state.configs.restart(position.index, state.configs.current);',
+      ),
+    ],
     profile: 'membership',
     seeds: 1_000,
   },
   {
     name: 'pieces of a snapshot are taken in any order',
     ids: ['S4'],
-    patches: [patch('snapshot-in', 'staging.installing || m.offset !== staging.offset', 'staging.installing')],
+    patches: [
+      patch('snapshot-in', 'staging.installing || m.offset !== staging.offset', 'staging.installing'),
+    ],
     profile: 'snapshots',
     seeds: 500,
   },

@@ -60,7 +60,9 @@ export const readBugs: readonly Bug[] = [
   {
     name: 'a read is answered with what it was asked at, not with what is applied',
     ids: ['R4'],
-    patches: [patch('read-index', 'index: state.commit, requests', 'index: Math.max(0, state.commit - 1), requests')],
+    patches: [
+      patch('read-index', 'index: state.commit, requests', 'index: Math.max(0, state.commit - 1), requests'),
+    ],
     profile: 'reads',
     seeds: 100,
   },
@@ -68,7 +70,11 @@ export const readBugs: readonly Bug[] = [
     name: 'stamp from a clock reading of the last tick',
     ids: ['K41'],
     patches: [
-      patch('leading', 'leading.clock.read(state.now);', 'leading.cached = state.now; leading.clock.read(state.now);'),
+      patch(
+        'leading',
+        'leading.clock.read(state.now);',
+        'leading.cached = state.now; leading.clock.read(state.now);',
+      ),
       patch(
         'replication',
         'time: leading.clock.read(state.now), kind',
@@ -80,14 +86,24 @@ export const readBugs: readonly Bug[] = [
   {
     name: 'cluster time starts from the own clock',
     ids: ['K1', 'K3'],
-    patches: [patch('roles', 'new ClusterClock(log.last.time,', 'new ClusterClock(Math.max(log.last.time, state.now),')],
+    patches: [
+      patch(
+        'roles',
+        'new ClusterClock(log.last.time,',
+        'new ClusterClock(Math.max(log.last.time, state.now),',
+      ),
+    ],
     seeds: 50,
   },
   {
     name: 'a new leader adds time for the gap before it',
     ids: ['K18'],
     patches: [
-      patch('roles', 'new ClusterClock(log.last.time,', 'new ClusterClock(log.last.time + 2 * options.electionTimeout,'),
+      patch(
+        'roles',
+        'new ClusterClock(log.last.time,',
+        'new ClusterClock(log.last.time + 2 * options.electionTimeout,',
+      ),
     ],
     seeds: 100,
   },

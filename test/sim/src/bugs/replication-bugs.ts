@@ -31,9 +31,7 @@ export const replicationBugs: readonly Bug[] = [
   {
     name: 'ack ABA: a truncation leaves the durable end where it was',
     ids: ['L5'],
-    patches: [
-      patch('disk', 'if (this.durable >= from) this.durable = from - 1;', ''),
-    ],
+    patches: [patch('disk', 'if (this.durable >= from) this.durable = from - 1;', '')],
     seeds: 1_000,
     scenario: 'L5',
   },
@@ -41,7 +39,11 @@ export const replicationBugs: readonly Bug[] = [
     name: 'commit beyond what agrees',
     ids: ['L2'],
     patches: [
-      patch('following', 'Math.min(leaderCommit, state.matched)', 'Math.min(leaderCommit, state.log.lastIndex)'),
+      patch(
+        'following',
+        'Math.min(leaderCommit, state.matched)',
+        'Math.min(leaderCommit, state.log.lastIndex)',
+      ),
     ],
     seeds: 200,
     scenario: 'L2',
@@ -76,7 +78,13 @@ export const replicationBugs: readonly Bug[] = [
   {
     name: 'a lost probe is never sent again',
     ids: ['L11'],
-    patches: [patch('replication', "if (peer.state === 'probe') peer.probing = false;", "if (peer.state === 'probe') return;")],
+    patches: [
+      patch(
+        'replication',
+        "if (peer.state === 'probe') peer.probing = false;",
+        "if (peer.state === 'probe') return;",
+      ),
+    ],
     seeds: 200,
   },
   {
@@ -89,7 +97,11 @@ export const replicationBugs: readonly Bug[] = [
     name: 'a follower that lacks the previous entry takes the rest',
     ids: ['L13'],
     patches: [
-      patch('following', 'if (index > state.commit) return here === term;', 'if (index > state.commit && here !== undefined) return true;'),
+      patch(
+        'following',
+        'if (index > state.commit) return here === term;',
+        'if (index > state.commit && here !== undefined) return true;',
+      ),
     ],
     seeds: 200,
   },
@@ -97,7 +109,11 @@ export const replicationBugs: readonly Bug[] = [
     name: 'hint skips a common entry for ever',
     ids: ['L8'],
     patches: [
-      patch('replication', 'peer.toProbe(Math.min(m.rejected, common + 1));', 'peer.toProbe(Math.min(m.rejected + 1, common + 2));'),
+      patch(
+        'replication',
+        'peer.toProbe(Math.min(m.rejected, common + 1));',
+        'peer.toProbe(Math.min(m.rejected + 1, common + 2));',
+      ),
     ],
     seeds: 300,
   },

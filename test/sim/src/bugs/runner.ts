@@ -52,7 +52,11 @@ function byScenario(id: string, core: CoreModule, { outerOnly }: Hunt): string |
   return undefined
 }
 
-function bySeed(bug: Bug, core: CoreModule, hunting: Hunt): { seed: number | undefined; how: string | undefined } {
+function bySeed(
+  bug: Bug,
+  core: CoreModule,
+  hunting: Hunt,
+): { seed: number | undefined; how: string | undefined } {
   const mode = { outerOnly: hunting.outerOnly === true }
   for (let seed = 1; seed <= (hunting.seeds ?? bug.seeds); seed++) {
     const options = drawOptions(seed, bug.profile)
@@ -89,11 +93,21 @@ function describe(caught: Catch): string {
   const { bug, scenario, seed, how } = caught
   const directed = bug.scenario === undefined ? '' : `${bug.scenario} ${scenario ?? 'MISSED'}`
   const at = bug.seeds === 0 ? '-' : String(seed ?? 'MISSED')
-  const line = row(bug.name, bug.ids.join(' '), directed, at, bug.seeds === 0 ? '' : String(bug.seeds), how ?? '')
+  const line = row(
+    bug.name,
+    bug.ids.join(' '),
+    directed,
+    at,
+    bug.seeds === 0 ? '' : String(bug.seeds),
+    how ?? '',
+  )
   return isCaught(caught) ? line : `${line}  <- MISSED`
 }
 
 const WIDTHS = [62, 8, 30, 6, 5, 0]
 
 const row = (...cells: readonly string[]): string =>
-  cells.map((cell, i) => cell.padEnd(WIDTHS[i] ?? 0)).join(' ').trimEnd()
+  cells
+    .map((cell, i) => cell.padEnd(WIDTHS[i] ?? 0))
+    .join(' ')
+    .trimEnd()

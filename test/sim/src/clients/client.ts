@@ -46,13 +46,7 @@ export class Clients {
   /** Completed since the start, by what the client learned. */
   readonly done = { ok: 0, refused: 0, unknown: 0 }
 
-  constructor(
-    world: World,
-    random: Random,
-    options: ClientOptions,
-    history: History,
-    floor: () => number,
-  ) {
+  constructor(world: World, random: Random, options: ClientOptions, history: History, floor: () => number) {
     this.#world = world
     this.#random = random
     this.#options = options
@@ -135,7 +129,8 @@ export class Clients {
     this.#pending.delete(request.id)
     if (answer.type === 'refused') {
       this.done.refused++
-      this.#leaderOf[request.client] = answer.leader === undefined ? undefined : this.#world.find(answer.leader)
+      this.#leaderOf[request.client] =
+        answer.leader === undefined ? undefined : this.#world.find(answer.leader)
     } else {
       if (answer.type === 'done') this.done.ok++
       else this.done.unknown++

@@ -95,7 +95,13 @@ const flip = (done: Uint32Array, operation: number): void => {
 function marks(operations: readonly Timed[]): Mark {
   const times: { readonly at: number; readonly mark: Mark }[] = []
   operations.forEach(({ call, end }, operation) => {
-    const start: Mark = { operation, isReturn: false, previous: undefined, next: undefined, partner: undefined }
+    const start: Mark = {
+      operation,
+      isReturn: false,
+      previous: undefined,
+      next: undefined,
+      partner: undefined,
+    }
     times.push({ at: call, mark: start })
     if (end === Number.POSITIVE_INFINITY) return
     start.partner = { operation, isReturn: true, previous: undefined, next: undefined, partner: start }
@@ -104,11 +110,15 @@ function marks(operations: readonly Timed[]): Mark {
   // At one instant calls come before returns: the two overlap.
   times.sort(
     (a, b) =>
-      a.at - b.at ||
-      Number(a.mark.isReturn) - Number(b.mark.isReturn) ||
-      a.mark.operation - b.mark.operation,
+      a.at - b.at || Number(a.mark.isReturn) - Number(b.mark.isReturn) || a.mark.operation - b.mark.operation,
   )
-  const head: Mark = { operation: -1, isReturn: false, previous: undefined, next: undefined, partner: undefined }
+  const head: Mark = {
+    operation: -1,
+    isReturn: false,
+    previous: undefined,
+    next: undefined,
+    partner: undefined,
+  }
   let last = head
   for (const { mark } of times) {
     mark.previous = last

@@ -19,11 +19,14 @@ export const register: Model<number, Operation> = {
 
 /**
  * Every written value is another, and every operation but those of unknown outcome says what it saw. So an operation of unknown
- * outcome whose value nobody saw can always stand at the end, where it changes nothing.
+ * outcome whose value nobody saw, and no unknown swap waits for, can always stand at the end, where it changes nothing.
  */
 export function relevant(operations: readonly Operation[]): readonly Operation[] {
   const seen = new Set<number>()
-  for (const { end, seen: value } of operations) if (end !== Number.POSITIVE_INFINITY) seen.add(value)
+  for (const { kind, end, seen: value, expected } of operations) {
+    if (end !== Number.POSITIVE_INFINITY) seen.add(value)
+    else if (kind === 'swap') seen.add(expected)
+  }
   return operations.filter(
     ({ kind, value, end }) => end !== Number.POSITIVE_INFINITY || (kind !== 'read' && seen.has(value)),
   )

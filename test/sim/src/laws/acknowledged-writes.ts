@@ -22,13 +22,19 @@ export const acknowledgedWrites: MakeLaw = (ledger) => {
       const index = Math.min(highest, ledger.committedBefore(term))
       const wanted = acknowledged.get(index)
       if (wanted === undefined || ledger.holds(member.live, index, wanted)) return
-      throw new LawBroken(name, `${member.id} leads term ${term} without the acknowledged (${index}, ${wanted})`)
+      throw new LawBroken(
+        name,
+        `${member.id} leads term ${term} without the acknowledged (${index}, ${wanted})`,
+      )
     },
     finish() {
       for (const [index, term] of acknowledged) {
         for (const member of ledger.members.values()) {
           if (member.commit < index || ledger.holds(member.live, index, term)) continue
-          throw new LawBroken(name, `${member.id} has committed beyond the acknowledged (${index}, ${term}), without it`)
+          throw new LawBroken(
+            name,
+            `${member.id} has committed beyond the acknowledged (${index}, ${term}), without it`,
+          )
         }
       }
     },

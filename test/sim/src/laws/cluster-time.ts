@@ -67,10 +67,16 @@ export const clusterTime =
         let previous = batch.restartAfter?.position.time ?? timeBefore(member.live, batch.entries[0])
         for (const entry of batch.entries) {
           if (!Number.isSafeInteger(entry.time)) {
-            throw new LawBroken(name, `${member.id}: the time ${entry.time} of entry ${entry.index} is not whole`)
+            throw new LawBroken(
+              name,
+              `${member.id}: the time ${entry.time} of entry ${entry.index} is not whole`,
+            )
           }
           if (entry.time < previous) {
-            throw new LawBroken(name, `${member.id}: time goes back from ${previous} to ${entry.time} at ${entry.index}`)
+            throw new LawBroken(
+              name,
+              `${member.id}: time goes back from ${previous} to ${entry.time} at ${entry.index}`,
+            )
           }
           previous = entry.time
           if (member.role === 'leader') stamps.set(entry, { at: stampedAt, bound: proven })

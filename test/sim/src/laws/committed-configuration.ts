@@ -68,4 +68,5 @@ function follows(before: Membership, next: Membership): string | undefined {
   return changed <= 1 ? undefined : 'more than one voter at once'
 }
 
-const same = (a: readonly string[], b: readonly string[]): boolean => [...a].sort().join() === [...b].sort().join()
+const same = (a: readonly string[], b: readonly string[]): boolean =>
+  [...a].sort().join() === [...b].sort().join()

@@ -33,7 +33,10 @@ export const diskBeforeWord: MakeLaw = (ledger) => {
         // Who asks for a term has taken it, and voted for itself (E4).
         const { term: durable, vote } = member.durableHard
         if (durable > message.term || (durable === message.term && vote === member.id)) return
-        throw new LawBroken(name, `${member.id} asks for term ${message.term}; its disk says ${vote} in ${durable}`)
+        throw new LawBroken(
+          name,
+          `${member.id} asks for term ${message.term}; its disk says ${vote} in ${durable}`,
+        )
       }
       if (message.type === 'voteReply' && message.granted) {
         term(member, message)

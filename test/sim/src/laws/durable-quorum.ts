@@ -20,7 +20,10 @@ export const durableQuorum: MakeLaw = (ledger) => {
       const term = member.live.termAt(commit)
       if (term === undefined) return
       if (term !== member.term) {
-        throw new LawBroken(name, `${member.id} of term ${member.term} commits up to ${commit}, of term ${term}`)
+        throw new LawBroken(
+          name,
+          `${member.id} of term ${member.term} commits up to ${commit}, of term ${term}`,
+        )
       }
       const { membership } = member.live
       const has = (id: string) => ledger.keeps(ledger.member(id), commit, term)

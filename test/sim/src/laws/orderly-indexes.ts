@@ -7,7 +7,8 @@ const name = 'orderly-indexes'
 export const orderlyIndexes: MakeLaw = () => ({
   name,
   role(member, role, term) {
-    if (term < member.term) throw new LawBroken(name, `${member.id} goes back from term ${member.term} to ${term}`)
+    if (term < member.term)
+      throw new LawBroken(name, `${member.id} goes back from term ${member.term} to ${term}`)
     if (member.role === 'leader' && role !== 'leader' && term === member.term) {
       // Allowed: a leader may step down in its term (check-quorum); it must not lead that term again.
       return
@@ -26,7 +27,10 @@ export const orderlyIndexes: MakeLaw = () => ({
   },
   persisting(member, batch) {
     if (batch.truncateFrom !== undefined && batch.truncateFrom <= member.commit) {
-      throw new LawBroken(name, `${member.id} cuts its log from ${batch.truncateFrom}, committed ${member.commit}`)
+      throw new LawBroken(
+        name,
+        `${member.id} cuts its log from ${batch.truncateFrom}, committed ${member.commit}`,
+      )
     }
     const restart = batch.restartAfter?.position.index
     if (restart !== undefined && restart < member.commit) {

@@ -27,14 +27,16 @@ export const stateMachineSafety: MakeLaw = (ledger) => {
       }
     },
     committed(member, from, to) {
-      if (member.installing) throw new LawBroken(name, `${member.id} hands out ${from} while a snapshot is installed`)
+      if (member.installing)
+        throw new LawBroken(name, `${member.id} hands out ${from} while a snapshot is installed`)
       for (let index = from; index <= to; index++) {
         const term = member.live.termAt(index)
         const agreed = ledger.committed[index]
         if (agreed !== undefined && !ledger.keeps(member, index, agreed.term)) {
           throw new LawBroken(name, `${member.id} is to apply ${index}, which its own disk does not hold`)
         }
-        if (term === undefined) throw new LawBroken(name, `${member.id} commits ${index}, which it does not have`)
+        if (term === undefined)
+          throw new LawBroken(name, `${member.id} commits ${index}, which it does not have`)
         if (agreed !== undefined && agreed.term !== term) {
           throw new LawBroken(
             name,
@@ -53,7 +55,10 @@ export const stateMachineSafety: MakeLaw = (ledger) => {
     installed(member, index, term, hash) {
       const agreed = ledger.committed[index]
       if (agreed !== undefined && agreed.term !== term) {
-        throw new LawBroken(name, `${member.id} installs a snapshot of (${index}, ${term}), committed: ${agreed.term}`)
+        throw new LawBroken(
+          name,
+          `${member.id} installs a snapshot of (${index}, ${term}), committed: ${agreed.term}`,
+        )
       }
       if (index < member.applied) {
         throw new LawBroken(name, `${member.id} goes back from ${member.applied} to a snapshot of ${index}`)

@@ -1,7 +1,15 @@
 // Rule: the one who hears everything: keeps the ledger and lets each law judge.
 
 import type { LogPosition, MemberId, Membership, Message, PersistBatch } from '@latchkey/raft/core'
-import { type Acknowledged, type Found, type Law, LawBroken, type MakeLaw, type ReadServed, type Watcher } from './law.js'
+import {
+  type Acknowledged,
+  type Found,
+  type Law,
+  LawBroken,
+  type MakeLaw,
+  type ReadServed,
+  type Watcher,
+} from './law.js'
 import { Ledger, type MemberRecord } from './ledger.js'
 import type { ReadMembership } from './log-mirror.js'
 
@@ -73,7 +81,8 @@ export class Watch implements Watcher {
   decided(id: MemberId, commit: number): void {
     const member = this.ledger.member(id)
     if (commit <= member.commit) {
-      if (commit < member.commit) throw new LawBroken('orderly-indexes', `${id}: commit goes back to ${commit}`)
+      if (commit < member.commit)
+        throw new LawBroken('orderly-indexes', `${id}: commit goes back to ${commit}`)
       return
     }
     this.#agree(member, commit)

@@ -5,7 +5,15 @@ import type { MemberOptions } from '../swarm/options.js'
 import { CoreMember, type Started } from './core-member.js'
 import type { CoreModule } from './core-module.js'
 import { JOURNAL } from './journal.js'
-import { type Birth, type Boot, DamagedDisk, type Host, type MemberView, type Request, type SimMember } from './port.js'
+import {
+  type Birth,
+  type Boot,
+  DamagedDisk,
+  type Host,
+  type MemberView,
+  type Request,
+  type SimMember,
+} from './port.js'
 import { recoverJournal } from './recover.js'
 import { readSnapshot } from './snapshot-file.js'
 

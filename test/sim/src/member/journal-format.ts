@@ -112,7 +112,8 @@ export function readRecords(bytes: Uint8Array): {
 
 function decode(type: number, body: Uint8Array): JournalRecord | undefined {
   const view = new DataView(body.buffer, body.byteOffset, body.byteLength)
-  if (type === 1) return { type: 'base', ...(JSON.parse(text(body)) as Omit<JournalRecord & { type: 'base' }, 'type'>) }
+  if (type === 1)
+    return { type: 'base', ...(JSON.parse(text(body)) as Omit<JournalRecord & { type: 'base' }, 'type'>) }
   if (type === 2) return { type: 'truncate', from: view.getFloat64(0) }
   if (type === 4) {
     const vote = text(body.subarray(8))
@@ -128,4 +129,30 @@ function decode(type: number, body: Uint8Array): JournalRecord | undefined {
     data: copyBytes(body.subarray(25)),
   }
   return { type: 'entry', entry }
+}
+
+/** That the journal of this generation is durable up to this length. */
+export interface Mark {
+  readonly generation: number
+  readonly length: number
+}
+
+export const MARK_SIZE = 20
+
+export function encodeMark({ generation, length }: Mark): Uint8Array {
+  const bytes = new Uint8Array(MARK_SIZE)
+  const view = new DataView(bytes.buffer)
+  view.setFloat64(4, generation)
+  view.setFloat64(12, length)
+  view.setUint32(0, checksum(bytes.subarray(4)))
+  return bytes
+}
+
+/** Undefined where no whole mark stands. */
+export function decodeMark(bytes: Uint8Array, at: number): Mark | undefined {
+  if (bytes.length < at + MARK_SIZE) return undefined
+  const view = new DataView(bytes.buffer, bytes.byteOffset + at, MARK_SIZE)
+  const body = bytes.subarray(at + 4, at + MARK_SIZE)
+  if (view.getUint32(0) !== checksum(body)) return undefined
+  return { generation: view.getFloat64(4), length: view.getFloat64(12) }
 }

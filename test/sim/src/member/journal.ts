@@ -4,7 +4,7 @@
 
 import type { Entry, HardState, LogPosition, Membership, PersistBatch } from '@latchkey/raft/core'
 import type { DiskHandle } from '../world/disk-handle.js'
-import { RecordWriter } from './journal-format.js'
+import { encodeMark, MARK_SIZE, RecordWriter } from './journal-format.js'
 
 export const JOURNAL = 'journal'
 const FRESH = 'journal.tmp'
@@ -38,6 +38,7 @@ export class Journal {
   #waiting: PersistBatch[] = []
   #compaction: { readonly position: LogPosition; readonly membership: Membership } | undefined
   #busy = false
+  #marks = 0
   #anew: boolean
 
   constructor(disk: DiskHandle, state: JournalState, events: JournalEvents) {
@@ -118,12 +119,10 @@ export class Journal {
 
   /** How far the journal must reach; it never runs ahead of a sync that returned. */
   #mark(): void {
-    const bytes = new Uint8Array(16)
-    const view = new DataView(bytes.buffer)
-    view.setFloat64(0, this.#generation)
-    view.setFloat64(8, this.#disk.length(JOURNAL))
-    this.#disk.write(MARK, 0, bytes)
-    if (this.#disk.syncs % 8 === 0) this.#disk.sync(MARK, () => {})
+    const slot = this.#marks++ % 2
+    const mark = { generation: this.#generation, length: this.#disk.length(JOURNAL) }
+    this.#disk.write(MARK, slot * MARK_SIZE, encodeMark(mark))
+    if (this.#marks % 8 === 0) this.#disk.sync(MARK, () => {})
   }
 
   #apply(batch: PersistBatch): void {
@@ -133,7 +132,10 @@ export class Journal {
       this.#entries = []
     }
     if (batch.truncateFrom !== undefined) {
-      this.#entries.length = Math.max(0, Math.min(this.#entries.length, batch.truncateFrom - this.#base.index - 1))
+      this.#entries.length = Math.max(
+        0,
+        Math.min(this.#entries.length, batch.truncateFrom - this.#base.index - 1),
+      )
     }
     for (const entry of batch.entries) this.#entries.push(entry)
     if (batch.hardState !== undefined) this.#hard = batch.hardState

@@ -4,7 +4,7 @@ import type { Entry, HardState, LogPosition, Membership } from '@latchkey/raft/c
 import type { SimDisk } from '../world/disk.js'
 import type { DiskHandle } from '../world/disk-handle.js'
 import { JOURNAL, type JournalState, MARK } from './journal.js'
-import { type JournalRecord, readRecords } from './journal-format.js'
+import { decodeMark, type JournalRecord, type Mark, MARK_SIZE, readRecords } from './journal-format.js'
 import { DamagedDisk } from './port.js'
 
 const START: LogPosition = { index: 0, term: 0, time: 0 }
@@ -42,11 +42,14 @@ export function markedLength(disk: SimDisk): number {
   return generation === mark.generation ? Math.min(mark.length, disk.durableLength(JOURNAL)) : 0
 }
 
-function readMark(disk: DiskHandle | SimDisk): { readonly generation: number; readonly length: number } | undefined {
+/** Of the two slots the one that is whole and furthest: a torn write spoils one slot only. */
+function readMark(disk: DiskHandle | SimDisk): Mark | undefined {
   const bytes = disk.read(MARK)
-  if (bytes === undefined || bytes.length < 16) return undefined
-  const view = new DataView(bytes.buffer, bytes.byteOffset)
-  return { generation: view.getFloat64(0), length: view.getFloat64(8) }
+  if (bytes === undefined) return undefined
+  const [first, second] = [decodeMark(bytes, 0), decodeMark(bytes, MARK_SIZE)]
+  if (first === undefined || second === undefined) return first ?? second
+  const later = second.generation - first.generation || second.length - first.length
+  return later > 0 ? second : first
 }
 
 function replay(fresh: JournalState, records: readonly JournalRecord[], chain: number): JournalState {
@@ -59,7 +62,8 @@ function replay(fresh: JournalState, records: readonly JournalRecord[], chain: n
       base = record.position
       membership = record.membership
       entries = []
-    } else if (record.type === 'truncate') entries.length = Math.max(0, Math.min(entries.length, record.from - base.index - 1))
+    } else if (record.type === 'truncate')
+      entries.length = Math.max(0, Math.min(entries.length, record.from - base.index - 1))
     else if (record.type === 'entry') entries.push(record.entry)
     else hard = record.hard
   }

@@ -81,7 +81,15 @@ const DEFAULTS: Args = {
   scenarios: false,
 }
 
-const VALUELESS = new Set(['--help', '--fresh', '--twice', '--outer', '--no-shrink', '--keep-going', '--scenarios'])
+const VALUELESS = new Set([
+  '--help',
+  '--fresh',
+  '--twice',
+  '--outer',
+  '--no-shrink',
+  '--keep-going',
+  '--scenarios',
+])
 
 type Flag = (value: string | undefined) => Partial<Args>
 
@@ -92,7 +100,12 @@ const FLAGS: Readonly<Record<string, Flag>> = {
   '--from': (value) => ({ from: whole('--from', value) }),
   '--fresh': () => ({ from: -1 }),
   '--profile': (value) => ({ profile: profile(value) }),
-  '--only': (value) => ({ only: (value ?? '').split(',').filter(Boolean).map((item) => whole('--only', item)) }),
+  '--only': (value) => ({
+    only: (value ?? '')
+      .split(',')
+      .filter(Boolean)
+      .map((item) => whole('--only', item)),
+  }),
   '--set': () => ({}),
   '--trace': (value) => ({ trace: value === undefined ? 200 : whole('--trace', value) }),
   '--twice': () => ({ twice: true }),
@@ -110,7 +123,8 @@ function required(word: string, value: string | undefined): string {
 
 function whole(word: string, value: string | undefined): number {
   const number = Number(required(word, value))
-  if (!Number.isSafeInteger(number) || number < 0) throw new UsageError(`${word}: ${value} is no whole number`)
+  if (!Number.isSafeInteger(number) || number < 0)
+    throw new UsageError(`${word}: ${value} is no whole number`)
   return number
 }
 

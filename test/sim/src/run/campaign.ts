@@ -23,17 +23,27 @@ export class Totals {
 
   add(result: RunResult): void {
     this.seeds++
-    for (const name of ['time', 'events', 'elections', 'crashes', 'snapshots', 'changes', 'entries', 'operations'] as const) {
+    for (const name of [
+      'time',
+      'events',
+      'elections',
+      'crashes',
+      'snapshots',
+      'changes',
+      'entries',
+      'operations',
+    ] as const) {
       this[name] += result[name]
     }
     for (const { kind } of result.faults) this.faults.set(kind, (this.faults.get(kind) ?? 0) + 1)
   }
 
-  lines(seconds: number): readonly string[] {
-    const perSecond = seconds > 0 ? Math.round(this.events / seconds) : 0
+  /** `seconds` that passed, and of them those that this process had a core. */
+  lines(seconds: number, busy: number): readonly string[] {
+    const perSecond = busy > 0 ? Math.round(this.events / busy) : 0
     return [
-      `seeds ${this.seeds} · simulated ${(this.time / 3.6e9).toFixed(2)} h · ${seconds.toFixed(1)} s of this machine`,
-      `events ${count(this.events)} · ${count(perSecond)} a second`,
+      `seeds ${this.seeds} · simulated ${(this.time / 3.6e9).toFixed(2)} h · ${seconds.toFixed(1)} s, ${busy.toFixed(1)} s on a core`,
+      `events ${count(this.events)} · ${count(perSecond)} a second of one core`,
       `elections ${count(this.elections)} · crashes ${count(this.crashes)} · snapshots installed ${count(this.snapshots)} · membership entries ${count(this.changes)}`,
       `entries committed ${count(this.entries)} · client operations judged ${count(this.operations)}`,
       `faults planned: ${[...this.faults]
@@ -53,14 +63,21 @@ export function optionsOf(seed: number, args: Args): Options {
 }
 
 export function faultsOf(options: Options, only: readonly number[] | undefined): readonly Fault[] {
-  const all = drawPlan(drawOptions(options.seed, undefined === options.profile ? undefined : asProfile(options)))
+  const all = drawPlan(
+    drawOptions(options.seed, undefined === options.profile ? undefined : asProfile(options)),
+  )
   return only === undefined ? all : all.filter(({ number }) => only.includes(number))
 }
 
 const asProfile = (options: Options) => options.profile as Args['profile']
 
 /** What to type to see it again. */
-export function replayCommand(seed: number, args: Args, only?: readonly number[], settings?: readonly string[]): string {
+export function replayCommand(
+  seed: number,
+  args: Args,
+  only?: readonly number[],
+  settings?: readonly string[],
+): string {
   const words = [`npm run sim -- --seed ${seed}`]
   if (args.profile !== undefined) words.push(`--profile ${args.profile}`)
   if (args.outerOnly) words.push('--outer')

@@ -12,7 +12,14 @@ import { run, type RunResult, type Verdict } from './run.js'
 
 export type Outcome = Verdict | 'usage' | 'missed'
 
-const CODES: Readonly<Record<Outcome, number>> = { pass: 0, missed: 1, usage: 2, crash: 101, safety: 102, liveness: 103 }
+const CODES: Readonly<Record<Outcome, number>> = {
+  pass: 0,
+  missed: 1,
+  usage: 2,
+  crash: 101,
+  safety: 102,
+  liveness: 103,
+}
 
 export const exitCode = (outcome: Outcome): number => CODES[outcome]
 
@@ -57,6 +64,7 @@ function runSeeds(given: Args, print: Print): Outcome {
   const last = args.seed ?? args.from + args.seeds - 1
   const totals = new Totals()
   const began = process.hrtime.bigint()
+  const before = process.cpuUsage()
   let outcome: Outcome = 'pass'
   for (let seed = first; seed <= last; seed++) {
     const result = runSeed(seed, args)
@@ -71,10 +79,12 @@ function runSeeds(given: Args, print: Print): Outcome {
     reportFailure(result, args, realCore, print)
     if (!args.keepGoing) break
   }
+  const { user, system } = process.cpuUsage(before)
   const seconds = Number(process.hrtime.bigint() - began) / 1e9
   print('')
-  if (args.seed === undefined) print(`seeds ${first} to ${last}; again: npm run sim -- --from ${first} --seeds ${args.seeds}`)
-  for (const line of totals.lines(seconds)) print(line)
+  if (args.seed === undefined)
+    print(`seeds ${first} to ${last}; again: npm run sim -- --from ${first} --seeds ${args.seeds}`)
+  for (const line of totals.lines(seconds, (user + system) / 1e6)) print(line)
   print(outcome === 'pass' ? 'no violation' : `FAILED: ${outcome}`)
   return outcome
 }

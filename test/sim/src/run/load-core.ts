@@ -61,12 +61,26 @@ function loosely(text: string): RegExp {
   return new RegExp(words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('\\s+'), 'g')
 }
 
-function apply(folder: string, { file, find, replace }: Patch): void {
-  const path = join(folder, 'node_modules', '@latchkey', file)
-  const source = readFileSync(path, 'utf8')
+/** Throws where a patch does not fit the compiled packages. */
+export function checkPatch(patch: Patch): void {
+  patched(PACKAGES, patch)
+}
+
+function apply(folder: string, patch: Patch): void {
+  const root = join(folder, 'node_modules', '@latchkey')
+  writeFileSync(join(root, patch.file), patched(root, patch))
+}
+
+function patched(root: string, { file, find, replace }: Patch): string {
+  const source = readFileSync(join(root, file), 'utf8')
   const places = [...source.matchAll(loosely(find))]
   if (places.length !== 1) {
-    throw new PatchMisfit(`does not fit any more: ${file} has ${places.length} times "${find}"; write it anew`)
+    throw new PatchMisfit(
+      `does not fit any more: ${file} has ${places.length} times "${find}"; write it anew`,
+    )
   }
-  writeFileSync(path, source.replace(loosely(find), () => replace))
+  writeFileSync(
+    path,
+    source.replace(loosely(find), () => replace),
+  )
 }

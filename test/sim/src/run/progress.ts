@@ -117,7 +117,8 @@ function unsettled({ world }: Simulation, core: readonly Seat[]): string | undef
     const other = seat.member?.view
     if (seat === leader || !agreed.includes(seat.id)) continue
     if (other === undefined) return `${seat.id} is down`
-    if (other.term !== view.term || other.leader !== leader.id) return `${seat.id} does not follow ${leader.id}`
+    if (other.term !== view.term || other.leader !== leader.id)
+      return `${seat.id} does not follow ${leader.id}`
     if (other.applied !== view.applied) return `${seat.id} has applied ${other.applied} of ${view.applied}`
     if (other.stateHash !== view.stateHash) return `${seat.id} holds another state than ${leader.id}`
     if (other.pending !== undefined) return `${seat.id} has pending: ${other.pending}`
@@ -138,10 +139,12 @@ function demandQuiet(simulation: Simulation, core: readonly Seat[]): void {
   world.runUntil(world.now + span * 1000, 400_000)
   const beats = world.seats.length * 2 * (span / heartbeat + 2)
   const count = world.network.sent - sent
-  if (count > beats * 2) throw new NoProgress('quiet', `${count} messages of an idle cluster in ${span} ms, not ${beats}`)
+  if (count > beats * 2)
+    throw new NoProgress('quiet', `${count} messages of an idle cluster in ${span} ms, not ${beats}`)
   if (!leads(leader) || leader.member?.view.term !== term) {
     throw new NoProgress('quiet', `${leader.id} lost its lead of term ${term} in a healed cluster`)
   }
   const passed = (leader.member?.view.clusterTime ?? 0) - time
-  if (passed < span / 2) throw new NoProgress('cluster-time', `cluster time went on by ${passed} of ${span} ms`)
+  if (passed < span / 2)
+    throw new NoProgress('cluster-time', `cluster time went on by ${passed} of ${span} ms`)
 }

@@ -59,7 +59,8 @@ function attempt(simulation: Simulation, faults: readonly Fault[]): Failure {
     return PASS
   } catch (error) {
     if (error instanceof LawBroken) return { verdict: 'safety', law: error.law, message: error.message }
-    if (error instanceof NoProgress) return { verdict: 'liveness', law: error.missing, message: error.message }
+    if (error instanceof NoProgress)
+      return { verdict: 'liveness', law: error.missing, message: error.message }
     const { name, message, stack } = error as Error
     return { verdict: 'crash', law: name, message: `${message}\n${stack ?? ''}` }
   }
@@ -86,11 +87,18 @@ function judgeHistory({ history }: Simulation): void {
     const verdict = checkRegister(operations)
     if (verdict.ok === true) continue
     if (verdict.ok === undefined) throw new Error(`the history of register ${key} is too long to judge`)
-    throw new LawBroken('linearizability', `register ${key}: no order of its ${operations.length} operations fits`)
+    throw new LawBroken(
+      'linearizability',
+      `register ${key}: no order of its ${operations.length} operations fits`,
+    )
   }
 }
 
-function summary({ world, history, options }: Simulation, faults: readonly Fault[], failure: Failure): RunResult {
+function summary(
+  { world, history, options }: Simulation,
+  faults: readonly Fault[],
+  failure: Failure,
+): RunResult {
   const { counts } = world.watch
   for (const seat of world.seats) {
     world.note(() => `${seat.id} is ${seat.state}: ${seat.member?.view.describe() ?? seat.stopped ?? ''}`)

@@ -55,7 +55,13 @@ export class Simulation implements Cluster {
     })
     this.#founders = founders(options.members)
     for (const id of this.#founders.voters) this.#seat(id, this.#founders)
-    this.clients = new Clients(this.world, random.fork('clients'), options.client, this.history, () => this.#floor)
+    this.clients = new Clients(
+      this.world,
+      random.fork('clients'),
+      options.client,
+      this.history,
+      () => this.#floor,
+    )
   }
 
   start(): void {
@@ -71,7 +77,8 @@ export class Simulation implements Cluster {
     }
     const decode = (data: Uint8Array) => {
       const membership = core.decodeMembership(data)
-      if (membership === undefined) throw new LawBroken('committed-configuration', 'a configuration cannot be read')
+      if (membership === undefined)
+        throw new LawBroken('committed-configuration', 'a configuration cannot be read')
       return membership
     }
     const remember = () => ({

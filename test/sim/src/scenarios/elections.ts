@@ -182,7 +182,10 @@ export const elections: readonly Scenario[] = [
       const { term } = stage.view('a')
       stage.seat('a').command((member, now) => member.transfer('d', now))
       stage.inject({ type: 'timeoutNow', group: 1, from: 'a', to: 'd', term }).runTimeouts(3)
-      stage.demand(stage.view('d').role === 'learner' && stage.view('a').term === term, 'the learner campaigned')
+      stage.demand(
+        stage.view('d').role === 'learner' && stage.view('a').term === term,
+        'the learner campaigned',
+      )
     },
   },
   {

@@ -41,7 +41,10 @@ export const members: readonly Scenario[] = [
       stage.elect('a').settle('a')
       for (const other of ['c', 'd']) stage.cut('a', other)
       stage.simulation.recruit()
-      stage.demand(change(stage, 'a', learner('e')), 'a good change was refused').run(10).crash('a')
+      stage
+        .demand(change(stage, 'a', learner('e')), 'a good change was refused')
+        .run(10)
+        .crash('a')
       stage.drop(({ type, from }) => from === 'b' && type === 'append')
       stage.elect('b')
       stage.demand(!change(stage, 'b', { type: 'remove', id: 'd' }), 'changed before its own commit')
@@ -145,7 +148,10 @@ export const members: readonly Scenario[] = [
         const fresh = join(stage, leader)
         promote(stage, leader, fresh)
         stage.until('removed', () => change(stage, leader, { type: 'remove', id: old }))
-        stage.mustWrite(30 * stage.electionTimeout).crash(old).mustWrite(30 * stage.electionTimeout)
+        stage
+          .mustWrite(30 * stage.electionTimeout)
+          .crash(old)
+          .mustWrite(30 * stage.electionTimeout)
       }
     },
   },
@@ -198,7 +204,10 @@ export const members: readonly Scenario[] = [
       stage.drop(({ type, from, to }) => type === 'append' && from === 'c' && to === 'b')
       stage.elect('c')
       const early = stage.read('c')
-      stage.run(stage.electionTimeout / 2).heal().runTimeouts(5)
+      stage
+        .run(stage.electionTimeout / 2)
+        .heal()
+        .runTimeouts(5)
       stage.demand(stage.answer(early) !== undefined, 'the read was never answered')
     },
   },
@@ -237,7 +246,11 @@ export const members: readonly Scenario[] = [
       stage.elect('a').settle('a').mustWrite()
       const id = join(stage, 'a')
       stage.mustRead('b').mustRead(id)
-      stage.crash('a').mustWrite().mustRead(stage.leader() === 'b' ? 'c' : 'b').mustRead(id)
+      stage
+        .crash('a')
+        .mustWrite()
+        .mustRead(stage.leader() === 'b' ? 'c' : 'b')
+        .mustRead(id)
     },
   },
 ]

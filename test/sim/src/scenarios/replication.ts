@@ -132,7 +132,11 @@ export const replication: readonly Scenario[] = [
         const [own, other] = round % 2 === 0 ? ['a', 'b'] : ['b', 'a']
         stage.isolate(own as string)
         for (let i = 0; i < 6; i++) stage.write(own as string)
-        stage.run(20).elect(other as string).mustWrite().heal()
+        stage
+          .run(20)
+          .elect(other as string)
+          .mustWrite()
+          .heal()
         stage.until('all agree', () =>
           ['a', 'b', 'c'].every((id) => stage.view(id).applied === stage.view(other as string).lastIndex),
         )
@@ -180,7 +184,8 @@ export const replication: readonly Scenario[] = [
   },
   {
     ids: ['L19', 'D8'],
-    title: 'power loss of all members at once: nothing is served before a commit of the new term, then all is there',
+    title:
+      'power loss of all members at once: nothing is served before a commit of the new term, then all is there',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a')

@@ -222,7 +222,8 @@ export class Stage {
         const answer = request === undefined ? undefined : this.answer(request)
         if (answer?.type === 'done') return true
         const leader = this.leader()
-        const given = request === undefined || answer !== undefined || this.now - sentAt > 3 * this.electionTimeout
+        const given =
+          request === undefined || answer !== undefined || this.now - sentAt > 3 * this.electionTimeout
         if (given && leader !== undefined) {
           request = this.write(leader)
           sentAt = this.now

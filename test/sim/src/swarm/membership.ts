@@ -48,7 +48,14 @@ function add(cluster: Cluster, membership: Membership, who: number): MembershipC
 
 function remove(cluster: Cluster, membership: Membership, who: number): MembershipChange | undefined {
   const id = pick([...membership.voters, ...membership.learners], who)
-  if (id === undefined || !leavesMajority(cluster, membership.voters.filter((other) => other !== id))) return undefined
+  if (
+    id === undefined ||
+    !leavesMajority(
+      cluster,
+      membership.voters.filter((other) => other !== id),
+    )
+  )
+    return undefined
   return { type: 'remove', id }
 }
 
@@ -60,9 +67,11 @@ function replace(
   how: number,
   more: number,
 ): MembershipChange | undefined {
-  const pool = [...membership.voters, ...membership.learners, ...cluster.idle(membership).map(({ id }) => id)].filter(
-    (id) => !cluster.rotten.has(id),
-  )
+  const pool = [
+    ...membership.voters,
+    ...membership.learners,
+    ...cluster.idle(membership).map(({ id }) => id),
+  ].filter((id) => !cluster.rotten.has(id))
   const mask = Math.floor(who * 65_536)
   const voters = pool.filter((_, i) => ((mask >> i) & 1) === 1).slice(0, 5)
   const rest = pool.filter((id) => !voters.includes(id))

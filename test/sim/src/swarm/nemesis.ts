@@ -294,7 +294,8 @@ export class Nemesis {
     if (seat === undefined) return
     const millis = dice[2] < 0.5 ? dice[3] * 3_600_000 : dice[3] * 2_000
     if (dice[2] < 0.75) seat.clock.stepWall(dice[2] % 0.1 < 0.05 ? millis : -millis)
-    else if (this.#cluster.stepsClocks) seat.clock.step(this.#world.now, dice[3] < 0.2 ? -millis / 20 : millis)
+    else if (this.#cluster.stepsClocks)
+      seat.clock.step(this.#world.now, dice[3] < 0.2 ? -millis / 20 : millis)
   }
 
   #drift({ dice }: Fault): void {

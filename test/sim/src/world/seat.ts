@@ -5,7 +5,15 @@
 
 import type { Random } from '@latchkey/base'
 import type { MemberId, Message } from '@latchkey/raft/core'
-import { type Answer, type Birth, type Boot, DamagedDisk, type Host, type Request, type SimMember } from '../member/port.js'
+import {
+  type Answer,
+  type Birth,
+  type Boot,
+  DamagedDisk,
+  type Host,
+  type Request,
+  type SimMember,
+} from '../member/port.js'
 import type { VirtualClock } from './clock.js'
 import type { SimDisk } from './disk.js'
 import { DiskHandle } from './disk-handle.js'

@@ -56,8 +56,12 @@ export class World {
     this.tickEvery = parts.tickEvery
     this.#goneAfter = parts.goneAfter
     this.#trace = parts.trace ? [] : undefined
-    this.network = new Network(this.heap, () => this.now, parts.random.fork('network'), parts.network, (delivery) =>
-      this.#deliver(delivery),
+    this.network = new Network(
+      this.heap,
+      () => this.now,
+      parts.random.fork('network'),
+      parts.network,
+      (delivery) => this.#deliver(delivery),
     )
   }
 
@@ -160,7 +164,14 @@ const call = (run: () => void): void => run()
 
 /** A message on one line, entries as index:term. */
 export function describe(message: Message): string {
-  const { type, group: _group, from: _from, to: _to, term, ...rest } = message as Message & Record<string, unknown>
+  const {
+    type,
+    group: _group,
+    from: _from,
+    to: _to,
+    term,
+    ...rest
+  } = message as Message & Record<string, unknown>
   const fields = Object.entries(rest).map(([name, value]) => `${name}=${shown(value)}`)
   return `${type} t${term} ${fields.join(' ')}`
 }

@@ -1,0 +1,436 @@
+// Test: each law hears a history that breaks it, and says so; and one that does not.
+
+import { utf8 } from '@latchkey/base'
+import {
+  decodeMembership,
+  encodeMembership,
+  type Entry,
+  type Membership,
+  type Message,
+  type PersistBatch,
+} from '@latchkey/raft/core'
+import { describe, expect, test } from 'vitest'
+import { acknowledgedWrites } from './acknowledged-writes.js'
+import { clusterTime } from './cluster-time.js'
+import { committedConfiguration } from './committed-configuration.js'
+import { diskBeforeWord } from './disk-before-word.js'
+import { durableQuorum } from './durable-quorum.js'
+import { durableVotes } from './durable-votes.js'
+import { electionSafety } from './election-safety.js'
+import { freshReads } from './fresh-reads.js'
+import { hardState } from './hard-state.js'
+import type { MakeLaw } from './law.js'
+import { leaderAppendOnly } from './leader-append-only.js'
+import { leaderCompleteness } from './leader-completeness.js'
+import { logMatching } from './log-matching.js'
+import { orderlyIndexes } from './orderly-indexes.js'
+import { stateMachineSafety } from './state-machine-safety.js'
+import { Watch } from './watch.js'
+
+const decode = (data: Uint8Array): Membership => {
+  const membership = decodeMembership(data)
+  if (membership === undefined) throw new Error('no membership')
+  return membership
+}
+
+const members = (...voters: string[]): Membership => ({
+  voters,
+  outgoing: [],
+  learners: [],
+  learnersNext: [],
+  peers: Object.fromEntries(voters.map((id) => [id, { url: '', incarnation: '' }])),
+})
+
+const entry = (index: number, term: number, text = '', time = 0): Entry => ({
+  index,
+  term,
+  time,
+  kind: 'commands',
+  data: utf8(text),
+})
+
+const configuration = (index: number, term: number, membership: Membership): Entry => ({
+  ...entry(index, term),
+  kind: 'members',
+  data: encodeMembership(membership),
+})
+
+/** A cluster of a, b and c whose members do as told. */
+class Tale {
+  readonly watch: Watch
+  #batch = 0
+
+  constructor(law: MakeLaw, membership = members('a', 'b', 'c')) {
+    this.watch = new Watch(decode, [law])
+    for (const id of membership.voters) this.boot(id, membership)
+  }
+
+  boot(id: string, membership: Membership, term = 0, vote?: string, entries: readonly Entry[] = []): this {
+    const base = { index: 0, term: 0, time: 0 }
+    this.watch.booted(id, { term, vote, base, membership, entries, applied: 0 })
+    return this
+  }
+
+  write(id: string, part: Partial<PersistBatch>, options: { durable?: boolean; at?: number } = {}): this {
+    const batch: PersistBatch = {
+      id: ++this.#batch,
+      hardState: undefined,
+      truncateFrom: undefined,
+      entries: [],
+      restartAfter: undefined,
+      ...part,
+    }
+    this.watch.persisting(id, batch, options.at ?? 0)
+    if (options.durable !== false) this.watch.durable(id, batch)
+    return this
+  }
+
+  vote(id: string, term: number, vote: string, durable = true): this {
+    return this.write(id, { hardState: { term, vote } }, { durable })
+  }
+
+  leads(id: string, term: number): this {
+    this.watch.role(id, 'leader', term)
+    return this
+  }
+
+  commits(id: string, index: number): this {
+    this.watch.decided(id, index)
+    this.watch.settled(id)
+    return this
+  }
+
+  sends(message: Partial<Message> & { from: string; to: string }): this {
+    this.watch.sending(message.from, { group: 1, term: 1, round: 0, ...message } as Message)
+    return this
+  }
+}
+
+interface Case {
+  readonly law: MakeLaw
+  readonly good: (tale: Tale) => unknown
+  readonly bad: Readonly<Record<string, (tale: Tale) => unknown>>
+}
+
+const time = clusterTime({ fastest: 1.005, clamp: 100, steps: () => 0 })
+
+const cases: Readonly<Record<string, Case>> = {
+  'election-safety': {
+    law: electionSafety,
+    good: (tale) => tale.leads('a', 1).leads('b', 2),
+    bad: { 'two leaders of a term': (tale) => tale.leads('a', 1).leads('b', 1) },
+  },
+  'durable-votes': {
+    law: durableVotes,
+    good: (tale) => tale.vote('a', 1, 'a').vote('b', 1, 'a').leads('a', 1),
+    bad: {
+      'its own vote alone': (tale) => tale.vote('a', 1, 'a').leads('a', 1),
+      'a vote not on disk': (tale) => tale.vote('a', 1, 'a').vote('b', 1, 'a', false).leads('a', 1),
+      'the vote of a stranger': (tale) =>
+        tale.boot('z', members('z')).vote('a', 1, 'a').vote('z', 1, 'a').leads('a', 1),
+    },
+  },
+  'leader-append-only': {
+    law: leaderAppendOnly,
+    good: (tale) =>
+      tale
+        .write('a', { entries: [entry(1, 1)] })
+        .write('a', { truncateFrom: 1 })
+        .leads('a', 1),
+    bad: {
+      'a leader that cuts': (tale) =>
+        tale
+          .leads('a', 1)
+          .write('a', { entries: [entry(1, 1)] })
+          .write('a', { truncateFrom: 1 }),
+    },
+  },
+  'log-matching': {
+    law: logMatching,
+    good: (tale) =>
+      tale
+        .write('a', { entries: [entry(1, 1, 'x'), entry(2, 2)] })
+        .write('b', { entries: [entry(1, 1, 'x')] }),
+    bad: {
+      'other contents': (tale) =>
+        tale.write('a', { entries: [entry(1, 1, 'x')] }).write('b', { entries: [entry(1, 1, 'y')] }),
+      'another predecessor': (tale) =>
+        tale
+          .write('a', { entries: [entry(1, 1), entry(2, 3)] })
+          .write('b', { entries: [entry(1, 2)] })
+          .write('b', { entries: [entry(2, 3)] }),
+      'a hole': (tale) => tale.write('a', { entries: [entry(2, 1)] }),
+      'found otherwise at a start': (tale) =>
+        tale
+          .write('a', { entries: [entry(1, 1, 'x')] })
+          .boot('b', members('a', 'b', 'c'), 1, undefined, [entry(1, 1, 'y')]),
+    },
+  },
+  'leader-completeness': {
+    law: leaderCompleteness,
+    good: (tale) =>
+      tale
+        .leads('a', 2)
+        .write('a', { entries: [entry(1, 2)] })
+        .commits('a', 1)
+        .leads('b', 1),
+    bad: {
+      'a later leader without a committed entry': (tale) =>
+        tale
+          .leads('a', 1)
+          .write('a', { entries: [entry(1, 1)] })
+          .commits('a', 1)
+          .leads('b', 2),
+    },
+  },
+  'state-machine-safety': {
+    law: stateMachineSafety,
+    good: (tale) => {
+      tale.write('a', { entries: [entry(1, 1)] }).commits('a', 1)
+      tale.watch.committed('a', 1, 1)
+      tale.watch.applied('a', 1, 7)
+    },
+    bad: {
+      'two entries at one place': (tale) =>
+        tale
+          .write('a', { entries: [entry(1, 1)] })
+          .write('b', { entries: [entry(1, 2)] })
+          .commits('a', 1)
+          .commits('b', 1),
+      'two states after one entry': (tale) => {
+        for (const [id, hash] of [
+          ['a', 7],
+          ['b', 8],
+        ] as const) {
+          tale.write(id, { entries: [entry(1, 1)] }).commits(id, 1)
+          tale.watch.committed(id, 1, 1)
+          tale.watch.applied(id, 1, hash)
+        }
+      },
+      'an entry twice': (tale) => {
+        tale.write('a', { entries: [entry(1, 1)] }).commits('a', 1)
+        tale.watch.committed('a', 1, 1)
+        tale.watch.applied('a', 1, 7)
+        tale.watch.applied('a', 1, 7)
+      },
+      'not committed': (tale) => {
+        tale.write('a', { entries: [entry(1, 1)] })
+        tale.watch.applied('a', 1, 7)
+      },
+      'handed out before it is on disk': (tale) => {
+        tale.write('a', { entries: [entry(1, 1)] }, { durable: false }).commits('a', 1)
+        tale.watch.committed('a', 1, 1)
+      },
+      'S3: handed out while a snapshot is installed': (tale) => {
+        tale.write('a', { entries: [entry(1, 1)] }).commits('a', 1)
+        tale.watch.installing('a')
+        tale.watch.committed('a', 1, 1)
+      },
+      'back to an older snapshot': (tale) => {
+        tale.write('a', { entries: [entry(1, 1), entry(2, 1)] }).commits('a', 2)
+        tale.watch.committed('a', 1, 2)
+        tale.watch.applied('a', 1, 7)
+        tale.watch.applied('a', 2, 8)
+        tale.watch.installed('a', { index: 1, term: 1, time: 0 }, members('a'), 7)
+      },
+    },
+  },
+  'durable-quorum': {
+    law: durableQuorum,
+    good: (tale) =>
+      tale
+        .leads('a', 1)
+        .write('a', { entries: [entry(1, 1)] })
+        .write('b', { entries: [entry(1, 1)] })
+        .commits('a', 1),
+    bad: {
+      'one disk of three': (tale) =>
+        tale
+          .leads('a', 1)
+          .write('a', { entries: [entry(1, 1)] })
+          .commits('a', 1),
+      'a write without its sync': (tale) =>
+        tale
+          .leads('a', 1)
+          .write('a', { entries: [entry(1, 1)] })
+          .write('b', { entries: [entry(1, 1)] }, { durable: false })
+          .commits('a', 1),
+      'L1: an entry of an old term': (tale) =>
+        tale
+          .write('a', { entries: [entry(1, 1)] })
+          .write('b', { entries: [entry(1, 1)] })
+          .leads('a', 2)
+          .commits('a', 1),
+    },
+  },
+  'disk-before-word': {
+    law: diskBeforeWord,
+    good: (tale) => tale.vote('b', 1, 'a').sends({ type: 'voteReply', from: 'b', to: 'a', granted: true }),
+    bad: {
+      'E1: a vote': (tale) =>
+        tale.vote('b', 1, 'a', false).sends({ type: 'voteReply', from: 'b', to: 'a', granted: true }),
+      'a vote for another': (tale) =>
+        tale.vote('b', 1, 'c').sends({ type: 'voteReply', from: 'b', to: 'a', granted: true }),
+      'E4: a request': (tale) =>
+        tale.sends({ type: 'vote', from: 'a', to: 'b', lastIndex: 0, lastTerm: 0, transfer: false }),
+      'an acknowledgement': (tale) =>
+        tale
+          .leads('a', 1)
+          .write('a', { entries: [entry(1, 1)] })
+          .write('b', { hardState: { term: 1, vote: undefined } })
+          .write('b', { entries: [entry(1, 1)] }, { durable: false })
+          .sends({ type: 'appendReply', from: 'b', to: 'a', ok: true, match: 1 }),
+    },
+  },
+  'hard-state': {
+    law: hardState,
+    good: (tale) => tale.vote('a', 1, 'b').vote('a', 2, 'c'),
+    bad: {
+      'a term goes back': (tale) => tale.vote('a', 2, 'b').vote('a', 1, 'b'),
+      'E3: another vote in the term': (tale) => tale.vote('a', 1, 'b').vote('a', 1, 'c'),
+      'a vote forgotten at a start': (tale) => tale.vote('a', 1, 'b').boot('a', members('a', 'b', 'c'), 1),
+      'a log shorter than what was durable': (tale) =>
+        tale
+          .write('a', { entries: [entry(1, 1), entry(2, 1)] })
+          .boot('a', members('a', 'b', 'c'), 1, undefined, [entry(1, 1)]),
+    },
+  },
+  'orderly-indexes': {
+    law: orderlyIndexes,
+    good: (tale) =>
+      tale
+        .leads('a', 1)
+        .write('a', { entries: [entry(1, 1)] })
+        .commits('a', 1),
+    bad: {
+      'a term goes back': (tale) => tale.leads('a', 2).leads('a', 1),
+      'leads one term twice': (tale) => tale.leads('a', 2).leads('a', 2),
+      'a commit goes back': (tale) =>
+        tale
+          .write('a', { entries: [entry(1, 1), entry(2, 1)] })
+          .commits('a', 2)
+          .commits('a', 1),
+      'L4: cuts what is committed': (tale) =>
+        tale
+          .write('a', { entries: [entry(1, 1)] })
+          .commits('a', 1)
+          .write('a', { truncateFrom: 1 }),
+      'a hole in what is handed out': (tale) => {
+        tale.write('a', { entries: [entry(1, 1), entry(2, 1)] }).commits('a', 2)
+        tale.watch.committed('a', 2, 2)
+      },
+    },
+  },
+  'acknowledged-writes': {
+    law: acknowledgedWrites,
+    good: (tale) => {
+      tale
+        .leads('a', 1)
+        .write('a', { entries: [entry(1, 1)] })
+        .commits('a', 1)
+      tale.watch.acknowledged({ index: 1, term: 1, key: 0 })
+      tale.watch.finish()
+    },
+    bad: {
+      'not committed': (tale) => tale.watch.acknowledged({ index: 1, term: 1, key: 0 }),
+      'a leader without it': (tale) => {
+        tale
+          .leads('a', 1)
+          .write('a', { entries: [entry(1, 1)] })
+          .commits('a', 1)
+        tale.watch.acknowledged({ index: 1, term: 1, key: 0 })
+        tale.leads('b', 2)
+      },
+    },
+  },
+  'committed-configuration': {
+    law: committedConfiguration(decode),
+    good: (tale) => {
+      tale
+        .leads('a', 1)
+        .write('a', { entries: [entry(1, 1)] })
+        .commits('a', 1)
+      tale.write('a', { entries: [configuration(2, 1, members('a', 'b'))] })
+      tale.watch.membership('a', members('a', 'b'))
+    },
+    bad: {
+      'M1: before an entry of the own term': (tale) =>
+        tale.leads('a', 1).write('a', { entries: [configuration(1, 1, members('a', 'b'))] }),
+      'M3: two at once': (tale) => {
+        tale
+          .leads('a', 1)
+          .write('a', { entries: [entry(1, 1)] })
+          .commits('a', 1)
+        tale.write('a', { entries: [configuration(2, 1, members('a', 'b'))] })
+        tale.write('a', { entries: [configuration(3, 1, members('a'))] })
+      },
+      'M4: two voters at once': (tale) => {
+        tale
+          .leads('a', 1)
+          .write('a', { entries: [entry(1, 1)] })
+          .commits('a', 1)
+        tale.write('a', { entries: [configuration(2, 1, members('a'))] })
+      },
+      'M2: acts on another one than its log says': (tale) => tale.watch.membership('a', members('a', 'b')),
+    },
+  },
+  'cluster-time': {
+    law: time,
+    good: (tale) =>
+      tale
+        .leads('a', 1)
+        .write('a', { entries: [entry(1, 1, '', 10)] }, { at: 0 })
+        .write('a', { entries: [entry(2, 1, '', 1010)] }, { at: 1_000_000 })
+        .commits('a', 2),
+    bad: {
+      'CT1: goes back': (tale) =>
+        tale.leads('a', 1).write('a', { entries: [entry(1, 1, '', 10), entry(2, 1, '', 9)] }),
+      'runs ahead of real time': (tale) =>
+        tale
+          .leads('a', 1)
+          .write('a', { entries: [entry(1, 1, '', 10)] }, { at: 0 })
+          .write('a', { entries: [entry(2, 1, '', 1020)] }, { at: 1_000_000 })
+          .commits('a', 2),
+      'CT5: beyond what an answer had promised': (tale) => {
+        tale.leads('a', 1)
+        tale.watch.served({ member: 'a', index: 0, time: 10, sentAt: 0, floor: 0 })
+        tale.write('a', { entries: [entry(1, 1, '', 1020)] }, { at: 1_000_000 }).commits('a', 1)
+      },
+      'no whole milliseconds': (tale) => tale.leads('a', 1).write('a', { entries: [entry(1, 1, '', 1.5)] }),
+    },
+  },
+  'fresh-reads': {
+    law: freshReads,
+    good: (tale) => {
+      tale.write('a', { entries: [entry(1, 1)] }).commits('a', 1)
+      tale.watch.served({ member: 'a', index: 1, time: 0, sentAt: 0, floor: 1 })
+    },
+    bad: {
+      'R2: older than an acknowledged write': (tale) => {
+        tale.write('a', { entries: [entry(1, 1)] }).commits('a', 1)
+        tale.watch.served({ member: 'a', index: 0, time: 0, sentAt: 0, floor: 1 })
+      },
+      'of what is not committed': (tale) =>
+        tale.watch.served({ member: 'a', index: 1, time: 0, sentAt: 0, floor: 0 }),
+    },
+  },
+}
+
+describe.each(Object.entries(cases))('%s', (name, { law, good, bad }) => {
+  test('holds', () => {
+    expect(() => good(new Tale(law))).not.toThrow()
+  })
+  test.each(Object.entries(bad))('broken by: %s', (_, run) => {
+    let caught: unknown
+    try {
+      run(new Tale(law))
+    } catch (error) {
+      caught = error
+    }
+    expect(caught).toMatchObject({ name: 'LawBroken', law: name })
+  })
+})
+
+test('no member is accused of a lost disk', () => {
+  expect(() => new Tale(electionSafety).watch.accused('a', 2, 1)).toThrow('no disk was rolled back')
+})
