@@ -186,7 +186,7 @@ test('C7: 100,000 outstanding writes: a bounded queue, and ERR_BUSY beyond', asy
   const next = follow(client.put('k', 'v'))
   await world.run(100)
   expect(codeOf(next)).toBe('ok')
-})
+}, 60_000)
 
 test('the window of numbers: what finds no room waits, then ERR_BUSY', async () => {
   const { world, cluster, store } = scene()
@@ -206,6 +206,26 @@ test('the window of numbers: what finds no room waits, then ERR_BUSY', async () 
   await world.run(2_000)
   expect(codeOf(after)).toBe('ok')
   expect(cluster.machine.most).toBeLessThanOrEqual(1_024)
+})
+
+test('C1: too much at a later attempt says nothing of an earlier one that is still on its way', async () => {
+  const { world, cluster, store } = scene('busy')
+  const client = store()
+  const warm = follow(client.merge('log', 'warm'))
+  await world.run(50)
+  expect(codeOf(warm)).toBe('ok')
+  cluster.faults = { ...NO_FAULTS, late: 1 }
+  const seen = follow(client.merge('log', 'late'))
+  await world.run(4)
+  cluster.faults = { ...NO_FAULTS }
+  cluster.busy = true
+  await world.run(100)
+  cluster.busy = false
+  expect([codeOf(seen), outcomeOf(seen)]).toEqual(['ERR_OUTCOME_UNKNOWN', 'unknown'])
+  const plain = follow(client.merge('log', 'more'))
+  cluster.busy = true
+  await world.run(100)
+  expect([codeOf(plain), outcomeOf(plain)]).toEqual(['ERR_BUSY', 'not-applied'])
 })
 
 test('a member that refuses for good ends the call with its reason', async () => {

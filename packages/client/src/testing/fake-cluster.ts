@@ -105,6 +105,10 @@ export class FakeCluster {
   refusal: LatchkeyError | undefined
   /** Answers of these commands are kept back. */
   mute = false
+  /** Every command is answered with ERR_BUSY, not executed and not kept. */
+  busy = false
+  /** Reads are served so much later, ms. */
+  readDelay = 0
   /** What answers from the reply table are said to prove; a member that keeps the rules says 0. */
   tableTime = 0
   page: ((link: FakeLink, request: Extract<LinkRequest, { kind: 'read' }>) => Answer | undefined) | undefined
@@ -160,7 +164,8 @@ export class FakeCluster {
       case 'command':
         return this.#command(link, request)
       case 'read':
-        return this.#read(link, request)
+        this.world.after(this.readDelay, () => this.#read(link, request))
+        return
       case 'watch':
         link.watches.set(request.id, {
           id: request.id,
@@ -203,6 +208,7 @@ export class FakeCluster {
   }
 
   #decide(link: FakeLink, request: CommandRequest): void {
+    if (this.busy) return this.#answer(link, request.id, errorAnswer('ERR_BUSY'), 0, false)
     const { answer, fromTable } = this.#apply(request)
     if (this.mute) return
     if (this.random.chance(this.faults.closeAfter)) return link.break()
