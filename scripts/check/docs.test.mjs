@@ -52,6 +52,12 @@ test('docs/errors.md must be what the table says, both ways', async () => {
   ])
 })
 
+test('a table with wider columns says the same', async () => {
+  const wide = render(table).replaceAll('|---|', '| ------ |').replaceAll(' | yes | ', '   | yes       | ')
+  expect(wide).not.toBe(render(table))
+  expect(await problems({ 'docs/errors.md': wide })).toEqual([])
+})
+
 test('a link from a folder is relative to it', async () => {
   expect(await problems({ 'docs/a.md': '[x](design.md) [y](../README.md)', 'README.md': '' })).toEqual([])
 })
