@@ -552,6 +552,17 @@ describe('reads', () => {
     expect(raft.read(9, 0)).toEqual([{ type: 'read', context: 9, index: undefined, time: 0 }])
   })
 
+  test('R7: only the leader that was asked can answer', () => {
+    const raft = make()
+    raft.step(to('heartbeat', 'b', { commit: 0, round: 0 }), 0)
+    const asked = raft.read(9, 0)[0]
+    const context = asked?.type === 'send' && asked.message.type === 'readIndex' ? asked.message.context : 0
+    expect(raft.step(to('readIndexReply', 'c', { context, index: 0, time: 1 }), 0)).toEqual([])
+    const answered = raft.step(to('readIndexReply', 'b', { context, index: 0, time: 1 }), 0)
+    expect(answered).toEqual([{ type: 'read', context: 9, index: 0, time: 1 }])
+    expect(raft.step(to('readIndexReply', 'b', { context, index: 0, time: 1 }), 0)).toEqual([])
+  })
+
   test('R2, C4: a leader that steps down sends back the reads of others too', () => {
     const { raft, now } = leading()
     raft.step(to('readIndex', 'b', { context: 5 }), now)
