@@ -5,7 +5,8 @@ import { openRaft, splitRecords } from '@latchkey/raft'
 const id = process.argv[2] ?? 'a'
 const dir = process.env.COUNTER_DIR ?? `./counter-data/${id}`
 const members = JSON.parse(
-  process.env.COUNTER_MEMBERS ?? '{"a":"ws://127.0.0.1:7101","b":"ws://127.0.0.1:7102","c":"ws://127.0.0.1:7103"}',
+  process.env.COUNTER_MEMBERS ??
+    '{"a":"ws://127.0.0.1:7101","b":"ws://127.0.0.1:7102","c":"ws://127.0.0.1:7103"}',
 )
 const encode = (value) => Buffer.from(JSON.stringify(value))
 
@@ -21,7 +22,10 @@ class Counter {
     return entries.map(({ index, term, time, kind, data }) => {
       this.state.applied = { position: { index, term, time }, membership: membershipAt(index) }
       if (kind !== 'commands') return { index, answers: undefined }
-      const answers = splitRecords(data).map((step) => ({ bytes: encode((this.state.count += step[0])), fromTable: false }))
+      const answers = splitRecords(data).map((step) => ({
+        bytes: encode((this.state.count += step[0])),
+        fromTable: false,
+      }))
       return { index, answers }
     })
   }
