@@ -25,6 +25,8 @@ export interface Clock {
 const MAX_TIMEOUT = 2 ** 31 - 1
 /** os.uptime counts in hundredths of a second. */
 const UPTIME_RESOLUTION = 10
+/** A reading of uptime costs more than all else of an instant together; it is taken anew when another clock moved by that much. */
+const UPTIME_REUSE = UPTIME_RESOLUTION / 2
 
 /** The largest of the three differences (CT7): a holder believes the clock that ran fastest. */
 export function elapsed(from: Instant, to: Instant): number {
@@ -46,7 +48,20 @@ export function systemClock(uptimeSeconds: () => number): Clock {
   }
   return {
     now,
-    instant: () => ({ hr: now(), up: uptimeSeconds() * 1000, wall: Date.now() }),
+    instant: instants(now, uptimeSeconds),
     after,
+  }
+}
+
+/** A suspended machine shows in the wall clock, so that a reused uptime is never older than its own resolution. */
+function instants(now: () => number, uptimeSeconds: () => number): () => Instant {
+  let last: Instant | undefined
+  return () => {
+    const [hr, wall] = [now(), Date.now()]
+    const fresh =
+      last !== undefined && hr - last.hr < UPTIME_REUSE && Math.abs(wall - last.wall) < UPTIME_REUSE
+    if (last !== undefined && fresh) return { hr, up: last.up, wall }
+    last = { hr, up: uptimeSeconds() * 1000, wall }
+    return last
   }
 }

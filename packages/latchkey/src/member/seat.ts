@@ -31,6 +31,8 @@ export interface SeatPorts {
   ended(seat: Seat): void
 }
 
+/** An answer has to fit into one message. */
+const MOST_ANSWER = CAPS.maxPayload - CAPS.frameBytes
 /** Watches of one connection: ERR_BUSY beyond. */
 const MOST_WATCHES = 1_000
 
@@ -167,6 +169,15 @@ export class Seat implements Link {
   }
 
   #served(id: number, read: Read, result: unknown, time: number): void {
+    if (read[0] === READ.multiGet && weigh(result as (Uint8Array | null)[]) > MOST_ANSWER) {
+      return this.#refuse(
+        id,
+        new LatchkeyError(
+          'ERR_TOO_LARGE',
+          'The values together are too large for one answer. Ask for fewer keys at once.',
+        ),
+      )
+    }
     if (read[0] === READ.page) this.#keepView(read[1], (result as readonly [number])[0])
     this.tell({ kind: 'answer', id, time, never: false, answer: okAnswer(result) })
   }
@@ -253,6 +264,9 @@ export class Seat implements Link {
     )
   }
 }
+
+const weigh = (values: readonly (Uint8Array | null | undefined)[]): number =>
+  values.reduce((sum, value) => sum + (value?.length ?? 0) + 5, 0)
 
 function refusalError(reason: string): LatchkeyError {
   if (reason === 'busy') return new LatchkeyError('ERR_BUSY')

@@ -50,7 +50,7 @@ export interface ReplicaPorts {
 /** What a transport asks its member. */
 export interface TransportOwner {
   /** Undefined, or the reason why that member is not talked to. */
-  admit(info: Pick<PeerInfo, 'id' | 'incarnation'>): string | undefined
+  admit(info: Pick<PeerInfo, 'id' | 'incarnation' | 'clusterId'>): string | undefined
   /** What is told of this member in a handshake. */
   identity(): { readonly incarnation: string; readonly clusterId: string }
 }
@@ -163,6 +163,10 @@ export class Replica {
     })
     this.transport.on('app', ({ from, bytes }) => this.#ports.app?.(from, bytes))
     this.transport.on('peer', (event) => this.#onPeer(event))
+    this.transport.on(
+      'refused',
+      ({ by, info }) => by === 'them' && info !== undefined && this.#onHeardOf(info),
+    )
     this.node.on('role', () => this.#registrar.look())
     this.node.on(
       'applied',
@@ -193,10 +197,19 @@ export class Replica {
     this.#ports.gone?.(id)
   }
 
-  #admit({ id, incarnation }: Pick<PeerInfo, 'id' | 'incarnation'>): string | undefined {
+  /**
+   * One of this cluster whom this member does not know yet may be its next leader: a member that lags has not heard of all that
+   * joined. Whether it is heard is then the core's to say.
+   */
+  #admit({
+    id,
+    incarnation,
+    clusterId,
+  }: Pick<PeerInfo, 'id' | 'incarnation' | 'clusterId'>): string | undefined {
     const { membership } = this.node.raft
     if (membersOf(membership).length === 0) return undefined
     const known = membership.peers[id]
+    if (known === undefined && clusterId !== '' && clusterId === this.clusterId) return undefined
     if (known === undefined) return `${id} is no member: add it first (latchkey members add)`
     if (known.incarnation === '' || known.incarnation === incarnation) return undefined
     return `${id} has another directory than the one it joined with: remove ${id}, then start it with join: true and add it again`
@@ -205,6 +218,17 @@ export class Replica {
   #onMet(info: PeerInfo): void {
     this.#met.set(info.id, info)
     this.#registrar.look()
+    this.#decideFirstBoot()
+  }
+
+  /** It does not talk to this member, and says of which cluster it is: enough to know that this directory is no new cluster's. */
+  #onHeardOf(info: PeerInfo): void {
+    if (!this.#waitsToVote || info.clusterId === '') return
+    this.#met.set(info.id, info)
+    this.#decideFirstBoot()
+  }
+
+  #decideFirstBoot(): void {
     if (!this.#waitsToVote) return
     const verdict = mayVote(this.#options.id, this.node.raft.membership.voters, this.#met)
     if (verdict === 'wait') return
