@@ -1,5 +1,7 @@
 // Driver: so many callers, each with its next call behind its last, for a while; every answer checked.
 
+import { pause } from './pause.js'
+
 export interface Figures {
   readonly callers: number
   readonly perSecond: number
@@ -8,6 +10,8 @@ export interface Figures {
   readonly p99: number
   readonly samples: number
   readonly errors: number
+  /** The first of them, for whoever has to find out. */
+  readonly firstError?: string
 }
 
 /** Resolves true when it was really done; anything else counts as an error. */
@@ -16,40 +20,55 @@ export type Call = (caller: number, turn: number) => Promise<boolean>
 export interface MeasureOptions {
   readonly callers: number
   readonly seconds: number
-  readonly warmUpSeconds?: number
+  readonly warmUpSeconds: number
 }
 
-export async function measure(
-  call: Call,
-  { callers, seconds, warmUpSeconds = 1 }: MeasureOptions,
-): Promise<Figures> {
+/** What fails at once shall not keep everybody else from their turn. */
+const AFTER_AN_ERROR_MILLIS = 10
+
+export async function measure(call: Call, options: MeasureOptions): Promise<Figures> {
+  const { callers, seconds, warmUpSeconds } = options
   const start = performance.now() + warmUpSeconds * 1000
   const end = start + seconds * 1000
   const millis: number[] = []
   let errors = 0
+  let firstError: string | undefined
   const caller = async (number: number): Promise<void> => {
-    for (let turn = 0; performance.now() < end; turn++) {
-      const began = performance.now()
-      const done = await call(number, turn).catch(() => false)
+    let began = performance.now()
+    for (let turn = 0; began < end; turn++) {
+      let fault: unknown
+      const done = await call(number, turn).catch((error: unknown) => {
+        fault = error
+        return false
+      })
       const now = performance.now()
-      if (began < start || now > end) continue
-      if (done) millis.push(now - began)
-      else errors++
+      if (done) {
+        if (now >= start && now <= end) millis.push(now - began)
+      } else {
+        errors++
+        firstError ??= String(fault ?? 'it was not done')
+        await pause(AFTER_AN_ERROR_MILLIS)
+      }
+      began = performance.now()
     }
   }
   await Promise.all(Array.from({ length: callers }, (_, number) => caller(number)))
   return {
-    callers,
-    errors,
-    samples: millis.length,
+    ...{ callers, errors, samples: millis.length },
     perSecond: Math.round(millis.length / seconds),
     ...quantiles(millis),
+    ...(firstError === undefined ? {} : { firstError }),
   }
 }
 
 export function quantiles(millis: readonly number[]): { p50: number; p99: number } {
   const sorted = Float64Array.from(millis).sort()
   const at = (part: number) =>
-    Math.round((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0) * 100) / 100
+    round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0, 2)
   return { p50: at(0.5), p99: at(0.99) }
+}
+
+export function round(value: number, digits = 0): number {
+  const factor = 10 ** digits
+  return Math.round(value * factor) / factor
 }

@@ -1,7 +1,9 @@
 // Driver: one member of the proposals' scene. The leader keeps so many small proposals in flight and counts what commits.
 
 import { openRaft } from '@latchkey/raft'
+import { type Figures, measure } from './measure.js'
 import { NullMachine } from './null-machine.js'
+import { residentMiB } from './processes.js'
 
 interface Order {
   readonly id: string
@@ -9,42 +11,37 @@ interface Order {
   readonly members: Record<string, string>
 }
 
-const { id, dir, members } = JSON.parse(process.argv[2] as string) as Order
-const raft = await openRaft({ id, dir, members, machine: new NullMachine() })
+type Ask =
+  | { readonly call: 'role' | 'close' }
+  | { readonly call: 'load'; readonly inFlight: number; readonly seconds: number }
 
-async function load(
-  inFlight: number,
-  seconds: number,
-): Promise<{ committed: number; errors: number; rssMiB: number }> {
-  const end = performance.now() + seconds * 1000
-  const command = new Uint8Array(16)
-  let committed = 0
-  let errors = 0
-  const caller = async () => {
-    while (performance.now() < end) {
-      await raft.submit(command).then(
-        () => committed++,
-        () => errors++,
-      )
-    }
+export type Loaded = Omit<Figures, 'callers'> & { readonly rssMiB: number }
+
+const order = JSON.parse(process.argv[2] as string) as Order
+const machine = new NullMachine()
+const raft = await openRaft({ ...order, machine })
+const COMMAND = new Uint8Array(16)
+
+async function load(inFlight: number, seconds: number): Promise<Loaded> {
+  const before = machine.count
+  const call = async () => {
+    await raft.submit(COMMAND)
+    return true
   }
-  await Promise.all(Array.from({ length: inFlight }, caller))
-  return { committed, errors, rssMiB: Math.round(process.memoryUsage().rss / 1024 / 1024) }
+  const { callers: _, ...figures } = await measure(call, { callers: inFlight, seconds, warmUpSeconds: 0 })
+  // What was acknowledged must have been applied.
+  const lost = Math.max(0, figures.samples - (machine.count - before))
+  return { ...figures, errors: figures.errors + lost, rssMiB: residentMiB(process.pid) }
 }
 
-process.on(
-  'message',
-  async (ask: { call: 'role' } | { call: 'load'; inFlight: number; seconds: number } | { call: 'close' }) => {
-    if (ask.call === 'role')
-      process.send?.({
-        role: raft.replica.node.role,
-        rssMiB: Math.round(process.memoryUsage().rss / 1024 / 1024),
-      })
-    else if (ask.call === 'load') process.send?.(await load(ask.inFlight, ask.seconds))
-    else {
-      await raft.close()
-      process.exit(0)
-    }
-  },
-)
+process.on('message', async (ask: Ask) => {
+  if (ask.call === 'role') process.send?.({ role: raft.replica.node.role })
+  else if (ask.call === 'load') process.send?.(await load(ask.inFlight, ask.seconds))
+  else {
+    await raft.close()
+    process.exit(0)
+  }
+})
+// Whoever started it is gone.
+process.on('disconnect', () => process.exit(1))
 process.send?.({ ready: true })

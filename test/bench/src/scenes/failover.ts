@@ -3,12 +3,24 @@
 import { connect } from '@latchkey/client'
 import type { Cluster } from '@latchkey/test-chaos/cluster'
 import { quantiles } from '../measure.js'
-import type { LoadRow } from './loads.js'
+import { pause } from '../pause.js'
+import type { LatchkeyScene, LoadRow } from './scene.js'
 
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+export const failover: LatchkeyScene = {
+  name: 'failover',
+  about: 'from kill -9 of the leader to the next acknowledged write; the longest gap of a graceful stop',
+  on: 'latchkey',
+  fresh: true,
+  async run({ cluster }, stage) {
+    stage.row(await killLeader(cluster, stage.quick ? 3 : 9))
+    stage.row(await stopGracefully(cluster, stage.quick ? 1 : 3))
+  },
+}
 
-/** From `kill -9` of the leader to the first write acknowledged by a survivor. */
-export async function killLeader(cluster: Cluster, rounds: number): Promise<LoadRow> {
+/** Settled: all three back, their connections up. */
+const SETTLE_MILLIS = 1_200
+
+async function killLeader(cluster: Cluster, rounds: number): Promise<LoadRow> {
   const store = await connect(cluster.urls)
   const gaps: number[] = []
   let errors = 0
@@ -21,59 +33,52 @@ export async function killLeader(cluster: Cluster, rounds: number): Promise<Load
       () => gaps.push(performance.now() - killed),
       () => errors++,
     )
+    if ((await store.get('failover', { as: 'string' })) !== String(round)) errors++
     await leader.exited()
     leader.start()
     await leader.ready()
-    await pause(1_200)
+    await pause(SETTLE_MILLIS)
   }
   await store.close()
-  return {
-    system: 'Latchkey',
-    load: 'leader killed: gap',
-    callers: 1,
-    samples: gaps.length,
-    errors,
-    perSecond: 0,
-    ...quantiles(gaps),
-  }
+  return rowOf('leader killed: gap', 1, gaps, errors)
 }
 
-/** The longest time between two acknowledged writes while each member is stopped gracefully and started again. */
-export async function stopGracefully(cluster: Cluster): Promise<LoadRow> {
+/** The longest time between two acknowledged writes of anybody, while the leader stops. */
+async function stopGracefully(cluster: Cluster, rounds: number): Promise<LoadRow> {
   const store = await connect(cluster.urls)
   let going = true
   let errors = 0
   let last = performance.now()
-  const gaps: number[] = []
+  let longest = 0
   const writing = Array.from({ length: 8 }, async (_, i) => {
     for (let n = 0; going; n++) {
       await store.put(`graceful/${i}`, String(n)).catch(() => errors++)
-      gaps.push(performance.now() - last)
-      last = performance.now()
+      const now = performance.now()
+      longest = Math.max(longest, now - last)
+      last = now
     }
   })
-  const longest: number[] = []
-  for (let round = 0; round < 3; round++) {
+  const gaps: number[] = []
+  for (let round = 0; round < rounds; round++) {
     await pause(300)
     const leader = await cluster.leader()
-    gaps.length = 0
+    longest = 0
     await leader.stop()
     await pause(300)
-    longest.push(Math.max(...gaps))
+    gaps.push(longest)
     leader.start()
     await leader.ready()
-    await pause(1_000)
+    await pause(SETTLE_MILLIS)
   }
   going = false
   await Promise.all(writing)
   await store.close()
+  return rowOf('leader stopped: longest gap', 8, gaps, errors)
+}
+
+function rowOf(load: string, callers: number, gaps: readonly number[], errors: number): LoadRow {
   return {
-    system: 'Latchkey',
-    load: 'leader stopped: longest gap',
-    callers: 8,
-    samples: longest.length,
-    errors,
-    perSecond: 0,
-    ...quantiles(longest),
+    ...{ system: 'Latchkey', load, callers, samples: gaps.length, errors, perSecond: 0 },
+    ...quantiles(gaps),
   }
 }

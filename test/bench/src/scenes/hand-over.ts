@@ -1,46 +1,55 @@
-// Driver: one contended lock, handed from waiter to waiter. Each waiter queues again behind the others as soon as it was served.
+// Driver: one contended lock, handed from waiter to waiter in the order of their coming. Each waiter queues again behind the
+// others as soon as it was served.
 
 import { quantiles } from '../measure.js'
 import type { System } from '../systems/system.js'
-import type { LoadRow } from './loads.js'
+import type { Stage, SystemScene } from './scene.js'
 
-export async function handOver(
-  system: System,
-  waiters: number,
-  seconds: number,
-): Promise<LoadRow | undefined> {
+const WAITERS = [8, 64]
+
+export const handOver: SystemScene = {
+  name: 'hand-over',
+  about: 'one contended lock handed from waiter to waiter, 8 and 64 of them',
+  on: 'any',
+  async run(system, stage) {
+    for (const waiters of WAITERS) await passAround(system, waiters, stage)
+  },
+}
+
+async function passAround(system: System, waiters: number, stage: Stage): Promise<void> {
   const client = await system.connect()
   const { passOn } = client
-  if (passOn === undefined) {
-    await client.close()
-    return undefined
-  }
+  if (passOn === undefined) return client.close()
   const gaps: number[] = []
-  let last = performance.now()
+  const lastTurn: number[] = []
+  let turns = 0
   let errors = 0
-  let holders = 0
-  const end = performance.now() + seconds * 1000
-  const waiter = async (): Promise<void> => {
+  const start = performance.now() + stage.warmUpSeconds * 1000
+  const end = start + stage.seconds * 1000
+  let last = start
+  const served = (waiter: number) => {
+    const now = performance.now()
+    // Strict order: whoever is served again must have let everybody else be served in between. Not in the warm-up, while
+    // they come in, nor at the end, while they leave.
+    const before = lastTurn[waiter]
+    lastTurn[waiter] = ++turns
+    if (now < start || now > end) return
+    if (before !== undefined && turns - before !== waiters) errors++
+    gaps.push(now - last)
+    last = now
+  }
+  const wait = async (waiter: number): Promise<void> => {
     while (performance.now() < end) {
-      await passOn('contended', () => {
-        // Two at once would be no lock.
-        if (++holders > 1) errors++
-        const now = performance.now()
-        gaps.push(now - last)
-        last = now
-        holders--
-      }).catch(() => errors++)
+      await passOn('contended', waiter, () => served(waiter)).catch(() => {
+        errors++
+      })
     }
   }
-  await Promise.all(Array.from({ length: waiters }, waiter))
+  await Promise.all(Array.from({ length: waiters }, (_, waiter) => wait(waiter)))
   await client.close()
-  return {
-    system: system.name,
-    load: 'hand-over',
-    callers: waiters,
-    samples: gaps.length,
-    errors,
-    perSecond: Math.round(gaps.length / seconds),
+  stage.row({
+    ...{ system: system.name, load: 'hand-over', callers: waiters, samples: gaps.length, errors },
+    perSecond: Math.round(gaps.length / stage.seconds),
     ...quantiles(gaps.slice(1)),
-  }
+  })
 }

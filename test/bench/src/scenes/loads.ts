@@ -1,49 +1,45 @@
-// Driver: the loads that every system is put under.
+// Driver: the loads that every system is put under: locks taken and released, puts, linearizable gets.
 
-import { type Figures, measure } from '../measure.js'
+import { measure } from '../measure.js'
 import type { System } from '../systems/system.js'
+import type { Stage, SystemScene } from './scene.js'
 
-export interface LoadRow extends Figures {
-  readonly system: string
-  readonly load: string
-}
-
-const VALUE = new Uint8Array(256).fill(120)
+const SIZE = 256
+const VALUE = new Uint8Array(SIZE).fill(120)
 /** Keys that puts and gets go over. */
 const KEYS = 1_000
 
-export interface LoadOptions {
-  readonly seconds: number
-  readonly callers: readonly number[]
-  tell(row: LoadRow): void
+export const loads: SystemScene = {
+  name: 'loads',
+  about: 'locks taken and released, puts and linearizable gets, over callers',
+  on: 'any',
+  run: runLoads,
 }
 
-export async function runLoads(system: System, options: LoadOptions): Promise<LoadRow[]> {
-  const rows: LoadRow[] = []
+async function runLoads(system: System, stage: Stage): Promise<void> {
   const client = await system.connect()
   const run = async (
     load: string,
     callers: number,
     call: (caller: number, turn: number) => Promise<boolean>,
-  ) => {
-    const figures = await measure(call, { callers, seconds: options.seconds })
-    const row = { system: system.name, load, ...figures }
-    rows.push(row)
-    options.tell(row)
-  }
+  ) => stage.row({ system: system.name, load, ...(await measure(call, { ...stage, callers })) })
   try {
-    const { lockPair, put, get } = client
-    for (const callers of options.callers) {
-      if (lockPair) await run('lock pair', callers, (caller) => lockPair(`lock/${caller}`))
+    const { take, put, get } = client
+    if (take) {
+      const pair = async (caller: number) => {
+        const release = await take(`lock/${caller}`)
+        return release === undefined ? false : release()
+      }
+      for (const callers of stage.callers) await run('lock pair', callers, pair)
     }
-    const most = Math.max(...options.callers)
-    if (put) await run('put 256 B', most, (caller, turn) => put(`key/${(caller * 31 + turn) % KEYS}`, VALUE))
+    const most = Math.max(...stage.callers)
+    const keyOf = (caller: number, turn: number) => `key/${(caller * 31 + turn) % KEYS}`
+    if (put) await run('put 256 B', most, (caller, turn) => put(keyOf(caller, turn), VALUE))
     if (put && get) {
-      for (let i = 0; i < KEYS; i++) await put(`key/${i}`, VALUE)
-      await run('get', most, (caller, turn) => get(`key/${(caller * 31 + turn) % KEYS}`))
+      await Promise.all(Array.from({ length: KEYS }, (_, i) => put(keyOf(0, i), VALUE)))
+      await run('get', most, async (caller, turn) => (await get(keyOf(caller, turn)))?.length === SIZE)
     }
   } finally {
     await client.close()
   }
-  return rows
 }

@@ -7,40 +7,76 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { freePorts } from '@latchkey/test-chaos/ports'
+import { pause } from '../pause.js'
+import type { Loaded } from '../proposal-member.js'
+import type { OwnScene, Stage } from './scene.js'
 
 const MEMBER = fileURLToPath(new URL('../proposal-member.js', import.meta.url))
+const IN_FLIGHT = 4_096
 
-export interface Proposals {
-  readonly perSecond: number
-  readonly inFlight: number
-  readonly errors: number
-  /** Memory of the leader over time, MiB. */
-  readonly rssMiB: readonly number[]
+export const proposals: OwnScene = {
+  name: 'proposals',
+  about: 'small proposals through three processes without a state machine',
+  on: 'own',
+  run: (stage) => load(stage, 1, stage.seconds),
 }
 
-export async function proposals(inFlight: number, seconds: number, rounds = 1): Promise<Proposals> {
+const SOAK_ROUNDS = 20
+const SOAK_SECONDS = 30
+
+export const soak: OwnScene = {
+  name: 'soak',
+  about: 'ten minutes of proposals: is memory flat? Only when asked for by name',
+  on: 'own',
+  run: (stage) => load(stage, SOAK_ROUNDS, stage.quick ? 1 : SOAK_SECONDS),
+}
+
+async function load(stage: Stage, rounds: number, seconds: number): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'latchkey-bench-'))
-  const ports = await freePorts(3)
-  const ids = ['a', 'b', 'c']
-  const members = Object.fromEntries(ids.map((id, i) => [id, `ws://127.0.0.1:${ports[i]}`]))
-  const children = ids.map((id) => fork(MEMBER, [JSON.stringify({ id, dir: join(folder, id), members })]))
+  const children = await start(folder)
   try {
-    await Promise.all(children.map((child) => once(child, 'message')))
     const leader = await findLeader(children)
-    await ask(leader, { call: 'load', inFlight, seconds: 1 })
-    const results: { committed: number; errors: number; rssMiB: number }[] = []
-    for (let round = 0; round < rounds; round++)
-      results.push(await ask(leader, { call: 'load', inFlight, seconds }))
-    return {
-      inFlight,
-      perSecond: Math.round(results.reduce((sum, one) => sum + one.committed, 0) / (seconds * rounds)),
-      errors: results.reduce((sum, one) => sum + one.errors, 0),
-      rssMiB: results.map((one) => one.rssMiB),
+    await ask(leader, { call: 'load', inFlight: IN_FLIGHT, seconds: stage.warmUpSeconds })
+    const memory: number[] = []
+    for (let round = 0; round < rounds; round++) {
+      const { rssMiB, ...figures } = await ask<Loaded>(leader, { call: 'load', inFlight: IN_FLIGHT, seconds })
+      memory.push(rssMiB)
+      const load = rounds === 1 ? 'proposals of 16 B' : `proposals of 16 B, after ${(round + 1) * seconds} s`
+      stage.row({ system: 'Latchkey (raft alone)', load, callers: IN_FLIGHT, ...figures })
     }
+    if (rounds > 1) tellMemory(stage, memory)
+    await Promise.all(children.map((child) => closed(child)))
   } finally {
     for (const child of children) child.kill('SIGKILL')
-    await rm(folder, { recursive: true, force: true })
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 })
   }
+}
+
+/** The first quarter is growth to a working size; from there on it has to stay. */
+function tellMemory(stage: Stage, memory: readonly number[]): void {
+  const quarter = Math.floor(memory.length / 4)
+  const most = (part: readonly number[]) => Math.max(...part)
+  stage.fact(
+    'soak.early',
+    "the leader's memory, most in the second quarter",
+    most(memory.slice(quarter, 2 * quarter)),
+    'MiB',
+  )
+  stage.fact(
+    'soak.late',
+    "the leader's memory, most in the last quarter",
+    most(memory.slice(-quarter)),
+    'MiB',
+  )
+}
+
+async function start(folder: string): Promise<ChildProcess[]> {
+  const ids = ['a', 'b', 'c']
+  const ports = await freePorts(ids.length)
+  const members = Object.fromEntries(ids.map((id, i) => [id, `ws://127.0.0.1:${ports[i]}`]))
+  const children = ids.map((id) => fork(MEMBER, [JSON.stringify({ id, dir: join(folder, id), members })]))
+  await Promise.all(children.map((child) => once(child, 'message')))
+  return children
 }
 
 async function ask<Answer>(child: ChildProcess, question: object): Promise<Answer> {
@@ -49,12 +85,18 @@ async function ask<Answer>(child: ChildProcess, question: object): Promise<Answe
   return (await answer)[0] as Answer
 }
 
+async function closed(child: ChildProcess): Promise<void> {
+  const gone = once(child, 'exit')
+  child.send({ call: 'close' })
+  await gone
+}
+
 async function findLeader(children: readonly ChildProcess[]): Promise<ChildProcess> {
-  for (;;) {
+  for (const deadline = performance.now() + 20_000; performance.now() < deadline; await pause(50)) {
     for (const child of children) {
       const { role } = await ask<{ role: string }>(child, { call: 'role' })
       if (role === 'leader') return child
     }
-    await new Promise((resolve) => setTimeout(resolve, 50))
   }
+  throw new Error('no leader')
 }

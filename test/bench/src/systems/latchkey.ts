@@ -2,39 +2,47 @@
 
 import { connect, type Store } from '@latchkey/client'
 import { Cluster } from '@latchkey/test-chaos/cluster'
-import type { System, SystemClient } from './system.js'
+import type { Release, System, SystemClient } from './system.js'
 
-export async function latchkey(
-  flags: readonly string[] = [],
-): Promise<System & { readonly cluster: Cluster }> {
+export interface Latchkey extends System {
+  readonly cluster: Cluster
+}
+
+export async function latchkey(flags: readonly string[] = []): Promise<Latchkey> {
   const cluster = await Cluster.start({ flags })
   return {
     name: 'Latchkey',
-    setting: 'three members, every commit synced on a majority, defaults',
+    setting: 'three members, every commit synced on a majority, defaults; @latchkey/client, one connection',
     cluster,
     connect: async () => latchkeyClient(await connect(cluster.urls)),
     stop: () => cluster.destroy(),
   }
 }
 
-function latchkeyClient(store: Store): SystemClient {
-  const locks = new Map<string, ReturnType<Store['getDistributedLock']>>()
+export function latchkeyClient(store: Store): SystemClient {
+  // A lock object a key, as an app keeps it; the release is made once with it.
+  const locks = new Map<string, { lock: ReturnType<Store['getDistributedLock']>; release: Release }>()
   const lockFor = (key: string) => {
-    const lock = locks.get(key) ?? store.getDistributedLock(key, '10s')
-    locks.set(key, lock)
-    return lock
-  }
-  return {
-    async lockPair(key) {
-      const lock = lockFor(key)
-      if (!(await lock.tryLock())) return false
+    const known = locks.get(key)
+    if (known) return known
+    const lock = store.getDistributedLock(key, '10s')
+    const release = async () => {
       const { held } = lock
       await lock.unlock()
       return held
+    }
+    const made = { lock, release }
+    locks.set(key, made)
+    return made
+  }
+  return {
+    async take(key) {
+      const { lock, release } = lockFor(key)
+      return (await lock.tryLock()) ? release : undefined
     },
     put: async (key, value) => (await store.put(key, value)).revision > 0,
-    get: async (key) => (await store.get(key)) !== undefined,
-    async passOn(key, served) {
+    get: (key) => store.get(key),
+    async passOn(key, _waiter, served) {
       const hold = await store.locks.acquire(key, { lease: '30s', wait: '60s', renew: false })
       served()
       await hold.release()

@@ -1,27 +1,30 @@
-// Driver's port: what is measured. Each system runs as its own processes, with the same durability, on loopback.
+// Types: what is measured. Each system runs as its own processes, with the same durability, on loopback.
 
 export interface System {
   readonly name: string
-  /** What runs, in a few words: versions, members, durability. */
+  /** What runs, in a few words: version, members, durability, client. */
   readonly setting: string
   /** One user's way in, as its usual Node client offers it. */
   connect(): Promise<SystemClient>
   stop(): Promise<void>
 }
 
+/** Lets a lock go. True: it was still ours. */
+export type Release = () => Promise<boolean>
+
 export interface SystemClient {
-  /** Takes the lock and lets it go; true only if it was really held in between. */
-  lockPair?(key: string): Promise<boolean>
+  /** One attempt. undefined: somebody else has it. */
+  take?(key: string): Promise<Release | undefined>
   put?(key: string, value: Uint8Array): Promise<boolean>
-  /** True if the value was there. */
-  get?(key: string): Promise<boolean>
+  /** Never older than the last put that was acknowledged to anybody. */
+  get?(key: string): Promise<Uint8Array | undefined>
   /**
-   * Waits for the lock in the system's own queue, as `name`, and passes it on at once; calls `served` while holding it.
-   * Absent where a system has no queue.
+   * Waits for the lock in the system's own queue and passes it on at once; calls `served` while holding it. A waiter has
+   * one call under way. Absent where a system has no queue.
    */
-  passOn?(key: string, served: () => void): Promise<void>
+  passOn?(key: string, waiter: number, served: () => void): Promise<void>
   close(): Promise<void>
 }
 
-/** Undefined: not installed here. */
-export type SystemFactory = () => Promise<System | undefined>
+/** Starts it; a text says why it cannot be had here. */
+export type SystemFactory = () => Promise<System | string>

@@ -1,0 +1,70 @@
+// Door: the words after `npm run bench --`.
+
+import { parseArgs } from 'node:util'
+import { SCENES } from './plan.js'
+
+export interface Options {
+  readonly seconds: number
+  readonly quick: boolean
+  readonly peers: boolean
+  readonly only: readonly string[]
+  readonly json: string | undefined
+  readonly markdown: string | undefined
+  readonly chart: string | undefined
+}
+
+export const HELP = `Usage: npm run bench -- [options]
+
+Puts three real Latchkey processes, and with --peers what else is installed, under the same loads, one after the other, and tells
+throughput, p50, p99, samples and errors of each, and which goals are met.
+
+  --peers           also etcd, Redis, Redlock, ZooKeeper and PostgreSQL, where they are installed
+  --only A,B        these scenes alone (below)
+  --seconds N       counted seconds of each load, 4 by default
+  --quick           a look in under a minute: short loads, small sizes
+  --json FILE       everything that was found
+  --markdown FILE   the same as a page; in a page that has a part marked for it, only that part is replaced
+  --chart FILE      throughput and p99 over callers, as SVG
+  -h, --help
+
+Scenes:
+${SCENES.map(({ name, about }) => `  ${name.padEnd(13)} ${about}`).join('\n')}
+
+Exit code: 0 every goal that this run could judge is met and nothing failed; 1 not so; 2 usage; 130 or 143 by a signal.`
+
+/** A text says what is wrong. */
+export function readOptions(words: readonly string[]): Options | 'help' | { readonly wrong: string } {
+  try {
+    const { values } = parseArgs({
+      args: [...words],
+      options: {
+        seconds: { type: 'string' },
+        quick: { type: 'boolean', default: false },
+        peers: { type: 'boolean', default: false },
+        only: { type: 'string' },
+        json: { type: 'string' },
+        markdown: { type: 'string' },
+        chart: { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    })
+    if (values.help) return 'help'
+    const { quick, peers, json, markdown, chart } = values
+    const seconds = values.seconds === undefined ? (quick ? 1 : 4) : Number(values.seconds)
+    if (!(seconds >= 0.1 && seconds <= 600)) return { wrong: '--seconds is a number from 0.1 to 600' }
+    return { seconds, quick, peers, only: sceneNames(values.only), json, markdown, chart }
+  } catch (error) {
+    return { wrong: (error as Error).message }
+  }
+}
+
+function sceneNames(list: string | undefined): string[] {
+  if (list === undefined) return SCENES.map(({ name }) => name).filter((name) => name !== 'soak')
+  const names = list.split(',')
+  const unknown = names.find((name) => !SCENES.some((scene) => scene.name === name))
+  if (unknown !== undefined)
+    throw new Error(
+      `no scene ${JSON.stringify(unknown)}; there are: ${SCENES.map(({ name }) => name).join(', ')}`,
+    )
+  return names
+}

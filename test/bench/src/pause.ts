@@ -1,0 +1,6 @@
+// Driver: waits.
+
+export const pause = (millis: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, millis)
+  })

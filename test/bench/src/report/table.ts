@@ -1,0 +1,53 @@
+// Rule: tables, for a terminal and for a page.
+
+import type { LoadRow, Report, Verdict } from './report.js'
+
+export type Table = readonly (readonly string[])[]
+
+const LOAD_HEAD = ['system', 'load', 'callers', 'per second', 'p50 ms', 'p99 ms', 'samples', 'errors']
+
+export const loadTable = (rows: readonly LoadRow[]): Table => [LOAD_HEAD, ...rows.map(loadLine)]
+
+export function loadLine(row: LoadRow): string[] {
+  const rate = row.perSecond === 0 ? '' : whole(row.perSecond)
+  const counts = [whole(row.callers), rate, row.p50.toFixed(2), row.p99.toFixed(2), whole(row.samples)]
+  return [row.system, row.load, ...counts, whole(row.errors)]
+}
+
+export const factTable = ({ facts }: Pick<Report, 'facts'>): Table => [
+  ['what', 'found'],
+  ...facts.map(({ what, value, unit }) => [what, `${value >= 1000 ? whole(value) : value} ${unit}`.trim()]),
+]
+
+export const goalTable = (verdicts: readonly Verdict[]): Table => [
+  ['goal', 'wanted', 'found', 'met'],
+  ...verdicts.map(({ goal, wanted, found, met }) => [
+    ...[goal, wanted, found],
+    met === undefined ? '?' : met ? 'yes' : 'NO',
+  ]),
+]
+
+const whole = (value: number) => value.toLocaleString('en')
+
+/** Columns in line; numbers to the right. */
+export function forTerminal(table: Table): string {
+  const widths = (table[0] ?? []).map((_, column) =>
+    Math.max(...table.map((line) => line[column]?.length ?? 0)),
+  )
+  return table.map((line) => forTerminalLine(line, widths)).join('\n')
+}
+
+export const forTerminalLine = (line: readonly string[], widths: readonly number[]): string =>
+  line
+    .map((cell, i) => (isNumber(cell) ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0)))
+    .join('  ')
+    .trimEnd()
+
+const isNumber = (cell: string) => /^[\d,.]+$/.test(cell)
+
+export function forPage(table: Table): string {
+  const [head = [], ...lines] = table
+  const numeric = head.map((_, i) => lines.length > 0 && lines.every((line) => isNumber(line[i] || '0')))
+  const rule = numeric.map((right) => (right ? '---:' : '---'))
+  return [head, rule, ...lines].map((line) => `| ${line.join(' | ')} |`).join('\n')
+}

@@ -1,0 +1,138 @@
+// Driver: one run: systems started and stopped one after the other, so that nobody measures beside somebody else.
+
+import { describeMachine } from './machine.js'
+import type { Options } from './options.js'
+import { PEERS, SCENES } from './plan.js'
+import type { Report } from './report/report.js'
+import type { LatchkeyScene, OwnScene, Stage, SystemScene } from './scenes/scene.js'
+import { checkSystem } from './systems/check.js'
+import { latchkey } from './systems/latchkey.js'
+import type { System, SystemFactory } from './systems/system.js'
+
+/** A scene that takes longer than this hangs. */
+const SCENE_LIMIT_MILLIS = 5 * 60_000
+
+export interface Teller {
+  scene(text: string): void
+  row(row: Report['rows'][number]): void
+  fact(fact: Report['facts'][number]): void
+  failure(text: string): void
+}
+
+export class Run {
+  readonly report: Report
+  readonly #options: Options
+  readonly #tell: Teller
+  readonly #stage: Stage
+  readonly #running = new Set<System>()
+
+  constructor(options: Options, machine: Report['machine'], tell: Teller) {
+    const { seconds, quick, only } = options
+    const warmUpSeconds = quick ? 0.5 : 1
+    this.#options = options
+    this.#tell = tell
+    this.report = {
+      ...{ machine, settings: { seconds, warmUpSeconds, scenes: only } },
+      ...{ systems: [], rows: [], facts: [], failures: [] },
+    }
+    this.#stage = {
+      ...{ seconds, warmUpSeconds, quick, callers: quick ? [1, 16, 256] : [1, 16, 64, 256] },
+      row: (row) => {
+        this.report.rows.push(row)
+        tell.row(row)
+      },
+      fact: (id, what, value, unit) => {
+        this.report.facts.push({ id, what, value, unit })
+        tell.fact({ id, what, value, unit })
+      },
+    }
+  }
+
+  static async prepare(options: Options, tell: Teller): Promise<Run> {
+    return new Run(options, await describeMachine(), tell)
+  }
+
+  async all(): Promise<void> {
+    const scenes = SCENES.filter((scene) => this.#options.only.includes(scene.name))
+    const anywhere = scenes.filter((scene) => scene.on === 'any')
+    if (anywhere.length > 0) await this.#on('Latchkey', latchkey, anywhere)
+    if (anywhere.length > 0 && this.#options.peers)
+      for (const { name, start } of PEERS) await this.#on(name, start, anywhere)
+    const shared = scenes.filter((scene) => scene.on === 'latchkey' && !scene.fresh)
+    if (shared.length > 0) await this.#onLatchkey(shared as LatchkeyScene[])
+    for (const scene of scenes) {
+      if (scene.on === 'latchkey' && scene.fresh) await this.#onLatchkey([scene])
+      if (scene.on === 'own') await this.#alone(scene)
+    }
+  }
+
+  /** What still runs, at once: for a signal. */
+  async stop(): Promise<void> {
+    await Promise.allSettled([...this.#running].map((system) => system.stop()))
+  }
+
+  async #on(name: string, start: SystemFactory, scenes: readonly SystemScene[]): Promise<void> {
+    await this.#with(name, start, async (system) => {
+      for (const fault of new Set(await checkSystem(system))) this.#fail(`${name}: ${fault}`)
+      for (const scene of scenes)
+        await this.#guarded(`${scene.name} on ${name}`, () => scene.run(system, this.#stage))
+    })
+  }
+
+  async #onLatchkey(scenes: readonly LatchkeyScene[]): Promise<void> {
+    await this.#with('Latchkey', latchkey, async (system) => {
+      for (const scene of scenes) await this.#guarded(scene.name, () => scene.run(system, this.#stage))
+    })
+  }
+
+  async #alone(scene: OwnScene): Promise<void> {
+    await this.#guarded(scene.name, () => scene.run(this.#stage), SCENE_LIMIT_MILLIS * 3)
+  }
+
+  async #with<Kind extends System>(
+    name: string,
+    start: () => Promise<Kind | string>,
+    use: (system: Kind) => Promise<void>,
+  ): Promise<void> {
+    let system: Kind | string
+    try {
+      system = await start()
+    } catch (error) {
+      return this.#fail(`${name} did not start: ${(error as Error).message}`)
+    }
+    const known = this.report.systems.some((one) => one.name === name)
+    if (!known)
+      this.report.systems.push({ name, setting: typeof system === 'string' ? system : system.setting })
+    if (typeof system === 'string') return this.#tell.scene(`${name}: ${system}`)
+    this.#running.add(system)
+    try {
+      await use(system)
+    } catch (error) {
+      this.#fail(`${name}: ${String(error)}`)
+    } finally {
+      this.#running.delete(system)
+      await system.stop()
+    }
+  }
+
+  /** A scene that breaks off or hangs is told, and the run goes on. */
+  async #guarded(name: string, run: () => Promise<void>, limit = SCENE_LIMIT_MILLIS): Promise<void> {
+    this.#tell.scene(name)
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`not done after ${limit / 1000} s`)), limit)
+    })
+    try {
+      await Promise.race([run(), late])
+    } catch (error) {
+      this.#fail(`${name}: ${(error as Error).message}`)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #fail(text: string): void {
+    this.report.failures.push(text)
+    this.#tell.failure(text)
+  }
+}

@@ -1,0 +1,94 @@
+// Driver: a store that grows to a million keys: latency on the way, then memory of a member, a scan of all, and restarts.
+
+import { connect, type Store } from '@latchkey/client'
+import type { Cluster } from '@latchkey/test-chaos/cluster'
+import { measure, quantiles, round } from '../measure.js'
+import { residentMiB } from '../processes.js'
+import type { LatchkeyScene, Stage } from './scene.js'
+
+const VALUE = new Uint8Array(100).fill(120)
+const CALLERS = 16
+const LOADERS = 8
+const A_WRITE = 500
+const name = (i: number) => `big/${String(i).padStart(8, '0')}`
+
+export const keys: LatchkeyScene = {
+  name: 'keys',
+  about: 'latency from 1,000 to 1,000,000 keys of 100 B; then memory, a scan, and a restart with all of them',
+  on: 'latchkey',
+  fresh: true,
+  async run({ cluster }, stage) {
+    const sizes = stage.quick ? [1_000, 20_000] : [1_000, 10_000, 100_000, 1_000_000]
+    let size = 0
+    for (const next of sizes) {
+      await grow(cluster, size, next)
+      await look(cluster, next, stage)
+      size = next
+    }
+    await scanAll(cluster, size, stage)
+    const most = Math.max(...cluster.members.map((member) => residentMiB(member.pid as number)))
+    stage.fact(`keys.rss.${size}`, `memory of the biggest member with ${thousands(size)} keys`, most, 'MiB')
+    const ready = await restartMillis(cluster)
+    stage.fact(
+      `keys.restart.${size}`,
+      `kill -9 and start with ${thousands(size)} keys: ready after`,
+      ready,
+      'ms',
+    )
+  },
+}
+
+async function grow(cluster: Cluster, from: number, to: number): Promise<void> {
+  const store = await connect(cluster.urls)
+  const starts = Array.from({ length: Math.ceil((to - from) / A_WRITE) }, (_, i) => from + i * A_WRITE)
+  const loader = async () => {
+    for (let at = starts.shift(); at !== undefined; at = starts.shift()) {
+      const first = at
+      const entries = Array.from({ length: Math.min(A_WRITE, to - first) }, (_, i) => ({
+        ...{ key: name(first + i), value: VALUE },
+      }))
+      await store.putAll(entries, { timeout: '30s' })
+    }
+  }
+  await Promise.all(Array.from({ length: LOADERS }, loader))
+  await store.close()
+}
+
+async function look(cluster: Cluster, size: number, stage: Stage): Promise<void> {
+  const store = await connect(cluster.urls)
+  const pick = (caller: number, turn: number) => name((caller * 7919 + turn * 104_729) % size)
+  const row = async (load: string, call: (caller: number, turn: number) => Promise<boolean>) =>
+    stage.row({
+      ...{ system: 'Latchkey', load: `${load}, ${thousands(size)} keys` },
+      ...(await measure(call, { ...stage, callers: CALLERS })),
+    })
+  await row('put 100 B', async (c, t) => (await store.put(pick(c, t), VALUE)).revision > 0)
+  await row('get', async (c, t) => (await store.get(pick(c, t)))?.length === VALUE.length)
+  await store.close()
+}
+
+async function scanAll(cluster: Cluster, size: number, stage: Stage): Promise<void> {
+  const store: Store = await connect(cluster.urls)
+  const began = performance.now()
+  let count = 0
+  for await (const _ of store.keys({ prefix: 'big/' })) count++
+  const seconds = (performance.now() - began) / 1000
+  await store.close()
+  if (count !== size) throw new Error(`a scan found ${count} keys of ${size}`)
+  stage.fact('keys.scan', `all ${thousands(size)} keys through an iterator`, round(seconds, 2), 's')
+}
+
+/** kill -9 of each member in turn, and how long until it is ready again: the slowest. */
+async function restartMillis(cluster: Cluster): Promise<number> {
+  const millis: number[] = []
+  for (const member of cluster.members) {
+    await member.kill()
+    const began = performance.now()
+    member.start()
+    await member.ready(60_000)
+    millis.push(performance.now() - began)
+  }
+  return Math.round(quantiles(millis).p99)
+}
+
+const thousands = (n: number) => n.toLocaleString('en')
