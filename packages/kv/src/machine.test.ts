@@ -14,33 +14,36 @@ import { World, k } from './testing/world.js'
 const LENGTH = 150
 
 describe('A1, A10: replicas', () => {
-  test.each([1, 2, 3, 4, 5, 6])('seed %s: slices, restarts and flushes wherever they fall, the same answers and the same state', async (seed) => {
-    const entries = drawWorkload(seed, LENGTH)
-    const steady = newMachine(new MemoryHome())
-    await steady.open()
-    const answers = []
-    const hashes = [steady.stateHash()]
-    for (const entry of entries) {
-      answers.push(...(await applyAll(steady, [entry])))
-      hashes.push(steady.stateHash())
-    }
-    const random = seededRandom(`slices ${seed}`)
-    const home = seed % 2 === 0 ? memoryLevelHome() : new MemoryHome()
-    let other = newMachine(home)
-    await other.open()
-    for (let at = 0; at < entries.length; ) {
-      const slice = entries.slice(at, at + random.between(1, 20))
-      expect(await applyAll(other, slice)).toEqual(answers.slice(at, at + slice.length))
-      at += slice.length
-      if (random.chance(0.3)) await other.flush()
-      if (random.chance(0.3)) {
-        await other.close()
-        other = newMachine(home)
-        expect((await other.open())?.position.index).toBe(at)
+  test.each([1, 2, 3, 4, 5, 6])(
+    'seed %s: slices, restarts and flushes wherever they fall, the same answers and the same state',
+    async (seed) => {
+      const entries = drawWorkload(seed, LENGTH)
+      const steady = newMachine(new MemoryHome())
+      await steady.open()
+      const answers = []
+      const hashes = [steady.stateHash()]
+      for (const entry of entries) {
+        answers.push(...(await applyAll(steady, [entry])))
+        hashes.push(steady.stateHash())
       }
-      expect(other.stateHash()).toEqual(hashes[at])
-    }
-  })
+      const random = seededRandom(`slices ${seed}`)
+      const home = seed % 2 === 0 ? memoryLevelHome() : new MemoryHome()
+      let other = newMachine(home)
+      await other.open()
+      for (let at = 0; at < entries.length; ) {
+        const slice = entries.slice(at, at + random.between(1, 20))
+        expect(await applyAll(other, slice)).toEqual(answers.slice(at, at + slice.length))
+        at += slice.length
+        if (random.chance(0.3)) await other.flush()
+        if (random.chance(0.3)) {
+          await other.close()
+          other = newMachine(home)
+          expect((await other.open())?.position.index).toBe(at)
+        }
+        expect(other.stateHash()).toEqual(hashes[at])
+      }
+    },
+  )
 
   test('a difference has the name of its key space', async () => {
     const [one, two] = [await World.open(), await World.open()]
@@ -54,55 +57,63 @@ describe('A1, A10: replicas', () => {
 })
 
 describe('tables in memory', () => {
-  test.each([11, 12, 13])('seed %s: they are what their rows are, and what a start makes of the rows', async (seed) => {
-    const home = new MemoryHome()
-    const machine = newMachine(home)
-    await machine.open()
-    for (const entry of drawWorkload(seed, LENGTH)) {
-      await applyAll(machine, [entry])
-      if (entry.index % 10 !== 0) continue
-      await machine.flush()
-      expect(await hashOfRows((await home.open()) as RowStore)).toEqual(machine.stateHash().spaces)
-      const again = newMachine(home)
-      await again.open()
-      expect(again.stateHash()).toEqual(machine.stateHash())
-      expect(again.nextDeadline() ?? Number.POSITIVE_INFINITY).toBeLessThanOrEqual(machine.nextDeadline() ?? Number.POSITIVE_INFINITY)
-    }
-  })
+  test.each([11, 12, 13])(
+    'seed %s: they are what their rows are, and what a start makes of the rows',
+    async (seed) => {
+      const home = new MemoryHome()
+      const machine = newMachine(home)
+      await machine.open()
+      for (const entry of drawWorkload(seed, LENGTH)) {
+        await applyAll(machine, [entry])
+        if (entry.index % 10 !== 0) continue
+        await machine.flush()
+        expect(await hashOfRows((await home.open()) as RowStore)).toEqual(machine.stateHash().spaces)
+        const again = newMachine(home)
+        await again.open()
+        expect(again.stateHash()).toEqual(machine.stateHash())
+        expect(again.nextDeadline() ?? Number.POSITIVE_INFINITY).toBeLessThanOrEqual(
+          machine.nextDeadline() ?? Number.POSITIVE_INFINITY,
+        )
+      }
+    },
+  )
 })
 
 describe('A2: a crash at every write', () => {
-  test.each(['lost', 'kept'] as const)('the write under way is %s: whole entries, then the log goes on to the same state', async (kept) => {
-    const entries = drawWorkload('crash', 60)
-    const hashes = await hashesOf(new MemoryHome(), entries)
-    let writes = Number.POSITIVE_INFINITY
-    for (let stopAt = 1; stopAt <= writes; stopAt++) {
-      const disk = new MemoryDisk()
-      const home = new MemoryHome(disk)
-      let seen = 0
-      let machine = newMachine(home)
-      await machine.open()
-      disk.fault = (step) => {
-        if (step === 'write') seen++
+  test.each(['lost', 'kept'] as const)(
+    'the write under way is %s: whole entries, then the log goes on to the same state',
+    async (kept) => {
+      const entries = drawWorkload('crash', 60)
+      const hashes = await hashesOf(new MemoryHome(), entries)
+      let writes = Number.POSITIVE_INFINITY
+      for (let stopAt = 1; stopAt <= writes; stopAt++) {
+        const disk = new MemoryDisk()
+        const home = new MemoryHome(disk)
+        let seen = 0
+        let machine = newMachine(home)
+        await machine.open()
+        disk.fault = (step) => {
+          if (step === 'write') seen++
+        }
+        let crashed = false
+        for (const entry of entries) {
+          await applyAll(machine, [entry])
+          const flushed = entry.index % 3 === 0 ? machine.flush() : undefined
+          if (seen === stopAt && !crashed) {
+            crashed = true
+            home.crash(kept)
+            machine = newMachine(home)
+            const at = (await machine.open())?.position.index ?? 0
+            expect(machine.stateHash()).toEqual(hashes[at])
+            await applyAll(machine, entries.slice(at, entry.index))
+          } else await flushed
+        }
+        expect(machine.stateHash()).toEqual(hashes[entries.length])
+        if (!crashed) writes = seen
       }
-      let crashed = false
-      for (const entry of entries) {
-        await applyAll(machine, [entry])
-        const flushed = entry.index % 3 === 0 ? machine.flush() : undefined
-        if (seen === stopAt && !crashed) {
-          crashed = true
-          home.crash(kept)
-          machine = newMachine(home)
-          const at = (await machine.open())?.position.index ?? 0
-          expect(machine.stateHash()).toEqual(hashes[at])
-          await applyAll(machine, entries.slice(at, entry.index))
-        } else await flushed
-      }
-      expect(machine.stateHash()).toEqual(hashes[entries.length])
-      if (!crashed) writes = seen
-    }
-    expect(writes).toBe(21)
-  })
+      expect(writes).toBe(21)
+    },
+  )
 
   test('A2: a counter of increments, killed at random, counts each once', async () => {
     const random = seededRandom('counter')
@@ -125,7 +136,11 @@ describe('A2: a crash at every write', () => {
     await w.run([OP.put, null, k('a'), k('1')], [OP.put, null, k('b'), k('1')])
     await w.machine.flush()
     const before = w.machine.durable()
-    const applying = w.run([OP.put, null, k('c'), k('1')], [OP.deleteRange, null, k('a'), k('b')], [OP.put, null, k('d'), k('1')])
+    const applying = w.run(
+      [OP.put, null, k('c'), k('1')],
+      [OP.deleteRange, null, k('a'), k('b')],
+      [OP.put, null, k('d'), k('1')],
+    )
     const flushing = w.machine.flush()
     w.clock.advance(1_000)
     expect(w.machine.durable()).toEqual(before)
@@ -202,13 +217,23 @@ describe('D18: a damaged row', () => {
   test('is ERR_CORRUPT with its key space when it is read, and stops the member when it is applied upon', async () => {
     const disk = new MemoryDisk()
     const w = await World.open({ home: new MemoryHome(disk) })
-    await w.run([OP.put, null, k('a'), k('1')], [OP.put, null, k('b'), k('1')], [OP.nextSequence, null, k('s'), 1])
+    await w.run(
+      [OP.put, null, k('a'), k('1')],
+      [OP.put, null, k('b'), k('1')],
+      [OP.nextSequence, null, k('s'), 1],
+    )
     await w.restart()
     disk.flip(Buffer.from('da'), 22)
     disk.flip(Buffer.from('qs'), 6)
-    expect(() => w.machine.read([READ.get, k('a')])).toThrow(expect.objectContaining({ code: 'ERR_CORRUPT', message: expect.stringContaining('data "a"') }))
-    expect(() => w.machine.read([READ.sequence, k('s')])).toThrow(expect.objectContaining({ code: 'ERR_CORRUPT' }))
-    await expect(w.machine.read([READ.page, 0, false, null, null, false, 10, 'both'])).rejects.toMatchObject({ code: 'ERR_CORRUPT' })
+    expect(() => w.machine.read([READ.get, k('a')])).toThrow(
+      expect.objectContaining({ code: 'ERR_CORRUPT', message: expect.stringContaining('data "a"') }),
+    )
+    expect(() => w.machine.read([READ.sequence, k('s')])).toThrow(
+      expect.objectContaining({ code: 'ERR_CORRUPT' }),
+    )
+    await expect(w.machine.read([READ.page, 0, false, null, null, false, 10, 'both'])).rejects.toMatchObject({
+      code: 'ERR_CORRUPT',
+    })
     expect(show(w.machine.read([READ.get, k('b')]))).toBe('1')
     await expect(w.one([OP.merge, null, k('a'), k('2')])).rejects.toMatchObject({ code: 'ERR_CORRUPT' })
   })
@@ -220,7 +245,9 @@ describe('D18: a damaged row', () => {
     await w.machine.close()
     for (const key of disk.keys()) {
       disk.flip(key, 4)
-      await expect(newMachine(w.home, SMALL_LIMITS).open(), show(key) as string).rejects.toMatchObject({ code: 'ERR_CORRUPT' })
+      await expect(newMachine(w.home, SMALL_LIMITS).open(), show(key) as string).rejects.toMatchObject({
+        code: 'ERR_CORRUPT',
+      })
       disk.flip(key, 4)
     }
     expect(await newMachine(w.home).open()).toBeDefined()

@@ -67,7 +67,11 @@ async function survey(path: string): Promise<{ meta: Meta; lastToken: number }> 
     for (const row of rows)
       if (spaceOf(row.key) === 'counters') lastToken = Math.max(lastToken, decodeCounter(row).last)
   })
-  return { meta: stream.finish(), lastToken }
+  try {
+    return { meta: stream.finish(), lastToken }
+  } catch (error) {
+    throw named(error, path)
+  }
 }
 
 async function readRows(

@@ -46,7 +46,12 @@ test('R9: all pages are of one moment, whatever is written, deleted and flushed 
   await w.run([OP.deleteRange, null, k('a'), k('z')], [OP.put, null, k('c2'), k('new')])
   await w.machine.flush()
   const [end, more] = await page({ view, keep: true, start: 'b\0' })
-  expect(show([...rows, ...more])).toEqual([['a', 'A'], ['b', 'B'], ['c', 'C'], ['d', 'D']])
+  expect(show([...rows, ...more])).toEqual([
+    ['a', 'A'],
+    ['b', 'B'],
+    ['c', 'C'],
+    ['d', 'D'],
+  ])
   expect(end).toBe(0)
 })
 
@@ -92,5 +97,7 @@ test('a page is no larger than its caps', async () => {
 
 test('what is no read is refused', async () => {
   expect(() => w.machine.read([READ.get, k('')])).toThrow(expect.objectContaining({ code: 'ERR_PROTOCOL' }))
-  expect(() => w.machine.read([99 as typeof READ.revision])).toThrow(expect.objectContaining({ code: 'ERR_PROTOCOL' }))
+  expect(() => w.machine.read([99 as typeof READ.revision])).toThrow(
+    expect.objectContaining({ code: 'ERR_PROTOCOL' }),
+  )
 })

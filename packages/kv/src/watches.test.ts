@@ -19,7 +19,11 @@ beforeEach(async () => {
 })
 
 const EVERYTHING = { start: null, end: null }
-function watch(from: number, range: { start: Uint8Array | null; end: Uint8Array | null } = EVERYTHING, world = w): Seen {
+function watch(
+  from: number,
+  range: { start: Uint8Array | null; end: Uint8Array | null } = EVERYTHING,
+  world = w,
+): Seen {
   const seen = { events: [] as unknown[], upTo: [] as number[], over: [] as LatchkeyError[] }
   const opened = world.machine.watch(range, from, {
     events: (events, upTo) => {
@@ -43,7 +47,15 @@ describe('what is told', () => {
     const seen = watch(0)
     served(seen, 100)
     await w.run(put('b', '1'), put('a', '1'))
-    await w.one([OP.batch, null, [[STEP.put, k('b'), k('2')], [STEP.delete, k('a')], [STEP.put, k('a'), k('3')]]])
+    await w.one([
+      OP.batch,
+      null,
+      [
+        [STEP.put, k('b'), k('2')],
+        [STEP.delete, k('a')],
+        [STEP.put, k('a'), k('3')],
+      ],
+    ])
     await w.one([OP.deleteRange, null, k('a'), k('z')])
     expect(seen.events).toEqual([
       [1, 0, 'b', '1', null],
@@ -135,14 +147,27 @@ describe('C11: history', () => {
     const before = watch(7)
     served(before, 100)
     await w.restart()
-    await w.one([OP.batch, null, [[STEP.put, k('a'), new Uint8Array(700)], [STEP.put, k('b'), new Uint8Array(700)]]])
+    await w.one([
+      OP.batch,
+      null,
+      [
+        [STEP.put, k('a'), new Uint8Array(700)],
+        [STEP.put, k('b'), new Uint8Array(700)],
+      ],
+    ])
     const after = watch(8)
     served(after, 100)
     expect(revisions(before).slice(-1)).toEqual([15])
     expect(revisions(after)).toEqual([8, 9, 10, 11, 12, 13, 14, 15, 16, 16])
     const other = await World.open({ limits: { events: 10, eventBytes: 2_000 } })
     other.log.length = 0
-    await other.machine.apply(w.log.slice(1), () => ({ voters: [], outgoing: [], learners: [], learnersNext: [], peers: {} }))
+    await other.machine.apply(w.log.slice(1), () => ({
+      voters: [],
+      outgoing: [],
+      learners: [],
+      learnersNext: [],
+      peers: {},
+    }))
     expect(other.machine.stateHash().spaces['events']).toBe(w.machine.stateHash().spaces['events'])
   })
 })
@@ -151,7 +176,15 @@ describe('back-pressure', () => {
   test('nothing without credit; then as much as there is credit for, never a part of a revision', async () => {
     const seen = watch(0)
     await w.run(put('a', '1'), put('a', '2'))
-    await w.one([OP.putAll, null, [[k('a'), k('3')], [k('b'), k('3')], [k('c'), k('3')]]])
+    await w.one([
+      OP.putAll,
+      null,
+      [
+        [k('a'), k('3')],
+        [k('b'), k('3')],
+        [k('c'), k('3')],
+      ],
+    ])
     await w.one(put('a', '4'))
     expect(seen.events).toEqual([])
     served(seen, 1)

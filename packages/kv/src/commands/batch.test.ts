@@ -24,11 +24,15 @@ test('what goes in comes out; a batch is its records joined', () => {
   expect(Buffer.concat(list.map(encodeRecord))).toEqual(data)
   expect(read(data)).toEqual(list.map((record) => ({ ...record, bad: false })))
   expect(countRecords(data)).toBe(3)
-  expect(() => encodeRecord({ session: 2 ** 48, number: 0, done: 0, body: Buffer.alloc(0) })).toThrow('48 bits')
+  expect(() => encodeRecord({ session: 2 ** 48, number: 0, done: 0, body: Buffer.alloc(0) })).toThrow(
+    '48 bits',
+  )
 })
 
 test('L22: cut anywhere, the whole records come out and the rest is one bad one', () => {
-  const data = encodeBatch([1, 2, 3].map((number) => ({ session: 9, number, done: 1, body: Buffer.alloc(5, number) })))
+  const data = encodeBatch(
+    [1, 2, 3].map((number) => ({ session: 9, number, done: 1, body: Buffer.alloc(5, number) })),
+  )
   for (let length = 0; length <= data.length; length++) {
     const found = read(data.subarray(0, length))
     const whole = Math.floor(length / 27)
@@ -40,7 +44,9 @@ test('L22: cut anywhere, the whole records come out and the rest is one bad one'
 test('random bytes never throw and never read outside', () => {
   const random = seededRandom('batch')
   for (let round = 0; round < 5_000; round++) {
-    const data = Uint8Array.from({ length: random.between(0, 80) }, () => (random.chance(0.5) ? 0 : random.between(0, 256)))
+    const data = Uint8Array.from({ length: random.between(0, 80) }, () =>
+      random.chance(0.5) ? 0 : random.between(0, 256),
+    )
     let bytes = 0
     for (const { body, bad } of read(data)) bytes += body.length + (bad ? 0 : 22)
     expect(bytes).toBe(data.length)

@@ -13,7 +13,7 @@ import { SEAL, seal, unseal } from './seal.js'
 export const MARKS = { start: Uint8Array.of(0, 0x62), end: Uint8Array.of(0, 0x63) }
 
 /** LevelDB begins a new log when so much is in the one before, and has two at the most: four times that is safely behind both. */
-const LOG_BYTES = 4 * 1024 * 1024
+export const LOG_BYTES = 4 * 1024 * 1024
 const KEEP_BYTES = 4 * LOG_BYTES
 /** What a mark itself adds, and a row besides its bytes. */
 const MARK_BYTES = 64

@@ -10,7 +10,7 @@
 import { open as openFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LatchkeyError } from '@latchkey/protocol'
-import { BatchChain, MARKS } from './chain.js'
+import { BatchChain, LOG_BYTES, MARKS } from './chain.js'
 import { type Files, nodeFiles, sizeOf, syncFolder } from './files.js'
 import { type Level, LevelRows, codeOf, damagedFiles, messageOf, operation, translated } from './level.js'
 import type { Row, RowBuilder, RowChange, RowHome, RowStore } from './port.js'
@@ -26,7 +26,9 @@ const OPTIONS = {
   // Tables can be checked block by block (tables.ts), and reads are cheaper.
   compression: false,
   cacheSize: 8 * 1024 * 1024,
-  writeBufferSize: 4 * 1024 * 1024,
+  writeBufferSize: LOG_BYTES,
+  // Tables are mapped while they are open: LevelDB keeps 64 at the least, so at most 128 MiB of them are.
+  maxFileSize: 2 * 1024 * 1024,
   maxOpenFiles: 64,
 } as const
 

@@ -32,7 +32,7 @@ class MemoryLevelHome implements RowHome {
   async build(): Promise<RowBuilder> {
     const level = await newLevel()
     return {
-      write: (batch: readonly RowChange[]) => level.batch(batch.map(operation), { sync: false }),
+      write: (batch: readonly RowChange[]) => level.batch(batch.map(operation)),
       commit: async () => {
         this.#live = level
       },

@@ -1,10 +1,11 @@
 // Door: LevelDB's table files, checked block by block. LevelDB itself believes what it reads: a flipped bit in a key makes a row
 // that is there look absent, which no seal of a row can tell. So a store is opened only after every block of every table was
-// found to be what was written (about half a second a gigabyte and core would be native; here some three).
+// found to be what was written: 164 MB, a million small rows, take 0.3 s on a calm machine.
 //
 //   file    block | ... | footer (48 bytes)          block   bytes | u8 compression | u32le masked crc32c of bytes and compression
 //   footer  handle of the meta index | handle of the index | padding | magic        handle   varint offset | varint size
 //   index   entries: varint shared | varint rest | varint value length | key rest | value (a handle) ... | restarts | u32le count
+//           of the data blocks; the meta index, of the same shape, has the handle of the filter: a bit wrong there hides a row
 //
 // Tables are written without compression (rows/classic.ts), so the index can be read as it is.
 
@@ -36,11 +37,15 @@ export async function tableDamage(file: TableFile): Promise<string | null> {
   const metaIndex = reader.handle()
   const index = reader.handle()
   if (metaIndex === undefined || index === undefined) return `no footer at ${file.size - FOOTER}`
-  const indexBlock = await goodBlock(file, index)
-  if (typeof indexBlock === 'string') return indexBlock
-  const handles = indexHandles(indexBlock)
-  if (handles === undefined) return `an index that cannot be read at ${index.offset}`
-  return await firstDamage(file, [...handles, metaIndex])
+  const handles: Handle[] = []
+  for (const handle of [index, metaIndex]) {
+    const block = await goodBlock(file, handle)
+    if (typeof block === 'string') return block
+    const found = indexHandles(block)
+    if (found === undefined) return `an index that cannot be read at ${handle.offset}`
+    handles.push(...found)
+  }
+  return await firstDamage(file, handles)
 }
 
 /** Neighbouring blocks are read together: a disk likes few large reads. */

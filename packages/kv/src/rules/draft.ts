@@ -2,12 +2,13 @@
 // that fails leaves nothing behind; one that changed something takes one revision for all its keys, any other takes none.
 
 import { binary, copyBytes } from '@latchkey/base'
-import type { EventCaps } from '../state/events.js'
-import { Changes } from '../state/events.js'
+import { Changes, type EventCaps } from '../state/changes.js'
+import { SPACE, keyOfBinary } from '../keyspaces.js'
 import { createdOf, encodeData, valueOf, versionOf } from '../state/data-row.js'
 import type { State } from '../state/state.js'
 
 interface Slot {
+  readonly rowKey: Uint8Array
   readonly before: Uint8Array | undefined
   now: Uint8Array | undefined
 }
@@ -33,8 +34,9 @@ export class Draft {
   #slot(key: string): Slot {
     const known = this.#slots.get(key)
     if (known !== undefined) return known
-    const before = this.#state.data.get(key)
-    const slot = { before, now: before }
+    const rowKey = keyOfBinary(SPACE.data, key)
+    const before = this.#state.data.get(key, rowKey)
+    const slot = { rowKey, before, now: before }
     this.#slots.set(key, slot)
     return slot
   }
@@ -45,7 +47,7 @@ export class Draft {
     const { now } = slot
     const created = now === undefined ? this.#revision : createdOf(now)
     const version = now === undefined ? 1 : versionOf(now) + 1
-    slot.now = encodeData(name, created, this.#revision, version, value)
+    slot.now = encodeData(slot.rowKey, created, this.#revision, version, value)
     this.#changes.add([0, key, valueOf(slot.now), now === undefined ? null : valueOf(now)])
   }
 

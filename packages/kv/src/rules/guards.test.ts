@@ -90,7 +90,10 @@ describe('locks through the log', () => {
     expect(show(w.machine.read([READ.lockQuery, k('l')]))).toEqual([['l', 'me', null, 1, 1, 1000, 2]])
     await w.one([OP.release, k('l'), 'me', 1, true])
     expect(w.granted).toEqual([[w.session, 'l', ['third', w.time + 1000, -1, 2, 1, null, 0, w.time]]])
-    expect(w.machine.read([READ.ticket, k('l'), 'third'])).toEqual(['granted', ['third', w.time + 1000, -1, 2, 1, null, 0, w.time]])
+    expect(w.machine.read([READ.ticket, k('l'), 'third'])).toEqual([
+      'granted',
+      ['third', w.time + 1000, -1, 2, 1, null, 0, w.time],
+    ])
     expect(w.machine.read([READ.ticket, k('l'), 'fourth'])).toEqual(['queued', null])
   })
 

@@ -25,12 +25,21 @@ describe('put, putAll, putIfAbsent, getAndPut', () => {
   })
 
   test('a key that was removed begins anew', async () => {
-    await w.run([OP.put, null, k('a'), k('1')], [OP.deleteAll, null, [k('a')]], [OP.put, null, k('a'), k('2')])
+    await w.run(
+      [OP.put, null, k('a'), k('1')],
+      [OP.deleteAll, null, [k('a')]],
+      [OP.put, null, k('a'), k('2')],
+    )
     expect(await entry('a')).toEqual([3, 3, 1, '2'])
   })
 
   test('empty and binary values, keys of 1 byte and of 4 KiB, keys of zero bytes and of 0xff', async () => {
-    const keys = [Uint8Array.of(0), Uint8Array.of(0xff), new Uint8Array(CAPS.keyBytes).fill(7), Uint8Array.of(0, 0)]
+    const keys = [
+      Uint8Array.of(0),
+      Uint8Array.of(0xff),
+      new Uint8Array(CAPS.keyBytes).fill(7),
+      Uint8Array.of(0, 0),
+    ]
     const values = [new Uint8Array(0), Uint8Array.of(0, 255, 10, 13), new Uint8Array(CAPS.valueBytes).fill(1)]
     for (const key of keys) {
       for (const value of values) {
@@ -39,7 +48,8 @@ describe('put, putAll, putIfAbsent, getAndPut', () => {
       }
     }
     await w.restart()
-    for (const key of keys) expect((w.machine.read([READ.get, key]) as Uint8Array).length).toBe(CAPS.valueBytes)
+    for (const key of keys)
+      expect((w.machine.read([READ.get, key]) as Uint8Array).length).toBe(CAPS.valueBytes)
   })
 
   test('what an entry was made of may change afterwards', async () => {

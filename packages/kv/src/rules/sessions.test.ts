@@ -12,7 +12,11 @@ beforeEach(async () => {
 const send = async (session: number, number: number, command: Command, done = 0) => {
   const [answer] = await w.raw([record(session, number, command, done)])
   const value = unpack(answer?.bytes as Uint8Array) as unknown[]
-  return { result: value[0] === 0 ? value[1] : value, bytes: Buffer.from(answer?.bytes as Uint8Array).toString('hex'), fromTable: answer?.fromTable }
+  return {
+    result: value[0] === 0 ? value[1] : value,
+    bytes: Buffer.from(answer?.bytes as Uint8Array).toString('hex'),
+    fromTable: answer?.fromTable,
+  }
 }
 const errorOf = async (sent: ReturnType<typeof send>) => codeOf((await sent).result)
 
@@ -110,7 +114,10 @@ describe('numbers', () => {
     await send(w.session, 1, [OP.put, null, k('big'), new Uint8Array(2_000).fill(9)])
     const first = await send(w.session, 2, [OP.getAndPut, null, k('big'), k('')])
     await w.machine.flush()
-    expect(await send(w.session, 2, [OP.getAndPut, null, k('big'), k('')])).toEqual({ ...first, fromTable: true })
+    expect(await send(w.session, 2, [OP.getAndPut, null, k('big'), k('')])).toEqual({
+      ...first,
+      fromTable: true,
+    })
   })
 
   test('only what may happen twice needs no number', async () => {
@@ -156,7 +163,9 @@ describe('the life of a session', () => {
   test('too many: ERR_BUSY', async () => {
     await w.openSession()
     await w.openSession()
-    const [answer] = await w.answers([{ session: 0, number: 0, done: 0, body: encodeCommand([OP.openSession, 1_000]) }])
+    const [answer] = await w.answers([
+      { session: 0, number: 0, done: 0, body: encodeCommand([OP.openSession, 1_000]) },
+    ])
     expect(codeOf(answer)).toBe('ERR_BUSY')
   })
 
@@ -177,9 +186,13 @@ describe('the life of a session', () => {
       [OP.tryLock, k('l'), null, false, 'you', 1_000, 0, null, 0],
     )
     expect((await send(w.session, 99, [OP.closeSession])).result).toBe(true)
-    expect(show(w.machine.read([READ.lockQuery, null]))).toMatchObject([['l', 'me', null, 1, 1, 3_600_000, 0]])
+    expect(show(w.machine.read([READ.lockQuery, null]))).toMatchObject([
+      ['l', 'me', null, 1, 1, 3_600_000, 0],
+    ])
     const { spaces } = w.machine.stateHash()
-    expect([spaces['sessions'], spaces['replies'], spaces['waiters']].map((sum) => sum?.split('-')[0])).toEqual(['0', '0', '0'])
+    expect(
+      [spaces['sessions'], spaces['replies'], spaces['waiters']].map((sum) => sum?.split('-')[0]),
+    ).toEqual(['0', '0', '0'])
     await w.restart()
     expect(w.machine.stateHash().spaces).toEqual(spaces)
   })
@@ -225,7 +238,10 @@ describe('what is not well formed', () => {
 
   test('A6: an operation of a later version stops the member, with the entry in the message, and nothing of it is written', async () => {
     await w.machine.flush()
-    const list = [w.next([OP.put, null, k('a'), k('1')]), { session: w.session, number: 9, done: 0, body: pack([99, k('a')]) }]
+    const list = [
+      w.next([OP.put, null, k('a'), k('1')]),
+      { session: w.session, number: 9, done: 0, body: pack([99, k('a')]) },
+    ]
     await expect(w.raw(list)).rejects.toThrow('Entry 2')
     await expect(w.machine.flush()).rejects.toThrow('Entry 2')
     expect(() => w.machine.read([READ.get, k('a')])).toThrow('Entry 2')

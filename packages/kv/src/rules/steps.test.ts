@@ -43,7 +43,13 @@ describe('conditions on a value', () => {
 })
 
 describe('conditions on numbers', () => {
-  const rows: [field: 'version' | 'createRevision' | 'modRevision', is: keyof typeof IS, key: string, n: number, expected: boolean][] = [
+  const rows: [
+    field: 'version' | 'createRevision' | 'modRevision',
+    is: keyof typeof IS,
+    key: string,
+    n: number,
+    expected: boolean,
+  ][] = [
     ['version', '=', 'a', 2, true],
     ['version', '>', 'a', 1, true],
     ['version', '<', 'a', 2, false],
@@ -73,9 +79,18 @@ test('a condition on a lock: held with that token now', async () => {
 test('all must hold; then or else runs; one revision; a get sees the steps before it', async () => {
   const good: ConditionArg = [FIELD.value, IS['='], k('a'), k('m')]
   const bad: ConditionArg = [FIELD.value, IS['='], k('a'), k('z')]
-  const then = [[STEP.put, k('b'), k('1')], [STEP.get, k('b')], [STEP.get, k(ABSENT)], [STEP.delete, k('a')]] as const
+  const then = [
+    [STEP.put, k('b'), k('1')],
+    [STEP.get, k('b')],
+    [STEP.get, k(ABSENT)],
+    [STEP.delete, k('a')],
+  ] as const
   const otherwise = [[STEP.get, k('a')]] as const
-  expect(show(await w.one([OP.txn, null, [good, bad], then, otherwise]))).toEqual([false, 2, [[1, 2, 2, 'm']]])
+  expect(show(await w.one([OP.txn, null, [good, bad], then, otherwise]))).toEqual([
+    false,
+    2,
+    [[1, 2, 2, 'm']],
+  ])
   expect(show(await w.one([OP.txn, null, [good], then, otherwise]))).toEqual([
     true,
     3,

@@ -2,8 +2,9 @@
 // row sums up by those sums: a row left out or told twice is noticed, not only one that was changed.
 
 import type { Row } from '../rows/port.js'
-import { META_KEY, type SpaceName, spaceOf } from '../keyspaces.js'
-import { isSealed, sealOf } from '../rows/seal.js'
+import { META_KEY, type SpaceName, numberIn, spaceOf } from '../keyspaces.js'
+import { SEAL, isSealed, sealOf } from '../rows/seal.js'
+import { groupSums } from '../state/event-row.js'
 import { type Meta, decodeMeta } from '../state/meta.js'
 import { Sum } from '../state/sum.js'
 import { FRAME, type Frame, FrameReader, damagedStream, rowsIn } from './stream.js'
@@ -16,6 +17,8 @@ export class StateStream {
   #meta: Meta | undefined
   #metaRow: Uint8Array | undefined
   #count = 0
+  /** Rows of large revisions: promised by their groups, less those that came. */
+  #piecesDue = 0
   #lastKey: Buffer = Buffer.alloc(0)
 
   /** Of a stream whose first frame has come. */
@@ -40,28 +43,37 @@ export class StateStream {
       return []
     }
     if (this.#meta === undefined) throw damagedStream('no meta row at its beginning')
-    if (kind === FRAME.rows) return rowsIn(body).map((row) => this.#row(row))
+    const { floor } = this.#meta.events
+    if (kind === FRAME.rows) return rowsIn(body).map((row) => this.#row(row, floor))
     if (kind !== FRAME.end) throw damagedStream(`a frame of kind ${kind}`)
     if (body.readUIntLE(0, 6) !== this.#count)
       throw damagedStream(`${this.#count} rows, not as many as it says`)
     return []
   }
 
-  #row(row: Row): Row {
+  #row(row: Row, floor: number): Row {
     const space = spaceOf(row.key)
     if (space === undefined || META.equals(row.key)) throw damagedStream('a row of no known space')
     if (!isSealed(row.key, row.value)) throw damagedStream(`a row of ${space}`)
     if (this.#lastKey.compare(row.key) >= 0) throw damagedStream(`a row of ${space} out of order`)
     this.#lastKey = Buffer.from(row.key)
     this.#count++
-    if (space === 'data' || space === 'sequences' || space === 'events')
-      this.#sums[space].add(sealOf(row.value))
+    if (space === 'data' || space === 'sequences') this.#sums[space].add(sealOf(row.value))
+    if (space === 'events') this.#events(row, floor)
     return row
+  }
+
+  #events({ key, value }: Row, floor: number): void {
+    if (key[7] !== 0 || key[8] !== 0) return void this.#piecesDue--
+    const { crcs, pieces } = groupSums(numberIn(key, 1), value.subarray(SEAL), floor)
+    for (const crc of crcs) this.#sums.events.add(crc)
+    this.#piecesDue += pieces
   }
 
   /** All has come, and it is what it says: its meta row. */
   finish(): Meta {
     if (!this.#frames.ended || this.#meta === undefined) throw damagedStream('it ends too early')
+    if (this.#piecesDue !== 0) throw damagedStream('rows of large revisions are missing')
     for (const space of SUMMED) {
       if (this.#sums[space].toString() !== this.#meta.sums[space].toString()) {
         throw damagedStream(`the rows of ${space} are not those of its meta row`)

@@ -1,7 +1,6 @@
 // Rule: a key's row: u32 seal | u48le create revision | u48le last revision | u48le version | value.
 
 import { type EntryResult } from '@latchkey/protocol'
-import { SPACE, keyOfBinary } from '../keyspaces.js'
 import { SEAL, seal } from '../rows/seal.js'
 
 const CREATED = SEAL
@@ -9,20 +8,20 @@ const MODIFIED = SEAL + 6
 const VERSION = SEAL + 12
 const VALUE = SEAL + 18
 
-/** `key` as RowTable has it. The value is copied. */
+/** The value is copied. */
 export function encodeData(
-  key: string,
+  rowKey: Uint8Array,
   created: number,
   modified: number,
   version: number,
   value: Uint8Array,
 ): Uint8Array {
-  const row = Buffer.allocUnsafeSlow(VALUE + value.length)
+  const row = Buffer.allocUnsafe(VALUE + value.length)
   row.writeUIntLE(created, CREATED, 6)
   row.writeUIntLE(modified, MODIFIED, 6)
   row.writeUIntLE(version, VERSION, 6)
   row.set(value, VALUE)
-  seal(keyOfBinary(SPACE.data, key), row)
+  seal(rowKey, row)
   return row
 }
 

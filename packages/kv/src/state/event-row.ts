@@ -1,18 +1,22 @@
-// Rule: a revision's events as rows. Small revisions are one row; large ones are cut into pieces, an event never.
+// Rule: events as bytes. Revisions are many and mostly small, so sixteen neighbours share a row; a large one has rows of its own.
 //
-//   piece 0      u48le count of events | u48le bytes counted | u16le pieces | events ...
-//   other pieces events ...
-//   event        u8 type | u16le key length | key | u32le value length | value | u32le previous length | previous
-//                (length 0xffffffff: there is none)
+//   group row   key u48 first revision | u16 0         slots of revisions first .. first + 15, those that were kept
+//   slot        u8 place | u32le events | u32le bytes counted | u32le crc | u16le pieces | u32le length | events
+//               pieces 0: the events are here; else they are in that many rows, key u48 revision | u16 piece from 1 on
+//   event       u8 type | u16le key length | key | u32le value length | value | u32le previous length | previous
+//               (length 0xffffffff: there is none)
 
+import { checksum } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
-import { eventKey } from '../keyspaces.js'
-import { SEAL, seal } from '../rows/seal.js'
 
-/** A piece is closed when it would grow beyond. */
+export const GROUP = 16
+/** Larger revisions are not in their group's row: it is written again with each of its revisions. */
+const INLINE_BYTES = 4 * 1024
+/** A piece is closed when it would grow beyond; an event is never cut. */
 const PIECE_BYTES = 256 * 1024
-const HEAD = 14
+
 const EVENT_HEAD = 11
+const SLOT_HEAD = 19
 const NONE = 0xffffffff
 
 export type Change = readonly [
@@ -22,49 +26,67 @@ export type Change = readonly [
   previous: Uint8Array | null,
 ]
 
-export interface EventRow {
-  readonly key: Uint8Array
-  readonly value: Uint8Array
-}
-
 /** What an event counts for in the cap. */
 export const eventBytes = (change: Change): number =>
   EVENT_HEAD + change[1].length + (change[2]?.length ?? 0) + (change[3]?.length ?? 0)
 
-export function encodeEvents(revision: number, changes: readonly Change[]): EventRow[] {
-  const pieces = cut(changes)
-  return pieces.map((piece, i) => {
-    const value = Buffer.allocUnsafeSlow(SEAL + (i === 0 ? HEAD : 0) + sumBytes(piece))
-    let at = SEAL
-    if (i === 0) {
-      value.writeUIntLE(changes.length, at, 6)
-      value.writeUIntLE(sumBytes(changes), at + 6, 6)
-      value.writeUInt16LE(pieces.length, at + 12)
-      at += HEAD
-    }
-    for (const change of piece) at = writeEvent(value, at, change)
-    const key = eventKey(revision, i)
-    seal(key, value)
-    return { key, value }
-  })
+/** A revision in its group. */
+export interface Slot {
+  readonly count: number
+  readonly bytes: number
+  /** Over the revision and its events: what the state's hash adds up. */
+  readonly crc: number
+  /** 0: `inline` has the events. */
+  readonly pieces: number
+  readonly inline: Uint8Array
 }
 
-const sumBytes = (changes: readonly Change[]): number =>
-  changes.reduce((sum, change) => sum + eventBytes(change), 0)
-
-function cut(changes: readonly Change[]): Change[][] {
-  const pieces: Change[][] = [[]]
+/** The revision's slot, and the pieces of a large one. */
+export function encodeRevision(
+  revision: number,
+  changes: readonly Change[],
+): { slot: Slot; pieces: readonly Uint8Array[] } {
   let bytes = 0
+  for (const change of changes) bytes += eventBytes(change)
+  const parts = bytes <= INLINE_BYTES ? [encodeEvents(changes, bytes)] : cut(changes)
+  let crc = checksum(Buffer.from(String(revision)))
+  for (const part of parts) crc = checksum(part, crc)
+  const large = bytes > INLINE_BYTES
+  const slot = {
+    count: changes.length,
+    bytes,
+    crc,
+    pieces: large ? parts.length : 0,
+    inline: large ? NO_BYTES : (parts[0] as Uint8Array),
+  }
+  return { slot, pieces: large ? parts : [] }
+}
+const NO_BYTES = new Uint8Array(0)
+
+function cut(changes: readonly Change[]): Uint8Array[] {
+  const pieces: Uint8Array[] = []
+  let piece: Change[] = []
+  let bytes = 0
+  const close = () => {
+    if (piece.length > 0) pieces.push(encodeEvents(piece, bytes))
+    piece = []
+    bytes = 0
+  }
   for (const change of changes) {
     const size = eventBytes(change)
-    if (bytes > 0 && bytes + size > PIECE_BYTES) {
-      pieces.push([])
-      bytes = 0
-    }
-    ;(pieces[pieces.length - 1] as Change[]).push(change)
+    if (bytes + size > PIECE_BYTES) close()
+    piece.push(change)
     bytes += size
   }
+  close()
   return pieces
+}
+
+function encodeEvents(changes: readonly Change[], bytes: number): Uint8Array {
+  const into = Buffer.allocUnsafe(bytes)
+  let at = 0
+  for (const change of changes) at = writeEvent(into, at, change)
+  return into
 }
 
 function writeEvent(into: Buffer, start: number, [type, key, value, previous]: Change): number {
@@ -80,26 +102,10 @@ function writeData(into: Buffer, at: number, data: Uint8Array | null): number {
   return at + 4 + (data?.length ?? 0)
 }
 
-export interface EventHead {
-  readonly count: number
-  readonly bytes: number
-  readonly pieces: number
-}
-
-/** Of a sealed piece 0. */
-export function eventHead(value: Uint8Array): EventHead {
-  const row = asBuffer(value)
-  return {
-    count: row.readUIntLE(SEAL, 6),
-    bytes: row.readUIntLE(SEAL + 6, 6),
-    pieces: row.readUInt16LE(SEAL + 12),
-  }
-}
-
-/** Appends the events of a sealed piece to `into`; their bytes are views of it. */
-export function decodeEvents(revision: number, piece: number, value: Uint8Array, into: EventResult[]): void {
-  const row = asBuffer(value)
-  let at = SEAL + (piece === 0 ? HEAD : 0)
+/** Appends the events to `into`; their bytes are views. */
+export function decodeEvents(revision: number, bytes: Uint8Array, into: EventResult[]): void {
+  const row = asBuffer(bytes)
+  let at = 0
   const data = (): Uint8Array | null => {
     const length = row.readUInt32LE(at)
     at += 4
@@ -114,6 +120,58 @@ export function decodeEvents(revision: number, piece: number, value: Uint8Array,
     at = keyEnd
     into.push([revision, type, key, data(), data()])
   }
+}
+
+/** By place: revision minus the group's first. */
+export type Slots = (Slot | undefined)[]
+
+/** The body of a group's row. */
+export function encodeGroup(slots: Slots): Uint8Array {
+  let length = 0
+  for (const slot of slots) if (slot !== undefined) length += SLOT_HEAD + slot.inline.length
+  const body = Buffer.allocUnsafe(length)
+  let at = 0
+  slots.forEach((slot, place) => {
+    if (slot === undefined) return
+    body[at] = place
+    body.writeUInt32LE(slot.count, at + 1)
+    body.writeUInt32LE(slot.bytes, at + 5)
+    body.writeUInt32LE(slot.crc, at + 9)
+    body.writeUInt16LE(slot.pieces, at + 13)
+    body.writeUInt32LE(slot.inline.length, at + 15)
+    body.set(slot.inline, at + SLOT_HEAD)
+    at += SLOT_HEAD + slot.inline.length
+  })
+  return body
+}
+
+export function decodeGroup(bytes: Uint8Array): Slots {
+  const body = asBuffer(bytes)
+  const slots: Slots = new Array<Slot | undefined>(GROUP).fill(undefined)
+  for (let at = 0; at < body.length; ) {
+    const end = at + SLOT_HEAD + body.readUInt32LE(at + 15)
+    slots[body[at] as number] = {
+      count: body.readUInt32LE(at + 1),
+      bytes: body.readUInt32LE(at + 5),
+      crc: body.readUInt32LE(at + 9),
+      pieces: body.readUInt16LE(at + 13),
+      inline: body.subarray(at + SLOT_HEAD, end),
+    }
+    at = end
+  }
+  return slots
+}
+
+/** A group's row counts for the revisions from `floor` on; `pieces` is how many rows of large ones go with it. */
+export function groupSums(
+  first: number,
+  body: Uint8Array,
+  floor: number,
+): { crcs: number[]; pieces: number } {
+  const kept = decodeGroup(body).filter(
+    (slot, place) => slot !== undefined && first + place >= floor,
+  ) as Slot[]
+  return { crcs: kept.map((slot) => slot.crc), pieces: kept.reduce((sum, slot) => sum + slot.pieces, 0) }
 }
 
 const asBuffer = (bytes: Uint8Array): Buffer =>

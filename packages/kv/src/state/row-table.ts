@@ -44,19 +44,21 @@ export class RowTable {
     return this.#bytes
   }
 
-  /** The sealed value, not to be changed; `key` is the row's key behind its space, a character a byte. */
-  get(key: string): Uint8Array | undefined {
+  /**
+   * The sealed value, not to be changed. `key` is the row's key behind its space, a character a byte; `rowKey` the same in bytes,
+   * where the caller has it.
+   */
+  get(key: string, rowKey?: Uint8Array): Uint8Array | undefined {
     const pending = this.#active.rows.get(key)
-    return (pending === undefined ? this.#below(key) : pending) ?? undefined
+    return (pending === undefined ? this.#below(key, rowKey) : pending) ?? undefined
   }
 
-  #below(key: string): Uint8Array | null | undefined {
+  #below(key: string, rowKey: Uint8Array | undefined): Uint8Array | null | undefined {
     const flying = this.#inFlight?.rows.get(key)
-    return flying === undefined ? this.#stored(key) : flying
+    return flying === undefined ? this.#stored(rowKey ?? keyOfBinary(this.#space, key)) : flying
   }
 
-  #stored(key: string): Uint8Array | undefined {
-    const rowKey = keyOfBinary(this.#space, key)
+  #stored(rowKey: Uint8Array): Uint8Array | undefined {
     const value = this.#store.get(rowKey)
     if (value !== undefined && !isSealed(rowKey, value)) throw damagedRow(rowKey)
     return value

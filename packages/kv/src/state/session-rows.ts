@@ -52,7 +52,7 @@ export class Session implements Due {
 
 export function sessionRow(session: Session): Row {
   const key = keyOfNumber(SPACE.sessions, session.id)
-  const value = Buffer.allocUnsafeSlow(SEAL + 24)
+  const value = Buffer.allocUnsafe(SEAL + 24)
   value.writeDoubleLE(session.life, SEAL)
   value.writeDoubleLE(session.due, SEAL + 8)
   value.writeDoubleLE(session.done, SEAL + 16)
@@ -62,7 +62,7 @@ export function sessionRow(session: Session): Row {
 
 export function replyRow(reply: Reply, bytes = reply.bytes as Uint8Array): Row {
   const key = replyKey(reply.session.id, reply.number)
-  const value = Buffer.allocUnsafeSlow(SEAL + 5 + bytes.length)
+  const value = Buffer.allocUnsafe(SEAL + 5 + bytes.length)
   const cancelled = reply.crc === ANY_BODY
   value[SEAL] = cancelled ? 1 : 0
   value.writeUInt32LE(cancelled ? 0 : reply.crc, SEAL + 1)

@@ -148,6 +148,7 @@ export class Sessions {
 
   settle(): void {
     for (const reply of this.#inFlight) {
+      if (reply.dropped) continue
       if (reply.size > RESIDENT_BYTES) reply.bytes = undefined
       else if (reply.bytes !== undefined) reply.bytes = Uint8Array.from(reply.bytes)
     }

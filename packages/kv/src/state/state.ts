@@ -25,15 +25,13 @@ export class State {
   readonly holds = new Holds()
   readonly waiters = new Waiters()
   readonly counters: Counters
-  readonly #eventRows: RowTable
 
   private constructor(store: RowStore, meta: Meta, limits: KvLimits) {
     this.store = store
     this.meta = meta
     this.data = new RowTable(SPACE.data, store, meta.sums.data)
     this.sequences = new RowTable(SPACE.sequences, store, meta.sums.sequences)
-    this.#eventRows = new RowTable(SPACE.events, store, meta.sums.events)
-    this.events = new Events(meta, this.#eventRows, limits)
+    this.events = new Events(meta, store, limits)
     this.sessions = new Sessions(store)
     this.counters = new Counters(meta)
   }
@@ -51,14 +49,14 @@ export class State {
 
   /** Roughly the memory of what is not yet handed to a batch. */
   get pendingBytes(): number {
-    return this.data.bytes + this.sequences.bytes + this.#eventRows.bytes + this.sessions.pendingBytes
+    return this.data.bytes + this.sequences.bytes + this.events.pendingBytes + this.sessions.pendingBytes
   }
 
   collect(): RowChange[] {
     const batch: RowChange[] = []
     this.data.seal(batch)
     this.sequences.seal(batch)
-    this.#eventRows.seal(batch)
+    this.events.collect(batch)
     this.sessions.collect(batch)
     this.holds.collect(batch)
     this.waiters.collect(batch)
@@ -71,7 +69,7 @@ export class State {
   settle(): void {
     this.data.settle()
     this.sequences.settle()
-    this.#eventRows.settle()
+    this.events.settle()
     this.sessions.settle()
   }
 

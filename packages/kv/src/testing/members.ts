@@ -2,10 +2,12 @@
 
 import type { Entry } from '@latchkey/raft/core'
 import { KvMachine } from '../machine.js'
-import { SPACE } from '../keyspaces.js'
-import { sealOf } from '../rows/seal.js'
+import { META_KEY, SPACE, numberIn } from '../keyspaces.js'
+import { SEAL, sealOf } from '../rows/seal.js'
 import type { RowHome, RowStore } from '../rows/port.js'
 import { pagesOf } from '../rows/scan.js'
+import { groupSums } from '../state/event-row.js'
+import { decodeMeta } from '../state/meta.js'
 import { Sum } from '../state/sum.js'
 import type { KvLimits, StateHash } from '../store.js'
 import { HandClock, MEMBERS } from './world.js'
@@ -37,11 +39,18 @@ export async function hashesOf(home: RowHome, entries: readonly Entry[]): Promis
 export async function hashOfRows(store: RowStore): Promise<Record<string, string>> {
   const names = new Map<number, string>(Object.entries(SPACE).map(([name, space]) => [space, name]))
   const sums = new Map([...names.values()].map((name) => [name, new Sum()]))
+  const { floor } = decodeMeta(store.get(META_KEY) as Uint8Array).events
   const view = store.view()
   for await (const page of pagesOf(view, { start: undefined, end: undefined })) {
-    for (const { key, value } of page) sums.get(names.get(key[0] as number) as string)?.add(sealOf(value))
+    for (const { key, value } of page) {
+      const name = names.get(key[0] as number) as string
+      if (name !== 'events') sums.get(name)?.add(sealOf(value))
+      else if (key[8] === 0) {
+        for (const crc of groupSums(numberIn(key, 1), value.subarray(SEAL), floor).crcs)
+          sums.get(name)?.add(crc)
+      }
+    }
   }
   view.close()
   return Object.fromEntries([...sums].map(([name, sum]) => [name, sum.toString()]))
 }
-

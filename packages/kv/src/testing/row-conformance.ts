@@ -70,7 +70,9 @@ export function rowConformance(make: () => Promise<RowHome>): void {
     test('keys are ordered by bytes, and may hold any', async () => {
       const store = await opened(await make())
       const keys = [[1], [1, 0], [1, 0, 0], [1, 255], [2], [127], [128], [200, 1], [255], [255, 255]]
-      await store.write([...keys].reverse().map((key) => ({ key: Uint8Array.from(key), value: Uint8Array.from(key) })))
+      await store.write(
+        [...keys].reverse().map((key) => ({ key: Uint8Array.from(key), value: Uint8Array.from(key) })),
+      )
       const { rows } = await store.view().page({ start: undefined, end: undefined }, 100, 100_000)
       expect(rows.map(({ key }) => [...key])).toEqual(keys)
       expect(rows.map(({ value }) => [...value])).toEqual(keys)
@@ -82,11 +84,20 @@ export function rowConformance(make: () => Promise<RowHome>): void {
       const store = await opened(await make())
       const model = new Map<string, string>()
       for (let round = 0; round < 60; round++) {
-        const batch = new Map(Array.from({ length: random.between(1, 20) }, () => [`k${random.between(0, 50)}`, random.chance(0.3) ? undefined : `${round}`]))
-        await store.write([...batch].map(([key, value]) => (value === undefined ? del(key) : put(key, value))))
+        const batch = new Map(
+          Array.from({ length: random.between(1, 20) }, () => [
+            `k${random.between(0, 50)}`,
+            random.chance(0.3) ? undefined : `${round}`,
+          ]),
+        )
+        await store.write(
+          [...batch].map(([key, value]) => (value === undefined ? del(key) : put(key, value))),
+        )
         for (const [key, value] of batch) value === undefined ? model.delete(key) : model.set(key, value)
         const view = store.view()
-        expect(await all(view)).toEqual([...model].sort(([x], [y]) => (x < y ? -1 : 1)).map((row) => row.join('=')))
+        expect(await all(view)).toEqual(
+          [...model].sort(([x], [y]) => (x < y ? -1 : 1)).map((row) => row.join('=')),
+        )
         view.close()
       }
       await store.close()

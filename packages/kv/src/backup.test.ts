@@ -1,0 +1,144 @@
+// Test: backup and restore: a checksum over everything, another cluster's life, tokens that never come again.
+
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { OP, READ } from '@latchkey/protocol'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { restoreRows, surveyBackup } from './restore.js'
+import { classicHome } from './rows/classic.js'
+import { MemoryHome } from './rows/memory.js'
+import type { RowHome } from './rows/port.js'
+import { Folders } from './testing/folders.js'
+import { newMachine } from './testing/members.js'
+import { show } from './testing/show.js'
+import { World, k } from './testing/world.js'
+
+const folders = new Folders()
+afterAll(() => folders.removeAll())
+
+const ALONE = {
+  voters: ['z'],
+  outgoing: [],
+  learners: [],
+  learnersNext: [],
+  peers: { z: { url: 'ws://z', incarnation: '' } },
+}
+let w: World
+let file: string
+beforeAll(async () => {
+  w = await World.open()
+  await w.run(
+    [OP.put, null, k('a'), k('1')],
+    [OP.put, null, k('a'), k('2')],
+    [OP.nextSequence, null, k('s'), 7],
+    [OP.tryLock, k('l'), null, false, 'me', 60_000, 0, 'context', null],
+    [OP.tryLock, k('l'), null, false, 'you', 60_000, 0, null, 0],
+    [OP.tryLock, k('m'), k('f'), false, 'me', 60_000, 0, null, null],
+  )
+  file = join(folders.make(), 'store.backup')
+  const { position, bytes } = await w.machine.backup(file)
+  expect(position.index).toBe(w.log.length)
+  expect(readFileSync(file).length).toBe(bytes)
+})
+
+/** A member of the new cluster, which applies behind the backup's place. */
+async function restored(home: RowHome): Promise<World> {
+  const { position } = await restoreRows(file, home, ALONE)
+  const next = new World({ home })
+  await next.machine.open()
+  next.log.push(...w.log.slice(0, position.index))
+  next.time = position.time
+  return next
+}
+
+test('what is kept, and what is not', async () => {
+  const next = await restored(new MemoryHome())
+  expect(next.machine.stateHash().position).toEqual(w.machine.stateHash().position)
+  expect(show(next.machine.read([READ.getEntry, k('a')]))).toEqual([1, 2, 2, '2'])
+  expect(next.machine.read([READ.sequence, k('s')])).toBe(7)
+  expect(show(next.machine.read([READ.lockQuery, null]))).toEqual([
+    ['l', 'me', 'context', 1, 1, 60_000, 0],
+    ['m', 'me', null, 1, 1, 60_000, 0],
+  ])
+  const { spaces } = next.machine.stateHash()
+  for (const space of ['sessions', 'replies', 'waiters']) expect(spaces[space]).toMatch(/^0-/)
+  for (const space of ['data', 'sequences', 'events', 'holds'])
+    expect(spaces[space]).toBe(w.machine.stateHash().spaces[space])
+})
+
+test('K38: every counter starts above the raised base, also one that the backup does not know', async () => {
+  const next = await restored(classicHome(join(folders.make(), 'state')))
+  next.session = await next.openSession()
+  const token = async (key: string, fencingKey: string | null) => {
+    const counter = fencingKey === null ? null : k(fencingKey)
+    const [owner] = (await next.one([OP.tryLock, k(key), counter, false, 'new', 1_000, 0, null, null])) as [
+      unknown[],
+    ]
+    return owner[3]
+  }
+  const base = 1 + 2 ** 32
+  expect(await token('x', null)).toBe(base + 1)
+  expect(await token('y', 'f')).toBe(base + 1)
+  expect(await token('z', 'unknown to the backup')).toBe(base + 1)
+  expect(await token('u', null)).toBe(base + 2)
+  await next.restart()
+  expect(await token('v', 'another')).toBe(base + 1)
+  await next.machine.close()
+})
+
+test('restored again and again, tokens still rise', async () => {
+  const first = await restored(new MemoryHome())
+  const second = join(folders.make(), 'again.backup')
+  await first.machine.backup(second)
+  const { tokenBase } = await restoreRows(second, new MemoryHome(), ALONE)
+  expect(tokenBase).toBe(1 + 2 * 2 ** 32)
+  expect(Number.isSafeInteger(tokenBase * 1000)).toBe(true)
+})
+
+test('the composition learns where the new log starts, and whose it is', async () => {
+  const result = await restoreRows(file, new MemoryHome(), ALONE)
+  expect(result).toEqual({
+    position: w.machine.position,
+    membership: ALONE,
+    revision: 2,
+    tokenBase: 1 + 2 ** 32,
+  })
+  expect((await surveyBackup(file)).membership.voters).toEqual(['a', 'b', 'c'])
+  const home = new MemoryHome()
+  await restoreRows(file, home, ALONE)
+  expect(await newMachine(home).open()).toEqual({ position: w.machine.position, membership: ALONE })
+})
+
+describe('what is refused', () => {
+  test('any changed or missing byte, with the file in the message, and nothing is made', async () => {
+    const whole = readFileSync(file)
+    const damaged = join(folders.make(), 'damaged.backup')
+    for (let at = 0; at < whole.length; at += 3) {
+      const bytes = Buffer.from(whole)
+      bytes[at] = (bytes[at] as number) ^ 4
+      writeFileSync(damaged, at % 2 === 0 ? bytes : whole.subarray(0, at))
+      const home = new MemoryHome()
+      await expect(restoreRows(damaged, home, ALONE)).rejects.toMatchObject({
+        code: 'ERR_CORRUPT',
+        message: expect.stringContaining('damaged.backup'),
+      })
+      expect(await home.open()).toBeUndefined()
+    }
+  })
+
+  test('a place that has a state already', async () => {
+    const home = new MemoryHome()
+    await restoreRows(file, home, ALONE)
+    await expect(restoreRows(file, home, ALONE)).rejects.toMatchObject({ code: 'ERR_WRONG_CLUSTER' })
+  })
+
+  test('a folder that is not there: not applied, and nothing half-written is left', async () => {
+    const folder = folders.make()
+    await expect(w.machine.backup(join(folder, 'no', 'such'))).rejects.toMatchObject({
+      code: 'ERR_STORAGE_FAILED',
+      outcome: 'not-applied',
+    })
+    await w.machine.backup(join(folder, 'good'))
+    expect(readdirSync(folder)).toEqual(['good'])
+  })
+})

@@ -1,0 +1,183 @@
+// Test: LevelDB on a disk that rots: an error or the right value, never a wrong one (D18); batches it lost are missed (D17).
+
+import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Random, seededRandom } from '@latchkey/base'
+import { isLatchkeyError } from '@latchkey/protocol'
+import { ClassicLevel } from 'classic-level'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Folders } from '../testing/folders.js'
+import { classicHome } from './classic.js'
+import { crc32c } from './crc32c.js'
+import type { RowChange, RowStore } from './port.js'
+import { isSealed, sealBody } from './seal.js'
+
+const folders = new Folders()
+afterAll(() => folders.removeAll())
+
+const BATCHES = 40
+const key = (i: number) => Buffer.from(`d${String(i).padStart(5, '0')}`)
+const batch = (n: number): RowChange[] =>
+  Array.from({ length: 25 }, (_, i) => {
+    const at = (n * 13 + i) % 600
+    return { key: key(at), value: sealBody(key(at), Buffer.from(`${n}:${at}:${'x'.repeat(at % 50)}`)) }
+  })
+
+/** After the first n batches: key to body. */
+function model(n: number): Map<string, string> {
+  const rows = new Map<string, string>()
+  for (let i = 1; i <= n; i++) {
+    for (const { key, value } of batch(i))
+      rows.set(key.toString(), Buffer.from(value as Uint8Array).toString('latin1', 4))
+  }
+  return rows
+}
+const MODELS = Array.from({ length: BATCHES + 1 }, (_, n) => JSON.stringify([...model(n)].sort()))
+
+async function write(dir: string): Promise<void> {
+  const home = classicHome(dir)
+  const builder = await home.build()
+  await builder.commit()
+  const store = (await home.open()) as RowStore
+  for (let n = 1; n <= BATCHES; n++) await store.write(batch(n))
+  await store.close()
+}
+
+/** Everything in log only; or everything in tables. */
+const images: Record<string, string> = {}
+beforeAll(async () => {
+  const log = join(folders.make(), 'state')
+  await write(log)
+  const tables = join(folders.make(), 'state')
+  cpSync(log, tables, { recursive: true })
+  const level = new ClassicLevel(join(tables, 'rows-1'), { compression: false })
+  await level.open()
+  await level.compactRange('\0', '\xff')
+  await level.close()
+  Object.assign(images, { log, tables })
+})
+
+/** What a member makes of a folder: the rows it can vouch for, or the code it is refused with. */
+async function readAll(dir: string): Promise<string> {
+  let store: RowStore | undefined
+  try {
+    store = await classicHome(dir).open()
+    if (store === undefined) return 'nothing'
+    const view = store.view()
+    const { rows } = await view.page({ start: undefined, end: undefined }, 10_000, 10_000_000)
+    view.close()
+    const bodies = rows.map(({ key, value }): [string, string] => {
+      if (!isSealed(key, value)) throw new Error('damaged row')
+      expect(Buffer.from((store as RowStore).get(key) as Uint8Array)).toEqual(Buffer.from(value))
+      return [Buffer.from(key).toString(), Buffer.from(value).toString('latin1', 4)]
+    })
+    return JSON.stringify(bodies)
+  } catch (error) {
+    if (isLatchkeyError(error)) return error.code
+    if (error instanceof Error && error.message === 'damaged row') return 'ERR_CORRUPT'
+    throw error
+  } finally {
+    await store?.close()
+  }
+}
+
+test('undamaged, both are whole', async () => {
+  for (const image of Object.values(images)) {
+    // LevelDB makes a table of its log when it is opened.
+    const copy = join(folders.make(), 'state')
+    cpSync(image, copy, { recursive: true })
+    expect(await readAll(copy)).toBe(MODELS[BATCHES])
+  }
+})
+
+const FLIPS = Number(process.env['LATCHKEY_FLIPS'] ?? 150)
+
+describe('D18, D17: a changed byte in any of the files', () => {
+  test.each(['log', 'tables'])(
+    '%s: an error, the whole state, or an older state as a whole',
+    async (name) => {
+      const random = seededRandom(`flips ${name}`)
+      const copy = join(folders.make(), 'state')
+      const seen = { refused: 0, whole: 0, older: 0 }
+      for (let i = 0; i < FLIPS; i++) {
+        cpSync(images[name] as string, copy, { recursive: true })
+        const where = damage(join(copy, 'rows-1'), random)
+        const found = await readAll(copy)
+        rmSync(copy, { recursive: true })
+        const n = MODELS.indexOf(found)
+        if (found === 'ERR_CORRUPT') seen.refused++
+        else if (n === BATCHES) seen.whole++
+        else {
+          expect(n, `${where}: ${found.slice(0, 300)}`).toBeGreaterThanOrEqual(0)
+          seen.older++
+        }
+      }
+      expect(seen.refused).toBeGreaterThan(FLIPS / 3)
+      // In tables nothing can be lost from the end but by the manifest.
+      if (name === 'tables') expect(seen.older).toBeLessThan(FLIPS / 10)
+    },
+    120_000,
+  )
+})
+
+/** One to four changed bytes somewhere in the files that hold state, larger files more often. */
+function damage(folder: string, random: Random): string {
+  const names = readdirSync(folder).filter((name) => /\.(ldb|log)$|^MANIFEST|^CURRENT$/.test(name))
+  const files = names
+    .map((name) => ({ name, bytes: readFileSync(join(folder, name)) }))
+    .filter(({ bytes }) => bytes.length > 0)
+  const total = files.reduce((sum, { bytes }) => sum + bytes.length, 0)
+  let at = random.between(0, total)
+  const file = random.chance(0.3) ? random.pick(files) : files.find(({ bytes }) => (at -= bytes.length) < 0)
+  const { name, bytes } = file as (typeof files)[number]
+  const from = random.between(0, bytes.length)
+  for (let i = 0; i < random.between(1, 5); i++) {
+    const place = Math.min(bytes.length - 1, from + i)
+    bytes[place] = (bytes[place] as number) ^ (1 << random.between(0, 8))
+  }
+  writeFileSync(join(folder, name), bytes)
+  return `${name} at ${from}`
+}
+
+test('a table removed, or CURRENT removed: ERR_CORRUPT, never an empty state', async () => {
+  for (const pattern of [/\.ldb$/, /^CURRENT$/, /^MANIFEST/]) {
+    const copy = join(folders.make(), 'state')
+    cpSync(images['tables'] as string, copy, { recursive: true })
+    const name = readdirSync(join(copy, 'rows-1')).find((one) => pattern.test(one)) as string
+    rmSync(join(copy, 'rows-1', name))
+    expect(await readAll(copy), name).toBe('ERR_CORRUPT')
+  }
+})
+
+test('a table that a crash left half-written is not in use, and no reason to refuse', async () => {
+  const copy = join(folders.make(), 'state')
+  cpSync(images['tables'] as string, copy, { recursive: true })
+  writeFileSync(join(copy, 'rows-1', '999999.ldb'), Buffer.alloc(5_000, 7))
+  expect(await readAll(copy)).toBe(MODELS[BATCHES])
+})
+
+test('a message says which file, where, and what to do', async () => {
+  const copy = join(folders.make(), 'state')
+  cpSync(images['tables'] as string, copy, { recursive: true })
+  const name = readdirSync(join(copy, 'rows-1')).find((one) => one.endsWith('.ldb')) as string
+  const bytes = readFileSync(join(copy, 'rows-1', name))
+  bytes[100] = (bytes[100] as number) ^ 1
+  writeFileSync(join(copy, 'rows-1', name), bytes)
+  await expect(classicHome(copy).open()).rejects.toThrow(
+    new RegExp(`${name}.*damaged block at 0.*members rebuild`),
+  )
+})
+
+test('D13: a folder that is open already: ERR_DIR_LOCKED', async () => {
+  const copy = join(folders.make(), 'state')
+  cpSync(images['log'] as string, copy, { recursive: true })
+  const store = (await classicHome(copy).open()) as RowStore
+  await expect(classicHome(copy).open()).rejects.toMatchObject({ code: 'ERR_DIR_LOCKED' })
+  await store.close()
+})
+
+test('crc32c of the known vectors', () => {
+  expect(crc32c(Buffer.from('123456789'), 0, 9)).toBe(0xe3069283)
+  expect(crc32c(Buffer.alloc(32), 0, 32)).toBe(0x8a9136aa)
+  expect(crc32c(Buffer.alloc(32, 0xff), 0, 32)).toBe(0x62a8ab43)
+})
