@@ -210,7 +210,8 @@ export class CoreMember implements SimMember {
 
   get pending(): string | undefined {
     if (!this.journal.idle) return 'a write'
-    if (!this.#proposals.idle) return 'a proposal'
+    const proposal = this.#proposals.pending
+    if (proposal !== undefined) return proposal
     return this.applied === this.raft.commit ? undefined : `entries to apply up to ${this.raft.commit}`
   }
 }

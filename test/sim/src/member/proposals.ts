@@ -21,8 +21,11 @@ export class Proposals {
     this.#member = member
   }
 
-  get idle(): boolean {
-    return this.#gathered.length === 0 && this.#waiting.size === 0
+  /** What is not answered yet; undefined: nothing. */
+  get pending(): string | undefined {
+    if (this.#gathered.length > 0) return `${this.#gathered.length} gathered commands`
+    for (const [index, { term }] of this.#waiting) return `the proposal of entry ${index} in term ${term}`
+    return undefined
   }
 
   /** Something has gathered and may go. */

@@ -79,8 +79,5 @@ function patched(root: string, { file, find, replace }: Patch): string {
       `does not fit any more: ${file} has ${places.length} times "${find}"; write it anew`,
     )
   }
-  writeFileSync(
-    path,
-    source.replace(loosely(find), () => replace),
-  )
+  return source.replace(loosely(find), () => replace)
 }

@@ -19,6 +19,8 @@ export class NoProgress extends Error {
 }
 
 const TIMEOUTS = 20
+/** How many times that a member may catch up that gets on all the while. */
+const LONGEST = 10
 
 export function demandProgress(simulation: Simulation): void {
   const core = heal(simulation)
@@ -26,7 +28,8 @@ export function demandProgress(simulation: Simulation): void {
   const { world, options } = simulation
   const timeout = options.member.electionTimeout * 1000
   const deadline = world.now + TIMEOUTS * timeout + 60 * options.network.base + 40 * options.disk.syncBase
-  waitFor(simulation, deadline, () => unsettled(simulation, core))
+  const appliedAll = () => core.reduce((sum, seat) => sum + (seat.member?.view.applied ?? 0), 0)
+  waitFor(simulation, deadline, () => unsettled(simulation, core), appliedAll)
   const leader = core.find(leads) as Seat
   const write = simulation.clients.ask(leader, 'write', 0)
   const read = simulation.clients.ask(core[core.length - 1] as Seat, 'read', 0)
@@ -40,11 +43,22 @@ export function demandProgress(simulation: Simulation): void {
 
 const leads = (seat: Seat): boolean => seat.member?.view.role === 'leader'
 
-function waitFor({ world, options }: Simulation, deadline: number, missing: () => string | undefined): void {
+/** A member that lags far behind may take longer, as long as it gets on; to lead and to commit may not. */
+function waitFor(
+  { world, options }: Simulation,
+  deadline: number,
+  missing: () => string | undefined,
+  appliedAll: () => number = () => 0,
+): void {
   const step = (options.member.electionTimeout * 1000) / 4
-  for (;;) {
+  const patience = deadline - world.now
+  const last = world.now + patience * LONGEST
+  for (let applied = appliedAll(); ; ) {
     const what = missing()
     if (what === undefined) return
+    const more = appliedAll()
+    if (more > applied) deadline = Math.min(last, Math.max(deadline, world.now + patience / 4))
+    applied = more
     if (world.now >= deadline) throw new NoProgress('progress', what)
     if (world.runUntil(Math.min(deadline, world.now + step), 400_000) === 'storm') {
       throw new NoProgress('storm', `a healed cluster does not come to rest; ${what}`)

@@ -122,7 +122,7 @@ function drawMember(
     heartbeat,
     snapshotEvery: profile === 'snapshots' ? random.between(5, 40) : random.pick([20, 100, 1_000]),
     trailing: random.pick([0, 0, 5, 30]),
-    chunkBytes: random.pick([16, 64, 1024]),
+    chunkBytes: random.pick([64, 200, 1024]),
     paddingBytes: random.pick([0, 100, 1_000]),
     batching: random.chance(0.5),
     applyDelay: random.chance(0.3) ? random.between(1, 40) * MS : 0,
