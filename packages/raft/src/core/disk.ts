@@ -76,6 +76,14 @@ export class Disk {
     }
   }
 
+  /**
+   * The log up to `index` may still be on its way to the disk, but a durable snapshot stands for it: a member that finds its
+   * machine ahead of its log restarts the log there.
+   */
+  noteSnapshot(index: number): void {
+    this.durable = Math.max(this.durable, index)
+  }
+
   /** The snapshot is durable already, and the log of before counts for nothing. */
   noteRestart(position: LogPosition, membership: Membership): void {
     this.#restart = { position, membership }

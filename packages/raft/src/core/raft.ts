@@ -10,7 +10,7 @@ import { type ChangeRefusal, planChange } from './change.js'
 import { describe } from './describe.js'
 import { receive, refuse, sendKept } from './dispatch.js'
 import { whyRefused } from './door.js'
-import { electionTick, onLeaderGone, ownVoteDurable } from './election.js'
+import { electionTick, onLeaderGone, ownVoteDurable, votersBut } from './election.js'
 import { finish } from './finish.js'
 import { leaderTick } from './leading.js'
 import { decodeMembership, encodeMembership } from './membership.js'
@@ -65,6 +65,8 @@ export class Raft {
     state.told.configIndex = state.configs.index
     state.told.configCommitted = state.configs.index <= state.commit
     resetElectionTimer(state)
+    // Alone there is nobody whose lead could be disturbed.
+    if (votersBut(state.membership, state.id).length === 0) state.electionAt = state.clock
   }
 
   // ---- what happens

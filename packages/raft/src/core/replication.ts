@@ -160,7 +160,8 @@ export function onHeartbeatReply(state: State, peer: Progress, m: Of<'heartbeatR
   if (m.match > peer.match) acknowledged(state, peer, m.match)
   if (state.clock - peer.movedAt < state.options.heartbeat) return
   if (peer.state === 'probe') peer.probing = false
-  else if (peer.state === 'replicate' && peer.match < peer.next - 1) {
+  // Something was lost; or it began anew, and does not know any more how far it agrees with this log.
+  else if (peer.state === 'replicate' && (peer.match < peer.next - 1 || m.match < peer.match)) {
     peer.movedAt = state.clock
     sendAppend(state, peer, 0)
   }

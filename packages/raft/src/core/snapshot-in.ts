@@ -91,6 +91,7 @@ export function onInstalled(state: State, position: LogPosition, membership: Mem
   state.rebuilding = false
   if (state.log.matches(position.index, position.term)) {
     state.commit = Math.max(state.commit, position.index)
+    state.disk.noteSnapshot(position.index)
   } else restartBehind(state, position, membership)
   state.handedOut = position.index
   state.applied = position.index
