@@ -1,7 +1,7 @@
 // Test: the machine as a whole: replicas agree, memory is what the rows are, a crash at any write leaves whole entries.
 
 import { seededRandom } from '@latchkey/base'
-import { LatchkeyError, OP, READ } from '@latchkey/protocol'
+import { type LatchkeyError, OP, READ } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { MemoryDisk, MemoryHome } from './rows/memory.js'
 import { memoryLevelHome } from './rows/memory-level.js'
@@ -180,7 +180,7 @@ describe('writing', () => {
     expect(show(disk.keys().filter((key) => key[0] === 0x68 || key[0] === 0x64))).toEqual([])
   })
 
-  test('D4: a failed write stops the store; nothing is retried, what was asked is told', async () => {
+  test('D4, A5: a failed write stops the store; nothing is retried, what was asked is told', async () => {
     const disk = new MemoryDisk()
     const failures: LatchkeyError[] = []
     const w = await World.open({ home: new MemoryHome(disk), failed: (error) => failures.push(error) })

@@ -9,7 +9,7 @@
 
 import { type Logger, assert, silentLogger } from '@latchkey/base'
 import { ownerOfHold } from '@latchkey/lock'
-import { LatchkeyError, type PageResult, READ, type Read } from '@latchkey/protocol'
+import { LatchkeyError, READ, type Read } from '@latchkey/protocol'
 import type { Entry, LogPosition, Membership } from '@latchkey/raft/core'
 import type { Applied, AppliedState, SnapshotReader, SnapshotWriter } from '@latchkey/raft/node'
 import { writeBackup } from './backup.js'
@@ -17,7 +17,7 @@ import { Flusher } from './flusher.js'
 import { META_KEY } from './keyspaces.js'
 import { DEFAULT_LIMITS } from './limits.js'
 import { lookUp } from './lookups.js'
-import { type PointRead, assertRead, pointRead } from './reads.js'
+import { assertRead, pointRead } from './reads.js'
 import type { RowBuilder, RowStore, RowView } from './rows/port.js'
 import { EntryRun } from './rules/entry-run.js'
 import { StateLockTransaction } from './rules/lock-tx.js'
@@ -241,12 +241,12 @@ export class KvMachine implements KvStore {
     return this.#running?.state.meta.revision ?? 0
   }
 
-  read(read: Read, now = 0): unknown | Promise<PageResult> {
+  read(read: Read, now = 0): unknown {
     const { state } = this.#up
     assertRead(read)
     if (read[0] === READ.page) return this.#views.page(read)
     if (read[0] === READ.closeView) return this.closeViews([read[1]])
-    return pointRead(state, read as PointRead, now)
+    return pointRead(state, read, now)
   }
 
   closeViews(views: Iterable<number>): void {

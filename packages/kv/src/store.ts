@@ -1,7 +1,7 @@
 // Rule: what a member gets from its key-value state machine, besides the StateMachine that consensus drives.
 
 import type { Clock, Logger } from '@latchkey/base'
-import type { EventResult, LatchkeyError, OwnerResult, PageResult, Read } from '@latchkey/protocol'
+import type { EventResult, LatchkeyError, OwnerResult, Read } from '@latchkey/protocol'
 import type { LogPosition } from '@latchkey/raft/core'
 import type { StateMachine } from '@latchkey/raft/node'
 import type { RowHome } from './rows/port.js'
@@ -70,10 +70,11 @@ export interface StateHash {
 export interface KvStore extends StateMachine {
   /**
    * Answers from the local state; whether it is recent enough (ReadIndex) is the caller's to see to. `now`: the cluster time the
-   * read may assume, where one was confirmed; the state's own time counts where it is later. Results as protocol's ops.ts says.
+   * read may assume, where one was confirmed; the state's own time counts where it is later. Results as protocol's ops.ts says,
+   * at once, but for a page: the promise of a PageResult.
    * Throws a LatchkeyError: ERR_CORRUPT, ERR_BUSY (too many views), ERR_COMPACTED (the view is gone), ERR_PROTOCOL.
    */
-  read(read: Read, now?: number): unknown | Promise<PageResult>
+  read(read: Read, now?: number): unknown
   /** Views of a connection that is gone. */
   closeViews(views: Iterable<number>): void
   /** from: inclusive; 0: after the store's revision as it is now. */

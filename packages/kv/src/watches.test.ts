@@ -1,6 +1,6 @@
 // Test: watches: from a revision on, in order, no gap, no repeat; compaction; back-pressure; restart and another member (C11).
 
-import { LatchkeyError, OP, STEP } from '@latchkey/protocol'
+import { type LatchkeyError, OP, STEP } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Watch } from './store.js'
 import { show } from './testing/show.js'

@@ -32,7 +32,9 @@ function model(n: number): Map<string, string> {
   }
   return rows
 }
-const MODELS = Array.from({ length: BATCHES + 1 }, (_, n) => JSON.stringify([...model(n)].sort()))
+const MODELS = Array.from({ length: BATCHES + 1 }, (_, n) =>
+  JSON.stringify([...model(n)].sort(([a], [b]) => (a < b ? -1 : 1))),
+)
 
 async function write(dir: string): Promise<void> {
   const home = classicHome(dir)

@@ -1,7 +1,7 @@
 // Rule: the key-value commands (API.md's table). Each is atomic; each answers as protocol's ops.ts says.
 
 import { binary, equalBytes, fromBinary } from '@latchkey/base'
-import { CAPS, type Command, OP } from '@latchkey/protocol'
+import { CAPS, type Command, type OP } from '@latchkey/protocol'
 import { MERGED_TOO_LARGE, type Refused } from '../commands/answers.js'
 import { valueOf } from '../state/data-row.js'
 import { type Draft, ownValue } from './draft.js'

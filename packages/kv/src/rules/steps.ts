@@ -8,7 +8,7 @@ import {
   type Command,
   FIELD,
   IS,
-  OP,
+  type OP,
   STEP,
   type Step,
   type StepResult,
