@@ -4,6 +4,7 @@ import { type Random, seededRandom } from '@latchkey/base'
 import { connect } from '@latchkey/client'
 import { Cluster } from './cluster.js'
 import { Ledger, type LedgerReport } from './ledger.js'
+import { pause } from './until.js'
 
 export interface CrashRoundsOptions {
   readonly rounds: number
@@ -59,8 +60,6 @@ async function killSome(cluster: Cluster, random: Random): Promise<'leader' | 'f
   for (const member of victims) member.start()
   return kind
 }
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 function sum(reports: readonly LedgerReport[]): LedgerReport {
   return {

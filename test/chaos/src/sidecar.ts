@@ -2,9 +2,8 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
-
-const COMMAND = fileURLToPath(new URL('../../../packages/latchkey/bin/latchkey.js', import.meta.url))
+import { LATCHKEY } from './command.js'
+import { ask } from './ask.js'
 
 export interface SidecarOptions {
   readonly id: string
@@ -14,6 +13,16 @@ export interface SidecarOptions {
   readonly members: Readonly<Record<string, string>>
   readonly flags?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
+  /** Whom to trust when it is asked over TLS; with it, its addresses are those of TLS. */
+  readonly ca?: string
+  /** What to show when it is asked. */
+  readonly token?: string
+}
+
+export interface StartOptions {
+  readonly flags?: readonly string[]
+  /** A shell's words that come first, such as 'ulimit -f 6000'. */
+  readonly shell?: string
 }
 
 export interface Status {
@@ -40,11 +49,11 @@ export class Sidecar {
   }
 
   get url(): string {
-    return `ws://127.0.0.1:${this.options.port}`
+    return `${this.options.ca ? 'wss' : 'ws'}://127.0.0.1:${this.options.port}`
   }
 
   get http(): string {
-    return `http://127.0.0.1:${this.options.port}`
+    return `${this.options.ca ? 'https' : 'http'}://127.0.0.1:${this.options.port}`
   }
 
   get running(): boolean {
@@ -60,22 +69,14 @@ export class Sidecar {
     return this.#output
   }
 
-  start(extra: readonly string[] = []): void {
+  start({ flags: extra = [], shell }: StartOptions = {}): void {
     const { id, dir, port, members, flags = [], env = {} } = this.options
     const list = Object.entries(members).flatMap(([name, url]) => ['--member', `${name}=${url}`])
-    const args = [
-      'start',
-      '--id',
-      id,
-      '--dir',
-      dir,
-      '--listen',
-      `127.0.0.1:${port}`,
-      ...list,
-      ...flags,
-      ...extra,
-    ]
-    const child = spawn(process.execPath, [COMMAND, ...args], {
+    const own = ['--id', id, '--dir', dir, '--listen', `127.0.0.1:${port}`]
+    const command = [process.execPath, LATCHKEY, 'start', ...own, ...list, ...flags, ...extra]
+    const [file, ...args] =
+      shell === undefined ? command : ['bash', '-c', `${shell}; exec "$@"`, 'bash', ...command]
+    const child = spawn(file as string, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...env },
     })
@@ -113,12 +114,8 @@ export class Sidecar {
 
   /** undefined while it cannot be asked. */
   async status(): Promise<Status | undefined> {
-    try {
-      const response = await fetch(`${this.http}/status`, { signal: AbortSignal.timeout(1000) })
-      return response.ok ? ((await response.json()) as Status) : undefined
-    } catch {
-      return undefined
-    }
+    const answer = await ask(`${this.http}/status`, this.options)
+    return answer?.status === 200 ? (JSON.parse(answer.body) as Status) : undefined
   }
 
   async ready(timeout = 15_000): Promise<void> {
@@ -133,10 +130,6 @@ export class Sidecar {
   }
 
   async #isReady(): Promise<boolean> {
-    try {
-      return (await fetch(`${this.http}/readyz`, { signal: AbortSignal.timeout(1000) })).ok
-    } catch {
-      return false
-    }
+    return (await ask(`${this.http}/readyz`, this.options))?.status === 200
   }
 }
