@@ -7,10 +7,11 @@
 //     asked for the election itself (transfer), or its end was seen here (leaderGone), once a term
 //   - a round that fails waits for a whole randomised timeout before the next (E20)
 
+import { votersBut } from './membership.js'
 import { tally } from './quorum.js'
 import { becomeFollower, becomeLeader, resetElectionTimer } from './roles.js'
 import type { State } from './state.js'
-import type { MemberId, Membership, Message } from './types.js'
+import type { MemberId, Message } from './types.js'
 
 type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
 
@@ -169,8 +170,3 @@ export function onLeaderGone(state: State, id: MemberId, term: number): void {
 }
 
 const otherVoters = (state: State): MemberId[] => votersBut(state.membership, state.id)
-
-export function votersBut({ voters, outgoing }: Membership, id: MemberId): MemberId[] {
-  const others = [...new Set([...voters, ...outgoing])].filter((voter) => voter !== id)
-  return others.sort((a, b) => (a < b ? -1 : 1))
-}

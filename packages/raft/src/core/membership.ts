@@ -5,8 +5,11 @@
 //   - in force is the latest at or before the log's end, else the one the log starts behind (M14)
 //   - its bytes are canonical: equal configurations have equal bytes
 
-import { assert, text, utf8 } from '@latchkey/base'
+import { assert } from '@latchkey/base'
 import type { MemberId, Membership, Peer } from './types.js'
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
 
 export const MAX_MEMBERS = 63
 const MAX_ID_LENGTH = 128
@@ -26,6 +29,12 @@ export function isMember(membership: Membership, id: MemberId): boolean {
 /** All ids, each once, in order. */
 export function membersOf({ voters, outgoing, learners }: Membership): MemberId[] {
   return sorted([...new Set([...voters, ...outgoing, ...learners])])
+}
+
+/** All who vote, in order, but `id`. */
+export function votersBut({ voters, outgoing }: Membership, id: MemberId): MemberId[] {
+  const others = [...new Set([...voters, ...outgoing])].filter((voter) => voter !== id)
+  return others.sort((a, b) => (a < b ? -1 : 1))
 }
 
 export const sorted = (ids: readonly MemberId[]): MemberId[] =>
@@ -75,14 +84,14 @@ export function encodeMembership(membership: Membership): Uint8Array {
   const { voters, outgoing, learners, learnersNext, peers, cluster } = membership
   const addresses = sorted(Object.keys(peers)).map((id) => [id, peers[id]?.url, peers[id]?.incarnation])
   const fields = [1, voters, outgoing, learners, learnersNext, addresses]
-  return utf8(JSON.stringify(cluster === undefined ? fields : [...fields, cluster]))
+  return encoder.encode(JSON.stringify(cluster === undefined ? fields : [...fields, cluster]))
 }
 
 /** Undefined when these are not the bytes of a valid configuration. */
 export function decodeMembership(data: Uint8Array): Membership | undefined {
   let parsed: unknown
   try {
-    parsed = JSON.parse(text(data))
+    parsed = JSON.parse(decoder.decode(data))
   } catch {
     return undefined
   }

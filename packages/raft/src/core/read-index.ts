@@ -7,9 +7,9 @@
 //   - a forwarded read gets a context of the core's own, never used before; answers of another term do not count (R7)
 //   - once a transfer's target was told to campaign, the old leader confirms no new reads (E18)
 
-import { votersBut } from './election.js'
+import { sendHeartbeat } from './heartbeat.js'
+import { votersBut } from './membership.js'
 import { quorumValue } from './quorum.js'
-import { sendHeartbeat } from './replication.js'
 import type { Leading, State } from './state.js'
 import type { MemberId, Message } from './types.js'
 

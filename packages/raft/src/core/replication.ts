@@ -7,6 +7,7 @@
 //   - what is lost on the way is found: a reject leads to probing, and a heartbeat's answer without progress to a look (L11)
 
 import { assert } from '@latchkey/base'
+import { sendHeartbeat } from './heartbeat.js'
 import { membersOf } from './membership.js'
 import { Progress } from './progress.js'
 import { quorumValue } from './quorum.js'
@@ -66,13 +67,6 @@ export function moveCommit(state: State, leading: Leading): boolean {
   for (let i = state.commit + 1; i <= index; i++) leading.uncommittedBytes -= state.log.entry(i).data.length
   state.commit = index
   return true
-}
-
-export function sendHeartbeat(state: State, peer: Progress): void {
-  const { id: from, term, commit, options } = state
-  peer.sentCommit = commit
-  const round = (state.leading as Leading).round
-  state.send({ type: 'heartbeat', group: options.group, from, to: peer.id, term, commit, round })
 }
 
 /** Sends whatever this peer may be sent now, and the commit index when nothing else carried it. */

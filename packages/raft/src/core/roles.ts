@@ -4,7 +4,7 @@
 //   - a term is taken with no vote in it, and both become durable before they are promised to anybody
 //   - what only a leader has (progress, reads, transfer, cluster time) ends with its leadership
 
-import { EMPTY, assert } from '@latchkey/base'
+import { assert } from '@latchkey/base'
 import { ClusterClock } from './cluster-time.js'
 import { endLeadershipReads, failForwarded } from './read-index.js'
 import { appendOwn, trackMembers } from './replication.js'
@@ -90,7 +90,7 @@ export function becomeLeader(state: State): void {
   // stand behind the commit index, and can still be cut.
   const settled = log.termAt(state.commit) ?? 0
   state.ledTerms = [...state.ledTerms.filter((term) => term >= settled), state.term]
-  appendOwn(state, 'empty', EMPTY)
+  appendOwn(state, 'empty', new Uint8Array(0))
 }
 
 /** What a member that lost its disk once acknowledged counts for nothing. */

@@ -1,0 +1,11 @@
+// Rule: the smallest word of a leader: that it leads, what is committed, and which round of reads it is in.
+
+import type { Progress } from './progress.js'
+import type { Leading, State } from './state.js'
+
+export function sendHeartbeat(state: State, peer: Progress): void {
+  const { id: from, term, commit, options } = state
+  peer.sentCommit = commit
+  const round = (state.leading as Leading).round
+  state.send({ type: 'heartbeat', group: options.group, from, to: peer.id, term, commit, round })
+}
