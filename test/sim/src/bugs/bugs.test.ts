@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { scenarios } from '../scenarios/all.js'
+import { idsOf } from '../scenarios/scenario.js'
 import { checkPatch, patchedCore } from '../run/load-core.js'
 import { bugs } from './all.js'
 import { hunt, isCaught } from './runner.js'
@@ -38,7 +39,7 @@ test('at least 40 bugs, each with another name, and with a scenario where one is
   expect(new Set(bugs.map(({ name }) => name)).size).toBe(bugs.length)
   for (const { scenario, seeds } of bugs) {
     if (scenario === undefined) expect(seeds).toBeGreaterThan(0)
-    else expect(scenarios.some(({ ids }) => ids.includes(scenario))).toBe(true)
+    else expect(scenarios.some((candidate) => idsOf(candidate).includes(scenario))).toBe(true)
   }
 })
 

@@ -4,7 +4,7 @@ import type { CoreModule } from '../member/core-module.js'
 import { patchedCore, PatchMisfit, realCore } from '../run/load-core.js'
 import { run } from '../run/run.js'
 import { scenarios } from '../scenarios/all.js'
-import { play } from '../scenarios/scenario.js'
+import { idsOf, play } from '../scenarios/scenario.js'
 import { drawOptions } from '../swarm/options.js'
 import { bugs } from './all.js'
 import type { Bug } from './bug.js'
@@ -39,7 +39,7 @@ export async function hunt(bug: Bug, options: Hunt = {}): Promise<Catch> {
 }
 
 function byScenario(id: string, core: CoreModule, { outerOnly }: Hunt): string | undefined {
-  const chosen = scenarios.filter(({ ids }) => ids.includes(id))
+  const chosen = scenarios.filter((scenario) => idsOf(scenario).includes(id))
   if (chosen.length === 0) throw new Error(`there is no scenario ${id}`)
   for (const scenario of chosen) {
     try {

@@ -1,6 +1,7 @@
 // Rule: no acknowledged write is lost. It is committed at its place, and every log that reaches so far holds it for ever.
 
-import { LawBroken, type MakeLaw } from './law.js'
+import { LawBroken } from './broken.js'
+import type { MakeLaw } from './law.js'
 
 const name = 'acknowledged-writes'
 

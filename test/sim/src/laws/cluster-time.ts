@@ -4,8 +4,9 @@
 // The real time of a stamping is that of the clock reading the leader used. A monotonic clock is promised not to step; where the
 // simulator steps one all the same, each step may cost at most the clamp (CT2).
 
-import type { Entry } from '@latchkey/raft/core'
-import { LawBroken, type MakeLaw } from './law.js'
+import type { Entry, MemberId } from '@latchkey/raft/core'
+import { LawBroken } from './broken.js'
+import type { MakeLaw } from './law.js'
 
 const name = 'cluster-time'
 
@@ -30,70 +31,90 @@ const ROUNDING = 1.001
 export const clusterTime =
   (bounds: TimeBounds): MakeLaw =>
   (ledger) => {
-    const stamps = new Map<Entry, Stamp>()
-    /** How far the clocks of all leaders can have come at a real time. */
-    const reach = (at: number) => (at / 1000) * bounds.fastest + bounds.steps(at) * bounds.clamp
-    let least = Number.POSITIVE_INFINITY
-    let leastEntry: Entry | undefined
-    let proven = Number.POSITIVE_INFINITY
+    const judge = new Judge(bounds)
     let judged = 0
-
-    const judge = (entry: Entry) => {
-      const stamp = stamps.get(entry)
-      if (stamp === undefined) return
-      const growth = entry.time - reach(stamp.at)
-      if (growth > least + ROUNDING) {
-        const ahead = (growth - least).toFixed(3)
-        throw new LawBroken(
-          name,
-          `entry ${entry.index} (time ${entry.time}) runs ${ahead} ms ahead of entry ${leastEntry?.index} (time ${leastEntry?.time}) by real time`,
-        )
-      }
-      if (growth > stamp.bound + ROUNDING) {
-        throw new LawBroken(
-          name,
-          `entry ${entry.index} (time ${entry.time}) is ${(growth - stamp.bound).toFixed(3)} ms beyond what an answer had promised (CT5)`,
-        )
-      }
-      if (growth < least) {
-        least = growth
-        leastEntry = entry
-      }
-    }
-
     return {
       name,
       persisting(member, batch, stampedAt) {
         let previous = batch.restartAfter?.position.time ?? timeBefore(member.live, batch.entries[0])
         for (const entry of batch.entries) {
-          if (!Number.isSafeInteger(entry.time)) {
-            throw new LawBroken(
-              name,
-              `${member.id}: the time ${entry.time} of entry ${entry.index} is not whole`,
-            )
-          }
-          if (entry.time < previous) {
-            throw new LawBroken(
-              name,
-              `${member.id}: time goes back from ${previous} to ${entry.time} at ${entry.index}`,
-            )
-          }
+          inOrder(member.id, entry, previous)
           previous = entry.time
-          if (member.role === 'leader') stamps.set(entry, { at: stampedAt, bound: proven })
+          if (member.role === 'leader') judge.stamped(entry, stampedAt)
         }
       },
       decided() {
         for (; judged < ledger.commitTop; judged++) {
           const entry = ledger.committed[judged + 1]
-          if (entry !== undefined) judge(entry)
+          if (entry !== undefined) judge.committed(entry)
         }
       },
-      served(read) {
-        // From the sending on cluster time is at most time + (what may pass since).
-        proven = Math.min(proven, read.time - reach(read.sentAt))
-      },
+      served: (read) => judge.promised(read.time, read.sentAt),
     }
   }
+
+function inOrder(member: MemberId, entry: Entry, previous: number): void {
+  if (!Number.isSafeInteger(entry.time)) {
+    throw new LawBroken(name, `${member}: the time ${entry.time} of entry ${entry.index} is not whole`)
+  }
+  if (entry.time < previous) {
+    throw new LawBroken(name, `${member}: time goes back from ${previous} to ${entry.time} at ${entry.index}`)
+  }
+}
+
+/** Compares entries of the final log with real time: "entry time less what may have passed" never grows. */
+class Judge {
+  readonly #bounds: TimeBounds
+  readonly #stamps = new Map<Entry, Stamp>()
+  /** The least so far, of an entry of the final log. */
+  #least = Number.POSITIVE_INFINITY
+  #leastEntry: Entry | undefined
+  /** The least so far, of an answer. */
+  #proven = Number.POSITIVE_INFINITY
+
+  constructor(bounds: TimeBounds) {
+    this.#bounds = bounds
+  }
+
+  stamped(entry: Entry, at: number): void {
+    this.#stamps.set(entry, { at, bound: this.#proven })
+  }
+
+  /** From the sending on cluster time is at most `time` and what may pass since. */
+  promised(time: number, sentAt: number): void {
+    this.#proven = Math.min(this.#proven, time - this.#reach(sentAt))
+  }
+
+  committed(entry: Entry): void {
+    const stamp = this.#stamps.get(entry)
+    if (stamp === undefined) return
+    const growth = entry.time - this.#reach(stamp.at)
+    if (growth > this.#least + ROUNDING) this.#ahead(entry, growth)
+    if (growth > stamp.bound + ROUNDING) {
+      const beyond = (growth - stamp.bound).toFixed(3)
+      throw new LawBroken(
+        name,
+        `entry ${entry.index} (time ${entry.time}) is ${beyond} ms beyond what an answer had promised (CT5)`,
+      )
+    }
+    if (growth >= this.#least) return
+    this.#least = growth
+    this.#leastEntry = entry
+  }
+
+  #ahead(entry: Entry, growth: number): never {
+    const { index, time } = this.#leastEntry ?? entry
+    throw new LawBroken(
+      name,
+      `entry ${entry.index} (time ${entry.time}) runs ${(growth - this.#least).toFixed(3)} ms ahead of entry ${index} (time ${time}) by real time`,
+    )
+  }
+
+  /** How far the clocks of all leaders can have come at a real time. */
+  #reach(at: number): number {
+    return (at / 1000) * this.#bounds.fastest + this.#bounds.steps(at) * this.#bounds.clamp
+  }
+}
 
 function timeBefore(
   log: { entry(index: number): Entry | undefined; base: { index: number; time: number } },

@@ -1,7 +1,8 @@
 // Rule: configurations follow each other so that their quorums always meet, one at a time, from the moment they are appended.
 
 import type { Entry, Membership } from '@latchkey/raft/core'
-import { LawBroken, type MakeLaw } from './law.js'
+import { LawBroken } from './broken.js'
+import type { MakeLaw } from './law.js'
 import type { MemberRecord } from './ledger.js'
 import type { ReadMembership } from './log-mirror.js'
 import { spelled } from './spelled.js'

@@ -1,7 +1,8 @@
 // Rule: disk before word. A vote or an acknowledgement leaves only after what it promises is durable.
 
 import type { Message } from '@latchkey/raft/core'
-import { LawBroken, type MakeLaw } from './law.js'
+import { LawBroken } from './broken.js'
+import type { MakeLaw } from './law.js'
 import type { MemberRecord } from './ledger.js'
 
 const name = 'disk-before-word'

@@ -1,6 +1,7 @@
 // Rule: election safety. At most one member leads in a term.
 
-import { LawBroken, type MakeLaw } from './law.js'
+import { LawBroken } from './broken.js'
+import type { MakeLaw } from './law.js'
 
 const name = 'election-safety'
 

@@ -1,6 +1,7 @@
 // Rule: a read reflects every write that was acknowledged before it was sent.
 
-import { LawBroken, type MakeLaw } from './law.js'
+import { LawBroken } from './broken.js'
+import type { MakeLaw } from './law.js'
 
 const name = 'fresh-reads'
 

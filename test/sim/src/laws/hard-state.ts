@@ -1,6 +1,8 @@
 // Rule: a durable term never goes back, a vote of a term never changes, and a member finds after a crash what it had been promised.
 
-import { LawBroken, type Found, type MakeLaw } from './law.js'
+import { LawBroken } from './broken.js'
+import type { Found } from './heard.js'
+import type { MakeLaw } from './law.js'
 import type { MemberRecord } from './ledger.js'
 
 const name = 'hard-state'

@@ -1,44 +1,8 @@
-// Rule: what a law is. One law a file; a broken one says which sentence is no longer true.
+// Rule: what a law is. One law a file.
 
 import type { LogPosition, MemberId, Membership, Message, PersistBatch } from '@latchkey/raft/core'
 import type { Ledger, MemberRecord } from './ledger.js'
-
-export class LawBroken extends Error {
-  override readonly name = 'LawBroken'
-  readonly law: string
-
-  constructor(law: string, message: string) {
-    super(message)
-    this.law = law
-  }
-}
-
-/** What a member found on its disk when it started. */
-export interface Found {
-  readonly term: number
-  readonly vote: MemberId | undefined
-  readonly base: { readonly index: number; readonly term: number; readonly time: number }
-  readonly membership: Membership
-  readonly entries: PersistBatch['entries']
-  /** What its state machine holds already. */
-  readonly applied: number
-}
-
-export interface Acknowledged {
-  readonly index: number
-  readonly term: number
-  readonly key: number
-}
-
-export interface ReadServed {
-  readonly member: MemberId
-  readonly index: number
-  readonly time: number
-  /** Real time of the client's sending. */
-  readonly sentAt: number
-  /** The highest acknowledged write when the read was sent. */
-  readonly floor: number
-}
+import type { Acknowledged, Found, ReadServed } from './heard.js'
 
 /** Everything a member does that a law may judge. A member tells its watcher at once, before the next effect. */
 export interface Watcher {

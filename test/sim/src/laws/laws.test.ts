@@ -1,14 +1,5 @@
 // Test: each law hears a history that breaks it, and says so; and one that does not.
 
-import { utf8 } from '@latchkey/base'
-import {
-  decodeMembership,
-  encodeMembership,
-  type Entry,
-  type Membership,
-  type Message,
-  type PersistBatch,
-} from '@latchkey/raft/core'
 import { describe, expect, test } from 'vitest'
 import { acknowledgedWrites } from './acknowledged-writes.js'
 import { clusterTime } from './cluster-time.js'
@@ -25,86 +16,7 @@ import { leaderCompleteness } from './leader-completeness.js'
 import { logMatching } from './log-matching.js'
 import { orderlyIndexes } from './orderly-indexes.js'
 import { stateMachineSafety } from './state-machine-safety.js'
-import { Watch } from './watch.js'
-
-const decode = (data: Uint8Array): Membership => {
-  const membership = decodeMembership(data)
-  if (membership === undefined) throw new Error('no membership')
-  return membership
-}
-
-const members = (...voters: string[]): Membership => ({
-  voters,
-  outgoing: [],
-  learners: [],
-  learnersNext: [],
-  peers: Object.fromEntries(voters.map((id) => [id, { url: '', incarnation: '' }])),
-})
-
-const entry = (index: number, term: number, text = '', time = 0): Entry => ({
-  index,
-  term,
-  time,
-  kind: 'commands',
-  data: utf8(text),
-})
-
-const configuration = (index: number, term: number, membership: Membership): Entry => ({
-  ...entry(index, term),
-  kind: 'members',
-  data: encodeMembership(membership),
-})
-
-/** A cluster of a, b and c whose members do as told. */
-class Tale {
-  readonly watch: Watch
-  #batch = 0
-
-  constructor(law: MakeLaw, membership = members('a', 'b', 'c')) {
-    this.watch = new Watch(decode, [law])
-    for (const id of membership.voters) this.boot(id, membership)
-  }
-
-  boot(id: string, membership: Membership, term = 0, vote?: string, entries: readonly Entry[] = []): this {
-    const base = { index: 0, term: 0, time: 0 }
-    this.watch.booted(id, { term, vote, base, membership, entries, applied: 0 })
-    return this
-  }
-
-  write(id: string, part: Partial<PersistBatch>, options: { durable?: boolean; at?: number } = {}): this {
-    const batch: PersistBatch = {
-      id: ++this.#batch,
-      hardState: undefined,
-      truncateFrom: undefined,
-      entries: [],
-      restartAfter: undefined,
-      ...part,
-    }
-    this.watch.persisting(id, batch, options.at ?? 0)
-    if (options.durable !== false) this.watch.durable(id, batch)
-    return this
-  }
-
-  vote(id: string, term: number, vote: string, durable = true): this {
-    return this.write(id, { hardState: { term, vote } }, { durable })
-  }
-
-  leads(id: string, term: number): this {
-    this.watch.role(id, 'leader', term)
-    return this
-  }
-
-  commits(id: string, index: number): this {
-    this.watch.decided(id, index)
-    this.watch.settled(id)
-    return this
-  }
-
-  sends(message: Partial<Message> & { from: string; to: string }): this {
-    this.watch.sending(message.from, { group: 1, term: 1, round: 0, ...message } as Message)
-    return this
-  }
-}
+import { configuration, decode, entry, members, Tale } from './tale.js'
 
 interface Case {
   readonly law: MakeLaw

@@ -2,7 +2,8 @@
 //
 // Only earlier terms count: a candidate of term 7 may win late, after an entry was committed in term 9, without that entry.
 
-import { LawBroken, type MakeLaw } from './law.js'
+import { LawBroken } from './broken.js'
+import type { MakeLaw } from './law.js'
 
 const name = 'leader-completeness'
 

@@ -1,7 +1,7 @@
 // Rule: what is true of the whole cluster, seen from outside: every member's log in memory and on disk, and what is committed.
 
 import type { Entry, HardState, LogPosition, MemberId, Membership, PersistBatch } from '@latchkey/raft/core'
-import type { Found } from './law.js'
+import type { Found } from './heard.js'
 import { LogMirror, type ReadMembership } from './log-mirror.js'
 
 const NOTHING: HardState = { term: 0, vote: undefined }

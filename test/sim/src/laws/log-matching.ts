@@ -2,7 +2,8 @@
 
 import { equalBytes } from '@latchkey/base'
 import type { Entry } from '@latchkey/raft/core'
-import { LawBroken, type MakeLaw } from './law.js'
+import { LawBroken } from './broken.js'
+import type { MakeLaw } from './law.js'
 
 const name = 'log-matching'
 

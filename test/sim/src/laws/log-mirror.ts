@@ -1,7 +1,7 @@
 // Rule: a copy of one member's log, kept by the laws. It trusts only what the member asked its disk to write.
 
 import type { Entry, LogPosition, Membership, PersistBatch } from '@latchkey/raft/core'
-import { LawBroken } from './law.js'
+import { LawBroken } from './broken.js'
 
 export type ReadMembership = (data: Uint8Array) => Membership
 

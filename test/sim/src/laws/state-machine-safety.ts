@@ -1,6 +1,8 @@
 // Rule: state-machine safety. All members commit the same entry at an index, apply each once and in order, and hold the same state after it.
 
-import { LawBroken, type MakeLaw } from './law.js'
+import { LawBroken } from './broken.js'
+import type { MakeLaw } from './law.js'
+import type { Ledger, MemberRecord } from './ledger.js'
 
 const name = 'state-machine-safety'
 
@@ -12,37 +14,15 @@ export const stateMachineSafety: MakeLaw = (ledger) => {
   }
   return {
     name,
-    decided(member, commit) {
-      if (commit > member.live.lastIndex) {
-        throw new LawBroken(name, `${member.id} commits ${commit}, its log ends at ${member.live.lastIndex}`)
-      }
-      const term = member.live.termAt(commit)
-      const agreed = ledger.committed[commit]
-      // By log matching the last one stands for all before it.
-      if (term !== undefined && agreed !== undefined && agreed.term !== term) {
-        throw new LawBroken(
-          name,
-          `${member.id} commits entry ${commit} of term ${term}; committed there was term ${agreed.term}`,
-        )
-      }
-    },
+    // By log matching the last entry stands for all before it.
+    decided: (member, commit) => agrees(ledger, member, commit),
     committed(member, from, to) {
       if (member.installing)
         throw new LawBroken(name, `${member.id} hands out ${from} while a snapshot is installed`)
       for (let index = from; index <= to; index++) {
-        const term = member.live.termAt(index)
-        const agreed = ledger.committed[index]
-        if (agreed !== undefined && !ledger.keeps(member, index, agreed.term)) {
-          throw new LawBroken(name, `${member.id} is to apply ${index}, which its own disk does not hold`)
-        }
-        if (term === undefined)
-          throw new LawBroken(name, `${member.id} commits ${index}, which it does not have`)
-        if (agreed !== undefined && agreed.term !== term) {
-          throw new LawBroken(
-            name,
-            `${member.id} commits entry ${index} of term ${term}; committed there was term ${agreed.term}`,
-          )
-        }
+        agrees(ledger, member, index)
+        if (ledger.keeps(member, index, ledger.committed[index]?.term ?? 0)) continue
+        throw new LawBroken(name, `${member.id} is to apply ${index}, which its own disk does not hold`)
       }
     },
     applied(member, index, hash) {
@@ -53,11 +33,11 @@ export const stateMachineSafety: MakeLaw = (ledger) => {
       same(member.id, index, hash)
     },
     installed(member, index, term, hash) {
-      const agreed = ledger.committed[index]
-      if (agreed !== undefined && agreed.term !== term) {
+      const agreed = ledger.committed[index]?.term ?? term
+      if (agreed !== term) {
         throw new LawBroken(
           name,
-          `${member.id} installs a snapshot of (${index}, ${term}), committed: ${agreed.term}`,
+          `${member.id} installs a snapshot of (${index}, ${term}), committed: ${agreed}`,
         )
       }
       if (index < member.applied) {
@@ -66,4 +46,17 @@ export const stateMachineSafety: MakeLaw = (ledger) => {
       same(member.id, index, hash)
     },
   }
+}
+
+function agrees(ledger: Ledger, member: MemberRecord, index: number): void {
+  const term = member.live.termAt(index)
+  const agreed = ledger.committed[index]?.term
+  if (index > member.live.lastIndex || (term === undefined && index > member.live.base.index)) {
+    throw new LawBroken(name, `${member.id} commits ${index}, its log ends at ${member.live.lastIndex}`)
+  }
+  if (term === undefined || agreed === undefined || agreed === term) return
+  throw new LawBroken(
+    name,
+    `${member.id} commits entry ${index} of term ${term}; committed there was term ${agreed}`,
+  )
 }

@@ -1,15 +1,9 @@
 // Rule: the one who hears everything: keeps the ledger and lets each law judge.
 
 import type { LogPosition, MemberId, Membership, Message, PersistBatch } from '@latchkey/raft/core'
-import {
-  type Acknowledged,
-  type Found,
-  type Law,
-  LawBroken,
-  type MakeLaw,
-  type ReadServed,
-  type Watcher,
-} from './law.js'
+import { LawBroken } from './broken.js'
+import type { Acknowledged, Found, ReadServed } from './heard.js'
+import type { Law, MakeLaw, Watcher } from './law.js'
 import { Ledger, type MemberRecord } from './ledger.js'
 import type { ReadMembership } from './log-mirror.js'
 

@@ -18,6 +18,7 @@ import type {
 import type { MemberOptions } from '../swarm/options.js'
 import type { CoreModule } from './core-module.js'
 import { Journal, type JournalState } from './journal.js'
+import type { MemberParts } from './parts.js'
 import type { Host, MemberView, Request, SimMember } from './port.js'
 import { Proposals } from './proposals.js'
 import { Reads } from './reads.js'
@@ -30,7 +31,7 @@ export interface Started {
   readonly snapshot: Snapshot | undefined
 }
 
-export class CoreMember implements SimMember {
+export class CoreMember implements SimMember, MemberParts {
   readonly host: Host
   readonly core: CoreModule
   readonly options: MemberOptions

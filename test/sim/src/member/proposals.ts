@@ -3,7 +3,7 @@
 // Law (L16): a caller is answered from the entry it was proposed in, index and term; anything else leaves its outcome unknown.
 
 import type { Effect, Entry } from '@latchkey/raft/core'
-import type { CoreMember } from './core-member.js'
+import type { MemberParts } from './parts.js'
 import type { Request } from './port.js'
 import { encodeCommands, type Result } from './registers.js'
 
@@ -13,11 +13,11 @@ interface Waiting {
 }
 
 export class Proposals {
-  readonly #member: CoreMember
+  readonly #member: MemberParts
   #gathered: Request[] = []
   readonly #waiting = new Map<number, Waiting>()
 
-  constructor(member: CoreMember) {
+  constructor(member: MemberParts) {
     this.#member = member
   }
 

@@ -1,7 +1,7 @@
 // Driver: linearizable reads: confirmed by a leader, then waiting until that index is applied here (R4).
 
 import type { Effect } from '@latchkey/raft/core'
-import type { CoreMember } from './core-member.js'
+import type { MemberParts } from './parts.js'
 import type { Request } from './port.js'
 
 interface Reading {
@@ -12,11 +12,11 @@ interface Reading {
 }
 
 export class Reads {
-  readonly #member: CoreMember
+  readonly #member: MemberParts
   readonly #reads = new Map<number, Reading>()
   #contexts = 0
 
-  constructor(member: CoreMember) {
+  constructor(member: MemberParts) {
     this.#member = member
   }
 

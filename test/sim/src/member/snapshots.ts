@@ -5,7 +5,7 @@
 //   - a received snapshot is in use only once it is complete and durable; until then the old state stays (S4)
 
 import type { Effect, Entry, LogPosition, MemberId, Membership } from '@latchkey/raft/core'
-import type { CoreMember } from './core-member.js'
+import type { MemberParts } from './parts.js'
 import { type Snapshot, writeSnapshot } from './snapshot-file.js'
 
 type Stage = Extract<Effect, { type: 'stageSnapshot' }>
@@ -16,7 +16,7 @@ interface Placed {
 }
 
 export class Snapshots {
-  readonly #member: CoreMember
+  readonly #member: MemberParts
   readonly #step: (effects: readonly Effect[]) => void
   #latest: Snapshot | undefined
   /** Frozen views on their way to others: a transfer goes on with the one it began with. */
@@ -30,7 +30,7 @@ export class Snapshots {
   #toInstall: Snapshot | undefined
   installing = false
 
-  constructor(member: CoreMember, latest: Snapshot | undefined, step: (effects: readonly Effect[]) => void) {
+  constructor(member: MemberParts, latest: Snapshot | undefined, step: (effects: readonly Effect[]) => void) {
     this.#member = member
     this.#latest = latest
     this.#step = step

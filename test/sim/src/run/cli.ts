@@ -2,9 +2,9 @@
 
 import { randomInt } from 'node:crypto'
 import { runBugs } from '../bugs/runner.js'
-import { LawBroken } from '../laws/law.js'
+import { LawBroken } from '../laws/broken.js'
 import { scenarios } from '../scenarios/all.js'
-import { play, scenarioName } from '../scenarios/scenario.js'
+import { play } from '../scenarios/scenario.js'
 import { type Args, HELP, parseArgs, UsageError } from './args.js'
 import { faultsOf, optionsOf, type Print, replayCommand, reportFailure, Totals } from './campaign.js'
 import { realCore } from './load-core.js'
@@ -49,10 +49,10 @@ function runScenarios(print: Print): Outcome {
   for (const scenario of scenarios) {
     try {
       play(scenario, realCore)
-      print(`ok      ${scenarioName(scenario)}`)
+      print(`ok      ${scenario.title}`)
     } catch (error) {
       outcome = error instanceof LawBroken ? 'safety' : 'liveness'
-      print(`FAILED  ${scenarioName(scenario)}: ${(error as Error).message}`)
+      print(`FAILED  ${scenario.title}: ${(error as Error).message}`)
     }
   }
   return outcome

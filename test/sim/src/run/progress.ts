@@ -46,12 +46,13 @@ const leads = (seat: Seat): boolean => seat.member?.view.role === 'leader'
 /** A member that lags far behind may take longer, as long as it gets on; to lead and to commit may not. */
 function waitFor(
   { world, options }: Simulation,
-  deadline: number,
+  until: number,
   missing: () => string | undefined,
   appliedAll: () => number = () => 0,
 ): void {
   const step = (options.member.electionTimeout * 1000) / 4
-  const patience = deadline - world.now
+  const patience = until - world.now
+  let deadline = until
   const last = world.now + patience * LONGEST
   for (let applied = appliedAll(); ; ) {
     const what = missing()

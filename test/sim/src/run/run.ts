@@ -1,7 +1,7 @@
 // Driver: runs one seed to its verdict: first faults and safety, then a healed majority and progress.
 
 import { checkRegister } from '../history/register.js'
-import { LawBroken } from '../laws/law.js'
+import { LawBroken } from '../laws/broken.js'
 import type { CoreModule } from '../member/core-module.js'
 import { drawPlan, type Fault } from '../swarm/faults.js'
 import { Nemesis } from '../swarm/nemesis.js'

@@ -6,8 +6,7 @@ const TERMS = 10
 
 export const elections: readonly Scenario[] = [
   {
-    ids: ['E1', 'E4'],
-    title: 'a vote that was told is not forgotten by a power loss',
+    title: 'E1, E4: a vote that was told is not forgotten by a power loss',
     stage: { members: 3 },
     run(stage) {
       // Whatever b promised to a in this term, it is gone before its sync; then c asks b in the same term.
@@ -21,8 +20,7 @@ export const elections: readonly Scenario[] = [
     },
   },
   {
-    ids: ['E7'],
-    title: 'a higher term with a short log does not keep a longer log of a lower term from leading',
+    title: 'E7: a higher term with a short log does not keep a longer log of a lower term from leading',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a').isolate('b')
@@ -45,8 +43,7 @@ export const elections: readonly Scenario[] = [
     },
   },
   {
-    ids: ['E10'],
-    title: 'five members, two of which see only one other each: the leader stays',
+    title: 'E10: five members, two of which see only one other each: the leader stays',
     stage: { members: 5 },
     run(stage) {
       stage.elect('c').settle('c')
@@ -60,8 +57,7 @@ export const elections: readonly Scenario[] = [
     },
   },
   {
-    ids: ['E10'],
-    title: 'two members do not see each other, a third one sees both: the leader stays',
+    title: 'E10: two members do not see each other, a third one sees both: the leader stays',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a').cut('a', 'b')
@@ -71,8 +67,7 @@ export const elections: readonly Scenario[] = [
     },
   },
   {
-    ids: ['E11'],
-    title: 'a leader that can send but not hear steps down, and another one serves',
+    title: 'E11: a leader that can send but not hear steps down, and another one serves',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a')
@@ -82,8 +77,7 @@ export const elections: readonly Scenario[] = [
     },
   },
   {
-    ids: ['E12'],
-    title: 'a member that was alone for a thousand election timeouts comes back and disturbs nobody',
+    title: 'E12: a member that was alone for a thousand election timeouts comes back and disturbs nobody',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a').isolate('c').runTimeouts(1000)
@@ -95,8 +89,8 @@ export const elections: readonly Scenario[] = [
     },
   },
   {
-    ids: ['E13', 'M12'],
-    title: 'a member that does not know of its removal asks for votes, and the others are not disturbed',
+    title:
+      'E13, M12: a member that does not know of its removal asks for votes, and the others are not disturbed',
     stage: { members: 4 },
     run(stage) {
       stage.elect('a').settle('a').isolate('d')
@@ -111,8 +105,7 @@ export const elections: readonly Scenario[] = [
     },
   },
   {
-    ids: ['E17'],
-    title: 'a transfer to a dead member stops the writes for an election timeout at most',
+    title: 'E17: a transfer to a dead member stops the writes for an election timeout at most',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a').crash('b')
@@ -123,8 +116,7 @@ export const elections: readonly Scenario[] = [
     },
   },
   {
-    ids: ['E17', 'E18'],
-    title: 'a transfer moves the lead, and no write is lost',
+    title: 'E17, E18: a transfer moves the lead, and no write is lost',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a')
@@ -135,8 +127,7 @@ export const elections: readonly Scenario[] = [
     },
   },
   {
-    ids: ['E18', 'R2'],
-    title: 'a leader that has handed over and was cut off before it knew answers no read',
+    title: 'E18, R2: a leader that has handed over and was cut off before it knew answers no read',
     stage: { members: 3, electionTimeout: 1000 },
     run(stage) {
       stage.elect('a').settle('a').mustWrite()
@@ -149,8 +140,7 @@ export const elections: readonly Scenario[] = [
     },
   },
   {
-    ids: ['E20'],
-    title: 'all start at once on one grid of ticks: a leader within ten timeouts',
+    title: 'E20: all start at once on one grid of ticks: a leader within ten timeouts',
     stage: { members: 5, sync: 100, alignedTicks: true },
     run(stage) {
       stage.until('somebody leads', () => stage.leader() !== undefined, 10 * stage.electionTimeout)
@@ -158,8 +148,7 @@ export const elections: readonly Scenario[] = [
     },
   },
   {
-    ids: ['E21'],
-    title: 'one voter: leads only when its vote is on disk, and keeps its data over a restart',
+    title: 'E21: one voter: leads only when its vote is on disk, and keeps its data over a restart',
     stage: { members: 1, sync: 50_000 },
     run(stage) {
       stage.elect('a')
@@ -169,8 +158,7 @@ export const elections: readonly Scenario[] = [
     },
   },
   {
-    ids: ['E14'],
-    title: 'a learner that is told to campaign does not',
+    title: 'E14: a learner that is told to campaign does not',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a')
@@ -189,8 +177,7 @@ export const elections: readonly Scenario[] = [
     },
   },
   {
-    ids: ['T1', 'R2'],
-    title: 'a leader that was blocked for ten timeouts answers nothing as leader when it wakes',
+    title: 'T1, R2: a leader that was blocked for ten timeouts answers nothing as leader when it wakes',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a').mustWrite()
@@ -203,8 +190,7 @@ export const elections: readonly Scenario[] = [
     },
   },
   {
-    ids: ['T2'],
-    title: 'a follower that was blocked for ten timeouts hears what waited before it campaigns',
+    title: 'T2: a follower that was blocked for ten timeouts hears what waited before it campaigns',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a')
@@ -216,8 +202,7 @@ export const elections: readonly Scenario[] = [
     },
   },
   {
-    ids: ['T3'],
-    title: 'wall clocks that step by an hour change nothing',
+    title: 'T3: wall clocks that step by an hour change nothing',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a')

@@ -34,8 +34,7 @@ const CRASH_STEPS: readonly DiskStep[] = ['write', 'sync', 'synced', 'rename', '
 
 export const members: readonly Scenario[] = [
   {
-    ids: ['M1'],
-    title: 'no change of members before an entry of the own term is committed',
+    title: 'M1: no change of members before an entry of the own term is committed',
     stage: { members: 4 },
     run(stage) {
       stage.elect('a').settle('a')
@@ -51,8 +50,7 @@ export const members: readonly Scenario[] = [
     },
   },
   {
-    ids: ['M3'],
-    title: 'a second change is refused while one is pending, an inherited one included',
+    title: 'M3: a second change is refused while one is pending, an inherited one included',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a')
@@ -66,8 +64,7 @@ export const members: readonly Scenario[] = [
     },
   },
   {
-    ids: ['M4', 'M5', 'E16'],
-    title: 'a joint configuration needs both halves, and is left by itself',
+    title: 'M4, M5, E16: a joint configuration needs both halves, and is left by itself',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a')
@@ -82,8 +79,7 @@ export const members: readonly Scenario[] = [
     },
   },
   {
-    ids: ['M7'],
-    title: 'two members, one removed while it is dead: nothing commits until it is back',
+    title: 'M7: two members, one removed while it is dead: nothing commits until it is back',
     stage: { members: 2 },
     run(stage) {
       stage.elect('a').settle('a').crash('b')
@@ -93,8 +89,8 @@ export const members: readonly Scenario[] = [
     },
   },
   {
-    ids: ['M8', 'M9', 'M10'],
-    title: 'a member is added as learner, counts for nothing, and is promoted when it has caught up',
+    title:
+      'M8, M9, M10: a member is added as learner, counts for nothing, and is promoted when it has caught up',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a')
@@ -111,8 +107,7 @@ export const members: readonly Scenario[] = [
     },
   },
   {
-    ids: ['M11'],
-    title: 'a leader that is removed leads until that is committed, then another one does',
+    title: 'M11: a leader that is removed leads until that is committed, then another one does',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a')
@@ -122,8 +117,7 @@ export const members: readonly Scenario[] = [
     },
   },
   {
-    ids: ['M16', 'M6'],
-    title: 'a change, a cut and a power loss within a second',
+    title: 'M16, M6: a change, a cut and a power loss within a second',
     stage: { members: 5 },
     run(stage) {
       stage.elect('a').settle('a').mustWrite()
@@ -138,8 +132,7 @@ export const members: readonly Scenario[] = [
     },
   },
   {
-    ids: ['M17'],
-    title: 'all three members are replaced one by one under writes',
+    title: 'M17: all three members are replaced one by one under writes',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a')
@@ -156,8 +149,7 @@ export const members: readonly Scenario[] = [
     },
   },
   {
-    ids: ['S1', 'S3', 'S8'],
-    title: 'a member behind the compaction point gets a snapshot while entries go on',
+    title: 'S1, S3, S8: a member behind the compaction point gets a snapshot while entries go on',
     stage: { members: 3, member: { snapshotEvery: 5, chunkBytes: 16 } },
     run(stage) {
       stage.elect('a').settle('a').isolate('c')
@@ -169,8 +161,7 @@ export const members: readonly Scenario[] = [
     },
   },
   {
-    ids: ['S10'],
-    title: 'the sender of a snapshot dies in the middle; the next one starts clean',
+    title: 'S10: the sender of a snapshot dies in the middle; the next one starts clean',
     stage: { members: 3, member: { snapshotEvery: 5, chunkBytes: 16 } },
     run(stage) {
       stage.elect('a').settle('a').isolate('c')
@@ -182,8 +173,7 @@ export const members: readonly Scenario[] = [
     },
   },
   {
-    ids: ['S4', 'S15'],
-    title: 'power loss at each step of an install leaves the old or the new state',
+    title: 'S4, S15: power loss at each step of an install leaves the old or the new state',
     stage: { members: 3, member: { snapshotEvery: 5, chunkBytes: 64 } },
     run(stage) {
       stage.elect('a').settle('a')
@@ -193,8 +183,7 @@ export const members: readonly Scenario[] = [
     },
   },
   {
-    ids: ['R1'],
-    title: 'a new leader confirms no read before it has committed an entry of its own term',
+    title: 'R1: a new leader confirms no read before it has committed an entry of its own term',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a').mustWrite()
@@ -212,8 +201,7 @@ export const members: readonly Scenario[] = [
     },
   },
   {
-    ids: ['R2'],
-    title: 'a leader that was cut off answers no read',
+    title: 'R2: a leader that was cut off answers no read',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a').mustWrite().isolate('a')
@@ -224,8 +212,7 @@ export const members: readonly Scenario[] = [
     },
   },
   {
-    ids: ['R3', 'R5'],
-    title: 'answers to an older round confirm no later read',
+    title: 'R3, R5: answers to an older round confirm no later read',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a').mustWrite()
@@ -239,8 +226,7 @@ export const members: readonly Scenario[] = [
     },
   },
   {
-    ids: ['R7', 'R8'],
-    title: 'a follower and a learner read through their leader, also across its change',
+    title: 'R7, R8: a follower and a learner read through their leader, also across its change',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a').mustWrite()

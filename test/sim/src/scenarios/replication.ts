@@ -8,8 +8,7 @@ const lastOf = (stage: Stage, id: string): number => stage.view(id).lastIndex
 
 export const replication: readonly Scenario[] = [
   {
-    ids: ['L1'],
-    title: 'Figure 8: an entry of an old term on a majority is not committed by counting',
+    title: 'L1: Figure 8: an entry of an old term on a majority is not committed by counting',
     stage: { members: 5, member: { maxAppendBytes: 1 } },
     run(stage) {
       stage.elect('a').settle('a')
@@ -36,8 +35,7 @@ export const replication: readonly Scenario[] = [
     },
   },
   {
-    ids: ['L2'],
-    title: 'a commit index that comes with an empty append reaches only what is known to agree',
+    title: 'L2: a commit index that comes with an empty append reaches only what is known to agree',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a').mustWrite()
@@ -67,8 +65,7 @@ export const replication: readonly Scenario[] = [
     },
   },
   {
-    ids: ['L3'],
-    title: 'an older, shorter append that comes again cuts nothing',
+    title: 'L3: an older, shorter append that comes again cuts nothing',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a')
@@ -94,8 +91,7 @@ export const replication: readonly Scenario[] = [
     },
   },
   {
-    ids: ['L5'],
-    title: 'a sync that returns behind a truncation acknowledges nothing of what took its place',
+    title: 'L5: a sync that returns behind a truncation acknowledges nothing of what took its place',
     stage: { members: 5 },
     run(stage) {
       stage.elect('a').settle('a').mustWrite()
@@ -112,8 +108,7 @@ export const replication: readonly Scenario[] = [
     },
   },
   {
-    ids: ['L6', 'D11'],
-    title: 'a leader whose disk is slow does not count itself before its sync',
+    title: 'L6, D11: a leader whose disk is slow does not count itself before its sync',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a').slowDisk('a', 500).isolate('c')
@@ -123,29 +118,24 @@ export const replication: readonly Scenario[] = [
     },
   },
   {
-    ids: ['L8'],
-    title: 'two logs of different terms come together',
+    title: 'L8: two logs of different terms come together',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a')
       for (let round = 0; round < 3; round++) {
-        const [own, other] = round % 2 === 0 ? ['a', 'b'] : ['b', 'a']
-        stage.isolate(own as string)
-        for (let i = 0; i < 6; i++) stage.write(own as string)
-        stage
-          .run(20)
-          .elect(other as string)
-          .mustWrite()
-          .heal()
+        const own = round % 2 === 0 ? 'a' : 'b'
+        const other = round % 2 === 0 ? 'b' : 'a'
+        stage.isolate(own)
+        for (let i = 0; i < 6; i++) stage.write(own)
+        stage.run(20).elect(other).mustWrite().heal()
         stage.until('all agree', () =>
-          ['a', 'b', 'c'].every((id) => stage.view(id).applied === stage.view(other as string).lastIndex),
+          ['a', 'b', 'c'].every((id) => stage.view(id).applied === stage.view(other).lastIndex),
         )
       }
     },
   },
   {
-    ids: ['L9'],
-    title: 'a refusal older than an acknowledgement does not take the match back',
+    title: 'L9: a refusal older than an acknowledgement does not take the match back',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a').mustWrite().run(20)
@@ -169,8 +159,7 @@ export const replication: readonly Scenario[] = [
     },
   },
   {
-    ids: ['L11'],
-    title: 'one lost probe or append stalls nobody',
+    title: 'L11: one lost probe or append stalls nobody',
     stage: { members: 3, member: { maxInflight: 1 } },
     run(stage) {
       stage.elect('a').settle('a')
@@ -183,9 +172,8 @@ export const replication: readonly Scenario[] = [
     },
   },
   {
-    ids: ['L19', 'D8'],
     title:
-      'power loss of all members at once: nothing is served before a commit of the new term, then all is there',
+      'L19, D8: power loss of all members at once: nothing is served before a commit of the new term, then all is there',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a')
@@ -199,8 +187,7 @@ export const replication: readonly Scenario[] = [
     },
   },
   {
-    ids: ['D4', 'D5'],
-    title: 'a failed sync stops the member; it comes back with what was promised',
+    title: 'D4, D5: a failed sync stops the member; it comes back with what was promised',
     stage: { members: 3 },
     run(stage) {
       stage.elect('a').settle('a').mustWrite()

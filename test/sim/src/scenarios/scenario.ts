@@ -1,17 +1,17 @@
-// Rule: a directed scenario: what is given, what happens, what must come out. Its ids are those of FAULTS.md.
+// Rule: a directed scenario: what is given, what happens, what must come out. Its title begins with the ids of docs/scenarios.md.
 
 import type { CoreModule } from '../member/core-module.js'
 import type { RunMode } from '../run/simulation.js'
 import { Stage, type StageOptions } from './stage.js'
 
 export interface Scenario {
-  readonly ids: readonly string[]
   readonly title: string
   readonly stage: StageOptions
   run(stage: Stage): void
 }
 
-export const scenarioName = ({ ids, title }: Scenario): string => `${ids.join(' ')}: ${title}`
+export const idsOf = ({ title }: Scenario): readonly string[] =>
+  title.slice(0, title.indexOf(':')).split(', ')
 
 /** Throws what went wrong: a broken law, an assertion of the code, or what the script demanded. */
 export function play(scenario: Scenario, core: CoreModule, mode: RunMode = {}): Stage {

@@ -3,8 +3,8 @@
 import { expect, test } from 'vitest'
 import { realCore } from '../run/load-core.js'
 import { scenarios } from './all.js'
-import { play, scenarioName } from './scenario.js'
+import { play } from './scenario.js'
 
-test.each(scenarios.map((scenario) => [scenarioName(scenario), scenario] as const))('%s', (_, scenario) => {
+test.each(scenarios.map((scenario) => [scenario.title, scenario] as const))('%s', (_, scenario) => {
   expect(() => play(scenario, realCore)).not.toThrow()
 })

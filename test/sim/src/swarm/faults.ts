@@ -1,35 +1,8 @@
 // Rule: the faults of a run as a list, drawn before it starts. Each has its own dice, so leaving one out does not change the others.
 
 import { seededRandom } from '@latchkey/base'
+import { FAULT_KINDS, type FaultKind } from './kinds.js'
 import type { Options } from './options.js'
-
-export const FAULT_KINDS = [
-  'crash',
-  'crashAll',
-  'crashPoint',
-  'orphan',
-  'storm',
-  'isolate',
-  'split',
-  'oneWay',
-  'bridge',
-  'link',
-  'clog',
-  'burst',
-  'pause',
-  'suspend',
-  'stall',
-  'step',
-  'drift',
-  'slowDisk',
-  'failSync',
-  'rot',
-  'transfer',
-  'change',
-  'compact',
-] as const
-
-export type FaultKind = (typeof FAULT_KINDS)[number]
 
 export interface Fault {
   /** Its place in the whole list: its name when a run is shrunk. */

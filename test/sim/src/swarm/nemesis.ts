@@ -7,7 +7,8 @@ import { isMajority } from '../laws/ledger.js'
 import type { DiskStep } from '../world/disk.js'
 import type { Seat } from '../world/seat.js'
 import type { World } from '../world/world.js'
-import type { Fault, FaultKind } from './faults.js'
+import type { Fault } from './faults.js'
+import type { FaultKind } from './kinds.js'
 import { type Cluster, chooseChange } from './membership.js'
 
 const STEPS: readonly DiskStep[] = ['write', 'sync', 'synced', 'rename', 'folder', 'foldered']

@@ -4,7 +4,7 @@ import { type Random, seededRandom } from '@latchkey/base'
 import type { ClientOptions } from '../clients/client.js'
 import type { DiskOptions } from '../world/disk.js'
 import type { NetworkOptions } from '../world/network.js'
-import { FAULT_KINDS, type FaultKind } from './faults.js'
+import { FAULT_KINDS, type FaultKind } from './kinds.js'
 
 const MS = 1000
 

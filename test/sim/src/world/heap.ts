@@ -17,7 +17,7 @@ export class EventHeap {
 
   /** `at`: integer microseconds of virtual time. */
   push<P>(at: number, run: (payload: P) => void, payload: P): void {
-    this.#items.push({ at, number: this.#numbers++, run: run as (payload: never) => void, payload })
+    this.#items.push({ at, number: this.#numbers++, run, payload })
     this.#rise(this.#items.length - 1)
   }
 

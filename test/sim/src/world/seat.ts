@@ -14,12 +14,30 @@ import {
   type Request,
   type SimMember,
 } from '../member/port.js'
+import type { Watcher } from '../laws/law.js'
 import type { VirtualClock } from './clock.js'
 import type { SimDisk } from './disk.js'
 import { DiskHandle } from './disk-handle.js'
-import type { World } from './world.js'
+import type { EventHeap } from './heap.js'
 
 export type SeatState = 'up' | 'paused' | 'down' | 'ruined'
+
+/** What the world gives to a seat. */
+export interface SeatPorts {
+  readonly heap: EventHeap
+  readonly random: Random
+  readonly watch: Watcher
+  readonly tickEvery: number
+  readonly counts: { crashPoints: number; stalls: number }
+  now(): number
+  /** All members tick at the same instants. */
+  alignedTicks(): boolean
+  after(micros: number, run: () => void): void
+  crash(how: 'kill' | 'power'): void
+  send(message: Message): void
+  answer(request: Request, answer: Answer): void
+  note(line: () => string): void
+}
 
 type Arrival =
   | { readonly type: 'message'; readonly message: Message }
@@ -33,7 +51,7 @@ export class Seat {
   readonly slot: number
   readonly clock: VirtualClock
   readonly disk: SimDisk
-  readonly #world: World
+  readonly #world: SeatPorts
   readonly #random: Random
   readonly #boot: Boot
   readonly #birth: Birth
@@ -49,7 +67,7 @@ export class Seat {
   stopped: string | undefined
 
   constructor(
-    world: World,
+    world: SeatPorts,
     id: MemberId,
     slot: number,
     parts: { clock: VirtualClock; disk: SimDisk; boot: Boot; birth: Birth },
@@ -64,7 +82,7 @@ export class Seat {
     this.#random = world.random.fork(`member/${id}`)
     this.disk.onCrashPoint = () => {
       world.counts.crashPoints++
-      world.crash(this, 'power')
+      world.crash('power')
     }
   }
 
@@ -84,7 +102,7 @@ export class Seat {
     this.#life++
     this.stopped = undefined
     try {
-      this.#readingAt = this.#world.now
+      this.#readingAt = this.#world.now()
       this.#member = this.#boot(this.#host(this.#life), this.#birth)
     } catch (error) {
       if (!(error instanceof DamagedDisk)) throw error
@@ -92,8 +110,11 @@ export class Seat {
       this.#world.note(() => `${this.id} refuses to start: ${error.message}`)
       return
     }
-    const { now, tickEvery, alignedTicks } = this.#world
-    const wait = alignedTicks ? tickEvery - (now % tickEvery) : this.#random.between(0, tickEvery)
+    const { tickEvery } = this.#world
+    const now = this.#world.now()
+    const wait = this.#world.alignedTicks()
+      ? tickEvery - (now % tickEvery)
+      : this.#random.between(0, tickEvery)
     this.#world.heap.push(now + wait, this.#tick, this.#life)
   }
 
@@ -166,8 +187,8 @@ export class Seat {
   }
 
   #read(): number {
-    this.#readingAt = this.#world.now
-    return this.clock.read(this.#world.now)
+    this.#readingAt = this.#world.now()
+    return this.clock.read(this.#world.now())
   }
 
   #dispatch(arrival: Arrival, now: number): void {
@@ -183,7 +204,7 @@ export class Seat {
   /** One tick is never queued behind another: a late timer fires once (T5). */
   #tick = (life: number): void => {
     if (life !== this.#life) return
-    this.#world.heap.push(this.#world.now + this.#world.tickEvery, this.#tick, life)
+    this.#world.heap.push(this.#world.now() + this.#world.tickEvery, this.#tick, life)
     if (this.#pauses === 0) this.arrive(TICK)
   }
 
@@ -196,14 +217,14 @@ export class Seat {
       random: this.#random.fork(`life/${life}`),
       watcher: world.watch,
       now: () => this.#read(),
-      instant: () => this.clock.instant(world.now),
+      instant: () => this.clock.instant(world.now()),
       readingAt: () => this.#readingAt,
       alive,
       send: (message) => {
-        if (alive()) world.send(this, message)
+        if (alive()) world.send(message)
       },
       answer: (request: Request, answer: Answer) => {
-        if (alive()) world.answer(this, request, answer)
+        if (alive()) world.answer(request, answer)
       },
       after: (micros, run) => {
         const timer: Arrival = { type: 'timer', run }
@@ -218,7 +239,7 @@ export class Seat {
         if (!alive()) return
         world.note(() => `${this.id} stops itself: ${reason}`)
         this.stopped = reason
-        world.crash(this, 'power')
+        world.crash('power')
       },
     }
   }

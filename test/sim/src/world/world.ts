@@ -11,7 +11,7 @@ import { SimDisk, type DiskOptions } from './disk.js'
 import { Fingerprint } from './fingerprint.js'
 import { EventHeap } from './heap.js'
 import { Network, type Delivery, type NetworkOptions } from './network.js'
-import { Seat } from './seat.js'
+import { Seat, type SeatPorts } from './seat.js'
 
 export interface WorldParts {
   readonly random: Random
@@ -68,10 +68,28 @@ export class World {
   /** A new machine. It is not started. */
   seat(id: MemberId, clock: VirtualClock, disk: DiskOptions, boot: Boot, birth: Birth): Seat {
     const made = new SimDisk(this.heap, () => this.now, this.random.fork(`disk/${id}`), disk)
-    const seat = new Seat(this, id, this.seats.length, { clock, disk: made, boot, birth })
+    const ports = this.#portsFor(() => seat)
+    const seat: Seat = new Seat(ports, id, this.seats.length, { clock, disk: made, boot, birth })
     this.seats.push(seat)
     this.#byId.set(id, seat)
     return seat
+  }
+
+  #portsFor(seat: () => Seat): SeatPorts {
+    return {
+      heap: this.heap,
+      random: this.random,
+      watch: this.watch,
+      tickEvery: this.tickEvery,
+      counts: this.counts,
+      now: () => this.now,
+      alignedTicks: () => this.alignedTicks,
+      after: (micros, run) => this.after(micros, run),
+      crash: (how) => this.crash(seat(), how),
+      send: (message) => this.send(seat(), message),
+      answer: (request, answer) => this.answer(seat(), request, answer),
+      note: (line) => this.note(line),
+    }
   }
 
   find(id: MemberId): Seat | undefined {

@@ -1,0 +1,87 @@
+// Driver: virtual time for the whole wiring. One event a turn; before the next one every promise that can go on has gone on.
+//
+// Law: nothing but the heap decides what happens next. Promises are woken in the order in which the code under test made them,
+// and no timer, socket or thread of this machine takes part, so the same seed is the same run.
+
+import { Fingerprint } from '../../world/fingerprint.js'
+import { EventHeap } from '../../world/heap.js'
+
+/** More than this in one seed is a storm, and a failure of its own. */
+export const EVENT_BUDGET = 2_000_000
+/** Immediates queued at once: between two of them the runtime wakes all promises. */
+const TURNS = 64
+
+const call = (run: () => void): void => run()
+
+export class Storm extends Error {
+  override readonly name = 'Storm'
+}
+
+export class Ground {
+  /** Microseconds of true time. */
+  now = 0
+  events = 0
+  readonly print = new Fingerprint()
+  readonly #heap = new EventHeap()
+  #failure: unknown
+  #failed = false
+  #instants = 0
+
+  /** Something outside of an event went wrong: the run ends with it. */
+  fail(error: unknown): void {
+    if (this.#failed) return
+    this.#failed = true
+    this.#failure = error
+  }
+
+  /** Grows with each call: the order of what clients did and saw, also within one microsecond. */
+  instant(): number {
+    return ++this.#instants
+  }
+
+  later(micros: number, run: () => void): void {
+    this.#heap.push(this.now + Math.max(0, Math.floor(micros)), call, run)
+  }
+
+  at(micros: number, run: () => void): void {
+    this.#heap.push(Math.max(this.now, Math.floor(micros)), call, run)
+  }
+
+  /** Until that time, or until `done`. `laws` are looked at after every event. */
+  async run(until: number, laws: () => void, done: () => boolean = () => false): Promise<void> {
+    let over = false
+    const turn = () => {
+      if (over) return
+      try {
+        over = this.#step(until, laws, done)
+      } catch (error) {
+        this.fail(error)
+      }
+      over ||= this.#failed
+    }
+    while (!over) {
+      await new Promise<void>((resolve) => {
+        for (let i = 0; i < TURNS; i++) setImmediate(turn)
+        setImmediate(resolve)
+      })
+    }
+    if (this.#failed) throw this.#failure
+  }
+
+  /** True when the run is over. */
+  #step(until: number, laws: () => void, done: () => boolean): boolean {
+    laws()
+    if (done()) return true
+    const next = this.#heap.peekTime()
+    if (next === undefined || next > until) {
+      this.now = until
+      return true
+    }
+    if (++this.events > EVENT_BUDGET) throw new Storm(`more than ${EVENT_BUDGET} events`)
+    const event = this.#heap.pop()
+    this.now = next
+    this.print.add(next)
+    event?.run(event.payload as never)
+    return false
+  }
+}

@@ -1,0 +1,126 @@
+// Driver: loads the house: a copy of the compiled packages, as they are or with a line changed. Each copy is a world of modules of
+// its own, so that a run with a known bug leaves nothing behind.
+
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { ClientStore } from '@latchkey/client'
+import type { BatchReader, KvMachine, MemoryDisk as RowsDisk, MemoryHome } from '@latchkey/kv'
+import type { Watchdog } from '@latchkey/lock'
+import type { decodeReplies, decodeRequests, encodeReplies, encodeRequests } from '@latchkey/protocol'
+import type { MemoryDisk } from '@latchkey/raft/memory'
+import type { Wal } from '@latchkey/raft/wal'
+import type { StateLockTransaction } from '../../../../packages/kv/dist/rules/lock-tx.js'
+import type { Member } from '../../../../packages/latchkey/dist/member/member.js'
+import type { localDial } from '../../../../packages/latchkey/dist/open/local-link.js'
+import type { toMessage } from '../../../../packages/raft/dist/net/codec.js'
+import type { messageItem } from '../../../../packages/raft/dist/net/items.js'
+import { type Patch, PatchMisfit } from '../run/load-core.js'
+
+export interface House {
+  readonly Member: typeof Member
+  readonly localDial: typeof localDial
+  readonly KvMachine: typeof KvMachine
+  readonly MemoryHome: typeof MemoryHome
+  readonly RowsDisk: typeof RowsDisk
+  readonly StateLockTransaction: typeof StateLockTransaction
+  readonly BatchReader: typeof BatchReader
+  readonly MemoryDisk: typeof MemoryDisk
+  readonly Wal: typeof Wal
+  readonly messageItem: typeof messageItem
+  readonly toMessage: typeof toMessage
+  readonly ClientStore: typeof ClientStore
+  readonly Watchdog: typeof Watchdog
+  readonly encodeRequests: typeof encodeRequests
+  readonly decodeRequests: typeof decodeRequests
+  readonly encodeReplies: typeof encodeReplies
+  readonly decodeReplies: typeof decodeReplies
+}
+
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
+const PACKAGES = ['base', 'protocol', 'raft', 'lock', 'kv', 'client', 'latchkey']
+/** What they need from elsewhere. */
+const OTHERS = ['msgpackr', 'ws', 'classic-level', 'abstract-level']
+
+const MODULES: Readonly<Record<string, readonly string[]>> = {
+  'latchkey/dist/member/member.js': ['Member'],
+  'latchkey/dist/open/local-link.js': ['localDial'],
+  'kv/dist/machine.js': ['KvMachine'],
+  'kv/dist/rules/lock-tx.js': ['StateLockTransaction'],
+  'kv/dist/commands/batch.js': ['BatchReader'],
+  'raft/dist/memory/disk.js': ['MemoryDisk'],
+  'raft/dist/wal/wal.js': ['Wal'],
+  'raft/dist/net/items.js': ['messageItem'],
+  'raft/dist/net/codec.js': ['toMessage'],
+  'client/dist/store/create.js': ['ClientStore'],
+  'lock/dist/objects/watchdog.js': ['Watchdog'],
+  'protocol/dist/frames-codec.js': ['encodeRequests', 'decodeRequests', 'encodeReplies', 'decodeReplies'],
+}
+
+export interface LoadedHouse {
+  readonly house: House
+  /** Takes its files away again. */
+  readonly remove: () => void
+}
+
+export async function loadHouse(patches: readonly Patch[] = []): Promise<LoadedHouse> {
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-house-'))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  try {
+    copyInto(folder)
+    for (const one of patches)
+      writeFileSync(placeOf(folder, one.file), patched(placeOf(folder, one.file), one))
+    return { house: await modulesOf(folder), remove }
+  } catch (error) {
+    remove()
+    throw error
+  }
+}
+
+/** Throws where a patch does not fit the compiled packages. */
+export function checkHousePatch(patch: Patch): void {
+  patched(join(ROOT, 'packages', patch.file), patch)
+}
+
+const placeOf = (folder: string, file: string) => join(folder, 'node_modules', '@latchkey', file)
+
+function copyInto(folder: string): void {
+  for (const name of PACKAGES) {
+    for (const part of ['package.json', 'dist']) {
+      const target = placeOf(folder, join(name, part))
+      mkdirSync(dirname(target), { recursive: true })
+      cpSync(join(ROOT, 'packages', name, part), target, { recursive: true, filter: isCode })
+    }
+  }
+  for (const name of OTHERS)
+    symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name), 'dir')
+}
+
+async function modulesOf(folder: string): Promise<House> {
+  const house: Record<string, unknown> = {}
+  const load = async (file: string) =>
+    (await import(/* @vite-ignore */ pathToFileURL(placeOf(folder, file)).href)) as Record<string, unknown>
+  for (const [file, names] of Object.entries(MODULES)) {
+    const exports = await load(file)
+    for (const name of names) house[name] = exports[name]
+  }
+  const rows = await load('kv/dist/rows/memory.js')
+  return { ...house, MemoryHome: rows.MemoryHome, RowsDisk: rows.MemoryDisk } as unknown as House
+}
+
+const isCode = (path: string): boolean => !/\.(map|d\.ts|tsbuildinfo)$/.test(path)
+
+/** Whatever the white space: a compiler may break lines otherwise tomorrow. */
+function loosely(text: string): RegExp {
+  const words = text.trim().split(/\s+/)
+  return new RegExp(words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('\\s+'), 'g')
+}
+
+function patched(path: string, { file, find, replace }: Patch): string {
+  const source = readFileSync(path, 'utf8')
+  const places = [...source.matchAll(loosely(find))].length
+  if (places !== 1)
+    throw new PatchMisfit(`does not fit any more: ${file} has ${places} times "${find}"; write it anew`)
+  return source.replace(loosely(find), () => replace)
+}

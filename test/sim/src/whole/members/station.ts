@@ -1,0 +1,167 @@
+// Driver: one member's place: its machine, its disks, and the process that comes and goes on them. The wiring inside is production's.
+
+import type { Logger, Random } from '@latchkey/base'
+import type { KvMachine, KvLimits } from '@latchkey/kv'
+import type { MemoryDisk } from '@latchkey/raft/memory'
+import type { Member } from '../../../../../packages/latchkey/dist/member/member.js'
+import type { Host, Life } from '../ground/host.js'
+import type { House } from '../house.js'
+import type { Wires } from '../net/wires.js'
+import { SlowHome } from './slow-home.js'
+
+export interface StationOptions {
+  readonly members: Readonly<Record<string, string>>
+  readonly electionTimeout: number
+  readonly heartbeat: number
+  readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
+  readonly segmentBytes: number
+  readonly limits: Partial<KvLimits>
+  /** Microseconds of a sync: at least, and as a long tail. */
+  readonly syncBase: number
+  readonly syncTail: number
+  readonly rowsMost: number
+}
+
+export interface StationPorts {
+  readonly house: House
+  readonly host: Host
+  readonly wires: Wires
+  readonly random: Random
+  readonly logger: Logger
+  newId(): string
+  /** A machine of a new process, for whoever looks at what it applies. */
+  machine(station: Station, machine: KvMachine): void
+  opened(station: Station, life: Life): void
+  /** It stopped by itself. */
+  failed(station: Station, error: Error): void
+}
+
+export class Station {
+  readonly id: string
+  readonly host: Host
+  readonly disk: MemoryDisk
+  member: Member | undefined
+  readonly #options: StationOptions
+  readonly #ports: StationPorts
+  readonly #home: SlowHome
+  readonly #joins: boolean
+  #gone = new Set<(silent: boolean) => void>()
+  /** A slow disk takes that many times as long. */
+  slowness = 1
+  crashes = 0
+
+  constructor(id: string, options: StationOptions, ports: StationPorts, joins = false) {
+    this.id = id
+    this.host = ports.host
+    this.#options = options
+    this.#ports = ports
+    this.#joins = joins
+    const { house, random } = ports
+    this.#home = new SlowHome(house, ports.host, random.fork('rows'), options.rowsMost)
+    const delays = random.fork('disk')
+    this.disk = new house.MemoryDisk({
+      schedule: (op, run) => {
+        const { life } = this.host
+        this.host.ground.later(this.#delay(op.kind, delays), () => life?.deliver(run))
+      },
+    })
+    // Small segments, so that a short log is cut too.
+    Object.defineProperty(this.disk, 'sizes', {
+      value: { segmentBytes: options.segmentBytes, growBytes: 512 },
+    })
+  }
+
+  #delay(kind: string, random: Random): number {
+    if (kind !== 'sync' && kind !== 'syncDir') return random.between(5, 100)
+    const u = random.float()
+    return Math.floor((this.#options.syncBase + u * u * u * u * this.#options.syncTail) * this.slowness)
+  }
+
+  get url(): string {
+    return `sim://${this.id}`
+  }
+
+  onGone(run: (silent: boolean) => void): () => void {
+    this.#gone.add(run)
+    return () => this.#gone.delete(run)
+  }
+
+  boot(): void {
+    if (this.host.life !== undefined) return
+    const life = this.host.start()
+    this.#open(life).then(
+      (member) => this.#opened(life, member),
+      (error: Error) => !life.dead && this.#ports.failed(this, error),
+    )
+  }
+
+  #opened(life: Life, member: Member): void {
+    if (life.dead) return
+    this.member = member
+    member.on('failed', (error) => !life.dead && this.#ports.failed(this, error))
+    this.#ports.opened(this, life)
+  }
+
+  #open(life: Life): Promise<Member> {
+    const { house, wires, random, logger, newId } = this.#ports
+    const { members, electionTimeout, heartbeat, snapshot, limits } = this.#options
+    const { clock, defer } = life
+    return house.Member.open(
+      {
+        id: this.id,
+        members,
+        join: this.#joins,
+        electionTimeout,
+        heartbeat,
+        snapshot,
+        maxInFlightBytes: 4_000_000,
+      },
+      {
+        fs: this.disk,
+        dir: 'log',
+        clock,
+        random: random.fork(`core-${++this.crashes}`),
+        defer,
+        logger,
+        newId,
+        transport: (owner) => wires.open(this.id, owner, life),
+        rebuild: () => defer(() => void this.#rebuild()),
+        machine: (hooks) => {
+          const machine = new house.KvMachine({ home: this.#home, clock, logger, limits, ...hooks })
+          this.#ports.machine(this, machine)
+          return machine
+        },
+      },
+    )
+  }
+
+  async #rebuild(): Promise<void> {
+    const { life } = this.host
+    const member = this.member
+    if (life === undefined || member === undefined) return
+    this.member = undefined
+    this.#tellGone(false)
+    await member.close()
+    await this.#home.discard()
+    this.#opened(life, await this.#open(life))
+  }
+
+  /** The process dies; with `power` so does the machine, and what was not synced is lost. */
+  crash(power: boolean): void {
+    if (this.host.life === undefined) return
+    this.member = undefined
+    this.host.die()
+    this.host.dark = power
+    this.#tellGone(power)
+    this.#ports.wires.died(this.id, power)
+    if (power) this.disk.crash(this.#ports.random)
+    else this.disk.kill(this.#ports.random)
+    this.#home.crash()
+  }
+
+  #tellGone(silent: boolean): void {
+    const gone = this.#gone
+    this.#gone = new Set()
+    for (const run of gone) run(silent)
+  }
+}
