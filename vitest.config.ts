@@ -17,6 +17,12 @@ const project = (name: string, include: string[], testTimeout = 10_000) => ({
   test: { name, include, testTimeout, hookTimeout: 30_000 },
 })
 
+/** Real processes: after everything else, and two clusters at a time. */
+const processes = (name: string, testTimeout: number) => {
+  const { resolve, test } = project(name, [`test/${name}/src/**/*.test.ts`], testTimeout)
+  return { resolve, test: { ...test, maxWorkers: 2, sequence: { groupOrder: 1 } } }
+}
+
 export default defineConfig({
   test: {
     projects: [
@@ -25,8 +31,8 @@ export default defineConfig({
       ),
       project('scripts', ['scripts/**/*.test.mjs'], 60_000),
       project('sim', ['test/sim/src/**/*.test.ts'], 120_000),
-      project('chaos', ['test/chaos/src/**/*.test.ts'], 120_000),
-      project('e2e', ['test/e2e/src/**/*.test.ts'], 60_000),
+      processes('chaos', 120_000),
+      processes('e2e', 60_000),
       project('bench', ['test/bench/src/**/*.test.ts'], 60_000),
     ],
     coverage: { provider: 'v8', include: ['packages/*/src/**/*.ts'], exclude: ['**/*.test.ts'] },

@@ -20,6 +20,9 @@ export interface Load {
   more(count: number): Promise<void>
 }
 
+/** Each load has lists of its own, also several on one cluster. */
+let loads = 0
+
 /** Two writers with a client of default settings; ends after `deed`, with the books closed and compared with the store. */
 export async function underLoad(
   urls: readonly string[],
@@ -27,7 +30,8 @@ export async function underLoad(
   options: ConnectOptions = {},
 ): Promise<LoadReport> {
   const store = await connect([...urls], options)
-  const ledgers = [new Ledger(store, 'x'), new Ledger(store, 'y')]
+  const nth = ++loads
+  const ledgers = [new Ledger(store, `x${nth}`), new Ledger(store, `y${nth}`)]
   const acknowledged = () => ledgers.reduce((total, ledger) => total + ledger.acknowledged, 0)
   let going = true
   const work = ledgers.map(async (ledger) => {

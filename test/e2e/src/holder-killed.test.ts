@@ -1,0 +1,38 @@
+// Test: the process that holds a lock is killed.
+
+import { connect } from '@latchkey/client'
+import { Cluster } from '@latchkey/test-chaos/cluster'
+import { nodeProcess } from '@latchkey/test-chaos/command'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { actor } from './actors/index.js'
+
+let cluster: Cluster
+
+beforeAll(async () => {
+  cluster = await Cluster.start()
+}, 60_000)
+afterAll(() => cluster.destroy())
+
+test('K25: the holder is killed: the waiter is granted when the lease is over, with a higher token', async () => {
+  const holder = nodeProcess([actor('holder'), 'cron', '1s', ...cluster.urls])
+  await expect.poll(() => holder.out, { timeout: 10_000 }).toMatch(/^\d+\n$/)
+  const store = await connect(cluster.urls)
+  let granted = false
+  const waiting = store.locks.acquire('cron', { lease: '1s', wait: '20s' }).then((hold) => {
+    granted = true
+    return hold
+  })
+  await expect.poll(async () => (await store.locks.query('cron'))[0]?.waiters).toBe(1)
+  // It is alive, and renews: longer than the lease nobody else gets it.
+  const began = performance.now()
+  await expect.poll(() => performance.now() - began, { timeout: 5_000 }).toBeGreaterThan(1_500)
+  expect(granted).toBe(false)
+  holder.child.kill('SIGKILL')
+  const killed = performance.now()
+  const hold = await waiting
+  expect(performance.now() - killed).toBeLessThan(2_000)
+  expect(hold.token).toBeGreaterThan(Number(holder.out))
+  await hold.release()
+  await store.close()
+  await holder.ended
+})
