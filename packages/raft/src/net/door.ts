@@ -7,7 +7,7 @@ import { WebSocketServer } from 'ws'
 import type { MemberId } from '../core/types.js'
 import type { NetSettings, NetStats } from './settings.js'
 import { MEMBERS_PATH, SOCKET_CAPS } from './socket.js'
-import { isTrusted } from './tls.js'
+import { isTrusted, whyUntrusted } from './tls.js'
 import type { PeerInfo, RefusedEvent } from './transport.js'
 import { Visitor, type VisitorEvents } from './visitor.js'
 
@@ -59,13 +59,13 @@ export class Door {
     return true
   }
 
-  #refuseUntrusted({ remoteAddress }: Socket, socket: Duplex): void {
+  #refuseUntrusted(raw: Socket, socket: Duplex): void {
     refuse(socket, '401 Unauthorized')
     this.#stats.refused++
-    const reason = "no certificate of this cluster's authority was shown"
+    const reason = whyUntrusted(raw)
     this.#events.refused(
       { id: undefined, by: 'us', code: 'ERR_UNAUTHORIZED', reason, info: undefined },
-      remoteAddress ?? 'unknown',
+      raw.remoteAddress ?? 'unknown',
     )
   }
 

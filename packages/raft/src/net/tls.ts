@@ -47,3 +47,11 @@ export function isTrusted(tls: MemberTls | undefined, socket: Socket): boolean {
   if (tls?.ca === undefined) return true
   return socket instanceof TLSSocket && socket.authorized
 }
+
+/** Of one that is not trusted: what an operator can act on, such as CERT_HAS_EXPIRED. */
+export function whyUntrusted(socket: Socket): string {
+  const shown = socket instanceof TLSSocket && Object.keys(socket.getPeerCertificate()).length > 0
+  return shown
+    ? `its certificate is not accepted: ${String(socket.authorizationError)}`
+    : "no certificate of this cluster's authority was shown"
+}
