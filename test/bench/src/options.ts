@@ -13,6 +13,9 @@ export interface Options {
   readonly chart: string | undefined
 }
 
+/** What a look in under a minute has room for. */
+const QUICK = ['loads', 'hand-over', 'failover', 'proposals']
+
 export const HELP = `Usage: npm run bench -- [options]
 
 Puts three real Latchkey processes, and with --peers what else is installed, under the same loads, one after the other, and tells
@@ -21,7 +24,7 @@ throughput, p50, p99, samples and errors of each, and which goals are met.
   --peers           also etcd, Redis, Redlock, ZooKeeper and PostgreSQL, where they are installed
   --only A,B        these scenes alone (below)
   --seconds N       counted seconds of each load, 4 by default
-  --quick           a look in under a minute: short loads, small sizes
+  --quick           a look in under a minute, peers aside: ${QUICK.join(', ')}, in short
   --json FILE       everything that was found
   --markdown FILE   the same as a page; in a page that has a part marked for it, only that part is replaced
   --chart FILE      throughput and p99 over callers, as SVG
@@ -52,13 +55,14 @@ export function readOptions(words: readonly string[]): Options | 'help' | { read
     const { quick, peers, json, markdown, chart } = values
     const seconds = values.seconds === undefined ? (quick ? 1 : 4) : Number(values.seconds)
     if (!(seconds >= 0.1 && seconds <= 600)) return { wrong: '--seconds is a number from 0.1 to 600' }
-    return { seconds, quick, peers, only: sceneNames(values.only), json, markdown, chart }
+    return { seconds, quick, peers, only: sceneNames(values.only, quick), json, markdown, chart }
   } catch (error) {
     return { wrong: (error as Error).message }
   }
 }
 
-function sceneNames(list: string | undefined): string[] {
+function sceneNames(list: string | undefined, quick: boolean): readonly string[] {
+  if (list === undefined && quick) return QUICK
   if (list === undefined) return SCENES.map(({ name }) => name).filter((name) => name !== 'soak')
   const names = list.split(',')
   const unknown = names.find((name) => !SCENES.some((scene) => scene.name === name))

@@ -51,7 +51,7 @@ export const watchers: LatchkeyScene = {
 class Crowd {
   seen = 0
   readonly #store: Store
-  readonly #stop = new AbortController()
+  readonly #stops: AbortController[] = []
   readonly #ends: Promise<void>[] = []
 
   constructor(store: Store) {
@@ -67,10 +67,12 @@ class Crowd {
   }
 
   async #look(prefix: string): Promise<void> {
+    const stop = new AbortController()
+    this.#stops.push(stop)
     try {
-      for await (const _ of this.#store.watch({ prefix }, { signal: this.#stop.signal })) this.seen++
+      for await (const _ of this.#store.watch({ prefix }, { signal: stop.signal })) this.seen++
     } catch (error) {
-      if (!this.#stop.signal.aborted) throw error
+      if (!stop.signal.aborted) throw error
     }
   }
 
@@ -83,7 +85,7 @@ class Crowd {
   }
 
   async close(): Promise<void> {
-    this.#stop.abort()
+    for (const stop of this.#stops) stop.abort()
     await Promise.all(this.#ends)
     await this.#store.close()
   }

@@ -1,11 +1,13 @@
 // Driver: one PostgreSQL server with its defaults, and pg's pool. A lock is a row.
 
+import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { chmod, readdir } from 'node:fs/promises'
+import { chown, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { freePorts } from '@latchkey/test-chaos/ports'
 import type { Pool } from 'pg'
-import { findProgram, Servers } from './servers.js'
+import { findProgram, Servers, type User } from './servers.js'
 import type { System, SystemClient } from './system.js'
 
 const PLACES = '/usr/lib/postgresql'
@@ -23,9 +25,9 @@ export async function postgres(): Promise<System | string> {
   try {
     const [port] = (await freePorts(1)) as [number]
     const data = join(servers.folder, 'data')
-    const as = await otherUser(servers)
-    await servers.run(...as(initdb, ['-D', data, '-U', 'bench', '-A', 'trust', '-E', 'UTF8']))
-    servers.start(...as(program, ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', servers.folder]))
+    const user = await otherUser(servers)
+    await servers.run(initdb, ['-D', data, '-U', 'bench', '-A', 'trust', '-E', 'UTF8'], user)
+    servers.start(program, ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', servers.folder], user)
     const open = () => {
       const pool = new module.default.Pool({
         ...{ host: '127.0.0.1', port, user: 'bench', database: 'postgres', max: CONNECTIONS },
@@ -47,13 +49,13 @@ export async function postgres(): Promise<System | string> {
   }
 }
 
-type Start = [command: string, args: string[]]
-
 /** The server refuses to run as root: then it runs as the user that its package made. */
-async function otherUser(servers: Servers): Promise<(command: string, args: string[]) => Start> {
-  if (process.getuid?.() !== 0) return (command, args) => [command, args]
-  await chmod(servers.folder, 0o777)
-  return (command, args) => ['runuser', ['-u', 'postgres', '--', command, ...args]]
+async function otherUser(servers: Servers): Promise<User> {
+  if (process.getuid?.() !== 0) return {}
+  const idOf = async (what: string) => Number((await promisify(execFile)('id', [what, 'postgres'])).stdout)
+  const user = { uid: await idOf('-u'), gid: await idOf('-g') }
+  await chown(servers.folder, user.uid, user.gid)
+  return user
 }
 
 async function makeTables(pool: Pool): Promise<void> {

@@ -25,6 +25,12 @@ function isRunnable(path: string): boolean {
   }
 }
 
+/** As whom a server runs, where not as ourselves. */
+export interface User {
+  readonly uid?: number
+  readonly gid?: number
+}
+
 export class Servers {
   readonly folder: string
   readonly #processes: ChildProcess[] = []
@@ -42,12 +48,8 @@ export class Servers {
     return new Servers(await mkdtemp(join(tmpdir(), `bench-${name}-`)))
   }
 
-  start(command: string, args: readonly string[], env: Record<string, string> = {}): ChildProcess {
-    const child = spawn(command, args, {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...env },
-      cwd: this.folder,
-    })
+  start(command: string, args: readonly string[], user: User = {}): ChildProcess {
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: this.folder, ...user })
     const keep = (chunk: Buffer) => {
       this.#output = (this.#output + chunk.toString()).slice(-5_000)
     }
@@ -59,8 +61,8 @@ export class Servers {
   }
 
   /** Runs a program to its end, such as one that lays out a database. */
-  async run(command: string, args: readonly string[]): Promise<void> {
-    const child = this.start(command, args)
+  async run(command: string, args: readonly string[], user: User = {}): Promise<void> {
+    const child = this.start(command, args, user)
     const [code] = (await once(child, 'exit')) as [number | null]
     if (code !== 0) throw new Error(`${command} ended with ${code}:\n${this.#output}`)
   }
