@@ -41,7 +41,7 @@ export interface House {
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
 const PACKAGES = ['base', 'protocol', 'raft', 'lock', 'kv', 'client', 'latchkey']
 /** What they need from elsewhere. */
-const OTHERS = ['msgpackr', 'ws', 'classic-level', 'abstract-level']
+const OTHERS = ['msgpackr', 'ws', 'classic-level', 'memory-level', 'abstract-level']
 
 const MODULES: Readonly<Record<string, readonly string[]>> = {
   'latchkey/dist/member/member.js': ['Member'],

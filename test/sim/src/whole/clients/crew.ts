@@ -1,0 +1,36 @@
+// Driver: the clients' processes, and what they remember of what they asked. The stores inside are production's.
+
+import type { Random } from '@latchkey/base'
+import type { ClientStore, Dial } from '@latchkey/client'
+import type { Life } from '../ground/host.js'
+import type { Desk } from './desk.js'
+
+/** One store in one process; everything it began ends with that process. */
+export class Client {
+  readonly name: string
+  readonly life: Life
+  readonly store: ClientStore
+  readonly random: Random
+  readonly desk: Desk
+
+  constructor(name: string, life: Life, store: ClientStore, random: Random, desk: Desk) {
+    this.name = name
+    this.life = life
+    this.store = store
+    this.random = random
+    this.desk = desk
+  }
+
+  /** Local milliseconds; never ends when the process dies. */
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.life.clock.after(ms, resolve))
+  }
+
+  think(): Promise<void> {
+    return this.sleep(1 + this.random.float() * this.desk.options.think)
+  }
+}
+
+export type Route =
+  | { readonly dial: Dial }
+  | { readonly seeds: readonly string[]; readonly dialTo: (url: string) => Dial }

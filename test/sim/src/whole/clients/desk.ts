@@ -1,0 +1,98 @@
+// Driver: what all clients share: what is asked for, whether it goes on, and what they saw.
+
+import type { Ground } from '../ground/ground.js'
+import { Broken } from '../judge/broken.js'
+import { KvHistory, type KvKind, type KvOp } from '../judge/kv-history.js'
+import { Sequences, WatchStory } from '../judge/ledger.js'
+import type { WholeOptions } from '../options.js'
+
+export interface Fault {
+  readonly code: string
+  readonly outcome: string
+}
+
+/** Which refusals a call may meet at any time. Any other code is a finding. */
+const USUAL = new Set([
+  'ERR_NO_LEADER',
+  'ERR_TIMEOUT',
+  'ERR_OUTCOME_UNKNOWN',
+  'ERR_BUSY',
+  'ERR_CLOSED',
+  'ERR_ABORTED',
+  'ERR_FENCED',
+  'ERR_LOCK_LOST',
+  'ERR_NOT_OWNER',
+])
+
+export class Desk {
+  readonly ground: Ground
+  readonly options: WholeOptions
+  readonly history = new KvHistory()
+  readonly sequences = new Sequences()
+  readonly watches: WatchStory[] = []
+  /** Workers begin nothing new. */
+  stopping = false
+  /** Calls under way of clients that live. */
+  open = 0
+  done = 0
+  #words = 0
+
+  constructor(ground: Ground, options: WholeOptions) {
+    this.ground = ground
+    this.options = options
+  }
+
+  word(): string {
+    return `w${++this.#words}`
+  }
+
+  /** Runs a call on a key and remembers what became of it. */
+  async record(
+    client: string,
+    key: string,
+    kind: KvKind,
+    args: { readonly word?: string; readonly expect?: string | undefined },
+    run: () => Promise<unknown>,
+  ): Promise<KvOp> {
+    const op: KvOp = {
+      client,
+      kind,
+      word: args.word ?? '',
+      expect: args.expect,
+      call: this.ground.instant(),
+      end: Number.POSITIVE_INFINITY,
+      result: undefined,
+      revision: 0,
+      refused: false,
+    }
+    this.history.add(key, op)
+    try {
+      const result = await run()
+      op.end = this.ground.instant()
+      op.result = result
+      op.revision = revisionOf(result)
+      this.done++
+      this.ground.print.addText(`${key}${kind}${String(result)}`)
+    } catch (error) {
+      op.refused = this.fault(error).outcome === 'not-applied'
+      this.ground.print.addText(`${key}${kind}${(error as { code?: string }).code}`)
+    }
+    return op
+  }
+
+  fault(error: unknown): Fault {
+    const { code, outcome } = error as Partial<Fault>
+    if (code === undefined || outcome === undefined || !USUAL.has(code)) {
+      this.ground.fail(
+        new Broken('known refusals', `a call ended with ${String((error as Error).stack ?? error)}`),
+      )
+      return { code: 'ERR_CLOSED', outcome: 'unknown' }
+    }
+    return { code, outcome }
+  }
+}
+
+function revisionOf(result: unknown): number {
+  const { revision } = (typeof result === 'object' && result !== null ? result : {}) as { revision?: number }
+  return revision ?? 0
+}

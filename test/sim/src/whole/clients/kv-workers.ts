@@ -1,0 +1,115 @@
+// Driver: workloads on keys: all kinds of calls with a word of their own each, sequences, watches.
+
+import type { WatchEvent } from '@latchkey/protocol'
+import { WatchStory } from '../judge/ledger.js'
+import type { Client } from './crew.js'
+
+export const KEY_PREFIX = 'kv/'
+const MERGED = 'm/'
+
+export const keyNames = (count: number): string[] =>
+  Array.from({ length: count }, (_, i) => `${KEY_PREFIX}${i}`)
+export const mergedNames = [`${KEY_PREFIX}${MERGED}0`]
+
+export async function keysWorker(client: Client): Promise<void> {
+  const { desk, random } = client
+  const keys = keyNames(desk.options.keys)
+  while (!desk.stopping) {
+    await client.think()
+    await anyCall(client, random.pick(keys))
+  }
+}
+
+async function anyCall({ name, store, random, desk }: Client, key: string): Promise<void> {
+  const word = desk.word()
+  const timeout = random.pick([300, 1_000, 5_000])
+  const signal = random.chance(0.03) ? abortedSoon() : undefined
+  const options = { timeout, signal }
+  switch (random.between(0, 9)) {
+    case 0:
+    case 1:
+      await desk.record(name, key, 'put', { word }, () => store.put(key, word, options))
+      return
+    case 2:
+      await desk.record(name, key, 'getAndPut', { word }, () => store.getAndPut(key, word, options))
+      return
+    case 3:
+      await desk.record(name, key, 'putIfAbsent', { word }, () => store.putIfAbsent(key, word, options))
+      return
+    case 4:
+      await desk.record(name, key, 'delete', {}, () => store.delete(key, options))
+      return
+    case 5:
+      await desk.record(name, key, 'merge', { word }, () => store.merge(key, word, options))
+      return
+    case 6: {
+      const seen = await desk.record(name, key, 'get', {}, () => store.get(key, { timeout }))
+      if (seen.end === Number.POSITIVE_INFINITY) return
+      const expect = seen.result as string | undefined
+      await desk.record(name, key, 'cas', { word, expect }, () =>
+        store.compareAndPut(key, expect, word, options),
+      )
+      return
+    }
+    default:
+      await desk.record(name, key, 'get', {}, () => store.get(key, { timeout }))
+  }
+}
+
+/** Aborts behind the call's first steps. */
+function abortedSoon(): AbortSignal {
+  const abort = new AbortController()
+  queueMicrotask(() => abort.abort())
+  return abort.signal
+}
+
+/** Only appends: the value itself is the ledger. */
+export async function mergeWorker(client: Client): Promise<void> {
+  const { name, store, random, desk } = client
+  while (!desk.stopping) {
+    await client.think()
+    const [key = ''] = mergedNames
+    const word = desk.word()
+    if (random.chance(0.8))
+      await desk.record(name, key, 'merge', { word }, () => store.merge(key, word, { timeout: 2_000 }))
+    else await desk.record(name, key, 'get', {}, () => store.get(key, { timeout: 2_000 }))
+  }
+}
+
+export async function sequenceWorker(client: Client): Promise<void> {
+  const { store, random, desk } = client
+  while (!desk.stopping) {
+    await client.think()
+    const call = desk.ground.instant()
+    try {
+      const { start, end } = await store.getSequence('seq', random.between(1, 9), { timeout: 2_000 })
+      desk.sequences.given('seq', start, end, call, desk.ground.instant())
+    } catch (error) {
+      desk.fault(error)
+    }
+  }
+}
+
+/** Reads on until the run is over; a watch that ends with a fault goes on behind what it told. */
+export async function watchWorker(client: Client): Promise<void> {
+  const { desk, store, name } = client
+  const story = new WatchStory(`the watch of ${name}`, () => client.life.dead)
+  desk.watches.push(story)
+  for (;;) {
+    try {
+      const from = story.revision === 0 ? undefined : story.revision + 1
+      for await (const event of store.watch({ prefix: KEY_PREFIX, from })) tell(client, story, event)
+    } catch (error) {
+      desk.fault(error)
+    }
+    await client.think()
+  }
+}
+
+function tell({ desk }: Client, story: WatchStory, event: WatchEvent): void {
+  try {
+    story.saw(event)
+  } catch (error) {
+    desk.ground.fail(error)
+  }
+}

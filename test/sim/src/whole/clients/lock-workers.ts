@@ -1,0 +1,132 @@
+// Driver: workloads on locks: holders that renew, holders that use their lease to its last millisecond, waiters that give up,
+// reentrant ones, and guarded writes all along.
+
+import type { DistributedLock, Hold } from '@latchkey/lock'
+import type { WholeWorld } from '../world.js'
+import type { Client } from './crew.js'
+
+export const lockNames = (count: number): string[] => Array.from({ length: count }, (_, i) => `lock/${i}`)
+
+const leaseOf = ({ random, desk }: Client): number =>
+  random.between(desk.options.lease[0], desk.options.lease[1] + 1)
+
+export type Habit = 'renewing' | 'deadline' | 'waiting' | 'reentrant' | 'forcing'
+
+/** One flow that takes and leaves locks in its own way until the run is over. */
+export async function lockWorker(world: WholeWorld, client: Client, habit: Habit): Promise<void> {
+  const { desk, random } = client
+  const names = lockNames(desk.options.locks)
+  while (!desk.stopping) {
+    await client.think()
+    const key = random.pick(names)
+    try {
+      await HABITS[habit](world, client, key)
+      desk.done++
+    } catch (error) {
+      const { code } = desk.fault(error)
+      desk.ground.print.addText(code)
+    }
+  }
+}
+
+type Run = (world: WholeWorld, client: Client, key: string) => Promise<void>
+
+const HABITS: Readonly<Record<Habit, Run>> = {
+  async renewing(world, client, key) {
+    const { store, random } = client
+    const hold = await store.locks.acquire(key, { lease: leaseOf(client), wait: random.between(500, 4_000) })
+    began(world, client, key, hold)
+    await work(client, key, hold, leaseOf(client) * random.float() * 3)
+    await hold.release()
+  },
+
+  /** Never renews, and goes on writing as long as it is held: the last write leaves as late as can be. */
+  async deadline(world, client, key) {
+    const { store, random } = client
+    const lease = leaseOf(client)
+    const hold = await store.locks.acquire(key, { lease, wait: random.between(500, 4_000), renew: false })
+    began(world, client, key, hold)
+    await work(client, key, hold, Number.POSITIVE_INFINITY)
+    if (random.chance(0.5)) await hold.release()
+    else await write(client, key, hold).catch((error) => client.desk.fault(error))
+  },
+
+  /** Gives up often, by its time or by its signal. */
+  async waiting(world, client, key) {
+    const { store, random } = client
+    const abort = new AbortController()
+    if (random.chance(0.3)) void client.sleep(random.between(1, 1_000)).then(() => abort.abort())
+    const options = { lease: leaseOf(client), wait: random.between(1, 3_000), signal: abort.signal }
+    const hold = await store.locks.tryAcquire(key, options)
+    if (hold === undefined) return
+    began(world, client, key, hold)
+    await work(client, key, hold, random.between(1, 300))
+    if (random.chance(0.8)) await hold.release()
+  },
+
+  async reentrant(world, client, key) {
+    const { store, random } = client
+    const watchdog = random.chance(0.5) ? new world.house.Watchdog() : undefined
+    const lock = store.getDistributedLock(key, leaseOf(client), watchdog)
+    try {
+      await enter(world, client, key, lock, random.between(1, 4))
+    } finally {
+      watchdog?.close()
+    }
+  },
+
+  async forcing(_, client, key) {
+    const { store, random } = client
+    await client.sleep(random.between(500, 3_000))
+    const [info] = await store.locks.query(key, { timeout: 2_000 })
+    if (info !== undefined && random.chance(0.5)) await store.locks.forceRelease(key, info.fencingToken)
+  },
+}
+
+async function enter(
+  world: WholeWorld,
+  client: Client,
+  key: string,
+  lock: DistributedLock,
+  times: number,
+): Promise<void> {
+  const { random } = client
+  let taken = 0
+  try {
+    for (let i = 0; i < times; i++) {
+      if (!(await lock.tryLock({ timeout: random.between(200, 3_000) }))) return
+      taken++
+      if (taken === 1) {
+        const token = lock.getFencingToken()
+        const held = () => lock.held && lock.getFencingToken() === token
+        world.holds.began(client.name, client.life, key, token, held)
+      }
+      await client.sleep(random.between(1, 100))
+    }
+  } finally {
+    while (taken-- > 0) await lock.unlock().catch((error) => client.desk.fault(error))
+  }
+}
+
+function began(world: WholeWorld, client: Client, key: string, hold: Hold): void {
+  client.desk.ground.print.addText(`${key}=${hold.token}`)
+  world.holds.began(client.name, client.life, key, hold.token, () => hold.held)
+}
+
+async function work(client: Client, key: string, hold: Hold, millis: number): Promise<void> {
+  const { random, life } = client
+  const end = life.clock.now() + millis
+  while (hold.held && life.clock.now() < end && !client.desk.stopping) {
+    if (random.chance(0.5)) await write(client, key, hold)
+    await client.sleep(random.between(1, 120))
+  }
+}
+
+/** A write that only this hold may do. */
+async function write({ desk }: Client, key: string, hold: Hold): Promise<void> {
+  try {
+    await hold.kv.put(`guarded/${key}`, desk.word(), { timeout: 1_000 })
+  } catch (error) {
+    desk.fault(error)
+  }
+}

@@ -1,0 +1,32 @@
+// Rule: who does what in a profile.
+
+import type { WholeProfile } from '../options.js'
+import type { WholeWorld } from '../world.js'
+import type { Client } from './crew.js'
+import { keysWorker, mergeWorker, sequenceWorker, watchWorker } from './kv-workers.js'
+import { type Habit, lockWorker } from './lock-workers.js'
+
+const HABITS: Readonly<Record<WholeProfile, readonly Habit[]>> = {
+  kv: [],
+  power: ['renewing'],
+  snapshots: ['renewing', 'reentrant'],
+  members: ['renewing'],
+  renewing: ['renewing', 'renewing', 'reentrant', 'forcing'],
+  deadline: ['deadline', 'deadline'],
+  waiters: ['waiting', 'waiting', 'deadline'],
+}
+
+const WITH_KEYS: ReadonlySet<WholeProfile> = new Set(['kv', 'power', 'snapshots', 'members'])
+
+export function employ(world: WholeWorld, client: Client): void {
+  const { desk } = client
+  const start = (worker: Promise<void>) => void worker.catch((error) => desk.ground.fail(error))
+  const { profile } = world.options
+  if (WITH_KEYS.has(profile)) {
+    start(keysWorker(client))
+    start(mergeWorker(client))
+    start(sequenceWorker(client))
+    start(watchWorker(client))
+  }
+  for (const habit of HABITS[profile]) start(lockWorker(world, client, habit))
+}

@@ -1,0 +1,79 @@
+// Rule: who believes to hold what, in true time. The one law that all others are for: at no moment do two running processes both
+// say `held` of one key (CT6). Looked at after every event.
+
+import type { LockEvent } from '@latchkey/lock'
+import type { Ground } from '../ground/ground.js'
+import type { Life } from '../ground/host.js'
+import { Broken } from './broken.js'
+
+interface Believer {
+  readonly name: string
+  readonly life: Life
+  readonly token: number
+  readonly held: () => boolean
+  readonly since: number
+  last: number
+}
+
+export class Holds {
+  readonly #ground: Ground
+  readonly #keys = new Map<string, Believer[]>()
+  readonly #promises: LockEvent[] = []
+  /** Holds that were promised at some moment. */
+  count = 0
+
+  constructor(ground: Ground) {
+    this.#ground = ground
+  }
+
+  /** That process has got it. `held` is asked until it says no. */
+  began(name: string, life: Life, key: string, token: number, held: () => boolean): void {
+    const { now } = this.#ground
+    const believers = this.#keys.get(key) ?? []
+    this.#keys.set(key, believers)
+    believers.push({ name, life, token, held, since: now, last: now })
+    this.count++
+  }
+
+  /** What is ended by force is not known to its holder: it is judged no more. */
+  look(forced: ReadonlySet<string>): void {
+    for (const [key, believers] of this.#keys) {
+      if (believers.length === 0) continue
+      let holder: Believer | undefined
+      for (let i = believers.length - 1; i >= 0; i--) {
+        const one = believers[i] as Believer
+        if (one.life.dead || forced.has(`${key}/${one.token}`)) this.#over(key, believers, i)
+        else if (one.life.running) {
+          if (!one.held()) this.#over(key, believers, i)
+          else if (holder !== undefined) this.#two(key, holder, one)
+          else {
+            holder = one
+            one.last = this.#ground.now
+          }
+        }
+      }
+    }
+  }
+
+  #two(key: string, a: Believer, b: Believer): never {
+    const told = (one: Believer) => `${one.name} token ${one.token} since ${one.since / 1000} ms`
+    throw new Broken(
+      'one holder',
+      `${key} is held by two: ${told(a)}; ${told(b)}; now ${this.#ground.now / 1000} ms`,
+    )
+  }
+
+  #over(key: string, believers: Believer[], at: number): void {
+    const [one] = believers.splice(at, 1)
+    if (one === undefined) return
+    this.#promises.push({ kind: 'promise', key, token: one.token, at: one.since })
+    if (one.last > one.since) this.#promises.push({ kind: 'promise', key, token: one.token, at: one.last })
+  }
+
+  /** Once, at the end. */
+  promises(): readonly LockEvent[] {
+    for (const [key, believers] of this.#keys)
+      while (believers.length > 0) this.#over(key, believers, believers.length - 1)
+    return this.#promises
+  }
+}

@@ -1,0 +1,128 @@
+// Rule: what clients asked of keys and what they were told, and whether one order of it all explains every answer.
+
+import { linearizable, type Model } from '../../history/linearizable.js'
+import { judgeAppends } from './appends.js'
+import { Broken } from './broken.js'
+
+export type KvKind = 'get' | 'put' | 'putIfAbsent' | 'getAndPut' | 'cas' | 'merge' | 'delete'
+
+export interface KvOp {
+  readonly client: string
+  readonly kind: KvKind
+  readonly word: string
+  readonly expect: string | undefined
+  readonly call: number
+  /** Infinity: unknown, or not told yet. */
+  end: number
+  result: unknown
+  /** Of a write that was acknowledged with one: writes take effect in the order of their revisions. */
+  revision: number
+  /** A proof that it changed nothing. */
+  refused: boolean
+}
+
+/** undefined is a state of a key, so it cannot say "impossible": states are boxed. */
+interface Held {
+  readonly value: string | undefined
+  readonly revision: number
+}
+export const keyModel: Model<Held, KvOp> = {
+  initial: { value: undefined, revision: 0 },
+  key: ({ value, revision }) => (value === undefined ? `${revision}` : `${revision}=${value}`),
+  step(state, op) {
+    if (op.revision > 0 && op.revision <= state.revision) return undefined
+    const next = after(state.value, op)
+    return next === IMPOSSIBLE ? undefined : { value: next, revision: Math.max(state.revision, op.revision) }
+  },
+}
+
+const IMPOSSIBLE = Symbol('impossible')
+
+function after(state: string | undefined, op: KvOp): string | undefined | typeof IMPOSSIBLE {
+  const fits = (value: unknown) => op.end === Number.POSITIVE_INFINITY || op.result === value
+  switch (op.kind) {
+    case 'get':
+      return fits(state) ? state : IMPOSSIBLE
+    case 'put':
+      return op.word
+    case 'putIfAbsent':
+      return fits(state) ? (state ?? op.word) : IMPOSSIBLE
+    case 'getAndPut':
+      return fits(state) ? op.word : IMPOSSIBLE
+    case 'cas':
+      if (!fits(state === op.expect)) return IMPOSSIBLE
+      return state === op.expect ? op.word : state
+    case 'merge':
+      return state === undefined ? op.word : `${state},${op.word}`
+    case 'delete':
+      return fits(state === undefined ? 0 : 1) ? undefined : IMPOSSIBLE
+  }
+}
+
+export class KvHistory {
+  readonly #keys = new Map<string, KvOp[]>()
+  size = 0
+
+  add(key: string, op: KvOp): void {
+    const list = this.#keys.get(key)
+    if (list === undefined) this.#keys.set(key, [op])
+    else list.push(op)
+    this.size++
+  }
+
+  /** `ends`: what each key held when all was over. */
+  judge(ends: ReadonlyMap<string, string | undefined>): void {
+    for (const [key, ops] of this.#keys) {
+      judgeRefused(key, ops)
+      if (ops.every(({ kind }) => kind === 'merge' || kind === 'get')) {
+        judgeAppends(key, ops, ends.get(key))
+        continue
+      }
+      judgeMerged(key, ops)
+      const verdict = linearizable(relevant(ops), keyModel)
+      if (verdict.ok === true) continue
+      if (verdict.ok === undefined) throw new Error(`the history of ${key} is too long to judge`)
+      throw new Broken('linearizability', `${key}: no order of its ${ops.length} operations fits`)
+    }
+  }
+}
+
+/** Every word that any answer showed. */
+function wordsSeen(ops: readonly KvOp[]): ReadonlyMap<string, number> {
+  const seen = new Map<string, number>()
+  for (const { result, end } of ops) {
+    if (end === Number.POSITIVE_INFINITY || typeof result !== 'string') continue
+    for (const word of result.split(',')) seen.set(word, (seen.get(word) ?? 0) + 1)
+  }
+  return seen
+}
+
+/** Law: a call that was said to have changed nothing changed nothing (C1). */
+function judgeRefused(key: string, ops: readonly KvOp[]): void {
+  const seen = wordsSeen(ops)
+  for (const op of ops)
+    if (op.refused && seen.has(op.word))
+      throw new Broken('refused is refused', `${key}: ${op.word} was said not to be applied, and was seen`)
+}
+
+/** Law: what was merged once is there once, in every value that shows it (C2). */
+function judgeMerged(key: string, ops: readonly KvOp[]): void {
+  for (const { result } of ops) {
+    if (typeof result !== 'string') continue
+    const words = result.split(',')
+    if (new Set(words).size !== words.length)
+      throw new Broken('exactly once', `${key}: a word is there twice: ${result}`)
+  }
+}
+
+/** An operation of unknown outcome that nobody could have noticed may as well never have happened. */
+function relevant(ops: readonly KvOp[]): KvOp[] {
+  const seen = wordsSeen(ops)
+  const expected = new Set(ops.map(({ expect }) => expect))
+  return ops.filter((op) => {
+    if (op.refused) return false
+    if (op.end !== Number.POSITIVE_INFINITY) return true
+    if (op.kind === 'get') return false
+    return op.kind === 'delete' || seen.has(op.word) || expected.has(op.word)
+  })
+}

@@ -1,0 +1,250 @@
+// Rule: what the log did with locks, as events in log order for the judge of histories, and what clients were answered.
+//
+// Laws looked at here, at each entry
+//   - A guarded write happens only while that very hold is in force at the entry that writes (LOCKS.md, 4).
+//   - The tokens of guarded writes never go down in log order.
+
+import { text } from '@latchkey/base'
+import { BatchReader } from '@latchkey/kv'
+import { type HoldRow, type LockEvent, judgeHistory, ownerOfHold, type WaiterRow } from '@latchkey/lock'
+import {
+  type Command,
+  decodeAnswer,
+  decodeCommand,
+  type GuardArg,
+  isBadCommand,
+  type LinkReply,
+  type LinkRequest,
+  OP,
+  type OwnerResult,
+  type TicketResult,
+} from '@latchkey/protocol'
+import type { Entry } from '@latchkey/raft/core'
+import type { Applied } from '@latchkey/raft/node'
+import { Broken } from './broken.js'
+import type { LogStory } from './log-story.js'
+
+/** What the rules did beside a command's own answer; `command`: behind which one, -1: before all. */
+export interface Note {
+  readonly command: number
+  readonly kind: 'grant' | 'left' | 'untouched'
+  readonly row: HoldRow | WaiterRow
+  readonly now: number
+}
+
+interface Place {
+  readonly time: number
+  readonly at: number
+}
+
+interface InForce {
+  readonly token: number
+  readonly deadline: number
+}
+
+export class LockStory {
+  readonly events: LockEvent[] = []
+  readonly #log: LogStory
+  #notes: Note[][] = []
+  #current: object | undefined
+  #early: Note[] = []
+  #command = -1
+  readonly #inForce = new Map<string, InForce>()
+  readonly #written = new Map<string, number>()
+  /** Calls on their way, by the client's process and the request's id. */
+  readonly #asked = new WeakMap<object, Map<number, { readonly call: string; readonly op: number }>>()
+  /** Tokens that were ended by force, or given back: their holders may not know yet. */
+  readonly forced = new Set<string>()
+
+  constructor(log: LogStory) {
+    this.#log = log
+  }
+
+  // ---- while a member applies
+
+  begin(): void {
+    this.#notes = []
+    this.#early = []
+    this.#current = undefined
+  }
+
+  /** By entry. */
+  end(): readonly (readonly Note[])[] {
+    return this.#notes
+  }
+
+  #note(tx: object, note: Omit<Note, 'command' | 'now'>): void {
+    const { now } = tx as { readonly now: number }
+    if (this.#current === tx) this.#notes.at(-1)?.push({ ...note, now, command: this.#command })
+    // The ends of sessions come before everything else of their entry.
+    else this.#early.push({ ...note, now, command: -1 })
+  }
+
+  entry(tx: object): void {
+    this.#current = tx
+    this.#command = -1
+    this.#notes.push(this.#early)
+    this.#early = []
+  }
+
+  command(): void {
+    this.#command++
+  }
+
+  granted(tx: object, row: HoldRow): void {
+    this.#note(tx, { kind: 'grant', row })
+  }
+
+  left(tx: object, row: WaiterRow): void {
+    this.#note(tx, { kind: 'left', row })
+  }
+
+  untouched(tx: object, row: HoldRow): void {
+    this.#note(tx, { kind: 'untouched', row })
+  }
+
+  // ---- once an entry
+
+  applied(entry: Entry, { answers }: Applied, notes: readonly Note[]): void {
+    const place = { time: entry.time, at: this.#log.stampedAt(entry) }
+    this.#tellNotes(place, notes, -1)
+    if (entry.kind !== 'commands' || answers === undefined) return
+    const reader = new BatchReader(entry.data)
+    for (let i = 0; reader.next(); i++) {
+      const answer = answers[i]
+      const command = decodeCommand(reader.body)
+      if (answer !== undefined && !answer.fromTable && !isBadCommand(command)) {
+        const [code, result] = decodeAnswer(answer.bytes)
+        if (code === 0) this.#tell(place, command, `${reader.session}/${reader.number}`, result)
+      }
+      this.#tellNotes(place, notes, i)
+    }
+  }
+
+  #tellNotes(place: Place, notes: readonly Note[], command: number): void {
+    const here = notes.filter((note) => note.command === command)
+    here.forEach((note, i) => {
+      const key = text(note.row.key)
+      if (note.kind === 'grant')
+        return this.#begin(place, key, ownerOfHold(note.row as HoldRow, note.now), 'grant')
+      if (note.kind === 'untouched') return this.#ended(place, key, (note.row as HoldRow).token, 'untouched')
+      const { id } = note.row as WaiterRow
+      const next = here[i + 1]
+      const isGrant = next?.kind === 'grant' && (next.row as HoldRow).id === id && text(next.row.key) === key
+      if (!isGrant) this.events.push({ kind: 'left', ...place, key, id })
+    })
+  }
+
+  #tell(place: Place, command: Command, call: string, result: unknown): void {
+    switch (command[0]) {
+      case OP.tryLock:
+        return this.#tellAsk(place, command, call, result as readonly [OwnerResult, boolean])
+      case OP.release:
+        return this.#tellRelease(place, command, call, result as OwnerResult)
+      case OP.renew:
+        return command[1].forEach(([key, id], i) => {
+          const owner = (result as readonly OwnerResult[])[i]
+          if (owner !== undefined) this.#tellRenewal(place, text(key), id, call, owner)
+        })
+      case OP.forceRelease:
+        if (result === true) this.#ended(place, text(command[1]), command[2], 'forced')
+        return
+      case OP.cancelWait: {
+        const [state, owner] = result as TicketResult
+        if (state === 'granted' && owner !== null) this.#ended(place, text(command[1]), owner[3], 'forced')
+        return
+      }
+      default:
+        return this.#guarded(place, command)
+    }
+  }
+
+  #tellAsk(
+    place: Place,
+    command: Extract<Command, readonly [typeof OP.tryLock, ...unknown[]]>,
+    call: string,
+    [owner, queued]: readonly [OwnerResult, boolean],
+  ): void {
+    const key = text(command[1])
+    this.events.push({ kind: 'ask', ...place, key, call, id: command[4], owner, queued, lease: command[5] })
+    if (owner[4] > 0 && owner[3] > 0) this.#inForce.set(key, { token: owner[3], deadline: owner[1] })
+  }
+
+  #tellRenewal(place: Place, key: string, id: string, call: string, owner: OwnerResult): void {
+    this.events.push({ kind: 'renew', ...place, key, call, id, owner })
+    const held = this.#inForce.get(key)
+    if (held !== undefined && held.token === owner[3] && owner[4] > 0)
+      this.#inForce.set(key, { token: owner[3], deadline: owner[1] })
+  }
+
+  #tellRelease(
+    place: Place,
+    command: Extract<Command, readonly [typeof OP.release, ...unknown[]]>,
+    call: string,
+    owner: OwnerResult,
+  ): void {
+    const key = text(command[1])
+    this.events.push({ kind: 'release', ...place, key, call, id: command[2], owner })
+    if (owner[4] === 0 && this.#inForce.get(key)?.token === command[3]) this.#inForce.delete(key)
+  }
+
+  #begin(place: Place, key: string, owner: OwnerResult, kind: 'grant'): void {
+    this.events.push({ kind, ...place, key, owner })
+    this.#inForce.set(key, { token: owner[3], deadline: owner[1] })
+  }
+
+  #ended(place: Place, key: string, token: number, kind: 'forced' | 'untouched'): void {
+    this.events.push({ kind, ...place, key, token })
+    this.forced.add(`${key}/${token}`)
+    if (this.#inForce.get(key)?.token === token) this.#inForce.delete(key)
+  }
+
+  /** A write that was let through. */
+  #guarded({ time }: Place, command: Command): void {
+    if (command[0] < OP.put || command[0] > OP.resetSequence) return
+    const guard = command[1] as GuardArg
+    if (guard === null) return
+    const key = text(guard[0])
+    const held = this.#inForce.get(key)
+    if (held === undefined || held.token !== guard[1] || time > held.deadline)
+      throw new Broken(
+        'fenced writes',
+        `a write with token ${guard[1]} of ${key} at ${time}: ${JSON.stringify(held)}`,
+      )
+    const last = this.#written.get(key) ?? 0
+    if (guard[1] < last) throw new Broken('fenced writes', `token ${guard[1]} wrote behind token ${last}`)
+    this.#written.set(key, guard[1])
+  }
+
+  // ---- what goes by between stores and members
+
+  asked(life: object, request: LinkRequest): void {
+    if (request.kind !== 'command' || request.number === 0) return
+    const command = decodeCommand(request.body)
+    if (isBadCommand(command) || (command[0] !== OP.tryLock && command[0] !== OP.release)) return
+    const open = this.#asked.get(life) ?? new Map<number, { call: string; op: number }>()
+    this.#asked.set(life, open)
+    open.set(request.id, { call: `${request.session}/${request.number}`, op: command[0] })
+  }
+
+  answered(life: object, reply: LinkReply): void {
+    if (reply.kind !== 'answer' || reply.never) return
+    const open = this.#asked.get(life)
+    const asked = open?.get(reply.id)
+    if (open === undefined || asked === undefined) return
+    open.delete(reply.id)
+    const [code, result] = reply.answer instanceof Uint8Array ? decodeAnswer(reply.answer) : reply.answer
+    if (code !== 0) return
+    const owner = (asked.op === OP.tryLock ? (result as readonly unknown[])[0] : result) as OwnerResult
+    this.events.push({ kind: 'answer', call: asked.call, owner })
+  }
+
+  judge(): void {
+    const [first, ...more] = judgeHistory(this.events)
+    if (first !== undefined)
+      throw new Broken(
+        `locks: ${first.law}`,
+        `${first.message} (and ${more.length} more) ${JSON.stringify(first.event)}`,
+      )
+  }
+}

@@ -1,0 +1,185 @@
+// Driver: does to the world what the list of faults says, and in the end takes it all back.
+
+import type { Host } from './ground/host.js'
+import type { Station } from './members/station.js'
+import type { Pipe } from './net/pipe.js'
+import type { FaultKind, WholeFault } from './faults.js'
+import type { WholeWorld } from './world.js'
+
+export class Nemesis {
+  readonly #world: WholeWorld
+  /** What is broken just now, and how it is mended. */
+  readonly #open = new Set<() => void>()
+  #over = false
+
+  constructor(world: WholeWorld) {
+    this.#world = world
+  }
+
+  schedule(faults: readonly WholeFault[]): void {
+    for (const fault of faults) this.#world.ground.at(fault.at, () => this.#strike(fault))
+  }
+
+  /** Everything works from now on. */
+  end(): void {
+    this.#over = true
+    for (const mend of [...this.#open]) mend()
+    this.#world.cuts.heal()
+    for (const station of this.#world.stations) station.boot()
+  }
+
+  #strike(fault: WholeFault): void {
+    if (this.#over) return
+    const { stations } = this.#world
+    const who = this.#station(fault.who)
+    this.#world.say(`fault ${fault.kind} ${who.id} ${fault.other} ${fault.millis} ms`)
+    DEEDS[fault.kind]({
+      world: this.#world,
+      who,
+      peer:
+        stations[
+          (stations.indexOf(who) + 1 + (fault.other % Math.max(1, stations.length - 1))) % stations.length
+        ] ?? who,
+      client: this.#clientHost(fault.other),
+      millis: fault.millis,
+      undo: (mend) => this.#undo(fault.millis, mend),
+    })
+  }
+
+  #undo(millis: number, mend: () => void): void {
+    const once = () => {
+      if (this.#open.delete(once)) mend()
+    }
+    this.#open.add(once)
+    this.#world.ground.later(millis * 1000, once)
+  }
+
+  #station(number: number): Station {
+    const { stations } = this.#world
+    const leader = number < 0 ? this.#world.leader() : undefined
+    return leader ?? (stations[Math.max(0, number) % stations.length] as Station)
+  }
+
+  #clientHost(number: number): Host | undefined {
+    const hosts = this.#world.hosts.filter(({ name }) => name.startsWith('p'))
+    return hosts[number % hosts.length]
+  }
+}
+
+interface Deed {
+  readonly world: WholeWorld
+  readonly who: Station
+  readonly peer: Station
+  readonly client: Host | undefined
+  readonly millis: number
+  undo(mend: () => void): void
+}
+
+const DEEDS: Readonly<Record<FaultKind, (deed: Deed) => void>> = {
+  kill: (deed) => down(deed, [deed.who], false),
+  power: (deed) => down(deed, [deed.who], true),
+  powerAll: (deed) => down(deed, deed.world.stations, true),
+  pause: ({ who, undo }) => stop(who.host, false, undo),
+  suspend: ({ who, undo }) => stop(who.host, true, undo),
+  isolate: ({ world, who, undo }) =>
+    cutOff(
+      world,
+      who.host,
+      world.stations.map(({ host }) => host),
+      'both',
+      undo,
+    ),
+  cut: ({ world, who, peer, undo }) => cutOff(world, who.host, [peer.host], 'both', undo),
+  oneWay: ({ world, who, peer, undo }) => cutOff(world, who.host, [peer.host], 'out', undo),
+  reset: ({ world, who }) => reset(world.wires.pipes(), who.host),
+  slowNet: ({ world, who, millis }) =>
+    slow([...world.wires.pipes(), ...world.dials.pipes()], who.host, millis),
+  slowDisk: ({ who, millis, undo }) => {
+    who.slowness = 1 + millis
+    undo(() => {
+      who.slowness = 1
+    })
+  },
+  wall: ({ who, client, millis }) => {
+    const sign = millis % 2 === 0 ? 1 : -1
+    who.host.clock.stepWall(sign * millis * 500)
+    client?.clock.stepWall(-sign * millis * 20)
+  },
+  transfer: ({ world, who, peer }) => {
+    const leader = world.leader() ?? who
+    leader.host.life?.deliver(() =>
+      leader.member?.replica.node.transfer(peer === leader ? undefined : peer.id),
+    )
+  },
+  compact: ({ who }) => who.host.life?.deliver(() => who.member?.replica.node.compact(0, 0)),
+  clientPause: ({ client, undo }) => client && stop(client, false, undo),
+  clientSuspend: ({ client, undo }) => client && stop(client, true, undo),
+  clientKill: ({ world, client }) => client && killClient(world, client),
+  clientCut: ({ world, client, undo }) =>
+    client &&
+    cutOff(
+      world,
+      client,
+      world.stations.map(({ host }) => host),
+      'both',
+      undo,
+    ),
+  clientReset: ({ world, client, who }) =>
+    client && reset(world.dials.pipes(), client.index % 2 === 0 ? client : who.host),
+}
+
+function down({ undo }: Deed, stations: readonly Station[], power: boolean): void {
+  for (const station of stations) {
+    if (station.host.life === undefined) continue
+    station.crash(power)
+    undo(() => station.boot())
+  }
+}
+
+function stop(host: Host, suspend: boolean, undo: Deed['undo']): void {
+  host.stop(suspend)
+  undo(() => host.resume(suspend))
+}
+
+function cutOff(
+  { cuts }: WholeWorld,
+  host: Host,
+  others: readonly Host[],
+  how: 'both' | 'out',
+  undo: Deed['undo'],
+): void {
+  const pairs = others
+    .filter(({ index }) => index !== host.index)
+    .flatMap(
+      ({ index }) =>
+        (how === 'both'
+          ? [
+              [host.index, index],
+              [index, host.index],
+            ]
+          : [[host.index, index]]) as [number, number][],
+    )
+  for (const [from, to] of pairs) cuts.cut(from, to)
+  undo(() => {
+    for (const [from, to] of pairs) cuts.mend(from, to)
+  })
+}
+
+const touches = (pipe: Pipe, host: Host) => pipe.hostOf(0) === host.index || pipe.hostOf(1) === host.index
+
+function reset(pipes: readonly Pipe[], host: Host): void {
+  for (const pipe of pipes) if (touches(pipe, host)) pipe.break()
+}
+
+/** What is sent from now on over these connections comes late. */
+function slow(pipes: readonly Pipe[], host: Host, millis: number): void {
+  for (const pipe of pipes)
+    if (touches(pipe, host)) pipe.slow = pipe.hostOf(0) === host.index ? [millis * 300, 0] : [0, millis * 300]
+}
+
+function killClient(world: WholeWorld, host: Host): void {
+  for (const pipe of world.dials.pipes()) {
+    if (pipe.hostOf(0) === host.index) pipe.end(0)
+  }
+  world.restartClient(host)
+}

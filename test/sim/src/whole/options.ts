@@ -1,0 +1,111 @@
+// Rule: what a seed stands for: sizes, speeds, clocks, disks and what is done there. Drawn from the seed alone.
+
+import { type Random, seededRandom } from '@latchkey/base'
+
+export const WHOLE_PROFILES = [
+  'kv',
+  'renewing',
+  'deadline',
+  'waiters',
+  'power',
+  'snapshots',
+  'members',
+] as const
+export type WholeProfile = (typeof WHOLE_PROFILES)[number]
+export const isWholeProfile = (name: string): name is WholeProfile =>
+  (WHOLE_PROFILES as readonly string[]).includes(name)
+
+export interface WholeOptions {
+  readonly seed: number
+  readonly profile: WholeProfile
+  readonly members: number
+  readonly clients: number
+  /** Clients that live in a member's own process. */
+  readonly embedded: number
+  /** ms of virtual time before faults end. */
+  readonly duration: number
+  readonly drift: number
+  /** 'extreme': each clock is as wrong as it may be. */
+  readonly clocks: 'true' | 'near' | 'extreme'
+  readonly encoded: boolean
+  readonly electionTimeout: number
+  readonly heartbeat: number
+  readonly everyEntries: number
+  readonly segmentBytes: number
+  readonly flushMillis: number
+  readonly flushBytes: number
+  readonly sessionLife: number
+  /** Microseconds. */
+  readonly netBase: number
+  readonly netTail: number
+  readonly syncBase: number
+  readonly syncTail: number
+  readonly rowsMost: number
+  readonly pulse: readonly [number, number]
+  readonly keys: number
+  readonly locks: number
+  /** ms. */
+  readonly lease: readonly [number, number]
+  /** ms between two calls of one worker, at most. */
+  readonly think: number
+  /** Faults in a second, about. */
+  readonly faults: number
+}
+
+export function drawWhole(seed: number, only?: WholeProfile): WholeOptions {
+  const random = seededRandom(`whole/${seed}`)
+  const profile = only ?? random.pick(WHOLE_PROFILES)
+  const torture = profile === 'snapshots' || random.chance(0.3)
+  const electionTimeout = random.pick([200, 300, 500, 1_000])
+  return {
+    seed,
+    profile,
+    members: random.pick(profile === 'members' ? [3] : [1, 3, 3, 3, 3, 3, 5]),
+    clients: random.between(2, 5),
+    embedded: random.chance(0.3) ? 1 : 0,
+    duration: random.between(6_000, 14_000),
+    drift: 0.005,
+    clocks: random.pick(['true', 'near', 'extreme', 'extreme']),
+    encoded: random.chance(0.25),
+    electionTimeout,
+    heartbeat: Math.floor(electionTimeout / random.pick([4, 10])),
+    ...drawDisk(random, torture),
+    ...drawNet(random),
+    ...drawLoad(random, profile),
+  }
+}
+
+function drawDisk(random: Random, torture: boolean) {
+  return {
+    everyEntries: torture ? random.between(4, 40) : 1_000,
+    segmentBytes: torture ? random.pick([1_024, 4_096]) : 65_536,
+    flushMillis: random.pick([5, 50, 50, 400]),
+    flushBytes: random.pick([200, 4_000_000]),
+    syncBase: random.pick([100, 1_000, 3_000]),
+    syncTail: random.pick([1_000, 20_000, 200_000]),
+    rowsMost: random.pick([200, 5_000, 100_000]),
+  }
+}
+
+function drawNet(random: Random) {
+  return {
+    netBase: random.pick([100, 500, 2_000]),
+    netTail: random.pick([0, 5_000, 60_000]),
+    pulse: random.pick([
+      [200_000, 600_000],
+      [800_000, 4_000_000],
+    ] as const),
+  }
+}
+
+function drawLoad(random: Random, profile: WholeProfile) {
+  const least = random.pick([150, 400, 1_000])
+  return {
+    sessionLife: random.pick([1_500, 5_000, 30_000]),
+    keys: random.between(1, 5),
+    locks: profile === 'waiters' ? 1 : random.between(1, 3),
+    lease: [least, least * random.pick([1, 3])] as const,
+    think: random.pick([20, 60, 200]),
+    faults: random.pick([0.2, 0.6, 1, 2]),
+  }
+}

@@ -1,0 +1,88 @@
+// Driver: ears at the compiled house: what a log is given, and what the lock rules do. The house itself stays as it is.
+
+import type { HoldRow, WaiterRow } from '@latchkey/lock'
+import type { Entry } from '@latchkey/raft/core'
+import type { Wal } from '@latchkey/raft/wal'
+import type { House } from './house.js'
+
+export interface Probe {
+  appended(entries: readonly Entry[]): void
+  /** A transaction of the lock rules: one an entry. */
+  entry(tx: object): void
+  granted(tx: object, row: HoldRow): void
+  left(tx: object, row: WaiterRow): void
+  untouched(tx: object, row: HoldRow): void
+  /** The next command of the entry. */
+  command(): void
+}
+
+const ears = new WeakMap<House, { probe: Probe }>()
+
+/** From now on that probe hears; one run at a time. */
+export function listen(house: House, probe: Probe): void {
+  const ear = ears.get(house)
+  if (ear !== undefined) {
+    ear.probe = probe
+    return
+  }
+  const made = { probe }
+  ears.set(house, made)
+  listenToLog(house, made)
+  listenToLocks(house, made)
+}
+
+function wrap<T extends object, Name extends keyof T>(
+  target: T,
+  name: Name,
+  make: (original: T[Name]) => T[Name],
+): void {
+  target[name] = make(target[name])
+}
+
+function listenToLog(house: House, ear: { probe: Probe }): void {
+  wrap(house.Wal.prototype, 'append', (original) => {
+    return function append(this: Wal, batch, done) {
+      ear.probe.appended(batch.entries)
+      return original.call(this, batch, done)
+    }
+  })
+}
+
+function listenToLocks({ StateLockTransaction, BatchReader }: House, ear: { probe: Probe }): void {
+  type Tx = InstanceType<House['StateLockTransaction']>
+  const { prototype } = StateLockTransaction
+  wrap(prototype, 'deleteWaiter', (original) => {
+    return function deleteWaiter(this: Tx, row) {
+      ear.probe.left(this, row)
+      original.call(this, row)
+    }
+  })
+  wrap(prototype, 'granted', (original) => {
+    return function granted(this: Tx, row) {
+      ear.probe.granted(this, row)
+      original.call(this, row)
+    }
+  })
+  wrap(prototype, 'dueWaiters', (original) => {
+    return function dueWaiters(this: Tx) {
+      ear.probe.entry(this)
+      return original.call(this)
+    }
+  })
+  wrap(prototype, 'dueHolds', (original) => {
+    return function dueHolds(this: Tx) {
+      const rows = original.call(this)
+      for (const row of rows)
+        if (row.touchBy !== 0 && this.now > row.touchBy && this.now <= row.deadline)
+          ear.probe.untouched(this, row)
+      return rows
+    }
+  })
+  wrap(BatchReader.prototype, 'next', (original) => {
+    return function next(this: InstanceType<House['BatchReader']>) {
+      const more = original.call(this)
+      if (more) ear.probe.command()
+      return more
+    }
+  })
+}

@@ -1,0 +1,179 @@
+// Driver: runs one seed to its verdict: faults and laws first, then everything works again and must come to its end.
+
+import type { Client } from './clients/crew.js'
+import { KEY_PREFIX, keyNames, mergedNames } from './clients/kv-workers.js'
+import { lockNames } from './clients/lock-workers.js'
+import { employ } from './clients/workload.js'
+import { drawFaults, type WholeFault } from './faults.js'
+import { Storm } from './ground/ground.js'
+import type { House } from './house.js'
+import { Broken, Stuck } from './judge/broken.js'
+import { Nemesis } from './nemesis.js'
+import type { WholeOptions } from './options.js'
+import { WholeWorld } from './world.js'
+
+export type WholeVerdict = 'pass' | 'crash' | 'safety' | 'liveness'
+
+export interface WholeResult {
+  readonly seed: number
+  readonly verdict: WholeVerdict
+  readonly law: string
+  readonly message: string
+  readonly hash: string
+  /** ms of virtual time. */
+  readonly time: number
+  readonly events: number
+  readonly entries: number
+  readonly operations: number
+  readonly holds: number
+  readonly faults: readonly WholeFault[]
+  readonly trace: readonly string[]
+}
+
+export interface WholeMode {
+  readonly faults?: readonly WholeFault[]
+  readonly trace?: boolean
+}
+
+export async function runWhole(
+  options: WholeOptions,
+  house: House,
+  mode: WholeMode = {},
+): Promise<WholeResult> {
+  const faults = mode.faults ?? drawFaults(options)
+  const world: WholeWorld = new WholeWorld(
+    options,
+    house,
+    (client) => employ(world, client),
+    mode.trace === true,
+  )
+  const failure = await attempt(world, faults)
+  return {
+    seed: options.seed,
+    ...failure,
+    hash: world.ground.print.text(),
+    time: Math.floor(world.ground.now / 1000),
+    events: world.ground.events,
+    entries: world.log.length,
+    operations: world.desk.done,
+    holds: world.holds.count,
+    faults,
+    trace: world.trace,
+  }
+}
+
+interface Failure {
+  readonly verdict: WholeVerdict
+  readonly law: string
+  readonly message: string
+}
+
+async function attempt(world: WholeWorld, faults: readonly WholeFault[]): Promise<Failure> {
+  const stray = (error: unknown) => world.ground.fail(error)
+  process.on('unhandledRejection', stray)
+  process.on('uncaughtException', stray)
+  try {
+    await live(world, faults)
+    return { verdict: 'pass', law: '', message: '' }
+  } catch (error) {
+    return failureOf(error)
+  } finally {
+    process.off('unhandledRejection', stray)
+    process.off('uncaughtException', stray)
+  }
+}
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof Broken) return { verdict: 'safety', law: error.law, message: error.message }
+  if (error instanceof Stuck) return { verdict: 'liveness', law: error.missing, message: error.message }
+  if (error instanceof Storm) return { verdict: 'liveness', law: 'storm', message: error.message }
+  const { name, message, stack } = error as Error
+  return { verdict: 'crash', law: name, message: `${message}\n${stack ?? ''}` }
+}
+
+async function live(world: WholeWorld, faults: readonly WholeFault[]): Promise<void> {
+  const { ground, options } = world
+  const laws = () => world.holds.look(world.locks.forced)
+  const nemesis = new Nemesis(world)
+  world.start()
+  nemesis.schedule(faults)
+  await ground.run(options.duration * 1000, laws)
+  nemesis.end()
+  world.say('everything works from now on')
+  await demandProgress(world, laws)
+  judge(world)
+}
+
+/** Virtual ms within which a healed world must do what it is asked. */
+const PATIENCE = 60_000
+
+async function demandProgress(world: WholeWorld, laws: () => void): Promise<void> {
+  const { ground, desk } = world
+  await ground.run(ground.now + 1_500_000, laws)
+  desk.stopping = true
+  // What is under way comes to its end, and what was given up is cancelled.
+  await ground.run(ground.now + 8_000_000, laws)
+  const client = world.clients.filter(({ life }) => !life.dead).at(-1) as Client
+  const asked = lastCalls(world, client)
+  let over = false
+  asked.then(
+    () => {
+      over = true
+    },
+    (error: Error) =>
+      ground.fail(new Stuck('last calls', `a call on a healed world ended with ${error.message}`)),
+  )
+  await ground.run(ground.now + PATIENCE * 1000, laws, () => over)
+  if (!over) throw new Stuck('last calls', `not done within ${PATIENCE} ms of a healed world`)
+  await ground.run(ground.now + PATIENCE * 1000, laws, () => same(world))
+  if (!same(world)) throw new Stuck('equal members', `the members do not come together: ${positions(world)}`)
+  await ground.run(ground.now + 5_000_000, laws, () => watchesAreThere(world))
+  if (!watchesAreThere(world)) throw new Stuck('watches', 'a watch did not hear of the last changes')
+}
+
+/** What every client may ask for once nothing is in the way: write and read each key, take and leave each lock. */
+async function lastCalls(world: WholeWorld, { store, desk, name, life }: Client): Promise<void> {
+  const options = { timeout: PATIENCE }
+  await store.put(`${KEY_PREFIX}end`, 'over', options)
+  for (const key of [...keyNames(desk.options.keys), ...mergedNames]) {
+    const op = await desk.record(name, key, 'get', {}, () => store.get(key, options))
+    if (op.end === Number.POSITIVE_INFINITY) throw new Error(`${key} cannot be read`)
+    world.finals.set(key, op.result as string | undefined)
+  }
+  for (const key of lockNames(desk.options.locks)) {
+    const hold = await store.locks.acquire(key, { lease: 5_000, wait: PATIENCE })
+    world.holds.began(name, life, key, hold.token, () => hold.held)
+    await hold.release()
+  }
+}
+
+function positions({ stations }: WholeWorld): string {
+  return stations
+    .map(
+      ({ id, member }) =>
+        `${id} applied ${member?.replica.node.applied.position.index} of ${member?.replica.node.raft.commit} ${member?.replica.node.role}`,
+    )
+    .join(', ')
+}
+
+function same({ stations }: WholeWorld): boolean {
+  const places = stations.map(({ member }) => member?.replica.node.applied.position.index)
+  return places.every((place) => place !== undefined && place === places[0])
+}
+
+function watchesAreThere({ desk, finals }: WholeWorld): boolean {
+  return desk.watches.every((watch) =>
+    [...finals].every(([key, value]) => watch.isDeaf || watch.endsWith(key, value)),
+  )
+}
+
+function judge(world: WholeWorld): void {
+  const { desk, locks, holds } = world
+  desk.history.judge(world.finals)
+  desk.sequences.judge()
+  for (const promise of holds.promises()) {
+    if (promise.kind === 'promise' && !locks.forced.has(`${promise.key}/${promise.token}`))
+      locks.events.push(promise)
+  }
+  locks.judge()
+}

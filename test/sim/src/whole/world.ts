@@ -1,0 +1,258 @@
+// Driver: the whole world of one seed: members, clients, their machines and the ways between them.
+
+import { type Logger, type Random, seededRandom, silentLogger } from '@latchkey/base'
+import type { KvMachine } from '@latchkey/kv'
+import type { Entry } from '@latchkey/raft/core'
+import { Client, type Route } from './clients/crew.js'
+import { Desk } from './clients/desk.js'
+import { Ground } from './ground/ground.js'
+import { Host, type Life } from './ground/host.js'
+import type { House } from './house.js'
+import { Broken } from './judge/broken.js'
+import { Holds } from './judge/holds.js'
+import { LockStory } from './judge/lock-story.js'
+import { LogStory } from './judge/log-story.js'
+import { Station, type StationOptions } from './members/station.js'
+import { Cuts } from './net/cuts.js'
+import { Dials } from './net/dials.js'
+import { Wires } from './net/wires.js'
+import type { WholeOptions } from './options.js'
+import { listen } from './probes.js'
+
+export type Workers = (client: Client) => void
+
+const MEMBERS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
+
+export class WholeWorld {
+  readonly options: WholeOptions
+  readonly house: House
+  readonly ground = new Ground()
+  readonly random: Random
+  readonly desk: Desk
+  readonly log: LogStory
+  readonly locks: LockStory
+  readonly holds: Holds
+  readonly cuts: Cuts
+  readonly wires: Wires
+  readonly dials: Dials
+  readonly stations: Station[] = []
+  readonly clients: Client[] = []
+  readonly trace: string[] = []
+  /** What each key held when all was over. */
+  readonly finals = new Map<string, string | undefined>()
+  readonly #hosts: Host[] = []
+  readonly #workers: Workers
+  readonly #logger: Logger
+  #ids = 0
+  readonly tracing: boolean
+
+  constructor(options: WholeOptions, house: House, workers: Workers, tracing = false) {
+    this.options = options
+    this.house = house
+    this.tracing = tracing
+    this.#workers = workers
+    this.random = seededRandom(`whole-run/${options.seed}`)
+    this.#logger = tracing ? this.#telling() : silentLogger
+    this.desk = new Desk(this.ground, options)
+    this.log = new LogStory(options.drift)
+    this.holds = new Holds(this.ground)
+    this.locks = new LockStory(this.log)
+    this.cuts = new Cuts(() => this.#cutsChanged())
+    const { netBase: base, netTail: tail, pulse, encoded } = options
+    const ways = { base, tail, pulse, encoded }
+    this.wires = new Wires(this.ground, this.cuts, this.random.fork('wires'), house, ways, (id) =>
+      this.#refuses(id),
+    )
+    this.dials = new Dials(
+      this.ground,
+      this.cuts,
+      this.random.fork('dials'),
+      house,
+      ways,
+      (url) => this.stations.find((station) => station.url === url),
+      this.locks,
+    )
+    for (let i = 0; i < options.members; i++) this.addStation(false)
+  }
+
+  start(): void {
+    listen(this.house, {
+      appended: (entries) => this.#appended(entries),
+      granted: (tx, row) => this.locks.granted(tx, row),
+      left: (tx, row) => this.locks.left(tx, row),
+      entry: (tx) => this.locks.entry(tx),
+      untouched: (tx, row) => this.locks.untouched(tx, row),
+      command: () => this.locks.command(),
+    })
+    for (const station of this.stations) station.boot()
+    for (let i = 0; i < this.options.clients; i++) this.#startRemote(this.addHost(`p${i}`))
+  }
+
+  say(text: string): void {
+    if (this.tracing) this.trace.push(`${(this.ground.now / 1000).toFixed(3).padStart(10)} ${text}`)
+  }
+
+  #telling(): Logger {
+    const line = (message: string, fields?: Readonly<Record<string, unknown>>) =>
+      this.say(`${message} ${fields === undefined ? '' : JSON.stringify(fields)}`)
+    return { debug: () => {}, info: line, warn: line, error: line }
+  }
+
+  // ---- machines
+
+  addHost(name: string): Host {
+    const index = this.#hosts.length
+    const random = this.random.fork(`host-${name}`)
+    const host = new Host(this.ground, index, name, random, {
+      rate: this.#rate(random),
+      uptime: random.between(1_000, 10_000_000),
+      wallAhead: 1_700_000_000_000 + random.between(-20_000, 20_000),
+    })
+    this.#hosts.push(host)
+    return host
+  }
+
+  #rate(random: Random): number {
+    const { clocks, drift } = this.options
+    if (clocks === 'true') return 1
+    if (clocks === 'extreme') return random.chance(0.5) ? 1 + drift : 1 - drift
+    return 1 + (random.float() * 2 - 1) * drift
+  }
+
+  get hosts(): readonly Host[] {
+    return this.#hosts
+  }
+
+  addStation(joins: boolean): Station {
+    const id = MEMBERS[this.stations.length] as string
+    const founders = MEMBERS.slice(0, this.options.members)
+    const members = Object.fromEntries(founders.map((one) => [one, `sim://${one}`]))
+    const station = new Station(
+      id,
+      this.#stationOptions(joins ? { ...members, [id]: `sim://${id}` } : members),
+      {
+        house: this.house,
+        host: this.addHost(id),
+        wires: this.wires,
+        random: this.random.fork(`station-${id}`),
+        logger: this.#logger,
+        newId: () => this.newId(),
+        machine: (at, machine) => this.#watchMachine(at, machine),
+        opened: (at, life) => this.#opened(at, life),
+        failed: (at, error) => this.#stopped(at, error),
+      },
+      joins,
+    )
+    this.stations.push(station)
+    return station
+  }
+
+  #stationOptions(members: Readonly<Record<string, string>>): StationOptions {
+    const { electionTimeout, heartbeat, everyEntries, segmentBytes, flushMillis, flushBytes } = this.options
+    const { syncBase, syncTail, rowsMost } = this.options
+    return {
+      members,
+      electionTimeout,
+      heartbeat,
+      snapshot: { everyEntries, everyBytes: 4_000_000 },
+      segmentBytes,
+      limits: { flushMillis, flushBytes },
+      syncBase,
+      syncTail,
+      rowsMost,
+    }
+  }
+
+  newId(): string {
+    return `id-${++this.#ids}`
+  }
+
+  #refuses(id: string): boolean {
+    const station = this.stations.find((one) => one.id === id)
+    return station !== undefined && !station.host.dark
+  }
+
+  #cutsChanged(): void {
+    this.wires.changed()
+    this.dials.changed()
+  }
+
+  // ---- clients
+
+  #startRemote(host: Host): void {
+    const life = host.start()
+    const seeds = this.stations.slice(0, this.options.members).map(({ url }) => url)
+    this.#startClient(host.name, life, { seeds, dialTo: (url) => this.dials.dialTo(life, url) })
+  }
+
+  #startClient(name: string, life: Life, route: Route): void {
+    const random = this.random.fork(`client-${name}-${this.newId()}`)
+    const store = new this.house.ClientStore({
+      route,
+      clock: life.clock,
+      random: random.fork('store'),
+      newId: () => this.newId(),
+      as: 'string',
+      sessionLife: this.options.sessionLife,
+      drift: this.options.drift,
+    })
+    const client = new Client(name, life, store, random, this.desk)
+    this.clients.push(client)
+    this.#workers(client)
+  }
+
+  restartClient(host: Host): void {
+    host.die()
+    this.#startRemote(host)
+  }
+
+  #opened(station: Station, life: Life): void {
+    this.say(`${station.id} is open`)
+    if (this.stations.indexOf(station) >= this.options.embedded) return
+    const local = { current: () => station.member, onGone: (run: () => void) => station.onGone(run) }
+    this.#startClient(`in-${station.id}`, life, { dial: this.house.localDial(local) })
+  }
+
+  // ---- what is seen
+
+  #stopped(station: Station, error: Error): void {
+    const { code } = error as { code?: string }
+    throw new Broken('members live', `${station.id} stopped by itself: ${code} ${error.stack}`)
+  }
+
+  #appended(entries: readonly Entry[]): void {
+    for (const entry of entries) this.log.appended(entry, this.ground.now)
+  }
+
+  /** Looks at everything that is applied; the machine itself does not notice. */
+  #watchMachine(station: Station, machine: KvMachine): void {
+    const apply = machine.apply.bind(machine)
+    machine.apply = (entries, membershipAt) => {
+      this.locks.begin()
+      const results = apply(entries, membershipAt)
+      const notes = this.locks.end()
+      const told = (given: Awaited<typeof results>) => {
+        entries.forEach((entry, i) => {
+          const result = given[i]
+          if (result === undefined)
+            throw new Broken('one log', `entry ${entry.index} was applied without a result`)
+          if (this.log.applied(station.id, entry, result)) this.locks.applied(entry, result, notes[i] ?? [])
+        })
+        this.log.hashed(station.id, machine.stateHash())
+        return given
+      }
+      return results instanceof Promise ? results.then(told) : told(results)
+    }
+  }
+
+  leader(): Station | undefined {
+    let found: Station | undefined
+    for (const station of this.stations) {
+      const raft = station.member?.replica.node.raft
+      if (raft?.role !== 'leader') continue
+      const best = found?.member?.replica.node.raft.term ?? -1
+      if (raft.term > best) found = station
+    }
+    return found
+  }
+}
