@@ -1,0 +1,150 @@
+// Test: elections that need more than one line a step.
+
+import { type Random, seededRandom } from '@latchkey/base'
+import { describe, expect, test } from 'vitest'
+import { Raft } from './index.js'
+import type { Effect, Membership, Message } from './index.js'
+import { peersOf, of, entry, make, to, kinds } from './testing/members.js'
+
+describe('elections', () => {
+  test('E3: of two requests of one term only one is granted, whatever is on disk yet', () => {
+    const raft = make()
+    raft.step(to('vote', 'b', { lastIndex: 0, lastTerm: 0, transfer: false }), 0)
+    const second = raft.step(to('vote', 'c', { lastIndex: 9, lastTerm: 1, transfer: false }), 0)
+    expect(second).toMatchObject([{ type: 'send', message: { type: 'voteReply', to: 'c', granted: false } }])
+    const kept = raft.persisted(1, 0)
+    expect(kept).toMatchObject([{ type: 'send', message: { type: 'voteReply', to: 'b', granted: true } }])
+    // Asked again by the same one, it says the same again, at once.
+    const again = raft.step(to('vote', 'b', { lastIndex: 0, lastTerm: 0, transfer: false }), 0)
+    expect(again).toMatchObject([])
+    expect(kinds(raft.persisted(1, 0))).toEqual([])
+  })
+
+  test('E16: a leader that leaves counts in the old half only', () => {
+    const joint: Membership = {
+      ...of(['b', 'c']),
+      outgoing: ['a', 'b', 'c'],
+      peers: peersOf(['a', 'b', 'c']),
+    }
+    const raft = make({ membership: joint }, { preVote: false })
+    let now = 0
+    while (raft.role !== 'candidate') raft.tick((now += 10))
+    raft.persisted(1, now)
+    raft.step(to('voteReply', 'b', { granted: true }), now)
+    expect(raft.role).toBe('candidate')
+    raft.step(to('voteReply', 'c', { granted: true }), now)
+    expect(raft.role).toBe('leader')
+  })
+
+  test('E20: members with one seed, started at once on one tick grid, have a leader within 10 timeouts', () => {
+    for (let seed = 0; seed < 30; seed++) {
+      const ids = ['a', 'b', 'c', 'd', 'e']
+      const same = (): Random => seededRandom(seed)
+      const rafts = new Map(
+        ids.map((id) => [id, make({ membership: of(ids) }, { random: same(), preVote: seed % 2 === 0 }, id)]),
+      )
+      const network: Message[] = []
+      const perform = (raft: Raft, effects: readonly Effect[], now: number): void => {
+        for (const effect of effects) {
+          if (effect.type === 'send') network.push(effect.message)
+          if (effect.type === 'persist') perform(raft, raft.persisted(effect.batch.id, now), now)
+        }
+      }
+      let now = 0
+      while (![...rafts.values()].some((raft) => raft.role === 'leader') && now < 2000) {
+        now += 10
+        for (const raft of rafts.values()) perform(raft, raft.tick(now), now)
+        for (const message of network.splice(0)) {
+          const raft = rafts.get(message.to) as Raft
+          perform(raft, raft.step(message, now), now)
+        }
+      }
+      expect(now).toBeLessThan(1000)
+    }
+  })
+
+  test('E13, M12: a member that a log no longer names moves nobody that hears its leader', () => {
+    const raft = make()
+    raft.step(to('heartbeat', 'b', { commit: 0, round: 0 }), 0)
+    for (let i = 0; i < 50; i++)
+      raft.step(to('vote', 'z', { term: 9 + i, lastIndex: 99, lastTerm: 9, transfer: false }), i)
+    expect([raft.term, raft.leader]).toEqual([1, 'b'])
+  })
+
+  test('E21: the own vote counts with its own batch, not with an earlier one', () => {
+    const raft = make({ membership: of(['a', 'b']) }, { preVote: false })
+    raft.step(
+      to('append', 'b', { prevIndex: 0, prevTerm: 0, commit: 0, entries: [entry(1, 1)], round: 0 }),
+      0,
+    )
+    let now = 0
+    while (raft.role !== 'candidate') raft.tick((now += 10))
+    expect(kinds(raft.persisted(1, now))).toEqual([])
+    raft.step(to('voteReply', 'b', { term: 2, granted: true }), now)
+    expect(raft.role).toBe('candidate')
+    expect(kinds(raft.persisted(2, now))).toContain('role')
+  })
+
+  test('L10, E3: answers of a term that is over count for nothing', () => {
+    const raft = make({ hardState: { term: 1, vote: undefined } }, { preVote: false })
+    let now = 0
+    while (raft.role !== 'candidate') raft.tick((now += 10))
+    raft.persisted(1, now)
+    raft.step(to('voteReply', 'b', { term: 1, granted: true }), now)
+    expect([raft.role, raft.term]).toEqual(['candidate', 2])
+    raft.step(to('voteReply', 'b', { term: 2, granted: true }), now)
+    raft.persisted(2, now)
+    raft.read(7, now)
+    const before = raft.describe()
+    expect(raft.step(to('appendReply', 'b', { term: 1, ok: true, match: 1, round: 9 }), now)).toEqual([])
+    expect(raft.step(to('heartbeatReply', 'c', { term: 1, match: 1, round: 9 }), now)).toEqual([])
+    expect(
+      raft.step(
+        to('snapshotReply', 'c', {
+          term: 1,
+          position: { index: 0, term: 0, time: 0 },
+          offset: 0,
+          installed: false,
+        }),
+        now,
+      ),
+    ).toEqual([])
+    expect(raft.describe()).toBe(before)
+  })
+
+  test('a voter that said yes does not take it back', () => {
+    const raft = make({ membership: of(['a', 'b', 'c', 'd', 'e']) }, { preVote: false })
+    let now = 0
+    while (raft.role !== 'candidate') raft.tick((now += 10))
+    raft.persisted(1, now)
+    raft.step(to('voteReply', 'b', { granted: true }), now)
+    raft.step(to('voteReply', 'b', { granted: false }), now)
+    raft.step(to('voteReply', 'c', { granted: true }), now)
+    expect(raft.role).toBe('leader')
+  })
+
+  test('a candidate that has lost before its disk was done asks nobody any more', () => {
+    const raft = make({}, { preVote: false })
+    let now = 0
+    while (raft.role !== 'candidate') raft.tick((now += 10))
+    raft.step(to('heartbeat', 'b', { commit: 0, round: 0 }), now)
+    expect(kinds(raft.persisted(1, now))).toEqual(['heartbeatReply'])
+  })
+
+  test('E8: who asks in a term that is over is told the term', () => {
+    const raft = make({ hardState: { term: 5, vote: undefined } })
+    const effects = raft.step(to('vote', 'b', { term: 3, lastIndex: 9, lastTerm: 3, transfer: false }), 0)
+    expect(effects).toMatchObject([{ message: { type: 'voteReply', term: 5, granted: false } }])
+  })
+
+  test('E18: a stale command to campaign is not obeyed', () => {
+    const raft = make()
+    raft.step(to('heartbeat', 'b', { term: 2, commit: 0, round: 0 }), 0)
+    raft.step(to('timeoutNow', 'b', { term: 1 }), 0)
+    raft.step(to('timeoutNow', 'c', { term: 2 }), 0)
+    raft.step(to('timeoutNow', 'c', { term: 9 }), 0)
+    expect([raft.role, raft.term]).toEqual(['follower', 2])
+    raft.step(to('timeoutNow', 'b', { term: 2 }), 0)
+    expect([raft.role, raft.term]).toEqual(['candidate', 3])
+  })
+})

@@ -1,0 +1,68 @@
+// Test: reads that need more than one line a step.
+
+import { describe, expect, test } from 'vitest'
+import { of, make, to, kinds, alone, leading } from './testing/members.js'
+
+describe('reads', () => {
+  test('R12: one of three is dead, and reads are answered', () => {
+    const { raft, now } = leading()
+    raft.read(7, now)
+    const effects = raft.step(to('heartbeatReply', 'b', { round: 1, match: 1 }), now)
+    expect(effects).toContainEqual({ type: 'read', context: 7, index: 1, time: raft.clusterTime(now) })
+  })
+
+  test('R5: an answer that is older than the round does not confirm it', () => {
+    const { raft, now } = leading()
+    raft.read(7, now)
+    expect(kinds(raft.step(to('heartbeatReply', 'b', { round: 0, match: 1 }), now))).toEqual([])
+  })
+
+  test('R8: a learner does not confirm a read', () => {
+    const { raft, now } = leading({}, { membership: of(['a', 'b', 'c'], ['d']) })
+    raft.read(7, now)
+    expect(kinds(raft.step(to('heartbeatReply', 'd', { round: 1, match: 1 }), now))).not.toContain('read')
+  })
+
+  test('R7: asked of one who does not lead, it says so; an answer nobody waits for is dropped', () => {
+    const raft = make({ hardState: { term: 1, vote: undefined } })
+    const asked = raft.step(to('readIndex', 'b', { context: 5 }), 0)
+    expect(asked).toMatchObject([{ message: { type: 'readIndexReply', context: 5, index: undefined } }])
+    expect(raft.step(to('readIndexReply', 'b', { context: 5, index: 1, time: 0 }), 0)).toEqual([])
+    expect(raft.read(9, 0)).toEqual([{ type: 'read', context: 9, index: undefined, time: 0 }])
+  })
+
+  test('R7: only the leader that was asked can answer', () => {
+    const raft = make()
+    raft.step(to('heartbeat', 'b', { commit: 0, round: 0 }), 0)
+    const asked = raft.read(9, 0)[0]
+    const context = asked?.type === 'send' && asked.message.type === 'readIndex' ? asked.message.context : 0
+    expect(raft.step(to('readIndexReply', 'c', { context, index: 0, time: 1 }), 0)).toEqual([])
+    const answered = raft.step(to('readIndexReply', 'b', { context, index: 0, time: 1 }), 0)
+    expect(answered).toEqual([{ type: 'read', context: 9, index: 0, time: 1 }])
+    expect(raft.step(to('readIndexReply', 'b', { context, index: 0, time: 1 }), 0)).toEqual([])
+  })
+
+  test('R2, C4: a leader that steps down sends back the reads of others too', () => {
+    const { raft, now } = leading()
+    raft.step(to('readIndex', 'b', { context: 5 }), now)
+    const effects = raft.step(to('heartbeat', 'c', { term: 9, commit: 0, round: 0 }), now)
+    expect(effects).toContainEqual({
+      type: 'send',
+      message: {
+        type: 'readIndexReply',
+        group: 1,
+        from: 'a',
+        to: 'b',
+        term: 1,
+        context: 5,
+        index: undefined,
+        time: 0,
+      },
+    })
+  })
+
+  test('a group of one confirms at once', () => {
+    const { raft, now } = alone()
+    expect(raft.read(3, now + 7)).toMatchObject([{ type: 'read', context: 3, index: 1 }])
+  })
+})
