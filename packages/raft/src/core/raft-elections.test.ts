@@ -2,7 +2,7 @@
 
 import { type Random, seededRandom } from '@latchkey/base'
 import { describe, expect, test } from 'vitest'
-import { Raft } from './index.js'
+import type { Raft } from './index.js'
 import type { Effect, Membership, Message } from './index.js'
 import { peersOf, of, entry, make, to, kinds } from './testing/members.js'
 
