@@ -60,6 +60,37 @@ test('C6: dead addresses and a leader that cannot be reached do not keep a store
   expect(codeOf(seen)).toBe('ok')
 })
 
+test('C6: a member that knows no leader is left for one that does, and nothing fails', async () => {
+  const { world, cluster, store } = scene('cut off', ['a', 'b', 'c'])
+  const client = store()
+  await world.run(100)
+  expect([...cluster.links].map((link) => link.url)).toEqual(['a'])
+  cluster.cutOff.add('a')
+  cluster.elect('b')
+  const write = follow(client.put('k', '1'))
+  const read = follow(client.get('k'))
+  await world.run(2_000)
+  expect([codeOf(write), codeOf(read)]).toEqual(['ok', 'ok'])
+  expect([...cluster.links].map((link) => link.url)).toEqual(['b'])
+})
+
+test('C6: where nobody knows a leader, the store stays, asks on, and leaves no link open', async () => {
+  const { world, cluster, store } = scene('nobody', ['a', 'b', 'c'])
+  const client = store()
+  await world.run(100)
+  cluster.elect(undefined)
+  const dials = cluster.dials
+  await world.run(10_000)
+  expect([...cluster.links].map((link) => link.url)).toEqual(['a'])
+  expect(cluster.dials - dials).toBeGreaterThan(10)
+  expect(cluster.dials - dials).toBeLessThanOrEqual(20)
+  cluster.elect('c')
+  const write = follow(client.put('k', '1'))
+  await world.run(2_000)
+  expect(codeOf(write)).toBe('ok')
+  expect([...cluster.links].map((link) => link.url)).toEqual(['c'])
+})
+
 test('the session is kept alive while somebody waits, and not otherwise', async () => {
   const { world, cluster, store } = scene()
   const client = store({ sessionLife: 3_000 })

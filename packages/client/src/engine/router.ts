@@ -1,7 +1,8 @@
 // Driver: owns the links. Keeps one open to some member, prefers the leader's, moves on at once when it dies.
 // Laws:
 // - new requests go to `active` alone; a link that was left stays until everything asked there is answered;
-// - a link that is gone is told once, with everything it still owed.
+// - a link that is gone is told once, with everything it still owed;
+// - a member that knows no leader is left for one that does: it may be cut off, or no member any more.
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import { LatchkeyError, type LeaderReply, type LinkReply, isLatchkeyError } from '@latchkey/protocol'
@@ -42,6 +43,8 @@ const STAGGER = 250
 const DIAL_TIMEOUT = 3_000
 const LEAST_PAUSE = 20
 const MOST_PAUSE = 1_000
+/** A member that has known no leader for so long is not waited for any more: the others are asked, one each time, ms. */
+const LEADERLESS = 500
 
 interface Attempt {
   readonly stop: AbortController
@@ -62,6 +65,9 @@ export class Router {
   #pause = LEAST_PAUSE
   #timer: Timer | undefined
   #moving: string | undefined
+  #seeking: Timer | undefined
+  /** Links opened to hear whether a leader is known there, and the one that each may replace. */
+  readonly #visits = new Map<Live, Live>()
   #closed = false
 
   constructor(route: Route, clock: Clock, random: Random, events: RouterEvents) {
@@ -78,8 +84,9 @@ export class Router {
   close(): void {
     this.#closed = true
     this.#timer?.cancel()
+    this.#seeking?.cancel()
     this.#stopDialing()
-    for (const live of this.#draining) this.#shut(live)
+    for (const live of [...this.#draining, ...this.#visits.keys()]) this.#shut(live)
     if (this.active) this.#shut(this.active)
     this.active = undefined
   }
@@ -220,10 +227,13 @@ export class Router {
 
   #heard(live: Live, leader: LeaderReply): void {
     live.leader = leader
+    const from = this.#visits.get(live)
+    if (from) return this.#visit(from, live)
     if (live !== this.active) return
     this.#learned = leader.members.map(([, url]) => url).filter((url) => url !== '')
     this.#events.leader(live, leader)
     this.#preferLeader(live, leader)
+    this.#seekLeader()
   }
 
   /** Members forward, but one step less is one step less. */
@@ -233,6 +243,33 @@ export class Router {
     if (url === live.url || this.#moving === url) return
     this.#moving = url
     void this.#dial(url, (next) => this.#moved(live, next))
+  }
+
+  #seekLeader(): void {
+    this.#seeking?.cancel()
+    this.#seeking = undefined
+    if (this.#closed || 'dial' in this.#route || !this.#isLeaderless()) return
+    this.#seeking = this.#clock.after(LEADERLESS, () => this.#askAnother())
+  }
+
+  #isLeaderless(): boolean {
+    return this.active?.leader !== undefined && this.active.leader.id === undefined
+  }
+
+  #askAnother(): void {
+    const { active } = this
+    if (!active || 'dial' in this.#route || !this.#isLeaderless()) return
+    const url = this.#addresses(this.#route.seeds, active.url).find((one) => one !== active.url)
+    if (url !== undefined) void this.#dial(url, (live) => this.#visit(active, live))
+    this.#seekLeader()
+  }
+
+  /** Called when the visited member has let us in, and again at its first word about a leader. */
+  #visit(from: Live, live: Live): void {
+    this.#visits.delete(live)
+    if (live.leader === undefined && from === this.active && !this.#closed) this.#visits.set(live, from)
+    else if (live.leader?.id === undefined || !this.#isLeaderless()) this.#shut(live)
+    else this.#moved(from, live)
   }
 
   #moved(from: Live, to: Live): void {
@@ -250,6 +287,7 @@ export class Router {
     if (!live.open) return
     live.open = false
     this.#draining.delete(live)
+    this.#visits.delete(live)
     const wasActive = live === this.active
     if (wasActive) this.active = undefined
     this.#events.lost(live, reason)

@@ -96,6 +96,8 @@ export class FakeCluster {
   readonly requests: LinkRequest[] = []
   readonly urls: readonly string[]
   readonly down = new Set<string>()
+  /** Members that are cut off from the others, or were removed: they know no leader. */
+  readonly cutOff = new Set<string>()
   faults: Faults = { ...NO_FAULTS }
   leader: string | undefined
   term = 1
@@ -140,7 +142,8 @@ export class FakeCluster {
   }
 
   #leaderReply(self: string): LinkReply {
-    const { leader, term, clusterId } = this
+    const { term, clusterId } = this
+    const leader = this.cutOff.has(self) ? undefined : this.leader
     const role = leader === self ? 'leader' : 'follower'
     const members = this.urls.map((url) => [url, url, 'voter'] as const)
     return { kind: 'leader', id: leader, url: leader, term, role, self, clusterId, members }
@@ -196,7 +199,7 @@ export class FakeCluster {
     const { random, faults } = this
     // A link that broke with the request on its way: it may have come through, or not.
     if (!link.open && random.chance(0.5)) return
-    if (this.leader === undefined || random.chance(faults.never))
+    if (this.leader === undefined || this.cutOff.has(link.url) || random.chance(faults.never))
       return this.#answer(link, request.id, errorAnswer('ERR_NO_LEADER'), 0, true)
     if (random.chance(faults.closeBefore)) return link.break()
     if (random.chance(faults.unknownDropped)) return this.#lostTrack(link, request)
@@ -242,7 +245,7 @@ export class FakeCluster {
     const paged = this.page?.(link, request)
     if (paged) return this.#answer(link, request.id, paged, 0, false)
     if (this.page && (request.read[0] === READ.page || request.read[0] === READ.closeView)) return
-    if (this.leader === undefined && !request.stale)
+    if ((this.leader === undefined || this.cutOff.has(link.url)) && !request.stale)
       return this.#answer(link, request.id, errorAnswer('ERR_NO_LEADER'), 0, true)
     const result = this.#result(request.read[0], request.read[1])
     this.#answer(link, request.id, okAnswer(result), this.machine.time, false)
