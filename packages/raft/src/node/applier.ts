@@ -26,7 +26,7 @@ export class Applier {
   #busy = false
   #paused = false
   #stopped = false
-  #whenIdle: (() => void) | undefined
+  #whenIdle: (() => void)[] = []
   /** Grows with each installed snapshot: a call that began before it does not count any more. */
   #epoch = 0
 
@@ -54,7 +54,12 @@ export class Applier {
   /** `then` is called once no call is in flight; nothing is applied until `restart` or `resume`. */
   pause(then: () => void): void {
     this.#paused = true
-    if (this.#busy) this.#whenIdle = then
+    this.whenIdle(then)
+  }
+
+  /** Once no call is in flight, whatever became of it. */
+  whenIdle(then: () => void): void {
+    if (this.#busy) this.#whenIdle.push(then)
     else then()
   }
 
@@ -79,8 +84,12 @@ export class Applier {
   /** One slice; `applied` tells its owner to come again. */
   pump(): void {
     if (this.#busy || this.#paused || this.#stopped) return
-    const slice = this.#nextSlice()
-    if (slice.length > 0) this.#apply(slice)
+    try {
+      const slice = this.#nextSlice()
+      if (slice.length > 0) this.#apply(slice)
+    } catch (error) {
+      this.#fail(error)
+    }
   }
 
   #nextSlice(): Entry[] {
@@ -104,31 +113,35 @@ export class Applier {
     assert(after !== undefined, `the members of entry ${last.index} cannot be read`)
     const membershipAt = (index: number): Membership => (index === last.index ? after : before)
     this.#busy = true
-    try {
-      const results = this.#ports.machine.apply(slice, membershipAt)
-      if (!(results instanceof Promise)) return this.#finish(epoch, slice, after, results)
-      results.then(
-        (later) => this.#finish(epoch, slice, after, later),
-        (error: unknown) => this.#fail(error),
-      )
-    } catch (error) {
-      this.#fail(error)
-    }
+    const results = this.#ports.machine.apply(slice, membershipAt)
+    if (!(results instanceof Promise)) return this.#finish(epoch, slice, after, results)
+    results
+      .then((later) => this.#finish(epoch, slice, after, later))
+      .catch((error: unknown) => this.#fail(error))
   }
 
   #finish(epoch: number, slice: readonly Entry[], membership: Membership, results: readonly Applied[]): void {
-    if (epoch !== this.#epoch || this.#stopped) return
-    const { index, term, time } = slice[slice.length - 1] as Entry
+    if (epoch !== this.#epoch) return
     this.#busy = false
-    this.#state = { position: { index, term, time }, membership }
-    this.#ports.applied(slice, results)
-    const idle = this.#whenIdle
-    this.#whenIdle = undefined
-    idle?.()
+    if (!this.#stopped) {
+      const { index, term, time } = slice[slice.length - 1] as Entry
+      this.#state = { position: { index, term, time }, membership }
+      this.#ports.applied(slice, results)
+    }
+    this.#tellIdle()
+  }
+
+  #tellIdle(): void {
+    if (this.#whenIdle.length === 0) return
+    for (const then of this.#whenIdle.splice(0)) then()
   }
 
   #fail(error: unknown): void {
-    this.#stopped = true
-    this.#ports.failed(error)
+    this.#busy = false
+    if (!this.#stopped) {
+      this.#stopped = true
+      this.#ports.failed(error)
+    }
+    this.#tellIdle()
   }
 }

@@ -53,8 +53,8 @@ export class Compaction {
       bytes += this.#ports.entry(index).data.length
       index--
     }
-    if (index < first) return
+    // What was cut from the log had been counted too: from here on the sum is right again.
     this.#bytes = bytes
-    this.#ports.drop(index)
+    if (index >= first) this.#ports.drop(index)
   }
 }

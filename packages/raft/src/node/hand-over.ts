@@ -1,23 +1,46 @@
 // Driver: a leader that leaves gives the lead away first, so that nobody has to notice its absence.
+//
+// Law: it ends, at the latest after `timeout`; at once when there is nobody to give the lead to, or nothing left to give.
 
-import type { Clock } from '@latchkey/base'
+import type { Clock, Timer } from '@latchkey/base'
 import type { RaftNode } from './node.js'
 
+/** A heir that does not take over is given up by the core after an election timeout; then another one is asked. */
+const LOOK_MS = 10
+
 /** Resolves true once another member leads; false when nobody took over in time, or there is nobody. */
-export function handOver(node: RaftNode, clock: Clock, timeout: number, to?: string): Promise<boolean> {
+export function handOver(
+  node: RaftNode,
+  clock: Clock,
+  timeout: number,
+  reachable: (id: string) => boolean,
+  to?: string,
+): Promise<boolean> {
+  if (node.failure !== undefined) return Promise.resolve(false)
   if (node.role !== 'leader') return Promise.resolve(true)
-  const { voters, outgoing } = node.raft.membership
-  if (voters.length + outgoing.length < 2) return Promise.resolve(false)
+  const self = node.options.id
+  const someone = () => node.raft.membership.voters.some((id) => id !== self && reachable(id))
   return new Promise((resolve) => {
+    let looking: Timer | undefined
     const end = (moved: boolean) => {
       timer.cancel()
+      looking?.cancel()
       off()
       resolve(moved)
     }
+    const look = () => {
+      if (node.failure !== undefined) return end(false)
+      if (node.role === 'leader') {
+        if (!someone()) return end(false)
+        if (!node.raft.transferring) node.transfer(to)
+        if (!node.raft.transferring && node.role === 'leader') return end(false)
+      }
+      looking = clock.after(LOOK_MS, look)
+    }
     const timer = clock.after(timeout, () => end(false))
     const off = node.on('role', ({ role, leader }) => {
-      if (role !== 'leader' && leader !== undefined && leader !== node.options.id) end(true)
+      if (role !== 'leader' && leader !== undefined && leader !== self) end(true)
     })
-    node.transfer(to)
+    look()
   })
 }

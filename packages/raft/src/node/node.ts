@@ -14,6 +14,7 @@ import type { Effect, Entry, MemberId, MembershipChange, Message, Role } from '.
 import { type Proposal, Raft } from '../core/index.js'
 import { Applier } from './applier.js'
 import { Compaction } from './compaction.js'
+import { EffectQueue } from './effect-queue.js'
 import { LogWriter } from './log-writer.js'
 import type { Applied, AppliedState } from './machine.js'
 import type { NodeBoot, NodeEvents, NodeOptions, NodePorts } from './node-types.js'
@@ -40,8 +41,9 @@ export class RaftNode extends Emitter<NodeEvents> {
   readonly #tickEvery: number
   #timer: Timer | undefined
   #turnDue = false
-  #effects: Effect[] = []
-  #performing = false
+  readonly #effects = new EffectQueue((effect) => this.#perform(effect))
+  /** A piece of a snapshot that waits until there is room for it (L18). */
+  #held: { readonly message: Message; readonly incarnation: string | undefined } | undefined
   #lastAppendAt = Number.NEGATIVE_INFINITY
   #closed: LatchkeyError | undefined
   #rebuilding: boolean
@@ -120,6 +122,11 @@ export class RaftNode extends Emitter<NodeEvents> {
         this.#step((raft, now) => raft.snapshotFailed(this.options.id, now))
         if (!this.#rebuilding) this.#applier.resume()
       },
+      room: () => {
+        const held = this.#held
+        this.#held = undefined
+        if (held !== undefined) this.receive(held.message, held.incarnation)
+      },
     })
   }
 
@@ -150,6 +157,10 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   /** `incarnation`: the sender's, as its handshake told it. */
   receive(message: Message, incarnation?: string): void {
+    if (message.type === 'snapshot' && this.#snapshotIn.full) {
+      this.#held = { message, incarnation }
+      return
+    }
     this.#step((raft, now) => raft.step(message, now, incarnation))
   }
 
@@ -185,6 +196,7 @@ export class RaftNode extends Emitter<NodeEvents> {
   }
 
   proposeChange(change: MembershipChange): Proposal {
+    if (this.#closed !== undefined) return { ok: false, reason: 'not-leader' }
     const proposal = this.raft.proposeChange(change, this.#now())
     if (proposal.ok) this.#run(proposal.effects)
     return proposal
@@ -196,10 +208,16 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   /** Drops what the machine holds durably, but the last entries within these bounds. */
   compact(keepEntries: number, keepBytes: number): void {
+    if (this.#closed !== undefined) return
     this.#compaction.run(keepEntries, keepBytes)
   }
 
   // ---- what it tells
+
+  /** Why it does nothing any more: ERR_CLOSED, or the fault that stopped it. */
+  get failure(): LatchkeyError | undefined {
+    return this.#closed
+  }
 
   get role(): Role {
     return this.raft.role
@@ -229,12 +247,21 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   #schedule(): void {
     this.#timer = this.#ports.clock.after(this.#tickEvery, () => {
-      this.#ports.defer(() => this.#tick())
+      this.#ports.defer(() => this.#guarded(this.#tick))
     })
   }
 
-  #tick(): void {
+  /** Nothing that goes wrong in the loop reaches the process (N5). */
+  #guarded(part: () => void): void {
     if (this.#closed !== undefined) return
+    try {
+      part()
+    } catch (error) {
+      this.fail('the loop', error)
+    }
+  }
+
+  readonly #tick = (): void => {
     this.#schedule()
     const now = this.#now()
     this.#step((raft) => raft.tick(now))
@@ -242,19 +269,18 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#proposeTickEntry(now)
     this.#compaction.ifDue()
     this.#applier.pump()
+    // A transfer that came to nothing ends by a tick: what gathered meanwhile goes on.
+    if (this.#proposals.gathered > 0) this.#soon()
   }
 
-  /** CT4: only time is proposed; what it ends is decided at apply. */
+  /** CT4: only time is proposed; what it ends is decided at apply. Nothing is proposed on top of what is not applied yet. */
   #proposeTickEntry(now: number): void {
-    if (
-      !this.#leads() ||
-      now - this.#lastAppendAt < TICK_ENTRY_MS ||
-      this.#applier.position.index < this.raft.commit
-    )
-      return
+    const { raft } = this
+    if (!this.#leads() || now - this.#lastAppendAt < TICK_ENTRY_MS) return
+    if (this.#applier.position.index < raft.lastIndex) return
     const deadline = this.#ports.machine.nextDeadline()
-    if (deadline === undefined || this.raft.clusterTime(now) <= deadline) return
-    const proposal = this.raft.propose('empty', new Uint8Array(0), now)
+    if (deadline === undefined || raft.clusterTime(now) <= deadline) return
+    const proposal = raft.propose('empty', new Uint8Array(0), now)
     if (proposal.ok) this.#proposed(proposal.effects, now)
   }
 
@@ -263,12 +289,12 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#turnDue = true
     this.#ports.defer(() => {
       this.#turnDue = false
-      if (this.#closed === undefined) this.#turn()
+      this.#guarded(this.#turn)
     })
   }
 
   /** Once a turn of the event loop: one entry of all that gathered, one round of all reads, one step of apply. */
-  #turn(): void {
+  readonly #turn = (): void => {
     this.#propose()
     if (this.#reads.gathered > 0) {
       const now = this.#now()
@@ -301,18 +327,11 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   // ---- effects
 
-  /** In the order the core gave them out, also when carrying one out leads to the next call of the core. */
   #run(effects: readonly Effect[]): void {
-    for (const effect of effects) this.#effects.push(effect)
-    if (this.#performing) return
-    this.#performing = true
     try {
-      for (let effect = this.#effects.shift(); effect !== undefined; effect = this.#effects.shift())
-        this.#perform(effect)
+      this.#effects.run(effects)
     } catch (error) {
       this.fail('the core', error)
-    } finally {
-      this.#performing = false
     }
   }
 
@@ -412,7 +431,9 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   #stop(error: LatchkeyError): void {
     this.#closed = error
+    this.#effects.stop()
     this.#timer?.cancel()
+    this.#held = undefined
     this.#applier.stop()
     this.#proposals.abandon('closed')
     this.#reads.abandon()
@@ -424,6 +445,7 @@ export class RaftNode extends Emitter<NodeEvents> {
   async close(): Promise<void> {
     if (this.#closed === undefined) this.#stop(new LatchkeyError('ERR_CLOSED'))
     await this.#snapshotIn.idle()
+    await new Promise<void>((resolve) => this.#applier.whenIdle(resolve))
   }
 }
 

@@ -1,7 +1,7 @@
 // Driver: a leader's book-keeping of who the members are: it founds the cluster (draws its id), and writes down each member's
 // incarnation when it is first met. One change at a time, so what cannot go now is looked at again after the next event.
 
-import type { MemberId, Membership } from '../core/types.js'
+import type { MemberId, Membership, MembershipChange } from '../core/types.js'
 import type { RaftNode } from './node.js'
 
 export interface RegistrarPorts {
@@ -15,32 +15,44 @@ export interface RegistrarPorts {
 
 export class Registrar {
   readonly #ports: RegistrarPorts
+  #unfinished = false
 
   constructor(ports: RegistrarPorts) {
     this.#ports = ports
   }
 
-  /** After anything that may have changed what there is to write: leadership, members, a member met. */
+  /** Something could not be written yet: another change was pending, or the leader too new. */
+  get unfinished(): boolean {
+    return this.#unfinished
+  }
+
+  /** After anything that may have changed what there is to write: leadership, members, a member met; while unfinished, any entry. */
   look(): void {
+    this.#unfinished = false
+    if (this.#ports.node.role === 'leader') this.#write(this.#ports.node.raft.membership)
+  }
+
+  #propose(change: MembershipChange): boolean {
+    const { ok } = this.#ports.node.proposeChange(change)
+    if (!ok) this.#unfinished = true
+    return ok
+  }
+
+  #write(membership: Membership): void {
     const { node } = this.#ports
-    if (node.role !== 'leader') return
-    const { membership } = node.raft
     if (membership.cluster === undefined) {
-      node.proposeChange({
-        type: 'found',
-        cluster: this.#ports.newClusterId(),
-        incarnations: this.#unwritten(membership),
-      })
+      const incarnations = this.#unwritten(membership)
+      this.#propose({ type: 'found', cluster: this.#ports.newClusterId(), incarnations })
       return
     }
     const own = membership.peers[node.options.id]
     if (own !== undefined && own.url === '' && this.#ports.url !== '') {
-      node.proposeChange({ type: 'update', id: node.options.id, peer: { ...own, url: this.#ports.url } })
+      this.#propose({ type: 'update', id: node.options.id, peer: { ...own, url: this.#ports.url } })
       return
     }
     for (const [id, incarnation] of Object.entries(this.#unwritten(membership))) {
       const url = membership.peers[id]?.url ?? ''
-      if (node.proposeChange({ type: 'update', id, peer: { url, incarnation } }).ok) return
+      if (this.#propose({ type: 'update', id, peer: { url, incarnation } })) return
     }
   }
 

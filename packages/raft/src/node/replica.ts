@@ -168,10 +168,9 @@ export class Replica {
       ({ by, info }) => by === 'them' && info !== undefined && this.#onHeardOf(info),
     )
     this.node.on('role', () => this.#registrar.look())
-    this.node.on(
-      'applied',
-      () => this.node.role === 'leader' && this.clusterId === '' && this.#registrar.look(),
-    )
+    this.node.on('applied', () => {
+      if (this.#registrar.unfinished) this.#registrar.look()
+    })
   }
 
   #talkTo(membership: Membership): void {
@@ -246,14 +245,15 @@ export class Replica {
 
   /** Gives the lead away, when it has it; true once another member leads. */
   handOver(timeout: number, to?: MemberId): Promise<boolean> {
-    return handOver(this.node, this.#ports.clock, timeout, to)
+    return handOver(this.node, this.#ports.clock, timeout, (id) => this.transport.connected(id), to)
   }
 
+  /** All of it is let go of, also when a part cannot be closed in peace; that is told afterwards. */
   async close(): Promise<void> {
-    await this.node.close()
-    await this.transport.close()
-    await this.#ports.machine.close()
-    await this.#wal.close()
+    const parts = [this.node, this.transport, this.#ports.machine, this.#wal]
+    const faults: unknown[] = []
+    for (const part of parts) await part.close().catch((error: unknown) => faults.push(error))
+    if (faults.length > 0) throw faults[0]
   }
 }
 

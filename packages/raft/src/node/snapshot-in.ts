@@ -1,8 +1,14 @@
 // Driver: owns the snapshot that is being received. Pieces are written aside in order; the swap happens once, when all is
 // complete, checked and durable; any fault before that leaves the state as it was.
+//
+// The core acknowledges a piece when it is staged, not when it is written, and its sender has one under way. So that a slow disk
+// holds up the sender and not the memory, a piece that comes while `full` is kept waiting by the owner until `room` is told (L18).
 
 import type { LogPosition, Membership } from '../core/types.js'
 import type { AppliedState, SnapshotWriter, StateMachine } from './machine.js'
+
+/** Bytes that may wait for the disk. */
+const MOST_WAITING = 4 * 1024 * 1024
 
 export interface StagedPiece {
   readonly position: LogPosition
@@ -20,13 +26,20 @@ export interface SnapshotInPorts {
   installed(state: AppliedState): void
   /** Nothing changed; apply goes on. */
   failed(error: unknown): void
+  /** It is not full any more. */
+  room(): void
+}
+
+interface Receiving {
+  readonly state: AppliedState
+  readonly writer: Promise<SnapshotWriter>
+  received: number
 }
 
 export class SnapshotIn {
   readonly #ports: SnapshotInPorts
-  #receiving:
-    | { readonly state: AppliedState; readonly writer: Promise<SnapshotWriter>; received: number }
-    | undefined
+  #receiving: Receiving | undefined
+  #waiting = 0
   /** Pieces are written one after the other. */
   #tail: Promise<void> = Promise.resolve()
 
@@ -34,18 +47,33 @@ export class SnapshotIn {
     this.#ports = ports
   }
 
+  get full(): boolean {
+    return this.#waiting >= MOST_WAITING
+  }
+
   stage(piece: StagedPiece): void {
     if (piece.offset === 0) this.#begin({ position: piece.position, membership: piece.membership })
     const receiving = this.#receiving
     if (receiving === undefined || receiving.received !== piece.offset) return
     receiving.received += piece.chunk.length
-    const step = this.#tail.then(async () => {
-      if (this.#receiving !== receiving) return
-      const writer = await receiving.writer
-      await writer.write(piece.chunk)
-      if (piece.done) await this.#install(receiving.state, writer)
-    })
-    this.#tail = step.catch((error: unknown) => this.#fail(error))
+    this.#waiting += piece.chunk.length
+    this.#tail = this.#tail
+      .then(() => this.#write(receiving, piece))
+      .catch((error: unknown) => this.#fail(receiving, error))
+      .then(() => this.#written(piece.chunk.length))
+  }
+
+  async #write(receiving: Receiving, piece: StagedPiece): Promise<void> {
+    if (this.#receiving !== receiving) return
+    const writer = await receiving.writer
+    await writer.write(piece.chunk)
+    if (piece.done) await this.#install(receiving, writer)
+  }
+
+  #written(bytes: number): void {
+    const wasFull = this.full
+    this.#waiting -= bytes
+    if (wasFull && !this.full) this.#ports.room()
   }
 
   #begin(state: AppliedState): void {
@@ -55,14 +83,18 @@ export class SnapshotIn {
     this.#receiving = { state, writer, received: 0 }
   }
 
-  async #install(state: AppliedState, writer: SnapshotWriter): Promise<void> {
+  async #install(receiving: Receiving, writer: SnapshotWriter): Promise<void> {
     await new Promise<void>((resolve) => this.#ports.pause(resolve))
+    // Given up while the last apply was under way: the member stops.
+    if (this.#receiving !== receiving) return
     await writer.install()
     this.#receiving = undefined
-    this.#ports.installed(state)
+    this.#ports.installed(receiving.state)
   }
 
-  #fail(error: unknown): void {
+  /** Of one that was given up already nobody needs to know. */
+  #fail(receiving: Receiving, error: unknown): void {
+    if (this.#receiving !== receiving) return
     this.abort()
     this.#ports.failed(error)
   }

@@ -83,6 +83,8 @@ export class SnapshotOut {
       sending.busy = false
       this.#ports.piece(to, sending.last)
     } catch (error) {
+      // Of one that was ended meanwhile, nobody waits for more.
+      if (this.#sending.get(to) !== sending) return
       this.end(to)
       this.#ports.failed(to, error)
     }

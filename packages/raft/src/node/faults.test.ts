@@ -1,0 +1,214 @@
+// Test: the loop when something breaks, stops or is slow: it never limps, never goes on in silence, never waits for ever.
+
+import { utf8 } from '@latchkey/base'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { Entry } from '../core/types.js'
+import type { Applied } from './machine.js'
+import { frameRecord } from './records.js'
+import type { Replica } from './replica.js'
+import type { Counter } from './testing/counter.js'
+import { World } from './testing/world.js'
+
+let world: World
+
+beforeEach(() => {
+  world = new World()
+})
+afterEach(() => world.close())
+
+async function three(options = {}): Promise<Replica> {
+  world.ids.push('a', 'b', 'c')
+  for (const id of ['a', 'b', 'c']) await world.boot(id, options)
+  return world.elect()
+}
+
+async function one(): Promise<Replica> {
+  const alone = await world.boot('a', { members: undefined as never })
+  await world.elect()
+  return alone
+}
+
+const others = (leader: Replica) => world.ids.filter((id) => id !== leader.node.options.id)
+
+/** Its apply takes until `go` is called. */
+function slowly(counter: Counter): { readonly go: () => void; readonly waiting: () => boolean } {
+  const apply = counter.apply.bind(counter)
+  let release: (() => void) | undefined
+  counter.apply = ((...args: Parameters<typeof apply>) => {
+    if (!(args[0] as Entry[]).some((entry) => entry.kind === 'commands')) return apply(...args)
+    return new Promise<Applied[]>((resolve) => {
+      release = () => resolve(apply(...args))
+    })
+  }) as typeof counter.apply
+  return { go: () => release?.(), waiting: () => release !== undefined }
+}
+
+test('A4 A5: a machine that throws stops the member, whatever it was doing; it says nothing any more', async () => {
+  const leader = await three()
+  const failures: string[] = []
+  leader.node.on('failed', (error) => failures.push(error.message))
+  world.seat(leader.node.options.id).counter.nextDeadline = () => {
+    throw new Error('rotten')
+  }
+  await world.run(50)
+  expect(failures).toEqual([expect.stringContaining('rotten')])
+  expect(leader.node.failure).toMatchObject({ code: 'ERR_STORAGE_FAILED' })
+  world.unplug(leader.node.options.id)
+})
+
+test('A5: after a failed write nothing of the same call is carried out any more', async () => {
+  const leader = await one()
+  const { counter } = world.seat('a')
+  const applied = counter.words.length
+  // The log fails within the call, as it does when it has failed before.
+  const log = (leader as unknown as { node: { submit: unknown } }).node
+  expect(log).toBeDefined()
+  world.seat('a').disk.failAt(world.seat('a').disk.operations + 1, { code: 'EIO' })
+  const told = world.submit(leader, 'x')
+  await world.run(20)
+  expect((await told).type).toBe('unknown')
+  expect(leader.node.proposeChange({ type: 'remove', id: 'a' })).toMatchObject({ ok: false })
+  leader.node.compact(0, 0)
+  leader.node.transfer(undefined)
+  expect(counter.words.length).toBe(applied)
+  expect(await world.submit(leader, 'y')).toEqual({ type: 'refused', reason: 'closed' })
+})
+
+test('A4: what a later apply cannot read stops the member instead of the process', async () => {
+  const leader = await one()
+  const failures: string[] = []
+  leader.node.on('failed', (error) => failures.push(error.code))
+  const entry = leader.node.raft.entry.bind(leader.node.raft)
+  leader.node.raft.entry = (index) => {
+    throw new Error(`no entry ${entry(index).index}`)
+  }
+  void world.submit(leader, 'x')
+  await world.run(50)
+  expect(failures).toEqual(['ERR_STORAGE_FAILED'])
+})
+
+test('C9: a close during an apply ends, and so does one while a snapshot waits for that apply', async () => {
+  const leader = await three({ snapshot: { everyEntries: 4, everyBytes: 1e6 } })
+  const lagging = others(leader)[0] as string
+  const slow = slowly(world.seat(lagging).counter)
+  await world.add(leader, 'first')
+  await world.until(slow.waiting)
+  world.isolate(lagging)
+  for (let i = 0; i < 12; i++) await world.add(leader, `w${i}`)
+  const install = vi.spyOn(world.seat(lagging).counter, 'receive')
+  world.heal()
+  await world.until(() => install.mock.calls.length > 0)
+  await world.run(100)
+  const replica = world.seat(lagging).replica as Replica
+  const closed = replica.close()
+  await world.run(20)
+  slow.go()
+  await world.run(20)
+  await closed
+  world.seat(lagging).replica = undefined
+})
+
+test('E17: what gathered while a transfer came to nothing goes on when the transfer is given up', async () => {
+  const leader = await three()
+  const heir = others(leader)[0] as string
+  world.isolate(heir)
+  leader.node.transfer(heir)
+  expect(leader.node.raft.transferring).toBe(true)
+  const told = world.submit(leader, 'x')
+  await world.run(300)
+  expect(leader.node.raft.transferring).toBe(false)
+  expect(await Promise.race([told, Promise.resolve('nothing')])).toMatchObject({ type: 'applied' })
+})
+
+test('L16: a transfer that works refuses what gathered meanwhile, as never handed on', async () => {
+  const leader = await three()
+  const moved = leader.handOver(1_000)
+  const told = world.submit(leader, 'x')
+  await world.until(() => leader.node.role !== 'leader')
+  expect(await told).toEqual({ type: 'refused', reason: 'not-leader' })
+  expect(await moved).toBe(true)
+})
+
+test('L18: pieces of a snapshot wait at their sender while the disk is behind', async () => {
+  const leader = await three({ snapshot: { everyEntries: 4, everyBytes: 1e8 } })
+  const lagging = others(leader)[0] as string
+  world.isolate(lagging)
+  const word = 'x'.repeat(1_000_000)
+  for (let i = 0; i < 40; i++) await world.add(leader, `${word}${i}`)
+  const { counter } = world.seat(lagging)
+  const receive = counter.receive.bind(counter)
+  let open = false
+  let staged = 0
+  let most = 0
+  counter.receive = async (state) => {
+    const writer = await receive(state)
+    return {
+      ...writer,
+      write: async (chunk) => {
+        while (!open) await new Promise((resolve) => setImmediate(resolve))
+        staged -= chunk.length
+        await writer.write(chunk)
+      },
+    }
+  }
+  const replica = world.seat(lagging).replica as Replica
+  const step = replica.node.raft.step.bind(replica.node.raft)
+  replica.node.raft.step = (message, ...rest) => {
+    const effects = step(message, ...rest)
+    for (const effect of effects) if (effect.type === 'stageSnapshot') staged += effect.chunk.length
+    most = Math.max(most, staged)
+    return effects
+  }
+  world.heal()
+  await world.run(400)
+  expect(most).toBeGreaterThan(1_000_000)
+  expect(most).toBeLessThan(10_000_000)
+  open = true
+  await world.until(() => counter.words.length === 40)
+})
+
+test('a hand-over to nobody ends at once; a failed member hands nothing over', async () => {
+  const leader = await three()
+  for (const id of others(leader)) world.crash(id)
+  const began = world.clock.now()
+  const moved = leader.handOver(10_000)
+  await world.run(20)
+  expect(await Promise.race([moved, Promise.resolve('waiting')])).toBe(false)
+  expect(world.clock.now() - began).toBeLessThan(100)
+  leader.node.fail('a test', new Error('x'))
+  const again = leader.handOver(10_000)
+  await world.run(4)
+  expect(await Promise.race([again, Promise.resolve('waiting')])).toBe(false)
+})
+
+test('M13: a member is written down although the leader could not do it when they met', async () => {
+  const leader = await three()
+  await world.run(200)
+  const d = await world.boot('d', { join: true })
+  expect(
+    leader.node.proposeChange({ type: 'add-learner', id: 'd', peer: { url: 'ws://d', incarnation: '' } }),
+  ).toMatchObject({ ok: true })
+  world.look()
+  // They meet while that change is pending: refused, and tried again behind it.
+  await world.until(() => leader.node.raft.membership.peers['d']?.incarnation === d.identity.incarnation)
+})
+
+test('a commanded compaction after the end changes nothing', async () => {
+  const leader = await one()
+  for (let i = 0; i < 5; i++) await world.add(leader, `w${i}`)
+  await leader.close()
+  const first = leader.node.raft.firstIndex
+  leader.node.compact(0, 0)
+  expect(leader.node.raft.firstIndex).toBe(first)
+  world.seat('a').replica = undefined
+})
+
+test('L14: a refused record is told at once and leaves no trace', async () => {
+  const leader = await one()
+  const told: unknown[] = []
+  leader.node.submit(frameRecord(new Uint8Array(9 * 1024 * 1024)), (outcome) => told.push(outcome))
+  expect(told).toEqual([{ type: 'refused', reason: 'too-large' }])
+  leader.node.submit(frameRecord(utf8('y')), (outcome) => told.push(outcome))
+  await world.run(20)
+  expect(told[1]).toMatchObject({ type: 'applied' })
+})
