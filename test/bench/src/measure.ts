@@ -36,9 +36,9 @@ export async function measure(call: Call, options: MeasureOptions): Promise<Figu
   const caller = async (number: number): Promise<void> => {
     let began = performance.now()
     for (let turn = 0; began < end; turn++) {
-      let fault: unknown
+      let fault = 'it was not done'
       const done = await call(number, turn).catch((error: unknown) => {
-        fault = error
+        fault = error instanceof Error ? `${error.name}: ${error.message}` : JSON.stringify(error)
         return false
       })
       const now = performance.now()
@@ -46,7 +46,7 @@ export async function measure(call: Call, options: MeasureOptions): Promise<Figu
         if (now >= start && now <= end) millis.push(now - began)
       } else {
         errors++
-        firstError ??= String(fault ?? 'it was not done')
+        firstError ??= fault
         await pause(AFTER_AN_ERROR_MILLIS)
       }
       began = performance.now()

@@ -34,14 +34,16 @@ async function load(inFlight: number, seconds: number): Promise<Loaded> {
   return { ...figures, errors: figures.errors + lost, rssMiB: residentMiB(process.pid) }
 }
 
-process.on('message', async (ask: Ask) => {
+async function answer(ask: Ask): Promise<void> {
   if (ask.call === 'role') process.send?.({ role: raft.replica.node.role })
   else if (ask.call === 'load') process.send?.(await load(ask.inFlight, ask.seconds))
   else {
     await raft.close()
     process.exit(0)
   }
-})
+}
+
+process.on('message', (ask: Ask) => void answer(ask))
 // Whoever started it is gone.
 process.on('disconnect', () => process.exit(1))
 process.send?.({ ready: true })

@@ -4,9 +4,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { accessSync, constants } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { pause } from '../pause.js'
 
 /** Where programs stand that no path names. */
 const MORE_PLACES = ['/usr/sbin', '/usr/local/bin']
@@ -71,38 +71,25 @@ export class Servers {
   async until(probe: () => Promise<unknown>, timeout = 30_000): Promise<void> {
     const deadline = performance.now() + timeout
     for (;;) {
-      const error = await probe().then(
+      const reason = await probe().then(
         () => undefined,
-        (reason: unknown) => reason ?? 'refused',
+        (error: Error) => error.message,
       )
-      if (error === undefined) return
+      if (reason === undefined) return
       if (this.#processes.some((child) => (child.exitCode ?? 0) > 0) || performance.now() > deadline)
-        throw new Error(`not ready: ${String(error)}\n${this.#output}`)
-      await new Promise((resolve) => setTimeout(resolve, 50))
+        throw new Error(`not ready: ${reason}\n${this.#output}`)
+      await pause(50)
     }
   }
 
   async stop(): Promise<void> {
-    const gone = this.#processes.map((child) =>
-      child.exitCode === null && child.signalCode === null && child.pid !== undefined
-        ? once(child, 'exit')
-        : undefined,
+    const running = this.#processes.filter(
+      ({ exitCode, signalCode, pid }) => exitCode === null && signalCode === null && pid !== undefined,
     )
+    const gone = running.map((child) => once(child, 'exit'))
     this.#killAll()
     await Promise.all(gone)
     process.off('exit', this.#killAll)
     await rm(this.folder, { recursive: true, force: true, maxRetries: 3 })
   }
-}
-
-/** Resolves if somebody listens there. */
-export function knock(port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const socket = createConnection(port, '127.0.0.1')
-    socket.once('connect', () => {
-      socket.destroy()
-      resolve()
-    })
-    socket.once('error', reject)
-  })
 }
