@@ -4,7 +4,7 @@
 // Laws
 //   N1  One event, one call of the core, its effects at once: no state is held across a wait.
 //   N2  A tick is handled behind the messages that arrived before it (T2): after a stall the sockets are read first.
-//   N3  Commands that arrive while the log is being written go into the next entry together.
+//   N3  Commands that arrive while the log is being written go into the next entry together (proposer.ts).
 //   N4  What leaves a machine's apply is answered in the order of the log, to the callers of that very entry (L16).
 //   N5  A fault of disk or machine stops the member; it never limps.
 
@@ -18,33 +18,25 @@ import { EffectQueue } from './effect-queue.js'
 import { LogWriter } from './log-writer.js'
 import type { Applied, AppliedState } from './machine.js'
 import type { NodeBoot, NodeEvents, NodeOptions, NodePorts } from './node-types.js'
-import { type Done, Proposals, type Refusal, tell } from './proposals.js'
+import type { Done } from './proposals.js'
+import { Proposer } from './proposer.js'
 import { type ReadDone, Reads } from './reads.js'
-import { joinRecords } from './records.js'
-import { SnapshotIn } from './snapshot-in.js'
-import { SnapshotOut } from './snapshot-out.js'
-
-/** CT4: at most one tick entry in this many ms. */
-const TICK_ENTRY_MS = 50
+import { Snapshots } from './snapshots.js'
 
 export class RaftNode extends Emitter<NodeEvents> {
   readonly options: NodeOptions
   readonly raft: Raft
   readonly #ports: NodePorts
-  readonly #proposals: Proposals
+  readonly #proposer: Proposer
   readonly #reads = new Reads()
   readonly #applier: Applier
   readonly #writer: LogWriter
-  readonly snapshotsOut: SnapshotOut
-  readonly #snapshotIn: SnapshotIn
+  readonly #snapshots: Snapshots
   readonly #compaction: Compaction
   readonly #tickEvery: number
   #timer: Timer | undefined
   #turnDue = false
   readonly #effects = new EffectQueue((effect) => this.#perform(effect))
-  /** A piece of a snapshot that waits until there is room for it (L18). */
-  #held: { readonly message: Message; readonly incarnation: string | undefined } | undefined
-  #lastAppendAt = Number.NEGATIVE_INFINITY
   #closed: LatchkeyError | undefined
   #rebuilding: boolean
 
@@ -66,11 +58,10 @@ export class RaftNode extends Emitter<NodeEvents> {
       boot.raft,
       ports.clock.now(),
     )
-    this.#proposals = new Proposals({ entryBytes: CAPS.entryBytes, gatheredBytes: options.maxInFlightBytes })
+    this.#proposer = this.#makeProposer()
     this.#applier = this.#makeApplier(boot.applied)
     this.#writer = this.#makeWriter()
-    this.snapshotsOut = this.#makeSnapshotOut()
-    this.#snapshotIn = this.#makeSnapshotIn()
+    this.#snapshots = this.#makeSnapshots()
     this.#compaction = this.#makeCompaction()
     this.#compaction.appended(boot.raft.entries)
     if (boot.rebuilding) this.#applier.pause(() => {})
@@ -88,6 +79,16 @@ export class RaftNode extends Emitter<NodeEvents> {
     )
   }
 
+  #makeProposer(): Proposer {
+    return new Proposer({
+      raft: this.raft,
+      caps: { entryBytes: CAPS.entryBytes, gatheredBytes: this.options.maxInFlightBytes },
+      idle: () => this.#writer.idle,
+      now: () => this.#now(),
+      run: (effects) => this.#run(effects),
+    })
+  }
+
   #makeWriter(): LogWriter {
     return new LogWriter(
       this.#ports.log,
@@ -99,34 +100,19 @@ export class RaftNode extends Emitter<NodeEvents> {
     )
   }
 
-  #makeSnapshotOut(): SnapshotOut {
-    return new SnapshotOut({
+  #makeSnapshots(): Snapshots {
+    return new Snapshots({
+      id: this.options.id,
       machine: this.#ports.machine,
+      logger: this.#ports.logger,
       pieceBytes: CAPS.frameBytes,
-      piece: (to, { state, offset, chunk, done }) =>
-        this.#step((raft, now) => raft.snapshotChunk({ to, ...state, offset, chunk, done }, now)),
-      failed: (to, error) => {
-        this.#ports.logger.warn('a snapshot could not be sent', { to, error: String(error) })
-        this.#step((raft, now) => raft.snapshotFailed(to, now))
-      },
-    })
-  }
-
-  #makeSnapshotIn(): SnapshotIn {
-    return new SnapshotIn({
-      machine: this.#ports.machine,
+      step: (event) => this.#step(event),
+      receive: (message, incarnation) => this.receive(message, incarnation),
       pause: (then) => this.#applier.pause(then),
-      installed: (state) => this.#onInstalled(state),
-      failed: (error) => {
-        this.#ports.logger.warn('a snapshot could not be taken in', { error: String(error) })
-        this.#step((raft, now) => raft.snapshotFailed(this.options.id, now))
+      resume: () => {
         if (!this.#rebuilding) this.#applier.resume()
       },
-      room: () => {
-        const held = this.#held
-        this.#held = undefined
-        if (held !== undefined) this.receive(held.message, held.incarnation)
-      },
+      installed: (state) => this.#onInstalled(state),
     })
   }
 
@@ -138,7 +124,7 @@ export class RaftNode extends Emitter<NodeEvents> {
         lastIndex: () => raft.lastIndex,
         entry: (index) => raft.entry(index),
         durable: () => Math.min(this.#ports.machine.durable().index, this.#applier.position.index),
-        oldestSending: () => this.snapshotsOut.oldest(),
+        oldestSending: () => this.#snapshots.oldest(),
         drop: (index) => {
           this.#step((core) => core.compact(index))
           this.#ports.log.compact(index)
@@ -157,10 +143,7 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   /** `incarnation`: the sender's, as its handshake told it. */
   receive(message: Message, incarnation?: string): void {
-    if (message.type === 'snapshot' && this.#snapshotIn.full) {
-      this.#held = { message, incarnation }
-      return
-    }
+    if (this.#snapshots.holds(message, incarnation)) return
     this.#step((raft, now) => raft.step(message, now, incarnation))
   }
 
@@ -174,11 +157,7 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   /** A command for the log, as one self-delimiting record. `alone`: in an entry of its own. */
   submit(record: Uint8Array, done: Done, alone = false): void {
-    const reason = this.#closed
-      ? 'closed'
-      : this.#leads()
-        ? this.#proposals.add(record, done, alone)
-        : 'not-leader'
+    const reason = this.#closed === undefined ? this.#proposer.add(record, done, alone) : 'closed'
     if (reason !== undefined) return done({ type: 'refused', reason })
     this.#soon()
   }
@@ -241,10 +220,6 @@ export class RaftNode extends Emitter<NodeEvents> {
     return this.#ports.clock.now()
   }
 
-  #leads(): boolean {
-    return this.raft.role === 'leader'
-  }
-
   #schedule(): void {
     this.#timer = this.#ports.clock.after(this.#tickEvery, () => {
       this.#ports.defer(() => this.#guarded(this.#tick))
@@ -266,22 +241,11 @@ export class RaftNode extends Emitter<NodeEvents> {
     const now = this.#now()
     this.#step((raft) => raft.tick(now))
     this.#reads.dropOlder(now - this.options.electionTimeout)
-    this.#proposeTickEntry(now)
+    this.#proposer.tick(now, this.#applier.position.index, () => this.#ports.machine.nextDeadline())
     this.#compaction.ifDue()
     this.#applier.pump()
     // A transfer that came to nothing ends by a tick: what gathered meanwhile goes on.
-    if (this.#proposals.gathered > 0) this.#soon()
-  }
-
-  /** CT4: only time is proposed; what it ends is decided at apply. Nothing is proposed on top of what is not applied yet. */
-  #proposeTickEntry(now: number): void {
-    const { raft } = this
-    if (!this.#leads() || now - this.#lastAppendAt < TICK_ENTRY_MS) return
-    if (this.#applier.position.index < raft.lastIndex) return
-    const deadline = this.#ports.machine.nextDeadline()
-    if (deadline === undefined || raft.clusterTime(now) <= deadline) return
-    const proposal = raft.propose('empty', new Uint8Array(0), now)
-    if (proposal.ok) this.#proposed(proposal.effects, now)
+    if (this.#proposer.gathered > 0) this.#soon()
   }
 
   #soon(): void {
@@ -295,7 +259,7 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   /** Once a turn of the event loop: one entry of all that gathered, one round of all reads, one step of apply. */
   readonly #turn = (): void => {
-    this.#propose()
+    this.#proposer.pump()
     if (this.#reads.gathered > 0) {
       const now = this.#now()
       const context = this.#reads.startRound(now)
@@ -303,26 +267,6 @@ export class RaftNode extends Emitter<NodeEvents> {
     }
     this.#applier.pump()
     this.#reads.serve(this.#applier.position.index)
-  }
-
-  #propose(): void {
-    while (this.#leads() && this.#writer.idle && this.#proposals.gathered > 0 && !this.raft.transferring) {
-      const batch = this.#proposals.take()
-      if (batch === undefined) return
-      const now = this.#now()
-      const proposal = this.raft.propose('commands', joinRecords(batch.records), now)
-      if (!proposal.ok) {
-        tell(batch.callers, { type: 'refused', reason: refusal(proposal.reason) })
-        continue
-      }
-      this.#proposals.proposed(proposal.index, proposal.term, batch)
-      this.#proposed(proposal.effects, now)
-    }
-  }
-
-  #proposed(effects: readonly Effect[], now: number): void {
-    this.#lastAppendAt = now
-    this.#run(effects)
   }
 
   // ---- effects
@@ -363,16 +307,16 @@ export class RaftNode extends Emitter<NodeEvents> {
       case 'membership':
         return this.emit('peers', effect.membership)
       case 'readSnapshot':
-        return this.snapshotsOut.read(effect.to, effect.offset, effect.position?.index)
+        return this.#snapshots.read(effect)
       case 'endSnapshot':
-        return this.snapshotsOut.end(effect.to)
+        return this.#snapshots.end(effect.to)
       case 'rolledBack':
         return this.#ports.logger.error(
           'a member lost what it had acknowledged: its disk was rolled back; rebuild or remove it',
           { ...effect },
         )
       case 'stageSnapshot':
-        return this.#snapshotIn.stage(effect)
+        return this.#snapshots.stage(effect)
       case 'lost':
         return
     }
@@ -380,23 +324,14 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   #onRole({ role, term, leader }: { role: Role; term: number; leader: MemberId | undefined }): void {
     if (role !== 'leader') {
-      this.#proposals.abandon('not-leader')
-      this.snapshotsOut.endAll()
+      this.#proposer.abandon('not-leader')
+      this.#snapshots.endAll()
     }
     this.emit('role', { role, term, leader })
   }
 
   #onApplied(entries: readonly Entry[], results: readonly Applied[]): void {
-    for (let i = 0; i < entries.length; i++) {
-      const entry = entries[i] as Entry
-      const callers = this.#proposals.settle(entry.index, entry.term)
-      const answers = results[i]?.answers
-      if (callers === undefined || answers === undefined) continue
-      for (let k = 0; k < callers.length; k++) {
-        const answer = answers[k]
-        if (answer !== undefined) (callers[k] as Done)({ type: 'applied', time: entry.time, ...answer })
-      }
-    }
+    this.#proposer.applied(entries, results)
     const last = entries[entries.length - 1] as Entry
     this.#step((raft) => raft.applied(last.index))
     if (last.kind === 'members') this.emit('membership', this.#applier.state.membership)
@@ -433,22 +368,16 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#closed = error
     this.#effects.stop()
     this.#timer?.cancel()
-    this.#held = undefined
     this.#applier.stop()
-    this.#proposals.abandon('closed')
+    this.#proposer.abandon('closed')
     this.#reads.abandon()
-    this.snapshotsOut.endAll()
-    this.#snapshotIn.abort()
+    this.#snapshots.stop()
   }
 
   /** Stops the loop and lets go of what it drives; handing over leadership first is `handOver` (hand-over.ts). */
   async close(): Promise<void> {
     if (this.#closed === undefined) this.#stop(new LatchkeyError('ERR_CLOSED'))
-    await this.#snapshotIn.idle()
+    await this.#snapshots.idle()
     await new Promise<void>((resolve) => this.#applier.whenIdle(resolve))
   }
-}
-
-function refusal(reason: string): Refusal {
-  return reason === 'too-large' || reason === 'busy' ? reason : 'not-leader'
 }

@@ -1,6 +1,9 @@
 // Rule: who waits for what. Commands gather here until the next entry is closed; then their callers wait for the entry at
 // that very (index, term). Whatever else comes to stand at that index, they are told that their command is not it (L16, A9).
 
+import type { LogPosition } from '../core/types.js'
+import type { Applied } from './machine.js'
+
 /** What became of a command that was handed to `submit`. */
 export type Outcome =
   | {
@@ -103,6 +106,18 @@ export class Proposals {
       tell(first.callers, { type: 'unknown' })
     }
     return undefined
+  }
+
+  /** The entry is applied: its callers are answered, each with what its own command came to. */
+  answer({ index, term, time }: LogPosition, answers: NonNullable<Applied['answers']>): void {
+    const callers = this.settle(index, term)
+    if (callers === undefined) return
+    for (let k = 0; k < callers.length; k++) {
+      const answer = answers[k]
+      const done = callers[k] as Done
+      if (answer === undefined) done({ type: 'unknown' })
+      else done({ type: 'applied', time, bytes: answer.bytes, fromTable: answer.fromTable })
+    }
   }
 
   /** Leadership is gone: what gathered was never handed on; what was proposed may still commit. */

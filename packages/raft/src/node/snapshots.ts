@@ -1,0 +1,107 @@
+// Driver: both sides of snapshots as the loop meets them: what the core asks for is led to views and pieces, what becomes of
+// them is led back.
+
+import type { Logger } from '@latchkey/base'
+import type { Effect, MemberId, Message, Raft } from '../core/index.js'
+import type { AppliedState, StateMachine } from './machine.js'
+import { SnapshotIn } from './snapshot-in.js'
+import { SnapshotOut } from './snapshot-out.js'
+
+export interface SnapshotsPorts {
+  readonly id: MemberId
+  readonly machine: StateMachine
+  readonly logger: Logger
+  readonly pieceBytes: number
+  /** One call of the core. */
+  step(event: (raft: Raft, now: number) => readonly Effect[]): void
+  receive(message: Message, incarnation: string | undefined): void
+  /** Of the machine: nothing is applied from here on; `then` once nothing is in flight. */
+  pause(then: () => void): void
+  resume(): void
+  installed(state: AppliedState): void
+}
+
+export class Snapshots {
+  readonly #ports: SnapshotsPorts
+  readonly #out: SnapshotOut
+  readonly #in: SnapshotIn
+  /** The one piece that waits until there is room for it (L18). */
+  #held: { readonly message: Message; readonly incarnation: string | undefined } | undefined
+
+  constructor(ports: SnapshotsPorts) {
+    this.#ports = ports
+    this.#out = this.#makeOut()
+    this.#in = this.#makeIn()
+  }
+
+  #makeOut(): SnapshotOut {
+    const { machine, pieceBytes, logger, step } = this.#ports
+    return new SnapshotOut({
+      machine,
+      pieceBytes,
+      piece: (to, { state, offset, chunk, done }) =>
+        step((raft, now) => raft.snapshotChunk({ to, ...state, offset, chunk, done }, now)),
+      failed: (to, error) => {
+        logger.warn('a snapshot could not be sent', { to, error: String(error) })
+        step((raft, now) => raft.snapshotFailed(to, now))
+      },
+    })
+  }
+
+  #makeIn(): SnapshotIn {
+    const { id, machine, logger, step, pause, resume, installed } = this.#ports
+    return new SnapshotIn({
+      machine,
+      pause,
+      installed,
+      failed: (error) => {
+        logger.warn('a snapshot could not be taken in', { error: String(error) })
+        step((raft, now) => raft.snapshotFailed(id, now))
+        resume()
+      },
+      room: () => {
+        const held = this.#held
+        this.#held = undefined
+        if (held !== undefined) this.#ports.receive(held.message, held.incarnation)
+      },
+    })
+  }
+
+  /** True: it is a piece, and is heard later. */
+  holds(message: Message, incarnation: string | undefined): boolean {
+    if (message.type !== 'snapshot' || !this.#in.full) return false
+    this.#held = { message, incarnation }
+    return true
+  }
+
+  oldest(): number | undefined {
+    return this.#out.oldest()
+  }
+
+  read({ to, offset, position }: Extract<Effect, { type: 'readSnapshot' }>): void {
+    this.#out.read(to, offset, position?.index)
+  }
+
+  end(to: MemberId): void {
+    this.#out.end(to)
+  }
+
+  endAll(): void {
+    this.#out.endAll()
+  }
+
+  stage(piece: Extract<Effect, { type: 'stageSnapshot' }>): void {
+    this.#in.stage(piece)
+  }
+
+  stop(): void {
+    this.#held = undefined
+    this.#out.endAll()
+    this.#in.abort()
+  }
+
+  /** Resolves when nothing is being written. */
+  idle(): Promise<void> {
+    return this.#in.idle()
+  }
+}
