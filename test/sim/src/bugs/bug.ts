@@ -12,6 +12,8 @@ export interface Bug {
   readonly profile?: Profile
   /** Seeds within which it must be caught; 0: chance would take too long, only the scenarios count. */
   readonly seeds: number
+  /** What a seed must break; an assertion of the core counts as safety. A run that fails otherwise proves nothing about the bug. */
+  readonly breaks?: 'safety' | 'liveness'
   /** Directed scenarios that must catch it, by one of their ids. */
   readonly scenario?: string
 }

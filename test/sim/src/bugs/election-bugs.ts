@@ -43,6 +43,7 @@ export const electionBugs: readonly Bug[] = [
   },
   {
     name: 'a new term is not made durable',
+    breaks: 'liveness',
     ids: ['E1'],
     patches: [
       patch('roles', 'state.vote = undefined; state.disk.noteHardState();', 'state.vote = undefined;'),

@@ -79,6 +79,7 @@ export const memberBugs: readonly Bug[] = [
   },
   {
     name: 'joint: never left',
+    breaks: 'liveness',
     ids: ['M5'],
     patches: [patch('leading', 'if (!isJoint(state.membership)) return;', 'return;')],
     profile: 'membership',
@@ -134,6 +135,7 @@ export const memberBugs: readonly Bug[] = [
   },
   {
     name: 'pieces of a snapshot are taken in any order',
+    breaks: 'liveness',
     ids: ['S4'],
     patches: [
       patch('snapshot-in', 'staging.installing || m.offset !== staging.offset', 'staging.installing'),

@@ -77,6 +77,7 @@ export const replicationBugs: readonly Bug[] = [
   },
   {
     name: 'a lost probe is never sent again',
+    breaks: 'liveness',
     ids: ['L11'],
     patches: [
       patch(
@@ -89,6 +90,7 @@ export const replicationBugs: readonly Bug[] = [
   },
   {
     name: 'the window of appends under way is never freed',
+    breaks: 'liveness',
     ids: ['L11'],
     patches: [patch('progress', 'this.#count > 0 && this.#lasts[this.#head] <= match', 'false')],
     seeds: 200,
@@ -107,6 +109,7 @@ export const replicationBugs: readonly Bug[] = [
   },
   {
     name: 'hint skips a common entry for ever',
+    breaks: 'liveness',
     ids: ['L8'],
     patches: [
       patch(

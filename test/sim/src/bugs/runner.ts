@@ -61,8 +61,10 @@ function bySeed(
   for (let seed = 1; seed <= (hunting.seeds ?? bug.seeds); seed++) {
     const options = drawOptions(seed, bug.profile)
     const { verdict, law } = run(options, core, mode)
+    const kind = verdict === 'crash' ? 'safety' : verdict
+    if (kind !== (bug.breaks ?? 'safety')) continue
     // Only what the true core passes tells something about the bug.
-    if (verdict === 'pass' || run(options, realCore, mode).verdict !== 'pass') continue
+    if (run(options, realCore, mode).verdict !== 'pass') continue
     return { seed, how: `${verdict}: ${law}` }
   }
   return { seed: undefined, how: undefined }

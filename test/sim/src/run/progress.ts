@@ -79,7 +79,7 @@ function heal(simulation: Simulation): readonly Seat[] | undefined {
     seat.disk.slowness = 1
     seat.disk.failing = false
     seat.disk.disarm()
-    seat.stallAtNextReading(0)
+    seat.wake()
     if (core === undefined || core.includes(seat.id)) world.start(seat)
     else world.crash(seat, 'power')
   }

@@ -33,6 +33,7 @@ export class Simulation implements Cluster {
   readonly clients: Clients
   readonly rotten = new Set<MemberId>()
   readonly drift: number
+  readonly electionTimeout: number
   readonly stepsClocks: boolean
   readonly #core: CoreModule
   readonly #founders: Membership
@@ -41,6 +42,7 @@ export class Simulation implements Cluster {
   constructor(options: Options, core: CoreModule, mode: RunMode = {}) {
     this.options = options
     this.drift = options.drift
+    this.electionTimeout = options.member.electionTimeout
     this.stepsClocks = options.faults.step > 0
     this.#core = core
     const random = seededRandom(options.seed).fork('world')

@@ -7,10 +7,10 @@ const TERMS = 10
 export const elections: readonly Scenario[] = [
   {
     title: 'E1, E4: a vote that was told is not forgotten by a power loss',
-    stage: { members: 3 },
+    stage: { members: 3, sync: 20_000, electionTimeout: 400 },
     run(stage) {
-      // Whatever b promised to a in this term, it is gone before its sync; then c asks b in the same term.
-      stage.isolate('c').crashAt('b', 'sync')
+      // b dies while its vote for a is being synced; a word that left before is on its way. Then c asks b in the same term.
+      stage.isolate('c').crashAt('b', 'syncing')
       stage.drop(({ type, from }) => (type === 'preVote' || type === 'vote') && from === 'b')
       stage.until('b dies at its vote', () => stage.seat('b').state === 'down')
       stage.run(5).cut('a', 'b').mend('b', 'c').start('b')

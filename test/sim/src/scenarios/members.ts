@@ -30,7 +30,15 @@ function promote(stage: Stage, at: string, id: string): void {
   stage.until(`${id} is promoted`, () => change(stage, at, { type: 'promote', id })).settle(at)
 }
 
-const CRASH_STEPS: readonly DiskStep[] = ['write', 'sync', 'synced', 'rename', 'folder', 'foldered']
+const CRASH_STEPS: readonly DiskStep[] = [
+  'write',
+  'sync',
+  'syncing',
+  'synced',
+  'rename',
+  'folder',
+  'foldered',
+]
 
 export const members: readonly Scenario[] = [
   {

@@ -4,6 +4,9 @@ import type { Entry } from '@latchkey/raft/core'
 import type { Scenario } from './scenario.js'
 import type { Stage } from './stage.js'
 
+const termAt = (stage: Stage, id: string, index: number): number | undefined =>
+  stage.simulation.world.watch.ledger.member(id).live.termAt(index)
+
 const lastOf = (stage: Stage, id: string): number => stage.view(id).lastIndex
 
 export const replication: readonly Scenario[] = [
@@ -12,14 +15,22 @@ export const replication: readonly Scenario[] = [
     stage: { members: 5, member: { maxAppendBytes: 1 } },
     run(stage) {
       stage.elect('a').settle('a')
-      // Entry 2 of the first term reaches b only.
+      // One entry of the first term reaches b only.
+      const at = lastOf(stage, 'a') + 1
       for (const other of ['c', 'd', 'e']) stage.cut('a', other)
       stage.write('a')
-      const at = lastOf(stage, 'a')
-      stage.until('b has it', () => lastOf(stage, 'b') === at).crash('a')
+      stage.until('b has the orphan', () => lastOf(stage, 'b') === at).crash('a')
+      stage.demand(
+        ['c', 'd', 'e'].every((id) => lastOf(stage, id) < at),
+        'the orphan reached others',
+      )
       // e leads with another entry there, which reaches nobody, and dies.
       stage.drop(({ type, from }) => from === 'e' && (type === 'append' || type === 'heartbeat'))
-      stage.isolate('b').elect('e').crash('e')
+      stage.isolate('b').elect('e')
+      stage
+        .until('e has written its own', () => termAt(stage, 'e', at) === 2)
+        .run(10)
+        .crash('e')
       // a is back, leads again and brings its old entry to c: now on a majority, but of an old term. Its new one reaches b only.
       stage.heal().drop(({ type, from, to, ...rest }) => {
         if (type !== 'append' || from !== 'a') return false
@@ -27,11 +38,12 @@ export const replication: readonly Scenario[] = [
         return to === 'd' || (to === 'c' && lastOf(stage, 'c') >= at && entries.some(({ term }) => term > 1))
       })
       stage.start('a').elect('a')
-      stage.until('c has the old entry', () => lastOf(stage, 'c') >= at, 3 * stage.electionTimeout)
+      stage.until('c has the old entry', () => termAt(stage, 'c', at) === 1, 3 * stage.electionTimeout)
+      stage.demand(lastOf(stage, 'c') === at && lastOf(stage, 'd') < at, 'more than the old entry went out')
       stage.runTimeouts(1).crash('a').heal()
       // e may win with its own entry: what was there must not have been called committed.
-      stage.start('e').elect('e').start('a').settle('e').mustWrite()
-      stage.runTimeouts(5)
+      stage.crash('b').start('e').elect('e').start('a').start('b').settle('e').mustWrite()
+      stage.demand(termAt(stage, 'a', at) === 2, 'the old entry is still there')
     },
   },
   {

@@ -6,6 +6,7 @@ import type { Seat } from '../world/seat.js'
 /** What the nemesis may do to the members beyond the world's own means. */
 export interface Cluster {
   readonly drift: number
+  readonly electionTimeout: number
   /** Whether this run's monotonic clocks may step, which they are promised not to do. */
   readonly stepsClocks: boolean
   /** Members whose disk is damaged for good. */

@@ -11,7 +11,7 @@ import type { Fault } from './faults.js'
 import type { FaultKind } from './kinds.js'
 import { type Cluster, chooseChange } from './membership.js'
 
-const STEPS: readonly DiskStep[] = ['write', 'sync', 'synced', 'rename', 'folder', 'foldered']
+const STEPS: readonly DiskStep[] = ['write', 'sync', 'syncing', 'synced', 'rename', 'folder', 'foldered']
 
 type Strike = (fault: Fault) => void
 
@@ -122,7 +122,7 @@ export class Nemesis {
   #crashPoint({ dice, span }: Fault): void {
     const seat = this.#target(dice)
     if (seat === undefined) return
-    const step = pick(STEPS.slice(0, dice[3] < 0.8 ? 3 : STEPS.length), dice[2]) as DiskStep
+    const step = pick(STEPS.slice(0, dice[3] < 0.8 ? 4 : STEPS.length), dice[2]) as DiskStep
     seat.disk.armCrash(step, Math.floor(dice[3] * 3))
     const watch = () => {
       if (seat.member === undefined) this.#restart(seat, span / 20)
@@ -154,7 +154,7 @@ export class Nemesis {
         for (const other of this.#world.seats) if (other !== leader) this.#cut(leader, other, span / 2)
         const victim = pick(this.#up(), (dice[1] + round * 0.37) % 1)
         if (victim === undefined || (dice[2] + round * 0.61) % 1 > 0.5) return
-        victim.disk.armCrash(dice[3] < 0.5 ? 'sync' : 'synced', 0)
+        victim.disk.armCrash(dice[3] < 0.7 ? 'syncing' : 'synced', 0)
         this.#later(span / 3, () => this.#world.start(victim))
       })
     }
@@ -296,7 +296,7 @@ export class Nemesis {
     const millis = dice[2] < 0.5 ? dice[3] * 3_600_000 : dice[3] * 2_000
     if (dice[2] < 0.75) seat.clock.stepWall(dice[2] % 0.1 < 0.05 ? millis : -millis)
     else if (this.#cluster.stepsClocks)
-      seat.clock.step(this.#world.now, dice[3] < 0.2 ? -millis / 20 : millis)
+      seat.clock.step(this.#world.now, dice[3] < 0.4 ? -dice[3] * this.#cluster.electionTimeout : millis)
   }
 
   #drift({ dice }: Fault): void {

@@ -14,8 +14,8 @@ export interface DiskOptions {
   readonly longest: number
 }
 
-/** Where a crash can be asked for. 'sync': asked for but not begun; 'synced': durable, the caller not yet told. */
-export type DiskStep = 'write' | 'sync' | 'synced' | 'rename' | 'folder' | 'foldered'
+/** Where a crash can be asked for. 'sync': before it begins; 'syncing': while it is under way; 'synced': durable, the caller not yet told. */
+export type DiskStep = 'write' | 'sync' | 'syncing' | 'synced' | 'rename' | 'folder' | 'foldered'
 
 /** A change of the folder, not durable yet: `name` stands for `file`, and `gone` for nothing. */
 interface Naming {
@@ -90,6 +90,7 @@ export class SimDisk {
     if (this.#meet('sync', life)) return
     const file = this.#file(name)
     const covered = file.writes
+    this.#heap.push(this.#now() + 1, this.#complete, { life, run: () => void this.#meet('syncing', life) })
     this.#later(life, () => {
       if (this.failing) return done(false)
       file.settle(covered)

@@ -143,6 +143,15 @@ export class Seat {
     }
   }
 
+  /** Awake, with its clock running and nothing ahead of it: the faults are over. */
+  wake(): void {
+    this.clock.resume(this.#world.now())
+    this.#stall = 0
+    if (this.#pauses === 0) return
+    this.#pauses = 1
+    this.resume(this.#life)
+  }
+
   get life(): number {
     return this.#life
   }
