@@ -4,15 +4,34 @@ import { expect, test } from 'vitest'
 import { mayVote } from './first-boot.js'
 
 const answers = (all: Record<string, string>) =>
-  new Map(Object.entries(all).map(([id, clusterId]) => [id, { clusterId }]))
+  new Map(
+    Object.entries(all).map(([id, said]) => [
+      id,
+      { clusterId: said.replace('!', ''), refused: said.endsWith('!') },
+    ]),
+  )
 
 test.each([
   ['alone', ['a'], {}, 'vote'],
   ['nobody answered', ['a', 'b', 'c'], {}, 'wait'],
   ['one of two others: the other one might know', ['a', 'b', 'c'], { b: '' }, 'wait'],
   ['all are new', ['a', 'b', 'c'], { b: '', c: '' }, 'vote'],
-  ['M13: one knows a cluster', ['a', 'b', 'c'], { b: 'x' }, 'refuse'],
-  ['M13: one of those that answered knows', ['a', 'b', 'c'], { b: '', c: 'x' }, 'refuse'],
+  ['one knows a cluster: the other one might know this name', ['a', 'b', 'c'], { b: 'x' }, 'wait'],
+  [
+    'some know a cluster, none knows this name by another directory',
+    ['a', 'b', 'c'],
+    { b: '', c: 'x' },
+    'follow',
+  ],
+  ['M13: one refuses', ['a', 'b', 'c'], { b: 'x!' }, 'refuse'],
+  ['M13: one of those that answered refuses', ['a', 'b', 'c'], { b: 'x', c: 'x!' }, 'refuse'],
+  [
+    'five: started after the others founded it',
+    ['a', 'b', 'c', 'd', 'e'],
+    { b: 'x', c: 'x', d: 'x' },
+    'follow',
+  ],
+  ['five: half of the others is not enough', ['a', 'b', 'c', 'd', 'e'], { b: 'x', c: 'x' }, 'wait'],
   ['five: two of four others', ['a', 'b', 'c', 'd', 'e'], { b: '', c: '' }, 'wait'],
   ['five: three of four others', ['a', 'b', 'c', 'd', 'e'], { b: '', c: '', e: '' }, 'vote'],
   ['strangers do not count', ['a', 'b', 'c'], { b: '', z: '' }, 'wait'],

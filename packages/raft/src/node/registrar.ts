@@ -7,8 +7,11 @@ import type { RaftNode } from './node.js'
 export interface RegistrarPorts {
   readonly node: RaftNode
   newClusterId(): string
-  /** Of members that have been met, this one included. */
-  incarnations(): ReadonlyMap<MemberId, string>
+  /**
+   * Of the process that is connected under that name now; undefined when none is. Never of one met before: a member that was
+   * removed and comes back with a new directory would be refused for what it was.
+   */
+  readonly incarnation: (id: MemberId) => string | undefined
   /** Where this member wants to be reached; '' when it listens nowhere. */
   readonly url: string
 }
@@ -57,7 +60,8 @@ export class Registrar {
   }
 
   #unwritten({ peers }: Membership): Record<MemberId, string> {
-    const met = [...this.#ports.incarnations()].filter(([id]) => peers[id]?.incarnation === '')
-    return Object.fromEntries(met)
+    const unwritten = Object.keys(peers).filter((id) => peers[id]?.incarnation === '')
+    const known = unwritten.map((id) => [id, this.#ports.incarnation(id) ?? ''] as const)
+    return Object.fromEntries(known.filter(([, incarnation]) => incarnation !== ''))
   }
 }

@@ -100,6 +100,27 @@ test('M13: a wiped member does not vote, and is told what to do', async () => {
   expect(world.leader()?.node.raft.term).toBe(leader.node.raft.term)
 })
 
+test('M13: a member that was removed, wiped and added again is taken for who it is now', async () => {
+  const leader = await three()
+  await world.run(300)
+  const id = ['a', 'b', 'c'].find((one) => one !== leader.node.options.id) as string
+  leader.node.proposeChange({ type: 'remove', id })
+  await world.run(200)
+  world.crash(id)
+  const { disk, counter } = world.seat(id)
+  for (const name of await disk.list('log')) disk.remove(`log/${name}`, () => {})
+  counter.disk.state = undefined
+  counter.disk.words = []
+  await world.run(10)
+  await world.add(leader, 'x')
+  leader.node.proposeChange({ type: 'add-learner', id, peer: { url: `ws://${id}`, incarnation: '' } })
+  await world.run(50)
+  await world.boot(id, { join: true })
+  await world.until(() => words(id).length === 1)
+  const { identity } = world.seat(id).replica as Replica
+  await world.until(() => leader.node.raft.membership.peers[id]?.incarnation === identity.incarnation)
+})
+
 test('a graceful stop hands the lead over; reads are served from any member', async () => {
   const leader = await three()
   await world.add(leader, 'x')
@@ -125,4 +146,47 @@ test('D4: a failed sync stops the member; the others go on', async () => {
   expect((await outcome).type).toBe('unknown')
   world.unplug(leader.node.options.id)
   await world.until(() => world.leader() !== undefined && world.leader() !== leader)
+})
+
+test('a new cluster whose members are started one after the other, one of them twice', async () => {
+  world.ids.push('a', 'b', 'c')
+  await world.boot('a')
+  await world.run(1_000)
+  await world.boot('b')
+  await world.run(300)
+  world.crash('b')
+  await world.run(300)
+  await world.boot('b')
+  await world.run(300)
+  expect(world.leader()).toBeUndefined()
+  await world.boot('c')
+  expect(await world.add(await world.elect(), 'x')).toBe('1')
+})
+
+test('M13: one of five that is started only after the others have founded the cluster takes part, and votes once it is written down', async () => {
+  world.ids.push('a', 'b', 'c', 'd', 'e')
+  for (const id of ['a', 'b', 'c', 'd']) await world.boot(id)
+  const leader = await world.elect()
+  expect(await world.add(leader, 'x')).toBe('1')
+  await world.run(1_000)
+  const late = await world.boot('e')
+  await world.until(() => words('e').length === 1)
+  await world.until(() => late.node.raft.state.mayVote)
+  expect(leader.node.raft.membership.peers['e']?.incarnation).toBe(late.identity.incarnation)
+  // It counts: with two others gone it makes the majority.
+  const gone = ['a', 'b', 'c', 'd'].filter((id) => id !== leader.node.options.id).slice(0, 2)
+  for (const id of gone) world.crash(id)
+  expect(await world.add(leader, 'y')).toBe('2')
+})
+
+test('M13: a fresh member acknowledges nothing before a majority of the others has answered', async () => {
+  world.ids.push('a', 'b', 'c', 'd', 'e')
+  for (const id of ['a', 'b', 'c', 'd']) await world.boot(id)
+  const leader = await world.elect()
+  await world.run(300)
+  for (const id of ['a', 'b', 'c', 'd']) if (id !== leader.node.options.id) world.isolate(id)
+  const late = await world.boot('e')
+  await world.run(60)
+  expect(late.node.raft.lastIndex).toBe(0)
+  expect(late.node.raft.term).toBe(0)
 })

@@ -10,7 +10,7 @@ import type { Entry, HardState, LogPosition, MemberId, Membership } from '../cor
 import type { PeerEvent, PeerInfo, Transport } from '../net/index.js'
 import { type FileSystem, type Identity, type MembershipCodec, type Recovered, Wal } from '../wal/index.js'
 import { planBoot } from './boot.js'
-import { mayVote } from './first-boot.js'
+import { FirstBootGate } from './first-boot-gate.js'
 import { handOver } from './hand-over.js'
 import type { AppliedState, StateMachine } from './machine.js'
 import { RaftNode } from './node.js'
@@ -80,7 +80,7 @@ export class Replica {
   readonly #registrar: Registrar
   readonly #met = new Map<MemberId, Met>()
   #identity: Identity
-  #waitsToVote: boolean
+  readonly #firstBoot: FirstBootGate
 
   static async open(options: ReplicaOptions, ports: ReplicaPorts): Promise<Replica> {
     const opened: (() => Promise<void>)[] = []
@@ -105,7 +105,6 @@ export class Replica {
     this.#ports = ports
     this.#wal = wal
     this.#identity = recovered.identity
-    this.#waitsToVote = waitsToVote
     this.node = new RaftNode(
       {
         id: options.id,
@@ -130,17 +129,42 @@ export class Replica {
         rebuilding: rebuild,
       },
     )
+    this.#firstBoot = this.#makeFirstBootGate(waitsToVote)
     this.transport = ports.transport({ admit: (info) => this.#admit(info), identity: () => this.#identity })
     this.#registrar = new Registrar({
       node: this.node,
       newClusterId: ports.newId,
-      incarnations: () => new Map([...this.#met].map(([id, met]) => [id, met.incarnation])),
+      incarnation: (id) => (id === options.id ? this.#identity : this.transport.peer(id))?.incarnation,
       url: options.members?.[options.id] ?? '',
     })
-    this.#met.set(options.id, this.#identity)
     this.#listen()
     this.#noteCluster(applied.membership)
+    this.#compareMembers()
     this.node.start()
+  }
+
+  #makeFirstBootGate(fresh: boolean): FirstBootGate {
+    const { id } = this.#options
+    const refused = () =>
+      this.node.fail(
+        'the first boot',
+        new LatchkeyError(
+          'ERR_WRONG_CLUSTER',
+          `${id} is known to this cluster, but its directory is new. Remove ${id}, then start it with join: true and add it again.`,
+        ),
+      )
+    const { incarnation } = this.#identity
+    const { node } = this
+    return new FirstBootGate(
+      {
+        id,
+        incarnation,
+        voters: () => node.raft.membership.voters,
+        allowVoting: () => node.allowVoting(),
+        refused,
+      },
+      fresh,
+    )
   }
 
   /** The cluster this member belongs to; '' until it knows. */
@@ -156,17 +180,19 @@ export class Replica {
     this.node.on('peers', (membership) => this.#talkTo(membership))
     this.node.on('membership', (membership) => {
       this.#noteCluster(membership)
+      this.#firstBoot.committed(membership)
       this.#registrar.look()
     })
     this.transport.on('message', (message) => {
+      if (!this.#firstBoot.hears) return
       this.node.receive(message, this.transport.peer(message.from)?.incarnation)
     })
     this.transport.on('app', ({ from, bytes }) => this.#ports.app?.(from, bytes))
     this.transport.on('peer', (event) => this.#onPeer(event))
-    this.transport.on(
-      'refused',
-      ({ by, info }) => by === 'them' && info !== undefined && this.#onHeardOf(info),
-    )
+    this.transport.on('refused', ({ by, code, info }) => {
+      if (by === 'them' && code === 'ERR_WRONG_CLUSTER' && info !== undefined)
+        this.#firstBoot.refusedBy(info.id, info.clusterId)
+    })
     this.node.on('role', () => this.#registrar.look())
     this.node.on('applied', () => {
       if (this.#registrar.unfinished) this.#registrar.look()
@@ -181,11 +207,23 @@ export class Replica {
     this.transport.setPeers(Object.fromEntries(others.map(([id, url]) => [id, { url }])))
   }
 
+  /** Members given count at the first boot alone; that they are others now may surprise whoever gave them. */
+  #compareMembers(): void {
+    const { members, id, join } = this.#options
+    const { membership } = this.node.raft
+    if (members === undefined || join || membersOf(membership).length === 0) return
+    const [given, known] = [members, Object.fromEntries(urlsOf(membership))]
+    // A store that was opened alone grows by its address: the registrar writes it down.
+    const differs = (one: string) => given[one] !== known[one] && !(one === id && known[one] === '')
+    const others = [...new Set([...Object.keys(given), ...Object.keys(known)])].filter(differs)
+    if (others.length > 0)
+      this.#ports.logger.warn('the members given are not those of the log, which count', { given, known })
+  }
+
   /** Committed, so it is for ever: written beside the vote, and told in every handshake from now on. */
   #noteCluster({ cluster }: Membership): void {
     if (cluster === undefined || this.#identity.clusterId === cluster) return
     this.#identity = { ...this.#identity, clusterId: cluster }
-    this.#met.set(this.#options.id, this.#identity)
     this.#wal.setCluster(cluster, (error) => error && this.node.fail('the log', error))
   }
 
@@ -217,30 +255,7 @@ export class Replica {
   #onMet(info: PeerInfo): void {
     this.#met.set(info.id, info)
     this.#registrar.look()
-    this.#decideFirstBoot()
-  }
-
-  /** It does not talk to this member, and says of which cluster it is: enough to know that this directory is no new cluster's. */
-  #onHeardOf(info: PeerInfo): void {
-    if (!this.#waitsToVote || info.clusterId === '') return
-    this.#met.set(info.id, info)
-    this.#decideFirstBoot()
-  }
-
-  #decideFirstBoot(): void {
-    if (!this.#waitsToVote) return
-    const verdict = mayVote(this.#options.id, this.node.raft.membership.voters, this.#met)
-    if (verdict === 'wait') return
-    this.#waitsToVote = false
-    if (verdict === 'vote') return this.node.allowVoting()
-    const { id } = this.#options
-    this.node.fail(
-      'the first boot',
-      new LatchkeyError(
-        'ERR_WRONG_CLUSTER',
-        `${id} is known to this cluster, but its directory is new. Remove ${id}, then start it with join: true and add it again.`,
-      ),
-    )
+    this.#firstBoot.met(info.id, info.clusterId)
   }
 
   /** Gives the lead away, when it has it; true once another member leads. */

@@ -1,0 +1,69 @@
+// Driver: holds a fresh member back until it is known not to be a wiped one (first-boot.ts says when).
+
+import type { MemberId, Membership } from '../core/types.js'
+import { type Answer, mayVote } from './first-boot.js'
+
+export interface FirstBootPorts {
+  readonly id: MemberId
+  readonly incarnation: string
+  voters(): readonly MemberId[]
+  allowVoting(): void
+  /** This directory is new, and the cluster knows its member by another one. */
+  refused(): void
+}
+
+type State = 'waiting' | 'following' | 'open' | 'refused'
+
+export class FirstBootGate {
+  readonly #ports: FirstBootPorts
+  readonly #answers = new Map<MemberId, Answer>()
+  #state: State
+
+  /** `fresh`: one of many, and nothing was ever promised from its directory. */
+  constructor(ports: FirstBootPorts, fresh: boolean) {
+    this.#ports = ports
+    this.#state = fresh ? 'waiting' : 'open'
+  }
+
+  /** Until it is known what it is, it acknowledges nothing: so it hears nothing either. */
+  get hears(): boolean {
+    return this.#state === 'open' || this.#state === 'following'
+  }
+
+  /** It talks to us: `clusterId` as its handshake told. */
+  met(id: MemberId, clusterId: string): void {
+    this.#answered(id, { clusterId, refused: false })
+  }
+
+  /** It does not talk to us, and says of which cluster it is. */
+  refusedBy(id: MemberId, clusterId: string): void {
+    if (clusterId !== '') this.#answered(id, { clusterId, refused: true })
+  }
+
+  #answered(id: MemberId, answer: Answer): void {
+    if (this.#state !== 'waiting') return
+    this.#answers.set(id, answer)
+    switch (mayVote(this.#ports.id, this.#ports.voters(), this.#answers)) {
+      case 'wait':
+        return
+      case 'vote':
+        return this.#open()
+      case 'follow':
+        this.#state = 'following'
+        return
+      case 'refuse':
+        this.#state = 'refused'
+        return this.#ports.refused()
+    }
+  }
+
+  #open(): void {
+    this.#state = 'open'
+    this.#ports.allowVoting()
+  }
+
+  committed({ peers }: Membership): void {
+    const { id, incarnation } = this.#ports
+    if (this.#state === 'following' && peers[id]?.incarnation === incarnation) this.#open()
+  }
+}
