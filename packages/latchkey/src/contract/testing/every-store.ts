@@ -1,0 +1,70 @@
+// Driver: the same behaviour on every kind of store: one member, a leader, a follower, a remote client.
+
+import type { Store } from '@latchkey/client'
+import { afterAll, beforeAll, beforeEach, describe } from 'vitest'
+import { open } from '../../open/index.js'
+import { tempFolders } from './ports.js'
+import { openTrio, type Trio } from './trio.js'
+
+export const KINDS = ['one in memory', 'one on disk', 'leader of three', 'follower', 'remote'] as const
+export type Kind = (typeof KINDS)[number]
+
+export interface At {
+  readonly kind: Kind
+  readonly store: Store
+  /** Another way to the same data, where there is one. */
+  readonly other: Store
+  /** A key that no other test uses. */
+  key(name?: string): string
+}
+
+/** Called once in a file: the stores are started before its tests and closed after them. */
+export function onEveryStore(run: (at: At) => void, kinds: readonly Kind[] = KINDS): void {
+  const stores = {} as Record<Kind, Store>
+  const folder = tempFolders()
+  let trio: Trio | undefined
+  beforeAll(async () => {
+    const [memory, disk, three] = await Promise.all([
+      open({ id: 'a', memory: true }),
+      open({ id: 'a', dir: folder() }),
+      openTrio(folder()),
+    ])
+    trio = three
+    stores['one in memory'] = memory
+    stores['one on disk'] = disk
+    stores['leader of three'] = await three.leader()
+    stores.follower = await three.follower()
+    stores.remote = await three.connect()
+    await Promise.all(Object.values(stores).map((store) => store.ready({ timeout: '30s' })))
+  })
+  afterAll(async () => {
+    await stores.remote?.close()
+    await Promise.all([stores['one in memory']?.close(), stores['one on disk']?.close(), trio?.close()])
+  })
+  describe.each(kinds)('%s', (kind) => run(atStore(stores, kind)))
+}
+
+const OTHER: Record<Kind, Kind> = {
+  'one in memory': 'one in memory',
+  'one on disk': 'one on disk',
+  'leader of three': 'follower',
+  follower: 'remote',
+  remote: 'leader of three',
+}
+
+function atStore(stores: Record<Kind, Store>, kind: Kind): At {
+  let tests = 0
+  beforeEach(() => {
+    tests++
+  })
+  return {
+    kind,
+    get store() {
+      return stores[kind]
+    },
+    get other() {
+      return stores[OTHER[kind]]
+    },
+    key: (name = 'key') => `${KINDS.indexOf(kind)}/${tests}/${name}`,
+  }
+}

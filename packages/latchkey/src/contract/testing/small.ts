@@ -1,0 +1,33 @@
+// Rule: little words that the tests share.
+
+export const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values)
+export const utf8 = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'utf8'))
+export const text = (value: unknown): string => Buffer.from(value as Uint8Array).toString('utf8')
+export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+/** For `toMatchObject` and `rejects`. */
+export const code = (name: string, more: Record<string, unknown> = {}) =>
+  ({ name: 'LatchkeyError', code: name, ...more }) as const
+
+export async function take<T>(from: AsyncIterator<T>, amount: number): Promise<T[]> {
+  const taken: T[] = []
+  while (taken.length < amount) {
+    const next = await from.next()
+    if (next.done) break
+    taken.push(next.value)
+  }
+  return taken
+}
+
+export async function all<T>(from: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = []
+  for await (const item of from) found.push(item)
+  return found
+}
+
+/** Waits until it is true; the test's own timeout ends it. */
+export async function until(
+  true_: () => boolean | Promise<boolean>,
+  pause: () => Promise<void> = () => sleep(10),
+): Promise<void> {
+  while (!(await true_())) await pause()
+}

@@ -1,0 +1,48 @@
+// Driver: three embedded members in this process, on loopback ports and folders of their own.
+
+import { join } from 'node:path'
+import { connect, type Store } from '@latchkey/client'
+import type { Status } from '@latchkey/protocol'
+import { open } from '../../open/index.js'
+import type { OpenOptions } from '../../open/options.js'
+import { freePorts } from './ports.js'
+
+/** Quick elections, but not so quick that a busy machine holds one after the other. */
+export const QUICK = { electionTimeout: 600, heartbeat: 50 } as const
+
+export interface Trio {
+  readonly stores: Record<string, Store>
+  readonly urls: Record<string, string>
+  /** As it is now. */
+  leader(): Promise<Store>
+  follower(): Promise<Store>
+  connect(...args: Parameters<typeof connect> extends [unknown, infer O] ? [O?] : never): Promise<Store>
+  close(): Promise<void>
+}
+
+export async function openTrio(folder: string, more: Partial<OpenOptions> = {}): Promise<Trio> {
+  const ids = ['a', 'b', 'c']
+  const ports = await freePorts(ids.length)
+  const urls = Object.fromEntries(ids.map((id, at) => [id, `ws://127.0.0.1:${ports[at]}`]))
+  const opened = await Promise.all(
+    ids.map((id) => open({ id, dir: join(folder, id), members: urls, ...QUICK, ...more })),
+  )
+  const stores = Object.fromEntries(ids.map((id, at) => [id, opened[at] as Store]))
+  await Promise.all(opened.map((store) => store.ready({ timeout: '30s' })))
+  const withRole = async (role: Status['role']): Promise<Store> => {
+    for (;;) {
+      for (const store of opened) if ((await store.status()).role === role) return store
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+  return {
+    stores,
+    urls,
+    leader: () => withRole('leader'),
+    follower: () => withRole('follower'),
+    connect: (options) => connect(Object.values(urls), options),
+    close: async () => {
+      await Promise.all(opened.map((store) => store.close()))
+    },
+  }
+}
