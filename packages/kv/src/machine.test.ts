@@ -1,11 +1,13 @@
 // Test: the machine as a whole: replicas agree, memory is what the rows are, a crash at any write leaves whole entries.
 
 import { seededRandom } from '@latchkey/base'
-import { type LatchkeyError, OP, READ } from '@latchkey/protocol'
+import { type LatchkeyError, OP, READ, pack } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
+import { SPACE } from './keyspaces.js'
 import { MemoryDisk, MemoryHome } from './rows/memory.js'
 import { memoryLevelHome } from './rows/memory-level.js'
 import type { RowStore } from './rows/port.js'
+import { GatedHome } from './testing/gated-home.js'
 import { SMALL_LIMITS, applyAll, hashOfRows, hashesOf, newMachine } from './testing/members.js'
 import { show } from './testing/show.js'
 import { drawWorkload } from './testing/workload.js'
@@ -131,24 +133,103 @@ describe('A2: a crash at every write', () => {
     expect(w.machine.read([READ.sequence, k('n')])).toBe(200)
   })
 
-  test('nothing is written while an entry waits for stored keys', async () => {
-    const w = await World.open()
+  test('nothing is written while an entry waits for stored keys: a crash then finds whole entries', async () => {
+    const home = new GatedHome()
+    const w = await World.open({ home })
     await w.run([OP.put, null, k('a'), k('1')], [OP.put, null, k('b'), k('1')])
     await w.machine.flush()
-    const before = w.machine.durable()
-    const applying = w.run(
+    await w.one([OP.put, null, k('not written yet'), k('1')])
+    const whole = w.machine.stateHash()
+    const commands = [
       [OP.put, null, k('c'), k('1')],
       [OP.deleteRange, null, k('a'), k('b')],
-      [OP.put, null, k('d'), k('1')],
-    )
+    ] as const
+    home.holdPages()
+    const applying = w.run(...commands)
     const flushing = w.machine.flush()
     w.clock.advance(1_000)
-    expect(w.machine.durable()).toEqual(before)
-    expect(await applying).toEqual([3, 1, 5])
+    for (let i = 0; i < 50; i++) await Promise.resolve()
+    const crashed = newMachine(new MemoryHome(home.disk))
+    await crashed.open()
+    expect(crashed.position.index).toBeLessThanOrEqual(whole.position.index)
+    expect(show(crashed.read([READ.get, k('c')]))).toBeNull()
+    home.letPages()
+    expect(await applying).toEqual([4, 1])
     await flushing
     await w.machine.flush()
     expect(w.machine.durable().index).toBe(w.log.length)
   })
+
+  test('K2: nothing of an entry that failed half-way is ever written, nor what came before it in memory without it', async () => {
+    const disk = new MemoryDisk()
+    const w = await World.open({ home: new MemoryHome(disk) })
+    await w.machine.flush()
+    await w.one([OP.put, null, k('whole'), k('1')])
+    const foreign = { session: w.session, number: 90, done: 0, body: pack([99]) }
+    await expect(w.raw([w.next([OP.put, null, k('half'), k('1')]), foreign])).rejects.toThrow('does not know')
+    w.clock.advance(10_000)
+    for (let i = 0; i < 20; i++) await Promise.resolve()
+    await w.machine.close()
+    expect(disk.keys().map(show)).not.toContain('dhalf')
+    w.log.pop()
+    await w.reopen()
+    expect(w.machine.read([READ.get, k('half')])).toBeNull()
+    expect(show(w.machine.read([READ.get, k('whole')]))).toBe('1')
+  })
+})
+
+describe('a batch in flight', () => {
+  test('its keys are found by a range that was looked up before, and runs after, it reached the store', async () => {
+    const home = new GatedHome()
+    const w = await World.open({ home })
+    await w.machine.flush()
+    await w.one([OP.put, null, k('flying'), k('1')])
+    home.holdWrites()
+    const flushing = w.machine.flush()
+    home.holdPages()
+    const removing = w.one([OP.deleteRange, null, k('a'), k('z')])
+    home.letWrites()
+    await flushing
+    home.letPages()
+    expect(await removing).toBe(1)
+    expect(w.machine.read([READ.get, k('flying')])).toBeNull()
+  })
+
+  test('its events can be read, however many there are', async () => {
+    const home = new GatedHome()
+    const w = await World.open({ home })
+    const seen: number[] = []
+    const put = () => w.one([OP.put, null, k('a'), k('1')])
+    home.holdWrites()
+    for (let i = 0; i < 700; i++) await put()
+    const flushing = w.machine.flush()
+    for (let i = 0; i < 700; i++) await put()
+    const watch = w.machine.watch({ start: null, end: null }, 1, {
+      events: (events) => seen.push(...events.map(([revision]) => revision)),
+      over: (error) => {
+        throw error
+      },
+    })
+    watch.more(10_000)
+    for (let i = 0; i < 5; i++) w.clock.advance(0)
+    expect(seen).toEqual(Array.from({ length: 1_400 }, (_, i) => i + 1))
+    home.letWrites()
+    await flushing
+  })
+})
+
+test('events that were trimmed leave no rows behind', async () => {
+  const disk = new MemoryDisk()
+  const w = await World.open({ home: new MemoryHome(disk), limits: { events: 40, eventBytes: 1_000_000 } })
+  const rows = () => disk.keys().filter((key) => key[0] === SPACE.events).length
+  for (let i = 0; i < 400; i++) {
+    await w.one([OP.put, null, k('a'), i % 50 === 0 ? new Uint8Array(9_000) : k('1')])
+    if (i % 7 === 0) await w.machine.flush()
+  }
+  await w.machine.flush()
+  // 40 revisions of 16 a row, one row more at either end, and a large one in rows of its own.
+  expect(rows()).toBeLessThanOrEqual(6)
+  expect(rows()).toBeGreaterThanOrEqual(3)
 })
 
 describe('writing', () => {

@@ -83,7 +83,9 @@ test('K40: the rows of format 1', async () => {
   const hash = createHash('sha256')
   const store = (await new MemoryHome(disk).open()) as RowStore
   for (const key of disk.keys()) hash.update(key).update(store.get(key) as Uint8Array)
-  expect(hash.digest('hex')).toMatchInlineSnapshot(`"fd1cd4f0c15dae62b8b164e5b8844a264241fa39b3c3f2e58d13dc626063b169"`)
+  expect(hash.digest('hex')).toMatchInlineSnapshot(
+    `"fd1cd4f0c15dae62b8b164e5b8844a264241fa39b3c3f2e58d13dc626063b169"`,
+  )
 })
 
 test('K40: a format of a later version is refused, with what to do', async () => {

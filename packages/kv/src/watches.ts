@@ -120,7 +120,6 @@ export class Watches {
       this.#end(cursor, compacted(cursor.next, events.floor))
       return false
     }
-    if (cursor.credit <= 0) return false
     const found = this.#gather(cursor, revision)
     const upTo = cursor.next - 1
     const caughtUp = upTo === revision

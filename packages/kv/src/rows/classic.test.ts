@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Folders } from '../testing/folders.js'
 import { classicHome } from './classic.js'
 import { crc32c } from './crc32c.js'
+import { nodeFiles } from './files.js'
 import type { RowChange, RowStore } from './port.js'
 import { isSealed, sealBody } from './seal.js'
 
@@ -176,6 +177,32 @@ test('D13: a folder that is open already: ERR_DIR_LOCKED', async () => {
   const store = (await classicHome(copy).open()) as RowStore
   await expect(classicHome(copy).open()).rejects.toMatchObject({ code: 'ERR_DIR_LOCKED' })
   await store.close()
+})
+
+test('D7: every file is synced before the store gets its name, and its folder after it', async () => {
+  const steps: string[] = []
+  const dir = join(folders.make(), 'state')
+  const short = (path: string) => path.slice(dir.length + 1)
+  const home = classicHome(dir, {
+    ...nodeFiles,
+    rename: async (from, to) => {
+      steps.push(`rename ${short(from)} ${short(to)}`)
+      await nodeFiles.rename(from, to)
+    },
+    sync: async (path) => {
+      steps.push(`sync ${short(path)}`)
+      await nodeFiles.sync(path)
+    },
+  })
+  const builder = await home.build()
+  await builder.write(batch(1))
+  await builder.commit()
+  const at = steps.indexOf('rename rows-1.building rows-1')
+  const before = steps.slice(0, at)
+  for (const name of ['CURRENT', 'MANIFEST']) expect(before.join()).toContain(`sync rows-1.building/${name}`)
+  expect(before.join()).toMatch(/sync rows-1\.building\/[0-9]+\.log/)
+  expect(before.at(-1)).toBe('sync rows-1.building')
+  expect(steps.slice(at + 1)).toEqual(['sync '])
 })
 
 test('crc32c of the known vectors', () => {

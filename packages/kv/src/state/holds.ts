@@ -56,8 +56,6 @@ export class Holds {
 
   #add(hold: Hold): void {
     this.#byKey.set(hold.key, hold)
-    // Its row is in the store still, or on its way there: it is replaced, not removed.
-    if (this.#removed.delete(hold.key)) hold.stored = true
     this.#placed(hold)
     this.#touch(hold)
   }
@@ -138,6 +136,7 @@ export class Holds {
     return holds.sort(byKey).map((hold) => hold.row)
   }
 
+  /** Removals first: a hold that went and came again is written behind its own removal. */
   collect(batch: RowChange[]): void {
     for (const key of this.#removed) batch.push({ key: keyOfBinary(SPACE.holds, key), value: undefined })
     this.#removed.clear()

@@ -1,0 +1,94 @@
+// Test: every check of a streamed state by itself, so that none hides behind another: whole and right but for one thing.
+
+import { pack } from '@latchkey/protocol'
+import { describe, expect, test } from 'vitest'
+import { META_KEY, SPACE, eventKey, keyOf } from '../keyspaces.js'
+import type { Row } from '../rows/port.js'
+import { sealBody, sealOf } from '../rows/seal.js'
+import { encodeGroup, encodeRevision } from '../state/event-row.js'
+import { type Meta, emptyMeta, encodeMeta } from '../state/meta.js'
+import { StateStream } from './check.js'
+import { FrameWriter, PREAMBLE } from './stream.js'
+
+const sealed = (key: Uint8Array, body: Uint8Array): Row => ({ key, value: sealBody(key, body) })
+const data = (name: string, body = 'value') => sealed(keyOf(SPACE.data, Buffer.from(name)), Buffer.from(body))
+
+/** Revision 1 is small, revision 2 has a piece of its own. */
+function events(): { rows: Row[]; crcs: number[] } {
+  const small = encodeRevision(1, [[0, Buffer.from('a'), Buffer.from('1'), null]])
+  const large = encodeRevision(2, [[0, Buffer.from('a'), Buffer.alloc(9_000), null]])
+  const group = encodeGroup([undefined, small.slot, large.slot])
+  const piece = sealed(eventKey(2, 1), large.pieces[0] as Uint8Array)
+  return { rows: [sealed(eventKey(0, 0), group), piece], crcs: [small.slot.crc, large.slot.crc] }
+}
+
+function good(): { meta: Meta; rows: Row[] } {
+  const meta = emptyMeta()
+  const rows = [data('a'), data('b')]
+  for (const { value } of rows) meta.sums.data.add(sealOf(value))
+  const { rows: eventRows, crcs } = events()
+  for (const crc of crcs) meta.sums.events.add(crc)
+  return { meta, rows: [...rows, ...eventRows] }
+}
+
+function streamOf(meta: Meta, rows: readonly Row[], count = rows.length): Buffer {
+  const writer = new FrameWriter()
+  return Buffer.concat([PREAMBLE, writer.meta(encodeMeta(meta)), writer.rows(rows), writer.end(count)])
+}
+const take = (bytes: Uint8Array) => {
+  const stream = new StateStream()
+  stream.push(bytes)
+  return stream.finish()
+}
+
+test('nothing wrong', () => {
+  const { meta, rows } = good()
+  expect(take(streamOf(meta, rows)).position).toEqual(meta.position)
+})
+
+describe('S14: one thing wrong, and every checksum around it right', () => {
+  const wrongs: [string, (rows: Row[], meta: Meta) => Buffer][] = [
+    ['a row left out', (rows, meta) => streamOf(meta, rows.slice(1))],
+    ['an event row left out', (rows, meta) => streamOf(meta, [...rows.slice(0, 2), ...rows.slice(3)])],
+    ['a piece left out', (rows, meta) => streamOf(meta, rows.slice(0, 3))],
+    ['a row told twice', (rows, meta) => streamOf(meta, [rows[0] as Row, ...rows])],
+    ['rows out of order', (rows, meta) => streamOf(meta, [rows[1], rows[0], ...rows.slice(2)] as Row[])],
+    ['another count', (rows, meta) => streamOf(meta, rows, rows.length + 1)],
+    ['a row more', (rows, meta) => streamOf(meta, [rows[0], data('aa'), ...rows.slice(1)] as Row[])],
+    [
+      'a row of no space',
+      (rows, meta) => streamOf(meta, [sealed(Buffer.from('Z'), Buffer.from('x')), ...rows]),
+    ],
+    ['a meta row among the rows', (rows, meta) => streamOf(meta, [...rows, sealed(META_KEY, pack([1]))])],
+    [
+      'a row of the driver',
+      (rows, meta) => streamOf(meta, [sealed(Uint8Array.of(0, 1), Buffer.from('x')), ...rows]),
+    ],
+  ]
+  test.each(wrongs)('%s', (_, make) => {
+    const { meta, rows } = good()
+    expect(() => take(make(rows, meta))).toThrow(expect.objectContaining({ code: 'ERR_CORRUPT' }))
+  })
+
+  test('a row that is not sealed, in a space that no sum covers', () => {
+    const { meta, rows } = good()
+    const counter = { key: keyOf(SPACE.waiters, Buffer.alloc(6)), value: Buffer.from('not sealed') }
+    expect(() => take(streamOf(meta, [...rows, counter]))).toThrow('a row of waiters')
+  })
+
+  test('any changed byte, the checksums themselves included; any cut; anything behind the end', () => {
+    const { meta, rows } = good()
+    const bytes = streamOf(meta, rows)
+    for (let at = 0; at < bytes.length; at += at < 600 || at > bytes.length - 200 ? 1 : 37) {
+      const changed = Buffer.from(bytes)
+      changed[at] = (changed[at] as number) ^ 0x10
+      expect(() => take(changed), `byte ${at}`).toThrow(expect.objectContaining({ code: 'ERR_CORRUPT' }))
+      expect(() => take(bytes.subarray(0, at)), `cut at ${at}`).toThrow(
+        expect.objectContaining({ code: 'ERR_CORRUPT' }),
+      )
+    }
+    expect(() => take(Buffer.concat([bytes, Buffer.alloc(9, 1)]))).toThrow(
+      expect.objectContaining({ code: 'ERR_CORRUPT' }),
+    )
+  })
+})

@@ -1,0 +1,55 @@
+// Driver: the simulated disk, whose writes and pages wait until they are let go.
+
+import { MemoryHome } from '../rows/memory.js'
+import type { RowStore, RowView } from '../rows/port.js'
+
+class Gate {
+  #open = Promise.resolve()
+  #release: () => void = () => {}
+
+  hold(): void {
+    this.#open = new Promise((resolve) => {
+      this.#release = resolve
+    })
+  }
+  letGo(): void {
+    this.#release()
+  }
+  pass(): Promise<void> {
+    return this.#open
+  }
+}
+
+export class GatedHome extends MemoryHome {
+  readonly #writes = new Gate()
+  readonly #pages = new Gate()
+
+  holdWrites = () => this.#writes.hold()
+  letWrites = () => this.#writes.letGo()
+  holdPages = () => this.#pages.hold()
+  letPages = () => this.#pages.letGo()
+
+  override async open(): Promise<RowStore | undefined> {
+    const store = await super.open()
+    if (store === undefined) return undefined
+    return {
+      get: (key) => store.get(key),
+      write: async (batch) => {
+        await this.#writes.pass()
+        await store.write(batch)
+      },
+      view: () => this.#gated(store.view()),
+      close: () => store.close(),
+    }
+  }
+
+  #gated(view: RowView): RowView {
+    return {
+      page: async (range, rows, bytes) => {
+        await this.#pages.pass()
+        return await view.page(range, rows, bytes)
+      },
+      close: () => view.close(),
+    }
+  }
+}
