@@ -90,7 +90,9 @@ export class SimDisk {
     if (this.#meet('sync', life)) return
     const file = this.#file(name)
     const covered = file.writes
-    this.#heap.push(this.#now() + 1, this.#complete, { life, run: () => void this.#meet('syncing', life) })
+    if (this.#crashAt?.step === 'syncing') {
+      this.#heap.push(this.#now() + 1, this.#complete, { life, run: () => void this.#meet('syncing', life) })
+    }
     this.#later(life, () => {
       if (this.failing) return done(false)
       file.settle(covered)
