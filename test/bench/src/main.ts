@@ -10,7 +10,7 @@ import { factTable, forTerminal, forTerminalLine, goalTable, loadLine, loadTable
 import { Run, type Teller } from './run.js'
 
 /** Columns of the lines that come while it goes. */
-const WIDTHS = [22, 40, 7, 10, 9, 9, 9, 6]
+const WIDTHS = [22, 40, 7, 10, 9, 9, 9, 6, 7]
 
 const teller: Teller = {
   scene: (text) => console.log(`\n> ${text}`),

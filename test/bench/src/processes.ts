@@ -13,6 +13,25 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
 }
 
+/** CPU seconds so far of these and of their children: some servers are a process a connection. */
+export function cpuByProcess(pids: readonly number[]): Map<number, number> {
+  return new Map(withChildren(pids).map((pid) => [pid, cpuSeconds(pid)]))
+}
+
+/** Those that came meanwhile count whole. */
+export function spentSince(before: ReadonlyMap<number, number>, now: ReadonlyMap<number, number>): number {
+  return [...now].reduce((sum, [pid, seconds]) => sum + seconds - (before.get(pid) ?? 0), 0)
+}
+
+function withChildren(pids: readonly number[]): number[] {
+  return pids.flatMap((pid) => [pid, ...withChildren(childrenOf(pid))])
+}
+
+function childrenOf(pid: number): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  return text === '' ? [] : text.split(' ').map(Number)
+}
+
 export function residentMiB(pid: number): number {
   const found = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
   return Math.round(Number(found?.[1]) / 1024)

@@ -6,6 +6,8 @@ import type { Figures } from '../measure.js'
 export interface LoadRow extends Figures {
   readonly system: string
   readonly load: string
+  /** What all server processes together spent on one call, microseconds. Where it is known. */
+  readonly serverMicros?: number
 }
 
 /** One number that is no load: a time, a size, a count. */

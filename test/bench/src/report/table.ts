@@ -4,14 +4,25 @@ import type { LoadRow, Report, Verdict } from './report.js'
 
 export type Table = readonly (readonly string[])[]
 
-const LOAD_HEAD = ['system', 'load', 'callers', 'per second', 'p50 ms', 'p99 ms', 'samples', 'errors']
+const LOAD_HEAD = [
+  'system',
+  'load',
+  'callers',
+  'per second',
+  'p50 ms',
+  'p99 ms',
+  'samples',
+  'errors',
+  'server CPU µs',
+]
 
 export const loadTable = (rows: readonly LoadRow[]): Table => [LOAD_HEAD, ...rows.map(loadLine)]
 
 export function loadLine(row: LoadRow): string[] {
   const rate = row.perSecond === 0 ? '' : whole(row.perSecond)
   const counts = [whole(row.callers), rate, row.p50.toFixed(2), row.p99.toFixed(2), whole(row.samples)]
-  return [row.system, row.load, ...counts, whole(row.errors)]
+  const micros = row.serverMicros === undefined ? '' : whole(row.serverMicros)
+  return [row.system, row.load, ...counts, whole(row.errors), micros]
 }
 
 export const factTable = ({ facts }: Pick<Report, 'facts'>): Table => [

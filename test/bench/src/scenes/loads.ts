@@ -1,6 +1,7 @@
 // Driver: the loads that every system is put under: locks taken and released, puts, linearizable gets.
 
-import { measure } from '../measure.js'
+import { type Call, measure, round } from '../measure.js'
+import { cpuByProcess, spentSince } from '../processes.js'
 import type { System } from '../systems/system.js'
 import type { Stage, SystemScene } from './scene.js'
 
@@ -18,11 +19,17 @@ export const loads: SystemScene = {
 
 async function runLoads(system: System, stage: Stage): Promise<void> {
   const client = await system.connect()
-  const run = async (
-    load: string,
-    callers: number,
-    call: (caller: number, turn: number) => Promise<boolean>,
-  ) => stage.row({ system: system.name, load, ...(await measure(call, { ...stage, callers })) })
+  const run = async (load: string, callers: number, call: Call) => {
+    let calls = 0
+    const counted: Call = (caller, turn) => {
+      calls++
+      return call(caller, turn)
+    }
+    const before = cpuByProcess(system.pids())
+    const figures = await measure(counted, { ...stage, callers })
+    const seconds = spentSince(before, cpuByProcess(system.pids()))
+    stage.row({ system: system.name, load, ...figures, serverMicros: round((seconds * 1e6) / calls) })
+  }
   try {
     const { take, put, get } = client
     if (take) {

@@ -23,6 +23,7 @@ export async function etcd(): Promise<System | string> {
     return {
       name: 'etcd',
       setting: 'three members, defaults; etcd3 over all three',
+      pids: () => servers.pids,
       connect: async () => etcdClient(open(), await lockService(ports.slice(0, 3))),
       stop: () => servers.stop(),
     }

@@ -14,6 +14,7 @@ export async function latchkey(flags: readonly string[] = []): Promise<Latchkey>
     name: 'Latchkey',
     setting: 'three members, every commit synced on a majority, defaults; @latchkey/client, one connection',
     cluster,
+    pids: () => cluster.members.map((member) => member.pid as number),
     connect: async () => latchkeyClient(await connect(cluster.urls)),
     stop: () => cluster.destroy(),
   }

@@ -40,6 +40,7 @@ export async function postgres(): Promise<System | string> {
     return {
       name: 'PostgreSQL',
       setting: `one server, defaults (fsync, synchronous commit); pg, a pool of ${CONNECTIONS} connections`,
+      pids: () => servers.pids,
       connect: async () => postgresClient(open()),
       stop: () => servers.stop(),
     }

@@ -19,6 +19,7 @@ export async function redis(): Promise<System | string> {
   return {
     name: 'Redis',
     setting: 'one server, no replica, appendfsync always; ioredis, automatic pipelines, one connection',
+    pids: () => servers.pids,
     connect: async () => redisClient(open(ports[0] as number)),
     stop: () => servers.stop(),
   }

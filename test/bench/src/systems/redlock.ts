@@ -21,6 +21,7 @@ export async function redlock(): Promise<System | string> {
   return {
     name: 'Redlock',
     setting: 'three Redis servers, appendfsync always; redlock over ioredis, automatic pipelines',
+    pids: () => servers.pids,
     connect: async () => {
       const clients = ports.map(open)
       const locks = new module.default(clients, { retryCount: 0 })

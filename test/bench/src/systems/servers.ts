@@ -48,6 +48,10 @@ export class Servers {
     return new Servers(await mkdtemp(join(tmpdir(), `bench-${name}-`)))
   }
 
+  get pids(): number[] {
+    return this.#processes.filter(isRunning).map((child) => child.pid as number)
+  }
+
   start(command: string, args: readonly string[], user: User = {}): ChildProcess {
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: this.folder, ...user })
     const keep = (chunk: Buffer) => {
@@ -83,13 +87,13 @@ export class Servers {
   }
 
   async stop(): Promise<void> {
-    const running = this.#processes.filter(
-      ({ exitCode, signalCode, pid }) => exitCode === null && signalCode === null && pid !== undefined,
-    )
-    const gone = running.map((child) => once(child, 'exit'))
+    const gone = this.#processes.filter(isRunning).map((child) => once(child, 'exit'))
     this.#killAll()
     await Promise.all(gone)
     process.off('exit', this.#killAll)
     await rm(this.folder, { recursive: true, force: true, maxRetries: 3 })
   }
 }
+
+const isRunning = ({ exitCode, signalCode, pid }: ChildProcess): boolean =>
+  exitCode === null && signalCode === null && pid !== undefined

@@ -4,6 +4,8 @@ export interface System {
   readonly name: string
   /** What runs, in a few words: version, members, durability, client. */
   readonly setting: string
+  /** Its server processes, for what they cost. */
+  pids(): readonly number[]
   /** One user's way in, as its usual Node client offers it. */
   connect(): Promise<SystemClient>
   stop(): Promise<void>

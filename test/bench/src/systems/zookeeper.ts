@@ -32,6 +32,7 @@ export async function zookeeper(): Promise<System | string> {
     return {
       name: 'ZooKeeper',
       setting: 'three members, forceSync; node-zookeeper-client, one connection',
+      pids: () => servers.pids,
       connect: async () => zookeeperClient(await connected(open(hosts)), client.CreateMode),
       stop: () => servers.stop(),
     }
