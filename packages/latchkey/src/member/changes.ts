@@ -57,6 +57,8 @@ export class MemberChanges {
     const proposal = this.#node.proposeChange(change)
     if (!proposal.ok) return Promise.reject(refusal(proposal, change))
     return new Promise((resolve, reject) => {
+      // One that stepped down may have committed it with its last breath (its own removal always, M11), and applies it in a
+      // moment; else the new leader may finish it or not, and whoever asks again finds out.
       const offs: (() => void)[] = []
       const end = (error?: LatchkeyError) => {
         for (const off of offs) off()
@@ -65,18 +67,18 @@ export class MemberChanges {
       }
       offs.push(
         this.#node.on('membership', (now) => there(now) && end()),
-        // The new leader may finish it or not; whoever asks again finds out.
         this.#node.on(
           'role',
-          ({ role }) =>
-            role !== 'leader' && !there(this.#committed()) && end(new LatchkeyError('ERR_OUTCOME_UNKNOWN')),
+          ({ role }) => role !== 'leader' && unknownIn(this.#node.options.electionTimeout),
         ),
         this.#node.on('failed', end),
       )
-      const timer = this.#clock.after(60_000, () => end(new LatchkeyError('ERR_OUTCOME_UNKNOWN')), {
-        ref: false,
-      })
-      offs.push(() => timer.cancel())
+      const unknownIn = (ms: number) => {
+        const over = () => end(new LatchkeyError('ERR_OUTCOME_UNKNOWN'))
+        const timer = this.#clock.after(ms, over, { ref: false })
+        offs.push(() => timer.cancel())
+      }
+      unknownIn(60_000)
     })
   }
 }

@@ -33,6 +33,8 @@ export interface ClientDoorPorts {
   clusterId(): string
   readonly auth: AuthOptions | undefined
   readonly defer: (run: () => void) => void
+  /** Why no client is served here just now; it goes to another member. */
+  refusal(): LatchkeyError | undefined
   /** A seat for a client with these rights; what it is told goes to `tell`. */
   seat(tell: (reply: LinkReply) => void, allowed: (right: Right) => boolean): Seat
 }
@@ -57,8 +59,8 @@ export class ClientDoor {
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     // A browser says where its page came from; no page is a client of ours.
-    if (request.headers.origin !== undefined) return refuse(socket, '403 Forbidden')
-    if (this.#sockets.size >= MOST_CONNECTIONS) return refuse(socket, '503 Service Unavailable')
+    if (request.headers.origin !== undefined) return refuseUpgrade(socket, '403 Forbidden')
+    if (this.#sockets.size >= MOST_CONNECTIONS) return refuseUpgrade(socket, '503 Service Unavailable')
     this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#accept(webSocket))
   }
 
@@ -88,7 +90,6 @@ export class ClientDoor {
       socket.send(encodeWelcome({ ok: false, answer: errorAnswer(verdict.code, verdict.message) }))
       return socket.close(1008)
     }
-    socket.send(encodeWelcome({ ok: true, version: CLIENT_WIRE.most, clusterId: this.#ports.clusterId() }))
     this.#serve(socket, verdict)
   }
 
@@ -112,11 +113,32 @@ export class ClientDoor {
         'This is another cluster of the same name: it was founded or restored anew. Connect again to use it.',
       )
     }
-    return rightsOf(this.#ports.auth, token) ?? new LatchkeyError('ERR_UNAUTHORIZED')
+    const rights = rightsOf(this.#ports.auth, token)
+    if (rights === undefined) return new LatchkeyError('ERR_UNAUTHORIZED')
+    return this.#ports.refusal() ?? rights
   }
 
   #serve(socket: WebSocket, rights: readonly Right[]): void {
-    const outbox = new Outbox({
+    socket.send(encodeWelcome({ ok: true, version: CLIENT_WIRE.most, clusterId: this.#ports.clusterId() }))
+    const outbox = this.#outbox(socket)
+    const seat = this.#ports.seat(
+      (reply) => outbox.tell(reply),
+      (right) => rights.includes(right),
+    )
+    this.#watchPulse(socket)
+    socket.on('message', (data: RawData) => {
+      try {
+        this.#hear(socket, seat, data as Buffer)
+      } catch (error) {
+        this.#ports.logger.error('a frame of a client could not be served', { error: String(error) })
+        socket.terminate()
+      }
+    })
+    socket.on('close', () => seat.close())
+  }
+
+  #outbox(socket: WebSocket): Outbox {
+    return new Outbox({
       write: (frame) => socket.send(frame),
       waiting: () => socket.bufferedAmount,
       overflow: () => {
@@ -125,20 +147,19 @@ export class ClientDoor {
       },
       defer: this.#ports.defer,
     })
-    const seat = this.#ports.seat(
-      (reply) => outbox.tell(reply),
-      (right) => rights.includes(right),
-    )
-    this.#watchPulse(socket)
-    socket.on('message', (data: RawData) => {
-      const requests = decodeRequests(data as Buffer)
-      if (typeof requests === 'string') {
-        this.#ports.logger.warn('a frame of a client was refused', { reason: requests })
-        return socket.close(1002)
-      }
-      for (const request of requests) seat.send(request)
-    })
-    socket.on('close', () => seat.close())
+  }
+
+  /** What follows in a frame whose sender is gone meanwhile is not begun. */
+  #hear(socket: WebSocket, seat: Seat, frame: Buffer): void {
+    const requests = decodeRequests(frame)
+    if (typeof requests === 'string') {
+      this.#ports.logger.warn('a frame of a client was refused', { reason: requests })
+      return socket.close(1002)
+    }
+    for (const request of requests) {
+      if (socket.readyState !== socket.OPEN) return
+      seat.send(request)
+    }
   }
 
   #watchPulse(socket: WebSocket): void {
@@ -156,13 +177,22 @@ export class ClientDoor {
     socket.on('close', () => timer.cancel())
   }
 
+  /** All clients that are connected now go to another member, or come back. */
+  sendAway(): void {
+    for (const socket of this.#sockets) {
+      socket.close(1001)
+      this.#ports.clock.after(500, () => socket.terminate(), { ref: false })
+    }
+  }
+
   close(): void {
-    for (const socket of this.#sockets) socket.close(1001)
-    for (const socket of this.#sockets) this.#ports.clock.after(500, () => socket.terminate(), { ref: false })
+    this.sendAway()
     this.#server.close()
   }
 }
 
-function refuse(socket: Duplex, status: string): void {
+/** Closed on this side too as soon as it is said: who asked may never close. */
+export function refuseUpgrade(socket: Duplex, status: string): void {
+  socket.once('finish', () => socket.destroy())
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`)
 }

@@ -1,5 +1,6 @@
 // Test: what one member asks of another, and what becomes of it.
 
+import { ManualClock } from '@latchkey/raft/memory'
 import { expect, test } from 'vitest'
 import { type Between, decodeBetween } from './between.js'
 import { Forwarder } from './forwarder.js'
@@ -7,14 +8,18 @@ import { Forwarder } from './forwarder.js'
 function world(connected = true) {
   const sent: Between[] = []
   const told: unknown[] = []
-  const forwarder = new Forwarder((_, frame) => {
-    sent.push(decodeBetween(frame) as Between)
-    return connected
+  const clock = new ManualClock()
+  const forwarder = new Forwarder({
+    clock,
+    send: (_, frame) => {
+      sent.push(decodeBetween(frame) as Between)
+      return connected
+    },
   })
   // A link request has an id of its own, which is not the forwarder's.
   const request = { kind: 'command', id: 77, session: 1, number: 2, done: 1, body: new Uint8Array([1]) }
   forwarder.command('b', request, (outcome) => told.push(outcome))
-  return { forwarder, sent, told }
+  return { forwarder, sent, told, clock }
 }
 
 test('an answer reaches its asker, once, under the forwarder’s own number', () => {
@@ -53,4 +58,27 @@ test('a way that is gone leaves the outcome unknown; one that was not there mean
   forwarder.lost('b')
   expect(told).toEqual([{ type: 'unknown' }])
   expect(world(false).told).toEqual([{ type: 'refused', reason: 'not-leader' }])
+})
+
+test('an answer that never comes over a way that stays up: unknown after a while, and nothing is left', () => {
+  const { forwarder, told, clock } = world()
+  forwarder.call('b', 'members.add', ['d', 'ws://d'], (outcome) => told.push(outcome))
+  clock.advance(9_000)
+  expect(told).toEqual([])
+  clock.advance(3_000)
+  expect(told).toEqual([{ type: 'unknown' }])
+  clock.advance(120_000)
+  expect(told.length).toBe(2)
+  expect(forwarder.pending).toBe(0)
+  expect(clock.armed).toBe(0)
+})
+
+test('E17: another member leads: a command that went to the one before is unknown at once, a late answer completes nothing', () => {
+  const { forwarder, sent, told } = world()
+  forwarder.leads('b')
+  expect(told).toEqual([])
+  forwarder.leads('c')
+  expect(told).toEqual([{ type: 'unknown' }])
+  forwarder.answered('b', { kind: 'unknown', id: (sent[0] as { id: number }).id })
+  expect(told.length).toBe(1)
 })

@@ -1,25 +1,47 @@
 // Driver: owns what this member has asked of another and not yet heard back. A request whose way is gone ends as unknown; one
 // that could not be handed on ends as refused. Nothing is asked twice here: asking again is the client's right alone.
+//
+// Law: everything that was asked ends. An answer may be lost though the way stays up, and a leader that has stopped in its
+// tracks answers nothing for as long as its connection lives: so a command ends as unknown when another member leads, and
+// anything when its time is over.
 
+import type { Clock, Timer } from '@latchkey/base'
 import type { Outcome } from '@latchkey/raft'
 import { type Between, encodeBetween } from './between.js'
 
 /** Requests on the way to one member: refused as busy beyond. */
 const MOST_PENDING = 20_000
+/** No answer is waited for any longer. A call of an operator may wait for a change of members. */
+const COMMAND_MS = 10_000
+const CALL_MS = 120_000
+const LOOK_MS = 1_000
 
 interface Pending {
   readonly to: string
+  readonly until: number
+  readonly isCall: boolean
   tell(outcome: Outcome | { readonly type: 'returned'; readonly answer: Uint8Array }): void
 }
 type Tell = Pending['tell']
 
+export interface ForwarderPorts {
+  readonly clock: Clock
+  send(to: string, frame: Uint8Array): boolean
+}
+
 export class Forwarder {
-  readonly #send: (to: string, frame: Uint8Array) => boolean
+  readonly #ports: ForwarderPorts
+  /** In the order of asking. */
   readonly #pending = new Map<number, Pending>()
   #lastId = 0
+  #timer: Timer | undefined
 
-  constructor(send: (to: string, frame: Uint8Array) => boolean) {
-    this.#send = send
+  constructor(ports: ForwarderPorts) {
+    this.#ports = ports
+  }
+
+  get pending(): number {
+    return this.#pending.size
   }
 
   command(
@@ -28,18 +50,22 @@ export class Forwarder {
     tell: Tell,
   ): void {
     const { session, number, done, body } = command
-    this.#ask(to, (id) => ({ kind: 'command', id, session, number, done, body }), tell)
+    this.#ask(to, COMMAND_MS, (id) => ({ kind: 'command', id, session, number, done, body }), tell)
   }
 
   call(to: string, call: string, args: readonly unknown[], tell: Tell): void {
-    this.#ask(to, (id) => ({ kind: 'call', id, call, args }), tell)
+    this.#ask(to, CALL_MS, (id) => ({ kind: 'call', id, call, args }), tell)
   }
 
-  #ask(to: string, message: (id: number) => Between, tell: Tell): void {
+  #ask(to: string, patience: number, message: (id: number) => Between, tell: Tell): void {
     if (this.#pending.size >= MOST_PENDING) return tell({ type: 'refused', reason: 'busy' })
     const id = ++this.#lastId
-    this.#pending.set(id, { to, tell })
-    if (this.#send(to, encodeBetween(message(id)))) return
+    const until = this.#ports.clock.now() + patience
+    this.#pending.set(id, { to, until, isCall: patience === CALL_MS, tell })
+    if (this.#ports.send(to, encodeBetween(message(id)))) {
+      this.#timer ??= this.#lookLater()
+      return
+    }
     this.#pending.delete(id)
     tell({ type: 'refused', reason: 'not-leader' })
   }
@@ -61,11 +87,37 @@ export class Forwarder {
 
   /** The way to `peer` is gone: what was asked there may still happen. */
   lost(peer: string): void {
+    this.#giveUp(({ to }) => to === peer)
+  }
+
+  /** That member leads now: whoever led before may have kept what it was handed, and may never say so. */
+  leads(leader: string): void {
+    this.#giveUp(({ to, isCall }) => to !== leader && !isCall)
+  }
+
+  #giveUp(is: (pending: Pending) => boolean): void {
     for (const [id, pending] of this.#pending) {
-      if (pending.to !== peer) continue
+      if (!is(pending)) continue
       this.#pending.delete(id)
       pending.tell({ type: 'unknown' })
     }
+  }
+
+  #lookLater(): Timer {
+    const look = () => {
+      this.#timer = undefined
+      const now = this.#ports.clock.now()
+      this.#giveUp(({ until }) => until <= now)
+      if (this.#pending.size > 0) this.#timer ??= this.#lookLater()
+    }
+    return this.#ports.clock.after(LOOK_MS, look, { ref: false })
+  }
+
+  /** Nobody waits any more. */
+  close(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    this.#pending.clear()
   }
 }
 

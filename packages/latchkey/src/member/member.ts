@@ -23,9 +23,11 @@ import {
 import type { FileSystem } from '@latchkey/raft/wal'
 import { encodeRecord, type KvStore } from '@latchkey/kv'
 import { Admin } from './admin.js'
+import { Attached } from './attached.js'
 import { type Between, decodeBetween, encodeBetween } from './between.js'
 import { MemberChanges } from './changes.js'
 import { Forwarder } from './forwarder.js'
+import { Leaderless } from './leaderless.js'
 import type { Right } from './rights.js'
 import { Seat } from './seat.js'
 import { statusOf } from './status.js'
@@ -49,6 +51,8 @@ export interface MemberPorts {
 
 export type MemberEvents = {
   failed: LatchkeyError
+  /** No leader for longer than an election takes; said again while it lasts. */
+  leaderless: undefined
 }
 
 export class Member extends Emitter<MemberEvents> {
@@ -58,8 +62,8 @@ export class Member extends Emitter<MemberEvents> {
   readonly #forwarder: Forwarder
   readonly #admin: Admin
   readonly #seats = new Set<Seat>()
-  /** Who is to be told of a session's grants. */
-  readonly #attached = new Map<number, Seat>()
+  readonly #attached = new Attached<Seat>()
+  readonly #leaderless: Leaderless
 
   static async open(options: ReplicaOptions, ports: MemberPorts): Promise<Member> {
     let member: Member | undefined
@@ -67,7 +71,10 @@ export class Member extends Emitter<MemberEvents> {
       granted: (session, key, owner) => member?.push(session, key, owner),
       failed: (error) => member?.replica.node.fail('the state', error),
     })
-    const forwarder = new Forwarder((to, frame) => member?.replica.transport.sendApp(to, frame) ?? false)
+    const forwarder = new Forwarder({
+      clock: ports.clock,
+      send: (to, frame) => member?.replica.transport.sendApp(to, frame) ?? false,
+    })
     const replica = await Replica.open(options, {
       ...ports,
       machine: kv,
@@ -93,15 +100,29 @@ export class Member extends Emitter<MemberEvents> {
       status: () => this.status(),
       ready: () => this.ready(),
       handOver: (to) => replica.handOver(node.options.electionTimeout * 2, to),
-      rebuild: async () => ports.rebuild(),
+      rebuild: async () => this.#rebuild(),
     })
-    node.on('role', () => this.#tellLeader())
+    this.#leaderless = new Leaderless(ports.clock, node.options.electionTimeout, () =>
+      this.emit('leaderless', undefined),
+    )
+    this.#leaderless.note(node.raft.leader !== undefined)
+    node.on('role', ({ leader }) => {
+      this.#leaderless.note(leader !== undefined)
+      if (leader !== undefined) forwarder.leads(leader)
+      this.#tellLeader()
+    })
     node.on('membership', () => this.#tellLeader())
     node.on('failed', (error) => this.emit('failed', error))
   }
 
   get id(): MemberId {
     return this.replica.node.options.id
+  }
+
+  /** It has been told that it belongs to its cluster no more. */
+  get removed(): boolean {
+    const members = membersOf(this.replica.node.applied.membership)
+    return members.length > 0 && !members.includes(this.id)
   }
 
   status(): Status {
@@ -128,7 +149,7 @@ export class Member extends Emitter<MemberEvents> {
       admin: this.#admin,
       tell,
       allowed,
-      attach: (session, by) => this.#attached.set(session, by),
+      attach: (session, by) => this.#attached.attach(session, by),
       ended: (by) => this.#leave(by),
     })
     this.#seats.add(seat)
@@ -142,11 +163,11 @@ export class Member extends Emitter<MemberEvents> {
 
   #leave(seat: Seat): void {
     this.#seats.delete(seat)
-    for (const [session, by] of this.#attached) if (by === seat) this.#attached.delete(session)
+    this.#attached.leave(seat)
   }
 
   push(session: number, key: Uint8Array, owner: OwnerResult): void {
-    this.#attached.get(session)?.tell({ kind: 'granted', key, owner })
+    for (const seat of this.#attached.of(session)) seat.tell({ kind: 'granted', key, owner })
   }
 
   #tellLeader(): void {
@@ -217,10 +238,28 @@ export class Member extends Emitter<MemberEvents> {
 
   // ---- the end
 
+  /** What it holds is dropped only where there is somebody to have it from. */
+  #rebuild(): void {
+    const { node, transport } = this.replica
+    const others = node.raft.membership.voters.filter((id) => id !== this.id)
+    if (others.length === 0)
+      throw new LatchkeyError(
+        'ERR_PROTOCOL',
+        `${this.id} is the only voter: there is nobody to have its state from. Nothing was changed.`,
+      )
+    if (node.raft.leader === undefined || !others.some((id) => transport.connected(id)))
+      throw new LatchkeyError(
+        'ERR_NO_LEADER',
+        `${this.id} reaches no leader and no other voter: there is nobody to have its state from. Nothing was changed.`,
+      )
+    this.#ports.rebuild()
+  }
+
   async close(): Promise<void> {
     await this.replica.handOver(this.replica.node.options.electionTimeout * 2)
     for (const seat of [...this.#seats]) seat.close()
-    await this.replica.close()
+    this.#leaderless.close()
+    await this.replica.close().finally(() => this.#forwarder.close())
   }
 }
 

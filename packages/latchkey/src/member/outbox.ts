@@ -3,6 +3,8 @@
 
 import { encodeReplies, type LinkReply } from '@latchkey/protocol'
 
+/** What gathers in one turn goes out at once beyond: a frame of questions may ask for far more than itself. */
+const MOST_GATHERED = 1024 * 1024
 /** Bytes that may wait in a socket: the connection is closed beyond, and the client comes back for what it missed. */
 const MOST_WAITING = 64 * 1024 * 1024
 
@@ -16,20 +18,48 @@ export interface OutboxPorts {
 export class Outbox {
   readonly #ports: OutboxPorts
   #replies: LinkReply[] = []
+  #bytes = 0
+  #over = false
 
   constructor(ports: OutboxPorts) {
     this.#ports = ports
   }
 
   tell(reply: LinkReply): void {
-    this.#replies.push(reply)
-    if (this.#replies.length === 1) this.#ports.defer(() => this.#flush())
+    if (this.#over) return
+    this.#bytes += weigh(reply)
+    if (this.#replies.push(reply) === 1) this.#ports.defer(() => this.#flush())
+    if (this.#bytes > MOST_GATHERED) this.#flush()
   }
 
   #flush(): void {
     const replies = this.#replies
+    if (replies.length === 0 || this.#over) return
     this.#replies = []
+    this.#bytes = 0
     for (const frame of encodeReplies(replies)) this.#ports.write(frame)
-    if (this.#ports.waiting() > MOST_WAITING) this.#ports.overflow()
+    if (this.#ports.waiting() <= MOST_WAITING) return
+    this.#over = true
+    this.#ports.overflow()
   }
+}
+
+/** About, and only what can be large. */
+function weigh(reply: LinkReply): number {
+  switch (reply.kind) {
+    case 'answer':
+      return weighValue(reply.answer)
+    case 'events':
+      return weighValue(reply.events)
+    default:
+      return 100
+  }
+}
+
+function weighValue(value: unknown): number {
+  if (value instanceof Uint8Array || typeof value === 'string') return value.length
+  if (!Array.isArray(value)) return 9
+  let sum = 0
+  for (const part of value) sum += weighValue(part)
+  return sum
 }

@@ -35,6 +35,8 @@ export interface SeatPorts {
 const MOST_ANSWER = CAPS.maxPayload - CAPS.frameBytes
 /** Watches of one connection: ERR_BUSY beyond. */
 const MOST_WATCHES = 1_000
+/** Reads of one connection that wait for their round: ERR_BUSY beyond. */
+const MOST_READS = 20_000
 
 type Command = Extract<LinkRequest, { kind: 'command' }>
 
@@ -43,7 +45,9 @@ export class Seat implements Link {
   readonly #watches = new Map<number, Watch>()
   /** What a watcher may be sent as soon as its watch is open. */
   readonly #credit = new Map<number, number>()
+  /** Frozen views that this seat opened: nobody else's are read or closed here. */
   readonly #views = new Set<number>()
+  #reading = 0
   #closed = false
 
   constructor(ports: SeatPorts) {
@@ -68,7 +72,8 @@ export class Seat implements Link {
       case 'watchEnd':
         return this.#endWatch(request.id)
       case 'attach':
-        return this.#ports.attach(request.session, this)
+        if (this.#ports.allowed('write')) this.#ports.attach(request.session, this)
+        return
       case 'admin':
         return this.#admin(request)
     }
@@ -144,10 +149,17 @@ export class Seat implements Link {
 
   #read(id: number, stale: boolean, read: Read): void {
     if (!this.#ports.allowed('read')) return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
+    const view = read[0] === READ.page || read[0] === READ.closeView ? read[1] : 0
+    if (view !== 0 && !this.#views.has(view)) {
+      if (read[0] === READ.page) return this.#failed(id, viewGone())
+      return this.#served(id, read, undefined, 0)
+    }
     // A view is frozen: what it shows was confirmed when it was opened.
-    if (stale || (read[0] === READ.page && read[1] !== 0) || read[0] === READ.closeView)
-      return this.#serve(id, read, 0)
+    if (stale || view !== 0) return this.#serve(id, read, 0)
+    if (this.#reading >= MOST_READS) return this.#refuse(id, new LatchkeyError('ERR_BUSY'))
+    this.#reading++
     this.#ports.node.read((outcome) => {
+      this.#reading--
       if (outcome.ok) this.#serve(id, read, outcome.time)
       else this.#refuse(id, new LatchkeyError('ERR_NO_LEADER'))
     })
@@ -169,16 +181,10 @@ export class Seat implements Link {
   }
 
   #served(id: number, read: Read, result: unknown, time: number): void {
-    if (read[0] === READ.multiGet && weigh(result as (Uint8Array | null)[]) > MOST_ANSWER) {
-      return this.#refuse(
-        id,
-        new LatchkeyError(
-          'ERR_TOO_LARGE',
-          'The values together are too large for one answer. Ask for fewer keys at once.',
-        ),
-      )
-    }
+    const many = read[0] === READ.multiGet || read[0] === READ.lockQuery
+    if (many && weigh(result) > MOST_ANSWER) return this.#failed(id, tooMany())
     if (read[0] === READ.page) this.#keepView(read[1], (result as readonly [number])[0])
+    if (read[0] === READ.closeView) this.#views.delete(read[1])
     this.tell({ kind: 'answer', id, time, never: false, answer: okAnswer(result) })
   }
 
@@ -207,7 +213,10 @@ export class Seat implements Link {
   #watch(request: Extract<LinkRequest, { kind: 'watch' }>): void {
     const { id } = request
     if (!this.#ports.allowed('read')) return this.#watchOver(id, new LatchkeyError('ERR_FORBIDDEN'))
-    if (this.#watches.size >= MOST_WATCHES) return this.#watchOver(id, new LatchkeyError('ERR_BUSY'))
+    // A number that is given again ends what it was given to before.
+    this.#endWatch(id)
+    if (this.#watches.size + this.#credit.size >= MOST_WATCHES)
+      return this.#watchOver(id, new LatchkeyError('ERR_BUSY'))
     this.#credit.set(id, 0)
     this.#ports.node.read((outcome) => {
       if (this.#closed || !this.#credit.has(id)) return
@@ -265,8 +274,19 @@ export class Seat implements Link {
   }
 }
 
-const weigh = (values: readonly (Uint8Array | null | undefined)[]): number =>
-  values.reduce((sum, value) => sum + (value?.length ?? 0) + 5, 0)
+function weigh(value: unknown): number {
+  if (value instanceof Uint8Array || typeof value === 'string') return value.length + 5
+  return Array.isArray(value) ? value.reduce((sum: number, part) => sum + weigh(part), 5) : 9
+}
+
+const tooMany = () =>
+  new LatchkeyError(
+    'ERR_TOO_LARGE',
+    'What was found is too large for one answer. Ask for fewer keys at once, or for a longer prefix.',
+  )
+
+const viewGone = () =>
+  new LatchkeyError('ERR_COMPACTED', 'The frozen view of this iteration is gone. Start the iteration again.')
 
 function refusalError(reason: string): LatchkeyError {
   if (reason === 'busy') return new LatchkeyError('ERR_BUSY')

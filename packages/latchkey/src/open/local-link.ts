@@ -5,16 +5,19 @@ import { LatchkeyError, type LinkReply } from '@latchkey/protocol'
 import type { Member } from '../member/member.js'
 
 export interface LocalMember {
-  /** The member as it stands now; undefined while it is being opened anew. */
+  /** The member as it stands now; undefined while it is being opened. */
   current(): Member | undefined
+  /** Why there is none any more. */
+  failure(): LatchkeyError | undefined
   /** Called when that member is gone. */
   onGone(run: () => void): () => void
+  /** Called when there is a member, or will be none. */
+  onSettled(run: () => void): () => void
 }
 
 export function localDial(local: LocalMember): Dial {
-  return async (events) => {
-    const member = local.current()
-    if (member === undefined) throw new LatchkeyError('ERR_NO_LEADER', 'This member is being opened anew.')
+  return async (events, signal) => {
+    const member = await settled(local, signal)
     let replies: LinkReply[] = []
     const flush = () => {
       const told = replies
@@ -28,8 +31,9 @@ export function localDial(local: LocalMember): Dial {
       () => true,
     )
     const off = local.onGone(() => {
+      off()
       seat.close()
-      events.closed(new LatchkeyError('ERR_NO_LEADER', 'This member was closed.'))
+      events.closed(local.failure() ?? new LatchkeyError('ERR_NO_LEADER', 'This member was closed.'))
     })
     return {
       send: (request) => seat.send(request),
@@ -38,5 +42,26 @@ export function localDial(local: LocalMember): Dial {
         seat.close()
       },
     }
+  }
+}
+
+/** A dial waits for a member that is being opened: trying again later would find it later. */
+async function settled(local: LocalMember, signal: AbortSignal): Promise<Member> {
+  for (;;) {
+    const failure = local.failure()
+    if (failure !== undefined) throw failure
+    const member = local.current()
+    if (member !== undefined) return member
+    if (signal.aborted)
+      throw new LatchkeyError('ERR_NO_LEADER', 'This member is being opened.', { cause: signal.reason })
+    await new Promise<void>((resolve) => {
+      const go = () => {
+        off()
+        signal.removeEventListener('abort', go)
+        resolve()
+      }
+      const off = local.onSettled(go)
+      signal.addEventListener('abort', go)
+    })
   }
 }

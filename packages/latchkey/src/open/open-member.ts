@@ -13,7 +13,7 @@ import type { LockPort } from '@latchkey/lock'
 import { CLIENTS_PATH, LatchkeyError } from '@latchkey/protocol'
 import { MemoryDisk } from '@latchkey/raft/memory'
 import { lockDirectory, nodeFileSystem } from '@latchkey/raft/wal'
-import { ClientDoor } from '../member/client-door.js'
+import { ClientDoor, refuseUpgrade } from '../member/client-door.js'
 import { Member } from '../member/member.js'
 import { Readiness } from '../member/readiness.js'
 import { type Right, rightsOf } from '../member/rights.js'
@@ -22,9 +22,11 @@ import { MembersGate } from './members-gate.js'
 import type { Settings } from './options.js'
 import type { OwnServer } from './server.js'
 
-type Ends = {
+type Turns = {
   /** This member is gone; another one may come in its place. */
   gone: undefined
+  /** There is a member, or will be none. */
+  settled: undefined
   failed: LatchkeyError
 }
 
@@ -43,7 +45,7 @@ export class OpenedMember {
   readonly clock: Clock
   readonly #settings: Settings
   readonly #ground: Ground
-  readonly #ends = new Emitter<Ends>()
+  readonly #turns = new Emitter<Turns>()
   readonly #clients: ClientDoor
   readonly #gate: MembersGate
   #server: OwnServer | undefined
@@ -51,6 +53,7 @@ export class OpenedMember {
   #readiness: Readiness | undefined
   #failed: LatchkeyError | undefined
   #closing = false
+  #rebuilding: Promise<void> | undefined
 
   static async open(settings: Settings): Promise<OpenedMember> {
     const clock = systemClock(uptime)
@@ -58,6 +61,8 @@ export class OpenedMember {
     const opened = new OpenedMember(settings, ground, clock)
     try {
       await opened.#boot()
+      if (settings.signal?.aborted)
+        throw new LatchkeyError('ERR_ABORTED', undefined, { cause: settings.signal.reason })
       return opened
     } catch (error) {
       opened.#closing = true
@@ -78,11 +83,17 @@ export class OpenedMember {
       clusterId: () => this.#current?.replica.clusterId ?? '',
       auth: settings.auth,
       defer: (run) => void setImmediate(run),
+      refusal: () => this.#refusal(),
       seat: (tell, allowed) => this.#member().seat(tell, allowed),
     })
     this.store = new ClientStore({
       route: {
-        dial: localDial({ current: () => this.#current, onGone: (run) => this.#ends.on('gone', run) }),
+        dial: localDial({
+          current: () => this.#current,
+          failure: () => this.#failed,
+          onGone: (run) => this.#turns.on('gone', run),
+          onSettled: (run) => this.#turns.on('settled', run),
+        }),
       },
       clock,
       random: seededRandom(newId()),
@@ -125,7 +136,7 @@ export class OpenedMember {
   get failed(): Promise<LatchkeyError> {
     return new Promise((resolve) => {
       if (this.#failed !== undefined) resolve(this.#failed)
-      else this.#ends.on('failed', resolve)
+      else this.#turns.on('failed', resolve)
     })
   }
 
@@ -135,15 +146,22 @@ export class OpenedMember {
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const path = request.url?.split('?')[0]
-    if (path === CLIENTS_PATH && this.#current !== undefined)
-      return this.#clients.upgrade(request, socket, head)
-    if (!this.#gate.upgrade(request, socket, head))
-      socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n')
+    if (path === CLIENTS_PATH) return this.#clients.upgrade(request, socket, head)
+    if (!this.#gate.upgrade(request, socket, head)) refuseUpgrade(socket, '404 Not Found')
   }
 
   /** The member's own port, where nobody else offers one. */
   serveAt(server: OwnServer): void {
     this.#server = server
+  }
+
+  /** Why clients are sent elsewhere. */
+  #refusal(): LatchkeyError | undefined {
+    if (this.#failed !== undefined) return this.#failed
+    if (this.#current === undefined)
+      return new LatchkeyError('ERR_NO_LEADER', 'This member is being opened anew.')
+    if (!this.#current.removed) return undefined
+    return new LatchkeyError('ERR_NO_LEADER', `${this.#settings.id} was removed from its cluster.`)
   }
 
   #member(): Member {
@@ -177,26 +195,50 @@ export class OpenedMember {
         newId,
         transport: (owner) => this.#gate.transport(owner),
         machine: (hooks) => new KvMachine({ home, clock, logger, ...hooks }),
-        rebuild: () => void setImmediate(() => void this.#rebuild()),
+        rebuild: () => void setImmediate(() => this.#rebuild()),
       },
     )
     this.#current = member
     this.#readiness = new Readiness(member, clock)
     member.on('failed', (error) => this.#onFailed(error))
+    member.on('leaderless', () => this.#clients.sendAway())
+    // It may have stopped before anybody listened.
+    const { failure } = member.replica.node
+    if (failure !== undefined) this.#onFailed(failure)
+    this.#turns.emit('settled', undefined)
   }
 
+  /** It will not come back by itself: what is asked is answered with the reason at once, clients go elsewhere. */
   #onFailed(error: LatchkeyError): void {
+    if (this.#failed !== undefined) return
     this.#failed = error
     this.#settings.logger.error('this member has stopped', { code: error.code, error: error.message })
-    this.#ends.emit('failed', error)
+    this.#stopServing()
+    this.#turns.emit('settled', undefined)
+    this.#turns.emit('failed', error)
+  }
+
+  #stopServing(): void {
+    this.#readiness?.close()
+    this.#readiness = undefined
+    this.#turns.emit('gone', undefined)
+    this.#clients.sendAway()
+  }
+
+  /** One at a time: who asks while one is under way has asked for that one. */
+  #rebuild(): void {
+    if (this.#closing || this.#failed !== undefined) return
+    this.#rebuilding ??= this.#buildAnew().finally(() => {
+      this.#rebuilding = undefined
+    })
   }
 
   /** The log, and with it the vote, stays; the state comes from the peers. */
-  async #rebuild(): Promise<void> {
-    if (this.#closing) return
+  async #buildAnew(): Promise<void> {
     this.#settings.logger.warn('the state of this member is dropped and built anew from its peers')
     try {
       await this.#stopMember()
+      if (this.#closing) return
       await this.#ground.home.discard()
       await this.#boot()
     } catch (error) {
@@ -211,15 +253,14 @@ export class OpenedMember {
   async #stopMember(): Promise<void> {
     const member = this.#current
     this.#current = undefined
-    this.#readiness?.close()
-    this.#readiness = undefined
-    this.#ends.emit('gone', undefined)
+    this.#stopServing()
     await member?.close()
   }
 
   async #close(): Promise<void> {
     this.#closing = true
     this.#clients.close()
+    await this.#rebuilding
     await this.#stopMember().catch((error: unknown) =>
       this.#settings.logger.warn('closing was not clean', { error: String(error) }),
     )

@@ -31,6 +31,8 @@ export async function listen(
     server.once('error', reject)
     server.listen(at.port, at.host, resolve)
   })
+  // A connection that could not be accepted (too many open files) is its caller's matter, not the process's end.
+  server.on('error', () => {})
   return {
     close: () =>
       new Promise((resolve) => {

@@ -1,0 +1,213 @@
+// Test: a member that stops, fails, is removed or built anew: whoever asked something is told, at once, and the process lives on.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect as dialTcp } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect, type Store } from '@latchkey/client'
+import { LatchkeyError } from '@latchkey/protocol'
+import { afterEach, expect, test } from 'vitest'
+import { OpenedMember } from './open-member.js'
+import { open, openMember } from './open.js'
+import { checkOptions, type OpenOptions } from './options.js'
+import { listen } from './server.js'
+import { addresses } from './testing/ports.js'
+
+const closers: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close().catch(() => {})
+})
+
+async function member(options: OpenOptions): Promise<OpenedMember> {
+  const opened = await openMember({ electionTimeout: 200, heartbeat: 40, ...options })
+  closers.push(() => opened.store.close())
+  const { listen: at, tls } = checkOptions(options)
+  if (at !== undefined) opened.serveAt(await listen(at, tls, (...args) => opened.upgrade(...args)))
+  return opened
+}
+
+async function remote(urls: string[]): Promise<Store> {
+  const store = await connect(urls)
+  closers.push(() => store.close())
+  return store
+}
+
+async function trio(): Promise<Record<'a' | 'b' | 'c', OpenedMember>> {
+  const members = await addresses(['a', 'b', 'c'])
+  const [a, b, c] = await Promise.all(
+    (['a', 'b', 'c'] as const).map((id) => member({ id, memory: true, members })),
+  )
+  const all = { a, b, c } as Record<'a' | 'b' | 'c', OpenedMember>
+  await Promise.all(Object.values(all).map(({ store }) => store.ready()))
+  return all
+}
+
+const fail = (opened: OpenedMember) =>
+  opened.current?.replica.node.fail('a test', new LatchkeyError('ERR_STORAGE_FAILED', 'The disk is gone.'))
+
+async function took<T>(what: Promise<T>): Promise<readonly [number, PromiseSettledResult<T>]> {
+  const began = performance.now()
+  const [settled] = await Promise.allSettled([what])
+  return [performance.now() - began, settled as PromiseSettledResult<T>]
+}
+
+test('D4 A5: after a failure every call is told the reason at once, those under way too', async () => {
+  const alone = await member({ id: 'a', memory: true })
+  await alone.store.put('k', 'v')
+  const watch = alone.store.watch({ prefix: '' })[Symbol.asyncIterator]()
+  const next = watch.next()
+  next.catch(() => {})
+  await alone.store.get('k')
+  fail(alone)
+  for (const call of [
+    () => alone.store.get('k'),
+    () => alone.store.put('k', 'w'),
+    () => alone.store.ready(),
+  ]) {
+    const [ms, result] = await took(Promise.resolve(call()))
+    expect(result).toMatchObject({ status: 'rejected', reason: { code: 'ERR_STORAGE_FAILED' } })
+    expect(ms).toBeLessThan(1_000)
+  }
+  await expect(next).rejects.toMatchObject({ code: 'ERR_STORAGE_FAILED' })
+  expect(alone.isReady()).toBe(false)
+  const [ms] = await took(alone.store.close())
+  expect(ms).toBeLessThan(300)
+  await expect(alone.store.get('k')).rejects.toMatchObject({ code: 'ERR_CLOSED' })
+})
+
+test('C6 A5: clients of a member that failed go on with another one', async () => {
+  const all = await trio()
+  const urls = Object.values(all).map(
+    ({ current }) => current?.status().members.find(({ id }) => id === current.id)?.url ?? '',
+  )
+  const store = await remote(urls)
+  await store.put('k', 'v')
+  fail(all.b)
+  const [ms, result] = await took(store.put('k', 'w'))
+  expect(result.status).toBe('fulfilled')
+  expect(ms).toBeLessThan(3_000)
+  await expect(all.b.store.get('k')).rejects.toMatchObject({ code: 'ERR_STORAGE_FAILED' })
+})
+
+test('a member is built anew while it serves: twice asked is once done, its clients and watches go on', async () => {
+  const all = await trio()
+  const { leader } = await all.a.store.status()
+  const id = (['a', 'b', 'c'] as const).find((one) => one !== leader) as 'a'
+  const url = all[id].current?.status().members.find((one) => one.id === id)?.url as string
+  const store = await remote([url])
+  await store.put('k', 'v')
+  const seen: number[] = []
+  const watch = all[id].store.watch({ prefix: '' })
+  const watching = (async () => {
+    for await (const { revision } of watch) if (seen.push(revision) === 2) return
+  })()
+  await all[id].store.get('k')
+  const before = all[id].current
+  await Promise.all([all[id].store.members.rebuild(id), all[id].store.members.rebuild(id)])
+  await Promise.all([store.put('k', 'w'), all.a.store.put('k', 'x')])
+  await all[id].store.ready()
+  expect(all[id].current).not.toBe(before)
+  expect(await all[id].store.get('k')).toEqual(await all.a.store.get('k'))
+  await watching
+  expect(seen).toEqual([2, 3])
+})
+
+test('C9: a close while it is built anew leaves nothing running', async () => {
+  const all = await trio()
+  const { leader } = await all.a.store.status()
+  const id = (['a', 'b', 'c'] as const).find((one) => one !== leader) as 'a'
+  await all[id].store.members.rebuild(id)
+  await new Promise((resolve) => setImmediate(resolve))
+  await all[id].store.close()
+  expect(all[id].current).toBeUndefined()
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  expect(all[id].current).toBeUndefined()
+})
+
+test('the only member is never built anew: there is nobody to have its state from', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'latchkey-'))
+  closers.push(() => rm(dir, { recursive: true, force: true }))
+  const alone = await member({ id: 'a', dir })
+  await alone.store.put('k', 'v')
+  await expect(alone.store.members.rebuild('a')).rejects.toMatchObject({ code: 'ERR_PROTOCOL' })
+  expect(await alone.store.get('k', { as: 'string' })).toBe('v')
+})
+
+test('M11 M12: a leader that is removed says so, and the clients of a removed member move on', async () => {
+  const all = await trio()
+  const { leader } = await all.a.store.status()
+  const gone = all[leader as 'a']
+  const urls = Object.fromEntries((await all.a.store.status()).members.map(({ id, url }) => [id, url]))
+  const others = (['a', 'b', 'c'] as const).filter((id) => id !== leader)
+  const store = await remote([urls[leader as string] as string, urls[others[0] as string] as string])
+  await store.put('k', 'v')
+  await gone.store.members.remove(leader as string)
+  const [ms, result] = await took(store.put('k', 'w'))
+  expect(result.status).toBe('fulfilled')
+  expect(ms).toBeLessThan(3_000)
+  // A member that knows nothing of its cluster any more refuses at the door.
+  await expect(connect([urls[leader as string] as string], { timeout: 500 })).rejects.toMatchObject({
+    code: 'ERR_NO_LEADER',
+  })
+})
+
+test('C6: clients of a member that is cut off from its leader find another one', async () => {
+  const all = await trio()
+  const { leader, members } = await all.a.store.status()
+  const id = (['a', 'b', 'c'] as const).find((one) => one !== leader) as 'a'
+  const store = await remote(members.map(({ url }) => url))
+  // Whom the client ends up with is its own choice: the leader. So that one is cut off.
+  await store.put('k', 'v')
+  const cut = all[leader as 'a'].current?.replica
+  cut?.transport.setPeers({})
+  for (const other of Object.values(all)) {
+    const { replica } = other.current ?? {}
+    if (replica === undefined || replica === cut) continue
+    const { peers } = replica.node.raft.membership
+    const rest = Object.entries(peers).filter(([one]) => one !== leader && one !== other.current?.id)
+    replica.transport.setPeers(Object.fromEntries(rest))
+  }
+  const [ms, result] = await took(store.put('k', 'w', { timeout: '15s' }))
+  expect(result.status).toBe('fulfilled')
+  expect(ms).toBeLessThan(10_000)
+  expect(id).toBeDefined()
+}, 20_000)
+
+test('the last of a cluster closes without waiting for heirs', async () => {
+  const all = await trio()
+  const { leader } = await all.a.store.status()
+  const rest = (['a', 'b', 'c'] as const).filter((id) => id !== leader)
+  for (const id of rest) await all[id].store.close()
+  const [ms] = await took(all[leader as 'a'].store.close())
+  expect(ms).toBeLessThan(400 + 500)
+})
+
+test('the first call after open() is answered without a pause, however long the opening took', async () => {
+  const opened = await member({ id: 'a', memory: true })
+  const [ms] = await took(opened.store.ready())
+  expect(ms).toBeLessThan(500)
+})
+
+test('an aborted opening leaves nothing behind', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'latchkey-'))
+  closers.push(() => rm(dir, { recursive: true, force: true }))
+  const stop = new AbortController()
+  const opening = open({ id: 'a', dir, signal: stop.signal })
+  stop.abort(new Error('no more'))
+  await expect(opening).rejects.toMatchObject({ code: 'ERR_ABORTED', cause: { message: 'no more' } })
+  const again = await open({ id: 'a', dir })
+  await again.close()
+})
+
+test('a connection that is refused and never closed does not hold up the close', async () => {
+  const members = await addresses(['a'])
+  const opened = await member({ id: 'a', memory: true, members })
+  const { port } = new URL(members.a)
+  const socket = dialTcp({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true })
+  closers.push(async () => socket.destroy())
+  await new Promise((resolve) => socket.once('connect', resolve))
+  socket.write('GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+  await new Promise((resolve) => socket.once('data', resolve))
+  const [ms] = await took(opened.store.close())
+  expect(ms).toBeLessThan(1_500)
+})
