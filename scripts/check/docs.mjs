@@ -1,9 +1,10 @@
 // Rule: documents name only what exists: links, headings, paths, npm scripts, error codes.
 
 import { posix } from 'node:path'
+import { PLACE as API, render as renderApi } from '../api-doc.mjs'
 import { PLACE, builtTable, render } from '../errors-doc.mjs'
 
-export const title = 'docs: they name only what exists, and docs/errors.md is current'
+export const title = 'docs: they name only what exists, docs/errors.md and docs/api.md are current'
 
 const TOP = /^(?:packages|scripts|test|docs|\.ci)\//
 
@@ -17,7 +18,7 @@ export async function check(files, { table } = {}) {
     .flatMap((path) =>
       numbered(files.text(path)).flatMap((line) => lineProblems(files, path, line, errors, scripts)),
     )
-  return { problems: [...problems, ...tableProblems(files, errors)] }
+  return { problems: [...problems, ...tableProblems(files, errors), ...apiProblems(files)] }
 }
 
 /** Lines with their numbers; `fenced` inside ``` blocks, where a link or a heading is just text. */
@@ -99,6 +100,12 @@ function tableProblems(files, errors) {
   return unpadded(files.text(PLACE)) === unpadded(render(errors))
     ? []
     : [`${PLACE} is not what the table says: run 'node scripts/errors-doc.mjs'`]
+}
+
+/** Only where there is such a page: samples have none. */
+function apiProblems(files) {
+  if (!files.has(API) || files.text(API) === renderApi(files.root)) return []
+  return [`${API} is not what the types say: run 'node scripts/api-doc.mjs'`]
 }
 
 /** The formatter may widen the columns of a table; the words are what counts. */

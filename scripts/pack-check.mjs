@@ -1,0 +1,50 @@
+// Driver: `npm run pack-check`: the packages as people get them. Packs each, judges it (publint, attw), installs all of them into an
+// empty project outside the repository, type-checks and runs what the README shows, as ESM and through require(). Then the client
+// alone, without optional dependencies: no native module may come along.
+
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { isJudged } from './pack/judge.mjs'
+import { packAll } from './pack/pack.mjs'
+import { project } from './pack/project.mjs'
+import { CLIENT_ONLY, CLIENT_PACKAGES, EVERYTHING } from './pack/samples.mjs'
+
+const folder = mkdtempSync(join(tmpdir(), 'latchkey-pack-'))
+const say = (line) => console.log(line)
+let problems = []
+const note = (what, found) => {
+  say(`${found.length === 0 ? '+' : 'x'} ${what}`)
+  for (const line of found) say(`  ${line}`)
+  problems = [...problems, ...found]
+}
+
+try {
+  const tarballs = packAll(folder, note)
+  for (const { name, file } of tarballs) note(`${name}: publint and attw`, isJudged(file))
+
+  const all = project(join(folder, 'all'), tarballs, EVERYTHING)
+  note('all packages: install', all.install())
+  note('all packages: types', all.types())
+  note('all packages: run as ESM', all.run('smoke.mjs'))
+  note('all packages: run through require()', all.run('smoke.cjs'))
+  note('all packages: the command', all.command('latchkey', ['--help']))
+
+  const few = tarballs.filter(({ name }) => CLIENT_PACKAGES.includes(name))
+  const client = project(join(folder, 'client'), few, CLIENT_ONLY)
+  note('the client alone: install --omit=optional', client.install('--omit=optional'))
+  note(
+    'the client alone: no native module, no Raft',
+    client.without(/\.node$|(^|\/)(classic-level|msgpackr-extract|raft|kv)\/package\.json$/),
+  )
+  note('the client alone: types', client.types())
+  note(
+    'the client alone: talks to a sidecar, as ESM and through require()',
+    await client.againstSidecar(all.bin('latchkey'), ['smoke.mjs', 'smoke.cjs']),
+  )
+} finally {
+  if (process.env.KEEP_PACKED) say(`kept: ${folder} (${readdirSync(folder).join(', ')})`)
+  else rmSync(folder, { recursive: true, force: true })
+}
+say(problems.length === 0 ? 'pack-check: all is well' : `pack-check: ${problems.length} problems`)
+process.exitCode = problems.length === 0 ? 0 : 1

@@ -1,0 +1,95 @@
+// Rule: the small programs with which packed packages are tried, as text: they stand in a project of their own.
+
+export const CLIENT_PACKAGES = ['@latchkey/base', '@latchkey/protocol', '@latchkey/lock', '@latchkey/client']
+
+const tsconfig = JSON.stringify({
+  compilerOptions: {
+    target: 'es2023',
+    lib: ['es2023', 'esnext.disposable'],
+    module: 'nodenext',
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: false,
+    noEmit: true,
+    types: ['node'],
+  },
+  include: ['*.ts', '*.cts'],
+})
+
+/** The same with `import ... from 'x'` and with `const ... = require('x')`. */
+const both = (names, from, body) => ({
+  'smoke.mjs': `import { ${names} } from '${from}'\n${PRELUDE.esm}${body}`,
+  'smoke.cjs': `const { ${names} } = require('${from}')\n${PRELUDE.cjs}async function main() {\n${body}}\nmain().catch((error) => { console.error(error); process.exit(1) })\n`,
+})
+const PRELUDE = {
+  esm: "import assert from 'node:assert/strict'\n",
+  cjs: "const assert = require('node:assert/strict')\n",
+}
+
+const WORK = `
+  await store.put('k', 'v')
+  assert.equal(await store.get('k', { as: 'string' }), 'v')
+  const hold = await store.locks.acquire('lock', { lease: '5s' })
+  await hold.kv.put('k', 'guarded')
+  await assert.rejects(store.put('k', 'x', { guard: { key: 'lock', token: hold.token + 1 } }), { code: 'ERR_FENCED' })
+  await hold.release()
+  await store.close()
+`
+
+const TYPED_STORE = `
+  const { revision }: { revision: number } = await store.put('k', 'v')
+  const seen: string | undefined = await store.get('k', { as: 'string' })
+  await store.locks.withLock('k', { lease: '10s' }, async (hold) => {
+    const token: number = hold.token
+    await hold.kv.put('k', String(token + revision), { signal: hold.signal })
+  })
+  for await (const event of store.watch({ prefix: 'k', from: revision })) if (event.type === 'put') break
+  return seen
+`
+
+/** Every way into every package; those that open files or sockets do so only when they are called. */
+const IMPORTS = [
+  ['base', '@latchkey/base'],
+  ['protocol', '@latchkey/protocol'],
+  ['lock', '@latchkey/lock'],
+  ['kv', '@latchkey/kv'],
+  ['client', '@latchkey/client'],
+  ['level', '@latchkey/level'],
+  ['raft', '@latchkey/raft'],
+  ['core', '@latchkey/raft/core'],
+  ['wal', '@latchkey/raft/wal'],
+  ['net', '@latchkey/raft/net'],
+  ['node', '@latchkey/raft/node'],
+  ['memory', '@latchkey/raft/memory'],
+]
+const esmImports = IMPORTS.map(([name, from]) => `import * as ${name} from '${from}'\n`).join('')
+const cjsImports = IMPORTS.map(([name, from]) => `const ${name} = require('${from}')\n`).join('')
+const seen = `for (const part of [${IMPORTS.map(([name]) => name).join(', ')}]) if (Object.keys(part).length === 0) throw new Error('an empty package')\n`
+
+const everything = both(
+  'open, connect, Watchdog',
+  'latchkey',
+  `  assert.equal(typeof connect, 'function')\n  new Watchdog().close()\n  const store = await open({ id: 'a', memory: true })\n${WORK}`,
+)
+
+export const EVERYTHING = {
+  'tsconfig.json': tsconfig,
+  'check.ts': `${esmImports}import { open, type Store, type OpenOptions } from 'latchkey'\n${seen}
+const options: OpenOptions = { id: 'a', memory: true }
+export async function main(): Promise<string | undefined> {
+  await using store: Store = await open(options)\n${TYPED_STORE}}
+`,
+  'check.cts': `import latchkey = require('latchkey')\nexport async function main(): Promise<string | undefined> {\n  const store: latchkey.Store = await latchkey.open({ id: 'a', memory: true })\n${TYPED_STORE}}\n`,
+  'smoke.mjs': `${esmImports}${everything['smoke.mjs']}${seen}`,
+  'smoke.cjs': `${cjsImports}${seen}${everything['smoke.cjs']}`,
+}
+
+export const CLIENT_ONLY = {
+  'tsconfig.json': tsconfig,
+  'check.ts': `import { connect, type ConnectOptions, type Store } from '@latchkey/client'
+const options: ConnectOptions = { token: 't', timeout: '5s' }
+export async function main(): Promise<string | undefined> {
+  await using store: Store = await connect(['ws://127.0.0.1:7001'], options)\n${TYPED_STORE}}
+`,
+  ...both('connect', '@latchkey/client', `  const store = await connect([process.env.ENDPOINT])\n${WORK}`),
+}
