@@ -236,7 +236,8 @@ export class Replica {
 
   /**
    * One of this cluster whom this member does not know yet may be its next leader: a member that lags has not heard of all that
-   * joined. Whether it is heard is then the core's to say.
+   * joined. Whether it is heard is then the core's to say. One whose removal is not committed yet is needed until it is (M11):
+   * its connection may be older than the cluster's id.
    */
   #admit({
     id,
@@ -245,7 +246,7 @@ export class Replica {
   }: Pick<PeerInfo, 'id' | 'incarnation' | 'clusterId'>): string | undefined {
     const { membership } = this.node.raft
     if (membersOf(membership).length === 0) return undefined
-    const known = membership.peers[id]
+    const known = membership.peers[id] ?? this.node.applied.membership.peers[id]
     if (known === undefined && clusterId !== '' && clusterId === this.clusterId) return undefined
     if (known === undefined) return `${id} is no member: add it first (latchkey members add)`
     if (known.incarnation === '' || known.incarnation === incarnation) return undefined
