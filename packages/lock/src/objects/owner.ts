@@ -1,6 +1,6 @@
 // Door: an Owner off the wire, as callers know it.
 
-import { copyBytes, text } from '@latchkey/base'
+import { text } from '@latchkey/base'
 import {
   type As,
   type ContextArg,
@@ -44,16 +44,19 @@ export function toOwner(result: OwnerResult): Owner {
   }
 }
 
+/** Bytes of a frame are Buffers, and the copy of one is a Buffer too: callers get a plain Uint8Array of their own. */
+const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
+
 /** The type that was given: text is text, bytes are bytes, and belong to the caller. */
 export function toContext(context: ContextArg): string | Uint8Array | undefined {
   if (context === null) return undefined
-  return typeof context === 'string' ? context : copyBytes(context)
+  return typeof context === 'string' ? context : plain(context)
 }
 
 export function toLockInfo(row: LockInfoResult, as: As): LockInfo {
   const [key, id, context, fencingToken, acquires, remainingMillis, waiters] = row
   return {
-    key: as === 'bytes' ? copyBytes(key) : text(key),
+    key: as === 'bytes' ? plain(key) : text(key),
     id,
     context: toContext(context),
     fencingToken,

@@ -1,0 +1,300 @@
+// Test: API.md, "Locks, the shape a Node developer reaches for", and what the small print says of it.
+
+import { expect, test } from 'vitest'
+import { FenceGuard, type Hold } from '../index.js'
+import { onEveryStore } from './testing/every-store.js'
+import { bytes, code, sleep, until, utf8 } from './testing/small.js'
+
+const thrown = (run: () => unknown): unknown => {
+  try {
+    run()
+  } catch (error) {
+    return error
+  }
+  return undefined
+}
+
+onEveryStore((at) => {
+  const waiters = async () => (await at.store.locks.query(at.key()))[0]?.waiters
+
+  test('acquire: key, token, signal, held, remainingMillis, assertHeld, release', async () => {
+    const hold = await at.store.locks.acquire(at.key())
+    expect(hold.key).toBe(at.key())
+    expect(Number.isSafeInteger(hold.token)).toBe(true)
+    expect(hold.signal.aborted).toBe(false)
+    expect(hold.held).toBe(true)
+    expect(hold.remainingMillis()).toBeGreaterThan(8_000)
+    expect(hold.remainingMillis()).toBeLessThanOrEqual(10_000)
+    hold.assertHeld()
+    expect(await hold.release()).toBeUndefined()
+    expect(await hold.release()).toBeUndefined()
+    expect(hold.held).toBe(false)
+    expect(hold.remainingMillis()).toBe(0)
+    expect(hold.signal.aborted).toBe(false)
+    expect(thrown(() => hold.assertHeld())).toMatchObject(code('ERR_NOT_OWNER'))
+  })
+
+  test('await using releases', async () => {
+    let kept: Hold | undefined
+    {
+      await using hold = await at.store.locks.acquire(at.key(), { lease: '1s', wait: '5s' })
+      kept = hold
+      expect(hold.held).toBe(true)
+    }
+    expect(kept.held).toBe(false)
+    expect(await at.store.locks.query(at.key())).toEqual([])
+  })
+
+  test('acquire is never reentrant; a wait that is over is ERR_TIMEOUT', async () => {
+    await using _ = await at.store.locks.acquire(at.key())
+    await expect(at.store.locks.acquire(at.key(), { wait: 100 })).rejects.toMatchObject(
+      code('ERR_TIMEOUT', { outcome: 'not-applied', retryable: true }),
+    )
+    expect(await waiters()).toBe(0)
+  })
+
+  test('tryAcquire returns undefined when taken', async () => {
+    const hold = await at.store.locks.tryAcquire(at.key())
+    expect(hold?.held).toBe(true)
+    expect(await at.store.locks.tryAcquire(at.key())).toBeUndefined()
+    expect(await at.other.locks.tryAcquire(at.key(), { wait: 50 })).toBeUndefined()
+    await hold?.release()
+    await (await at.other.locks.tryAcquire(at.key()))?.release()
+  })
+
+  test('renews by default, not with renew: false', async () => {
+    const renewed = await at.store.locks.acquire(at.key('a'), { lease: 800 })
+    const lapsing = await at.store.locks.acquire(at.key('b'), { lease: 300, renew: false })
+    await sleep(900)
+    expect(renewed.held).toBe(true)
+    expect(lapsing.held).toBe(false)
+    expect(lapsing.signal.reason).toMatchObject(code('ERR_LOCK_LOST'))
+    expect(thrown(() => lapsing.assertHeld())).toMatchObject(code('ERR_LOCK_LOST'))
+    expect(await lapsing.release()).toBeUndefined()
+    await renewed.release()
+  })
+
+  test('acquire: ERR_ABORTED by its signal, and the place in the queue is gone', async () => {
+    await using _ = await at.store.locks.acquire(at.key())
+    const controller = new AbortController()
+    const reason = { enough: true }
+    const waiting = at.store.locks.acquire(at.key(), { signal: controller.signal })
+    await until(async () => (await waiters()) === 1)
+    controller.abort(reason)
+    await expect(waiting).rejects.toMatchObject(code('ERR_ABORTED', { cause: reason }))
+    await until(async () => (await waiters()) === 0)
+    await expect(
+      at.store.locks.acquire(at.key(), { signal: AbortSignal.abort(reason) }),
+    ).rejects.toMatchObject(code('ERR_ABORTED', { cause: reason, outcome: 'not-applied' }))
+  })
+
+  test('mistakes reject with a TypeError', async () => {
+    const acquire = at.store.locks.acquire.bind(at.store.locks) as (...args: unknown[]) => Promise<unknown>
+    for (const args of [
+      [],
+      [''],
+      [7],
+      [at.key(), null],
+      [at.key(), 'options'],
+      [at.key(), { lease: 49 }],
+      [at.key(), { lease: '721h' }],
+      [at.key(), { lease: 0 }],
+      [at.key(), { wait: 0 }],
+      [at.key(), { wait: Number.POSITIVE_INFINITY }],
+      [at.key(), { wait: '1 s' }],
+      [at.key(), { renew: 'yes' }],
+      [at.key(), { signal: {} }],
+      [at.key(), { fencingKey: '' }],
+      [at.key(), { context: 7 }],
+    ]) {
+      await expect(acquire(...args)).rejects.toThrow(TypeError)
+    }
+    await expect(at.store.locks.withLock(at.key(), {}, undefined as never)).rejects.toThrow(TypeError)
+    await expect(at.store.locks.forceRelease(at.key(), 0)).rejects.toThrow(TypeError)
+    await expect(at.store.locks.query(7 as never)).rejects.toThrow(TypeError)
+    await expect(at.store.locks.acquire('k'.repeat(4097))).rejects.toMatchObject(code('ERR_TOO_LARGE'))
+    expect(await at.store.locks.query(at.key())).toEqual([])
+  })
+
+  test('withLock returns fn’s result, and releases', async () => {
+    const result = await at.store.locks.withLock(at.key(), { lease: '10s' }, async (hold) => {
+      expect(hold.held).toBe(true)
+      return 42
+    })
+    expect(result).toBe(42)
+    expect(await at.store.locks.query(at.key())).toEqual([])
+    expect(await at.store.locks.withLock(at.key(), undefined, () => 'sync' as never)).toBe('sync')
+  })
+
+  test('withLock: fn’s own error, also a synchronous one; the lock is released', async () => {
+    const mine = new Error('mine')
+    for (const fn of [
+      async () => Promise.reject(mine),
+      () => {
+        throw mine
+      },
+    ])
+      await expect(at.store.locks.withLock(at.key(), {}, fn)).rejects.toBe(mine)
+    expect(await at.store.locks.query(at.key())).toEqual([])
+  })
+
+  test('withLock: lost before fn settled is ERR_LOCK_LOST; fn’s own error wins', async () => {
+    const options = { lease: 60, renew: false }
+    await expect(at.store.locks.withLock(at.key(), options, () => sleep(200))).rejects.toMatchObject(
+      code('ERR_LOCK_LOST'),
+    )
+    const mine = new Error('mine')
+    const failing = at.store.locks.withLock(at.key(), options, async () => {
+      await sleep(200)
+      throw mine
+    })
+    await expect(failing).rejects.toBe(mine)
+    const forced = at.store.locks.withLock(at.key(), { lease: '10s' }, async (hold) => {
+      await at.other.locks.forceRelease(at.key(), hold.token)
+    })
+    await expect(forced).rejects.toMatchObject(code('ERR_LOCK_LOST'))
+  })
+
+  test('withLock in withLock of the same key, same flow, without wait: ERR_DEADLOCK; acquire too', async () => {
+    const { locks } = at.store
+    await locks.withLock(at.key(), {}, async () => {
+      await expect(locks.withLock(at.key(), {}, async () => {})).rejects.toMatchObject(code('ERR_DEADLOCK'))
+      await expect(locks.acquire(at.key())).rejects.toMatchObject(
+        code('ERR_DEADLOCK', { outcome: 'not-applied', retryable: false }),
+      )
+      await expect(locks.acquire(utf8(at.key()))).rejects.toMatchObject(code('ERR_DEADLOCK'))
+      await expect(locks.acquire(at.key(), { wait: 50 })).rejects.toMatchObject(code('ERR_TIMEOUT'))
+      expect(await locks.tryAcquire(at.key())).toBeUndefined()
+      await locks.withLock(at.key('inner'), {}, async () => {
+        await expect(locks.acquire(at.key())).rejects.toMatchObject(code('ERR_DEADLOCK'))
+      })
+    })
+    await locks.withLock(at.key(), {}, async () => {})
+  })
+
+  test('another flow waits for withLock, and is no deadlock', async () => {
+    const order: string[] = []
+    const flow = (name: string) =>
+      at.store.locks.withLock(at.key(), {}, async () => {
+        order.push(`${name} in`)
+        await sleep(20)
+        order.push(`${name} out`)
+      })
+    await Promise.all([flow('a'), flow('b')])
+    expect(order.map((step) => step.slice(2))).toEqual(['in', 'out', 'in', 'out'])
+  })
+
+  test('query: { key, id, context, fencingToken, acquires, remainingMillis, waiters }, in key order', async () => {
+    const b = await at.store.locks.acquire(at.key('b'), { context: 'why' })
+    const a = await at.other.locks.acquire(at.key('a'), { context: bytes(1) })
+    await at.store.locks.acquire(at.key('c'), { lease: 50, renew: false })
+    const waiting = at.store.locks.acquire(at.key('b'), { wait: '1s' }).catch(() => {})
+    await sleep(120)
+    const infos = await at.store.locks.query(at.key(''))
+    expect(infos).toEqual([
+      {
+        key: utf8(at.key('a')),
+        id: expect.any(String),
+        context: bytes(1),
+        fencingToken: a.token,
+        acquires: 1,
+        remainingMillis: expect.any(Number),
+        waiters: 0,
+      },
+      {
+        key: utf8(at.key('b')),
+        id: expect.any(String),
+        context: 'why',
+        fencingToken: b.token,
+        acquires: 1,
+        remainingMillis: expect.any(Number),
+        waiters: 1,
+      },
+    ])
+    expect(infos[0]?.remainingMillis).toBeGreaterThan(0)
+    expect(infos[0]?.remainingMillis).toBeLessThanOrEqual(10_000)
+    expect((await at.store.locks.query()).length).toBeGreaterThanOrEqual(2)
+    await b.release()
+    await (await waiting)?.release()
+    await a.release()
+    expect(await at.store.locks.query(at.key(''))).toEqual([])
+  })
+
+  test('forceRelease frees exactly that hold with all its acquires; the next waiter is granted', async () => {
+    const lock = at.store.getDistributedLock(at.key(), '10s')
+    await lock.tryLock()
+    await lock.tryLock()
+    const token = lock.getFencingToken()
+    expect(await at.other.locks.forceRelease(at.key(), token + 1)).toBe(false)
+    expect(await at.other.locks.forceRelease(at.key('none'), token)).toBe(false)
+    const waiting = at.store.locks.acquire(at.key(), { wait: '5s' })
+    await until(async () => (await waiters()) === 1)
+    expect(await at.other.locks.forceRelease(at.key(), token)).toBe(true)
+    const next = await waiting
+    expect(next.token).toBeGreaterThan(token)
+    expect(await at.other.locks.forceRelease(at.key(), token)).toBe(false)
+    await next.release()
+  })
+
+  test('hold.kv: every write carries the guard, reads are plain', async () => {
+    const hold = await at.store.locks.acquire(at.key('lock'))
+    await hold.kv.put(at.key('a'), '1')
+    expect(await hold.kv.putIfAbsent(at.key('a'), '2', { as: 'string' })).toBe('1')
+    await hold.kv.merge(at.key('a'), '2')
+    expect(await hold.kv.get(at.key('a'), { as: 'string' })).toBe('1,2')
+    expect(await hold.kv.scan({ prefix: at.key('a') }, { as: 'string' })).toHaveLength(1)
+    await at.other.locks.forceRelease(at.key('lock'), hold.token)
+    await expect(hold.kv.put(at.key('a'), '3')).rejects.toMatchObject(
+      code('ERR_FENCED', { outcome: 'not-applied' }),
+    )
+    expect(await hold.kv.get(at.key('a'), { as: 'string' })).toBe('1,2')
+    await hold.release()
+  })
+
+  test('hold.kv after release or loss: a write is ERR_FENCED (K6)', async () => {
+    const released = await at.store.locks.acquire(at.key('a'))
+    await released.release()
+    await expect(released.kv.put(at.key('x'), '1')).rejects.toMatchObject(code('ERR_FENCED'))
+    await expect(released.kv.batch([])).rejects.toMatchObject(code('ERR_FENCED'))
+    const lost = await at.store.locks.acquire(at.key('b'), { lease: 50, renew: false })
+    await until(() => !lost.held)
+    await expect(lost.kv.delete(at.key('x'))).rejects.toMatchObject(code('ERR_FENCED'))
+    expect(await lost.kv.get(at.key('x'))).toBeUndefined()
+    await expect(lost.kv.put('', '1')).rejects.toThrow(TypeError)
+  })
+
+  test('a grant wakes the next waiter at once, not at a poll (K23, K24)', async () => {
+    const first = await at.store.locks.acquire(at.key())
+    const waiting = Promise.all(
+      Array.from({ length: 10 }, (_, n) =>
+        (n % 2 ? at.other : at.store).locks.withLock(at.key(), { wait: '20s' }, async (hold) => hold.token),
+      ),
+    )
+    await until(async () => (await waiters()) === 10)
+    const began = performance.now()
+    await first.release()
+    const tokens = await waiting
+    expect(new Set(tokens).size).toBe(10)
+    expect(performance.now() - began).toBeLessThan(5_000)
+  })
+
+  test('FenceGuard on a resource outside', async () => {
+    const guard = new FenceGuard()
+    const old = await at.store.locks.acquire(at.key())
+    await guard.check('file', old.token)
+    await old.release()
+    const next = await at.store.locks.acquire(at.key())
+    await guard.check('file', next.token)
+    await expect(guard.check('file', old.token)).rejects.toMatchObject(code('ERR_FENCED'))
+    await guard.check('other', old.token)
+    await next.release()
+    const kept = new Map<string, number>()
+    const ported = new FenceGuard({
+      get: (name) => kept.get(name),
+      set: (name, token) => void kept.set(name, token),
+    })
+    await ported.check('r', 5)
+    expect(kept.get('r')).toBe(5)
+    await expect(ported.check('r', 4)).rejects.toMatchObject(code('ERR_FENCED'))
+  })
+})
