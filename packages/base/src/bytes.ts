@@ -1,7 +1,8 @@
 // Rule: the few things one does with bytes.
 
 const encoder = new TextEncoder()
-const decoder = new TextDecoder()
+/** Nothing is dropped: a byte order mark is part of a key or a value as any other character. */
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 export const EMPTY: Uint8Array = new Uint8Array(0)
 

@@ -40,6 +40,13 @@ onEveryStore((at) => {
     expect(await at.store.get(utf8(spelled), { as: 'string' })).toBe('2')
   })
 
+  test('strings are UTF-8, a byte order mark at the beginning too', async () => {
+    const key = `\ufeff${at.key()}`
+    await at.store.put(key, '\ufeffvalue')
+    expect(await at.store.get(key, { as: 'string' })).toBe('\ufeffvalue')
+    expect(await at.store.scan({ prefix: key }, { as: 'string' })).toEqual([{ key, value: '\ufeffvalue' }])
+  })
+
   test('keys: 4 KiB is the most, longer is ERR_TOO_LARGE, empty a TypeError', async () => {
     const longest = at.key('k').padEnd(4096, 'x')
     await at.store.put(longest, 'v')
