@@ -20,6 +20,7 @@ import { type Right, rightsOf } from '../member/rights.js'
 import { localDial } from './local-link.js'
 import { MembersGate } from './members-gate.js'
 import type { Settings } from './options.js'
+import { claimDirectory } from './owner-file.js'
 import type { OwnServer } from './server.js'
 
 type Turns = {
@@ -270,11 +271,17 @@ export class OpenedMember {
 }
 
 /** The directory is this process's alone from here on; nothing in it was touched before. */
-async function takeGround({ dir }: Settings, clock: Clock): Promise<Ground> {
+async function takeGround({ dir, id, cluster }: Settings, clock: Clock): Promise<Ground> {
   if (dir === undefined) {
     return { home: memoryLevelHome(), fs: new MemoryDisk(), dir: 'log', release: async () => {} }
   }
   const lock = await lockDirectory(dir, clock)
+  try {
+    await claimDirectory(dir, { id, cluster })
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
   return {
     home: classicHome(join(dir, 'state')),
     fs: nodeFileSystem(),

@@ -1,12 +1,15 @@
 // Driver: the first directory of a new cluster, from a backup. Nothing runs yet; open() with the same id and dir comes next.
 
+import { readdir } from 'node:fs/promises'
 import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '@latchkey/base'
 import { classicHome, restoreRows } from '@latchkey/kv'
+import { LatchkeyError } from '@latchkey/protocol'
 import { NO_MEMBERS } from '@latchkey/raft'
 import { lockDirectory } from '@latchkey/raft/wal'
 import { checkOptions, type OpenOptions } from './options.js'
+import { claimDirectory } from './owner-file.js'
 
 export type RestoreOptions = Pick<OpenOptions, 'id' | 'members' | 'cluster'> & { dir: string }
 
@@ -17,7 +20,7 @@ export type RestoreOptions = Pick<OpenOptions, 'id' | 'members' | 'cluster'> & {
 export async function restore(path: string, options: RestoreOptions): Promise<undefined> {
   if (typeof path !== 'string' || path === '')
     throw new TypeError('restore: path must be the path of a backup')
-  const { id, dir, members } = checkOptions(options)
+  const { id, dir, members, cluster } = checkOptions(options)
   if (dir === undefined) throw new TypeError('dir must be the path of an empty or new folder')
   const urls = Object.entries(members ?? { [id]: '' }).sort(([a], [b]) => (a < b ? -1 : 1))
   const membership = {
@@ -27,9 +30,21 @@ export async function restore(path: string, options: RestoreOptions): Promise<un
   }
   const lock = await lockDirectory(dir, systemClock(uptime))
   try {
+    await refuseUsed(dir)
     await restoreRows(path, classicHome(join(dir, 'state')), membership)
+    await claimDirectory(dir, { id, cluster })
     return undefined
   } finally {
     await lock.release()
   }
+}
+
+/** A log of before would not be that of the state that is restored beside it. */
+async function refuseUsed(dir: string): Promise<void> {
+  const used = (await readdir(dir)).find((name) => name === 'log' || name === 'member.json')
+  if (used === undefined) return
+  throw new LatchkeyError(
+    'ERR_WRONG_CLUSTER',
+    `The directory ${dir} has a member already (${used}). Restore into an empty one.`,
+  )
 }

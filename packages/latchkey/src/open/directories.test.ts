@@ -1,0 +1,107 @@
+// Test: whose a directory is, what is restored into it, and how long an open store keeps its process alive.
+
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { open } from './open.js'
+import { restore } from './restore.js'
+import { addresses } from './testing/ports.js'
+
+let root: string
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'latchkey-'))
+})
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+const FAST = { electionTimeout: 200, heartbeat: 40 }
+
+test('a directory is of one member of one cluster', async () => {
+  const dir = join(root, 'a')
+  const store = await open({ id: 'a', dir, ...FAST })
+  await store.put('k', 'v')
+  await expect(open({ id: 'a', dir, ...FAST })).rejects.toMatchObject({ code: 'ERR_DIR_LOCKED' })
+  await store.close()
+  await expect(open({ id: 'b', dir })).rejects.toMatchObject({ code: 'ERR_WRONG_CLUSTER' })
+  await expect(open({ id: 'a', dir, cluster: 'other' })).rejects.toMatchObject({ code: 'ERR_WRONG_CLUSTER' })
+  const again = await open({ id: 'a', dir, ...FAST })
+  expect(await again.get('k', { as: 'string' })).toBe('v')
+  await again.close()
+  await writeFile(join(dir, 'member.json'), 'x')
+  await expect(open({ id: 'a', dir })).rejects.toMatchObject({
+    code: 'ERR_CORRUPT',
+    message: expect.stringContaining('member.json'),
+  })
+})
+
+test('a store that was opened alone grows by its address, which it is reopened with once', async () => {
+  const dir = join(root, 'a')
+  const alone = await open({ id: 'a', dir, ...FAST })
+  await alone.put('k', 'v')
+  await alone.close()
+  const members = await addresses(['a', 'b'])
+  const first = await open({ id: 'a', dir, members: { a: members.a }, ...FAST })
+  await first.ready()
+  await expect.poll(async () => (await first.status()).members).toMatchObject([{ id: 'a', url: members.a }])
+  const second = await open({ id: 'b', dir: join(root, 'b'), members, join: true, ...FAST })
+  await first.members.add('b', members.b)
+  await second.ready()
+  expect(await second.get('k', { as: 'string' })).toBe('v')
+  await expect
+    .poll(() =>
+      first.members.promote('b').then(
+        () => true,
+        () => false,
+      ),
+    )
+    .toBe(true)
+  await second.close()
+  await first.close()
+})
+
+test('D17: a cluster of three is restored, each member from the same file, and is another cluster', async () => {
+  const file = join(root, 'backup')
+  const old = await open({ id: 'x', memory: true, ...FAST })
+  await old.put('k', 'v')
+  const lock = await old.locks.acquire('l', { lease: '1s', renew: false })
+  await old.backup(file)
+  await old.close()
+  const members = await addresses(['a', 'b', 'c'])
+  const ids = ['a', 'b', 'c'] as const
+  for (const id of ids) await restore(file, { id, dir: join(root, id), members, cluster: 'new' })
+  await expect(restore(file, { id: 'a', dir: join(root, 'a'), members })).rejects.toMatchObject({
+    code: 'ERR_WRONG_CLUSTER',
+  })
+  await expect(open({ id: 'a', dir: join(root, 'a'), members })).rejects.toMatchObject({
+    code: 'ERR_WRONG_CLUSTER',
+  })
+  const stores = await Promise.all(
+    ids.map((id) => open({ id, dir: join(root, id), members, cluster: 'new', ...FAST })),
+  )
+  await Promise.all(stores.map((store) => store.ready()))
+  for (const store of stores) expect(await store.get('k', { as: 'string' })).toBe('v')
+  const again = await stores[0]?.locks.acquire('l', { lease: '1s', wait: '5s' })
+  expect(again?.token).toBeGreaterThan(lock.token)
+  await Promise.all(stores.map((store) => store.close()))
+}, 20_000)
+
+test('T9: an open store keeps the process alive until it is closed, one in memory without a port too', async () => {
+  const index = new URL('../../dist/index.js', import.meta.url).href
+  const script = (end: string) => `
+    const { open } = await import(${JSON.stringify(index)})
+    const store = await open({ id: 'a', memory: true })
+    await store.put('k', 'v')
+    process.on('exit', () => console.log('exit', Math.round(performance.now() - began)))
+    const began = performance.now()
+    ${end}`
+  const run = (end: string) =>
+    promisify(execFile)(process.execPath, ['--input-type=module', '-e', script(end)], { timeout: 10_000 })
+  const closed = await run('await store.close()')
+  expect(Number(closed.stdout.split(' ')[1])).toBeLessThan(500)
+  const open_ = await run('setTimeout(() => process.exit(0), 1_500).unref()')
+  expect(Number(open_.stdout.split(' ')[1])).toBeGreaterThan(1_400)
+  const locked = await run("await store.locks.acquire('l', { lease: '10s' }); await store.close()")
+  expect(Number(locked.stdout.split(' ')[1])).toBeLessThan(500)
+}, 30_000)
