@@ -17,7 +17,7 @@ export class Nemesis {
   }
 
   schedule(faults: readonly WholeFault[]): void {
-    for (const fault of faults) this.#world.ground.at(fault.at, () => this.#strike(fault))
+    for (const fault of faults) this.#world.ground.later(fault.at, () => this.#strike(fault))
   }
 
   /** Everything works from now on. */

@@ -11,7 +11,8 @@ export interface Probe {
   entry(tx: object): void
   granted(tx: object, row: HoldRow): void
   left(tx: object, row: WaiterRow): void
-  untouched(tx: object, row: HoldRow): void
+  /** A grant that was not touched before now is. */
+  touched(tx: object, row: HoldRow): void
   /** The next command of the entry. */
   command(): void
 }
@@ -69,13 +70,12 @@ function listenToLocks({ StateLockTransaction, BatchReader }: House, ear: { prob
       return original.call(this)
     }
   })
-  wrap(prototype, 'dueHolds', (original) => {
-    return function dueHolds(this: Tx) {
-      const rows = original.call(this)
-      for (const row of rows)
-        if (row.touchBy !== 0 && this.now > row.touchBy && this.now <= row.deadline)
-          ear.probe.untouched(this, row)
-      return rows
+  wrap(prototype, 'putHold', (original) => {
+    return function putHold(this: Tx, row) {
+      const before = this.hold(row.key)
+      if (before?.token === row.token && before.touchBy !== 0 && row.touchBy === 0)
+        ear.probe.touched(this, row)
+      original.call(this, row)
     }
   })
   wrap(BatchReader.prototype, 'next', (original) => {

@@ -91,13 +91,21 @@ function failureOf(error: unknown): Failure {
   return { verdict: 'crash', law: name, message: `${message}\n${stack ?? ''}` }
 }
 
+/** Microseconds within which all members of a calm world know their cluster. */
+const BIRTH = 30_000_000
+
+const isBorn = ({ stations }: WholeWorld): boolean =>
+  stations.every(({ member }) => member !== undefined && member.replica.clusterId !== '')
+
 async function live(world: WholeWorld, faults: readonly WholeFault[]): Promise<void> {
   const { ground, options } = world
   const laws = () => world.holds.look(world.locks.forced)
   const nemesis = new Nemesis(world)
   world.start()
+  await ground.run(BIRTH, laws, () => isBorn(world))
+  if (!isBorn(world)) throw new Stuck('first boot', `no cluster after ${BIRTH / 1e6} s: ${positions(world)}`)
   nemesis.schedule(faults)
-  await ground.run(options.duration * 1000, laws)
+  await ground.run(ground.now + options.duration * 1000, laws)
   nemesis.end()
   world.say('everything works from now on')
   await demandProgress(world, laws)

@@ -56,7 +56,7 @@ export class WholeWorld {
     this.desk = new Desk(this.ground, options)
     this.log = new LogStory(options.drift)
     this.holds = new Holds(this.ground)
-    this.locks = new LockStory(this.log)
+    this.locks = new LockStory(this.log, (event) => this.tracing && this.say(JSON.stringify(event)))
     this.cuts = new Cuts(() => this.#cutsChanged())
     const { netBase: base, netTail: tail, pulse, encoded } = options
     const ways = { base, tail, pulse, encoded }
@@ -81,7 +81,7 @@ export class WholeWorld {
       granted: (tx, row) => this.locks.granted(tx, row),
       left: (tx, row) => this.locks.left(tx, row),
       entry: (tx) => this.locks.entry(tx),
-      untouched: (tx, row) => this.locks.untouched(tx, row),
+      touched: (tx, row) => this.locks.touched(tx, row),
       command: () => this.locks.command(),
     })
     for (const station of this.stations) station.boot()
@@ -209,7 +209,12 @@ export class WholeWorld {
   #opened(station: Station, life: Life): void {
     this.say(`${station.id} is open`)
     if (this.stations.indexOf(station) >= this.options.embedded) return
-    const local = { current: () => station.member, onGone: (run: () => void) => station.onGone(run) }
+    const local = {
+      current: () => station.member,
+      failure: () => undefined,
+      onGone: (run: () => void) => station.onGone(run),
+      onSettled: (run: () => void) => station.onOpened(run),
+    }
     this.#startClient(`in-${station.id}`, life, { dial: this.house.localDial(local) })
   }
 
@@ -232,6 +237,14 @@ export class WholeWorld {
       const results = apply(entries, membershipAt)
       const notes = this.locks.end()
       const told = (given: Awaited<typeof results>) => {
+        try {
+          look(given)
+        } catch (error) {
+          this.ground.fail(error)
+        }
+        return given
+      }
+      const look = (given: Awaited<typeof results>) => {
         entries.forEach((entry, i) => {
           const result = given[i]
           if (result === undefined)
@@ -239,7 +252,6 @@ export class WholeWorld {
           if (this.log.applied(station.id, entry, result)) this.locks.applied(entry, result, notes[i] ?? [])
         })
         this.log.hashed(station.id, machine.stateHash())
-        return given
       }
       return results instanceof Promise ? results.then(told) : told(results)
     }

@@ -56,12 +56,14 @@ const HABITS: Readonly<Record<Habit, Run>> = {
     const { store, random } = client
     const abort = new AbortController()
     if (random.chance(0.3)) void client.sleep(random.between(1, 1_000)).then(() => abort.abort())
-    const options = { lease: leaseOf(client), wait: random.between(1, 3_000), signal: abort.signal }
+    const forgets = random.chance(0.2)
+    const wait = random.between(1, 3_000)
+    const options = { lease: leaseOf(client), wait, signal: abort.signal, renew: !forgets }
     const hold = await store.locks.tryAcquire(key, options)
     if (hold === undefined) return
     began(world, client, key, hold)
     await work(client, key, hold, random.between(1, 300))
-    if (random.chance(0.8)) await hold.release()
+    if (!forgets) await hold.release()
   },
 
   async reentrant(world, client, key) {

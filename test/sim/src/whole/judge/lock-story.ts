@@ -6,7 +6,7 @@
 
 import { text } from '@latchkey/base'
 import { BatchReader } from '@latchkey/kv'
-import { type HoldRow, type LockEvent, judgeHistory, ownerOfHold, type WaiterRow } from '@latchkey/lock'
+import { CODE, type HoldRow, type LockEvent, judgeHistory, ownerOfHold, type WaiterRow } from '@latchkey/lock'
 import {
   type Command,
   decodeAnswer,
@@ -27,7 +27,7 @@ import type { LogStory } from './log-story.js'
 /** What the rules did beside a command's own answer; `command`: behind which one, -1: before all. */
 export interface Note {
   readonly command: number
-  readonly kind: 'grant' | 'left' | 'untouched'
+  readonly kind: 'grant' | 'left' | 'touched'
   readonly row: HoldRow | WaiterRow
   readonly now: number
 }
@@ -45,6 +45,7 @@ interface InForce {
 export class LockStory {
   readonly events: LockEvent[] = []
   readonly #log: LogStory
+  readonly #told: (event: LockEvent) => void
   #notes: Note[][] = []
   #current: object | undefined
   #early: Note[] = []
@@ -56,8 +57,14 @@ export class LockStory {
   /** Tokens that were ended by force, or given back: their holders may not know yet. */
   readonly forced = new Set<string>()
 
-  constructor(log: LogStory) {
+  constructor(log: LogStory, told: (event: LockEvent) => void) {
     this.#log = log
+    this.#told = told
+  }
+
+  #push(event: LockEvent): void {
+    this.events.push(event)
+    this.#told(event)
   }
 
   // ---- while a member applies
@@ -99,39 +106,44 @@ export class LockStory {
     this.#note(tx, { kind: 'left', row })
   }
 
-  untouched(tx: object, row: HoldRow): void {
-    this.#note(tx, { kind: 'untouched', row })
+  touched(tx: object, row: HoldRow): void {
+    this.#note(tx, { kind: 'touched', row })
   }
 
   // ---- once an entry
 
   applied(entry: Entry, { answers }: Applied, notes: readonly Note[]): void {
     const place = { time: entry.time, at: this.#log.stampedAt(entry) }
-    this.#tellNotes(place, notes, -1)
+    this.#tellNotes(place, notes, -1, 'all')
     if (entry.kind !== 'commands' || answers === undefined) return
     const reader = new BatchReader(entry.data)
     for (let i = 0; reader.next(); i++) {
+      // A command touches the grants of its session before it does what it says.
+      this.#tellNotes(place, notes, i, 'touched')
       const answer = answers[i]
       const command = decodeCommand(reader.body)
       if (answer !== undefined && !answer.fromTable && !isBadCommand(command)) {
         const [code, result] = decodeAnswer(answer.bytes)
         if (code === 0) this.#tell(place, command, `${reader.session}/${reader.number}`, result)
       }
-      this.#tellNotes(place, notes, i)
+      this.#tellNotes(place, notes, i, 'rest')
     }
   }
 
-  #tellNotes(place: Place, notes: readonly Note[], command: number): void {
-    const here = notes.filter((note) => note.command === command)
+  #tellNotes(place: Place, notes: readonly Note[], command: number, which: 'all' | 'touched' | 'rest'): void {
+    const here = notes.filter(
+      (note) =>
+        note.command === command && (which === 'all' || (note.kind === 'touched') === (which === 'touched')),
+    )
     here.forEach((note, i) => {
       const key = text(note.row.key)
       if (note.kind === 'grant')
         return this.#begin(place, key, ownerOfHold(note.row as HoldRow, note.now), 'grant')
-      if (note.kind === 'untouched') return this.#ended(place, key, (note.row as HoldRow).token, 'untouched')
+      if (note.kind === 'touched') return this.#touched(place, key, note.row as HoldRow)
       const { id } = note.row as WaiterRow
       const next = here[i + 1]
       const isGrant = next?.kind === 'grant' && (next.row as HoldRow).id === id && text(next.row.key) === key
-      if (!isGrant) this.events.push({ kind: 'left', ...place, key, id })
+      if (!isGrant) this.#push({ kind: 'left', ...place, key, id })
     })
   }
 
@@ -144,7 +156,7 @@ export class LockStory {
       case OP.renew:
         return command[1].forEach(([key, id], i) => {
           const owner = (result as readonly OwnerResult[])[i]
-          if (owner !== undefined) this.#tellRenewal(place, text(key), id, call, owner)
+          if (owner !== undefined) this.#tellRenewal(place, text(key), id, `${call}#${i}`, owner)
         })
       case OP.forceRelease:
         if (result === true) this.#ended(place, text(command[1]), command[2], 'forced')
@@ -166,12 +178,12 @@ export class LockStory {
     [owner, queued]: readonly [OwnerResult, boolean],
   ): void {
     const key = text(command[1])
-    this.events.push({ kind: 'ask', ...place, key, call, id: command[4], owner, queued, lease: command[5] })
+    this.#push({ kind: 'ask', ...place, key, call, id: command[4], owner, queued, lease: command[5] })
     if (owner[4] > 0 && owner[3] > 0) this.#inForce.set(key, { token: owner[3], deadline: owner[1] })
   }
 
   #tellRenewal(place: Place, key: string, id: string, call: string, owner: OwnerResult): void {
-    this.events.push({ kind: 'renew', ...place, key, call, id, owner })
+    this.#push({ kind: 'renew', ...place, key, call, id, owner })
     const held = this.#inForce.get(key)
     if (held !== undefined && held.token === owner[3] && owner[4] > 0)
       this.#inForce.set(key, { token: owner[3], deadline: owner[1] })
@@ -184,17 +196,32 @@ export class LockStory {
     owner: OwnerResult,
   ): void {
     const key = text(command[1])
-    this.events.push({ kind: 'release', ...place, key, call, id: command[2], owner })
+    this.#push({ kind: 'release', ...place, key, call, id: command[2], owner })
     if (owner[4] === 0 && this.#inForce.get(key)?.token === command[3]) this.#inForce.delete(key)
   }
 
+  /** A grant whose session was heard of: it goes on to the end of its lease, as if renewed. */
+  #touched(place: Place, key: string, row: HoldRow): void {
+    const owner: OwnerResult = [
+      row.id,
+      row.deadline,
+      0,
+      row.token,
+      row.acquires,
+      row.context,
+      CODE.KEEP_LEASE,
+      place.time,
+    ]
+    this.#tellRenewal(place, key, row.id, `touch/${row.token}`, owner)
+  }
+
   #begin(place: Place, key: string, owner: OwnerResult, kind: 'grant'): void {
-    this.events.push({ kind, ...place, key, owner })
+    this.#push({ kind, ...place, key, owner })
     this.#inForce.set(key, { token: owner[3], deadline: owner[1] })
   }
 
-  #ended(place: Place, key: string, token: number, kind: 'forced' | 'untouched'): void {
-    this.events.push({ kind, ...place, key, token })
+  #ended(place: Place, key: string, token: number, kind: 'forced'): void {
+    this.#push({ kind, ...place, key, token })
     this.forced.add(`${key}/${token}`)
     if (this.#inForce.get(key)?.token === token) this.#inForce.delete(key)
   }
@@ -236,7 +263,7 @@ export class LockStory {
     const [code, result] = reply.answer instanceof Uint8Array ? decodeAnswer(reply.answer) : reply.answer
     if (code !== 0) return
     const owner = (asked.op === OP.tryLock ? (result as readonly unknown[])[0] : result) as OwnerResult
-    this.events.push({ kind: 'answer', call: asked.call, owner })
+    this.#push({ kind: 'answer', call: asked.call, owner })
   }
 
   judge(): void {

@@ -36,6 +36,9 @@ export interface StationPorts {
   failed(station: Station, error: Error): void
 }
 
+/** Microseconds of the slowest sync that a disk comes to the end of. */
+const SLOWEST = 5_000_000
+
 export class Station {
   readonly id: string
   readonly host: Host
@@ -46,6 +49,7 @@ export class Station {
   readonly #home: SlowHome
   readonly #joins: boolean
   #gone = new Set<(silent: boolean) => void>()
+  readonly #whenOpened = new Set<() => void>()
   /** A slow disk takes that many times as long. */
   slowness = 1
   crashes = 0
@@ -74,7 +78,8 @@ export class Station {
   #delay(kind: string, random: Random): number {
     if (kind !== 'sync' && kind !== 'syncDir') return random.between(5, 100)
     const u = random.float()
-    return Math.floor((this.#options.syncBase + u * u * u * u * this.#options.syncTail) * this.slowness)
+    const { syncBase, syncTail } = this.#options
+    return Math.floor(Math.min(SLOWEST, (syncBase + u * u * u * u * syncTail) * this.slowness))
   }
 
   get url(): string {
@@ -84,6 +89,11 @@ export class Station {
   onGone(run: (silent: boolean) => void): () => void {
     this.#gone.add(run)
     return () => this.#gone.delete(run)
+  }
+
+  onOpened(run: () => void): () => void {
+    this.#whenOpened.add(run)
+    return () => this.#whenOpened.delete(run)
   }
 
   boot(): void {
@@ -99,6 +109,7 @@ export class Station {
     if (life.dead) return
     this.member = member
     member.on('failed', (error) => !life.dead && this.#ports.failed(this, error))
+    for (const run of [...this.#whenOpened]) run()
     this.#ports.opened(this, life)
   }
 
@@ -151,6 +162,7 @@ export class Station {
     if (this.host.life === undefined) return
     this.member = undefined
     this.host.die()
+    this.#whenOpened.clear()
     this.host.dark = power
     this.#tellGone(power)
     this.#ports.wires.died(this.id, power)
