@@ -6,10 +6,9 @@ import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { FRAME_LIMIT, join, turnParts } from './frames.js'
+import { FRAME_LIMIT, join, MEMBERS_PATH, turnParts } from './frames.js'
 import { encodeHello } from './handshake.js'
 import { TYPE } from './items.js'
-import { MEMBERS_PATH } from './socket.js'
 import { Crew, heartbeat, introduce, type Member, type Options, pause, until } from './testing/crew.js'
 
 let crew = new Crew()

@@ -16,6 +16,9 @@ import { APP } from './items.js'
 
 export const WIRE = { least: 1, most: 1 } as const
 
+/** Where members knock. */
+export const MEMBERS_PATH = '/members'
+
 const TURN = 0
 const PIECE = 1
 const PREFIX_BYTES = 5

@@ -5,9 +5,6 @@ import type { Clock } from '@latchkey/base'
 import type { RawData, WebSocket } from 'ws'
 import { FRAME_LIMIT } from './frames.js'
 
-/** Where members knock. */
-export const MEMBERS_PATH = '/members'
-
 /** What is beyond is refused by the socket, before it is in memory. */
 export const SOCKET_CAPS = {
   perMessageDeflate: false,
