@@ -75,7 +75,7 @@ export function acquirerArg(acquirer: Acquirer): AcquirerArgs {
 
 export function optionsArg<T extends object>(options: T | undefined, name = 'options'): Partial<T> {
   if (options === undefined) return {}
-  if (typeof options === 'object' && options !== null) return options
+  if (typeof options === 'object' && options !== null && !Array.isArray(options)) return options
   throw new TypeError(`${name} must be an object`)
 }
 

@@ -1,0 +1,303 @@
+// Test: API.md, "Open and connect".
+
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { connect, open, type Store } from '../index.js'
+import { freePorts, tempFolders } from './testing/ports.js'
+import { code, sleep, until } from './testing/small.js'
+
+const folder = tempFolders()
+const opened: Store[] = []
+const opening = async (...args: Parameters<typeof open>): Promise<Store> => {
+  const store = await open(...args)
+  opened.push(store)
+  return store
+}
+const connecting = async (...args: Parameters<typeof connect>): Promise<Store> => {
+  const store = await connect(...args)
+  opened.push(store)
+  return store
+}
+afterEach(async () => {
+  for (const store of opened.splice(0).reverse()) await store.close()
+})
+const QUICK = { electionTimeout: 200, heartbeat: 20 }
+const url = async () => `ws://127.0.0.1:${(await freePorts(1))[0]}`
+
+test('bad options: a TypeError that names the option, before doing anything', async () => {
+  const dir = folder()
+  const a = 'ws://127.0.0.1:7001'
+  const table: [string, object | undefined][] = [
+    ['options', undefined],
+    ['id', { dir }],
+    ['id', { id: '', dir }],
+    ['dir', { id: 'a' }],
+    ['dir', { id: 'a', dir: '' }],
+    ['dir', { id: 'a', dir, memory: true }],
+    ['members', { id: 'a', dir, members: [] }],
+    ['members', { id: 'a', dir, members: { b: a } }],
+    ['members', { id: 'a', dir, members: { a: 'http://x' } }],
+    ['listen', { id: 'a', dir, members: { a }, listen: 'nowhere' }],
+    ['listen', { id: 'a', dir, members: { a }, listen: '0.0.0.0:7001' }],
+    ['electionTimeout', { id: 'a', dir, electionTimeout: -1 }],
+    ['electionTimeout', { id: 'a', dir, electionTimeout: '1s' }],
+    ['heartbeat', { id: 'a', dir, heartbeat: 0 }],
+    ['join', { id: 'a', dir, join: 'yes' }],
+    ['drift', { id: 'a', dir, drift: -1 }],
+    ['sessionLife', { id: 'a', dir, sessionLife: 0 }],
+    ['sessionLife', { id: 'a', dir, sessionLife: '30' }],
+    ['snapshot', { id: 'a', dir, snapshot: 7 }],
+    ['everyEntries', { id: 'a', dir, snapshot: { everyEntries: -1 } }],
+    ['maxInFlightBytes', { id: 'a', dir, maxInFlightBytes: 'x' }],
+    ['logger', { id: 'a', dir, logger: {} }],
+    ['signal', { id: 'a', dir, signal: {} }],
+    ['tls', { id: 'a', dir, tls: {} }],
+    ['auth', { id: 'a', dir, auth: {} }],
+    ['cluster', { id: 'a', dir, cluster: '' }],
+    ['as', { id: 'a', dir, as: 'xml' }],
+    ['colour', { id: 'a', dir, colour: 'red' }],
+  ]
+  for (const [name, options] of table) {
+    const error = await open(options as never).catch((error: unknown) => error)
+    expect([options, error]).toEqual([options, expect.any(TypeError)])
+    expect((error as Error).message).toContain(name)
+  }
+  expect(() => readdirSync(dir)).toThrow()
+})
+
+test('connect: bad arguments are a TypeError', async () => {
+  for (const urls of [undefined, [], [''], ['http://x'], 7, {}])
+    await expect(connect(urls as never)).rejects.toThrow(TypeError)
+  for (const options of [7, { token: 7 }, { timeout: 0 }, { colour: 1 }, { as: 'xml' }, { signal: {} }])
+    await expect(connect(['ws://127.0.0.1:1'], options as never)).rejects.toThrow(TypeError)
+})
+
+test('members omitted: a cluster of one, no port opened', async () => {
+  const store = await opening({ id: 'a', dir: folder() })
+  await store.ready()
+  expect(await store.status()).toMatchObject({ id: 'a', role: 'leader', leader: 'a', members: [{ id: 'a' }] })
+  await store.put('k', 'v')
+})
+
+test('await using closes', async () => {
+  const dir = folder()
+  let kept: Store
+  {
+    await using store = await open({ id: 'a', dir })
+    kept = store
+    await store.put('k', 'v')
+  }
+  await expect(kept.get('k')).rejects.toMatchObject(code('ERR_CLOSED'))
+  const again = await opening({ id: 'a', dir })
+  expect(await again.get('k', { as: 'string' })).toBe('v')
+})
+
+test('a restart keeps data, revisions, sequences, locks and tokens (K15, E21)', async () => {
+  const dir = folder()
+  const first = await open({ id: 'a', dir })
+  const { revision } = await first.put('k', 'v')
+  await first.getSequence('s', 5)
+  const hold = await first.locks.acquire('held', { lease: '60s', context: 'why' })
+  const gone = await first.locks.acquire('gone')
+  await gone.release()
+  await first.close()
+  const second = await opening({ id: 'a', dir })
+  expect(await second.getEntry('k', { as: 'string' })).toMatchObject({ value: 'v', modRevision: revision })
+  expect((await second.put('k', 'w')).revision).toBe(revision + 1)
+  expect(await second.getSequence('s', 1)).toEqual({ start: 5, end: 6 })
+  expect(await second.locks.query('held')).toMatchObject([{ fencingToken: hold.token, context: 'why' }])
+  expect(await second.locks.tryAcquire('held')).toBeUndefined()
+  const next = await second.locks.acquire('gone')
+  expect(next.token).toBeGreaterThan(gone.token)
+})
+
+test('a watch reaches back behind a restart', async () => {
+  const dir = folder()
+  const first = await open({ id: 'a', dir })
+  const { revision } = await first.put('k', '1')
+  await first.put('k', '2')
+  await first.close()
+  const second = await opening({ id: 'a', dir })
+  const watch = second.watch({ key: 'k', from: revision }, { as: 'string' })
+  expect([(await watch.next()).value?.value, (await watch.next()).value?.value]).toEqual(['1', '2'])
+})
+
+test('ERR_DIR_LOCKED says what to do with several workers on one host', async () => {
+  const dir = folder()
+  const first = await opening({ id: 'a', dir })
+  const error = await open({ id: 'a', dir }).catch((error: unknown) => error)
+  expect(error).toMatchObject(code('ERR_DIR_LOCKED', { outcome: 'not-applied' }))
+  expect((error as Error).message).toMatch(/director|folder/i)
+  expect((error as Error).message).toMatch(/sidecar/i)
+  await first.put('k', 'v')
+  await first.close()
+  await opening({ id: 'a', dir })
+})
+
+test('ERR_WRONG_CLUSTER: a directory of another member', async () => {
+  const dir = folder()
+  await (await open({ id: 'a', dir })).close()
+  await expect(open({ id: 'b', dir })).rejects.toMatchObject(code('ERR_WRONG_CLUSTER'))
+  const again = await opening({ id: 'a', dir })
+  await again.put('k', 'v')
+})
+
+test('ERR_WRONG_CLUSTER: a directory of another cluster', async () => {
+  const dir = folder()
+  await (await open({ id: 'a', dir, cluster: 'one' })).close()
+  await expect(open({ id: 'a', dir, cluster: 'two' })).rejects.toMatchObject(code('ERR_WRONG_CLUSTER'))
+  await opening({ id: 'a', dir, cluster: 'one' })
+})
+
+test('cluster: clients of another name get ERR_WRONG_CLUSTER at once', async () => {
+  const at = await url()
+  await opening({ id: 'a', memory: true, members: { a: at }, cluster: 'red' })
+  const began = performance.now()
+  await expect(connect([at])).rejects.toMatchObject(code('ERR_WRONG_CLUSTER'))
+  await expect(connect([at], { cluster: 'blue' })).rejects.toMatchObject(code('ERR_WRONG_CLUSTER'))
+  expect(performance.now() - began).toBeLessThan(4_000)
+  const store = await connecting([at], { cluster: 'red' })
+  await store.put('k', 'v')
+})
+
+test('connect: nobody reachable within timeout is ERR_NO_LEADER', async () => {
+  const began = performance.now()
+  await expect(connect([await url()], { timeout: '300ms' })).rejects.toMatchObject(
+    code('ERR_NO_LEADER', { outcome: 'not-applied', retryable: true }),
+  )
+  expect(performance.now() - began).toBeGreaterThanOrEqual(290)
+})
+
+test('connect: ERR_ABORTED by its signal', async () => {
+  const controller = new AbortController()
+  const trying = connect([await url()], { signal: controller.signal })
+  controller.abort('why')
+  await expect(trying).rejects.toMatchObject(code('ERR_ABORTED', { cause: 'why' }))
+  await expect(open({ id: 'a', memory: true, signal: AbortSignal.abort('why') })).rejects.toMatchObject(
+    code('ERR_ABORTED', { cause: 'why' }),
+  )
+})
+
+test('tokens: none or a wrong one is ERR_UNAUTHORIZED at once, a missing right ERR_FORBIDDEN', async () => {
+  const at = await url()
+  const auth = { tokens: ['all', { token: 'reader', rights: ['read'] as const }] }
+  await opening({ id: 'a', memory: true, members: { a: at }, auth })
+  await expect(connect([at])).rejects.toMatchObject(code('ERR_UNAUTHORIZED'))
+  await expect(connect([at], { token: 'wrong' })).rejects.toMatchObject(code('ERR_UNAUTHORIZED'))
+  const all = await connecting([at], { token: 'all' })
+  await all.put('k', 'v')
+  const reader = await connecting([at], { token: 'reader' })
+  expect(await reader.get('k', { as: 'string' })).toBe('v')
+  await expect(reader.put('k', 'w')).rejects.toMatchObject(code('ERR_FORBIDDEN', { outcome: 'not-applied' }))
+  await expect(reader.locks.tryAcquire('l')).rejects.toMatchObject(code('ERR_FORBIDDEN'))
+  await expect(reader.snapshot()).rejects.toMatchObject(code('ERR_FORBIDDEN'))
+  await expect(reader.members.remove('a')).rejects.toMatchObject(code('ERR_FORBIDDEN'))
+})
+
+test('as: a store default, for open and connect', async () => {
+  const at = await url()
+  const store = await opening({ id: 'a', memory: true, members: { a: at }, as: 'string' })
+  const remote = await connecting([at], { as: 'json' })
+  await store.put('k', '[1]')
+  expect(await store.get('k')).toBe('[1]')
+  expect(await store.get('k', { as: 'bytes' })).toHaveLength(3)
+  expect(await remote.get('k')).toEqual([1])
+  expect(await remote.scan()).toEqual([{ key: 'k', value: [1] }])
+  await store.locks.acquire('lock')
+  expect((await store.locks.query())[0]?.key).toBe('lock')
+})
+
+test('close() is idempotent, and every call afterwards is ERR_CLOSED', async () => {
+  const at = await url()
+  const embedded = await opening({ id: 'a', memory: true, members: { a: at } })
+  const remote = await connecting([at])
+  for (const store of [remote, embedded]) {
+    const hold = await store.locks.acquire('k')
+    const watch = store.watch({ key: 'k' })
+    const next = watch.next()
+    const over = expect(next).rejects.toMatchObject(code('ERR_CLOSED'))
+    const lock = store.getDistributedLock('l', '10s')
+    await Promise.all([store.close(), store.close()])
+    await store.close()
+    await over
+    for (const call of [
+      () => store.get('k'),
+      () => store.put('k', 'v'),
+      () => store.scan(),
+      () => store.keys().next(),
+      () => store.status(),
+      () => store.ready(),
+      () => store.locks.acquire('x'),
+      () => store.locks.tryAcquire('x'),
+      () => store.locks.query(),
+      () => lock.tryLock(),
+      () => lock.lock(),
+      () => lock.tryLock({ timeout: 100 }),
+      () => store.tryLockWith('x', null, false, { id: 'i', lease: 100 }),
+      () => store.members.promote('x'),
+      () => store.snapshot(),
+      () => store.watch({ key: 'x' }).next(),
+      () => hold.kv.put('k', 'v'),
+    ])
+      await expect(call()).rejects.toMatchObject(code('ERR_CLOSED'))
+  }
+})
+
+test('several stores in one process', async () => {
+  const stores = await Promise.all([1, 2, 3].map(() => opening({ id: 'a', dir: folder() })))
+  await Promise.all(stores.map((store, n) => store.put('k', `${n}`)))
+  expect(await Promise.all(stores.map((store) => store.get('k', { as: 'string' })))).toEqual(['0', '1', '2'])
+  const holds = await Promise.all(stores.map((store) => store.locks.acquire('k')))
+  expect(holds.every((hold) => hold.held)).toBe(true)
+})
+
+test('members counts at the first boot only; a store opened without is grown by reopening it with its own url', async () => {
+  const dir = folder()
+  const [a, b] = [await url(), await url()]
+  const alone = await open({ id: 'a', dir, ...QUICK })
+  await alone.put('k', 'v')
+  await alone.close()
+  const grown = await opening({ id: 'a', dir, members: { a }, ...QUICK })
+  expect(await grown.get('k', { as: 'string' })).toBe('v')
+  await until(async () => (await grown.status()).members[0]?.url === a)
+  const second = await opening({ id: 'b', dir: folder(), members: { a, b }, join: true, ...QUICK })
+  await grown.members.add('b', b)
+  await second.ready({ timeout: '10s' })
+  expect(await second.get('k', { as: 'string' })).toBe('v')
+  await until(
+    async () =>
+      grown.members.promote('b').then(
+        () => true,
+        () => false,
+      ),
+    () => sleep(50),
+  )
+  expect((await second.status()).members.map(({ id, role }) => [id, role])).toEqual([
+    ['a', 'voter'],
+    ['b', 'voter'],
+  ])
+  await second.put('k', 'w')
+}, 30_000)
+
+test('ERR_CORRUPT names the file, and nothing is served', async () => {
+  const dir = folder()
+  const store = await open({ id: 'a', dir })
+  for (let n = 0; n < 20; n++) await store.put(`k${n}`, 'x'.repeat(100))
+  await store.close()
+  const log = join(dir, 'log')
+  const files = readdirSync(log)
+  mkdirSync(dir, { recursive: true })
+  for (const file of files) writeFileSync(join(log, file), Buffer.alloc(4096, 0xa5))
+  const error = await open({ id: 'a', dir }).catch((error: unknown) => error)
+  expect(error).toMatchObject(code('ERR_CORRUPT'))
+  expect(files.some((file) => (error as Error).message.includes(file))).toBe(true)
+})
+
+test('a port that is taken: open rejects, and the directory is free again', async () => {
+  const at = await url()
+  await opening({ id: 'a', memory: true, members: { a: at } })
+  const dir = folder()
+  await expect(open({ id: 'a', dir, members: { a: at } })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  await opening({ id: 'a', dir, members: { a: at }, listen: '127.0.0.1:0' })
+})

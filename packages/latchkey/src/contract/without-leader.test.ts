@@ -1,0 +1,162 @@
+// Test: API.md, "Key-value calls": what a call ends with where no leader is known, or the leader has no majority; and close().
+
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { connect, type LatchkeyError, open, type Store } from '../index.js'
+import { freePorts, tempFolders } from './testing/ports.js'
+import { code, sleep } from './testing/small.js'
+import { openTrio } from './testing/trio.js'
+
+const folder = tempFolders()
+const opened: { close(): Promise<void> }[] = []
+const later = <T extends { close(): Promise<void> }>(thing: T): T => {
+  opened.push(thing)
+  return thing
+}
+afterEach(async () => {
+  for (const thing of opened.splice(0).reverse()) await thing.close()
+})
+
+async function lonely(): Promise<{ embedded: Store; remote: Store }> {
+  const [a, b, c] = await freePorts(3)
+  const members = { a: `ws://127.0.0.1:${a}`, b: `ws://127.0.0.1:${b}`, c: `ws://127.0.0.1:${c}` }
+  const embedded = later(await open({ id: 'a', members, memory: true, electionTimeout: 200, heartbeat: 20 }))
+  const remote = later(await connect([members.a]))
+  return { embedded, remote }
+}
+
+test('no leader known: waited for until the deadline, then a read is ERR_TIMEOUT, a write ERR_NO_LEADER', async () => {
+  const stores = await lonely()
+  for (const store of Object.values(stores)) {
+    const began = performance.now()
+    const limits = { timeout: 250 }
+    const ends = await Promise.allSettled([
+      store.get('k', limits),
+      store.scan({}, limits),
+      store.locks.query('k', limits),
+      store.put('k', 'v', limits),
+      store.getSequence('k', 1, limits),
+      store.tryLockWith('k', null, false, { id: 'i', lease: '1s' }, limits),
+      store.members.add('x', 'ws://127.0.0.1:1', limits),
+    ])
+    expect(performance.now() - began).toBeGreaterThanOrEqual(245)
+    const errors = ends.map((end) => (end as PromiseRejectedResult).reason as LatchkeyError)
+    expect(errors.map((error) => error.code)).toEqual([
+      ...Array(3).fill('ERR_TIMEOUT'),
+      ...Array(4).fill('ERR_NO_LEADER'),
+    ])
+    for (const error of errors) expect(error).toMatchObject({ outcome: 'not-applied', retryable: true })
+    await expect(store.ready({ timeout: 100 })).rejects.toMatchObject({ name: 'LatchkeyError' })
+    expect(await store.get('k', { consistency: 'stale' })).toBeUndefined()
+    const status = await store.status()
+    expect(status).toMatchObject({ id: 'a', leader: undefined })
+    expect(['follower', 'candidate']).toContain(status.role)
+  }
+})
+
+test('no leader known: locks end as they say', async () => {
+  const { embedded, remote } = await lonely()
+  for (const store of [embedded, remote]) {
+    const lock = store.getDistributedLock('k', '10s')
+    expect(await lock.tryLock({ timeout: 200 })).toBe(false)
+    await expect(store.locks.acquire('k', { wait: 200 })).rejects.toMatchObject(code('ERR_TIMEOUT'))
+    const controller = new AbortController()
+    const waiting = lock.lock({ signal: controller.signal })
+    await sleep(50)
+    controller.abort('enough')
+    await expect(waiting).rejects.toMatchObject(code('ERR_ABORTED', { cause: 'enough' }))
+  }
+})
+
+test('tryLock without a wait: ERR_NO_LEADER after its deadline of 5 s', async () => {
+  const { embedded } = await lonely()
+  const began = performance.now()
+  await expect(embedded.getDistributedLock('k', '10s').tryLock()).rejects.toMatchObject(
+    code('ERR_NO_LEADER', { outcome: 'not-applied' }),
+  )
+  expect(performance.now() - began).toBeGreaterThanOrEqual(4_950)
+})
+
+test('a signal before sending: ERR_ABORTED, not applied; close(): ERR_CLOSED, not applied', async () => {
+  const { embedded, remote } = await lonely()
+  for (const store of [embedded, remote]) {
+    const controller = new AbortController()
+    const writing = store.put('k', 'v', { signal: controller.signal })
+    const reading = store.get('k', { signal: controller.signal })
+    const iterating = store.keys({}, { signal: controller.signal }).next()
+    controller.abort('why')
+    for (const call of [writing, reading, iterating])
+      await expect(call).rejects.toMatchObject(code('ERR_ABORTED', { outcome: 'not-applied', cause: 'why' }))
+    const pending = [
+      store.put('k', 'v'),
+      store.get('k'),
+      store.ready(),
+      store.locks.acquire('k'),
+      store.getDistributedLock('k', '1s').lock(),
+      store.watch({ key: 'k' }).next(),
+      store.scan(),
+    ]
+    const ends = Promise.allSettled(pending)
+    await store.close()
+    for (const end of await ends)
+      expect(end).toMatchObject({
+        status: 'rejected',
+        reason: code('ERR_CLOSED', { outcome: 'not-applied' }),
+      })
+  }
+})
+
+test('a write that was handed on: ERR_OUTCOME_UNKNOWN, never a plain failure; with a signal ERR_ABORTED, unknown', async () => {
+  const trio = later(await openTrio(folder(), { electionTimeout: 3_000, heartbeat: 100 }))
+  const leader = await trio.leader()
+  const remote = later(await trio.connect())
+  await remote.put('k', '1')
+  await leader.put('k', '1')
+  await Promise.all(Object.values(trio.stores).map((store) => store !== leader && store.close()))
+  for (const store of [leader, remote]) {
+    await expect(store.put('k', '2', { timeout: 200 })).rejects.toMatchObject(
+      code('ERR_OUTCOME_UNKNOWN', { outcome: 'unknown', retryable: false }),
+    )
+    const controller = new AbortController()
+    const writing = store.put('k', '3', { signal: controller.signal })
+    await sleep(100)
+    controller.abort('why')
+    await expect(writing).rejects.toMatchObject(code('ERR_ABORTED', { outcome: 'unknown', cause: 'why' }))
+    await expect(store.get('k', { timeout: 200 })).rejects.toMatchObject(
+      code('ERR_TIMEOUT', { outcome: 'not-applied' }),
+    )
+  }
+  const pending = remote.put('k', '4')
+  await sleep(50)
+  const end = expect(pending).rejects.toMatchObject(code('ERR_CLOSED', { outcome: 'unknown' }))
+  await remote.close()
+  await end
+}, 30_000)
+
+test('unlock({ timeout }) that may have been applied: ERR_OUTCOME_UNKNOWN, not held any more', async () => {
+  const trio = later(await openTrio(folder(), { electionTimeout: 3_000, heartbeat: 100 }))
+  const leader = await trio.leader()
+  const lock = leader.getDistributedLock('k', '30s')
+  await lock.tryLock()
+  await Promise.all(Object.values(trio.stores).map((store) => store !== leader && store.close()))
+  await expect(lock.unlock({ timeout: 200 })).rejects.toMatchObject(
+    code('ERR_OUTCOME_UNKNOWN', { outcome: 'unknown' }),
+  )
+  expect(lock.held).toBe(false)
+  expect(lock.remainingMillis()).toBe(0)
+}, 30_000)
+
+test('close() of the leader hands over leadership, and holds are not released', async () => {
+  const trio = later(await openTrio(folder(), { electionTimeout: 5_000, heartbeat: 100 }))
+  const leader = await trio.leader()
+  const { id } = await leader.status()
+  const other = Object.entries(trio.stores).find(([name]) => name !== id)?.[1] as Store
+  const hold = await leader.locks.acquire('held', { lease: '60s' })
+  const began = performance.now()
+  await leader.close()
+  expect(hold.held).toBe(true)
+  await other.put('k', 'v')
+  expect(performance.now() - began).toBeLessThan(4_000)
+  expect(await other.locks.query('held')).toMatchObject([{ fencingToken: hold.token }])
+  expect(await other.locks.tryAcquire('held')).toBeUndefined()
+}, 40_000)
