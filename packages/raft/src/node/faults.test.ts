@@ -167,6 +167,59 @@ test('L18: pieces of a snapshot wait at their sender while the disk is behind', 
   await world.until(() => counter.words.length === 40)
 })
 
+test('S10: what was received of a snapshot is dropped when another member leads', async () => {
+  const leader = await three({ snapshot: { everyEntries: 4, everyBytes: 1e8 } })
+  const lagging = others(leader)[0] as string
+  world.isolate(lagging)
+  for (let i = 0; i < 10; i++) await world.add(leader, `${'x'.repeat(1_000_000)}${i}`)
+  const { counter } = world.seat(lagging)
+  const receive = counter.receive.bind(counter)
+  let aborted = 0
+  let written = 0
+  counter.receive = async (state) => {
+    const writer = await receive(state)
+    const abort = async () => void aborted++
+    const write = async (chunk: Uint8Array) => {
+      written++
+      await writer.write(chunk)
+    }
+    return { ...writer, write, abort }
+  }
+  world.heal()
+  await world.until(() => written > 0)
+  const [, third] = others(leader)
+  expect(counter.words.length).toBeLessThan(10)
+  world.crash(leader.node.options.id)
+  world.crash(third as string)
+  await world.until(() => aborted > 0)
+})
+
+test('ERR_BUSY: a leader without followers takes on so much and no more', async () => {
+  const leader = await three({ maxInFlightBytes: 1_000 })
+  await world.run(200)
+  for (const id of others(leader)) world.isolate(id)
+  const told = ['x', 'y', 'z'].map(async (word) => {
+    const outcome = await world.submit(leader, word.repeat(600))
+    return outcome.type === 'refused' ? outcome.reason : outcome.type
+  })
+  await world.run(400)
+  expect(leader.node.role).not.toBe('leader')
+  expect(await Promise.all(told)).toEqual(['unknown', 'busy', 'busy'])
+})
+
+test('E17: a named heir that cannot take over is tried once', async () => {
+  const leader = await three()
+  const heir = others(leader)[0] as string
+  const transfer = vi.spyOn(leader.node, 'transfer')
+  const moved = leader.handOver(1_000, heir)
+  world.isolate(heir)
+  await world.run(300)
+  expect(await Promise.race([moved, Promise.resolve('waiting')])).toBe(false)
+  expect(transfer.mock.calls.length).toBe(1)
+  expect(await leader.handOver(1_000, heir)).toBe(false)
+  expect(transfer.mock.calls.length).toBe(1)
+})
+
 test('a hand-over to nobody ends at once; a failed member hands nothing over', async () => {
   const leader = await three()
   for (const id of others(leader)) world.crash(id)

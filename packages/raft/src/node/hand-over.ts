@@ -1,6 +1,8 @@
 // Driver: a leader that leaves gives the lead away first, so that nobody has to notice its absence.
 //
-// Law: it ends, at the latest after `timeout`; at once when there is nobody to give the lead to, or nothing left to give.
+// Laws
+//   - it ends, at the latest after `timeout`; at once when there is nobody to give the lead to, or nothing left to give
+//   - writes wait while it is tried, so a heir that was named is tried once; where any will do, another one after it
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { RaftNode } from './node.js'
@@ -19,7 +21,8 @@ export function handOver(
   if (node.failure !== undefined) return Promise.resolve(false)
   if (node.role !== 'leader') return Promise.resolve(true)
   const self = node.options.id
-  const someone = () => node.raft.membership.voters.some((id) => id !== self && reachable(id))
+  const isHeir = (id: string) => id !== self && (to === undefined || id === to) && reachable(id)
+  let tries = to === undefined ? Number.POSITIVE_INFINITY : 1
   return new Promise((resolve) => {
     let looking: Timer | undefined
     const end = (moved: boolean) => {
@@ -31,8 +34,8 @@ export function handOver(
     const look = () => {
       if (node.failure !== undefined) return end(false)
       if (node.role === 'leader') {
-        if (!someone()) return end(false)
-        if (!node.raft.transferring) node.transfer(to)
+        if (!node.raft.membership.voters.some(isHeir)) return end(false)
+        if (!node.raft.transferring && tries-- > 0) node.transfer(to)
         if (!node.raft.transferring && node.role === 'leader') return end(false)
       }
       looking = clock.after(LOOK_MS, look)

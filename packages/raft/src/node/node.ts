@@ -243,6 +243,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#reads.dropOlder(now - this.options.electionTimeout)
     this.#proposer.tick(now, this.#applier.position.index, () => this.#ports.machine.nextDeadline())
     this.#compaction.ifDue()
+    this.#snapshots.tidy(this.raft.state.staging !== undefined)
     this.#applier.pump()
     // A transfer that came to nothing ends by a tick: what gathered meanwhile goes on.
     if (this.#proposer.gathered > 0) this.#soon()

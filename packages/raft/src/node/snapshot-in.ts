@@ -47,6 +47,10 @@ export class SnapshotIn {
     this.#ports = ports
   }
 
+  get receiving(): boolean {
+    return this.#receiving !== undefined
+  }
+
   get full(): boolean {
     return this.#waiting >= MOST_WAITING
   }

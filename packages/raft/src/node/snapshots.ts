@@ -94,6 +94,11 @@ export class Snapshots {
     this.#in.stage(piece)
   }
 
+  /** What the core gave up, because another member leads, is not kept on disk for it (S10). */
+  tidy(isStaging: boolean): void {
+    if (!isStaging && this.#in.receiving) this.#in.abort()
+  }
+
   stop(): void {
     this.#held = undefined
     this.#out.endAll()
