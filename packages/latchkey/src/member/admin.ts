@@ -80,6 +80,8 @@ export class Admin {
     if (here !== undefined) return here(this.#ports, args)
     const { node } = this.#ports
     const target = call === 'members.rebuild' ? (args[0] as string) : node.raft.leader
+    if (call === 'members.rebuild' && node.raft.membership.peers[target as string] === undefined)
+      return Promise.reject(new LatchkeyError('ERR_PROTOCOL', `There is no member ${String(target)}.`))
     if (target === undefined) return Promise.reject(new LatchkeyError('ERR_NO_LEADER'))
     if (target === node.options.id) return this.runHere(call, args)
     return this.#ask(target, call, args)

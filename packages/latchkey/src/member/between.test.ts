@@ -12,6 +12,7 @@ const all: Between[] = [
   { kind: 'unknown', id: 1 },
   { kind: 'call', id: 1, call: 'members.add', args: ['d', 'ws://x'] },
   { kind: 'returned', id: 1, answer: bytes },
+  { kind: 'stand', index: 7, spaces: { data: 'ab', locks: 'cd' } },
 ]
 
 test.each(all)('$kind', (message) => {

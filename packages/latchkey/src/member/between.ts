@@ -21,8 +21,14 @@ export type Between =
   /** A rare call: change of members, transfer and the like. */
   | { readonly kind: 'call'; readonly id: number; readonly call: string; readonly args: readonly unknown[] }
   | { readonly kind: 'returned'; readonly id: number; readonly answer: Uint8Array }
+  /** What a member at rest holds behind the entry `index`: a hash for each key space (state-check.ts). */
+  | {
+      readonly kind: 'stand'
+      readonly index: number
+      readonly spaces: Readonly<Record<string, string>>
+    }
 
-const KINDS = ['command', 'applied', 'refused', 'unknown', 'call', 'returned'] as const
+const KINDS = ['command', 'applied', 'refused', 'unknown', 'call', 'returned', 'stand'] as const
 type Kind = (typeof KINDS)[number]
 
 export function encodeBetween(message: Between): Uint8Array {
@@ -40,10 +46,18 @@ export function encodeBetween(message: Between): Uint8Array {
       return pack([kind, message.id, message.call, message.args])
     case 'returned':
       return pack([kind, message.id, message.answer])
+    case 'stand':
+      return pack([kind, message.index, Object.entries(message.spaces)])
   }
 }
 
 const count = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+/** More key spaces than there will ever be. */
+const MOST_SPACES = 64
+const isSpace = (pair: unknown): pair is [string, string] =>
+  Array.isArray(pair) &&
+  pair.length === 2 &&
+  pair.every((part) => typeof part === 'string' && part !== '__proto__')
 const bytes = (value: unknown): value is Uint8Array => value instanceof Uint8Array
 
 export function decodeBetween(frame: Uint8Array): Between | null {
@@ -74,4 +88,8 @@ const READERS: Record<Kind, (fields: unknown[]) => Between | null> = {
     count(id) && typeof call === 'string' && Array.isArray(args) ? { kind: 'call', id, call, args } : null,
   returned: ([id, answer]) =>
     count(id) && bytes(answer) ? { kind: 'returned', id, answer: copyBytes(answer) } : null,
+  stand: ([index, pairs]) =>
+    count(index) && Array.isArray(pairs) && pairs.length <= MOST_SPACES && pairs.every(isSpace)
+      ? { kind: 'stand', index, spaces: Object.fromEntries(pairs) }
+      : null,
 }

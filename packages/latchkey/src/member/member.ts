@@ -30,6 +30,7 @@ import { Forwarder } from './forwarder.js'
 import { Leaderless } from './leaderless.js'
 import type { Right } from './rights.js'
 import { Seat } from './seat.js'
+import { type Stand, StateCheck } from './state-check.js'
 import { statusOf } from './status.js'
 
 export interface MemberPorts {
@@ -64,6 +65,7 @@ export class Member extends Emitter<MemberEvents> {
   readonly #seats = new Set<Seat>()
   readonly #attached = new Attached<Seat>()
   readonly #leaderless: Leaderless
+  readonly #stateCheck: StateCheck
 
   static async open(options: ReplicaOptions, ports: MemberPorts): Promise<Member> {
     let member: Member | undefined
@@ -110,6 +112,18 @@ export class Member extends Emitter<MemberEvents> {
       this.#leaderless.note(leader !== undefined)
       if (leader !== undefined) forwarder.leads(leader)
       this.#tellLeader()
+    })
+    this.#stateCheck = new StateCheck({
+      clock: ports.clock,
+      applied: () => node.applied.position.index,
+      stand: () => standOf(kv),
+      tell: (stand) => this.#tellOthers(stand),
+      differs: (from, index, spaces) =>
+        ports.logger.error('members hold different states: rebuild the one that is wrong', {
+          from,
+          index,
+          spaces,
+        }),
     })
     node.on('membership', () => this.#tellLeader())
     node.on('failed', (error) => this.emit('failed', error))
@@ -205,6 +219,8 @@ export class Member extends Emitter<MemberEvents> {
         return this.#runFor(from, message)
       case 'call':
         return this.#callFor(from, message)
+      case 'stand':
+        return this.#stateCheck.hear(from, message)
       default:
         return this.#forwarder.answered(from, message)
     }
@@ -232,6 +248,12 @@ export class Member extends Emitter<MemberEvents> {
     )
   }
 
+  #tellOthers(stand: Stand): void {
+    for (const id of membersOf(this.replica.node.applied.membership)) {
+      if (id !== this.id) this.#answer(id, { kind: 'stand', ...stand })
+    }
+  }
+
   #answer(to: MemberId, message: Between): void {
     this.replica.transport.sendApp(to, encodeBetween(message))
   }
@@ -256,6 +278,7 @@ export class Member extends Emitter<MemberEvents> {
   }
 
   async close(): Promise<void> {
+    this.#stateCheck.close()
     await this.replica.handOver(this.replica.node.options.electionTimeout * 2)
     for (const seat of [...this.#seats]) seat.close()
     this.#leaderless.close()
@@ -272,4 +295,9 @@ function outcomeMessage(id: number, outcome: Outcome): Between {
     case 'unknown':
       return { kind: 'unknown', id }
   }
+}
+
+function standOf(kv: KvStore): Stand {
+  const { position, spaces } = kv.stateHash()
+  return { index: position.index, spaces }
 }

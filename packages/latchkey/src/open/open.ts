@@ -2,23 +2,43 @@
 
 import type { Store } from '@latchkey/client'
 import { LatchkeyError } from '@latchkey/protocol'
+import { refuseUpgrade } from '../member/client-door.js'
 import { OpenedMember } from './open-member.js'
-import { checkOptions, type OpenOptions } from './options.js'
-import { listen } from './server.js'
+import { checkOptions, type OpenOptions, type Settings } from './options.js'
+import { listen, type Upgrade } from './server.js'
 
-/** One member in this process, or a cluster of one. Rejects with a TypeError, or with a LatchkeyError that says what to do. */
+/**
+ * One member in this process, or a cluster of one. Rejects with a TypeError, or with a LatchkeyError that says what to do.
+ * The port is taken first: an address that cannot be had is refused before anything on disk is touched.
+ */
 export async function open(options: OpenOptions): Promise<Store> {
   const settings = checkOptions(options)
   if (settings.signal?.aborted)
     throw new LatchkeyError('ERR_ABORTED', undefined, { cause: settings.signal.reason })
-  const member = await OpenedMember.open(settings)
-  if (settings.listen === undefined) return member.store
+  if (settings.listen === undefined) return (await OpenedMember.open(settings)).store
+  let member: OpenedMember | undefined
+  const server = await listenAt(settings.listen, settings.tls, (request, socket, head) => {
+    if (member === undefined) refuseUpgrade(socket, '503 Service Unavailable')
+    else member.upgrade(request, socket, head)
+  })
   try {
-    member.serveAt(await listen(settings.listen, settings.tls, (...args) => member.upgrade(...args)))
+    member = await OpenedMember.open(settings)
+    member.serveAt(server)
     return member.store
   } catch (error) {
-    await member.store.close()
+    await server.close()
     throw error
+  }
+}
+
+async function listenAt(at: NonNullable<Settings['listen']>, tls: Settings['tls'], upgrade: Upgrade) {
+  try {
+    return await listen(at, tls, upgrade)
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    throw new TypeError(`listen: ${at.host}:${at.port} cannot be listened at (${code ?? String(cause)})`, {
+      cause,
+    })
   }
 }
 

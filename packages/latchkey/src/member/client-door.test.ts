@@ -1,0 +1,126 @@
+// Test: the clients' door on real sockets: who does not say hello, who floods, who sends nonsense.
+
+import { connect } from '@latchkey/client'
+import { CLIENTS_PATH, decodeWelcome, encodeHello, encodeRequests } from '@latchkey/protocol'
+import { READ } from '@latchkey/protocol'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { OpenedMember } from '../open/open-member.js'
+import { checkOptions } from '../open/options.js'
+import { listen, type OwnServer } from '../open/server.js'
+import { addresses } from '../open/testing/ports.js'
+
+let opened: OpenedMember
+let server: OwnServer
+let url: string
+const sockets: WebSocket[] = []
+
+beforeEach(async () => {
+  const members = await addresses(['a'])
+  url = members.a
+  const settings = checkOptions({
+    id: 'a',
+    memory: true,
+    members,
+    electionTimeout: 100,
+    heartbeat: 20,
+    auth: { tokens: ['all', { token: 'eyes', rights: ['read'] }] },
+  })
+  opened = await OpenedMember.open(settings)
+  server = await listen(settings.listen as never, undefined, (...args) => opened.upgrade(...args))
+  opened.serveAt(server)
+  await opened.store.ready()
+})
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.terminate()
+  await opened.store.close()
+})
+
+async function knock(headers = {}): Promise<WebSocket> {
+  const socket = new WebSocket(url + CLIENTS_PATH, { headers, perMessageDeflate: false })
+  sockets.push(socket)
+  socket.on('error', () => {})
+  await new Promise<void>((resolve, reject) => {
+    socket.once('open', () => resolve())
+    socket.once('close', () => reject(new Error('closed')))
+  })
+  return socket
+}
+
+const said = (socket: WebSocket) =>
+  new Promise<Buffer>((resolve) => socket.once('message', (data) => resolve(data as Buffer)))
+const closed = (socket: WebSocket) => new Promise<number>((resolve) => socket.once('close', resolve))
+const hello = (token: string | undefined, cluster = 'latchkey') =>
+  encodeHello({ cluster, clusterId: undefined, token, least: 1, most: 1 })
+
+test.each([
+  ['no token', hello(undefined), 'ERR_UNAUTHORIZED'],
+  ['a wrong token', hello('al'), 'ERR_UNAUTHORIZED'],
+  ['another cluster', hello('all', 'other'), 'ERR_WRONG_CLUSTER'],
+  ['no handshake', encodeRequests([{ kind: 'attach', session: 1 }])[0], 'ERR_PROTOCOL'],
+  ['no frame', Buffer.from([0xc1]), 'ERR_PROTOCOL'],
+])('%s is refused and closed', async (_, frame, code) => {
+  const socket = await knock()
+  const answer = said(socket)
+  const end = closed(socket)
+  socket.send(frame as Uint8Array)
+  const welcome = decodeWelcome(await answer)
+  expect(welcome).toMatchObject({ ok: false })
+  const remote = connect([url], {
+    token: code === 'ERR_UNAUTHORIZED' ? 'x' : 'all',
+    cluster: code === 'ERR_WRONG_CLUSTER' ? 'other' : 'latchkey',
+  })
+  if (code === 'ERR_PROTOCOL') await (await remote).close()
+  else await expect(remote).rejects.toMatchObject({ code })
+  expect(await end).toBe(1008)
+})
+
+test('a page in a browser is no client', async () => {
+  await expect(knock({ origin: 'http://localhost' })).rejects.toThrow('closed')
+})
+
+test('nonsense after the handshake closes the connection, and the member goes on', async () => {
+  const socket = await knock()
+  const answer = said(socket)
+  socket.send(hello('all'))
+  expect(decodeWelcome(await answer)).toMatchObject({ ok: true })
+  const end = closed(socket)
+  socket.send(Buffer.from('nonsense'))
+  expect(await end).toBe(1002)
+  await opened.store.put('k', 'v')
+})
+
+test('C7: a flood of questions whose answers nobody reads costs its connection, not the memory', async () => {
+  await opened.store.put('big', new Uint8Array(1024 * 1024))
+  const socket = await knock()
+  const answer = said(socket)
+  socket.send(hello('eyes'))
+  await answer
+  socket.pause()
+  const end = closed(socket)
+  const key = Buffer.from('big')
+  const before = process.memoryUsage().rss
+  for (let i = 0; i < 20; i++) {
+    const reads = Array.from({ length: 500 }, (_, k) => {
+      return { kind: 'read', id: i * 500 + k + 1, stale: true, read: [READ.get, key] } as const
+    })
+    for (const frame of encodeRequests(reads)) socket.send(frame)
+  }
+  await expect.poll(() => opened.figures()['client_connections'], { timeout: 5_000 }).toBe(0)
+  expect(process.memoryUsage().rss - before).toBeLessThan(600 * 1024 * 1024)
+  socket.resume()
+  await end
+  expect((await opened.store.get('big'))?.length).toBe(1024 * 1024)
+})
+
+test('C9: a close ends clients that are connected, greeted or not', async () => {
+  const silent = await knock()
+  const served = await connect([url], { token: 'all' })
+  await served.put('k', 'v')
+  const end = closed(silent)
+  const began = performance.now()
+  await opened.store.close()
+  expect(performance.now() - began).toBeLessThan(2_000)
+  await end
+  await served.close()
+})

@@ -1,0 +1,162 @@
+// Test: what one client may do to another through a member: nothing. And what it may make the member hold: a bounded lot.
+
+import type { LinkReply, LinkRequest } from '@latchkey/client'
+import { utf8 } from '@latchkey/base'
+import { decodeAnswer, encodeCommand, OP, READ } from '@latchkey/protocol'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { OpenedMember } from '../open/open-member.js'
+import { checkOptions } from '../open/options.js'
+import { Attached } from './attached.js'
+import { Outbox } from './outbox.js'
+import type { Right } from './rights.js'
+import type { Seat } from './seat.js'
+
+let opened: OpenedMember
+beforeEach(async () => {
+  opened = await OpenedMember.open(
+    checkOptions({ id: 'a', memory: true, electionTimeout: 100, heartbeat: 20 }),
+  )
+  await opened.store.ready()
+  for (const key of ['a', 'b', 'c']) await opened.store.put(key, 'v')
+})
+afterEach(() => opened.store.close())
+
+class Client {
+  readonly replies: LinkReply[] = []
+  readonly seat: Seat
+  #id = 0
+
+  constructor(rights: readonly Right[] = ['read', 'write', 'admin']) {
+    const member = opened.current as NonNullable<OpenedMember['current']>
+    this.seat = member.seat(
+      (reply) => this.replies.push(reply),
+      (right) => rights.includes(right),
+    )
+  }
+
+  /** The answer, decoded. */
+  async ask(request: DistributedOmit<LinkRequest, 'id'>): Promise<readonly unknown[]> {
+    const id = ++this.#id
+    this.seat.send({ ...request, id } as LinkRequest)
+    await expect.poll(() => this.answer(id)).toBeDefined()
+    return this.answer(id) as readonly unknown[]
+  }
+
+  answer(id: number): readonly unknown[] | undefined {
+    const reply = this.replies.find((one) => one.kind === 'answer' && one.id === id)
+    if (reply?.kind !== 'answer') return undefined
+    return reply.answer instanceof Uint8Array ? decodeAnswer(reply.answer) : reply.answer
+  }
+
+  async session(): Promise<number> {
+    const body = encodeCommand([OP.openSession, 30_000])
+    return (await this.ask({ kind: 'command', session: 0, number: 0, done: 0, body }))[1] as number
+  }
+}
+
+type DistributedOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
+
+const page = (view: number) => [READ.page, view, true, null, null, false, 1, 'both'] as const
+
+test('R9: a view is read and closed by the seat that opened it alone', async () => {
+  const [mine, other] = [new Client(), new Client()]
+  const [, [view]] = (await mine.ask({ kind: 'read', stale: false, read: page(0) })) as [0, [number]]
+  expect(view).toBeGreaterThan(0)
+  expect((await other.ask({ kind: 'read', stale: false, read: page(view) }))[0]).not.toBe(0)
+  expect((await other.ask({ kind: 'read', stale: false, read: [READ.closeView, view] }))[0]).toBe(0)
+  const [ok, [, rows]] = (await mine.ask({ kind: 'read', stale: false, read: page(view) })) as [
+    0,
+    [0, unknown[]],
+  ]
+  expect([ok, rows.length]).toEqual([0, 1])
+})
+
+test('a watch whose number is given again ends: none is left behind', async () => {
+  const client = new Client()
+  for (let i = 0; i < 20; i++) client.seat.send({ kind: 'watch', id: 7, start: null, end: null, from: 1 })
+  const told = () => client.replies.filter(({ kind }) => kind === 'events').length
+  await client.ask({ kind: 'read', stale: false, read: [READ.revision] })
+  client.seat.send({ kind: 'watch', id: 7, start: null, end: null, from: 1 })
+  await client.ask({ kind: 'read', stale: false, read: [READ.revision] })
+  client.seat.send({ kind: 'watchMore', id: 7, events: 100 })
+  await expect.poll(told).toBe(1)
+  client.seat.send({ kind: 'watchEnd', id: 7 })
+  await opened.store.put('d', 'v')
+  await client.ask({ kind: 'read', stale: false, read: [READ.revision] })
+  expect(told()).toBe(1)
+})
+
+test('naming a session takes no grants away from its owner, and needs the right to write', async () => {
+  const [owner, thief, reader] = [new Client(), new Client(), new Client(['read'])]
+  const session = await owner.session()
+  for (const client of [owner, thief, reader]) client.seat.send({ kind: 'attach', session })
+  const key = utf8('l')
+  const hold = await opened.store.locks.acquire('l', { lease: '10s', renew: false })
+  const body = encodeCommand([OP.tryLock, key, null, false, 'w', 10_000, 0, null, 0])
+  await owner.ask({ kind: 'command', session, number: 1, done: 1, body })
+  await hold.release()
+  await expect.poll(() => owner.replies.some(({ kind }) => kind === 'granted')).toBe(true)
+  expect(reader.replies.some(({ kind }) => kind === 'granted')).toBe(false)
+})
+
+test('CT5: a kept answer carries no time, the first one does', async () => {
+  const client = new Client()
+  const session = await client.session()
+  const body = encodeCommand([OP.put, null, utf8('k'), utf8('v')])
+  const request = { kind: 'command', session, number: 1, done: 1, body } as const
+  await client.ask(request)
+  await client.ask(request)
+  const times = client.replies.flatMap((reply) => (reply.kind === 'answer' ? [reply.time] : []))
+  expect(times[1]).toBeGreaterThan(0)
+  expect(times[2]).toBe(0)
+})
+
+test('each kind of request asks for its right', async () => {
+  const body = encodeCommand([OP.openSession, 30_000])
+  const command = { kind: 'command', session: 0, number: 0, done: 0, body } as const
+  const read = { kind: 'read', stale: true, read: [READ.revision] } as const
+  const admin = { kind: 'admin', call: 'snapshot', args: [] } as const
+  const allowed = async (rights: Right[]) => {
+    const client = new Client(rights)
+    const answers = [await client.ask(command), await client.ask(read), await client.ask(admin)]
+    client.seat.send({ kind: 'watch', id: 99, start: null, end: null, from: 1 })
+    await client.ask({ kind: 'read', stale: true, read: [READ.revision] })
+    return [...answers.map(([code]) => code === 0), !client.replies.some(({ kind }) => kind === 'watchOver')]
+  }
+  expect(await allowed(['read'])).toEqual([false, true, false, true])
+  expect(await allowed(['write'])).toEqual([true, false, false, false])
+  expect(await allowed(['admin'])).toEqual([false, false, true, false])
+})
+
+test('a seat names one session at a time, and leaves nothing behind', () => {
+  const attached = new Attached<string>()
+  for (let session = 1; session < 1_000; session++) attached.attach(session, 'x')
+  attached.attach(999, 'y')
+  expect(attached.sessions).toBe(1)
+  expect([...attached.of(999)]).toEqual(['x', 'y'])
+  attached.leave('x')
+  attached.leave('x')
+  expect([...attached.of(999)]).toEqual(['y'])
+  attached.leave('y')
+  expect(attached.sessions).toBe(0)
+})
+
+test('C7: what one turn asks for goes out as it grows, and ends when nobody reads it', () => {
+  const later: (() => void)[] = []
+  let waiting = 0
+  let overflows = 0
+  const outbox = new Outbox({
+    write: (frame) => {
+      waiting += frame.length
+    },
+    waiting: () => waiting,
+    overflow: () => overflows++,
+    defer: (run) => later.push(run),
+  })
+  const value = new Uint8Array(1024 * 1024)
+  const tell = (id: number) => outbox.tell({ kind: 'answer', id, time: 0, never: false, answer: [0, value] })
+  for (let id = 0; id < 500; id++) tell(id)
+  for (const run of later) run()
+  expect(overflows).toBe(1)
+  expect(waiting).toBeLessThan(70 * 1024 * 1024)
+})
