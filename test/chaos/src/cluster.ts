@@ -66,7 +66,20 @@ export class Cluster {
   }
 
   async ready(): Promise<void> {
-    await Promise.all(this.members.filter((member) => member.running).map((member) => member.ready()))
+    try {
+      await Promise.all(this.members.filter((member) => member.running).map((member) => member.ready()))
+    } catch (error) {
+      throw new Error(`${(error as Error).message}\n${await this.#story()}`, { cause: error })
+    }
+  }
+
+  /** What everybody says of itself, for a failing test's message. */
+  async #story(): Promise<string> {
+    const told = this.members.map(
+      async (member) =>
+        `${member.id}: ${JSON.stringify(await member.status())}\n${member.output.slice(-1000)}`,
+    )
+    return (await Promise.all(told)).join('\n')
   }
 
   /** A new process that lists itself and the members so far; started with --join, with a directory of its own. */

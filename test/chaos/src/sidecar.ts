@@ -118,7 +118,7 @@ export class Sidecar {
     return answer?.status === 200 ? (JSON.parse(answer.body) as Status) : undefined
   }
 
-  async ready(timeout = 15_000): Promise<void> {
+  async ready(timeout = 30_000): Promise<void> {
     const deadline = performance.now() + timeout
     for (;;) {
       if (await this.#isReady()) return
