@@ -27,7 +27,6 @@ import { Attached } from './attached.js'
 import { type Between, decodeBetween, encodeBetween } from './between.js'
 import { MemberChanges } from './changes.js'
 import { Forwarder } from './forwarder.js'
-import { Leaderless } from './leaderless.js'
 import type { Right } from './rights.js'
 import { Seat } from './seat.js'
 import { type Stand, StateCheck } from './state-check.js'
@@ -52,8 +51,6 @@ export interface MemberPorts {
 
 export type MemberEvents = {
   failed: LatchkeyError
-  /** No leader for longer than an election takes; said again while it lasts. */
-  leaderless: undefined
 }
 
 export class Member extends Emitter<MemberEvents> {
@@ -64,7 +61,6 @@ export class Member extends Emitter<MemberEvents> {
   readonly #admin: Admin
   readonly #seats = new Set<Seat>()
   readonly #attached = new Attached<Seat>()
-  readonly #leaderless: Leaderless
   readonly #stateCheck: StateCheck
 
   static async open(options: ReplicaOptions, ports: MemberPorts): Promise<Member> {
@@ -104,12 +100,7 @@ export class Member extends Emitter<MemberEvents> {
       handOver: (to) => replica.handOver(node.options.electionTimeout * 2, to),
       rebuild: async () => this.#rebuild(),
     })
-    this.#leaderless = new Leaderless(ports.clock, node.options.electionTimeout, () =>
-      this.emit('leaderless', undefined),
-    )
-    this.#leaderless.note(node.raft.leader !== undefined)
     node.on('role', ({ leader }) => {
-      this.#leaderless.note(leader !== undefined)
       if (leader !== undefined) forwarder.leads(leader)
       this.#tellLeader()
     })
@@ -281,7 +272,6 @@ export class Member extends Emitter<MemberEvents> {
     this.#stateCheck.close()
     await this.replica.handOver(this.replica.node.options.electionTimeout * 2)
     for (const seat of [...this.#seats]) seat.close()
-    this.#leaderless.close()
     await this.replica.close().finally(() => this.#forwarder.close())
   }
 }
@@ -297,7 +287,12 @@ function outcomeMessage(id: number, outcome: Outcome): Between {
   }
 }
 
-function standOf(kv: KvStore): Stand {
-  const { position, spaces } = kv.stateHash()
-  return { index: position.index, spaces }
+function standOf(kv: KvStore): Stand | undefined {
+  try {
+    const { position, spaces } = kv.stateHash()
+    return { index: position.index, spaces }
+  } catch {
+    // It is being swapped, or has stopped: whoever must know of that has been told.
+    return undefined
+  }
 }

@@ -13,7 +13,8 @@ export interface StateCheckPorts {
   readonly clock: Clock
   /** How far this member has applied. */
   readonly applied: () => number
-  readonly stand: () => Stand
+  /** Undefined while it cannot be told: the state is being swapped, or the member has stopped. */
+  readonly stand: () => Stand | undefined
   readonly tell: (stand: Stand) => void
   /** That member holds something else in these key spaces, behind the same entry. */
   readonly differs: (from: string, index: number, spaces: readonly string[]) => void
@@ -45,8 +46,10 @@ export class StateCheck {
     const resting = index === this.#seen
     this.#seen = index
     if (!resting || index === this.#own?.index) return
-    this.#own = this.#ports.stand()
-    this.#ports.tell(this.#own)
+    const stand = this.#ports.stand()
+    if (stand === undefined) return
+    this.#own = stand
+    this.#ports.tell(stand)
     for (const [from, stand] of this.#heard) this.#compare(from, stand)
   }
 
