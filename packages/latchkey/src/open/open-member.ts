@@ -202,7 +202,6 @@ export class OpenedMember {
     this.#current = member
     this.#readiness = new Readiness(member, clock)
     member.on('failed', (error) => this.#onFailed(error))
-    member.on('leaderless', () => this.#clients.sendAway())
     // It may have stopped before anybody listened.
     const { failure } = member.replica.node
     if (failure !== undefined) this.#onFailed(failure)
