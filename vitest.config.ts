@@ -32,7 +32,7 @@ export default defineConfig({
       project('scripts', ['scripts/**/*.test.mjs'], 60_000),
       project('sim', ['test/sim/src/**/*.test.ts'], 120_000),
       processes('chaos', 120_000),
-      processes('e2e', 60_000),
+      processes('e2e', 120_000),
       project('bench', ['test/bench/src/**/*.test.ts'], 60_000),
     ],
     coverage: { provider: 'v8', include: ['packages/*/src/**/*.ts'], exclude: ['**/*.test.ts'] },
