@@ -117,10 +117,13 @@ const PATIENCE = 60_000
 
 async function demandProgress(world: WholeWorld, laws: () => void): Promise<void> {
   const { ground, desk } = world
+  const healedAt = ground.now
   await ground.run(ground.now + 1_500_000, laws)
   desk.stopping = true
   // What is under way comes to its end, and what was given up is cancelled.
-  await ground.run(ground.now + 8_000_000, laws)
+  await ground.run(ground.now + 1_000_000, laws)
+  const before = world.log.last
+  await ground.run(ground.now + 7_000_000, laws)
   const client = world.clients.filter(({ life }) => !life.dead).at(-1) as Client
   const asked = lastCalls(world, client)
   let over = false
@@ -132,11 +135,26 @@ async function demandProgress(world: WholeWorld, laws: () => void): Promise<void
       ground.fail(new Stuck('last calls', `a call on a healed world ended with ${error.message}`)),
   )
   await ground.run(ground.now + PATIENCE * 1000, laws, () => over)
+  demandTime(world, before, healedAt)
   if (!over) throw new Stuck('last calls', `not done within ${PATIENCE} ms of a healed world`)
   await ground.run(ground.now + PATIENCE * 1000, laws, () => same(world))
   if (!same(world)) throw new Stuck('equal members', `the members do not come together: ${positions(world)}`)
   await ground.run(ground.now + 5_000_000, laws, () => watchesAreThere(world))
   if (!watchesAreThere(world)) throw new Stuck('watches', 'a watch did not hear of the last changes')
+}
+
+/** A calm cluster's time goes on with true time: what runs out there runs out here (CT2). */
+function demandTime(
+  { log }: WholeWorld,
+  before: { readonly time: number; readonly at: number },
+  healedAt: number,
+): void {
+  // A leader elected behind `before` did not count the gap, and need not.
+  if (before.at < healedAt) return
+  const truth = (log.last.at - before.at) / 1000
+  const told = log.last.time - before.time
+  if (truth > 1_000 && told < truth * 0.9 - 500)
+    throw new Stuck('cluster time', `in ${truth} calm ms the cluster's time went on by ${told}`)
 }
 
 /** What every client may ask for once nothing is in the way: write and read each key, take and leave each lock. */

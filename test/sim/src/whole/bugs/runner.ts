@@ -1,5 +1,69 @@
 // Driver: puts each known bug into a copy of the compiled packages and looks whether the simulator notices.
 
-export async function runWholeBugs(_name: string, _print: (line: string) => void): Promise<boolean> {
-  return true
+import { PatchMisfit } from '../../run/load-core.js'
+import { type House, loadHouse } from '../house.js'
+import { drawWhole, type WholeOptions } from '../options.js'
+import { runWhole } from '../run.js'
+import { wholeBugs } from './all.js'
+import type { WholeBug } from './bug.js'
+
+export interface WholeCatch {
+  readonly bug: WholeBug
+  /** Undefined: not noticed. */
+  readonly seed: number | undefined
+  readonly how: string
+}
+
+const optionsFor = (bug: WholeBug, seed: number): WholeOptions => ({
+  ...drawWhole(seed, bug.profile),
+  ...bug.scene,
+})
+
+/** The first seed that fails with the bug and passes without it. */
+export async function huntWhole(bug: WholeBug, real: House): Promise<WholeCatch> {
+  const { house, remove } = await loadHouse(bug.patches)
+  try {
+    for (let seed = 1; seed <= bug.seeds; seed++) {
+      const options = optionsFor(bug, seed)
+      const { verdict, law } = await runWhole(options, house)
+      if (verdict === 'pass' || (await runWhole(options, real)).verdict !== 'pass') continue
+      return { bug, seed, how: `${verdict}: ${law}` }
+    }
+    return { bug, seed: undefined, how: '' }
+  } finally {
+    remove()
+  }
+}
+
+/** Prints the table; false when one was missed. */
+export async function runWholeBugs(name: string, print: (line: string) => void): Promise<boolean> {
+  const chosen = wholeBugs.filter((bug) => bug.name.includes(name) || bug.ids.includes(name))
+  if (chosen.length === 0) {
+    print(`no bug is called ${name}`)
+    return false
+  }
+  const { house, remove } = await loadHouse()
+  let missed = 0
+  try {
+    for (const bug of chosen) if (!(await tell(bug, house, print))) missed++
+  } finally {
+    remove()
+  }
+  print(`${chosen.length - missed} of ${chosen.length} bugs caught`)
+  return missed === 0
+}
+
+async function tell(bug: WholeBug, real: House, print: (line: string) => void): Promise<boolean> {
+  const name = bug.name.padEnd(60)
+  try {
+    const { seed, how } = await huntWhole(bug, real)
+    print(
+      `${name} ${bug.profile.padEnd(10)} ${seed === undefined ? `MISSED in ${bug.seeds}` : `seed ${seed}`.padEnd(10)} ${how}`,
+    )
+    return seed !== undefined
+  } catch (error) {
+    if (!(error instanceof PatchMisfit)) throw error
+    print(`${name} ${error.message}`)
+    return false
+  }
 }

@@ -2,6 +2,7 @@
 //
 // Laws looked at here, at each entry
 //   - A guarded write happens only while that very hold is in force at the entry that writes (LOCKS.md, 4).
+//   - Nobody is granted whose wait or session is over (LOCKS.md, 7).
 //   - The tokens of guarded writes never go down in log order.
 
 import { text } from '@latchkey/base'
@@ -47,6 +48,8 @@ export class LockStory {
   readonly #log: LogStory
   readonly #told: (event: LockEvent) => void
   #notes: Note[][] = []
+  /** What was seen in the middle of an apply, for when it is over. */
+  readonly #wrong: Broken[] = []
   #current: object | undefined
   #early: Note[] = []
   #command = -1
@@ -99,6 +102,9 @@ export class LockStory {
   }
 
   granted(tx: object, row: HoldRow): void {
+    const { sessionLife } = tx as { sessionLife(session: number): number | undefined }
+    if (sessionLife.call(tx, row.session) === undefined)
+      this.#wrong.push(new Broken('waiters', `a grant to ${row.id}, whose session ${row.session} is over`))
     this.#note(tx, { kind: 'grant', row })
   }
 
@@ -113,6 +119,8 @@ export class LockStory {
   // ---- once an entry
 
   applied(entry: Entry, { answers }: Applied, notes: readonly Note[]): void {
+    const [wrong] = this.#wrong
+    if (wrong !== undefined) throw wrong
     const place = { time: entry.time, at: this.#log.stampedAt(entry) }
     this.#tellNotes(place, notes, -1, 'all')
     if (entry.kind !== 'commands' || answers === undefined) return
@@ -140,9 +148,11 @@ export class LockStory {
       if (note.kind === 'grant')
         return this.#begin(place, key, ownerOfHold(note.row as HoldRow, note.now), 'grant')
       if (note.kind === 'touched') return this.#touched(place, key, note.row as HoldRow)
-      const { id } = note.row as WaiterRow
+      const { id, deadline } = note.row as WaiterRow
       const next = here[i + 1]
       const isGrant = next?.kind === 'grant' && (next.row as HoldRow).id === id && text(next.row.key) === key
+      if (isGrant && deadline !== 0 && note.now > deadline)
+        throw new Broken('waiters', `a grant to ${id} at ${note.now}, whose wait was over at ${deadline}`)
       if (!isGrant) this.#push({ kind: 'left', ...place, key, id })
     })
   }

@@ -1,0 +1,7 @@
+// Rule: every known bug of the whole wiring.
+
+import type { WholeBug } from './bug.js'
+import { ruleBugs, timeBugs } from './lock-bugs.js'
+import { storeBugs } from './store-bugs.js'
+
+export const wholeBugs: readonly WholeBug[] = [...timeBugs, ...ruleBugs, ...storeBugs]

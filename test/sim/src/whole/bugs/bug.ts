@@ -1,0 +1,21 @@
+// Rule: a known bug of the whole wiring: what to change in the compiled packages, and within how many seeds it must be noticed.
+
+import type { Patch } from '../../run/load-core.js'
+import type { WholeOptions, WholeProfile } from '../options.js'
+
+export interface WholeBug {
+  readonly name: string
+  /** Of FAULTS.md. */
+  readonly ids: readonly string[]
+  readonly patches: readonly Patch[]
+  readonly profile: WholeProfile
+  readonly seeds: number
+  /** A directed scene: what the seeds of the hunt have in common, where chance alone would take too long. */
+  readonly scene?: Partial<WholeOptions>
+}
+
+export const edit = (file: string, find: string, replace: string): Patch => ({
+  file: file.replace('/', '/dist/').concat('.js'),
+  find,
+  replace,
+})

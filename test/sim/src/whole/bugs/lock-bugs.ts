@@ -1,0 +1,225 @@
+// Rule: known bugs of locks: of their time, their tokens, their queues and their retries.
+
+import { edit, type WholeBug } from './bug.js'
+
+const LEARN = edit(
+  'lock/objects/bound',
+  'this.#best = { time, sentAt };',
+  'this.#best = { time, sentAt: now };',
+)
+/** Answers that take long, and clocks that differ as much as they may. */
+const LATE = { netBase: 2_000, netTail: 60_000, clocks: 'extreme', faults: 2, locks: 1 } as const
+
+export const timeBugs: readonly WholeBug[] = [
+  {
+    name: 'the lease counts from the answer',
+    ids: ['K4'],
+    patches: [LEARN],
+    profile: 'deadline',
+    seeds: 300,
+    scene: LATE,
+  },
+  {
+    name: 'the bound is taken from a stored answer',
+    ids: ['K5'],
+    patches: [
+      edit(
+        'client/engine/ground',
+        'return reply.answer instanceof Uint8Array ? decodeAnswer(reply.answer) : reply.answer;',
+        `const told = reply.answer instanceof Uint8Array ? decodeAnswer(reply.answer) : reply.answer;
+         if (reply.time === 0 && told[0] === 0 && told[1]?.[0]?.length === 8) this.#learn(told[1][0][7], this.#stamps.take());
+         return told;`,
+      ),
+    ],
+    profile: 'deadline',
+    seeds: 500,
+    scene: LATE,
+  },
+  {
+    name: 'the bound is taken from the last applied entry',
+    ids: ['K4'],
+    patches: [
+      edit(
+        'raft/core/read-index',
+        'const time = leading.clock.read(state.now);',
+        'const time = state.log.last.time;',
+      ),
+    ],
+    profile: 'deadline',
+    seeds: 300,
+    scene: LATE,
+  },
+  {
+    name: 'the clamp is per entry, not per reading',
+    ids: ['K2'],
+    patches: [edit('raft/core/leading', 'leading.clock.read(state.now);', '')],
+    profile: 'deadline',
+    seeds: 50,
+  },
+  {
+    name: 'the anchor of a new leader was read before a stall',
+    ids: ['K41'],
+    patches: [
+      edit(
+        'raft/core/roles',
+        'new ClusterClock(log.last.time, state.now, options.clamp)',
+        'new ClusterClock(log.last.time, state.now - options.clamp, options.clamp)',
+      ),
+    ],
+    profile: 'deadline',
+    seeds: 100,
+  },
+  {
+    name: 'the greatest clock is followed, not the greatest difference',
+    ids: ['T3'],
+    patches: [
+      edit(
+        'base/clock',
+        'return Math.max(0, to.hr - from.hr, to.up - from.up - UPTIME_RESOLUTION, to.wall - from.wall);',
+        'return Math.max(0, Math.max(to.hr, to.up, to.wall) - Math.max(from.hr, from.up, from.wall));',
+      ),
+    ],
+    profile: 'deadline',
+    seeds: 300,
+    scene: { ...LATE, lease: [1_000, 3_000] },
+  },
+  {
+    name: 'the clock of the leader is the wall clock',
+    ids: ['K1', 'K3'],
+    patches: [
+      edit('raft/node/node', 'return this.#ports.clock.now();', 'return this.#ports.clock.instant().wall;'),
+    ],
+    profile: 'deadline',
+    seeds: 200,
+  },
+  {
+    name: 'a bound of time is taken from a push',
+    ids: ['K4'],
+    patches: [
+      edit(
+        'client/engine/engine',
+        'return this.grants.granted(reply.key, reply.owner);',
+        'this.bound.learn(reply.owner[7], this.#ground.now(), this.#ground.now()); return this.grants.granted(reply.key, reply.owner);',
+      ),
+    ],
+    profile: 'waiters',
+    seeds: 500,
+    scene: LATE,
+  },
+]
+
+export const ruleBugs: readonly WholeBug[] = [
+  {
+    name: 'a dead waiter is granted',
+    ids: ['K13'],
+    patches: [
+      edit('lock/rules/queue', 'if (life === undefined || waitIsOver(next, tx.now)) continue;', ''),
+      edit('lock/rules/queue', 'tx.now + Math.min(next.lease, life)', 'tx.now + next.lease'),
+      edit(
+        'lock/rules/expire',
+        'for (const waiter of tx.dueWaiters()) if (waitIsOver(waiter, tx.now)) tx.deleteWaiter(waiter);',
+        'tx.dueWaiters();',
+      ),
+    ],
+    profile: 'waiters',
+    seeds: 100,
+  },
+  {
+    name: 'the end of a session frees its holds',
+    ids: ['K14'],
+    patches: [
+      edit(
+        'lock/rules/expire',
+        'for (const waiter of tx.waitersOf(session)) tx.deleteWaiter(waiter);',
+        `for (const waiter of tx.waitersOf(session)) tx.deleteWaiter(waiter);
+         const freed = [...tx.state.holds.held()].filter((row) => row.session === session);
+         for (const row of freed) { tx.deleteHold(row.key); grantNext(tx, row.key, CODE.FIRST_TIME); }`,
+      ),
+      edit(
+        'kv/state/holds',
+        '*rows() {',
+        '*held() { for (const { row } of this.#byKey.values()) yield row; } *rows() {',
+      ),
+    ],
+    profile: 'deadline',
+    seeds: 300,
+    scene: { sessionLife: 1_500, lease: [3_000, 9_000], faults: 2 },
+  },
+  {
+    name: 'a renewal after the release makes the hold anew',
+    ids: ['K7'],
+    patches: [
+      edit(
+        'lock/rules/acquire',
+        'if (!inForce(row, tx.now)) return keepLeaseFailed(row, id, tx.now);',
+        `if (!inForce(row, tx.now)) {
+           const again = { key, id, token, acquires: 1, deadline: tx.now + lease, context: null, fencingKey: null, session: 0, touchBy: 0, code: 0 };
+           tx.putHold(again);
+           return acquired(again, CODE.KEEP_LEASE, tx.now);
+         }`,
+      ),
+    ],
+    profile: 'renewing',
+    seeds: 100,
+  },
+  {
+    name: 'tokens start anew with the process',
+    ids: ['K20'],
+    patches: [edit('kv/state/counters', 'this.#counter(fencingKey).last = last;', '')],
+    profile: 'renewing',
+    seeds: 100,
+  },
+  {
+    name: 'a release wakes nobody',
+    ids: ['K16'],
+    patches: [edit('lock/rules/queue', 'grantNext(tx, key, CODE.FIRST_TIME);', '')],
+    profile: 'waiters',
+    seeds: 100,
+  },
+  {
+    name: 'a release that is sent again is done again',
+    ids: ['C2', 'K5'],
+    patches: [
+      edit(
+        'kv/rules/entry-run',
+        'if (kept !== undefined) {',
+        'if (kept !== undefined && this.#decoded()?.[0] !== OP.release) {',
+      ),
+    ],
+    profile: 'renewing',
+    seeds: 300,
+    scene: { faults: 2 },
+  },
+  {
+    name: 'a holder whose lease is over may still write',
+    ids: ['K6'],
+    patches: [
+      edit(
+        'lock/rules/query',
+        'return inForce(row, view.now) && row.token === token;',
+        'return row !== undefined && row.token === token;',
+      ),
+    ],
+    profile: 'deadline',
+    seeds: 100,
+  },
+  {
+    name: 'the queue loses its order with the leader',
+    ids: ['K15'],
+    patches: [
+      edit(
+        'kv/rules/lock-tx',
+        'return this.state.waiters.first(key);',
+        'return this.state.meta.position.term % 2 === 1 ? this.state.waiters.first(key) : this.state.waiters.lastOf(key);',
+      ),
+      edit(
+        'kv/state/waiters',
+        'get(key, id) {',
+        'lastOf(key) { return this.#queues.get(binary(key))?.last?.row; } get(key, id) {',
+      ),
+    ],
+    profile: 'waiters',
+    seeds: 200,
+    scene: { clients: 5, faults: 2 },
+  },
+]

@@ -1,0 +1,104 @@
+// Rule: known bugs of retries, of apply, and of what is on disk.
+
+import { edit, type WholeBug } from './bug.js'
+
+const SLOW_DISK = { syncBase: 3_000, syncTail: 200_000, faults: 2 } as const
+
+export const storeBugs: readonly WholeBug[] = [
+  {
+    name: 'the reply table is forgotten',
+    ids: ['C2', 'A7'],
+    patches: [
+      edit('kv/rules/entry-run', 'const kept = session.replies.get(number);', 'const kept = undefined;'),
+    ],
+    profile: 'kv',
+    seeds: 200,
+  },
+  {
+    name: 'a member speaks before its log is synced',
+    ids: ['L6', 'D8'],
+    patches: [
+      edit(
+        'raft/node/log-writer',
+        'this.#log.append(batch, (error) => {',
+        'queueMicrotask(() => this.#durable(batch.id)); this.#log.append(batch, (error) => {',
+      ),
+      edit('raft/node/log-writer', 'this.#writing--; this.#durable(batch.id);', 'this.#writing--;'),
+    ],
+    profile: 'power',
+    seeds: 200,
+    scene: SLOW_DISK,
+  },
+  {
+    name: 'a vote is not durable before it is given',
+    ids: ['E1'],
+    patches: [
+      edit(
+        'raft/node/log-writer',
+        'this.#log.append(batch, (error) => {',
+        `if (batch.entries.length === 0 && batch.restartAfter === undefined && batch.truncateFrom === undefined && this.#writing === 1) {
+           queueMicrotask(() => this.#durable(batch.id));
+           this.#writing--;
+           this.#log.append(batch, (error) => error !== undefined && this.#failed(error));
+           return;
+         }
+         this.#log.append(batch, (error) => {`,
+      ),
+    ],
+    profile: 'power',
+    seeds: 500,
+    scene: { ...SLOW_DISK, members: 3 },
+  },
+  {
+    name: 'the folder is not synced behind a new segment',
+    ids: ['D7'],
+    patches: [
+      edit(
+        'raft/wal/segment-writer',
+        'fs.syncDir(dir, (error) => {',
+        '((_, done) => queueMicrotask(() => done()))(dir, (error) => {',
+      ),
+    ],
+    profile: 'power',
+    seeds: 200,
+    scene: { segmentBytes: 1_024, everyEntries: 20, faults: 2 },
+  },
+  {
+    name: 'apply reads a clock',
+    ids: ['A1'],
+    patches: [
+      edit(
+        'kv/machine',
+        'const locks = new StateLockTransaction(state, entry.time,',
+        'const locks = new StateLockTransaction(state, entry.time + (Math.floor(this.#options.clock.now()) % 50),',
+      ),
+    ],
+    profile: 'deadline',
+    seeds: 50,
+    scene: { members: 3 },
+  },
+  {
+    name: 'the applied index is written behind the data',
+    ids: ['A2'],
+    patches: [
+      edit(
+        'kv/flusher',
+        'await this.#state.store.write(this.#state.collect());',
+        'const batch = this.#state.collect(); const meta = batch.pop(); await this.#state.store.write(batch); await this.#state.store.write([meta]);',
+      ),
+    ],
+    profile: 'power',
+    seeds: 200,
+    scene: { rowsMost: 100_000, flushMillis: 5, faults: 2 },
+  },
+  {
+    name: 'a batch of rows counts before it is synced',
+    ids: ['S15'],
+    patches: [
+      edit('kv/flusher', 'this.#writing = position;', 'this.#writing = position; this.#durable = position;'),
+    ],
+    profile: 'power',
+    seeds: 300,
+    scene: { rowsMost: 100_000, flushMillis: 5, everyEntries: 4, segmentBytes: 1_024, faults: 2, members: 1 },
+  },
+]
