@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { connect, type Store } from '@latchkey/client'
 import { LatchkeyError } from '@latchkey/protocol'
 import { afterEach, expect, test } from 'vitest'
-import { OpenedMember } from './open-member.js'
+import type { OpenedMember } from './open-member.js'
 import { open, openMember } from './open.js'
 import { checkOptions, type OpenOptions } from './options.js'
 import { listen } from './server.js'
@@ -203,4 +203,39 @@ test('a connection that is refused and never closed does not hold up the close',
   await new Promise((resolve) => socket.once('data', resolve))
   const [ms] = await took(opened.store.close())
   expect(ms).toBeLessThan(1_500)
+})
+
+test('a leader that closes under load loses nothing: every call of its clients is answered, each once', async () => {
+  const all = await trio()
+  const { leader, members } = await all.a.store.status()
+  const store = await remote(members.map(({ url }) => url))
+  let stop = false
+  let done = 0
+  const flow = async () => {
+    for (; !stop; done++) await store.getSequence('s', 1, { timeout: '20s' })
+  }
+  const flows = Promise.all(Array.from({ length: 20 }, flow))
+  await expect.poll(() => done, { timeout: 5_000 }).toBeGreaterThan(50)
+  const before = done
+  const [ms] = await took(all[leader as 'a'].store.close())
+  expect(ms).toBeLessThan(3_000)
+  await expect.poll(() => done, { timeout: 10_000 }).toBeGreaterThan(before + 50)
+  stop = true
+  await flows
+  expect(await store.getLatestSequence('s')).toBe(done)
+}, 30_000)
+
+test('C9: what the closing store itself was asked ends with ERR_CLOSED, at once, by what was sent', async () => {
+  const all = await trio()
+  const { leader } = await all.a.store.status()
+  const { store } = all[leader as 'a']
+  await store.put('k', 'v')
+  const calls = Array.from({ length: 50 }, (_, i) => store.put(`k${i}`, 'v'))
+  calls.push(store.get('k') as never)
+  const settled = Promise.allSettled(calls)
+  const closing = store.close()
+  for (const one of await settled) {
+    if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'ERR_CLOSED' })
+  }
+  await closing
 })

@@ -17,9 +17,9 @@ export interface ProposerPorts {
   readonly raft: Raft
   readonly caps: ProposalCaps
   /** The log is not being written. */
-  idle(): boolean
-  now(): number
-  run(effects: readonly Effect[]): void
+  readonly idle: () => boolean
+  readonly now: () => number
+  readonly run: (effects: readonly Effect[]) => void
 }
 
 export class Proposer {

@@ -13,12 +13,12 @@ export interface SnapshotsPorts {
   readonly logger: Logger
   readonly pieceBytes: number
   /** One call of the core. */
-  step(event: (raft: Raft, now: number) => readonly Effect[]): void
-  receive(message: Message, incarnation: string | undefined): void
+  readonly step: (event: (raft: Raft, now: number) => readonly Effect[]) => void
+  readonly receive: (message: Message, incarnation: string | undefined) => void
   /** Of the machine: nothing is applied from here on; `then` once nothing is in flight. */
-  pause(then: () => void): void
-  resume(): void
-  installed(state: AppliedState): void
+  readonly pause: (then: () => void) => void
+  readonly resume: () => void
+  readonly installed: (state: AppliedState) => void
 }
 
 export class Snapshots {
