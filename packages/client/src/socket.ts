@@ -136,18 +136,31 @@ class SocketLink implements Link {
     if (this.#state !== 'open') return
     const replies = decodeReplies(frame)
     if (typeof replies === 'string') return this.#end(nonsense(this.#url, replies))
-    for (const reply of replies) this.#events.reply(reply)
+    for (const reply of replies) {
+      if (reply.kind === 'leader' && !this.#meets(reply.clusterId)) return this.#end(otherCluster(this.#url))
+      this.#events.reply(reply)
+    }
   }
 
   #greeted(welcome: Welcome | string): void {
     if (typeof welcome === 'string') return this.#end(nonsense(this.#url, welcome))
     if (!welcome.ok) return this.#end(errorOf(welcome.answer))
-    const { identity } = this.#options
-    if (welcome.clusterId !== '') identity.clusterId ??= welcome.clusterId
+    // It may turn out to belong to another cluster: nothing is handed to it before it knows.
+    if (welcome.clusterId === '' && this.#options.identity.clusterId !== undefined)
+      return this.#end(unreachable(this.#url, 'it has not met its cluster yet'))
+    if (!this.#meets(welcome.clusterId)) return this.#end(otherCluster(this.#url))
     this.#signal.removeEventListener('abort', this.#abort)
     this.#state = 'open'
     this.#beat()
     this.#resolve(this)
+  }
+
+  /** The first cluster that says its id is the store's for good. A member that is being founded has none to say yet. */
+  #meets(clusterId: string): boolean {
+    if (clusterId === '') return true
+    const { identity } = this.#options
+    identity.clusterId ??= clusterId
+    return identity.clusterId === clusterId
   }
 
   #beat(): void {
@@ -208,6 +221,12 @@ const refusedBy = (url: string, status: number | undefined) =>
   new LatchkeyError(
     status === 401 ? 'ERR_UNAUTHORIZED' : 'ERR_NO_LEADER',
     `${url} answered with HTTP status ${status} instead of a handshake. Is a Latchkey member running there?`,
+  )
+
+const otherCluster = (url: string) =>
+  new LatchkeyError(
+    'ERR_WRONG_CLUSTER',
+    `${url} is of another cluster than before: it was founded or restored anew. Connect again to use it.`,
   )
 
 const nonsense = (url: string, reason: string) =>

@@ -1,0 +1,129 @@
+// Test: API.md, backup and restore; LOCKS.md, section 4.
+
+import { statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { connect, open, restore, type Store } from '../index.js'
+import { freePorts, tempFolders } from './testing/ports.js'
+import { code } from './testing/small.js'
+import { openTrio } from './testing/trio.js'
+
+const folder = tempFolders()
+const opened: { close(): Promise<void> }[] = []
+const later = <T extends { close(): Promise<void> }>(thing: T): T => {
+  opened.push(thing)
+  return thing
+}
+afterEach(async () => {
+  for (const thing of opened.splice(0).reverse()) await thing.close()
+})
+
+async function filled(): Promise<{ store: Store; file: string; token: number }> {
+  const store = later(await open({ id: 'a', dir: folder() }))
+  await store.put('k', 'v')
+  await store.getSequence('s', 7)
+  const hold = await store.locks.acquire('held', { lease: '60s', context: 'why' })
+  const fenced = await store.locks.acquire('fenced', { fencingKey: 'own' })
+  await fenced.release()
+  const file = `${folder()}.backup`
+  expect(await store.backup(file)).toBeUndefined()
+  expect(statSync(file).size).toBeGreaterThan(0)
+  return { store, file, token: hold.token }
+}
+
+test('restore writes the directory and resolves to undefined; data, sequences and holds are there', async () => {
+  const { file, token } = await filled()
+  const dir = folder()
+  expect(await restore(file, { id: 'x', dir })).toBeUndefined()
+  const store = later(await open({ id: 'x', dir }))
+  expect(await store.get('k', { as: 'string' })).toBe('v')
+  expect(await store.getSequence('s', 1)).toEqual({ start: 7, end: 8 })
+  expect(await store.locks.query()).toMatchObject([{ fencingToken: token, context: 'why', waiters: 0 }])
+  expect(await store.status()).toMatchObject({ id: 'x', role: 'leader', members: [{ id: 'x' }] })
+})
+
+test('K38: tokens after a restore are above every token handed out before, by 2^32', async () => {
+  const { store: old, file, token } = await filled()
+  const after = await old.locks.acquire('later')
+  const dir = folder()
+  await restore(file, { id: 'x', dir })
+  const store = later(await open({ id: 'x', dir }))
+  const next = await store.locks.acquire('k')
+  expect(next.token).toBeGreaterThan(after.token)
+  expect(next.token).toBeGreaterThan(2 ** 32)
+  expect(Number.isSafeInteger(next.token)).toBe(true)
+  expect((await store.locks.acquire('f', { fencingKey: 'own' })).token).toBeGreaterThan(2 ** 32)
+  expect((await store.locks.acquire('n', { fencingKey: 'never seen' })).token).toBeGreaterThan(2 ** 32)
+  expect(await store.locks.forceRelease('held', token)).toBe(true)
+  expect((await store.locks.acquire('held')).token).toBeGreaterThan(2 ** 32)
+})
+
+test('the restored cluster has a new id: an old client gets ERR_WRONG_CLUSTER', async () => {
+  const [port] = await freePorts(1)
+  const members = { a: `ws://127.0.0.1:${port}` }
+  const first = await open({ id: 'a', dir: folder(), members })
+  await first.put('k', 'v')
+  const client = later(await connect([members.a]))
+  await client.put('k', 'w')
+  const hold = await client.locks.acquire('l', { lease: '60s' })
+  const file = `${folder()}.backup`
+  await first.backup(file)
+  await first.close()
+  const dir = folder()
+  await restore(file, { id: 'a', dir, members })
+  const second = later(await open({ id: 'a', dir, members }))
+  await second.ready({ timeout: '10s' })
+  await expect(client.put('k', 'x', { timeout: '10s' })).rejects.toMatchObject(code('ERR_WRONG_CLUSTER'))
+  expect(await second.get('k', { as: 'string' })).toBe('w')
+  expect(hold.token).toBeGreaterThan(0)
+  const fresh = later(await connect([members.a]))
+  await fresh.put('k', 'y')
+}, 30_000)
+
+test('restore refuses a directory in use or not empty, a damaged file, and bad options', async () => {
+  const { file } = await filled()
+  const dir = folder()
+  await restore(file, { id: 'x', dir })
+  await expect(restore(file, { id: 'x', dir })).rejects.toMatchObject({ name: 'LatchkeyError' })
+  const store = later(await open({ id: 'x', dir }))
+  await expect(restore(file, { id: 'x', dir })).rejects.toMatchObject(code('ERR_DIR_LOCKED'))
+  await store.put('k', 'v')
+  const damaged = `${folder()}.backup`
+  writeFileSync(damaged, Buffer.alloc(10_000, 7))
+  const error = await restore(damaged, { id: 'x', dir: folder() }).catch((error: unknown) => error)
+  expect(error).toMatchObject(code('ERR_CORRUPT'))
+  expect((error as Error).message).toContain(damaged.split('/').at(-1))
+  for (const bad of [undefined, {}, { id: 'x' }, { dir: folder() }, { id: '', dir: folder() }])
+    await expect(restore(file, bad as never)).rejects.toThrow(TypeError)
+  await expect(restore('', { id: 'x', dir: folder() })).rejects.toThrow(TypeError)
+})
+
+test('restore into a cluster of three', async () => {
+  const { file } = await filled()
+  const ports = await freePorts(3)
+  const members = Object.fromEntries(['a', 'b', 'c'].map((id, n) => [id, `ws://127.0.0.1:${ports[n]}`]))
+  const root = folder()
+  for (const id of Object.keys(members)) await restore(file, { id, dir: join(root, id), members })
+  const stores = await Promise.all(
+    Object.keys(members).map(async (id) =>
+      later(await open({ id, dir: join(root, id), members, electionTimeout: 600, heartbeat: 50 })),
+    ),
+  )
+  await Promise.all(stores.map((store) => store.ready({ timeout: '20s' })))
+  expect(await stores[2]?.get('k', { as: 'string' })).toBe('v')
+  await stores[1]?.put('k', 'w')
+  expect(await stores[0]?.get('k', { as: 'string' })).toBe('w')
+}, 40_000)
+
+test('a backup of a cluster of three, asked through any of its members', async () => {
+  const trio = later(await openTrio(folder()))
+  const follower = await trio.follower()
+  await follower.put('k', 'v')
+  const file = `${folder()}.backup`
+  await follower.backup(file)
+  const dir = folder()
+  await restore(file, { id: 'alone', dir })
+  const store = later(await open({ id: 'alone', dir }))
+  expect(await store.get('k', { as: 'string' })).toBe('v')
+  await expect(follower.backup('/nowhere/at/all')).rejects.toMatchObject({ message: expect.any(String) })
+}, 30_000)
