@@ -19,13 +19,11 @@ export class Cluster {
   constructor(engine: Engine) {
     this.#engine = engine
     this.members = {
-      add: (id, url, options) =>
-        this.#change('members.add', () => [word(id, 'id'), word(url, 'url')], options),
-      promote: (id, options) => this.#change('members.promote', () => [word(id, 'id')], options),
-      update: (id, url, options) =>
-        this.#change('members.update', () => [word(id, 'id'), word(url, 'url')], options),
-      remove: (id, options) => this.#change('members.remove', () => [word(id, 'id')], options),
-      rebuild: (id, options) => this.#change('members.rebuild', () => [word(id, 'id')], options),
+      add: (id, url, options) => this.#change('members.add', () => [name(id), address(url)], options),
+      promote: (id, options) => this.#change('members.promote', () => [name(id)], options),
+      update: (id, url, options) => this.#change('members.update', () => [name(id), address(url)], options),
+      remove: (id, options) => this.#change('members.remove', () => [name(id)], options),
+      rebuild: (id, options) => this.#change('members.rebuild', () => [name(id)], options),
     }
   }
 
@@ -39,7 +37,7 @@ export class Cluster {
   }
 
   transferLeadership(id?: string, options?: CallOptions): Promise<void> {
-    return this.#change('transferLeadership', () => [id === undefined ? null : word(id, 'id')], options)
+    return this.#change('transferLeadership', () => [id === undefined ? null : name(id)], options)
   }
 
   snapshot(options?: CallOptions): Promise<void> {
@@ -57,6 +55,23 @@ export class Cluster {
 
 /** Takes as long as it takes, unless a limit is given. */
 const NO_LIMIT = null
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+
+/** As open() takes it: what could never be opened is not made a member either. */
+function name(id: unknown): string {
+  if (typeof id === 'string' && NAME.test(id)) return id
+  throw new TypeError(
+    `id must be 1 to 64 letters, digits, dots, dashes or underscores, beginning with a letter or digit; got ${show(id)}`,
+  )
+}
+
+function address(url: unknown): string {
+  const parsed = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined
+  if (parsed && (parsed.protocol === 'ws:' || parsed.protocol === 'wss:') && parsed.hostname !== '')
+    return url as string
+  throw new TypeError(`url must be an address such as 'ws://127.0.0.1:7001'; got ${show(url)}`)
+}
 
 function word(value: unknown, name: string): string {
   if (typeof value === 'string' && value !== '') return value

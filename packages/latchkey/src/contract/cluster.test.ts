@@ -1,0 +1,207 @@
+// Test: API.md, "Cluster calls" and the events of a store.
+
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { open, type Store } from '../index.js'
+import { freePorts, tempFolders } from './testing/ports.js'
+import { code, sleep, until } from './testing/small.js'
+import { openTrio, QUICK, type Trio } from './testing/trio.js'
+
+const folder = tempFolders()
+let trio: Trio
+let remote: Store
+beforeAll(async () => {
+  trio = await openTrio(folder())
+  remote = await trio.connect()
+})
+afterAll(async () => {
+  await remote?.close()
+  await trio?.close()
+})
+
+test('status: { id, role, leader, term, commit, applied, clusterTime, members } with lag and liveness', async () => {
+  await remote.put('k', 'v')
+  const leader = await trio.leader()
+  const status = await leader.status()
+  expect(Object.keys(status).sort()).toEqual(
+    ['applied', 'clusterTime', 'commit', 'id', 'leader', 'members', 'role', 'term'].sort(),
+  )
+  expect(status).toMatchObject({ role: 'leader', leader: status.id })
+  for (const number of [status.term, status.commit, status.applied, status.clusterTime])
+    expect(Number.isSafeInteger(number)).toBe(true)
+  expect(status.commit).toBeGreaterThan(0)
+  expect(status.applied).toBeLessThanOrEqual(status.commit)
+  expect(status.members.map(({ id, url, role }) => [id, url, role]).sort()).toEqual(
+    Object.entries(trio.urls).map(([id, url]) => [id, url, 'voter']),
+  )
+  for (const member of status.members) {
+    expect(member.alive).toBe(true)
+    expect(member.lag).toBeGreaterThanOrEqual(0)
+  }
+  const follower = await (await trio.follower()).status()
+  expect(follower).toMatchObject({ role: 'follower', leader: status.id, term: status.term })
+  expect(Object.keys(trio.stores)).toContain((await remote.status()).id)
+})
+
+test('transferLeadership(id), and without an id to anybody; events leader and role are told', async () => {
+  const before = await trio.leader()
+  const { id: from } = await before.status()
+  const target = Object.keys(trio.stores).find((id) => id !== from) as string
+  const told: unknown[] = []
+  const roles: unknown[] = []
+  const offs = [
+    remote.on('leader', (event) => told.push(event)),
+    trio.stores[target]?.on('role', (event) => roles.push(event)),
+  ]
+  await remote.transferLeadership(target)
+  await until(async () => (await (trio.stores[target] as Store).status()).role === 'leader')
+  const { term } = await (trio.stores[target] as Store).status()
+  await until(() => told.some((event) => (event as { id: string }).id === target))
+  expect(told).toContainEqual({ id: target, term })
+  await until(() => roles.some((event) => (event as { role: string }).role === 'leader'))
+  expect(roles).toContainEqual({ role: 'leader', term })
+  for (const off of offs) (off as () => void)()
+  await remote.put('after', '1')
+  await (trio.stores[target] as Store).transferLeadership()
+  await until(async () => (await (trio.stores[target] as Store).status()).role !== 'leader')
+  await remote.put('after', '2')
+  const stays = await (await trio.leader()).status()
+  await remote.transferLeadership(stays.id)
+  expect((await (await trio.leader()).status()).id).toBe(stays.id)
+})
+
+test('transferLeadership to nobody known fails', async () => {
+  await expect(remote.transferLeadership('nobody')).rejects.toMatchObject({ name: 'LatchkeyError' })
+  await remote.put('k', 'v')
+})
+
+test('store events work with once() of node:events, as an emitter’s do', async () => {
+  const { id } = await (await trio.leader()).status()
+  const target = Object.keys(trio.stores).find((name) => name !== id) as string
+  const waiting = once(remote as never, 'leader')
+  await remote.transferLeadership(target)
+  const [event] = await waiting
+  expect(event).toMatchObject({ term: expect.any(Number) })
+})
+
+test('a listener can be taken off', async () => {
+  const heard: unknown[] = []
+  const listener = (event: unknown) => heard.push(event)
+  remote.on('leader', listener)
+  remote.off('leader', listener)
+  await (await trio.leader()).transferLeadership()
+  await remote.put('k', 'v')
+  await sleep(50)
+  expect(heard).toEqual([])
+})
+
+test('snapshot() compacts now; data stays', async () => {
+  for (const store of [...Object.values(trio.stores), remote]) {
+    await store.put('kept', 'v')
+    expect(await store.snapshot()).toBeUndefined()
+    expect(await store.get('kept', { as: 'string' })).toBe('v')
+  }
+})
+
+test('members: add as a learner, promote, update, remove a fourth; member events', async () => {
+  const [port, next] = await freePorts(2)
+  const url = `ws://127.0.0.1:${port}`
+  const told: unknown[] = []
+  const off = remote.on('member', (event) => told.push(event))
+  const dir = join(folder(), 'd')
+  const fourth = await open({ id: 'd', dir, members: { ...trio.urls, d: url }, join: true, ...QUICK })
+  try {
+    expect(await remote.members.add('d', url)).toBeUndefined()
+    await fourth.ready({ timeout: '10s' })
+    expect((await fourth.status()).role).toBe('learner')
+    expect((await remote.status()).members.find(({ id }) => id === 'd')).toMatchObject({
+      role: 'learner',
+      url,
+    })
+    await fourth.put('through', 'a learner')
+    expect(await fourth.get('through', { as: 'string' })).toBe('a learner')
+    await (await fourth.locks.acquire('learner')).release()
+    await remote.members.add('d', url)
+    await until(
+      () =>
+        remote.members.promote('d').then(
+          () => true,
+          (error: { code: string; retryable: boolean }) => {
+            expect(error).toMatchObject({ code: 'ERR_BUSY', retryable: true })
+            return false
+          },
+        ),
+      () => sleep(50),
+    )
+    expect((await (await trio.leader()).status()).members.find(({ id }) => id === 'd')?.role).toBe('voter')
+    const moved = `ws://127.0.0.1:${next}`
+    await remote.members.update('d', moved)
+    await until(async () => (await remote.status()).members.find(({ id }) => id === 'd')?.url === moved)
+    await remote.members.remove('d')
+    await until(async () => (await remote.status()).members.every(({ id }) => id !== 'd'))
+    await until(() => told.length >= 4)
+    expect(told).toEqual(['added', 'promoted', 'updated', 'removed'].map((change) => ({ id: 'd', change })))
+    await remote.put('after', 'v')
+  } finally {
+    off()
+    await fourth.close()
+  }
+}, 30_000)
+
+test('a learner that lags is not promoted: ERR_BUSY, retryable', async () => {
+  const [port] = await freePorts(1)
+  await remote.members.add('ghost', `ws://127.0.0.1:${port}`)
+  await expect(remote.members.promote('ghost')).rejects.toMatchObject(code('ERR_BUSY', { retryable: true }))
+  await remote.members.remove('ghost')
+  await expect(remote.members.promote('ghost')).rejects.toMatchObject({ name: 'LatchkeyError' })
+}, 20_000)
+
+test('rebuild(id): the state of a member is built anew from its peers', async () => {
+  const leader = await trio.leader()
+  const { id } = await leader.status()
+  const target = Object.keys(trio.stores).find((name) => name !== id) as string
+  await remote.put('rebuilt', 'v')
+  await remote.members.rebuild(target)
+  const store = trio.stores[target] as Store
+  await store.ready({ timeout: '20s' })
+  expect(await store.get('rebuilt', { as: 'string', timeout: '10s' })).toBe('v')
+}, 40_000)
+
+test('writes, watches and locks go on over a change of leader (C2, C11)', async () => {
+  const watch = remote.watch({ prefix: 'over/' }, { as: 'string' })
+  const hold = await remote.locks.acquire('over', { lease: '10s' })
+  const writes: Promise<unknown>[] = []
+  for (let n = 0; n < 60; n++) {
+    writes.push(remote.merge('over/list', `${n}`))
+    if (n === 20) writes.push((await trio.leader()).transferLeadership())
+    await sleep(2)
+  }
+  await Promise.all(writes)
+  const list = (await remote.get('over/list', { as: 'string' })).split(',').map(Number)
+  expect(list.sort((a: number, b: number) => a - b)).toEqual(Array.from({ length: 60 }, (_, n) => n))
+  const revisions: number[] = []
+  while (revisions.length < 60) revisions.push((await watch.next()).value.revision)
+  expect(revisions).toEqual([...new Set(revisions)].sort((a, b) => a - b))
+  expect(hold.held).toBe(true)
+  await hold.release()
+  await watch.return?.()
+}, 30_000)
+
+test('bad arguments of cluster calls are TypeErrors', async () => {
+  const { members } = remote
+  for (const call of [
+    () => members.add('', 'ws://127.0.0.1:1'),
+    () => members.add('x', ''),
+    () => members.add('x', 'http://127.0.0.1:1'),
+    () => members.add('x', 'nonsense'),
+    () => members.add('white space', 'ws://127.0.0.1:1'),
+    () => members.update('x', 'nonsense'),
+    () => members.promote(''),
+    () => members.remove(undefined as never),
+    () => members.rebuild(7 as never),
+    () => remote.backup(''),
+    () => remote.transferLeadership(''),
+  ])
+    await expect(call()).rejects.toThrow(TypeError)
+})
