@@ -58,3 +58,10 @@ test('K41: a reading of before a stall that is used after it makes the stamp ear
   clock.read(500)
   expect(clock.read(100)).toBe(500)
 })
+
+test('K3: a clock that jumps by a day adds one clamp, and cluster time goes on from there at once', () => {
+  const clock = new ClusterClock(0, 0, 1000)
+  expect(clock.read(100)).toBe(100)
+  expect(clock.read(100 + 86_400_000)).toBe(1100)
+  expect(clock.read(100 + 86_400_000 + 50)).toBe(1150)
+})

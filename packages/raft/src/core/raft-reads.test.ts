@@ -1,7 +1,7 @@
 // Test: reads that need more than one line a step.
 
 import { describe, expect, test } from 'vitest'
-import { of, make, to, kinds, alone, leading } from './testing/members.js'
+import { of, make, to, kinds, ok, alone, leading } from './testing/members.js'
 
 describe('reads', () => {
   test('R12: one of three is dead, and reads are answered', () => {
@@ -64,5 +64,28 @@ describe('reads', () => {
   test('a group of one confirms at once', () => {
     const { raft, now } = alone()
     expect(raft.read(3, now + 7)).toMatchObject([{ type: 'read', context: 3, index: 1 }])
+  })
+
+  test('R6: there are no lease reads: however fresh the last round was, a read without a quorum of its own is not answered', () => {
+    const { raft, now } = leading()
+    raft.read(7, now)
+    raft.step(to('heartbeatReply', 'b', { round: 1, match: 1 }), now)
+    expect(kinds(raft.read(8, now))).not.toContain('read')
+    for (let later = now + 10; later <= now + 300; later += 10) {
+      expect(raft.tick(later)).not.toContainEqual(
+        expect.objectContaining({ type: 'read', context: 8, index: 1 }),
+      )
+    }
+  })
+
+  test('K19: what a leader stamps after it was replaced is cut with its entry: nothing expires by it', () => {
+    const { raft, now } = leading()
+    const late = ok(raft.propose('empty', new Uint8Array(0), now + 90))
+    const entry = { index: late.index, term: 2, time: 5, kind: 'empty', data: new Uint8Array(0) } as const
+    const append = { prevIndex: late.index - 1, prevTerm: 1, commit: late.index, entries: [entry], round: 0 }
+    const effects = raft.step(to('append', 'b', { term: 2, ...append }), now + 91)
+    expect(effects).toContainEqual(expect.objectContaining({ type: 'lost', fromIndex: late.index, term: 1 }))
+    expect(raft.entry(late.index).time).toBe(5)
+    expect(kinds(effects)).not.toContain('commit')
   })
 })
