@@ -70,6 +70,11 @@ export class Pipe {
     return this.#told[side]
   }
 
+  sideOf(life: Life): Side | undefined {
+    if (this.#ends[0].life === life) return 0
+    return this.#ends[1].life === life ? 1 : undefined
+  }
+
   hostOf(side: Side): number {
     return this.#ends[side].life.host.index
   }

@@ -87,9 +87,8 @@ export class Port extends Emitter<TransportEvents> implements Transport {
 
   async close(): Promise<void> {
     this.#closed = true
-    for (const { pipe, side } of this.lines.values()) pipe.end(side)
     this.lines.clear()
-    this.#wires.unplug(this)
+    this.#wires.died(this.id, false)
   }
 
   // ---- what the network tells
@@ -173,16 +172,16 @@ export class Wires {
     return port
   }
 
-  unplug(port: Port): void {
-    if (this.#ports.get(port.id) === port) this.#ports.delete(port.id)
-  }
-
   /** The process is gone. `silent`: with its machine. */
   died(id: MemberId, silent: boolean): void {
     const port = this.#ports.get(id)
     if (port === undefined) return
     this.#ports.delete(id)
-    for (const { pipe, side } of port.lines.values()) pipe.end(side, silent)
+    // Also those that it had not yet heard of.
+    for (const pipe of this.#pipes.values()) {
+      const side = pipe.sideOf(port.life)
+      if (side !== undefined) pipe.end(side, silent)
+    }
   }
 
   pipes(): readonly Pipe[] {
