@@ -1,5 +1,6 @@
 // Test: API.md, "Locks, RheaKV's shape", and what the small print says of it.
 
+import { once } from 'node:events'
 import { afterAll, expect, test } from 'vitest'
 import { type LatchkeyError, Watchdog } from '../index.js'
 import { onEveryStore } from './testing/every-store.js'
@@ -181,6 +182,23 @@ onEveryStore((at) => {
     const { lock: which, error } = await told
     expect(which).toBe(one)
     expect(error).toMatchObject(code('ERR_LOCK_LOST'))
+    dog.close()
+  })
+
+  test('Watchdog: once, also that of node:events', async () => {
+    const dog = new Watchdog()
+    const one = lock(300, dog)
+    const events: unknown[] = []
+    dog.once('lost', (event) => events.push(event))
+    const waiting = once(dog as never, 'lost')
+    for (let round = 0; round < 2; round++) {
+      await one.tryLock()
+      const { signal } = one
+      await at.other.locks.forceRelease(at.key(), one.getFencingToken())
+      await until(() => signal.aborted)
+    }
+    expect(await waiting).toMatchObject([{ lock: one, error: code('ERR_LOCK_LOST') }])
+    expect(events).toHaveLength(1)
     dog.close()
   })
 

@@ -212,8 +212,8 @@ test('close() is idempotent, and every call afterwards is ERR_CLOSED', async () 
   const at = await url()
   const embedded = await opening({ id: 'a', memory: true, members: { a: at } })
   const remote = await connecting([at])
-  for (const store of [remote, embedded]) {
-    const hold = await store.locks.acquire('k')
+  for (const [name, store] of Object.entries({ remote, embedded })) {
+    const hold = await store.locks.acquire(`held by ${name}`)
     const watch = store.watch({ key: 'k' })
     const next = watch.next()
     const over = expect(next).rejects.toMatchObject(code('ERR_CLOSED'))

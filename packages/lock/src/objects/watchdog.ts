@@ -27,6 +27,14 @@ export class Watchdog implements Disposable {
     return this
   }
 
+  once<Name extends keyof WatchdogEvents>(name: Name, listener: (event: WatchdogEvents[Name]) => void): this {
+    const off = this.#events.on(name, (event) => {
+      off()
+      listener(event)
+    })
+    return this
+  }
+
   get closed(): boolean {
     return this.#closed
   }
