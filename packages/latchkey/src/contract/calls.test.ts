@@ -124,7 +124,7 @@ onEveryStore((at) => {
       if (name === 'multiGetNone') continue
       const error = await call().catch((error: unknown) => error)
       expect([name, error]).toEqual([name, expect.any(LatchkeyError)])
-      expect({ name, ...(error as LatchkeyError), cause: (error as Error).cause }).toMatchObject({
+      expect({ ...(error as LatchkeyError), call: name, cause: (error as Error).cause }).toMatchObject({
         code: 'ERR_ABORTED',
         outcome: 'not-applied',
         cause: reason,

@@ -1,6 +1,5 @@
 // Test: API.md, "Key-value calls": what a call ends with where no leader is known, or the leader has no majority; and close().
 
-import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { connect, type LatchkeyError, open, type Store } from '../index.js'
 import { freePorts, tempFolders } from './testing/ports.js'

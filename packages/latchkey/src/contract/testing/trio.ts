@@ -16,7 +16,7 @@ export interface Trio {
   /** As it is now. */
   leader(): Promise<Store>
   follower(): Promise<Store>
-  connect(...args: Parameters<typeof connect> extends [unknown, infer O] ? [O?] : never): Promise<Store>
+  connect(options?: Parameters<typeof connect>[1]): Promise<Store>
   close(): Promise<void>
 }
 
