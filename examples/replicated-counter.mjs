@@ -22,13 +22,10 @@ class Counter {
     return entries.map(({ index, term, time, kind, data }) => {
       this.state.applied = { position: { index, term, time }, membership: membershipAt(index) }
       if (kind !== 'commands') return { index, answers: undefined }
-      const answers = splitRecords(data).map((step) => ({
-        bytes: encode((this.state.count += step[0])),
-        fromTable: false,
-      }))
-      return { index, answers }
+      return { index, answers: splitRecords(data).map(([step]) => this.add(step)) }
     })
   }
+  add = (step) => ({ bytes: encode((this.state.count += step)), fromTable: false })
   durable = () => this.saved?.position ?? { index: 0, term: 0, time: 0 }
   async flush() {
     const { applied } = this.state
