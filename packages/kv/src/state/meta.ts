@@ -41,7 +41,14 @@ export function emptyMeta(): Meta {
 type Packed = readonly [
   format: number,
   position: readonly [number, number, number],
-  members: readonly [string[], string[], string[], string[], (readonly [string, string, string])[]],
+  members: readonly [
+    voters: string[],
+    outgoing: string[],
+    learners: string[],
+    learnersNext: string[],
+    peers: (readonly [string, string, string])[],
+    cluster: string | null,
+  ],
   revision: number,
   arrival: number,
   tokenBase: number,
@@ -52,6 +59,7 @@ type Packed = readonly [
 /** Lists, not maps, and sorted: the same state is the same bytes. */
 export function encodeMeta(meta: Meta): Uint8Array {
   const { position, membership, events, sums } = meta
+  const { voters, outgoing, learners, learnersNext, cluster } = membership
   const peers = Object.entries(membership.peers).map(([id, { url, incarnation }]) => [id, url, incarnation])
   peers.sort(([a], [b]) => ((a as string) < (b as string) ? -1 : 1))
   return sealBody(
@@ -59,7 +67,8 @@ export function encodeMeta(meta: Meta): Uint8Array {
     pack([
       FORMAT,
       [position.index, position.term, position.time],
-      [membership.voters, membership.outgoing, membership.learners, membership.learnersNext, peers],
+      // Without the cluster's id a member that was brought up by a snapshot would found another cluster once it leads.
+      [voters, outgoing, learners, learnersNext, peers, cluster ?? null],
       meta.revision,
       meta.arrival,
       meta.tokenBase,
@@ -74,7 +83,7 @@ export function decodeMeta(value: Uint8Array): Meta {
   const packed = unpack(unseal(META_KEY, value)) as Packed
   if (packed[0] !== FORMAT) throw foreignFormat(packed[0])
   const [, [index, term, time], members, revision, arrival, tokenBase, events, sums] = packed
-  const [voters, outgoing, learners, learnersNext, peers] = members
+  const [voters, outgoing, learners, learnersNext, peers, cluster] = members
   return {
     position: { index, term, time },
     membership: {
@@ -83,6 +92,7 @@ export function decodeMeta(value: Uint8Array): Meta {
       learners,
       learnersNext,
       peers: Object.fromEntries(peers.map(([id, url, incarnation]) => [id, { url, incarnation }])),
+      ...(cluster === null ? {} : { cluster }),
     },
     revision,
     arrival,
