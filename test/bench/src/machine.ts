@@ -13,7 +13,7 @@ export async function describeMachine(): Promise<Machine> {
     cpu: first?.model.trim() ?? 'unknown',
     memoryGiB: Math.round(totalmem() / 1024 ** 3),
     node: process.versions.node,
-    system: `${platform()} ${release()}`,
+    system: `${platform()} ${release().split('.').slice(0, 2).join('.')}`,
     loadAverage: round(loadavg()[0] ?? 0, 1),
     syncMillis: await syncMillis(),
   }

@@ -1,6 +1,7 @@
 // Driver: `npm run bench`: says what it finds as it goes, then all of it in tables and files.
 
 import { readFile, writeFile } from 'node:fs/promises'
+import { dirname, relative } from 'node:path'
 import { HELP, type Options, readOptions } from './options.js'
 import { chart } from './report/chart.js'
 import { judge } from './report/goals.js'
@@ -22,15 +23,17 @@ const teller: Teller = {
   failure: (text) => console.error(`FAILED ${text}`),
 }
 
-async function writeFiles(options: Options, report: Report): Promise<void> {
-  if (options.json !== undefined)
-    await writeFile(options.json, `${JSON.stringify({ ...report, goals: judge(report) }, null, 2)}\n`)
-  if (options.markdown !== undefined) {
-    const old = await readFile(options.markdown, 'utf8').catch(() => undefined)
-    await writeFile(options.markdown, pageWith(old, report))
+async function writeFiles({ json, markdown, chart: picture }: Options, report: Report): Promise<void> {
+  if (json !== undefined)
+    await writeFile(json, `${JSON.stringify({ ...report, goals: judge(report) }, null, 2)}\n`)
+  const drawn = chart(report.rows)
+  const hasPicture = picture !== undefined && drawn !== undefined
+  if (hasPicture) await writeFile(picture, drawn)
+  if (markdown !== undefined) {
+    const old = await readFile(markdown, 'utf8').catch(() => undefined)
+    const seen = hasPicture ? relative(dirname(markdown), picture) : undefined
+    await writeFile(markdown, pageWith(old, report, seen))
   }
-  const drawn = options.chart === undefined ? undefined : chart(report.rows)
-  if (options.chart !== undefined && drawn !== undefined) await writeFile(options.chart, drawn)
 }
 
 function tellAll(report: Report): void {

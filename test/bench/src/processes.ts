@@ -32,8 +32,13 @@ function childrenOf(pid: number): number[] {
   return text === '' ? [] : text.split(' ').map(Number)
 }
 
-export function residentMiB(pid: number): number {
-  const found = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
+export const residentMiB = (pid: number): number => statusMiB(pid, 'VmRSS')
+
+/** Without the files that it has mapped, which the system takes back when it wants to. */
+export const ownMiB = (pid: number): number => statusMiB(pid, 'RssAnon')
+
+function statusMiB(pid: number, name: string): number {
+  const found = new RegExp(`${name}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
   return Math.round(Number(found?.[1]) / 1024)
 }
 

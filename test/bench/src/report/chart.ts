@@ -3,7 +3,7 @@
 import type { LoadRow } from './report.js'
 
 const WIDTH = 860
-const HEIGHT = 400
+const HEIGHT = 420
 const PANEL = { width: 360, height: 270, top: 70 }
 const LEFTS = [60, 480]
 /** Told apart by people who see few colours, too (after Okabe and Ito), and by their marks. */
@@ -34,7 +34,7 @@ export function chart(rows: readonly LoadRow[]): string | undefined {
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="Locks a second and their p99 over callers">`,
     STYLE,
     `<rect class="ground" width="${WIDTH}" height="${HEIGHT}"/>`,
-    `<text class="title" x="60" y="28">A lock taken and released, each caller its own key; both axes grow tenfold</text>`,
+    `<text class="title" x="60" y="28">A lock taken and released, each caller its own key; both axes are logarithmic</text>`,
     ...panels,
     ...legend(systems),
     '</svg>\n',

@@ -7,9 +7,13 @@ import { factTable, forPage, goalTable, loadTable } from './table.js'
 const BEGIN = '<!-- bench: from here on made by the bench -->'
 const END = '<!-- bench: up to here -->'
 
-/** The old page with this run in its marked part; without such a part, the run alone. */
-export function pageWith(old: string | undefined, report: Report): string {
-  const part = `${BEGIN}\n\n${asPage(report)}\n${END}`
+/**
+ * The old page with this run in its marked part; without such a part, the run alone.
+ * `picture`: where the chart is, as seen from the page.
+ */
+export function pageWith(old: string | undefined, report: Report, picture?: string): string {
+  const drawn = picture === undefined ? '' : `![Locks a second and their p99 over callers](${picture})\n\n`
+  const part = `${BEGIN}\n\n${drawn}${asPage(report)}\n${END}`
   const begin = old?.indexOf(BEGIN) ?? -1
   const end = old?.indexOf(END) ?? -1
   if (old === undefined || begin < 0 || end < begin) return `${part}\n`

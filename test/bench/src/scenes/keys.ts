@@ -3,7 +3,7 @@
 import { connect, type Store } from '@latchkey/client'
 import type { Cluster } from '@latchkey/test-chaos/cluster'
 import { measure, quantiles, round } from '../measure.js'
-import { residentMiB } from '../processes.js'
+import { ownMiB, residentMiB } from '../processes.js'
 import type { LatchkeyScene, Stage } from './scene.js'
 
 const VALUE = new Uint8Array(100).fill(120)
@@ -26,8 +26,11 @@ export const keys: LatchkeyScene = {
       size = next
     }
     await scanAll(cluster, size, stage)
-    const most = Math.max(...cluster.members.map((member) => residentMiB(member.pid as number)))
-    stage.fact(`keys.rss.${size}`, `memory of the biggest member with ${thousands(size)} keys`, most, 'MiB')
+    const pids = cluster.members.map((member) => member.pid as number)
+    const most = (read: (pid: number) => number) => Math.max(...pids.map(read))
+    const what = `memory of the biggest member with ${thousands(size)} keys`
+    stage.fact(`keys.rss.${size}`, what, most(residentMiB), 'MiB')
+    stage.fact(`keys.own.${size}`, 'of it not mapped files', most(ownMiB), 'MiB')
     const ready = await restartMillis(cluster)
     stage.fact(
       `keys.restart.${size}`,

@@ -2,7 +2,7 @@
 
 import { type Call, measure, round } from '../measure.js'
 import { cpuByProcess, spentSince } from '../processes.js'
-import type { System } from '../systems/system.js'
+import type { System, SystemClient } from '../systems/system.js'
 import type { Stage, SystemScene } from './scene.js'
 
 const SIZE = 256
@@ -32,6 +32,7 @@ async function runLoads(system: System, stage: Stage): Promise<void> {
   }
   try {
     const { take, put, get } = client
+    await warmUp(client, stage)
     if (take) {
       const pair = async (caller: number) => {
         const release = await take(`lock/${caller}`)
@@ -49,4 +50,16 @@ async function runLoads(system: System, stage: Stage): Promise<void> {
   } finally {
     await client.close()
   }
+}
+
+const WARM_CALLERS = 64
+
+/** What is compiled while it runs has to be compiled first, here and in servers of Java or JavaScript. */
+async function warmUp({ take, put }: SystemClient, { quick }: Stage): Promise<void> {
+  const options = { callers: WARM_CALLERS, seconds: quick ? 1 : 5, warmUpSeconds: 0 }
+  await measure(async (caller) => {
+    const release = await take?.(`warm/${caller}`)
+    if (put) await put(`warm/${caller}`, VALUE)
+    return release === undefined || release()
+  }, options)
 }
