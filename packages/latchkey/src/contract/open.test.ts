@@ -298,6 +298,6 @@ test('a port that is taken: open rejects, and the directory is free again', asyn
   const at = await url()
   await opening({ id: 'a', memory: true, members: { a: at } })
   const dir = folder()
-  await expect(open({ id: 'a', dir, members: { a: at } })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  await expect(open({ id: 'a', dir, members: { a: at } })).rejects.toThrow('EADDRINUSE')
   await opening({ id: 'a', dir, members: { a: at }, listen: '127.0.0.1:0' })
 })
