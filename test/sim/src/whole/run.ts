@@ -182,8 +182,8 @@ function positions({ stations }: WholeWorld): string {
     .join(', ')
 }
 
-function same({ stations }: WholeWorld): boolean {
-  const places = stations.map(({ member }) => member?.replica.node.applied.position.index)
+function same(world: WholeWorld): boolean {
+  const places = world.membersNow().map(({ member }) => member?.replica.node.applied.position.index)
   return places.every((place) => place !== undefined && place === places[0])
 }
 
@@ -195,6 +195,8 @@ function watchesAreThere({ desk, finals }: WholeWorld): boolean {
 
 function judge(world: WholeWorld): void {
   const { desk, locks, holds } = world
+  const clusters = new Set(world.membersNow().map(({ member }) => member?.replica.clusterId))
+  if (clusters.size !== 1) throw new Broken('one cluster', `the members name ${[...clusters].join(', ')}`)
   desk.history.judge(world.finals)
   desk.sequences.judge()
   for (const promise of holds.promises()) {

@@ -126,10 +126,10 @@ export class WholeWorld {
   addStation(joins: boolean): Station {
     const id = MEMBERS[this.stations.length] as string
     const founders = MEMBERS.slice(0, this.options.members)
-    const members = Object.fromEntries(founders.map((one) => [one, `sim://${one}`]))
+    const members = Object.fromEntries(founders.map((one) => [one, `ws://${one}`]))
     const station = new Station(
       id,
-      this.#stationOptions(joins ? { ...members, [id]: `sim://${id}` } : members),
+      this.#stationOptions(joins ? { ...members, [id]: `ws://${id}` } : members),
       {
         house: this.house,
         host: this.addHost(id),
@@ -255,6 +255,12 @@ export class WholeWorld {
       }
       return results instanceof Promise ? results.then(told) : told(results)
     }
+  }
+
+  /** Those who are members, as their leader knows it. */
+  membersNow(): readonly Station[] {
+    const raft = this.leader()?.member?.replica.node.raft
+    return this.stations.filter(({ id }) => raft === undefined || raft.membership.peers[id] !== undefined)
   }
 
   leader(): Station | undefined {

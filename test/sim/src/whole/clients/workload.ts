@@ -4,6 +4,7 @@ import type { WholeProfile } from '../options.js'
 import type { WholeWorld } from '../world.js'
 import type { Client } from './crew.js'
 import { keysWorker, mergeWorker, sequenceWorker, watchWorker } from './kv-workers.js'
+import { membersWorker } from './members-worker.js'
 import { type Habit, lockWorker } from './lock-workers.js'
 
 const HABITS: Readonly<Record<WholeProfile, readonly Habit[]>> = {
@@ -28,5 +29,6 @@ export function employ(world: WholeWorld, client: Client): void {
     start(sequenceWorker(client))
     start(watchWorker(client))
   }
+  if (profile === 'members' && client.name === 'p0') start(membersWorker(world, client))
   for (const habit of HABITS[profile]) start(lockWorker(world, client, habit))
 }

@@ -52,6 +52,7 @@ export class Station {
   readonly #whenOpened = new Set<() => void>()
   /** A slow disk takes that many times as long. */
   slowness = 1
+  retired = false
   crashes = 0
 
   constructor(id: string, options: StationOptions, ports: StationPorts, joins = false) {
@@ -83,7 +84,7 @@ export class Station {
   }
 
   get url(): string {
-    return `sim://${this.id}`
+    return `ws://${this.id}`
   }
 
   onGone(run: (silent: boolean) => void): () => void {
@@ -97,7 +98,7 @@ export class Station {
   }
 
   boot(): void {
-    if (this.host.life !== undefined) return
+    if (this.host.life !== undefined || this.retired) return
     const life = this.host.start()
     this.#open(life).then(
       (member) => this.#opened(life, member),
@@ -169,6 +170,12 @@ export class Station {
     if (power) this.disk.crash(this.#ports.random)
     else this.disk.kill(this.#ports.random)
     this.#home.crash()
+  }
+
+  /** Removed from the cluster, and switched off. */
+  retire(): void {
+    this.retired = true
+    this.crash(false)
   }
 
   #tellGone(silent: boolean): void {

@@ -1,0 +1,127 @@
+// Test: the judges of the whole wiring, on histories whose verdict is known.
+
+import { describe, expect, test } from 'vitest'
+import { judgeAppends } from './appends.js'
+import { KvHistory, type KvOp } from './kv-history.js'
+import { Sequences, WatchStory } from './ledger.js'
+
+const NEVER = Number.POSITIVE_INFINITY
+
+const op = (kind: KvOp['kind'], call: number, end: number, more: Partial<KvOp> = {}): KvOp => ({
+  client: 'p',
+  kind,
+  word: '',
+  expect: undefined,
+  call,
+  end,
+  result: undefined,
+  revision: 0,
+  refused: false,
+  ...more,
+})
+
+const verdict = (ops: readonly KvOp[]): (() => void) => {
+  const history = new KvHistory()
+  for (const one of ops) history.add('k', one)
+  return () => history.judge(new Map())
+}
+
+describe('keys', () => {
+  test('an unknown put that a delete tells of', () => {
+    const ops = [op('put', 1, NEVER, { word: 'x' }), op('delete', 2, 3, { result: 1 }), op('get', 4, 5)]
+    expect(verdict(ops)).not.toThrow()
+  })
+
+  test.each([
+    ['R2: a stale read', [op('put', 1, 2, { word: 'x' }), op('get', 3, 4)]],
+    [
+      'a compare that should have failed',
+      [op('put', 1, 2, { word: 'x' }), op('cas', 3, 4, { word: 'y', expect: 'z', result: true })],
+    ],
+    [
+      'writes against their revisions',
+      [
+        op('put', 1, 2, { word: 'x', revision: 7 }),
+        op('put', 3, 4, { word: 'y', revision: 6 }),
+        op('delete', 5, 6, { result: 1 }),
+      ],
+    ],
+    [
+      'C1: a refused write that was seen',
+      [
+        op('put', 1, NEVER, { word: 'x', refused: true }),
+        op('delete', 2, 3, { result: 1 }),
+        op('get', 4, 5, { result: 'x' }),
+      ],
+    ],
+  ])('not: %s', (_, ops) => {
+    expect(verdict(ops)).toThrow()
+  })
+})
+
+describe('appends', () => {
+  const words = [
+    op('merge', 1, 2, { word: 'a' }),
+    op('merge', 3, 4, { word: 'b' }),
+    op('merge', 3, NEVER, { word: 'c' }),
+  ]
+
+  test.each(['a,b', 'a,b,c', 'a,c,b'])('%s may be', (end) => {
+    expect(() => judgeAppends('m', words, end)).not.toThrow()
+  })
+
+  test.each(['a', 'b,a', 'a,b,b', undefined])('%s may not', (end) => {
+    expect(() => judgeAppends('m', words, end)).toThrow()
+  })
+
+  test.each([
+    ['C2: shows less than what was done before it', op('get', 5, 6, { result: 'a' })],
+    ['shows what is not there', op('get', 5, 6, { result: 'a,b,z' })],
+    ['shows what was asked for behind it', op('get', 1, 2, { result: 'a,b' })],
+  ])('a read that %s', (_, read) => {
+    expect(() => judgeAppends('m', [...words, read], 'a,b')).toThrow()
+  })
+
+  test('a refused word that is there', () => {
+    expect(() =>
+      judgeAppends('m', [...words, op('merge', 5, NEVER, { word: 'd', refused: true })], 'a,b,d'),
+    ).toThrow()
+  })
+})
+
+describe('sequences and watches', () => {
+  test.each([
+    ['C2: a number twice', [0, 5, 1, 2], [4, 8, 3, 4]],
+    ['a number before one asked for earlier', [5, 9, 1, 2], [0, 5, 3, 4]],
+  ] as const)('not: %s', (_, first, second) => {
+    const sequences = new Sequences()
+    sequences.given('s', ...first)
+    sequences.given('s', ...second)
+    expect(() => sequences.judge()).toThrow()
+  })
+
+  const seen = (revision: number, value: string, previous?: string) => ({
+    revision,
+    type: 'put',
+    key: 'k',
+    value,
+    previous,
+  })
+
+  test('C11: a watch without gap or repeat', () => {
+    const watch = new WatchStory('w', () => false)
+    watch.saw(seen(1, 'a'))
+    watch.saw(seen(3, 'b', 'a'))
+    expect([watch.endsWith('k', 'b'), watch.endsWith('k', 'a')]).toEqual([true, false])
+  })
+
+  test.each([
+    ['gap', seen(3, 'c', 'b')],
+    ['repeat', seen(1, 'a')],
+    ['way back', seen(0, 'z', 'a')],
+  ])('C11: a %s is noticed', (_, next) => {
+    const watch = new WatchStory('w', () => false)
+    watch.saw(seen(1, 'a'))
+    expect(() => watch.saw(next)).toThrow()
+  })
+})

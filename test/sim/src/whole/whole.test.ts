@@ -1,0 +1,62 @@
+// Test: the production wiring in the simulator: fixed seeds and fresh ones, the same run twice, and known bugs that must be noticed.
+
+import { randomInt } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { wholeBugs } from './bugs/all.js'
+import { huntWhole } from './bugs/runner.js'
+import { checkHousePatch, type LoadedHouse, loadHouse } from './house.js'
+import { drawWhole, WHOLE_PROFILES } from './options.js'
+import { runWhole } from './run.js'
+
+let loaded: LoadedHouse
+beforeAll(async () => {
+  loaded = await loadHouse()
+})
+afterAll(() => loaded.remove())
+
+const outcome = async (seed: number, profile: (typeof WHOLE_PROFILES)[number]) => {
+  const { verdict, law, message } = await runWhole(drawWhole(seed, profile), loaded.house)
+  return verdict === 'pass'
+    ? 'pass'
+    : `${verdict}: ${law}: ${message}; npm run sim -- --whole --seed ${seed} --profile ${profile}`
+}
+
+describe.each(WHOLE_PROFILES)('D8 A10 K6 C2: the wiring of production under %s', (profile) => {
+  test.each([9])('seed %i', async (seed) => {
+    expect(await outcome(seed, profile)).toBe('pass')
+  })
+
+  const fresh = randomInt(1, 2 ** 31)
+  test(`a fresh seed, ${fresh}`, async () => {
+    expect(await outcome(fresh, profile)).toBe('pass')
+  })
+})
+
+test('the same seed is the same run, to the byte', async () => {
+  for (const profile of ['kv', 'renewing', 'waiters'] as const) {
+    const [first, second] = [
+      await runWhole(drawWhole(5, profile), loaded.house),
+      await runWhole(drawWhole(5, profile), loaded.house),
+    ]
+    expect(second.hash).toBe(first.hash)
+    expect(first.events).toBeGreaterThan(1_000)
+    expect((await runWhole(drawWhole(6, profile), loaded.house)).hash).not.toBe(first.hash)
+  }
+})
+
+describe('known bugs', () => {
+  test.each(wholeBugs.map((bug) => [bug.name, bug] as const))('the patch fits: %s', (_, bug) => {
+    for (const patch of bug.patches) checkHousePatch(patch)
+  })
+
+  test.each([
+    ['K4', 'the lease counts from the answer'],
+    ['K13', 'a dead waiter is granted'],
+    ['K6', 'a holder whose lease is over may still write'],
+    ['C2', 'the reply table is forgotten'],
+    ['A1', 'apply reads a clock'],
+  ])('%s: noticed: %s', async (_, name) => {
+    const bug = wholeBugs.find((one) => one.name === name)
+    expect(bug && (await huntWhole(bug, loaded.house)).seed).toBeDefined()
+  })
+})
