@@ -95,8 +95,8 @@ describe('sequences and watches', () => {
     ['a number before one asked for earlier', [5, 9, 1, 2], [0, 5, 3, 4]],
   ] as const)('not: %s', (_, first, second) => {
     const sequences = new Sequences()
-    sequences.given('s', ...first)
-    sequences.given('s', ...second)
+    sequences.given('s', first[0], first[1], first[2], first[3])
+    sequences.given('s', second[0], second[1], second[2], second[3])
     expect(() => sequences.judge()).toThrow()
   })
 
