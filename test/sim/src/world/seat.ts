@@ -60,6 +60,8 @@ export class Seat {
   #pauses = 0
   #inbox: Arrival[] = []
   #readingAt = 0
+  /** Read its clock for this, and has not handled it yet. */
+  #stalled: { readonly arrival: Arrival; readonly now: number; readonly readingAt: number } | undefined
   /** Microseconds that the process stalls between its next clock reading and what the reading is for. */
   #stall = 0
   ruined = false
@@ -125,6 +127,7 @@ export class Seat {
     this.#inbox = []
     this.#pauses = 0
     this.#stall = 0
+    this.#stalled = undefined
   }
 
   pause(): void {
@@ -135,6 +138,7 @@ export class Seat {
   resume(life: number): void {
     if (life !== this.#life || this.#pauses === 0) return
     if (--this.#pauses > 0) return
+    this.#finishStalled()
     const waiting = this.#inbox.splice(0)
     if (this.#random.chance(0.5)) this.#dispatch({ type: 'tick' }, this.#read())
     for (let i = 0; i < waiting.length; i++) {
@@ -178,21 +182,28 @@ export class Seat {
     return done && this.#member !== undefined
   }
 
+  /** Counts as a pause of its own: what it was about to handle comes first when nothing holds the process any more. */
   #stallWith(arrival: Arrival, now: number): void {
     const world = this.#world
     const life = this.#life
-    const readingAt = this.#readingAt
     const micros = this.#stall
+    const stalled = { arrival, now, readingAt: this.#readingAt }
     this.#stall = 0
+    this.#stalled = stalled
     this.#pauses++
     world.counts.stalls++
     world.note(() => `${this.id} stalls ${micros} µs between reading its clock and handling ${arrival.type}`)
     world.after(micros, () => {
-      if (life !== this.#life) return
-      this.#readingAt = readingAt
-      this.#dispatch(arrival, now)
-      this.resume(life)
+      if (this.#stalled === stalled) this.resume(life)
     })
+  }
+
+  #finishStalled(): void {
+    const stalled = this.#stalled
+    if (stalled === undefined) return
+    this.#stalled = undefined
+    this.#readingAt = stalled.readingAt
+    this.#dispatch(stalled.arrival, stalled.now)
   }
 
   #read(): number {
