@@ -16,8 +16,9 @@ export class MemberChanges {
 
   add(id: string, url: string): Promise<void> {
     const there = (now: Membership) => now.learners.includes(id) || now.voters.includes(id)
-    const known = this.#committed().peers[id]
-    if (known !== undefined && known.url !== url && there(this.#committed())) {
+    const inForce = this.#inForce()
+    const known = inForce.peers[id]
+    if (known !== undefined && known.url !== url && there(inForce)) {
       return Promise.reject(
         new LatchkeyError(
           'ERR_CONFIG_CHANGE_IN_PROGRESS',
@@ -52,10 +53,18 @@ export class MemberChanges {
     return this.#node.applied.membership
   }
 
+  /** From its append on, committed or not. */
+  #inForce(): Membership {
+    return this.#node.raft.membership
+  }
+
   #reach(change: MembershipChange, there: (now: Membership) => boolean): Promise<void> {
     if (there(this.#committed())) return Promise.resolve()
-    const proposal = this.#node.proposeChange(change)
-    if (!proposal.ok) return Promise.reject(refusal(proposal, change))
+    // Asked for before and not committed yet: it is waited for, not proposed again.
+    if (this.#node.role !== 'leader' || !there(this.#inForce())) {
+      const proposal = this.#node.proposeChange(change)
+      if (!proposal.ok) return Promise.reject(refusal(proposal, change))
+    }
     return new Promise((resolve, reject) => {
       // One that stepped down may have committed it with its last breath (its own removal always, M11), and applies it in a
       // moment; else the new leader may finish it or not, and whoever asks again finds out.

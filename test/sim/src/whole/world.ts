@@ -181,7 +181,7 @@ export class WholeWorld {
 
   #startRemote(host: Host): void {
     const life = host.start()
-    const seeds = this.stations.slice(0, this.options.members).map(({ url }) => url)
+    const seeds = this.stations.filter(({ retired }) => !retired).map(({ url }) => url)
     this.#startClient(host.name, life, { seeds, dialTo: (url) => this.dials.dialTo(life, url) })
   }
 
