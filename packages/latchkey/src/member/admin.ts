@@ -21,7 +21,7 @@ export interface AdminPorts {
   readonly changes: MemberChanges
   status(): Status
   /** Resolves when a leader is known and this member has caught up. */
-  ready(): Promise<void>
+  readonly ready: () => Promise<void>
   handOver(to: string | undefined): Promise<boolean>
   /** Drops this member's state and builds it anew from a peer's. */
   rebuild(): Promise<void>
@@ -41,8 +41,11 @@ const HERE: Partial<Record<AdminCall, Run>> = {
     await kv.flush()
     node.compact(0, 0)
   },
-  backup: async ({ kv }, [path]) => {
-    await kv.backup(id(path))
+  // Whatever was acknowledged before the call is in it, through any member.
+  backup: async ({ kv, ready }, [path]) => {
+    const file = id(path)
+    await ready()
+    await kv.backup(file)
   },
 }
 

@@ -4,8 +4,8 @@ import type { Store } from '@latchkey/client'
 import { LatchkeyError } from '@latchkey/protocol'
 import { refuseUpgrade } from '../member/client-door.js'
 import { OpenedMember } from './open-member.js'
-import { checkOptions, type OpenOptions, type Settings } from './options.js'
-import { listen, type Upgrade } from './server.js'
+import { checkOptions, type OpenOptions } from './options.js'
+import { listen } from './server.js'
 
 /**
  * One member in this process, or a cluster of one. Rejects with a TypeError, or with a LatchkeyError that says what to do.
@@ -17,7 +17,7 @@ export async function open(options: OpenOptions): Promise<Store> {
     throw new LatchkeyError('ERR_ABORTED', undefined, { cause: settings.signal.reason })
   if (settings.listen === undefined) return (await OpenedMember.open(settings)).store
   let member: OpenedMember | undefined
-  const server = await listenAt(settings.listen, settings.tls, (request, socket, head) => {
+  const server = await listen(settings.listen, settings.tls, (request, socket, head) => {
     if (member === undefined) refuseUpgrade(socket, '503 Service Unavailable')
     else member.upgrade(request, socket, head)
   })
@@ -28,17 +28,6 @@ export async function open(options: OpenOptions): Promise<Store> {
   } catch (error) {
     await server.close()
     throw error
-  }
-}
-
-async function listenAt(at: NonNullable<Settings['listen']>, tls: Settings['tls'], upgrade: Upgrade) {
-  try {
-    return await listen(at, tls, upgrade)
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    throw new TypeError(`listen: ${at.host}:${at.port} cannot be listened at (${code ?? String(cause)})`, {
-      cause,
-    })
   }
 }
 
