@@ -303,6 +303,19 @@ onEveryStore((at) => {
     await shared[Symbol.asyncDispose]()
   })
 
+  test('attempts and unlocks of one object at the same time take their turns (K29)', async () => {
+    const one = lock()
+    expect(await Promise.all([one.tryLock(), one.tryLock(), one.lock().then(() => true)])).toEqual([
+      true,
+      true,
+      true,
+    ])
+    const left = await Promise.all([one.unlock(), one.unlock(), one.unlock()])
+    expect(left.map(({ acquires }) => acquires)).toEqual([2, 1, 0])
+    expect(one.held).toBe(false)
+    expect(await at.store.locks.query(at.key())).toEqual([])
+  })
+
   test('a waiter granted after an expiry gets NEW_ACQUIRE', async () => {
     await at.store.tryLockWith(at.key(), undefined, false, { id: 'gone', lease: 100 })
     const one = lock()

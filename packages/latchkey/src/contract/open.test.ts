@@ -1,6 +1,6 @@
 // Test: API.md, "Open and connect".
 
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { connect, open, type Store } from '../index.js'
@@ -280,18 +280,38 @@ test('members counts at the first boot only; a store opened without is grown by 
   await second.put('k', 'w')
 }, 30_000)
 
-test('ERR_CORRUPT names the file, and nothing is served', async () => {
+test('open: ERR_ABORTED by a signal that fires while it opens; the directory is free again', async () => {
+  const dir = folder()
+  const controller = new AbortController()
+  const trying = open({ id: 'a', dir, signal: controller.signal })
+  controller.abort('why')
+  await expect(trying).rejects.toMatchObject(code('ERR_ABORTED', { cause: 'why', outcome: 'not-applied' }))
+  const later = new AbortController()
+  const store = await opening({ id: 'a', dir, signal: later.signal })
+  later.abort()
+  await store.put('k', 'v')
+})
+
+test('ERR_CORRUPT names file, offset and what to do next; nothing is served', async () => {
   const dir = folder()
   const store = await open({ id: 'a', dir })
-  for (let n = 0; n < 20; n++) await store.put(`k${n}`, 'x'.repeat(100))
+  for (let n = 0; n < 200; n++) await store.put(`k${n}`, 'x'.repeat(100))
   await store.close()
   const log = join(dir, 'log')
-  const files = readdirSync(log)
-  mkdirSync(dir, { recursive: true })
-  for (const file of files) writeFileSync(join(log, file), Buffer.alloc(4096, 0xa5))
+  const [segment] = readdirSync(log).filter((file) => statSync(join(log, file)).size > 10_000)
+  const file = join(log, segment as string)
+  const good = readFileSync(file)
+  const bad = Buffer.from(good)
+  bad.writeUInt8(bad.readUInt8(5_000) ^ 0x10, 5_000)
+  writeFileSync(file, bad)
   const error = await open({ id: 'a', dir }).catch((error: unknown) => error)
-  expect(error).toMatchObject(code('ERR_CORRUPT'))
-  expect(files.some((file) => (error as Error).message.includes(file))).toBe(true)
+  expect(error).toMatchObject(code('ERR_CORRUPT', { retryable: false }))
+  expect((error as Error).message).toContain(segment)
+  expect((error as Error).message.replace(segment as string, '')).toMatch(/\d/)
+  expect((error as Error).message).toMatch(/rebuild|restore|remove|empty/i)
+  writeFileSync(file, good)
+  const again = await opening({ id: 'a', dir })
+  expect(await again.get('k199', { as: 'string' })).toBe('x'.repeat(100))
 })
 
 test('a port that is taken: open rejects, and the directory is free again', async () => {

@@ -135,6 +135,25 @@ console.log(before === during, before === JSON.stringify(count()), before, durin
   expect(ended).toMatchObject({ code: 0, err: '' })
 })
 
+test('hundreds of calls with one signal print no warning', async () => {
+  const ended = await run(`
+const store = await open({ id: 'a', dir })
+const { signal } = new AbortController()
+const holder = await store.locks.acquire('l')
+const calls = []
+for (let n = 0; n < 100; n++) {
+  calls.push(store.put('k' + n, '', { signal }), store.get('k', { signal }), store.scan({}, { signal }))
+  calls.push(store.locks.acquire('l', { wait: 300, signal }).catch(() => {}))
+  store.watch({ prefix: '' }, { signal })
+  store.on('leader', () => {})
+}
+await Promise.all(calls)
+await store.close()
+console.log('done')
+`)
+  expect(ended).toMatchObject({ code: 0, out: 'done\n', err: '' })
+})
+
 test('a directory whose process was killed can be opened again; that of a living one is ERR_DIR_LOCKED', async () => {
   const held = join(dir, 'held')
   const file = join(dir, 'holder.mjs')

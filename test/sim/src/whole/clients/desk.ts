@@ -3,7 +3,7 @@
 import type { Ground } from '../ground/ground.js'
 import { Broken } from '../judge/broken.js'
 import { KvHistory, type KvKind, type KvOp } from '../judge/kv-history.js'
-import { Sequences, WatchStory } from '../judge/ledger.js'
+import { Sequences, type WatchStory } from '../judge/ledger.js'
 import type { WholeOptions } from '../options.js'
 
 export interface Fault {
