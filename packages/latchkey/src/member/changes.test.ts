@@ -27,7 +27,7 @@ class Leader extends Emitter<NodeEvents> {
   readonly applied = { membership: before }
   proposed = 0
 
-  proposeChange(_: MembershipChange) {
+  proposeChange(_change: MembershipChange) {
     this.proposed++
     if (this.raft.membership === after) return { ok: false, reason: 'invalid', why: 'b is a member already' }
     this.raft.membership = after
