@@ -1,3 +1,4 @@
+export { onAbort } from './abort.js'
 export { AssertionError, assert, unreachable } from './assert.js'
 export {
   EMPTY,

@@ -61,8 +61,8 @@ export class Call implements Due {
   finished = false
   onFinished: ((error?: LatchkeyError) => void)[] | undefined = undefined
 
-  signal: AbortSignal | undefined = undefined
-  onAbort: (() => void) | undefined = undefined
+  /** Takes its ear off the caller's signal. */
+  offAbort: (() => void) | undefined = undefined
 
   bucket = 0
   before: Due | undefined = undefined

@@ -1,6 +1,6 @@
 // Driver: what calls of every kind share: being admitted, their deadline and signal, and telling the caller, once.
 
-import type { Clock } from '@latchkey/base'
+import { type Clock, onAbort } from '@latchkey/base'
 import { type Answer, type LatchkeyError, errorOf } from '@latchkey/protocol'
 import type { Call, CallOptions } from './call.js'
 import { Deadlines } from './deadlines.js'
@@ -40,9 +40,7 @@ export class Desk {
   }
 
   #listen(call: Call, signal: AbortSignal): void {
-    call.signal = signal
-    call.onAbort = () => this.giveUp(call, aborted(this.#standing(call), signal.reason))
-    signal.addEventListener('abort', call.onAbort, { once: true })
+    call.offAbort = onAbort(signal, () => this.giveUp(call, aborted(this.#standing(call), signal.reason)))
   }
 
   #overdue(call: Call): void {
@@ -76,8 +74,8 @@ export class Desk {
     if (call.settled) return false
     call.settled = true
     this.#deadlines.remove(call)
-    if (call.signal && call.onAbort) call.signal.removeEventListener('abort', call.onAbort)
-    call.signal = call.onAbort = undefined
+    call.offAbort?.()
+    call.offAbort = undefined
     return true
   }
 

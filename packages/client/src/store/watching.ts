@@ -1,6 +1,7 @@
 // Driver: a watch as an async iterator. It begins at the call, not at the first next(); what comes waits here, and only so much of
 // it (watches.ts).
 
+import { onAbort } from '@latchkey/base'
 import {
   type EventResult,
   LatchkeyError,
@@ -27,6 +28,7 @@ export class WatchIterator implements AsyncIterableIterator<WatchEvent> {
   readonly #readers = new Queue<Reader>()
   readonly #abort = () =>
     this.#fail(new LatchkeyError('ERR_ABORTED', undefined, { cause: this.#options.signal?.reason }), true)
+  #offAbort: (() => void) | undefined
   #error: unknown
   #over = false
 
@@ -37,7 +39,7 @@ export class WatchIterator implements AsyncIterableIterator<WatchEvent> {
       over: (error) => this.#fail(error, error.code === 'ERR_CLOSED'),
     })
     if (options.signal?.aborted) this.#abort()
-    else options.signal?.addEventListener('abort', this.#abort, { once: true })
+    else if (options.signal) this.#offAbort = onAbort(options.signal, this.#abort)
   }
 
   [Symbol.asyncIterator](): this {
@@ -109,7 +111,7 @@ export class WatchIterator implements AsyncIterableIterator<WatchEvent> {
     if (now) this.#events.takeAll()
     if (this.#over) return
     this.#over = true
-    this.#options.signal?.removeEventListener('abort', this.#abort)
+    this.#offAbort?.()
     this.#handle.end()
     this.#serve()
   }

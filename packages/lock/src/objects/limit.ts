@@ -1,6 +1,6 @@
 // Driver: owns the patience of one call: its deadline, its signal, and the closing of the store, whichever ends first.
 
-import type { Timer } from '@latchkey/base'
+import { onAbort, type Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { LockCallOptions, LockPort } from './port.js'
 
@@ -13,6 +13,7 @@ export class Limit {
   readonly signal: AbortSignal | undefined
   readonly #port: LockPort
   readonly #due: number | undefined
+  readonly #offs: (() => void)[] = []
   #waiting = new Set<() => void>()
   #timer: Timer | undefined
   #listening = false
@@ -77,8 +78,8 @@ export class Limit {
   #listen(): void {
     if (this.#listening) return
     this.#listening = true
-    this.signal?.addEventListener('abort', this.#finish)
-    this.#port.closed.addEventListener('abort', this.#finish)
+    if (this.signal) this.#offs.push(onAbort(this.signal, this.#finish))
+    this.#offs.push(onAbort(this.#port.closed, this.#finish))
     this.#arm()
   }
 
@@ -92,8 +93,7 @@ export class Limit {
 
   #silence(): void {
     this.#listening = false
-    this.signal?.removeEventListener('abort', this.#finish)
-    this.#port.closed.removeEventListener('abort', this.#finish)
+    for (const off of this.#offs.splice(0)) off()
     this.#timer?.cancel()
   }
 
