@@ -84,7 +84,7 @@ test('K40: the rows of format 1', async () => {
   const store = (await new MemoryHome(disk).open()) as RowStore
   for (const key of disk.keys()) hash.update(key).update(store.get(key) as Uint8Array)
   expect(hash.digest('hex')).toMatchInlineSnapshot(
-    `"fd1cd4f0c15dae62b8b164e5b8844a264241fa39b3c3f2e58d13dc626063b169"`,
+    `"ab93683ffc52e3e2e24bd746202c18f117f345bd4668ffdf61724cc626e6efc2"`,
   )
 })
 

@@ -56,8 +56,8 @@ onEveryStore((at) => {
   })
 
   test('expired: KEEP_LEASE_FAIL with the row’s id and context, NEW_ACQUIRE with the next token', async () => {
-    const first = await lock('old', false, { context: 'was' }, 50)
-    await sleep(120)
+    const first = await lock('old', false, { context: 'was' }, 200)
+    await sleep(300)
     expect(await lock('new', true)).toMatchObject({
       code: 'KEEP_LEASE_FAIL',
       success: false,
@@ -80,10 +80,10 @@ onEveryStore((at) => {
   })
 
   test('expired, own: NEW_ACQUIRE too, acquires is 1 again and the token is new (K13)', async () => {
-    await lock('me', false, {}, 50)
-    const before = await lock('me', false, {}, 50)
+    await lock('me', false, {}, 200)
+    const before = await lock('me', false, {}, 200)
     expect(before.acquires).toBe(2)
-    await sleep(120)
+    await sleep(300)
     const after = await lock('me')
     expect(after).toMatchObject({ code: 'NEW_ACQUIRE', acquires: 1 })
     expect(after.fencingToken).toBeGreaterThan(before.fencingToken)
@@ -190,9 +190,9 @@ onEveryStore((at) => {
   })
 
   test('release of one’s own that ran out: EXPIRED, the row is gone (K11)', async () => {
-    const held = await lock('me', false, { context: 'c' }, 50)
-    await lock('me', false, {}, 50)
-    await sleep(120)
+    const held = await lock('me', false, { context: 'c' }, 200)
+    await lock('me', false, {}, 200)
+    await sleep(300)
     expect(await release('me')).toMatchObject({
       code: 'EXPIRED',
       success: false,

@@ -49,7 +49,7 @@ function run(source: string, kind: 'mjs' | 'cjs' = 'mjs', killAfter = 20_000): P
   })
 }
 
-test('after close() the process ends by itself, whatever locks it held; nothing was printed', async () => {
+test.concurrent('after close() the process ends by itself, whatever locks it held; nothing was printed', async () => {
   const ended = await run(`
 const store = await open({ id: 'a', dir })
 const watchdog = new Watchdog()
@@ -67,7 +67,7 @@ console.log('closed')
   expect(ended.lingered).toBeLessThan(3_000)
 })
 
-test('an open store keeps the process alive', async () => {
+test.concurrent('an open store keeps the process alive', async () => {
   const ended = await run(
     `
 const store = await open({ id: 'a', ${'dir'} })
@@ -80,7 +80,7 @@ console.log('open')
   expect(ended).toMatchObject({ code: null, signal: 'SIGKILL', out: 'open\n', err: '' })
 })
 
-test('an open store in memory, and a remote one, keep the process alive too', async () => {
+test.concurrent('an open store in memory, and a remote one, keep the process alive too', async () => {
   const [port] = await freePorts(1)
   const url = `ws://127.0.0.1:${port}`
   const [memory, both] = await Promise.all([
@@ -99,7 +99,7 @@ console.log('closed')
   expect(both).toMatchObject({ code: 0, out: 'closed\n', err: '' })
 })
 
-test('a remote store keeps the process alive until it is closed', async () => {
+test.concurrent('a remote store keeps the process alive until it is closed', async () => {
   const { open } = await import('../index.js')
   const [port] = await freePorts(1)
   const url = `ws://127.0.0.1:${port}`
@@ -118,7 +118,7 @@ console.log('closed')
   expect(closed.lingered).toBeLessThan(3_000)
 })
 
-test('libraries install no handlers on the process, and leave no lock of the directory behind', async () => {
+test.concurrent('libraries install no handlers on the process, and leave no lock of the directory behind', async () => {
   const ended = await run(`
 const count = () => Object.fromEntries(process.eventNames().map((name) => [String(name), process.listenerCount(name)]))
 const before = JSON.stringify(count())
@@ -135,7 +135,7 @@ console.log(before === during, before === JSON.stringify(count()), before, durin
   expect(ended).toMatchObject({ code: 0, err: '' })
 })
 
-test('hundreds of calls with one signal print no warning', async () => {
+test.concurrent('hundreds of calls with one signal print no warning', async () => {
   const ended = await run(`
 const store = await open({ id: 'a', dir })
 const { signal } = new AbortController()
@@ -154,7 +154,7 @@ console.log('done')
   expect(ended).toMatchObject({ code: 0, out: 'done\n', err: '' })
 })
 
-test('a directory whose process was killed can be opened again; that of a living one is ERR_DIR_LOCKED', async () => {
+test.concurrent('a directory whose process was killed can be opened again; that of a living one is ERR_DIR_LOCKED', async () => {
   const held = join(dir, 'held')
   const file = join(dir, 'holder.mjs')
   writeFileSync(
@@ -176,7 +176,7 @@ console.log('open')
   expect(await store.get('k', { as: 'string' })).toBe('v')
 })
 
-test('require() works from CommonJS, for the store and the client alone', async () => {
+test.concurrent('require() works from CommonJS, for the store and the client alone', async () => {
   const ended = await run(
     `const latchkey = require(${JSON.stringify(LATCHKEY)})
 const client = require(${JSON.stringify(CLIENT)})

@@ -1,22 +1,22 @@
 // Test: API.md, "Key-value calls": what a call ends with where no leader is known, or the leader has no majority; and close().
 
-import { afterEach, expect, test } from 'vitest'
+import { expect, type TestContext, test } from 'vitest'
 import { connect, type LatchkeyError, open, type Store } from '../index.js'
 import { freePorts, tempFolders } from './testing/ports.js'
 import { code, sleep } from './testing/small.js'
 import { openTrio } from './testing/trio.js'
 
 const folder = tempFolders()
-const opened: { close(): Promise<void> }[] = []
-const later = <T extends { close(): Promise<void> }>(thing: T): T => {
-  opened.push(thing)
-  return thing
-}
-afterEach(async () => {
-  for (const thing of opened.splice(0).reverse()) await thing.close()
-})
+/** What a test opens is closed when it ends, the last one first. */
+type Later = <T extends { close(): Promise<void> }>(thing: T) => T
+const laterIn =
+  ({ onTestFinished }: TestContext): Later =>
+  (thing) => {
+    onTestFinished(() => thing.close())
+    return thing
+  }
 
-async function lonely(): Promise<{ embedded: Store; remote: Store }> {
+async function lonely(later: Later): Promise<{ embedded: Store; remote: Store }> {
   const [a, b, c] = await freePorts(3)
   const members = { a: `ws://127.0.0.1:${a}`, b: `ws://127.0.0.1:${b}`, c: `ws://127.0.0.1:${c}` }
   const embedded = later(await open({ id: 'a', members, memory: true, electionTimeout: 200, heartbeat: 20 }))
@@ -24,8 +24,8 @@ async function lonely(): Promise<{ embedded: Store; remote: Store }> {
   return { embedded, remote }
 }
 
-test('no leader known: waited for until the deadline, then a read is ERR_TIMEOUT, a write ERR_NO_LEADER', async () => {
-  const stores = await lonely()
+test.concurrent('no leader known: waited for until the deadline, then a read is ERR_TIMEOUT, a write ERR_NO_LEADER', async (context) => {
+  const stores = await lonely(laterIn(context))
   for (const store of Object.values(stores)) {
     const began = performance.now()
     const limits = { timeout: 250 }
@@ -53,8 +53,8 @@ test('no leader known: waited for until the deadline, then a read is ERR_TIMEOUT
   }
 })
 
-test('no leader known: locks end as they say', async () => {
-  const { embedded, remote } = await lonely()
+test.concurrent('no leader known: locks end as they say', async (context) => {
+  const { embedded, remote } = await lonely(laterIn(context))
   for (const store of [embedded, remote]) {
     const lock = store.getDistributedLock('k', '10s')
     expect(await lock.tryLock({ timeout: 200 })).toBe(false)
@@ -67,8 +67,8 @@ test('no leader known: locks end as they say', async () => {
   }
 })
 
-test('tryLock without a wait: ERR_NO_LEADER after its deadline of 5 s', async () => {
-  const { embedded } = await lonely()
+test.concurrent('tryLock without a wait: ERR_NO_LEADER after its deadline of 5 s', async (context) => {
+  const { embedded } = await lonely(laterIn(context))
   const began = performance.now()
   await expect(embedded.getDistributedLock('k', '10s').tryLock()).rejects.toMatchObject(
     code('ERR_NO_LEADER', { outcome: 'not-applied' }),
@@ -76,8 +76,8 @@ test('tryLock without a wait: ERR_NO_LEADER after its deadline of 5 s', async ()
   expect(performance.now() - began).toBeGreaterThanOrEqual(4_950)
 })
 
-test('a signal before sending: ERR_ABORTED, not applied; close(): ERR_CLOSED, not applied', async () => {
-  const { embedded, remote } = await lonely()
+test.concurrent('a signal before sending: ERR_ABORTED, not applied; close(): ERR_CLOSED, not applied', async (context) => {
+  const { embedded, remote } = await lonely(laterIn(context))
   for (const store of [embedded, remote]) {
     const controller = new AbortController()
     const writing = store.put('k', 'v', { signal: controller.signal })
@@ -105,10 +105,10 @@ test('a signal before sending: ERR_ABORTED, not applied; close(): ERR_CLOSED, no
   }
 })
 
-test('a write that was handed on: ERR_OUTCOME_UNKNOWN, never a plain failure; with a signal ERR_ABORTED, unknown', async () => {
-  const trio = later(await openTrio(folder(), { electionTimeout: 3_000, heartbeat: 100 }))
+test.concurrent('a write that was handed on: ERR_OUTCOME_UNKNOWN, never a plain failure; with a signal ERR_ABORTED, unknown', async (context) => {
+  const trio = laterIn(context)(await openTrio(folder(), { electionTimeout: 3_000, heartbeat: 100 }))
   const leader = await trio.leader()
-  const remote = later(await trio.connect())
+  const remote = laterIn(context)(await trio.connect())
   await remote.put('k', '1')
   await leader.put('k', '1')
   await Promise.all(Object.values(trio.stores).map((store) => store !== leader && store.close()))
@@ -132,8 +132,8 @@ test('a write that was handed on: ERR_OUTCOME_UNKNOWN, never a plain failure; wi
   await end
 }, 30_000)
 
-test('unlock({ timeout }) that may have been applied: ERR_OUTCOME_UNKNOWN, not held any more', async () => {
-  const trio = later(await openTrio(folder(), { electionTimeout: 3_000, heartbeat: 100 }))
+test.concurrent('unlock({ timeout }) that may have been applied: ERR_OUTCOME_UNKNOWN, not held any more', async (context) => {
+  const trio = laterIn(context)(await openTrio(folder(), { electionTimeout: 3_000, heartbeat: 100 }))
   const leader = await trio.leader()
   const lock = leader.getDistributedLock('k', '30s')
   await lock.tryLock()
@@ -145,8 +145,8 @@ test('unlock({ timeout }) that may have been applied: ERR_OUTCOME_UNKNOWN, not h
   expect(lock.remainingMillis()).toBe(0)
 }, 30_000)
 
-test('close() of the leader hands over leadership, and holds are not released', async () => {
-  const trio = later(await openTrio(folder(), { electionTimeout: 5_000, heartbeat: 100 }))
+test.concurrent('close() of the leader hands over leadership, and holds are not released', async (context) => {
+  const trio = laterIn(context)(await openTrio(folder(), { electionTimeout: 5_000, heartbeat: 100 }))
   const leader = await trio.leader()
   const { id } = await leader.status()
   const other = Object.entries(trio.stores).find(([name]) => name !== id)?.[1] as Store
