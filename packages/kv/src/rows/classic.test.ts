@@ -210,3 +210,21 @@ test('crc32c of the known vectors', () => {
   expect(crc32c(Buffer.alloc(32), 0, 32)).toBe(0x8a9136aa)
   expect(crc32c(Buffer.alloc(32, 0xff), 0, 32)).toBe(0x62a8ab43)
 })
+
+describe('D18: what a killed compaction left half written', () => {
+  test.each(['log', 'tables'])(
+    '%s: it is not in use, whoever gets its number at the next open',
+    async (name) => {
+      const copy = join(folders.make(), 'state')
+      cpSync(images[name] as string, copy, { recursive: true })
+      const rows = join(copy, 'rows-1')
+      const numbers = readdirSync(rows).map((file) => Number(/\d+/.exec(file)?.[0] ?? 0))
+      for (let next = 1; next <= 12; next++) {
+        const half = `${String(Math.max(...numbers) + next).padStart(6, '0')}.ldb`
+        writeFileSync(join(rows, half), Buffer.alloc(5_000, next))
+      }
+      expect(await readAll(copy)).toBe(MODELS[BATCHES])
+      expect(await readAll(copy)).toBe(MODELS[BATCHES])
+    },
+  )
+})

@@ -7,12 +7,13 @@
 // after it the new one, and what is left of the other is removed (S4). LevelDB is never asked to create a store at open: where
 // it lost its CURRENT it would make an empty one of it.
 
-import { open as openFile } from 'node:fs/promises'
+import { open as openFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LatchkeyError } from '@latchkey/protocol'
 import { BatchChain, LOG_BYTES, MARKS } from './chain.js'
 import { type Files, nodeFiles, sizeOf, syncFolder } from './files.js'
 import { type Level, LevelRows, codeOf, damagedFiles, messageOf, operation, translated } from './level.js'
+import { tablesOf } from './manifest.js'
 import type { Row, RowBuilder, RowChange, RowHome, RowStore } from './port.js'
 import { tableDamage } from './tables.js'
 
@@ -160,10 +161,9 @@ function openFailed(error: unknown, path: string): unknown {
 }
 
 async function openStore(path: string): Promise<RowStore> {
-  const damaged = await damagedTables(path)
+  await refuseDamaged(path)
   const level = await openLevel(path, false)
   try {
-    refuseDamaged(level, damaged, path)
     return new LevelRows(level, BatchChain.from(await marksOf(level)))
   } catch (error) {
     await level.close()
@@ -171,15 +171,29 @@ async function openStore(path: string): Promise<RowStore> {
   }
 }
 
-/** Every table that fails its check, with the reason: damaged, or half written when the member died and not in use. */
-async function damagedTables(path: string): Promise<Map<string, string>> {
-  const damaged = new Map<string, string>()
+/** Before LevelDB has touched it: opening may begin to merge what is damaged with what is not. */
+async function refuseDamaged(path: string): Promise<void> {
+  const live = await tablesInUse(path)
   for (const name of await nodeFiles.list(path)) {
     if (!name.endsWith('.ldb') && !name.endsWith('.sst')) continue
+    if (live?.has(Number.parseInt(name, 10)) === false) continue
     const reason = await checkTable(join(path, name))
-    if (reason !== null) damaged.set(name, reason)
+    if (reason === null) continue
+    throw new LatchkeyError(
+      'ERR_CORRUPT',
+      `${name} in ${path} is damaged: ${reason}. Rebuild this member from its peers (latchkey members rebuild), or restore a backup.`,
+    )
   }
-  return damaged
+}
+
+/** Undefined: nobody knows; all are taken for used, and LevelDB says what is wrong with its manifest. */
+async function tablesInUse(path: string): Promise<ReadonlySet<number> | undefined> {
+  try {
+    const current = await readFile(join(path, 'CURRENT'), 'latin1')
+    return tablesOf(await readFile(join(path, current.trim())))
+  } catch {
+    return undefined
+  }
 }
 
 async function checkTable(path: string): Promise<string | null> {
@@ -197,26 +211,6 @@ async function checkTable(path: string): Promise<string | null> {
   } finally {
     await handle.close()
   }
-}
-
-/** What LevelDB did not remove at open is in use. */
-function refuseDamaged(level: Level, damaged: ReadonlyMap<string, string>, path: string): void {
-  if (damaged.size === 0) return
-  const inUse = propertyOf(level, 'leveldb.sstables')
-  for (const [name, reason] of damaged) {
-    const number = Number.parseInt(name, 10)
-    if (!new RegExp(`^ ${number}:`, 'm').test(inUse)) continue
-    throw new LatchkeyError(
-      'ERR_CORRUPT',
-      `${name} in ${path} is damaged: ${reason}. Rebuild this member from its peers (latchkey members rebuild), or restore a backup.`,
-    )
-  }
-}
-
-function propertyOf(level: Level, name: string): string {
-  return 'getProperty' in level && typeof level.getProperty === 'function'
-    ? String(level.getProperty(name))
-    : ''
 }
 
 async function marksOf(level: Level): Promise<Row[]> {

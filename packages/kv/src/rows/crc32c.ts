@@ -62,3 +62,8 @@ const word = (bytes: Uint8Array, at: number): number =>
   ((bytes[at + 1] as number) << 8) |
   ((bytes[at + 2] as number) << 16) |
   ((bytes[at + 3] as number) << 24)
+
+/** LevelDB masks a checksum that is stored beside what it covers. */
+export function masked(crc: number): number {
+  return ((((crc >>> 15) | (crc << 17)) >>> 0) + 0xa282ead8) >>> 0
+}

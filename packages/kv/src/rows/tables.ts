@@ -9,7 +9,8 @@
 //
 // Tables are written without compression (rows/classic.ts), so the index can be read as it is.
 
-import { crc32c } from './crc32c.js'
+import { crc32c, masked } from './crc32c.js'
+import { type Handle, Varints } from './varints.js'
 
 const FOOTER = 48
 const TRAILER = 5
@@ -19,11 +20,6 @@ const MAGIC_HIGH = 0xdb477524
 export interface TableFile {
   readonly size: number
   read(at: number, length: number): Promise<Buffer>
-}
-
-interface Handle {
-  readonly offset: number
-  readonly size: number
 }
 
 /** null: every block is what was written; else the reason, with its offset. */
@@ -73,12 +69,9 @@ async function goodBlock(file: TableFile, { offset, size }: Handle): Promise<Buf
   return isGood(block) ? block.subarray(0, size) : `a damaged block at ${offset}`
 }
 
-/** LevelDB masks a checksum that is stored beside what it covers. */
 function isGood(block: Buffer): boolean {
   const size = block.length - TRAILER
-  const crc = crc32c(block, 0, size + 1)
-  const masked = ((((crc >>> 15) | (crc << 17)) >>> 0) + 0xa282ead8) >>> 0
-  return block.readUInt32LE(size + 1) === masked
+  return block.readUInt32LE(size + 1) === masked(crc32c(block, 0, size + 1))
 }
 
 function indexHandles(block: Buffer): Handle[] | undefined {
@@ -98,38 +91,4 @@ function indexHandles(block: Buffer): Handle[] | undefined {
     handles.push(handle)
   }
   return handles
-}
-
-class Varints {
-  readonly #bytes: Buffer
-  #at = 0
-
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes
-  }
-
-  get atEnd(): boolean {
-    return this.#at >= this.#bytes.length
-  }
-
-  skip(bytes: number): void {
-    this.#at += bytes
-  }
-
-  /** NaN where the bytes end too early. */
-  next(): number {
-    let value = 0
-    for (let scale = 1; ; scale *= 128) {
-      const byte = this.#bytes[this.#at++]
-      if (byte === undefined || scale > 2 ** 49) return Number.NaN
-      value += (byte & 0x7f) * scale
-      if (byte < 0x80) return value
-    }
-  }
-
-  handle(): Handle | undefined {
-    const offset = this.next()
-    const size = this.next()
-    return Number.isSafeInteger(offset + size) ? { offset, size } : undefined
-  }
 }

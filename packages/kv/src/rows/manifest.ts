@@ -1,0 +1,78 @@
+// Door: which tables a LevelDB store uses, as its manifest says. What a killed compaction left half written is in no manifest:
+// LevelDB removes it, or writes another table under its number, when it opens.
+//
+//   file    blocks of 32 KiB: records one after the other, none begins in the last 6 bytes of a block
+//   record  u32le masked crc32c of kind and bytes | u16le length | u8 kind: 1 whole, 2 first, 3 middle, 4 last | bytes
+//   edit    tag and what it says, again and again; 7 adds a table, 6 takes one away
+
+import { crc32c, masked } from './crc32c.js'
+import { Varints } from './varints.js'
+
+const BLOCK = 32 * 1024
+const HEADER = 7
+const [WHOLE, FIRST, MIDDLE, LAST] = [1, 2, 3, 4]
+
+/** Numbers of tables; undefined: it cannot be read. A record that was being written when the machine died is none. */
+export function tablesOf(manifest: Buffer): ReadonlySet<number> | undefined {
+  const edits = editsOf(manifest)
+  if (edits === undefined) return undefined
+  const live = new Set<number>()
+  for (const edit of edits) if (!apply(edit, live)) return undefined
+  return live
+}
+
+function editsOf(manifest: Buffer): Buffer[] | undefined {
+  const edits: Buffer[] = []
+  let parts: Buffer[] = []
+  for (let at = 0; at + HEADER <= manifest.length; ) {
+    const room = BLOCK - (at % BLOCK)
+    if (room < HEADER) {
+      at += room
+      continue
+    }
+    const length = manifest.readUInt16LE(at + 4)
+    const kind = manifest[at + 6] as number
+    const end = at + HEADER + length
+    if (end > manifest.length) break
+    if (masked(crc32c(manifest, at + 6, end)) !== manifest.readUInt32LE(at)) return undefined
+    const bytes = manifest.subarray(at + HEADER, end)
+    if (kind === WHOLE) edits.push(bytes)
+    else if (kind === FIRST) parts = [bytes]
+    else if (kind === MIDDLE || kind === LAST) parts.push(bytes)
+    else return undefined
+    if (kind === LAST) edits.push(Buffer.concat(parts))
+    at = end
+  }
+  return edits
+}
+
+/** What follows each tag: numbers (n) and strings (s). */
+const TAGS: Readonly<Record<number, string>> = {
+  1: 's',
+  2: 'n',
+  3: 'n',
+  4: 'n',
+  5: 'ns',
+  6: 'nn',
+  7: 'nnnss',
+  9: 'n',
+}
+
+function apply(edit: Buffer, live: Set<number>): boolean {
+  const reader = new Varints(edit)
+  while (!reader.atEnd) {
+    const tag = reader.next()
+    const shape = TAGS[tag]
+    if (shape === undefined) return false
+    const numbers: number[] = []
+    for (const part of shape) {
+      const number = reader.next()
+      if (part === 's') reader.skip(number)
+      else numbers.push(number)
+      if (Number.isNaN(number)) return false
+    }
+    if (tag === 6) live.delete(numbers[1] as number)
+    if (tag === 7) live.add(numbers[1] as number)
+  }
+  return true
+}
