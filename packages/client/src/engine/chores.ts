@@ -102,14 +102,22 @@ export class Chores {
   // ---- back
 
   received(call: Call, answer: Answer, never: boolean): void {
-    const { session, target } = call
-    if (call.role === 'open') return this.#opened(call, answer, never)
-    if (call.role === 'keepAlive') this.keep.answered()
+    const { role, target } = call
+    if (role === 'open') return this.#opened(call, answer, never)
+    const kept = answer[0] === 0
+    if (kept) this.#touch(call)
+    if (role === 'keepAlive') this.keep.ended(kept)
     if (answer[0] === SESSION_OVER) return this.#over(call)
-    if (answer[0] === 0) {
-      if (call.sentAt && this.#port.session()?.id === session) this.#port.session()?.touch(call.sentAt)
+    if (kept) {
+      this.#ground.wentWell()
       if (target) this.#port.ended(target)
     } else if (target) this.#again(target)
+    else if (role === 'keepAlive') this.#ground.later()
+  }
+
+  #touch({ session, sentAt }: Call): void {
+    const current = this.#port.session()
+    if (sentAt && current?.id === session) current.touch(sentAt)
   }
 
   #opened(call: Call, answer: Answer, never: boolean): void {
@@ -138,7 +146,7 @@ export class Chores {
   /** The link on which it was asked is gone. */
   lost(call: Call): void {
     if (call.role === 'open') this.#opening = undefined
-    if (call.role === 'keepAlive') this.keep.answered()
+    if (call.role === 'keepAlive') this.keep.ended(false)
     if (call.target) this.#again(call.target)
   }
 }

@@ -48,9 +48,10 @@ export class KeepAlive {
     this.#timer = this.#ground.clock.after(Math.max(LEAST, pause), () => this.check(), { ref: false })
   }
 
-  answered(): void {
+  /** `kept`: the session lives on. One that was refused is due again, but not before the ground's pause is over. */
+  ended(kept: boolean): void {
     this.#underWay = undefined
-    this.check()
+    if (kept) this.check()
   }
 
   stop(): void {

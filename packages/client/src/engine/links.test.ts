@@ -98,12 +98,31 @@ test('the session is kept alive while somebody waits, and not otherwise', async 
   await world.run(30_000)
   const alive = commands(cluster.requests)
   expect(alive.filter((op) => op === OP.openSession).length).toBe(1)
-  expect(alive.filter((op) => op === OP.keepAlive).length).toBeGreaterThanOrEqual(25)
+  const kept = alive.filter((op) => op === OP.keepAlive).length
+  expect(kept).toBeGreaterThanOrEqual(25)
+  expect(kept).toBeLessThanOrEqual(31)
   expect(cluster.machine.sessions.size).toBe(1)
   end()
   cluster.requests.length = 0
   await world.run(30_000)
   expect(commands(cluster.requests)).toEqual([])
+})
+
+test('a keep-alive that is refused at once is not sent again at once', async () => {
+  const { world, cluster, store } = scene()
+  const client = store({ sessionLife: 3_000 })
+  client.engine.use()
+  await world.run(500)
+  // As a member in the own process does: no time passes between the question and its answer.
+  cluster.faults = { ...NO_FAULTS, latency: 0, never: 1 }
+  cluster.requests.length = 0
+  await world.run(2_400)
+  const asked = commands(cluster.requests).filter((op) => op === OP.keepAlive).length
+  expect(asked).toBeGreaterThanOrEqual(3)
+  expect(asked).toBeLessThanOrEqual(30)
+  cluster.faults = NO_FAULTS
+  await world.run(20_000)
+  expect(cluster.machine.sessions.size).toBe(1)
 })
 
 test('grants: attached to each link and session, told after each but the first; a push finds its ticket', async () => {

@@ -8,6 +8,8 @@ import { EventHeap } from '../../world/heap.js'
 
 /** More than this in one seed is a storm, and a failure of its own. */
 export const EVENT_BUDGET = 2_000_000
+/** More looks at clocks than this in one event is an endless loop: promises that wake each other and let nothing else go on. */
+const LOOKS = 200_000
 /** Immediates queued at once: between two of them the runtime wakes all promises. */
 const TURNS = 64
 
@@ -26,6 +28,7 @@ export class Ground {
   #failure: unknown
   #failed = false
   #instants = 0
+  #looks = 0
 
   /** Something outside of an event went wrong: the run ends with it. */
   fail(error: unknown): void {
@@ -37,6 +40,15 @@ export class Ground {
   /** Grows with each call: the order of what clients did and saw, also within one microsecond. */
   instant(): number {
     return ++this.#instants
+  }
+
+  /** Somebody looks at a clock. Whoever goes round in promises does so at some point. */
+  looked(): void {
+    if (++this.#looks > LOOKS) {
+      const storm = new Storm(`${LOOKS} looks at clocks within one event at ${this.now / 1000} ms`)
+      this.fail(storm)
+      throw storm
+    }
   }
 
   later(micros: number, run: () => void): void {
@@ -80,6 +92,7 @@ export class Ground {
     if (++this.events > EVENT_BUDGET) throw new Storm(`more than ${EVENT_BUDGET} events`)
     const event = this.#heap.pop()
     this.now = next
+    this.#looks = 0
     this.print.add(next)
     event?.run(event.payload as never)
     return false

@@ -81,9 +81,16 @@ export class Life {
 
   constructor(host: Host) {
     this.host = host
+    const { ground } = host
     this.clock = {
-      now: () => host.clock.read(host.ground.now),
-      instant: () => host.clock.instant(host.ground.now),
+      now: () => {
+        ground.looked()
+        return host.clock.read(ground.now)
+      },
+      instant: () => {
+        ground.looked()
+        return host.clock.instant(ground.now)
+      },
       after: (ms, run) => this.#after(ms, run),
     }
   }
