@@ -4,7 +4,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 import { errorReply, problem } from './errors.js'
-import { refuseOrigin, refuseRight, rightFor } from './guards.js'
+import { pageHeaders, refuseOrigin, refuseRight, rightFor } from './guards.js'
 import { serveKv } from './kv.js'
 import { LockDoor } from './locks.js'
 import { callOptions, refuseUnknownQuery } from './options.js'
@@ -41,7 +41,7 @@ export class HttpDoor {
     const signal = AbortSignal.any([gone.signal, this.#stop.signal])
     void this.#answer(request, signal).then(({ name, reply }) => {
       this.#ports.observe(name, reply.status, this.#ports.clock.now() - started)
-      write(request, response, reply, this.#stopping)
+      write(request, response, withPage(this.#ports, request, reply), this.#stopping)
     })
   }
 
@@ -60,12 +60,12 @@ export class HttpDoor {
     try {
       const { path, query } = split(request.url ?? '/')
       const method = request.method ?? 'GET'
-      const route = routeOf(path, method)
+      const route = routeOf(path, meant(request, method))
       if (route === undefined)
         return { name, reply: problem(404, 'NOT_FOUND', 'There is nothing under this path.') }
       name = route.name === 'lock' && route.verb ? 'lock verb' : route.name
-      const refusal = refuse(this.#ports, request, route, method, name)
-      if (refusal) return { name, reply: refusal }
+      const early = refuse(this.#ports, request, route, method, name)
+      if (early) return { name, reply: early }
       const call: Call = {
         method,
         headers: request.headers,
@@ -73,7 +73,8 @@ export class HttpDoor {
         signal,
         body: (most) => readBody(request, most),
       }
-      refuseUnknownQuery(query)
+      // What probes and scrapers add to a path is their matter.
+      if (route.name === 'kv' || route.name === 'lock') refuseUnknownQuery(query)
       return { name, reply: await this.#serve(route, call) }
     } catch (error) {
       return { name, reply: errorReply(this.#reasonOf(error)) }
@@ -104,11 +105,9 @@ export class HttpDoor {
   }
 
   #readiness(): Reply {
-    if (this.#stopping) return problem(503, 'STOPPING', 'This member is stopping.', { retryable: true })
+    if (this.#stopping) return problem(503, 'STOPPING', 'This member is stopping.', LATER)
     if (this.#ports.isReady()) return { status: 200, body: 'ok\n' }
-    return problem(503, 'NOT_READY', 'No leader is known, or this member has not caught up yet.', {
-      retryable: true,
-    })
+    return problem(503, 'NOT_READY', 'No leader is known, or this member has not caught up yet.', LATER)
   }
 
   async #metrics(): Promise<Reply> {
@@ -121,7 +120,11 @@ export class HttpDoor {
   }
 }
 
-function split(url: string): { path: string; query: URLSearchParams } {
+const LATER = { retryable: true, headers: { 'retry-after': '1' } }
+
+/** 'http://host/path' names the same as '/path': every server takes both. */
+function split(given: string): { path: string; query: URLSearchParams } {
+  const url = given.replace(/^https?:\/\/[^/?]*/i, '')
   const at = url.indexOf('?')
   return at < 0
     ? { path: url, query: new URLSearchParams() }
@@ -140,11 +143,29 @@ function refuse(
   const allowed = METHODS[name] ?? []
   if (!allowed.includes(method)) {
     const headers = { allow: allowed.join(', ') }
-    return problem(405, 'METHOD_NOT_ALLOWED', `Here one can ${allowed.join(', ')}.`, { headers })
+    if (method === 'OPTIONS') return { status: 204, headers }
+    return problem(405, 'METHOD_NOT_ALLOWED', wrongMethod(route, method, allowed), { headers })
   }
   const right = rightFor(route, method)
   const refusal = right && refuseRight(ports, request.headers.authorization, right)
   return refusal ? errorReply(refusal) : null
+}
+
+/** A browser asks by OPTIONS before it calls by the method that it names. */
+function meant({ headers }: IncomingMessage, method: string): string {
+  return method === 'OPTIONS' ? (headers['access-control-request-method'] ?? method) : method
+}
+
+function wrongMethod(route: Route, method: string, allowed: readonly string[]): string {
+  if (route.name === 'lock' && method === 'POST')
+    return 'A POST to a lock needs a verb behind the key: :acquire, :renew or :release.'
+  return `${method} is not for this path; here one can ${allowed.join(', ')}.`
+}
+
+/** A page whose origin is allowed may read what it is answered, also a refusal. */
+function withPage(ports: HttpPorts, request: IncomingMessage, reply: Reply): Reply {
+  const more = pageHeaders(ports, request.method ?? 'GET', request.headers, reply.headers?.allow)
+  return more === undefined ? reply : { ...reply, headers: { ...reply.headers, ...more } }
 }
 
 /** Read to its end though it is too large, within bounds: who is still sending does not read the answer. */
@@ -153,10 +174,14 @@ const MOST_DISCARDED = 16 * 1024 * 1024
 async function readBody(request: IncomingMessage, most: number): Promise<Uint8Array> {
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size <= most) chunks.push(chunk)
-    else if (size > MOST_DISCARDED) break
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size <= most) chunks.push(chunk)
+      else if (size > MOST_DISCARDED) break
+    }
+  } catch (error) {
+    throw new TypeError('The body ended before it was whole.', { cause: error })
   }
   if (size > most) throw new LatchkeyError('ERR_TOO_LARGE', `The body is larger than ${most} bytes.`)
   return Buffer.concat(chunks)

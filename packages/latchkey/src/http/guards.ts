@@ -46,6 +46,32 @@ export function refuseOrigin(
   )
 }
 
+/**
+ * What a browser wants to hear before a page of an allowed origin may call, and before it may read the answer; undefined: no
+ * such page asks. `allow`: the methods of that path.
+ */
+export function pageHeaders(
+  ports: Pick<HttpPorts, 'origins'>,
+  method: string,
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  allow: string | undefined,
+): Record<string, string> | undefined {
+  const { origin } = headers
+  if (typeof origin !== 'string' || !ports.origins.has(origin)) return undefined
+  const read = {
+    'access-control-allow-origin': origin,
+    'access-control-expose-headers': 'ETag, Latchkey-Create-Revision, Latchkey-Version, Retry-After',
+    vary: 'Origin',
+  }
+  if (method !== 'OPTIONS' || allow === undefined) return read
+  return {
+    ...read,
+    'access-control-allow-methods': allow,
+    'access-control-allow-headers': 'Authorization, Content-Type, If-Match, If-None-Match, Latchkey-Guard',
+    'access-control-max-age': '600',
+  }
+}
+
 function isKnownHost(hosts: ReadonlySet<string>, header: string): boolean {
   const name = header.replace(/:[0-9]+$/, '').toLowerCase()
   const isAddress = /^[0-9.]+$/.test(name) || name.startsWith('[')

@@ -24,9 +24,13 @@ async function get(ports: HttpPorts, key: Uint8Array, call: Call): Promise<Reply
     'latchkey-create-revision': String(entry.createRevision),
     'latchkey-version': String(entry.version),
   }
-  if (known === `"${entry.modRevision}"`) return { status: 304, headers }
+  if (known !== undefined && isNamed(known, entry.modRevision)) return { status: 304, headers }
   return { status: 200, headers, body: entry.value }
 }
+
+/** If-None-Match of a read: `*`, or ETags with commas between; a proxy may have made them weak. */
+const isNamed = (known: string, revision: number): boolean =>
+  known.trim() === '*' || known.split(',').some((part) => part.trim().replace(/^W\//, '') === `"${revision}"`)
 
 async function put(ports: HttpPorts, key: Uint8Array, call: Call): Promise<Reply> {
   const options = { guard: guardOf(call), timeout: timeoutOption(call), signal: call.signal }
@@ -52,16 +56,22 @@ const refused = () =>
 
 interface Wanted {
   readonly is: '=' | '>'
-  readonly modRevision: number
+  /** null: an ETag that no value ever had. */
+  readonly modRevision: number | null
 }
 
-const change = (
+const NEVER = { succeeded: false, revision: 0, results: [] } as const
+
+const change = async (
   ports: HttpPorts,
   key: Uint8Array,
   { is, modRevision }: Wanted,
   op: TxnOp,
   options: { guard: Guard | undefined },
-) => ports.kv.txn({ when: [{ key, field: 'modRevision', is, value: modRevision }], then: [op] }, options)
+) =>
+  modRevision === null
+    ? NEVER
+    : ports.kv.txn({ when: [{ key, field: 'modRevision', is, value: modRevision }], then: [op] }, options)
 
 /** If-Match: "7" · If-Match: * (there is one) · If-None-Match: * (there is none). */
 function conditionOf(call: Call): Wanted | undefined {
@@ -75,16 +85,16 @@ function conditionOf(call: Call): Wanted | undefined {
   }
   if (match === undefined) return undefined
   if (match === '*') return { is: '>', modRevision: 0 }
+  if (!/^(W\/)?"[^",]*"$/.test(match)) throw new TypeError('If-Match must be * or one ETag, such as "7".')
   const revision = Number(/^"([1-9][0-9]{0,15})"$/.exec(match)?.[1])
-  if (!Number.isSafeInteger(revision)) throw new TypeError('If-Match must be * or one ETag, such as "7".')
-  return { is: '=', modRevision: revision }
+  return { is: '=', modRevision: Number.isSafeInteger(revision) ? revision : null }
 }
 
 /** Latchkey-Guard: key;token, the key percent-encoded. */
 function guardOf(call: Call): Guard | undefined {
   const text = oneHeader(call, 'latchkey-guard')
   if (text === undefined) return undefined
-  const [, key, token] = /^(.+);([1-9][0-9]{0,15})$/.exec(text.trim()) ?? []
+  const [, key, token] = /^([^;]+);([1-9][0-9]{0,15})$/.exec(text.trim()) ?? []
   if (key === undefined || !Number.isSafeInteger(Number(token))) {
     throw new TypeError(
       'Latchkey-Guard must be key;token, the key percent-encoded, the token a positive number.',

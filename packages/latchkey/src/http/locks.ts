@@ -100,7 +100,11 @@ function ownerReply(status: number, owner: OwnerResult, message: string, retryab
 /** Another's hold, or its own under a later token: not the owner. No hold in force: it was lost. */
 function lostHold(owner: OwnerResult, hold: HoldBody): LatchkeyError {
   const taken = codeOf(owner) === 'HELD' || codeOf(owner) === 'NOT_OWNER'
-  if (!taken) return new LatchkeyError('ERR_LOCK_LOST')
+  if (!taken)
+    return new LatchkeyError(
+      'ERR_LOCK_LOST',
+      'That hold is over: its lease has ended, or it was released. Stop the work it guarded; acquire again to go on.',
+    )
   const message =
     owner[0] === hold.id ? 'That id holds the lock under another token.' : 'Another holds the lock.'
   return new LatchkeyError('ERR_NOT_OWNER', message)

@@ -12,6 +12,14 @@ export interface MetricsPorts {
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
+/** What the member's own figures mean. One that is not here is not shown: a figure without a meaning helps nobody. */
+const FIGURES: Readonly<Record<string, string>> = {
+  client_connections: 'Open WebSocket connections of clients',
+  seats: 'Clients that are served here, this process included',
+  revision: 'The revision of the last change applied here',
+  log_entries: 'Entries in the log, those in a snapshot left out',
+}
+
 export class Metrics {
   readonly #registry = new Registry()
   readonly #ports: MetricsPorts
@@ -22,7 +30,7 @@ export class Metrics {
     const registers = [this.#registry]
     collectDefaultMetrics({ register: this.#registry })
     this.#calls = new Histogram({
-      name: 'latchkey_http_seconds',
+      name: 'latchkey_http_request_duration_seconds',
       help: 'HTTP calls by route and status, and how long each took',
       labelNames: ['route', 'status'],
       buckets: SECONDS,
@@ -38,8 +46,10 @@ export class Metrics {
     this.#set('latchkey_ready', 'Whether ready() would resolve', this.#ports.isReady() ? 1 : 0)
     const status = await this.#ports.status()
     for (const [name, help, value] of statusFigures(status)) this.#set(name, help, value)
-    for (const [name, value] of Object.entries(this.#ports.figures()))
-      this.#set(`latchkey_${name}`, name, value)
+    for (const [name, value] of Object.entries(this.#ports.figures())) {
+      const help = FIGURES[name]
+      if (help !== undefined) this.#set(`latchkey_${name}`, help, value)
+    }
     this.#members(status)
     return { type: this.#registry.contentType, text: await this.#registry.metrics() }
   }
@@ -77,7 +87,11 @@ function statusFigures(status: Status): [name: string, help: string, value: numb
     ['latchkey_term', 'The current term', status.term],
     ['latchkey_commit_index', 'The last entry known to be committed', status.commit],
     ['latchkey_applied_index', 'The last entry applied here', status.applied],
-    ['latchkey_cluster_time_millis', 'Cluster time of the last entry applied here', status.clusterTime],
+    [
+      'latchkey_cluster_time_seconds',
+      'Cluster time of the last entry applied here',
+      status.clusterTime / 1000,
+    ],
     ['latchkey_voters', 'Members that vote', status.members.filter(({ role }) => role === 'voter').length],
     [
       'latchkey_learners',

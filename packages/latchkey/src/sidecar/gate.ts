@@ -35,7 +35,7 @@ export class Gate {
       socket.on('error', () => socket.destroy())
       this.#upgrade(request, socket, head)
     })
-    server.on('clientError', (_, socket) => refuse(socket))
+    server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuse(error, socket))
   }
 
   /** Listens, or says why it cannot: a port that is taken is bad configuration. */
@@ -104,7 +104,21 @@ function notYet(request: IncomingMessage, response: ServerResponse): void {
   response.end(body)
 }
 
-function refuse(socket: Duplex): void {
-  if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n')
-  else socket.destroy()
+const UNREADABLE = ['400 Bad Request', 'BAD_REQUEST', 'This is no HTTP request that can be read.'] as const
+const REFUSALS: Readonly<Record<string, typeof UNREADABLE | readonly [string, string, string]>> = {
+  HPE_HEADER_OVERFLOW: [
+    '431 Request Header Fields Too Large',
+    'ERR_TOO_LARGE',
+    'The head of the request is larger than 16 KiB.',
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'BAD_REQUEST', 'The request did not come whole in time.'],
+}
+
+/** What is no request is answered all the same, in the shape of every refusal. */
+function refuse({ code }: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || code === 'ECONNRESET') return void socket.destroy()
+  const [status, name, message] = REFUSALS[code ?? ''] ?? UNREADABLE
+  const body = `${JSON.stringify({ code: name, message, retryable: false, outcome: 'not-applied' })}\n`
+  const head = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}`
+  socket.end(`HTTP/1.1 ${status}\r\n${head}\r\nConnection: close\r\n\r\n${body}`)
 }

@@ -18,7 +18,12 @@ export function jsonLogger(
     .toSorted((a, b) => b.length - a.length)
   const scrub = (line: string) => hidden.reduce((text, secret) => text.replaceAll(secret, '***'), line)
   const log = pino(
-    { level, base: undefined, timestamp: pino.stdTimeFunctions.isoTime },
+    {
+      level,
+      base: undefined,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
     { write: (line) => write(scrub(line)) },
   )
   return {

@@ -52,11 +52,14 @@ function checked(settings: ResolvedSettings, read: (path: string) => string): Si
     auth: authOf(value('token'), value('memberToken')),
     insecure: value('insecure'),
   }
+  for (const name of ['id', 'dir'] as const) {
+    if (open[name] === undefined && !(name === 'dir' && open.memory)) throw new ConfigError(missing(name))
+  }
   const known = checkOptions(open)
   return {
     open,
     listen: known.listen ?? parseListen(DEFAULT_LISTEN),
-    origins: value<string[] | undefined>('allowOrigin') ?? [],
+    origins: (value<string[] | undefined>('allowOrigin') ?? []).map(originOf),
     maxConnections: positive(value('maxConnections'), 'max-connections'),
     grace: value('grace'),
     logLevel: levelOf(value('logLevel')),
@@ -86,6 +89,17 @@ function authOf(tokens: unknown, memberToken: string | undefined): OpenOptions['
   if (tokens === undefined && memberToken === undefined) return undefined
   if (tokens === undefined) throw new ConfigError('member-token needs at least one token')
   return { tokens: tokens as NonNullable<OpenOptions['auth']>['tokens'], memberToken }
+}
+
+const missing = (name: string) =>
+  `${name} is missing: give --${name}, LATCHKEY_${name.toUpperCase()}, or "${name}" in the configuration file`
+
+/** As a browser sends it: nothing else would ever be equal to it. */
+function originOf(text: string): string {
+  if (URL.canParse(text) && new URL(text).origin === text) return text
+  throw new ConfigError(
+    `allow-origin must be an origin such as 'https://app.example' or 'http://localhost:3000'; got ${JSON.stringify(text)}`,
+  )
 }
 
 function positive(value: unknown, name: string): number {

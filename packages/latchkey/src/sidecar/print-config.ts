@@ -1,13 +1,13 @@
 // Rule: the settings in force, as shown to people: each with its source, secrets as ***.
 
-import { SETTING_NAMES, rowOf } from './settings-table.js'
+import { DEFAULT_LISTEN, SETTING_NAMES, rowOf } from './settings-table.js'
 import type { ResolvedSettings } from './settings.js'
 
 export function configJson(settings: ResolvedSettings): object {
   return Object.fromEntries(
     SETTING_NAMES.map((name) => {
       const { value, source } = settings[name]
-      return [rowOf(name).flag, { value: shown(name, value) ?? null, source }]
+      return [rowOf(name).flag, { value: shown(name, value ?? derived(name, settings)) ?? null, source }]
     }),
   )
 }
@@ -15,13 +15,26 @@ export function configJson(settings: ResolvedSettings): object {
 export function configText(settings: ResolvedSettings): string {
   const rows = SETTING_NAMES.map((name) => {
     const { value, source } = settings[name]
-    return [rowOf(name).flag, line(shown(name, value)), source] as const
+    return [rowOf(name).flag, line(shown(name, value ?? derived(name, settings))), source] as const
   })
   const width = (column: 0 | 1) => Math.max(...rows.map((row) => row[column].length))
   const [names, values] = [width(0), width(1)]
   return rows
     .map(([name, value, source]) => `${name.padEnd(names)}  ${value.padEnd(values)}  ${source}\n`)
     .join('')
+}
+
+/** Defaults that follow from other settings. */
+function derived(name: (typeof SETTING_NAMES)[number], settings: ResolvedSettings): unknown {
+  if (name === 'heartbeat') {
+    const timeout = settings.electionTimeout.value
+    return typeof timeout === 'number' ? Math.min(100, Math.ceil(timeout / 5)) : undefined
+  }
+  if (name !== 'listen') return undefined
+  const members = settings.member.value
+  if (members === undefined) return DEFAULT_LISTEN
+  const own: unknown = Object.entries(members ?? {}).find(([id]) => id === settings.id.value)?.[1]
+  return typeof own === 'string' && URL.canParse(own) ? new URL(own).host : undefined
 }
 
 function shown(name: (typeof SETTING_NAMES)[number], value: unknown): unknown {

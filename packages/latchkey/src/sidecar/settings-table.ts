@@ -1,6 +1,8 @@
 // Rule: every setting of `latchkey start`: its flag, its place in the configuration file, how its text is read. The variable in the
 // environment follows from the flag: --tls-cert is LATCHKEY_TLS_CERT.
 
+import { CAPS } from '@latchkey/protocol'
+
 export type Kind = 'text' | 'number' | 'millis' | 'yes-no' | 'list' | 'members' | 'tokens'
 
 export interface SettingRow {
@@ -79,6 +81,7 @@ export const SETTINGS = {
     kind: 'number',
     value: 'N',
     help: 'compact the log after so many entries',
+    fallback: 50_000,
   },
   everyBytes: {
     flag: 'snapshot-every-bytes',
@@ -86,6 +89,7 @@ export const SETTINGS = {
     kind: 'number',
     value: 'N',
     help: 'or after so many bytes',
+    fallback: 16 * 1024 * 1024,
   },
   maxInFlightBytes: {
     flag: 'max-in-flight-bytes',
@@ -93,6 +97,7 @@ export const SETTINGS = {
     kind: 'number',
     value: 'N',
     help: 'uncommitted bytes beyond which calls are refused as busy',
+    fallback: 2 * CAPS.entryBytes,
   },
   drift: {
     flag: 'drift',

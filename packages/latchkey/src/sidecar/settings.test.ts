@@ -51,12 +51,14 @@ describe('refusals', () => {
     [{ file: file({ colour: 1 }) }, 'unknown key "colour"'],
     [{ file: file({ tls: { crt: 'x' } }) }, 'unknown key "tls.crt"'],
     [{ file: file({ snapshot: 5 }) }, 'snapshot must be an object'],
-    [{ file: { path: 'x.json', text: '{' } }, 'x.json is no JSON'],
+    [{ file: { path: 'x.json', text: '{' } }, 'x.json is not JSON'],
     [{ file: file({ heartbeat: 'soon' }) }, 'heartbeat'],
     [{ file: file({ join: 'yes' }) }, 'join'],
     [{ flags: { member: ['a'] } }, '--member must be ID=URL'],
     [{ flags: { member: ['a=x', 'a=y'] } }, 'named twice'],
     [{ flags: { drift: 'little' } }, '--drift must be a number'],
+    [{ flags: { token: ['read+write:'] } }, 'a token is missing'],
+    [{ file: file({ id: 5 }) }, /^\S+: "id" must be a text/],
     [{ env: { LATCHKEY_JOIN: 'perhaps' } }, 'LATCHKEY_JOIN must be true or false'],
     [{ flags: { 'election-timeout': '1.5s' } }, '--election-timeout'],
   ])('%j', (sources, message) => {
@@ -65,8 +67,10 @@ describe('refusals', () => {
   })
 
   test.each([
-    [{ id: undefined }, 'id'],
-    [{ dir: undefined }, 'dir'],
+    [{ id: undefined }, 'id is missing: give --id, LATCHKEY_ID'],
+    [{ dir: undefined }, 'dir is missing: give --dir'],
+    [{ 'allow-origin': ['*'] }, 'allow-origin must be an origin'],
+    [{ 'allow-origin': ['https://app.example/'] }, 'allow-origin must be an origin'],
     [{ listen: '0.0.0.0:7001' }, 'beyond loopback'],
     [{ listen: 'nowhere' }, 'listen'],
     [{ 'session-life': '1.5s' }, 'sessionLife'],
@@ -123,7 +127,8 @@ test('the printed configuration names sources and shows no secret', () => {
   expect(text).toMatch(/^cluster +latchkey +default$/m)
   expect(configJson(settings)).toMatchObject({
     id: { value: 'a', source: 'flag --id' },
-    listen: { value: null, source: 'default' },
+    listen: { value: '127.0.0.1:7001', source: 'default' },
+    heartbeat: { value: 100, source: 'default' },
   })
   for (const secret of ['hunter2', 'swordfish', 'opensesame']) {
     expect(text + JSON.stringify(configJson(settings))).not.toContain(secret)

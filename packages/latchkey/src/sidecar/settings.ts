@@ -44,7 +44,8 @@ function pick(
   const text = env[variable]
   if (text !== undefined && text !== '')
     return { value: fromText(row, listed(row, text), variable), source: `env ${variable}` }
-  if (written?.has(row.place)) return { value: fromFile(row, written.get(row.place)), source: `file ${path}` }
+  if (written?.has(row.place))
+    return { value: fromFile(row, written.get(row.place), path), source: `file ${path}` }
   return { value: row.fallback, source: 'default' }
 }
 
@@ -122,7 +123,10 @@ interface TokenEntry {
 /** 'read+write:TOKEN', or a bare token, which may hold colons of its own. */
 function tokenOf(text: string): TokenEntry {
   const [, rights, token] = /^((?:read|write|admin)(?:\+(?:read|write|admin))*):(.+)$/s.exec(text) ?? []
-  return rights === undefined || token === undefined ? { token: text } : { token, rights: rights.split('+') }
+  if (rights !== undefined && token !== undefined) return { token, rights: rights.split('+') }
+  if (/^(?:read|write|admin)(?:\+(?:read|write|admin))*:$/.test(text))
+    throw new ConfigError('a token is missing behind the rights that it is to have')
+  return { token: text }
 }
 
 // ---- the file
@@ -133,7 +137,7 @@ function readFile(path: string, text: string): ReadonlyMap<string, unknown> {
   try {
     json = JSON.parse(text)
   } catch (error) {
-    throw new ConfigError(`${path} is no JSON: ${(error as Error).message}`, { cause: error })
+    throw new ConfigError(`${path} is not JSON: ${(error as Error).message}`, { cause: error })
   }
   const places = new Map<string, SettingRow>(SETTING_NAMES.map((name) => [rowOf(name).place, rowOf(name)]))
   const found = new Map<string, unknown>()
@@ -152,8 +156,8 @@ function readFile(path: string, text: string): ReadonlyMap<string, unknown> {
   return found
 }
 
-function fromFile(row: SettingRow, value: unknown): unknown {
-  const name = JSON.stringify(row.place)
+function fromFile(row: SettingRow, value: unknown, path: string | undefined): unknown {
+  const name = `${path}: ${JSON.stringify(row.place)}`
   switch (row.kind) {
     case 'text':
       if (typeof value === 'string') return value

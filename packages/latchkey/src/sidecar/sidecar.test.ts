@@ -56,7 +56,7 @@ test('the figures are in the format of Prometheus, with the members', async () =
   expect(text).toMatch(/^latchkey_leader 1$/m)
   expect(text).toMatch(/^latchkey_ready 1$/m)
   expect(text).toMatch(/^latchkey_member_alive\{member="a"\} 1$/m)
-  expect(text).toMatch(/^latchkey_http_seconds_count\{route="kv",status="404"\} 1$/m)
+  expect(text).toMatch(/^latchkey_http_request_duration_seconds_count\{route="kv",status="404"\} 1$/m)
   expect(text).toMatch(/^process_cpu_seconds_total/m)
 })
 
