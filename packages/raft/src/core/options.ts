@@ -26,7 +26,7 @@ export interface RaftOptions {
   readonly maxUncommittedBytes?: number
   /** What one reading may add to cluster time at most (CT2). */
   readonly clamp?: number
-  /** ms. After `leaderGone`, a pre-vote starts within this time, by chance. */
+  /** ms. After `leaderGone` the voters left start their pre-votes one such slot after the other, in the order of their ids. */
   readonly fastDelay?: number
   /** Snapshots under way to followers at once. */
   readonly maxSnapshots?: number
@@ -57,7 +57,7 @@ export function settle(options: RaftOptions): Settings {
     maxEntryBytes: 8 * MiB,
     maxUncommittedBytes: 64 * MiB,
     clamp: options.electionTimeout,
-    fastDelay: Math.max(10, options.electionTimeout / 20),
+    fastDelay: Math.max(4, options.electionTimeout / 40),
     maxSnapshots: 1,
     ...defined(options),
   }

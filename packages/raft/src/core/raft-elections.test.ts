@@ -63,6 +63,13 @@ describe('elections', () => {
     }
   })
 
+  test('E20: those who see their leader end in the same millisecond do not split the vote', () => {
+    for (let seed = 0; seed < 200; seed++) {
+      const left = seed % 2 === 0 ? ['b', 'c'] : ['b', 'c', 'd', 'e']
+      expect(fastRound(left, seed)).toBeLessThan(150)
+    }
+  })
+
   test('E13, M12: a member that a log no longer names moves nobody that hears its leader', () => {
     const raft = make()
     raft.step(to('heartbeat', 'b', { commit: 0, round: 0 }), 0)
@@ -148,3 +155,33 @@ describe('elections', () => {
     expect([raft.role, raft.term]).toEqual(['candidate', 3])
   })
 })
+
+/** The leader a is gone, and all of `left` see it now; a message and a sync take 3 ms each. Answers when the next one leads. */
+function fastRound(left: string[], seed: number): number {
+  const membership = of(['a', ...left])
+  const rafts = left.map((id) => {
+    const raft = make({ membership }, { electionTimeout: 1000, random: seededRandom(`${seed}/${id}`) }, id)
+    raft.step({ ...to('heartbeat', 'a', { commit: 0, round: 0 }), to: id }, 0)
+    raft.leaderGone('a', 1, 0)
+    return { id, raft }
+  })
+  const later: { at: number; run: () => void }[] = []
+  let now = 0
+  const in3ms = (run: () => void) => void later.push({ at: now + 3, run })
+  const perform = (raft: Raft, effects: readonly Effect[]): void => {
+    for (const effect of effects) {
+      if (effect.type === 'send') in3ms(() => deliver(effect.message))
+      if (effect.type === 'persist') in3ms(() => perform(raft, raft.persisted(effect.batch.id, now)))
+    }
+  }
+  const deliver = (message: Message): void => {
+    const reached = rafts.find(({ id }) => id === message.to)?.raft
+    if (reached !== undefined) perform(reached, reached.step(message, now))
+  }
+  while (!rafts.some(({ raft }) => raft.role === 'leader') && now < 1000) {
+    now++
+    for (const { raft } of rafts) perform(raft, raft.tick(now))
+    for (const { run } of later.filter(({ at }) => at === now)) run()
+  }
+  return now
+}
