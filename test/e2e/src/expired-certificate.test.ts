@@ -53,6 +53,7 @@ test('a member that comes back with an expired certificate is not served by the 
   await until('the others say why', () =>
     ['a', 'b'].every((id) => cluster.get(id).output.includes('CERT_HAS_EXPIRED')),
   )
+  await until('and so does the member itself', () => late.output.includes('another member refuses this one'))
   expect(await ask(`${late.http}/livez`, { ca: ours.cert })).toBeUndefined()
   await expect(connect([late.url], { tls: { ca: ours.cert }, timeout: '500ms' })).rejects.toMatchObject({
     code: 'ERR_NO_LEADER',

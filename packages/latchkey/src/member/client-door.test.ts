@@ -90,6 +90,28 @@ test('nonsense after the handshake closes the connection, and the member goes on
   await opened.store.put('k', 'v')
 })
 
+test('who has not said who it is may say no more than a greeting, whole or in part', async () => {
+  const long = await knock()
+  const refused = closed(long)
+  long.send(hello('x'.repeat(20_000)))
+  expect([1006, 1008]).toContain(await refused)
+  const huge = await knock()
+  const end = closed(huge)
+  const began = performance.now()
+  huge.send(new Uint8Array(15 * 1024 * 1024))
+  expect(await end).toBe(1006)
+  expect(performance.now() - began).toBeLessThan(4_000)
+  expect(opened.figures()['client_connections']).toBe(0)
+})
+
+test('after the greeting a frame may be large again', async () => {
+  const remote = await connect([url], { token: 'all' })
+  const big = new Uint8Array(1024 * 1024)
+  await remote.putAll([1, 2, 3].map((n) => ({ key: `big/${n}`, value: big })))
+  expect(await remote.scan({ prefix: 'big/' })).toHaveLength(3)
+  await remote.close()
+})
+
 test('C7: a flood of questions whose answers nobody reads costs its connection, not the memory', async () => {
   await opened.store.put('big', new Uint8Array(1024 * 1024))
   const socket = await knock()

@@ -14,6 +14,7 @@ import {
   LatchkeyError,
   type LinkReply,
 } from '@latchkey/protocol'
+import { GREETING_LIMIT, watchStranger } from '@latchkey/raft'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import { Outbox } from './outbox.js'
 import { type AuthOptions, type Right, rightsOf } from './rights.js'
@@ -61,12 +62,13 @@ export class ClientDoor {
     // A browser says where its page came from; no page is a client of ours.
     if (request.headers.origin !== undefined) return refuseUpgrade(socket, '403 Forbidden')
     if (this.#sockets.size >= MOST_CONNECTIONS) return refuseUpgrade(socket, '503 Service Unavailable')
-    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#accept(webSocket))
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#accept(webSocket, socket))
   }
 
-  #accept(socket: WebSocket): void {
+  #accept(socket: WebSocket, raw: Duplex): void {
     this.#sockets.add(socket)
     socket.binaryType = 'nodebuffer'
+    const greeted = watchStranger(socket, raw)
     const tooLate = this.#ports.clock.after(HELLO_MS, () => socket.terminate(), { ref: false })
     socket.on('error', () => socket.terminate())
     socket.on('close', () => {
@@ -75,12 +77,13 @@ export class ClientDoor {
     })
     socket.once('message', (data: RawData) => {
       tooLate.cancel()
+      greeted()
       this.#greet(socket, data as Buffer)
     })
   }
 
   #greet(socket: WebSocket, frame: Buffer): void {
-    const hello = decodeHello(frame)
+    const hello = frame.length > GREETING_LIMIT ? 'it is too long' : decodeHello(frame)
     const verdict =
       typeof hello === 'string'
         ? new LatchkeyError('ERR_PROTOCOL', `The handshake was refused: ${hello}.`)

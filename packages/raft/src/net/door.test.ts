@@ -145,6 +145,11 @@ describe('strangers', () => {
     expect([1006, 1009]).toContain(await knock(a, [new Uint8Array(FRAME_LIMIT + 1)]))
   })
 
+  test('before it has said who it is, one may say a few KiB', async () => {
+    const a = await crew.start('a', { timing: { hello: 60_000 } })
+    expect(await knock(a, [new Uint8Array(FRAME_LIMIT / 2)])).toBe(1006)
+  })
+
   test('many who say nothing do not keep a member out', async () => {
     const a = await crew.start('a', { timing: { hello: 60_000 } })
     const sockets = await Promise.all(
@@ -244,9 +249,17 @@ describe('mutual TLS', () => {
 
   test('a certificate of another authority is refused on both ways', async () => {
     const [a, b] = await meet({ tls: cluster }, { tls: stranger })
-    await until(() => a.network.stats.refused >= 3)
-    expect(a.refused[0]).toMatchObject({ id: undefined, code: 'ERR_UNAUTHORIZED' })
-    expect(warnings(a)).toHaveLength(1)
+    await until(() => a.network.stats.refused >= 6 && b.network.stats.refused >= 3)
+    const comes = a.refused.filter(({ id }) => id === undefined)
+    const dialled = a.refused.filter(({ id }) => id === 'b')
+    expect(comes[0]).toMatchObject({ by: 'us', code: 'ERR_UNAUTHORIZED' })
+    expect(dialled[0]).toMatchObject({ by: 'us', code: 'ERR_UNAUTHORIZED' })
+    expect(dialled[0]?.reason).toMatch(/certificate is not accepted: [A-Z_]+/)
+    expect(b.refused[0]).toMatchObject({ id: 'a', by: 'them', code: 'ERR_UNAUTHORIZED' })
+    expect(b.refused[0]?.reason).toMatch(/401/)
+    // Each way once, however often it is tried.
+    expect(warnings(a)).toHaveLength(2)
+    expect(warnings(b)).toHaveLength(1)
     expect([...a.events, ...b.events]).toEqual([])
   })
 

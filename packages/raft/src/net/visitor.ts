@@ -19,7 +19,7 @@ import {
 import { APP } from './items.js'
 import { Pulse } from './pulse.js'
 import type { NetSettings, NetStats } from './settings.js'
-import { bytesOf, farewell } from './socket.js'
+import { bytesOf, farewell, GREETING_LIMIT, watchStranger } from './socket.js'
 import type { PeerInfo, RefusedEvent } from './transport.js'
 
 export interface VisitorEvents {
@@ -45,6 +45,7 @@ export class Visitor {
   readonly #settings: NetSettings
   readonly #events: VisitorEvents
   readonly #stats: NetStats
+  readonly #greeted: () => void
   #state: State
 
   constructor(socket: WebSocket, raw: Socket, settings: NetSettings, events: VisitorEvents, stats: NetStats) {
@@ -59,6 +60,7 @@ export class Visitor {
       at: 'door',
       deadline: clock.after(timing.hello, () => socket.terminate(), { ref: false }),
     }
+    this.#greeted = watchStranger(socket, raw)
     // A socket's error is always followed by its close; frames beyond the caps end here.
     socket.on('error', () => socket.terminate())
     socket.on('message', (data) => this.#onFrame(data))
@@ -77,7 +79,8 @@ export class Visitor {
   // ---- the handshake
 
   #greet(frame: Uint8Array): void {
-    const hello = decodeHello(frame)
+    this.#greeted()
+    const hello = frame.length > GREETING_LIMIT ? 'too long a greeting' : decodeHello(frame)
     if (typeof hello === 'string')
       return this.#refuse({ code: 'ERR_PROTOCOL', reason: hello, trusted: false }, undefined)
     const self = this.#settings.self()
