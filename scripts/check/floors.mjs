@@ -41,8 +41,7 @@ const HOMES = {
   'memory-level': ['kv'],
 }
 
-/** A circle of types alone is erased and does no harm but to the reader: refused with --strict. */
-export function check(files, { strict = false } = {}) {
+export function check(files) {
   const problems = []
   for (const path of files.sources()) {
     for (const found of importsOf(files.text(path))) {
@@ -50,11 +49,7 @@ export function check(files, { strict = false } = {}) {
       if (reason) problems.push(`${path}:${found.line}: imports '${found.specifier}': ${reason}`)
     }
   }
-  const [real, typed] = [circles(files, false), circles(files, true)]
-  if (strict) return { problems: [...problems, ...typed] }
-  const notes =
-    typed.length > real.length ? [`${typed.length} circles, types counted; --strict refuses them`] : []
-  return { problems: [...problems, ...real], notes }
+  return { problems: [...problems, ...circles(files)] }
 }
 
 const packageOf = (path) => path.split('/')[1]
@@ -154,9 +149,12 @@ function namesAt(text, line, specifier) {
     .filter(Boolean)
 }
 
-/** Circles of files, each told once, by depth-first search over the relative imports. */
-function circles(files, types) {
-  const graph = new Map(files.sources().map((path) => [path, neighbours(files, path, types)]))
+/**
+ * Circles of files, each told once, by depth-first search over the relative imports. Those of types are erased and do no harm
+ * but to the reader, who finds no file to begin with: they count too.
+ */
+function circles(files) {
+  const graph = new Map(files.sources().map((path) => [path, neighbours(files, path)]))
   const done = new Set()
   const problems = []
   const visit = (path, trail) => {
@@ -173,7 +171,7 @@ function circles(files, types) {
   return problems
 }
 
-const neighbours = (files, path, types) =>
+const neighbours = (files, path) =>
   importsOf(files.text(path))
-    .filter(({ specifier, typeOnly }) => specifier.startsWith('.') && (types || !typeOnly))
+    .filter(({ specifier }) => specifier.startsWith('.'))
     .map(({ specifier }) => target(path, specifier))

@@ -12,10 +12,10 @@ const BIN = {
 /** A check that runs one program, shows what it says, and passes when it exits with 0. */
 const program = (title, advice, tool, ...args) => ({
   title: `${title}: ${tool} ${args.join(' ')}`.trimEnd(),
-  check(files) {
+  check(files, { stdio = 'inherit' } = {}) {
     const run = spawnSync(process.execPath, [join(files.root, BIN[tool]), ...args], {
       cwd: files.root,
-      stdio: 'inherit',
+      stdio,
     })
     return {
       problems:

@@ -2,8 +2,12 @@
 // and taken anew after a seek.
 
 import type { KeyValue, KeyValueCalls } from '@latchkey/protocol'
-import { AbstractIterator, AbstractKeyIterator, AbstractValueIterator } from 'abstract-level'
-import type { LatchkeyLevel } from './level.js'
+import {
+  AbstractIterator,
+  AbstractKeyIterator,
+  type AbstractLevel,
+  AbstractValueIterator,
+} from 'abstract-level'
 import { type LevelRange, type Prefix, type StoreRange, isEmpty, seekIn } from './prefix.js'
 
 export interface IteratorOptions extends LevelRange {
@@ -77,7 +81,7 @@ const toEntry = ({ key, value }: Row): [Uint8Array, Uint8Array | undefined] => [
 const toKey = ({ key }: Row): Uint8Array => key
 const toValue = ({ value }: Row): Uint8Array | undefined => value
 
-type Level = LatchkeyLevel<unknown, unknown>
+type Level = AbstractLevel<Uint8Array, unknown, unknown>
 
 export class EntryIterator extends AbstractIterator<Level, unknown, unknown> {
   readonly #cursor: Cursor

@@ -1,10 +1,10 @@
 // Rule: one call on its way, as plain state. The engine moves it; the caller holds the promise behind `resolve` and `reject`.
 
 import type { Instant } from '@latchkey/base'
-import type { AdminCall, LatchkeyError, Read } from '@latchkey/protocol'
+import type { AdminCall, LatchkeyError, LeaderReply, Read } from '@latchkey/protocol'
+import type { Link } from '../link.js'
 import type { Due } from './deadlines.js'
 import type { Standing } from './fate.js'
-import type { Live } from './router.js'
 
 export type Payload =
   | { readonly what: 'command'; readonly body: Uint8Array }
@@ -24,6 +24,18 @@ export interface CallOptions {
 
 /** user: somebody waits for it. The others are the engine's own and go on in the background. */
 export type CallRole = 'user' | 'open' | 'cancel' | 'keepAlive' | 'close'
+
+/** One link and what is owed on it. */
+export interface Live {
+  readonly url: string | undefined
+  link: Link | undefined
+  /** What was asked and not answered, by id. */
+  readonly inflight: Map<number, Call>
+  leader: LeaderReply | undefined
+  /** Frozen views kept open there. */
+  views: number
+  open: boolean
+}
 
 export class Call implements Due {
   readonly payload: Payload

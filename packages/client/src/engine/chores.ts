@@ -2,10 +2,9 @@
 // left to be cancelled. None of it has a number: each may happen twice without harm, and is asked again under any doubt.
 
 import { type Answer, type Command, OP, SESSION_OVER, encodeCommand } from '@latchkey/protocol'
-import { Call } from './call.js'
+import { Call, type Live } from './call.js'
 import type { Ground } from './ground.js'
 import { KeepAlive } from './keep-alive.js'
-import type { Live } from './router.js'
 import { Session } from './session.js'
 
 export interface ChoresPort {

@@ -6,13 +6,12 @@
 // - one that was never handed on may wait, move to another session, or end as not applied.
 
 import { type Answer, type AnswerReply, LatchkeyError, codeOf, errorOf } from '@latchkey/protocol'
-import type { Call } from './call.js'
+import type { Call, Live } from './call.js'
 import { Chores } from './chores.js'
 import type { Desk } from './desk.js'
 import { judgeCommand, lostSight, sessionOver } from './fate.js'
 import type { Ground } from './ground.js'
 import { Queue } from './queue.js'
-import type { Live } from './router.js'
 import type { Session } from './session.js'
 
 /** Waiting for a number or a leader: ERR_BUSY beyond. */

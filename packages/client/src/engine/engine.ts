@@ -12,7 +12,7 @@ import {
   type Read,
   type StoreEvents,
 } from '@latchkey/protocol'
-import { Call, type CallOptions, type Payload } from './call.js'
+import { Call, type CallOptions, type Live, type Payload } from './call.js'
 import { Commands } from './commands.js'
 import { Desk } from './desk.js'
 import { barred, closed } from './fate.js'
@@ -20,7 +20,7 @@ import { Grants } from './grants.js'
 import { Ground } from './ground.js'
 import { leaderEvents } from './news.js'
 import { Questions } from './questions.js'
-import { type Live, type Route, Router } from './router.js'
+import { type Route, Router } from './router.js'
 import { REVISION_READ, type WatchHandle, type WatchSink, Watches } from './watches.js'
 
 export interface EngineOptions {

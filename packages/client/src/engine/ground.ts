@@ -3,8 +3,8 @@
 import type { Clock, Instant, Random, Timer } from '@latchkey/base'
 import type { ClusterBound } from '@latchkey/lock'
 import { type Answer, type AnswerReply, type LinkRequest, decodeAnswer } from '@latchkey/protocol'
-import type { Call } from './call.js'
-import type { Live, Router } from './router.js'
+import type { Call, Live } from './call.js'
+import type { Router } from './router.js'
 import { Stamps } from './stamps.js'
 
 const LEAST_PAUSE = 8

@@ -2,12 +2,11 @@
 // is sent once.
 
 import { type Answer, type AnswerReply, LatchkeyError, errorOf } from '@latchkey/protocol'
-import type { Call } from './call.js'
+import type { Call, Live } from './call.js'
 import type { Desk } from './desk.js'
 import { judgeAdmin, judgeRead, lostSight, viewLost } from './fate.js'
 import type { Ground } from './ground.js'
 import { Queue } from './queue.js'
-import type { Live } from './router.js'
 
 /** Unanswered at once; more wait here. */
 const IN_FLIGHT = 8_192

@@ -6,25 +6,13 @@
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import { LatchkeyError, type LeaderReply, type LinkReply, isLatchkeyError } from '@latchkey/protocol'
-import type { Dial, Link } from '../link.js'
-import type { Call } from './call.js'
+import type { Dial } from '../link.js'
+import type { Live } from './call.js'
 
 /** How members are reached. Embedded: the own member alone. Remote: some addresses, and more are learned from the members. */
 export type Route =
   | { readonly dial: Dial }
   | { readonly seeds: readonly string[]; readonly dialTo: (url: string) => Dial }
-
-/** One link and what is owed on it. */
-export interface Live {
-  readonly url: string | undefined
-  link: Link | undefined
-  /** What was asked and not answered, by id. */
-  readonly inflight: Map<number, Call>
-  leader: LeaderReply | undefined
-  /** Frozen views kept open there. */
-  views: number
-  open: boolean
-}
 
 export interface RouterEvents {
   /** `live` is the active one from now on. */

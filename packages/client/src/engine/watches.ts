@@ -12,9 +12,9 @@ import {
   decodeAnswer,
   errorOf,
 } from '@latchkey/protocol'
+import type { Live } from './call.js'
 import { judgeRead } from './fate.js'
 import type { Ground } from './ground.js'
-import type { Live } from './router.js'
 
 /** Events that may be on their way or waiting for the reader. */
 const CREDIT = 1_024

@@ -14,10 +14,9 @@ import {
   isLatchkeyError,
   toPage,
 } from '@latchkey/protocol'
-import type { Call } from '../engine/call.js'
+import type { Call, Live } from '../engine/call.js'
 import type { Engine } from '../engine/engine.js'
 import { viewLost } from '../engine/fate.js'
-import type { Live } from '../engine/router.js'
 
 /** The value is null where only keys were asked for. */
 export type Row = readonly [key: Uint8Array, value: Uint8Array | null]

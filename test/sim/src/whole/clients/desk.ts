@@ -2,7 +2,8 @@
 
 import type { Ground } from '../ground/ground.js'
 import { Broken } from '../judge/broken.js'
-import { KvHistory, type KvKind, type KvOp } from '../judge/kv-history.js'
+import { KvHistory } from '../judge/kv-history.js'
+import type { KvKind, KvOp } from '../judge/kv-op.js'
 import { Sequences, type WatchStory } from '../judge/ledger.js'
 import type { WholeOptions } from '../options.js'
 

@@ -7,7 +7,7 @@
 //   - No word stands there twice, and none that was refused.
 
 import { Broken } from './broken.js'
-import type { KvOp } from './kv-history.js'
+import type { KvOp } from './kv-op.js'
 
 export function judgeAppends(key: string, ops: readonly KvOp[], end: string | undefined): void {
   const words = split(end)

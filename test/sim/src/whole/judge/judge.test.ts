@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import { judgeAppends } from './appends.js'
-import { KvHistory, type KvOp } from './kv-history.js'
+import { KvHistory } from './kv-history.js'
+import type { KvOp } from './kv-op.js'
 import { Sequences, WatchStory } from './ledger.js'
 
 const NEVER = Number.POSITIVE_INFINITY

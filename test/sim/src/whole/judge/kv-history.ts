@@ -3,23 +3,7 @@
 import { linearizable, type Model } from '../../history/linearizable.js'
 import { judgeAppends } from './appends.js'
 import { Broken } from './broken.js'
-
-export type KvKind = 'get' | 'put' | 'putIfAbsent' | 'getAndPut' | 'cas' | 'merge' | 'delete'
-
-export interface KvOp {
-  readonly client: string
-  readonly kind: KvKind
-  readonly word: string
-  readonly expect: string | undefined
-  readonly call: number
-  /** Infinity: unknown, or not told yet. */
-  end: number
-  result: unknown
-  /** Of a write that was acknowledged with one: writes take effect in the order of their revisions. */
-  revision: number
-  /** A proof that it changed nothing. */
-  refused: boolean
-}
+import type { KvOp } from './kv-op.js'
 
 /** undefined is a state of a key, so it cannot say "impossible": states are boxed. */
 interface Held {
