@@ -42,6 +42,7 @@ const event = {
     kind: 'release',
     call: `c${++calls}`,
     id,
+    token,
     key: 'k',
     time,
     at: time,
@@ -51,6 +52,7 @@ const event = {
     kind: 'renew',
     call: `c${++calls}`,
     id,
+    token,
     key: 'k',
     time,
     at: time,
@@ -115,6 +117,8 @@ const SAMPLES: readonly (readonly [Law, string, readonly LockEvent[]])[] = [
     'refused by a hold that is over: it came back',
     [first(), release(10, 'a', 'RELEASED', 1), ask(20, 'b', 'HELD', {}, 'a')],
   ],
+  ['exactly once', 'its owner refused as a stranger', [first(), release(10, 'a', 'NOT_OWNER', 1)]],
+  ['exactly once', 'its owner refused its renewal as a stranger', [first(), renew(10, 'a', 'HELD', 1, 100)]],
   ['exactly once', 'a deadline that went back', [first(), renew(10, 'a', 'KEEP_LEASE', 1, 90)]],
   ['counts', 'one reentry counted twice', [first(), ask(1, 'a', 'REENTRANT', { token: 1, acquires: 3 })]],
   [
@@ -142,6 +146,11 @@ const SAMPLES: readonly (readonly [Law, string, readonly LockEvent[]])[] = [
       release(3, 'a', 'RELEASED', 1),
       grant(3, 'c', 2),
     ],
+  ],
+  [
+    'first come first served',
+    'K23: a release that woke nobody',
+    [first(), ask(1, 'b', 'HELD', { queued: true }, 'a'), release(2, 'a', 'RELEASED', 1), left(50, 'b')],
   ],
   [
     'first come first served',

@@ -25,12 +25,15 @@ export type LockEvent =
       readonly kind: 'renew'
       readonly call: string
       readonly id: string
+      /** That the request carried; 0: none. */
+      readonly token: number
       readonly owner: OwnerResult
     })
   | (Applied & {
       readonly kind: 'release'
       readonly call: string
       readonly id: string
+      readonly token: number
       readonly owner: OwnerResult
     })
   /** A waiter got it. */
@@ -73,6 +76,8 @@ interface Ownership {
 interface KeyStory {
   readonly owners: Ownership[]
   readonly line: string[]
+  /** Cluster time at which the last hold was ended by somebody, while nobody has got it since. */
+  freeSince: number | undefined
 }
 
 type Owned = Extract<LockEvent, { owner: OwnerResult; key: string }>
@@ -88,9 +93,10 @@ export function judgeHistory(events: readonly LockEvent[]): Violation[] {
   const stories = new Map<string, KeyStory>()
   for (const event of events) {
     if (event.kind === 'answer' || event.kind === 'promise') continue
-    const story = stories.get(event.key) ?? { owners: [], line: [] }
+    const story = stories.get(event.key) ?? { owners: [], line: [], freeSince: undefined }
     stories.set(event.key, story)
     runOut(story, event)
+    forgotten(story, event, say)
     tell(story, event, say)
   }
   judgeCalls(events, say)
@@ -154,6 +160,7 @@ function tellRenewal(story: KeyStory, event: Extract<LockEvent, { kind: 'renew' 
   const holder = holderAt(story, event.time)
   if (codeOf(event.owner) === 'KEEP_LEASE') continued(holder, event, 0, say)
   else if (codeOf(event.owner) === 'KEEP_LEASE_FAIL') missing(holder, event, event.id, say)
+  else if (isOwn(holder, event)) missing(holder, event, event.id, say)
 }
 
 function tellRelease(story: KeyStory, event: Extract<LockEvent, { kind: 'release' }>, say: Say): void {
@@ -161,7 +168,7 @@ function tellRelease(story: KeyStory, event: Extract<LockEvent, { kind: 'release
   const holder = holderAt(story, event.time)
   const code = codeOf(owner)
   if (code === 'NOT_HELD' || code === 'EXPIRED') return missing(holder, event, id, say)
-  if (code === 'NOT_OWNER') return
+  if (code === 'NOT_OWNER') return isOwn(holder, event) ? missing(holder, event, id, say) : undefined
   if (holder === undefined || holder.id !== id || holder.token !== owner[3]) {
     return say('exactly once', event, `${id} released token ${owner[3]}, which was not in force`)
   }
@@ -173,6 +180,7 @@ function tellRelease(story: KeyStory, event: Extract<LockEvent, { kind: 'release
   }
   holder.endedAt = event.at
   holder.deadline = Number.NEGATIVE_INFINITY
+  story.freeSince = event.time
 }
 
 /** Law: a new ownership begins only where none is in force, with a token above all before it. */
@@ -190,6 +198,7 @@ function begin(story: KeyStory, event: Owned, say: Say): void {
     say('growing tokens', event, `token ${token} of ${id} follows token ${last.token}`)
   }
   if (acquires !== 1) say('counts', event, `a new ownership with ${acquires} acquires`)
+  story.freeSince = undefined
   // Whatever the rules thought: from here on somebody else may believe to hold it.
   if (last !== undefined) last.endedAt = Math.min(last.endedAt, event.at)
   story.owners.push({ id, token, from: event.at, deadline, acquires, endedAt: Number.POSITIVE_INFINITY })
@@ -230,6 +239,7 @@ function endHold(story: KeyStory, event: Applied & LockEvent, token: number, say
     return say('exactly once', event, `token ${token} was ended, but is not in force`)
   holder.deadline = Number.NEGATIVE_INFINITY
   holder.endedAt = event.at
+  story.freeSince = event.time
 }
 
 function holderAt(story: KeyStory, time: number): Ownership | undefined {
@@ -241,6 +251,26 @@ function holderAt(story: KeyStory, time: number): Ownership | undefined {
 function runOut(story: KeyStory, event: Applied): void {
   const last = story.owners.at(-1)
   if (last !== undefined && event.time > last.deadline) last.endedAt = Math.min(last.endedAt, event.at)
+}
+
+/** Law: who ends a hold wakes the first in the line, in the same entry (K23). */
+function forgotten(
+  story: KeyStory,
+  event: Exclude<LockEvent, { kind: 'answer' | 'promise' }>,
+  say: Say,
+): void {
+  if (story.freeSince === undefined || event.time <= story.freeSince) return
+  if (story.line.length > 0)
+    say('first come first served', event, `${story.line.join(', ')} waited on, and nobody held it`)
+  story.freeSince = undefined
+}
+
+/** Asked by the very owner: its id, and its token where it carries one. */
+function isOwn(
+  holder: Ownership | undefined,
+  { id, token }: { readonly id: string; readonly token: number },
+): boolean {
+  return holder?.id === id && (token === 0 || token === holder.token)
 }
 
 function leaveLine(story: KeyStory, id: string): void {

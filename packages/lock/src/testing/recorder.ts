@@ -54,7 +54,8 @@ export class Recorder extends MapTransaction {
 
   renew(time: number, id: string, token: number, lease: number): void {
     const [owner] = this.entry(time, 1, () => renew(this, [[K, id, token, lease]]))
-    if (owner) this.events.push({ kind: 'renew', call: `c${++this.#calls}`, id, ...this.#where(K), owner })
+    const call = `c${++this.#calls}`
+    if (owner) this.events.push({ kind: 'renew', call, id, token, ...this.#where(K), owner })
   }
 
   /** The release is told before the grant that it causes. */
@@ -63,7 +64,7 @@ export class Recorder extends MapTransaction {
     const before = this.events.length
     const owner = release(this, K, id, token, all)
     const call = `c${++this.#calls}`
-    this.events.splice(before, 0, { kind: 'release', call, id, ...this.#where(K), owner })
+    this.events.splice(before, 0, { kind: 'release', call, id, token, ...this.#where(K), owner })
     this.events.push({ kind: 'answer', call, owner })
   }
 

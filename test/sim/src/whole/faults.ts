@@ -16,6 +16,7 @@ export const FAULT_KINDS = [
   'slowNet',
   'slowDisk',
   'wall',
+  'rate',
   'transfer',
   'compact',
   'clientPause',
@@ -39,7 +40,7 @@ export interface WholeFault {
 const BIAS: Readonly<Partial<Record<WholeProfile, readonly FaultKind[]>>> = {
   power: ['power', 'powerAll', 'powerAll', 'kill'],
   snapshots: ['compact', 'kill', 'power', 'isolate', 'compact'],
-  deadline: ['clientPause', 'pause', 'transfer', 'clientSuspend', 'slowNet'],
+  deadline: ['rate', 'clientPause', 'pause', 'transfer', 'clientSuspend', 'slowNet'],
   renewing: ['clientPause', 'pause', 'transfer', 'clientCut', 'slowNet'],
   waiters: ['clientKill', 'kill', 'transfer', 'clientCut', 'clientReset'],
 }

@@ -25,6 +25,7 @@ export class Nemesis {
     this.#over = true
     for (const mend of [...this.#open]) mend()
     this.#world.cuts.heal()
+    fast([...this.#world.wires.pipes(), ...this.#world.dials.pipes()])
     for (const station of this.#world.stations) station.boot()
   }
 
@@ -105,6 +106,11 @@ const DEEDS: Readonly<Record<FaultKind, (deed: Deed) => void>> = {
     who.host.clock.stepWall(sign * millis * 500)
     client?.clock.stepWall(-sign * millis * 20)
   },
+  // From as fast as it may be to as slow, or back, on both sides at once.
+  rate: ({ world, who, client }) => {
+    for (const host of [who.host, client])
+      if (host !== undefined) host.clock.drift(world.ground.now, 2 - host.clock.rate)
+  },
   transfer: ({ world, who, peer }) => {
     const leader = world.leader() ?? who
     leader.host.life?.deliver(() =>
@@ -175,6 +181,11 @@ function reset(pipes: readonly Pipe[], host: Host): void {
 function slow(pipes: readonly Pipe[], host: Host, millis: number): void {
   for (const pipe of pipes)
     if (touches(pipe, host)) pipe.slow = pipe.hostOf(0) === host.index ? [millis * 300, 0] : [0, millis * 300]
+}
+
+/** A read through a follower takes three ways to or from its leader, and has an election timeout for them: a calm network is faster. */
+function fast(pipes: readonly Pipe[]): void {
+  for (const pipe of pipes) pipe.slow = [0, 0]
 }
 
 function killClient(world: WholeWorld, host: Host): void {

@@ -10,6 +10,7 @@ export const WHOLE_PROFILES = [
   'power',
   'snapshots',
   'members',
+  'idle',
 ] as const
 export type WholeProfile = (typeof WHOLE_PROFILES)[number]
 export const isWholeProfile = (name: string): name is WholeProfile =>
@@ -25,8 +26,8 @@ export interface WholeOptions {
   /** ms of virtual time before faults end. */
   readonly duration: number
   readonly drift: number
-  /** 'extreme': each clock is as wrong as it may be. */
-  readonly clocks: 'true' | 'near' | 'extreme'
+  /** 'extreme': each clock is as wrong as it may be. 'beyond': ten times as wrong; then only the tokens protect. */
+  readonly clocks: 'true' | 'near' | 'extreme' | 'beyond'
   readonly encoded: boolean
   readonly electionTimeout: number
   readonly heartbeat: number
@@ -52,6 +53,10 @@ export interface WholeOptions {
   readonly faults: number
 }
 
+/** The rates of clocks differ by no more than this from true time. */
+export const spreadOf = ({ clocks, drift }: WholeOptions): number =>
+  clocks === 'true' ? 0 : clocks === 'beyond' ? drift * 10 : drift
+
 export function drawWhole(seed: number, only?: WholeProfile): WholeOptions {
   const random = seededRandom(`whole/${seed}`)
   const profile = only ?? random.pick(WHOLE_PROFILES)
@@ -63,9 +68,9 @@ export function drawWhole(seed: number, only?: WholeProfile): WholeOptions {
     members: random.pick(profile === 'members' ? [3] : [1, 3, 3, 3, 3, 3, 5]),
     clients: random.between(2, 5),
     embedded: random.chance(0.3) ? 1 : 0,
-    duration: random.between(6_000, 14_000),
+    duration: random.between(6_000, 14_000) * (profile === 'idle' ? 8 : 1),
     drift: 0.005,
-    clocks: random.pick(['true', 'near', 'extreme', 'extreme']),
+    clocks: random.pick(['true', 'near', 'near', 'extreme', 'extreme', 'extreme', 'extreme', 'beyond']),
     encoded: random.chance(0.25),
     electionTimeout,
     heartbeat: Math.floor(electionTimeout / random.pick([4, 10])),
@@ -105,7 +110,8 @@ function drawLoad(random: Random, profile: WholeProfile) {
     keys: random.between(1, 5),
     locks: profile === 'waiters' ? 1 : random.between(1, 3),
     lease: [least, least * random.pick([1, 3])] as const,
-    think: random.pick([20, 60, 200]),
-    faults: random.pick([0.2, 0.6, 1, 2]),
+    // Idle: longer than leases and sessions, so that nothing happens for a while and much runs out.
+    think: profile === 'idle' ? 20_000 : random.pick([20, 60, 200]),
+    faults: profile === 'idle' ? 0.1 : random.pick([0.2, 0.6, 1, 2]),
   }
 }

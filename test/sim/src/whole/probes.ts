@@ -72,9 +72,7 @@ function listenToLocks({ StateLockTransaction, BatchReader }: House, ear: { prob
   })
   wrap(prototype, 'putHold', (original) => {
     return function putHold(this: Tx, row) {
-      const before = this.hold(row.key)
-      if (before?.token === row.token && before.touchBy !== 0 && row.touchBy === 0)
-        ear.probe.touched(this, row)
+      if (isTouch(this.hold(row.key), row)) ear.probe.touched(this, row)
       original.call(this, row)
     }
   })
@@ -85,4 +83,16 @@ function listenToLocks({ StateLockTransaction, BatchReader }: House, ear: { prob
       return more
     }
   })
+}
+
+/** Nothing else was done: a reentry or a renewal from another session of the same owner touches too, and tells so itself. */
+function isTouch(before: HoldRow | undefined, row: HoldRow): boolean {
+  return (
+    before !== undefined &&
+    before.token === row.token &&
+    before.touchBy !== 0 &&
+    row.touchBy === 0 &&
+    before.acquires === row.acquires &&
+    before.deadline === row.deadline
+  )
 }

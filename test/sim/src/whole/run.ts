@@ -2,7 +2,7 @@
 
 import type { Client } from './clients/crew.js'
 import { KEY_PREFIX, keyNames, mergedNames } from './clients/kv-workers.js'
-import { lockNames } from './clients/lock-workers.js'
+import { fencingKeyOf, lockNames } from './clients/lock-workers.js'
 import { employ } from './clients/workload.js'
 import { drawFaults, type WholeFault } from './faults.js'
 import { Storm } from './ground/ground.js'
@@ -167,7 +167,11 @@ async function lastCalls(world: WholeWorld, { store, desk, name, life }: Client)
     world.finals.set(key, op.result as string | undefined)
   }
   for (const key of lockNames(desk.options.locks)) {
-    const hold = await store.locks.acquire(key, { lease: 5_000, wait: PATIENCE })
+    const hold = await store.locks.acquire(key, {
+      lease: 5_000,
+      wait: PATIENCE,
+      fencingKey: fencingKeyOf(key),
+    })
     world.holds.began(name, life, key, hold.token, () => hold.held)
     await hold.release()
   }

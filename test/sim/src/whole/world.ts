@@ -16,7 +16,7 @@ import { Station, type StationOptions } from './members/station.js'
 import { Cuts } from './net/cuts.js'
 import { Dials } from './net/dials.js'
 import { Wires } from './net/wires.js'
-import type { WholeOptions } from './options.js'
+import { spreadOf, type WholeOptions } from './options.js'
 import { listen } from './probes.js'
 
 export type Workers = (client: Client) => void
@@ -54,8 +54,8 @@ export class WholeWorld {
     this.random = seededRandom(`whole-run/${options.seed}`)
     this.#logger = tracing ? this.#telling() : silentLogger
     this.desk = new Desk(this.ground, options)
-    this.log = new LogStory(options.drift)
-    this.holds = new Holds(this.ground)
+    this.log = new LogStory(Math.max(options.drift, spreadOf(options)))
+    this.holds = new Holds(this.ground, options.clocks !== 'beyond')
     this.locks = new LockStory(this.log, (event) => this.tracing && this.say(JSON.stringify(event)))
     this.cuts = new Cuts(() => this.#cutsChanged())
     const { netBase: base, netTail: tail, pulse, encoded } = options
@@ -113,10 +113,9 @@ export class WholeWorld {
   }
 
   #rate(random: Random): number {
-    const { clocks, drift } = this.options
-    if (clocks === 'true') return 1
-    if (clocks === 'extreme') return random.chance(0.5) ? 1 + drift : 1 - drift
-    return 1 + (random.float() * 2 - 1) * drift
+    const spread = spreadOf(this.options)
+    if (this.options.clocks === 'near') return 1 + (random.float() * 2 - 1) * spread
+    return random.chance(0.5) ? 1 + spread : 1 - spread
   }
 
   get hosts(): readonly Host[] {

@@ -26,8 +26,10 @@ export class Client {
     return new Promise((resolve) => this.life.clock.after(ms, resolve))
   }
 
-  think(): Promise<void> {
-    return this.sleep(1 + this.random.float() * this.desk.options.think)
+  /** Thinks a while; false when nothing new is to be begun any more. */
+  async goesOn(): Promise<boolean> {
+    await this.sleep(1 + this.random.float() * this.desk.options.think)
+    return !this.desk.stopping
   }
 }
 

@@ -83,6 +83,10 @@ export class Desk {
   }
 
   fault(error: unknown): Fault {
+    if (error instanceof Broken) {
+      this.ground.fail(error)
+      return { code: 'ERR_CLOSED', outcome: 'unknown' }
+    }
     const { code, outcome } = error as Partial<Fault>
     if (code === undefined || outcome === undefined || !USUAL.has(code)) {
       this.ground.fail(

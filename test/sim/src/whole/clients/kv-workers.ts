@@ -14,8 +14,7 @@ export const mergedNames = [`${KEY_PREFIX}${MERGED}0`]
 export async function keysWorker(client: Client): Promise<void> {
   const { desk, random } = client
   const keys = keyNames(desk.options.keys)
-  while (!desk.stopping) {
-    await client.think()
+  while (await client.goesOn()) {
     await anyCall(client, random.pick(keys))
   }
 }
@@ -66,8 +65,7 @@ function abortedSoon(): AbortSignal {
 /** Only appends: the value itself is the ledger. */
 export async function mergeWorker(client: Client): Promise<void> {
   const { name, store, random, desk } = client
-  while (!desk.stopping) {
-    await client.think()
+  while (await client.goesOn()) {
     const [key = ''] = mergedNames
     const word = desk.word()
     if (random.chance(0.8))
@@ -78,8 +76,7 @@ export async function mergeWorker(client: Client): Promise<void> {
 
 export async function sequenceWorker(client: Client): Promise<void> {
   const { store, random, desk } = client
-  while (!desk.stopping) {
-    await client.think()
+  while (await client.goesOn()) {
     const call = desk.ground.instant()
     try {
       const { start, end } = await store.getSequence('seq', random.between(1, 9), { timeout: 2_000 })
@@ -102,7 +99,7 @@ export async function watchWorker(client: Client): Promise<void> {
     } catch (error) {
       desk.fault(error)
     }
-    await client.think()
+    await client.sleep(1 + client.random.float() * 60)
   }
 }
 

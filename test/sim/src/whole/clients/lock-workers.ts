@@ -7,6 +7,9 @@ import type { Client } from './crew.js'
 
 export const lockNames = (count: number): string[] => Array.from({ length: count }, (_, i) => `lock/${i}`)
 
+/** Every other lock has a counter of its own; the rest share the store's. */
+export const fencingKeyOf = (key: string): string | undefined => (key.endsWith('1') ? 'tokens' : undefined)
+
 const leaseOf = ({ random, desk }: Client): number =>
   random.between(desk.options.lease[0], desk.options.lease[1] + 1)
 
@@ -16,8 +19,7 @@ export type Habit = 'renewing' | 'deadline' | 'waiting' | 'reentrant' | 'forcing
 export async function lockWorker(world: WholeWorld, client: Client, habit: Habit): Promise<void> {
   const { desk, random } = client
   const names = lockNames(desk.options.locks)
-  while (!desk.stopping) {
-    await client.think()
+  while (await client.goesOn()) {
     const key = random.pick(names)
     try {
       await HABITS[habit](world, client, key)
@@ -34,7 +36,9 @@ type Run = (world: WholeWorld, client: Client, key: string) => Promise<void>
 const HABITS: Readonly<Record<Habit, Run>> = {
   async renewing(world, client, key) {
     const { store, random } = client
-    const hold = await store.locks.acquire(key, { lease: leaseOf(client), wait: random.between(500, 4_000) })
+    const wait = random.between(500, 4_000)
+    const fencingKey = fencingKeyOf(key)
+    const hold = await store.locks.acquire(key, { lease: leaseOf(client), wait, fencingKey })
     began(world, client, key, hold)
     await work(client, key, hold, leaseOf(client) * random.float() * 3)
     await hold.release()
@@ -44,7 +48,9 @@ const HABITS: Readonly<Record<Habit, Run>> = {
   async deadline(world, client, key) {
     const { store, random } = client
     const lease = leaseOf(client)
-    const hold = await store.locks.acquire(key, { lease, wait: random.between(500, 4_000), renew: false })
+    const wait = random.between(500, 4_000)
+    const fencingKey = fencingKeyOf(key)
+    const hold = await store.locks.acquire(key, { lease, wait, renew: false, fencingKey })
     began(world, client, key, hold)
     await work(client, key, hold, Number.POSITIVE_INFINITY)
     if (random.chance(0.5)) await hold.release()
@@ -58,7 +64,8 @@ const HABITS: Readonly<Record<Habit, Run>> = {
     if (random.chance(0.3)) void client.sleep(random.between(1, 1_000)).then(() => abort.abort())
     const forgets = random.chance(0.2)
     const wait = random.between(1, 3_000)
-    const options = { lease: leaseOf(client), wait, signal: abort.signal, renew: !forgets }
+    const fencingKey = fencingKeyOf(key)
+    const options = { lease: leaseOf(client), wait, signal: abort.signal, renew: !forgets, fencingKey }
     const hold = await store.locks.tryAcquire(key, options)
     if (hold === undefined) return
     began(world, client, key, hold)
@@ -69,7 +76,8 @@ const HABITS: Readonly<Record<Habit, Run>> = {
   async reentrant(world, client, key) {
     const { store, random } = client
     const watchdog = random.chance(0.5) ? new world.house.Watchdog() : undefined
-    const lock = store.getDistributedLock(key, leaseOf(client), watchdog)
+    const fencingKey = fencingKeyOf(key)
+    const lock = store.getDistributedLock(key, leaseOf(client), watchdog, { fencingKey })
     try {
       await enter(world, client, key, lock, random.between(1, 4))
     } finally {

@@ -4,6 +4,7 @@ import type { WholeProfile } from '../options.js'
 import type { WholeWorld } from '../world.js'
 import type { Client } from './crew.js'
 import { keysWorker, mergeWorker, sequenceWorker, watchWorker } from './kv-workers.js'
+import { pairWorker } from './pair-worker.js'
 import { membersWorker } from './members-worker.js'
 import { type Habit, lockWorker } from './lock-workers.js'
 
@@ -15,9 +16,10 @@ const HABITS: Readonly<Record<WholeProfile, readonly Habit[]>> = {
   renewing: ['renewing', 'renewing', 'reentrant', 'forcing'],
   deadline: ['deadline', 'deadline'],
   waiters: ['waiting', 'waiting', 'deadline'],
+  idle: ['renewing', 'deadline', 'waiting', 'reentrant'],
 }
 
-const WITH_KEYS: ReadonlySet<WholeProfile> = new Set(['kv', 'power', 'snapshots', 'members'])
+const WITH_KEYS: ReadonlySet<WholeProfile> = new Set(['kv', 'power', 'snapshots', 'members', 'idle'])
 
 export function employ(world: WholeWorld, client: Client): void {
   const { desk } = client
@@ -28,6 +30,7 @@ export function employ(world: WholeWorld, client: Client): void {
     start(mergeWorker(client))
     start(sequenceWorker(client))
     start(watchWorker(client))
+    start(pairWorker(client))
   }
   if (profile === 'members' && client.name === 'p0') start(membersWorker(world, client))
   for (const habit of HABITS[profile]) start(lockWorker(world, client, habit))

@@ -1,10 +1,13 @@
 // Rule: who believes to hold what, in true time. The one law that all others are for: at no moment do two running processes both
-// say `held` of one key (CT6). Looked at after every event.
+// say `held` of one key (CT6). Looked at after every event. And whoever said no once never says yes again (K30).
 
 import type { LockEvent } from '@latchkey/lock'
 import type { Ground } from '../ground/ground.js'
 import type { Life } from '../ground/host.js'
 import { Broken } from './broken.js'
+
+/** Microseconds after which one who said no is asked once more. */
+const AGAIN = 300_000
 
 interface Believer {
   readonly name: string
@@ -19,11 +22,16 @@ export class Holds {
   readonly #ground: Ground
   readonly #keys = new Map<string, Believer[]>()
   readonly #promises: LockEvent[] = []
+  /** Said no, and are asked once more a while later. */
+  #lost: { readonly key: string; readonly one: Believer; readonly again: number }[] = []
+  readonly #exclusive: boolean
   /** Holds that were promised at some moment. */
   count = 0
 
-  constructor(ground: Ground) {
+  /** Not `exclusive`: clocks go wrong by more than was promised; then only tokens protect. */
+  constructor(ground: Ground, exclusive = true) {
     this.#ground = ground
+    this.#exclusive = exclusive
   }
 
   /** That process has got it. `held` is asked until it says no. */
@@ -37,6 +45,7 @@ export class Holds {
 
   /** What is ended by force is not known to its holder: it is judged no more. */
   look(forced: ReadonlySet<string>): void {
+    this.#askAgain()
     for (const [key, believers] of this.#keys) {
       if (believers.length === 0) continue
       let holder: Believer | undefined
@@ -44,14 +53,26 @@ export class Holds {
         const one = believers[i] as Believer
         if (one.life.dead || forced.has(`${key}/${one.token}`)) this.#over(key, believers, i)
         else if (one.life.running) {
-          if (!one.held()) this.#over(key, believers, i)
-          else if (holder !== undefined) this.#two(key, holder, one)
+          if (!one.held()) {
+            this.#over(key, believers, i)
+            this.#lost.push({ key, one, again: this.#ground.now + AGAIN })
+          } else if (holder !== undefined && this.#exclusive) this.#two(key, holder, one)
           else {
             holder = one
             one.last = this.#ground.now
           }
         }
       }
+    }
+  }
+
+  /** The first in the list is the oldest. */
+  #askAgain(): void {
+    for (let first = this.#lost[0]; first && first.again <= this.#ground.now; first = this.#lost[0]) {
+      this.#lost.shift()
+      const { key, one } = first
+      if (one.life.running && one.held())
+        throw new Broken('lost is lost', `${one.name} holds ${key} again, with token ${one.token}`)
     }
   }
 
@@ -65,7 +86,7 @@ export class Holds {
 
   #over(key: string, believers: Believer[], at: number): void {
     const [one] = believers.splice(at, 1)
-    if (one === undefined) return
+    if (one === undefined || !this.#exclusive) return
     this.#promises.push({ kind: 'promise', key, token: one.token, at: one.since })
     if (one.last > one.since) this.#promises.push({ kind: 'promise', key, token: one.token, at: one.last })
   }

@@ -4,6 +4,7 @@
 //   - A guarded write happens only while that very hold is in force at the entry that writes (LOCKS.md, 4).
 //   - Nobody is granted whose wait or session is over (LOCKS.md, 7).
 //   - The tokens of guarded writes never go down in log order.
+//   - A counter gives each token once, in growing order, over all the keys that share it (LOCKS.md, 4).
 
 import { text } from '@latchkey/base'
 import { BatchReader } from '@latchkey/kv'
@@ -55,6 +56,8 @@ export class LockStory {
   #command = -1
   readonly #inForce = new Map<string, InForce>()
   readonly #written = new Map<string, number>()
+  /** The last token of each counter, whatever key it was for. */
+  readonly #tokens = new Map<string, number>()
   /** Calls on their way, by the client's process and the request's id. */
   readonly #asked = new WeakMap<object, Map<number, { readonly call: string; readonly op: number }>>()
   /** Tokens that were ended by force, or given back: their holders may not know yet. */
@@ -145,8 +148,11 @@ export class LockStory {
     )
     here.forEach((note, i) => {
       const key = text(note.row.key)
-      if (note.kind === 'grant')
-        return this.#begin(place, key, ownerOfHold(note.row as HoldRow, note.now), 'grant')
+      if (note.kind === 'grant') {
+        const row = note.row as HoldRow
+        this.#givenOut(row.fencingKey, row.token)
+        return this.#begin(place, key, ownerOfHold(row, note.now), 'grant')
+      }
       if (note.kind === 'touched') return this.#touched(place, key, note.row as HoldRow)
       const { id, deadline } = note.row as WaiterRow
       const next = here[i + 1]
@@ -164,9 +170,9 @@ export class LockStory {
       case OP.release:
         return this.#tellRelease(place, command, call, result as OwnerResult)
       case OP.renew:
-        return command[1].forEach(([key, id], i) => {
+        return command[1].forEach(([key, id, token], i) => {
           const owner = (result as readonly OwnerResult[])[i]
-          if (owner !== undefined) this.#tellRenewal(place, text(key), id, `${call}#${i}`, owner)
+          if (owner !== undefined) this.#tellRenewal(place, text(key), id, token, `${call}#${i}`, owner)
         })
       case OP.forceRelease:
         if (result === true) this.#ended(place, text(command[1]), command[2], 'forced')
@@ -188,12 +194,24 @@ export class LockStory {
     [owner, queued]: readonly [OwnerResult, boolean],
   ): void {
     const key = text(command[1])
+    if (owner[6] === CODE.FIRST_TIME || owner[6] === CODE.NEW_ACQUIRE) this.#givenOut(command[2], owner[3])
     this.#push({ kind: 'ask', ...place, key, call, id: command[4], owner, queued, lease: command[5] })
     if (owner[4] > 0 && owner[3] > 0) this.#inForce.set(key, { token: owner[3], deadline: owner[1] })
   }
 
-  #tellRenewal(place: Place, key: string, id: string, call: string, owner: OwnerResult): void {
-    this.#push({ kind: 'renew', ...place, key, call, id, owner })
+  #givenOut(fencingKey: Uint8Array | null, token: number): void {
+    const counter = fencingKey === null ? '' : `/${text(fencingKey)}`
+    const last = this.#tokens.get(counter) ?? 0
+    if (token <= last)
+      throw new Broken(
+        'growing tokens',
+        `token ${token} of counter '${counter}' was given out behind ${last}`,
+      )
+    this.#tokens.set(counter, token)
+  }
+
+  #tellRenewal(place: Place, key: string, id: string, token: number, call: string, owner: OwnerResult): void {
+    this.#push({ kind: 'renew', ...place, key, call, id, token, owner })
     const held = this.#inForce.get(key)
     if (held !== undefined && held.token === owner[3] && owner[4] > 0)
       this.#inForce.set(key, { token: owner[3], deadline: owner[1] })
@@ -206,7 +224,7 @@ export class LockStory {
     owner: OwnerResult,
   ): void {
     const key = text(command[1])
-    this.#push({ kind: 'release', ...place, key, call, id: command[2], owner })
+    this.#push({ kind: 'release', ...place, key, call, id: command[2], token: command[3], owner })
     if (owner[4] === 0 && this.#inForce.get(key)?.token === command[3]) this.#inForce.delete(key)
   }
 
@@ -222,7 +240,7 @@ export class LockStory {
       CODE.KEEP_LEASE,
       place.time,
     ]
-    this.#tellRenewal(place, key, row.id, `touch/${row.token}`, owner)
+    this.#tellRenewal(place, key, row.id, row.token, `touch/${row.token}`, owner)
   }
 
   #begin(place: Place, key: string, owner: OwnerResult, kind: 'grant'): void {

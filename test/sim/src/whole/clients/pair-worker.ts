@@ -1,0 +1,118 @@
+// Driver: a workload on two keys that are only ever written together, by every call that changes or reads many at once. The two are
+// one register for the judge; whoever sees them differ has seen the middle of an atomic step.
+
+import type { WriteOp } from '@latchkey/protocol'
+import { Broken } from '../judge/broken.js'
+import type { KvOp } from '../judge/kv-history.js'
+import type { Client } from './crew.js'
+
+const PREFIX = 'pair/'
+const KEYS = [`${PREFIX}0`, `${PREFIX}1`]
+/** The register's name in the history. */
+const NAME = 'pair'
+
+interface Limit {
+  readonly timeout: number
+}
+
+export async function pairWorker(client: Client): Promise<void> {
+  while (await client.goesOn()) {
+    await anyStep(client, { timeout: client.random.pick([300, 2_000]) })
+  }
+}
+
+async function anyStep(client: Client, limit: Limit): Promise<void> {
+  const { name, store, random, desk } = client
+  const word = desk.word()
+  const puts = KEYS.map((key): WriteOp => ({ type: 'put', key, value: word }))
+  const write = (run: () => Promise<unknown>) => desk.record(name, NAME, 'put', { word }, run)
+  switch (random.between(0, 8)) {
+    case 0:
+      await write(() =>
+        store.putAll(
+          KEYS.map((key) => ({ key, value: word })),
+          limit,
+        ),
+      )
+      return
+    case 1:
+      await write(() => store.batch([{ type: 'deleteRange', start: PREFIX, end: 'pair0' }, ...puts], limit))
+      return
+    case 2:
+      await desk.record(name, NAME, 'delete', {}, async () => half(await store.deleteAll(KEYS, limit)))
+      return
+    case 3:
+      await desk.record(name, NAME, 'delete', {}, async () =>
+        half(await store.deleteRange(PREFIX, 'pair0', limit)),
+      )
+      return
+    case 4:
+      return compare(client, limit, word, (expect) =>
+        store.compareAndPutAll(
+          KEYS.map((key) => ({ key, expect, update: word })),
+          limit,
+        ),
+      )
+    case 5:
+      return compare(client, limit, word, async (expect) => {
+        const when = KEYS.map((key) => ({ key, value: expect }))
+        return (await store.txn({ when, then: puts, else: [] }, limit)).succeeded
+      })
+    default:
+      await see(client, limit)
+  }
+}
+
+/** What is seen is replaced, if it is still there. */
+async function compare(
+  client: Client,
+  limit: Limit,
+  word: string,
+  run: (expect: string | undefined) => Promise<boolean>,
+): Promise<void> {
+  const seen = await see(client, limit)
+  if (seen.end === Number.POSITIVE_INFINITY) return
+  const expect = seen.result as string | undefined
+  await client.desk.record(client.name, NAME, 'cas', { word, expect }, () => run(expect))
+}
+
+const half = (count: number): number => {
+  if (count !== 0 && count !== KEYS.length)
+    throw new Broken('atomic steps', `${count} of the two were removed`)
+  return count / KEYS.length
+}
+
+function see(client: Client, limit: Limit): Promise<KvOp> {
+  const { name, desk, random } = client
+  const read = random.pick([byKeys, byScan, byIteration])
+  return desk.record(name, NAME, 'get', {}, async () => whole(await read(client, limit)))
+}
+
+function whole([first, second]: readonly (string | undefined)[]): string | undefined {
+  if (first !== second) throw new Broken('atomic steps', `one holds ${first}, the other ${second}`)
+  return first
+}
+
+type Values = Promise<readonly (string | undefined)[]>
+
+async function byKeys({ store }: Client, limit: Limit): Values {
+  return (await store.multiGet(KEYS, limit)) as readonly (string | undefined)[]
+}
+
+async function byScan({ store }: Client, limit: Limit): Values {
+  const found = await store.scan({ prefix: PREFIX }, limit)
+  return found.map(({ value }) => value as string)
+}
+
+/** Over a frozen view; one that is gone is no answer. */
+async function byIteration(client: Client, limit: Limit): Values {
+  const values: string[] = []
+  try {
+    for await (const { value } of client.store.entries({ prefix: PREFIX }, limit))
+      values.push(value as string)
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ERR_COMPACTED') throw error
+    return byKeys(client, limit)
+  }
+  return values
+}
