@@ -8,6 +8,8 @@ export {
   encodeRecord,
   recordBytes,
 } from './commands/batch.js'
+export { FrozenState, type RowsDigest } from './frozen.js'
+export { SPACE_NAMES, type SpaceName, nameOfRow } from './keyspaces.js'
 export { DEFAULT_LIMITS } from './limits.js'
 export { KvMachine } from './machine.js'
 export { type Restored, restoreRows, surveyBackup } from './restore.js'

@@ -94,3 +94,28 @@ export const numberIn = (rowKey: Uint8Array, at: number): number =>
 export function spaceRange(space: number): { readonly start: Uint8Array; readonly end: Uint8Array } {
   return { start: Uint8Array.of(space), end: Uint8Array.of(space + 1) }
 }
+
+/** A row by the name people know it under, for messages. */
+export function nameOfRow(rowKey: Uint8Array): string {
+  const space = spaceOf(rowKey)
+  const rest = Buffer.from(rowKey.subarray(1))
+  switch (space) {
+    case undefined:
+      return `a row of an unknown space, ${Buffer.from(rowKey.subarray(0, 64)).toString('hex')}`
+    case 'meta':
+      return 'meta'
+    case 'events':
+      return rest.length === 8 ? `events ${rest.readUIntBE(0, 6)}/${rest.readUInt16BE(6)}` : 'events'
+    case 'sessions':
+    case 'waiters':
+      return rest.length === 6 ? `${space} ${rest.readUIntBE(0, 6)}` : space
+    case 'replies':
+      return rest.length === 12 ? `replies ${rest.readUIntBE(0, 6)}/${rest.readUIntBE(6, 6)}` : space
+    case 'counters':
+      return rest[0] === 0 ? "counters, the store's own" : `counters ${quoted(rest.subarray(1))}`
+    default:
+      return `${space} ${quoted(rest)}`
+  }
+}
+
+const quoted = (key: Buffer) => JSON.stringify(key.subarray(0, 64).toString('latin1'))

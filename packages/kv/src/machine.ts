@@ -14,6 +14,7 @@ import type { Entry, LogPosition, Membership } from '@latchkey/raft/core'
 import type { Applied, AppliedState, SnapshotReader, SnapshotWriter } from '@latchkey/raft/node'
 import { writeBackup } from './backup.js'
 import { Flusher } from './flusher.js'
+import { FrozenState } from './frozen.js'
 import { META_KEY } from './keyspaces.js'
 import { DEFAULT_LIMITS } from './limits.js'
 import { lookUp } from './lookups.js'
@@ -29,6 +30,11 @@ import type { KeyRange, KvLimits, KvOptions, KvStore, StateHash, Watch, WatchSin
 import { Views } from './views.js'
 import { Watches } from './watches.js'
 
+/** Members compare what they hold that often, in cluster time, unless it is a stall to add up what is in memory. */
+const STAND_MILLIS = 30_000
+const MOST_HASHED_ROWS = 50_000
+
+type Needed = ReturnType<EntryRun['proceed']>
 type MembershipAt = (index: number) => Membership
 
 /** What is swapped as one (K4). */
@@ -130,8 +136,12 @@ export class KvMachine implements KvStore {
         const entry = entries[i] as Entry
         const run = this.#begin(state, entry)
         const needed = run.proceed()
-        if (needed !== undefined) return this.#applyWaiting(entries, i, run, needed, results, membershipAt)
+        if (needed !== undefined)
+          return this.#applyWaiting(entries, i, { run, needed }, results, membershipAt)
+        const before = state.meta.position.time
         results.push(this.#finish(state, entry, run, membershipAt))
+        const stood = this.#stand(state, before)
+        if (stood !== undefined) return this.#applyWaiting(entries, i + 1, { stood }, results, membershipAt)
       }
     } catch (error) {
       throw this.#applyFailed(error)
@@ -158,38 +168,58 @@ export class KvMachine implements KvStore {
     return { index, answers: entry.kind === 'commands' ? run.answers : undefined }
   }
 
+  /** At each mark of cluster time. The count of rows in memory is the same on all members, and so is what is too much. */
+  #stand(state: State, before: number): Promise<unknown> | undefined {
+    const { stood } = this.#options
+    const { time } = state.meta.position
+    if (stood === undefined || Math.floor(time / STAND_MILLIS) === Math.floor(before / STAND_MILLIS))
+      return undefined
+    return state.residentRows > MOST_HASHED_ROWS ? undefined : stood(state.hash())
+  }
+
   /** The slow way, from the entry that waits on: the same steps, with look-ups between (K3). */
   async #applyWaiting(
     entries: readonly Entry[],
     from: number,
-    firstRun: EntryRun,
-    firstNeeded: NonNullable<ReturnType<EntryRun['proceed']>>,
+    begun: { readonly run?: EntryRun; readonly needed?: Needed; readonly stood?: Promise<unknown> },
     results: Applied[],
     membershipAt: MembershipAt,
   ): Promise<readonly Applied[]> {
     const { state, flusher } = this.#up
     this.#busy = 'applying'
-    flusher.hold()
     try {
-      let needed: ReturnType<EntryRun['proceed']> = firstNeeded
+      // Between two entries, so that what is asked for may be written. With an entry half applied nothing is awaited before it is held.
+      if (begun.stood !== undefined) await begun.stood
       for (let i = from; i < entries.length; i++) {
-        const entry = entries[i] as Entry
-        const run = i === from ? firstRun : this.#begin(state, entry)
-        if (i > from) needed = run.proceed()
-        while (needed !== undefined) needed = run.proceed(await lookUp(state, needed))
         if (this.#stopped !== undefined) throw this.#stopped
+        const entry = entries[i] as Entry
+        const run = (i === from ? begun.run : undefined) ?? this.#begin(state, entry)
+        const needed = (i === from ? begun.needed : undefined) ?? run.proceed()
+        if (needed !== undefined) await this.#lookUpFor(run, needed)
+        const before = state.meta.position.time
         results.push(this.#finish(state, entry, run, membershipAt))
+        if (needed !== undefined) flusher.release()
+        const stood = this.#stand(state, before)
+        if (stood !== undefined) await stood
       }
+      if (this.#stopped !== undefined) throw this.#stopped
     } catch (error) {
       throw this.#applyFailed(error)
     } finally {
       this.#busy = undefined
     }
-    flusher.release()
     flusher.applied()
     this.#watches?.pump()
     if (flusher.overfull) await flusher.flush()
     return results
+  }
+
+  /** The flusher stays held: the caller releases it once the entry is whole, and never when it failed. */
+  async #lookUpFor(run: EntryRun, first: NonNullable<Needed>): Promise<void> {
+    const { state, flusher } = this.#up
+    flusher.hold()
+    for (let needed: Needed = first; needed !== undefined; ) needed = run.proceed(await lookUp(state, needed))
+    if (this.#stopped !== undefined) throw this.#stopped
   }
 
   #applyFailed(error: unknown): LatchkeyError {
@@ -260,6 +290,12 @@ export class KvMachine implements KvStore {
 
   stateHash(): StateHash {
     return this.#up.state.hash()
+  }
+
+  async frozen(index: number): Promise<FrozenState | undefined> {
+    await this.#up.flusher.flush()
+    const { state } = this.#up
+    return state.meta.position.index === index ? new FrozenState(state.store.view()) : undefined
   }
 
   // ---- whole states

@@ -4,6 +4,7 @@ import type { Clock, Logger } from '@latchkey/base'
 import type { EventResult, LatchkeyError, OwnerResult, Read } from '@latchkey/protocol'
 import type { LogPosition } from '@latchkey/raft/core'
 import type { StateMachine } from '@latchkey/raft/node'
+import type { FrozenState } from './frozen.js'
 import type { RowHome } from './rows/port.js'
 
 export interface KvOptions {
@@ -15,6 +16,11 @@ export interface KvOptions {
   readonly granted?: (session: number, key: Uint8Array, owner: OwnerResult) => void
   /** The disk failed or a row is damaged: the member must stop. Called once; `apply` and `flush` reject from then on. */
   readonly failed?: (error: LatchkeyError) => void
+  /**
+   * Told of the state behind the first entry of each half minute of cluster time: the same entry on every member, however busy
+   * they are. What it returns is waited for before the next entry is applied, so that `frozen` has that very state.
+   */
+  readonly stood?: (hash: StateHash) => Promise<unknown> | undefined
   readonly limits?: Partial<KvLimits>
 }
 
@@ -82,6 +88,8 @@ export interface KvStore extends StateMachine {
   readonly position: LogPosition
   readonly revision: number
   stateHash(): StateHash
+  /** What is stored behind the entry `index`, to be closed by the caller; undefined when the state is elsewhere by then. */
+  frozen(index: number): Promise<FrozenState | undefined>
   /** Writes a frozen view with a checksum over everything to that file, complete and synced before it gets its name. */
   backup(path: string): Promise<{ readonly position: LogPosition; readonly bytes: number }>
 }

@@ -21,6 +21,10 @@ export class Counters {
     this.#meta = meta
   }
 
+  get size(): number {
+    return this.#byKey.size
+  }
+
   next(fencingKey: Uint8Array | null): number {
     const counter = this.#counter(fencingKey)
     const token = Math.max(counter.last, this.#meta.tokenBase) + 1

@@ -40,6 +40,10 @@ export class Holds {
   readonly #dirty = new Set<Hold>()
   readonly #removed = new Set<string>()
 
+  get size(): number {
+    return this.#byKey.size
+  }
+
   get(key: Uint8Array): HoldRow | undefined {
     return this.#byKey.get(binary(key))?.row
   }

@@ -38,6 +38,12 @@ export class Sessions {
     return this.#byId.size
   }
 
+  get rowCount(): number {
+    let count = this.#byId.size
+    for (const session of this.#byId.values()) count += session.replies.size
+    return count
+  }
+
   get(id: number): Session | undefined {
     return this.#byId.get(id)
   }

@@ -52,6 +52,11 @@ export class State {
     return this.data.bytes + this.sequences.bytes + this.events.pendingBytes + this.sessions.pendingBytes
   }
 
+  /** Rows that `hash` has to make anew. */
+  get residentRows(): number {
+    return this.sessions.rowCount + this.holds.size + this.waiters.size + this.counters.size
+  }
+
   collect(): RowChange[] {
     const batch: RowChange[] = []
     this.data.seal(batch)

@@ -58,6 +58,12 @@ export class Waiters {
   readonly #dirty = new Set<Waiter>()
   #removed: number[] = []
 
+  get size(): number {
+    let size = 0
+    for (const list of this.#ofSession.values()) size += list.size
+    return size
+  }
+
   first(key: Uint8Array): WaiterRow | undefined {
     return this.#queues.size === 0 ? undefined : this.#queues.get(binary(key))?.first?.row
   }

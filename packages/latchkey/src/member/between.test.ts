@@ -13,6 +13,11 @@ const all: Between[] = [
   { kind: 'call', id: 1, call: 'members.add', args: ['d', 'ws://x'] },
   { kind: 'returned', id: 1, answer: bytes },
   { kind: 'stand', index: 7, spaces: { data: 'ab', locks: 'cd' } },
+  { kind: 'compare', id: 1, index: 7, space: 'data', after: bytes, rows: 30 },
+  { kind: 'compare', id: 1, index: 7, space: 'events', after: undefined, rows: 1 },
+  { kind: 'compared', id: 1, rows: { sum: 'ab', last: bytes } },
+  { kind: 'compared', id: 1, rows: { sum: 'ab', last: undefined } },
+  { kind: 'compared', id: 1, rows: undefined },
 ]
 
 test.each(all)('$kind', (message) => {

@@ -1,6 +1,7 @@
 // Door: what members say to each other beside consensus, as positional msgpack arrays. Null for anything that is not one of these.
 
 import { copyBytes } from '@latchkey/base'
+import { SPACE_NAMES, type SpaceName } from '@latchkey/kv'
 import { pack, unpack } from '@latchkey/protocol'
 
 /** A request that a follower hands to its leader, and what became of it. Ids are the asker's own. */
@@ -27,8 +28,33 @@ export type Between =
       readonly index: number
       readonly spaces: Readonly<Record<string, string>>
     }
+  /** Rows of a key space behind the entry `index`, from behind a row's key: at most so many (state-search.ts). */
+  | {
+      readonly kind: 'compare'
+      readonly id: number
+      readonly index: number
+      readonly space: SpaceName
+      readonly after: Uint8Array | undefined
+      readonly rows: number
+    }
+  /** Their sum, and where they end; undefined: that state is not held any more. */
+  | {
+      readonly kind: 'compared'
+      readonly id: number
+      readonly rows: { readonly sum: string; readonly last: Uint8Array | undefined } | undefined
+    }
 
-const KINDS = ['command', 'applied', 'refused', 'unknown', 'call', 'returned', 'stand'] as const
+const KINDS = [
+  'command',
+  'applied',
+  'refused',
+  'unknown',
+  'call',
+  'returned',
+  'stand',
+  'compare',
+  'compared',
+] as const
 type Kind = (typeof KINDS)[number]
 
 export function encodeBetween(message: Between): Uint8Array {
@@ -48,10 +74,20 @@ export function encodeBetween(message: Between): Uint8Array {
       return pack([kind, message.id, message.answer])
     case 'stand':
       return pack([kind, message.index, Object.entries(message.spaces)])
+    case 'compare':
+      return pack([kind, message.id, message.index, message.space, message.after ?? null, message.rows])
+    case 'compared': {
+      const { id, rows } = message
+      return pack([kind, id, rows === undefined ? null : [rows.sum, rows.last ?? null]])
+    }
   }
 }
 
 const count = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+const isSpaceName = (value: unknown): value is SpaceName =>
+  (SPACE_NAMES as readonly unknown[]).includes(value)
+const copyOf = (value: Uint8Array | null): Uint8Array | undefined =>
+  value === null ? undefined : copyBytes(value)
 /** More key spaces than there will ever be. */
 const MOST_SPACES = 64
 const isSpace = (pair: unknown): pair is [string, string] =>
@@ -92,4 +128,17 @@ const READERS: Record<Kind, (fields: unknown[]) => Between | null> = {
     count(index) && Array.isArray(pairs) && pairs.length <= MOST_SPACES && pairs.every(isSpace)
       ? { kind: 'stand', index, spaces: Object.fromEntries(pairs) }
       : null,
+  compare: ([id, index, space, after, rows]) =>
+    count(id) && count(index) && isSpaceName(space) && (after === null || bytes(after)) && count(rows)
+      ? { kind: 'compare', id, index, space, after: copyOf(after), rows }
+      : null,
+  compared: ([id, rows]) => {
+    if (!count(id)) return null
+    if (rows === null) return { kind: 'compared', id, rows: undefined }
+    if (!Array.isArray(rows)) return null
+    const [sum, last] = rows as unknown[]
+    return typeof sum === 'string' && (last === null || bytes(last))
+      ? { kind: 'compared', id, rows: { sum, last: copyOf(last) } }
+      : null
+  },
 }

@@ -21,7 +21,7 @@ import {
   type ReplicaPorts,
 } from '@latchkey/raft'
 import type { FileSystem } from '@latchkey/raft/wal'
-import { encodeRecord, type KvStore } from '@latchkey/kv'
+import { encodeRecord, type KvStore, SPACE_NAMES, type StateHash } from '@latchkey/kv'
 import { Admin } from './admin.js'
 import { Attached } from './attached.js'
 import { type Between, decodeBetween, encodeBetween } from './between.js'
@@ -30,6 +30,7 @@ import { Forwarder } from './forwarder.js'
 import type { Right } from './rights.js'
 import { Seat } from './seat.js'
 import { type Stand, StateCheck } from './state-check.js'
+import { StateSearch } from './state-search.js'
 import { statusOf } from './status.js'
 
 export interface MemberPorts {
@@ -46,6 +47,7 @@ export interface MemberPorts {
   machine(hooks: {
     granted(session: number, key: Uint8Array, owner: OwnerResult): void
     failed(error: LatchkeyError): void
+    stood(hash: StateHash): Promise<unknown> | undefined
   }): KvStore
 }
 
@@ -61,6 +63,7 @@ export class Member extends Emitter<MemberEvents> {
   readonly #admin: Admin
   readonly #seats = new Set<Seat>()
   readonly #attached = new Attached<Seat>()
+  readonly #stateSearch: StateSearch
   readonly #stateCheck: StateCheck
 
   static async open(options: ReplicaOptions, ports: MemberPorts): Promise<Member> {
@@ -68,6 +71,7 @@ export class Member extends Emitter<MemberEvents> {
     const kv = ports.machine({
       granted: (session, key, owner) => member?.push(session, key, owner),
       failed: (error) => member?.replica.node.fail('the state', error),
+      stood: (hash) => member?.stood(hash),
     })
     const forwarder = new Forwarder({
       clock: ports.clock,
@@ -104,17 +108,20 @@ export class Member extends Emitter<MemberEvents> {
       if (leader !== undefined) forwarder.leads(leader)
       this.#tellLeader()
     })
+    this.#stateSearch = new StateSearch({
+      clock: ports.clock,
+      freeze: (index) => kv.frozen(index),
+      send: (to, message) => this.#answer(to, message),
+      found: (from, index, difference) =>
+        ports.logger.error('the first row that differs', { from, index, ...difference }),
+    })
     this.#stateCheck = new StateCheck({
       clock: ports.clock,
       applied: () => node.applied.position.index,
-      stand: () => standOf(kv),
+      stand: () => currentStand(kv),
       tell: (stand) => this.#tellOthers(stand),
-      differs: (from, index, spaces) =>
-        ports.logger.error('members hold different states: rebuild the one that is wrong', {
-          from,
-          index,
-          spaces,
-        }),
+      hold: (index) => this.#stateSearch.hold(index),
+      differs: (from, index, spaces) => this.#differs(from, index, spaces),
     })
     node.on('membership', () => this.#tellLeader())
     node.on('failed', (error) => this.emit('failed', error))
@@ -212,6 +219,10 @@ export class Member extends Emitter<MemberEvents> {
         return this.#callFor(from, message)
       case 'stand':
         return this.#stateCheck.hear(from, message)
+      case 'compare':
+        return void this.#stateSearch.asked(from, message)
+      case 'compared':
+        return this.#stateSearch.answered(from, message)
       default:
         return this.#forwarder.answered(from, message)
     }
@@ -239,10 +250,27 @@ export class Member extends Emitter<MemberEvents> {
     )
   }
 
+  /** At a mark of cluster time, while the next entry waits for what this returns. */
+  stood(hash: StateHash): Promise<unknown> | undefined {
+    return this.#stateCheck.stood(standOf(hash))
+  }
+
   #tellOthers(stand: Stand): void {
     for (const id of membersOf(this.replica.node.applied.membership)) {
       if (id !== this.id) this.#answer(id, { kind: 'stand', ...stand })
     }
+  }
+
+  /** Said again at each mark, until it is so no more. The meta row sums up the others: it differs where they do. */
+  #differs(from: MemberId, index: number, spaces: readonly string[]): Promise<boolean> {
+    this.#ports.logger.error('members hold different states: rebuild the one that is wrong', {
+      from,
+      index,
+      spaces,
+    })
+    const names = SPACE_NAMES.filter((name) => spaces.includes(name))
+    const rows = names.filter((name) => name !== 'meta')
+    return this.#stateSearch.search(from, index, rows.length > 0 ? rows : names)
   }
 
   #answer(to: MemberId, message: Between): void {
@@ -270,6 +298,7 @@ export class Member extends Emitter<MemberEvents> {
 
   async close(): Promise<void> {
     this.#stateCheck.close()
+    this.#stateSearch.close()
     await this.replica.handOver(this.replica.node.options.electionTimeout * 2)
     for (const seat of [...this.#seats]) seat.close()
     await this.replica.close().finally(() => this.#forwarder.close())
@@ -287,10 +316,11 @@ function outcomeMessage(id: number, outcome: Outcome): Between {
   }
 }
 
-function standOf(kv: KvStore): Stand | undefined {
+const standOf = ({ position, spaces }: StateHash): Stand => ({ index: position.index, spaces })
+
+function currentStand(kv: KvStore): Stand | undefined {
   try {
-    const { position, spaces } = kv.stateHash()
-    return { index: position.index, spaces }
+    return standOf(kv.stateHash())
   } catch {
     // It is being swapped, or has stopped: whoever must know of that has been told.
     return undefined

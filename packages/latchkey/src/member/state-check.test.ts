@@ -1,4 +1,4 @@
-// Test: members that hold different things find out at rest.
+// Test: members that hold different things find out, at rest and under load.
 
 import { ManualClock } from '@latchkey/raft/memory'
 import { expect, test } from 'vitest'
@@ -8,15 +8,22 @@ function world() {
   const clock = new ManualClock()
   const told: Stand[] = []
   const found: string[] = []
+  const held: number[] = []
   const own = { index: 5, spaces: { data: 'x', locks: 'y' } as Record<string, string> }
+  /** Whether a search finds the row. */
+  const row = { known: false }
   const check = new StateCheck({
     clock,
     applied: () => own.index,
     stand: () => ({ ...own }),
     tell: (stand) => told.push(stand),
-    differs: (from, index, spaces) => found.push(`${from} at ${index}: ${spaces.join()}`),
+    differs: async (from, index, spaces) => {
+      found.push(`${from} at ${index}: ${spaces.join()}`)
+      return row.known
+    },
+    hold: async (index) => held.push(index),
   })
-  return { clock, told, found, own, check }
+  return { clock, told, found, held, own, row, check }
 }
 
 test('A10: a difference is found and named, whoever comes to rest first', () => {
@@ -43,4 +50,39 @@ test('hashes behind different entries are not compared, and nothing is told whil
   expect(told.map((stand) => stand.index)).toEqual([own.index])
   check.close()
   expect(clock.armed).toBe(0)
+})
+
+test('A10: at a mark they are compared while entries come, also with one that is some marks behind', () => {
+  const { told, found, check } = world()
+  for (const index of [10, 20, 30]) void check.stood({ index, spaces: { data: `${index}` } })
+  expect(told.map((stand) => stand.index)).toEqual([10, 20, 30])
+  check.hear('b', { index: 10, spaces: { data: '10' } })
+  check.hear('c', { index: 20, spaces: { data: 'other' } })
+  expect(found).toEqual(['c at 20: data'])
+  check.close()
+})
+
+test('who differed and is not known where: the next marks are waited at; no more once it is known, or all agree', async () => {
+  const { held, row, found, check } = world()
+  const mark = async (index: number, theirs: string) => {
+    const waits = check.stood({ index, spaces: { data: 'x' } }) !== undefined
+    check.hear('b', { index, spaces: { data: theirs } })
+    await Promise.resolve()
+    await Promise.resolve()
+    return waits
+  }
+  expect(await mark(1, 'x')).toBe(false)
+  expect(await mark(2, 'other')).toBe(false)
+  expect(await mark(3, 'other')).toBe(true)
+  expect(held).toEqual([3])
+  row.known = true
+  expect(await mark(4, 'other')).toBe(true)
+  expect(await mark(5, 'other')).toBe(false)
+  expect(found.length).toBe(4)
+  row.known = false
+  expect(await mark(6, 'x')).toBe(false)
+  await mark(7, 'other')
+  expect(await mark(8, 'x')).toBe(true)
+  expect(await mark(9, 'x')).toBe(false)
+  check.close()
 })

@@ -1,5 +1,6 @@
-// Driver: members compare what they hold. At rest all stand behind the same entry; each then tells the others the hashes of its
-// key spaces, once for each such place. A difference is a fault of a machine or a disk that nothing else has noticed.
+// Driver: members compare what they hold: behind the same entry each tells the others the hashes of its key spaces. They do so at
+// marks of cluster time, however busy they are, and at rest, once for each such place. A difference is a fault of a machine or a
+// disk that nothing else has noticed; which row is the first to differ is found by state-search.ts.
 
 import type { Clock, Timer } from '@latchkey/base'
 
@@ -16,19 +17,25 @@ export interface StateCheckPorts {
   /** Undefined while it cannot be told: the state is being swapped, or the member has stopped. */
   readonly stand: () => Stand | undefined
   readonly tell: (stand: Stand) => void
-  /** That member holds something else in these key spaces, behind the same entry. */
-  readonly differs: (from: string, index: number, spaces: readonly string[]) => void
+  /** That member holds something else in these key spaces, behind the same entry. Resolves with true when it is known where. */
+  readonly differs: (from: string, index: number, spaces: readonly string[]) => Promise<boolean>
+  /** What is held behind that entry is kept for a comparison, as soon as this resolves. */
+  readonly hold: (index: number) => Promise<unknown>
 }
 
 /** Unchanged for that long is at rest. */
 const REST_MS = 2_000
+/** Stands that are remembered, own ones and of each other member: who lags a little is compared too. */
+const STANDS = 4
 
 export class StateCheck {
   readonly #ports: StateCheckPorts
-  /** The last word of each other member; it may have come to rest earlier than this one. */
-  readonly #heard = new Map<string, Stand>()
+  readonly #own: Stand[] = []
+  /** The last words of each other member; it may have been there earlier than this one. */
+  readonly #heard = new Map<string, Stand[]>()
+  /** Who differed, and whether it is known where. */
+  readonly #different = new Map<string, { known: boolean }>()
   #seen = 0
-  #own: Stand | undefined
   #timer: Timer
 
   constructor(ports: StateCheckPorts) {
@@ -45,29 +52,58 @@ export class StateCheck {
     const index = this.#ports.applied()
     const resting = index === this.#seen
     this.#seen = index
-    if (!resting || index === this.#own?.index) return
+    if (!resting || index === this.#own.at(-1)?.index) return
     const stand = this.#ports.stand()
-    if (stand === undefined) return
-    this.#own = stand
+    if (stand !== undefined) this.#stand(stand)
+  }
+
+  /** At a mark, while the next entry waits for what this returns. */
+  stood(stand: Stand): Promise<unknown> | undefined {
+    this.#stand(stand)
+    const wanted = [...this.#different.values()].some(({ known }) => !known)
+    return wanted ? this.#ports.hold(stand.index) : undefined
+  }
+
+  #stand(stand: Stand): void {
+    remember(this.#own, stand)
     this.#ports.tell(stand)
-    for (const [from, stand] of this.#heard) this.#compare(from, stand)
+    for (const [from, stands] of this.#heard) {
+      for (const heard of [...stands]) this.#compare(from, heard)
+    }
   }
 
   hear(from: string, stand: Stand): void {
-    this.#heard.set(from, stand)
+    const stands = this.#heard.get(from) ?? []
+    this.#heard.set(from, stands)
+    remember(stands, stand)
     this.#compare(from, stand)
   }
 
-  #compare(from: string, { index, spaces }: Stand): void {
-    if (this.#own?.index !== index) return
-    this.#heard.delete(from)
-    const own = this.#own.spaces
-    const names = [...new Set([...Object.keys(own), ...Object.keys(spaces)])].sort()
-    const different = names.filter((name) => own[name] !== spaces[name])
-    if (different.length > 0) this.#ports.differs(from, index, different)
+  #compare(from: string, heard: Stand): void {
+    const own = this.#own.find(({ index }) => index === heard.index)?.spaces
+    if (own === undefined) return
+    const stands = this.#heard.get(from) ?? []
+    stands.splice(stands.indexOf(heard), 1)
+    const names = [...new Set([...Object.keys(own), ...Object.keys(heard.spaces)])].sort()
+    const different = names.filter((name) => own[name] !== heard.spaces[name])
+    if (different.length > 0) this.#differs(from, heard.index, different)
+    else this.#different.delete(from)
+  }
+
+  #differs(from: string, index: number, spaces: readonly string[]): void {
+    const entry = this.#different.get(from) ?? { known: false }
+    this.#different.set(from, entry)
+    void this.#ports.differs(from, index, spaces).then((known) => {
+      entry.known ||= known
+    })
   }
 
   close(): void {
     this.#timer.cancel()
   }
+}
+
+function remember(stands: Stand[], stand: Stand): void {
+  stands.push(stand)
+  if (stands.length > STANDS) stands.shift()
 }

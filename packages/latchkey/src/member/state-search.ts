@@ -1,0 +1,170 @@
+// Driver: owns the search for the first row in which this member differs from another one, behind an entry at which both froze
+// what they hold. It asks for sums of a thousand rows at a time, then of thirty of the thousand, then row by row: flat memory,
+// and nothing is exchanged while members agree. Whoever cannot freeze that state any more says so; the next mark is another try.
+
+import type { Clock, Timer } from '@latchkey/base'
+import { type FrozenState, nameOfRow, type RowsDigest, type SpaceName } from '@latchkey/kv'
+import type { Between } from './between.js'
+
+type Question = Extract<Between, { kind: 'compare' }>
+type Answer = Extract<Between, { kind: 'compared' }>
+
+/** A row that is not the same here and there. */
+export interface Difference {
+  readonly space: SpaceName
+  readonly key: string
+  readonly what: 'it is only here' | 'it is only there' | 'it is another one there'
+}
+
+export interface StateSearchPorts {
+  readonly clock: Clock
+  /** What is stored behind that entry; undefined when the state is elsewhere. */
+  readonly freeze: (index: number) => Promise<FrozenState | undefined>
+  readonly send: (to: string, message: Question | Answer) => void
+  readonly found: (from: string, index: number, difference: Difference) => void
+}
+
+/** Rows a question: ever fewer, down to one. */
+const ROWS = [1_000, 30, 1] as const
+/** A frozen state that nobody asked for that long is let go. */
+const IDLE_MS = 15_000
+const PATIENCE_MS = 10_000
+
+interface Held {
+  readonly index: number
+  readonly state: Promise<FrozenState | undefined>
+  timer: Timer | undefined
+}
+interface Waiting {
+  readonly from: string
+  readonly tell: (rows: Answer['rows']) => void
+}
+
+export class StateSearch {
+  readonly #ports: StateSearchPorts
+  readonly #waiting = new Map<number, Waiting>()
+  readonly #searching = new Set<string>()
+  #held: Held | undefined
+  #lastId = 0
+  #closed = false
+
+  constructor(ports: StateSearchPorts) {
+    this.#ports = ports
+  }
+
+  /** Freezes what is held behind that entry, if it is still there and no other one is frozen. */
+  hold(index: number): Promise<FrozenState | undefined> {
+    if (this.#closed) return Promise.resolve(undefined)
+    this.#held ??= { index, state: this.#freeze(index), timer: undefined }
+    if (this.#held.index !== index) return Promise.resolve(undefined)
+    this.#letGoLater(this.#held)
+    return this.#held.state
+  }
+
+  async #freeze(index: number): Promise<FrozenState | undefined> {
+    const state = await this.#ports.freeze(index).catch(() => undefined)
+    // The member has stopped, is being swapped, or went on: another mark will come.
+    if (state === undefined && this.#held?.index === index) this.#letGo()
+    return state
+  }
+
+  #letGoLater(held: Held): void {
+    held.timer?.cancel()
+    held.timer = this.#ports.clock.after(IDLE_MS, () => this.#letGo(), { ref: false })
+  }
+
+  #letGo(): void {
+    const held = this.#held
+    this.#held = undefined
+    held?.timer?.cancel()
+    void held?.state.then((state) => state?.close())
+  }
+
+  /** One search a member at a time. Resolves when it is over: true when each of the spaces was looked through. */
+  async search(from: string, index: number, spaces: readonly SpaceName[]): Promise<boolean> {
+    if (this.#searching.has(from)) return false
+    this.#searching.add(from)
+    try {
+      const own = await this.hold(index)
+      for (const space of spaces) {
+        if (own === undefined || !(await this.#searchSpace(own, from, index, space))) return false
+      }
+      return true
+    } catch {
+      return false
+    } finally {
+      this.#searching.delete(from)
+    }
+  }
+
+  async #searchSpace(own: FrozenState, from: string, index: number, space: SpaceName): Promise<boolean> {
+    let after: Uint8Array | undefined
+    for (let level = 0; ; ) {
+      const theirs = await this.#ask(from, { index, space, after, rows: ROWS[level] as number })
+      if (theirs === undefined) return false
+      // Where they have nothing left: all that is left here.
+      const ours = await own.digest(space, after, theirs.last)
+      void this.hold(index)
+      if (ours.sum === theirs.sum) {
+        if (theirs.last === undefined) return true
+        after = theirs.last
+      } else if (level < ROWS.length - 1) level++
+      else {
+        this.#ports.found(from, index, differenceOf(space, ours.first, theirs.last))
+        return true
+      }
+    }
+  }
+
+  #ask(to: string, question: Omit<Question, 'kind' | 'id'>): Promise<Answer['rows']> {
+    const id = ++this.#lastId
+    return new Promise((resolve) => {
+      const timer = this.#ports.clock.after(PATIENCE_MS, () => tell(undefined), { ref: false })
+      const tell = (rows: Answer['rows']) => {
+        timer.cancel()
+        this.#waiting.delete(id)
+        resolve(rows)
+      }
+      this.#waiting.set(id, { from: to, tell })
+      this.#ports.send(to, { kind: 'compare', id, ...question })
+    })
+  }
+
+  async asked(from: string, { id, index, space, after, rows }: Question): Promise<void> {
+    let digest: RowsDigest | undefined
+    try {
+      const state = await this.hold(index)
+      digest = await state?.digest(space, after, undefined, Math.min(rows, ROWS[0]))
+    } catch {
+      // It was closed meanwhile: as if it had never been held.
+    }
+    const told = digest && { sum: digest.sum, last: digest.last }
+    if (!this.#closed) this.#ports.send(from, { kind: 'compared', id, rows: told })
+  }
+
+  answered(from: string, { id, rows }: Answer): void {
+    const waiting = this.#waiting.get(id)
+    if (waiting?.from === from) waiting.tell(rows)
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const { tell } of [...this.#waiting.values()]) tell(undefined)
+    this.#letGo()
+  }
+}
+
+/** Of rows that are all the same before these two. */
+function differenceOf(
+  space: SpaceName,
+  here: Uint8Array | undefined,
+  there: Uint8Array | undefined,
+): Difference {
+  const order = here === undefined ? 1 : there === undefined ? -1 : Buffer.compare(here, there)
+  const key = nameOfRow((order <= 0 ? here : there) ?? new Uint8Array(0))
+  return {
+    space,
+    key,
+    what: order === 0 ? 'it is another one there' : order < 0 ? 'it is only here' : 'it is only there',
+  }
+}
