@@ -41,7 +41,7 @@ export const SECTIONS = [
 
 /** Exported for other files of the house, not for users. */
 const INSIDE =
-  /^(?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?export (?:declare )?(?:interface|function|const) (?:Settings|openMember|checkOptions|checkUrl|parseListen|isLoopback|rightsOf|memberToken|RIGHTS|ConnectSettings|checkConnect|isLatchkeyError)\b(?:[^\n]*\{\n[\s\S]*?\n\}|[^\n]*)\n/gm
+  /^(?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?export (?:declare )?(?:interface|function|const) (?:Settings|openMember|checkOptions|checkUrl|parseListen|isLoopback|rightsOf|memberToken|RIGHTS|ConnectSettings|checkConnect|isLatchkeyError)\b(?:[^\n]*\{\n[\s\S]*?\n\};?|[^\n]*)\n/gm
 
 /** Of a declaration file what a reader wants: no imports, no private parts, no settings of the compiler. */
 export function readable(source) {
@@ -49,7 +49,7 @@ export function readable(source) {
     .split('\n')
     .filter((line) => !/^import |^export \{|^\/\/# |^\s*(#private;|private )/.test(line))
     .join('\n')
-  return kept
+  return `${kept}\n`
     .replace(INSIDE, '')
     .replace(/^export type \{.*\n/gm, '')
     .replace(/\n{3,}/g, '\n\n')

@@ -52,8 +52,10 @@ const NAMES: Record<keyof ConnectOptions, true> = {
 
 export function checkConnect(urls: unknown, options: unknown): ConnectSettings {
   const given = (options === undefined ? {} : toRecord(options, 'options')) as ConnectOptions
-  for (const name of Object.keys(given))
-    if (!(name in NAMES)) throw new TypeError(`connect: unknown option ${JSON.stringify(name)}`)
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(NAMES, name)) throw new TypeError(`connect: unknown option ${JSON.stringify(name)}`)
+    if (value === null) throw new TypeError(`${name} must not be null: leave it out for its default`)
+  }
   return {
     seeds: checkUrls(urls),
     token: checkWord(given.token, 'token'),

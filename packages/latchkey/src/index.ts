@@ -1,16 +1,21 @@
 // Rule: what everybody installs: open() to embed, connect() to talk to a sidecar, and the words of both.
-export { type Store, connect } from '@latchkey/client'
-export * from '@latchkey/lock'
 export {
+  type ClientTls,
+  type ConnectOptions,
+  DistributedLock,
   ERRORS,
-  type ErrorCode,
   FIRST_TIME_SUCCESS,
+  FenceGuard,
+  Hold,
   KEEP_LEASE_FAIL,
   KEEP_LEASE_SUCCESS,
   LatchkeyError,
+  Locks,
   NEW_ACQUIRE_SUCCESS,
   REENTRANT_SUCCESS,
-} from '@latchkey/protocol'
-export type * from '@latchkey/protocol'
+  Watchdog,
+  connect,
+} from '@latchkey/client'
+export type * from '@latchkey/client'
 export { type AuthOptions, type Right } from './member/rights.js'
 export { type OpenOptions, type RestoreOptions, type TlsOptions, open, restore } from './open/index.js'

@@ -33,7 +33,11 @@ export const ERRORS = {
     message:
       'The call was sent, but its answer did not come in time: it may or may not have been applied. Read the state before you decide.',
   },
-  ERR_ABORTED: { retryable: false, outcome: 'not-applied', message: 'The call was aborted by its signal.' },
+  ERR_ABORTED: {
+    retryable: false,
+    outcome: 'not-applied',
+    message: 'The call was aborted by its signal; the cause says why. Call again if it is still wanted.',
+  },
   ERR_CLOSED: {
     retryable: false,
     outcome: 'not-applied',
@@ -53,7 +57,7 @@ export const ERRORS = {
   ERR_NOT_OWNER: {
     retryable: false,
     outcome: 'not-applied',
-    message: 'This lock is not held by the caller.',
+    message: 'This lock is not held by the caller. Acquire it first; unlock only what you acquired.',
   },
   ERR_LOCK_LOST: {
     retryable: false,
@@ -78,7 +82,8 @@ export const ERRORS = {
   ERR_WRONG_CLUSTER: {
     retryable: false,
     outcome: 'not-applied',
-    message: 'That member or directory belongs to another cluster, member or incarnation.',
+    message:
+      'That member or directory belongs to another cluster, member or incarnation. Check addresses, dir, id and the name of the cluster.',
   },
   ERR_DIR_LOCKED: {
     retryable: false,

@@ -4,7 +4,7 @@ import { type Clock, onAbort } from '@latchkey/base'
 import { type Answer, type LatchkeyError, errorOf } from '@latchkey/protocol'
 import type { Call, CallOptions } from './call.js'
 import { Deadlines } from './deadlines.js'
-import { aborted, overdue } from './fate.js'
+import { type Standing, aborted, overdue } from './fate.js'
 
 export interface DeskPort {
   leaderKnown(): boolean
@@ -12,6 +12,14 @@ export interface DeskPort {
   crowded(): boolean
   /** The caller was told; what is left of the call is for whoever owns it. */
   gaveUp(call: Call): void
+}
+
+const NOTHING_SENT: Standing = {
+  what: 'read',
+  changes: false,
+  handedOn: false,
+  leaderKnown: true,
+  crowded: false,
 }
 
 export class Desk {
@@ -25,6 +33,12 @@ export class Desk {
     this.#clock = clock
     this.#port = port
     this.#deadlines = new Deadlines<Call>(clock, (call) => this.#overdue(call))
+  }
+
+  /** For a call that has nothing to ask: it throws where one that asks would be refused. */
+  pass(signal: AbortSignal | undefined): void {
+    if (this.refusal) throw this.refusal()
+    if (signal?.aborted) throw aborted(NOTHING_SENT, signal.reason)
   }
 
   /** False: it was refused, and its caller told. */

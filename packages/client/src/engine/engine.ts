@@ -101,6 +101,11 @@ export class Engine {
     })
   }
 
+  /** For a call that needs no request to be answered: it throws where one that does would be refused. */
+  pass({ signal }: CallOptions): void {
+    this.#desk.pass(signal)
+  }
+
   start<T>(
     payload: Payload,
     options: CallOptions,

@@ -134,20 +134,33 @@ export class ClientStore extends KeyValues implements Store {
 
   // ---- events
 
-  on<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): () => void {
-    return this.engine.events.on(name, listener)
+  on<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): this {
+    this.engine.events.on(name, listener)
+    return this
   }
 
-  once<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): () => void {
-    const off = this.on(name, (event) => {
-      off()
-      listener(event)
-    })
-    return off
+  once<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): this {
+    this.engine.events.once(name, listener)
+    return this
   }
 
-  off<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): void {
+  off<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): this {
     this.engine.events.off(name, listener)
+    return this
+  }
+
+  addListener<Name extends keyof StoreEvents>(
+    name: Name,
+    listener: (event: StoreEvents[Name]) => void,
+  ): this {
+    return this.on(name, listener)
+  }
+
+  removeListener<Name extends keyof StoreEvents>(
+    name: Name,
+    listener: (event: StoreEvents[Name]) => void,
+  ): this {
+    return this.off(name, listener)
   }
 
   // ---- the end

@@ -42,7 +42,10 @@ export async function* iterate<T>(
   options: ReadArgs,
   convert: (row: Row) => T,
 ): AsyncGenerator<T, undefined> {
-  if (range.limit === 0 || isEmptyRange(range)) return
+  if (range.limit === 0 || isEmptyRange(range)) {
+    engine.pass(options)
+    return
+  }
   let told = false
   for (;;) {
     const pages = pagesOf(engine, range, options)
@@ -69,7 +72,10 @@ export async function collect<T>(
   options: ReadArgs,
   convert: (row: Row) => T,
 ): Promise<T[]> {
-  if (range.limit === 0 || isEmptyRange(range)) return []
+  if (range.limit === 0 || isEmptyRange(range)) {
+    engine.pass(options)
+    return []
+  }
   const deadline = engine.deadlineOf(options)
   for (;;) {
     try {

@@ -14,6 +14,7 @@ function desk(results: Record<number, unknown> = {}) {
   const commands: Command[] = []
   const reads: { read: Read; stale: boolean; options: CallOptions }[] = []
   const engine = {
+    pass: () => {},
     command: async (body: Uint8Array, _: CallOptions, convert: Convert) => {
       const command = decodeCommand(body) as Command
       commands.push(command)

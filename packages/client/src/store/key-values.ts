@@ -86,7 +86,7 @@ export class KeyValues implements KeyValueCalls {
   }
 
   multiGet(keys: readonly Bytes[], options?: ReadOptions): Promise<Value[]> {
-    if (emptyList(keys)) return attempt(() => readArgs(options, this.#as) && Promise.resolve([]))
+    if (emptyList(keys)) return this.#nothing(options)
     return this.#read(() => multiGetArgs(keys), options, toMany)
   }
 
@@ -100,6 +100,11 @@ export class KeyValues implements KeyValueCalls {
 
   getLatestSequence(key: Bytes, options?: ReadOptions): Promise<number> {
     return this.#read(() => sequenceArgs(key), options, toCount)
+  }
+
+  async #nothing(options: unknown): Promise<[]> {
+    this.#engine.pass(readArgs(options, this.#as))
+    return []
   }
 
   #read<T>(make: () => Read, options: unknown, convert: (result: unknown, as: As) => T): Promise<T> {

@@ -27,11 +27,19 @@ export interface LockCalls {
   releaseLockWith(key: Bytes, acquirer: Acquirer, options?: CallOptions): Promise<Owner>
 }
 
+/** As an emitter of Node's has them, so that `once` and `on` of node:events work with a store. */
 export interface EventCalls {
-  /** Returns the function that takes the listener off again. A listener that throws is the process's matter, not the store's. */
-  on<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): () => void
-  once<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): () => void
-  off<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): void
+  /** A listener that throws is the process's matter, not the store's. */
+  on<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): this
+  once<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): this
+  off<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): this
+  /** The same as `on`. */
+  addListener<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): this
+  /** The same as `off`. */
+  removeListener<Name extends keyof StoreEvents>(
+    name: Name,
+    listener: (event: StoreEvents[Name]) => void,
+  ): this
 }
 
 export interface Store extends KeyValueCalls, LockCalls, ClusterCalls, EventCalls, AsyncDisposable {}

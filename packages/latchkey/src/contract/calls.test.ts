@@ -121,7 +121,6 @@ onEveryStore((at) => {
     const reason = new Error('mine')
     const signal = AbortSignal.abort(reason)
     for (const [name, call] of Object.entries(calls({ signal }))) {
-      if (name === 'multiGetNone') continue
       const error = await call().catch((error: unknown) => error)
       expect([name, error]).toEqual([name, expect.any(LatchkeyError)])
       expect({ ...(error as LatchkeyError), call: name, cause: (error as Error).cause }).toMatchObject({

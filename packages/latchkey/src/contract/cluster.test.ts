@@ -50,10 +50,10 @@ test('transferLeadership(id), and without an id to anybody; events leader and ro
   const target = Object.keys(trio.stores).find((id) => id !== from) as string
   const told: unknown[] = []
   const roles: unknown[] = []
-  const offs = [
-    remote.on('leader', (event) => told.push(event)),
-    trio.stores[target]?.on('role', (event) => roles.push(event)),
-  ]
+  const onLeader = (event: unknown) => void told.push(event)
+  const onRole = (event: unknown) => void roles.push(event)
+  remote.on('leader', onLeader)
+  trio.stores[target]?.on('role', onRole)
   await remote.transferLeadership(target)
   await until(async () => (await (trio.stores[target] as Store).status()).role === 'leader')
   const { term } = await (trio.stores[target] as Store).status()
@@ -61,7 +61,8 @@ test('transferLeadership(id), and without an id to anybody; events leader and ro
   expect(told).toContainEqual({ id: target, term })
   await until(() => roles.some((event) => (event as { role: string }).role === 'leader'))
   expect(roles).toContainEqual({ role: 'leader', term })
-  for (const off of offs) (off as () => void)()
+  remote.off('leader', onLeader)
+  trio.stores[target]?.off('role', onRole)
   await remote.put('after', '1')
   await (trio.stores[target] as Store).transferLeadership()
   await until(async () => (await (trio.stores[target] as Store).status()).role !== 'leader')
@@ -83,6 +84,22 @@ test('store events work with once() of node:events, as an emitter’s do', async
   await remote.transferLeadership(target)
   const [event] = await waiting
   expect(event).toMatchObject({ term: expect.any(Number) })
+})
+
+test('events: on, once, off, addListener and removeListener are chained, as an emitter’s are', async () => {
+  const heard: unknown[] = []
+  const listener = (event: unknown) => void heard.push(event)
+  expect(remote.on('leader', listener).once('leader', listener).addListener('role', listener)).toBe(remote)
+  expect(remote.off('leader', listener).removeListener('leader', listener).off('role', listener)).toBe(remote)
+  expect(() => remote.on('leader', 'listener' as never)).toThrow(TypeError)
+  const controller = new AbortController()
+  const waiting = once(remote as never, 'leader', { signal: controller.signal })
+  controller.abort()
+  await expect(waiting).rejects.toMatchObject({ name: 'AbortError' })
+  await (await trio.leader()).transferLeadership()
+  await remote.put('k', 'v')
+  await sleep(50)
+  expect(heard).toEqual([])
 })
 
 test('a listener can be taken off', async () => {
@@ -108,7 +125,8 @@ test('members: add as a learner, promote, update, remove a fourth; member events
   const [port, next] = await freePorts(2)
   const url = `ws://127.0.0.1:${port}`
   const told: unknown[] = []
-  const off = remote.on('member', (event) => told.push(event))
+  const onMember = (event: unknown) => void told.push(event)
+  remote.on('member', onMember)
   const dir = join(folder(), 'd')
   const fourth = await open({ id: 'd', dir, members: { ...trio.urls, d: url }, join: true, ...QUICK })
   try {
@@ -144,7 +162,7 @@ test('members: add as a learner, promote, update, remove a fourth; member events
     expect(told).toEqual(['added', 'promoted', 'updated', 'removed'].map((change) => ({ id: 'd', change })))
     await remote.put('after', 'v')
   } finally {
-    off()
+    remote.off('member', onMember)
     await fourth.close()
   }
 }, 30_000)

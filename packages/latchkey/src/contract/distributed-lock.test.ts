@@ -190,6 +190,8 @@ onEveryStore((at) => {
     const one = lock(300, dog)
     const events: unknown[] = []
     dog.once('lost', (event) => events.push(event))
+    const never = (event: unknown) => events.push(event)
+    expect(dog.addListener('lost', never).removeListener('lost', never)).toBe(dog)
     const waiting = once(dog as never, 'lost')
     for (let round = 0; round < 2; round++) {
       await one.tryLock()

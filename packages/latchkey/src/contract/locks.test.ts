@@ -99,6 +99,7 @@ onEveryStore((at) => {
       [at.key(), { lease: 49 }],
       [at.key(), { lease: '721h' }],
       [at.key(), { lease: 0 }],
+      [at.key(), { lease: null as never }],
       [at.key(), { wait: 0 }],
       [at.key(), { wait: Number.POSITIVE_INFINITY }],
       [at.key(), { wait: '1 s' }],
@@ -220,6 +221,13 @@ onEveryStore((at) => {
     expect(await at.store.locks.query(at.key(''))).toEqual([])
   })
 
+  test('query: mistakes are TypeErrors', async () => {
+    for (const prefix of [7, null, {}, []])
+      await expect(at.store.locks.query(prefix as never)).rejects.toThrow(/prefix must be/)
+    for (const options of [{ as: 'xml' }, { consistency: 'soon' }, { timeout: 0 }, 7])
+      await expect(at.store.locks.query('', options as never)).rejects.toThrow(TypeError)
+  })
+
   test('forceRelease frees exactly that hold with all its acquires; the next waiter is granted', async () => {
     const lock = at.store.getDistributedLock(at.key(), '10s')
     await lock.tryLock()
@@ -287,6 +295,8 @@ onEveryStore((at) => {
     await guard.check('file', next.token)
     await expect(guard.check('file', old.token)).rejects.toMatchObject(code('ERR_FENCED'))
     await guard.check('other', old.token)
+    for (const port of [7, {}, null, { get: () => 1 }])
+      expect(() => new FenceGuard(port as never)).toThrow(/port must have/)
     await next.release()
     const kept = new Map<string, number>()
     const ported = new FenceGuard({

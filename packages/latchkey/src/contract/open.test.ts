@@ -3,7 +3,7 @@
 import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { connect, open, type Store } from '../index.js'
+import { connect, open, restore, type Store } from '../index.js'
 import { freePorts, tempFolders } from './testing/ports.js'
 import { code, sleep, until } from './testing/small.js'
 
@@ -57,6 +57,22 @@ test('bad options: a TypeError that names the option, before doing anything', as
     ['cluster', { id: 'a', dir, cluster: '' }],
     ['as', { id: 'a', dir, as: 'xml' }],
     ['colour', { id: 'a', dir, colour: 'red' }],
+    ['toString', { id: 'a', dir, toString: 1 }],
+    ['dir', { id: 'a', dir: 'a\0b' }],
+    ['snapshot', { id: 'a', dir, snapshot: [] }],
+    ['every', { id: 'a', dir, snapshot: { every: 5 } }],
+    ['everyBytes', { id: 'a', dir, snapshot: { everyBytes: null } }],
+    ['auth', { id: 'a', dir, auth: { tokens: [null] } }],
+    ...[
+      'electionTimeout',
+      'heartbeat',
+      'drift',
+      'sessionLife',
+      'maxInFlightBytes',
+      'cluster',
+      'logger',
+      'as',
+    ].map((name): [string, object] => [name, { id: 'a', dir, [name]: null }]),
   ]
   for (const [name, options] of table) {
     const error = await open(options as never).catch((error: unknown) => error)
@@ -66,10 +82,37 @@ test('bad options: a TypeError that names the option, before doing anything', as
   expect(() => readdirSync(dir)).toThrow()
 })
 
+test('ERR_STORAGE_FAILED: a directory that cannot be used says why and what to do, and nothing runs', async () => {
+  const file = folder()
+  writeFileSync(file, 'a file')
+  for (const dir of [file, join(file, 'below')])
+    await expect(open({ id: 'a', dir })).rejects.toMatchObject(
+      code('ERR_STORAGE_FAILED', {
+        outcome: 'not-applied',
+        message: expect.stringMatching(/Check the path/),
+      }),
+    )
+  await expect(restore(join(file, 'no backup'), { id: 'a', dir: folder() })).rejects.toMatchObject(
+    code('ERR_STORAGE_FAILED', { outcome: 'not-applied', message: expect.stringMatching(/Check the path/) }),
+  )
+})
+
+const NULLS = ['token', 'cluster', 'timeout', 'tls', 'as', 'sessionLife', 'drift', 'signal'].map((name) => ({
+  [name]: null,
+}))
+
 test('connect: bad arguments are a TypeError', async () => {
   for (const urls of [undefined, [], [''], ['http://x'], 7, {}])
     await expect(connect(urls as never)).rejects.toThrow(TypeError)
-  for (const options of [7, { token: 7 }, { timeout: 0 }, { colour: 1 }, { as: 'xml' }, { signal: {} }])
+  for (const options of [
+    7,
+    { token: 7 },
+    { timeout: 0 },
+    { colour: 1 },
+    { as: 'xml' },
+    { signal: {} },
+    ...NULLS,
+  ])
     await expect(connect(['ws://127.0.0.1:1'], options as never)).rejects.toThrow(TypeError)
 })
 
@@ -223,6 +266,9 @@ test('close() is idempotent, and every call afterwards is ERR_CLOSED', async () 
     await over
     for (const call of [
       () => store.get('k'),
+      () => store.multiGet([]),
+      () => store.scan({ limit: 0 }),
+      () => store.keys({ gte: 'b', lt: 'a' }).next(),
       () => store.put('k', 'v'),
       () => store.scan(),
       () => store.keys().next(),

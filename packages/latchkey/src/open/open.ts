@@ -3,8 +3,9 @@
 import type { Store } from '@latchkey/client'
 import { LatchkeyError } from '@latchkey/protocol'
 import { refuseUpgrade } from '../member/client-door.js'
+import { withDisk } from './disk-trouble.js'
 import { OpenedMember } from './open-member.js'
-import { checkOptions, type OpenOptions } from './options.js'
+import { checkOptions, type OpenOptions, type Settings } from './options.js'
 import { listen } from './server.js'
 
 /**
@@ -15,14 +16,14 @@ export async function open(options: OpenOptions): Promise<Store> {
   const settings = checkOptions(options)
   if (settings.signal?.aborted)
     throw new LatchkeyError('ERR_ABORTED', undefined, { cause: settings.signal.reason })
-  if (settings.listen === undefined) return (await OpenedMember.open(settings)).store
+  if (settings.listen === undefined) return (await openIn(settings)).store
   let member: OpenedMember | undefined
   const server = await listen(settings.listen, settings.tls, (request, socket, head) => {
     if (member === undefined) refuseUpgrade(socket, '503 Service Unavailable')
     else member.upgrade(request, socket, head)
   })
   try {
-    member = await OpenedMember.open(settings)
+    member = await openIn(settings)
     member.serveAt(server)
     return member.store
   } catch (error) {
@@ -33,5 +34,8 @@ export async function open(options: OpenOptions): Promise<Store> {
 
 /** For who offers the port: the member without one. */
 export async function openMember(options: OpenOptions): Promise<OpenedMember> {
-  return OpenedMember.open(checkOptions(options))
+  return openIn(checkOptions(options))
 }
+
+const openIn = (settings: Settings): Promise<OpenedMember> =>
+  withDisk(`The directory ${settings.dir} cannot be used`, () => OpenedMember.open(settings))

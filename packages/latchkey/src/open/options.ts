@@ -94,7 +94,8 @@ const NAME_SHAPE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 export function checkOptions(options: OpenOptions): Settings {
   if (typeof options !== 'object' || options === null) throw new TypeError('open: options must be an object')
   for (const name of Object.keys(options)) {
-    if (!(name in NAMES)) throw new TypeError(`open: unknown option ${JSON.stringify(name)}`)
+    if (!Object.hasOwn(NAMES, name)) throw new TypeError(`open: unknown option ${JSON.stringify(name)}`)
+    refuseNull(options[name as keyof OpenOptions], name)
   }
   const id = checkName(options.id, 'id')
   const members = checkMembers(options.members, id)
@@ -137,6 +138,11 @@ export function checkOptions(options: OpenOptions): Settings {
   return settings
 }
 
+/** No value at all is undefined; null is a mistake, and must not pass for a default. */
+function refuseNull(value: unknown, name: string): void {
+  if (value === null) throw new TypeError(`${name} must not be null: leave it out for its default`)
+}
+
 function checkName(value: unknown, name: string): string {
   if (typeof value === 'string' && NAME_SHAPE.test(value)) return value
   throw new TypeError(
@@ -149,7 +155,7 @@ function checkDir({ dir, memory }: OpenOptions): string | undefined {
     if (dir !== undefined) throw new TypeError('dir and memory exclude each other')
     return undefined
   }
-  if (typeof dir === 'string' && dir !== '') return dir
+  if (typeof dir === 'string' && dir !== '' && !dir.includes('\0')) return dir
   throw new TypeError("dir must be the path of this member's own folder (or use memory: true)")
 }
 
@@ -194,8 +200,16 @@ export function parseListen(value: unknown): { host: string; port: number } {
 const unbracket = (host: string) => host.replace(/^\[|\]$/g, '')
 
 function checkSnapshot(snapshot: OpenOptions['snapshot']): Settings['snapshot'] {
-  if (snapshot !== undefined && (typeof snapshot !== 'object' || snapshot === null))
-    throw new TypeError('snapshot must be an object')
+  if (
+    snapshot !== undefined &&
+    (typeof snapshot !== 'object' || snapshot === null || Array.isArray(snapshot))
+  )
+    throw new TypeError('snapshot must be an object such as { everyEntries: 50000, everyBytes: 16777216 }')
+  for (const [name, value] of Object.entries(snapshot ?? {})) {
+    if (name !== 'everyEntries' && name !== 'everyBytes')
+      throw new TypeError(`snapshot: unknown option ${JSON.stringify(name)}`)
+    refuseNull(value, `snapshot.${name}`)
+  }
   return {
     everyEntries: wholeNumber(snapshot?.everyEntries ?? 50_000, 'snapshot.everyEntries', 4, 10_000_000),
     everyBytes: wholeNumber(snapshot?.everyBytes ?? 16 * 1024 * 1024, 'snapshot.everyBytes', 4096, 2 ** 40),
@@ -235,7 +249,7 @@ function checkAuth(auth: OpenOptions['auth']): AuthOptions | undefined {
     throw new TypeError('auth.tokens must be a list of at least one token')
   }
   for (const entry of auth.tokens) {
-    const { token, rights } = typeof entry === 'string' ? { token: entry, rights: undefined } : entry
+    const { token, rights } = typeof entry === 'string' ? { token: entry, rights: undefined } : (entry ?? {})
     if (typeof token !== 'string' || token === '')
       throw new TypeError('auth.tokens: a token must be a text that is not empty')
     if (

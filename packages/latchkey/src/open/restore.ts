@@ -8,6 +8,7 @@ import { classicHome, restoreRows } from '@latchkey/kv'
 import { LatchkeyError } from '@latchkey/protocol'
 import { NO_MEMBERS } from '@latchkey/raft'
 import { lockDirectory } from '@latchkey/raft/wal'
+import { withDisk } from './disk-trouble.js'
 import { checkOptions, type OpenOptions } from './options.js'
 import { claimDirectory } from './owner-file.js'
 
@@ -18,7 +19,7 @@ export type RestoreOptions = Pick<OpenOptions, 'id' | 'members' | 'cluster'> & {
  * leader, so that nobody takes it for the one that the backup was made of.
  */
 export async function restore(path: string, options: RestoreOptions): Promise<undefined> {
-  if (typeof path !== 'string' || path === '')
+  if (typeof path !== 'string' || path === '' || path.includes('\0'))
     throw new TypeError('restore: path must be the path of a backup')
   const { id, dir, members, cluster } = checkOptions(options)
   if (dir === undefined) throw new TypeError('dir must be the path of an empty or new folder')
@@ -28,15 +29,17 @@ export async function restore(path: string, options: RestoreOptions): Promise<un
     voters: urls.map(([name]) => name),
     peers: Object.fromEntries(urls.map(([name, url]) => [name, { url, incarnation: '' }])),
   }
-  const lock = await lockDirectory(dir, systemClock(uptime))
-  try {
-    await refuseUsed(dir)
-    await restoreRows(path, classicHome(join(dir, 'state')), membership)
-    await claimDirectory(dir, { id, cluster })
+  return withDisk(`${path} cannot be restored into ${dir}`, async () => {
+    const lock = await lockDirectory(dir, systemClock(uptime))
+    try {
+      await refuseUsed(dir)
+      await restoreRows(path, classicHome(join(dir, 'state')), membership)
+      await claimDirectory(dir, { id, cluster })
+    } finally {
+      await lock.release()
+    }
     return undefined
-  } finally {
-    await lock.release()
-  }
+  })
 }
 
 /** A log of before would not be that of the state that is restored beside it. */

@@ -19,6 +19,13 @@ export function keyArg(key: unknown, name = 'key'): Uint8Array {
   throw tooLarge(name, bytes.length, CAPS.keyBytes)
 }
 
+/** Null: all keys. */
+export function prefixArg(prefix: unknown): Uint8Array | null {
+  const bytes = bytesArg(prefix, 'prefix')
+  if (bytes.length <= CAPS.keyBytes) return bytes.length === 0 ? null : bytes
+  throw tooLarge('prefix', bytes.length, CAPS.keyBytes)
+}
+
 /** undefined and null: the store's counter. */
 export function fencingKeyArg(key: unknown): Uint8Array | null {
   return key === undefined || key === null ? null : keyArg(key, 'fencingKey')

@@ -15,6 +15,8 @@ export class FenceGuard {
   readonly #turns = new Map<string, Promise<void>>()
 
   constructor(port: FencePort = inMemory()) {
+    if (typeof port?.get !== 'function' || typeof port.set !== 'function')
+      throw new TypeError('port must have two methods: get(resource) and set(resource, token)')
     this.#port = port
   }
 

@@ -36,7 +36,8 @@ export class Hold implements AsyncDisposable {
   /** Throws unless it is held, judged now. */
   assertHeld(): void {
     if (this.#tenure.held) return
-    if (!this.#tenure.lost) throw new LatchkeyError('ERR_NOT_OWNER', 'This hold was released.')
+    if (!this.#tenure.lost)
+      throw new LatchkeyError('ERR_NOT_OWNER', 'This hold was released. Acquire the lock again.')
     throw new LatchkeyError('ERR_LOCK_LOST', undefined, { cause: this.signal.reason })
   }
 

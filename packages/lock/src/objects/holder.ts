@@ -95,7 +95,10 @@ export class Holder {
 
   async enter(wanted: Wanted): Promise<boolean> {
     if (this.#terms.watchdog?.closed)
-      throw new LatchkeyError('ERR_CLOSED', 'The watchdog of this lock is closed.')
+      throw new LatchkeyError(
+        'ERR_CLOSED',
+        'The watchdog of this lock is closed. Get the lock anew with one that is open.',
+      )
     if (wanted.limit.end !== undefined) throw wanted.limit.error()
     // Without a wait one more chance: for a hold that turned out to be lost at reentry, or a grant that was over on arrival.
     for (let chances = wanted.waits ? Number.POSITIVE_INFINITY : 2; chances > 0; chances--) {

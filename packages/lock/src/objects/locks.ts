@@ -12,6 +12,7 @@ import {
   OP,
   READ,
   type ReadOptions,
+  readArgs,
 } from '@latchkey/protocol'
 import {
   contextArg,
@@ -20,6 +21,7 @@ import {
   keyArg,
   leaseArg,
   optionsArg,
+  prefixArg,
   signalArg,
   tokenArg,
 } from './arguments.js'
@@ -106,13 +108,13 @@ export class Locks {
 
   /** Holds in force, in key order; linearizable. */
   async query(prefix?: Bytes, options?: ReadOptions): Promise<LockInfo[]> {
-    const { as, timeout, signal } = optionsArg(options)
-    const from = prefix === undefined || prefix.length === 0 ? null : keyArg(prefix, 'prefix')
+    const { as, timeout, signal } = readArgs(options, this.#place.port.as ?? 'bytes')
+    const from = prefix === undefined ? null : prefixArg(prefix)
     const rows = (await this.#place.port.read([READ.lockQuery, from], {
-      timeout: durationArg(timeout, 'timeout') ?? DEFAULT_TIMEOUT,
-      signal: signalArg(signal),
+      timeout,
+      signal,
     })) as LockInfoResult[]
-    return rows.map((row) => toLockInfo(row, as ?? this.#place.port.as ?? 'bytes'))
+    return rows.map((row) => toLockInfo(row, as))
   }
 
   /** true: that hold was in force and is gone, with all its acquires; the next waiter has it. */
@@ -131,7 +133,7 @@ export class Locks {
     const terms = {
       key: keyArg(key),
       fencingKey: fencingKeyArg(options.fencingKey),
-      lease: leaseArg(options.lease ?? DEFAULT_LEASE),
+      lease: options.lease === undefined ? DEFAULT_LEASE : leaseArg(options.lease),
       watchdog: renew ? this.#watchdog : undefined,
     }
     let hold: Hold | undefined

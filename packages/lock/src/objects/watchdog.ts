@@ -28,11 +28,24 @@ export class Watchdog implements Disposable {
   }
 
   once<Name extends keyof WatchdogEvents>(name: Name, listener: (event: WatchdogEvents[Name]) => void): this {
-    const off = this.#events.on(name, (event) => {
-      off()
-      listener(event)
-    })
+    this.#events.once(name, listener)
     return this
+  }
+
+  /** The same as `on`. */
+  addListener<Name extends keyof WatchdogEvents>(
+    name: Name,
+    listener: (event: WatchdogEvents[Name]) => void,
+  ): this {
+    return this.on(name, listener)
+  }
+
+  /** The same as `off`. */
+  removeListener<Name extends keyof WatchdogEvents>(
+    name: Name,
+    listener: (event: WatchdogEvents[Name]) => void,
+  ): this {
+    return this.off(name, listener)
   }
 
   get closed(): boolean {
