@@ -3,7 +3,7 @@
 
 import type { WriteOp } from '@latchkey/protocol'
 import { Broken } from '../judge/broken.js'
-import type { KvOp } from '../judge/kv-history.js'
+import type { KvOp } from '../judge/kv-op.js'
 import type { Client } from './crew.js'
 
 const PREFIX = 'pair/'
