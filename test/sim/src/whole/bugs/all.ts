@@ -1,7 +1,8 @@
 // Rule: every known bug of the whole wiring.
 
 import type { WholeBug } from './bug.js'
+import { clientBugs } from './client-bugs.js'
 import { ruleBugs, timeBugs } from './lock-bugs.js'
 import { storeBugs } from './store-bugs.js'
 
-export const wholeBugs: readonly WholeBug[] = [...timeBugs, ...ruleBugs, ...storeBugs]
+export const wholeBugs: readonly WholeBug[] = [...timeBugs, ...ruleBugs, ...clientBugs, ...storeBugs]

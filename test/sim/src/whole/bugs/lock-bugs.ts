@@ -70,6 +70,24 @@ export const timeBugs: readonly WholeBug[] = [
     seeds: 100,
   },
   {
+    name: 'a stamp is of a reading from before a stall',
+    ids: ['K41'],
+    patches: [
+      edit(
+        'raft/node/node',
+        'return this.#ports.clock.now();',
+        'return (this.reading ??= this.#ports.clock.now());',
+      ),
+      edit(
+        'raft/node/node',
+        'this.#schedule(); const now = this.#now();',
+        'this.#schedule(); this.reading = undefined; const now = this.#now();',
+      ),
+    ],
+    profile: 'deadline',
+    seeds: 100,
+  },
+  {
     name: 'the greatest clock is followed, not the greatest difference',
     ids: ['T3'],
     patches: [
@@ -221,5 +239,68 @@ export const ruleBugs: readonly WholeBug[] = [
     profile: 'waiters',
     seeds: 200,
     scene: { clients: 5, faults: 2 },
+  },
+  {
+    name: 'a release asks for nothing but the key',
+    ids: ['K9', 'K10'],
+    patches: [edit('lock/rules/release', 'if (!isSame(row, id, token)) return notOwner(row, tx.now);', '')],
+    profile: 'renewing',
+    seeds: 200,
+    scene: { faults: 2 },
+  },
+  {
+    name: 'a renewal goes on behind the end of the lease',
+    ids: ['K20'],
+    patches: [
+      edit(
+        'lock/rules/acquire',
+        'if (!inForce(row, tx.now)) return keepLeaseFailed(row, id, tx.now);',
+        'if (row === undefined) return keepLeaseFailed(row, id, tx.now);',
+      ),
+    ],
+    profile: 'renewing',
+    seeds: 200,
+    scene: { faults: 2 },
+  },
+  {
+    name: 'tokens are counted in the row of the hold',
+    ids: ['K17', 'K15'],
+    patches: [
+      edit(
+        'lock/rules/queue',
+        'token: tx.nextToken(ask.fencingKey),',
+        'token: (tx.hold(ask.key)?.token ?? 0) + 1,',
+      ),
+    ],
+    profile: 'renewing',
+    seeds: 50,
+  },
+  {
+    name: 'the kept answers of a session are not in the snapshot',
+    ids: ['S7'],
+    patches: [
+      edit(
+        'kv/snapshot/reader',
+        'const rows = page.filter(({ key }) => !META.equals(key));',
+        'const rows = page.filter(({ key }) => !META.equals(key) && key[0] !== 0x72);',
+      ),
+    ],
+    profile: 'snapshots',
+    seeds: 100,
+    scene: { members: 3, faults: 2 },
+  },
+  {
+    name: 'the fencing counters are not in the snapshot',
+    ids: ['S6', 'K15'],
+    patches: [
+      edit(
+        'kv/snapshot/reader',
+        'const rows = page.filter(({ key }) => !META.equals(key));',
+        'const rows = page.filter(({ key }) => !META.equals(key) && key[0] !== 0x63);',
+      ),
+    ],
+    profile: 'snapshots',
+    seeds: 100,
+    scene: { members: 3, faults: 2 },
   },
 ]

@@ -101,4 +101,50 @@ export const storeBugs: readonly WholeBug[] = [
     seeds: 300,
     scene: { rowsMost: 100_000, flushMillis: 5, everyEntries: 4, segmentBytes: 1_024, faults: 2, members: 1 },
   },
+  {
+    name: 'the applied index lags behind the data',
+    ids: ['A2'],
+    patches: [
+      edit(
+        'kv/state/meta',
+        '[position.index, position.term, position.time],',
+        '[Math.max(0, position.index - 1), position.term, position.time],',
+      ),
+    ],
+    profile: 'power',
+    seeds: 100,
+  },
+  {
+    name: 'a record is believed whatever its checksum says',
+    ids: ['D2', 'D9'],
+    patches: [
+      edit(
+        'raft/wal/decode',
+        "if (sum !== buffer.readUInt32LE(at)) return damaged('a checksum that does not match');",
+        '',
+      ),
+    ],
+    profile: 'power',
+    seeds: 300,
+    scene: { ...SLOW_DISK },
+  },
+  {
+    name: 'a read is served before its index is applied',
+    ids: ['R4'],
+    patches: [
+      edit('raft/node/reads', 'this.#confirmed.filter((one) => one.index <= applied)', 'this.#confirmed'),
+      edit('raft/node/reads', 'this.#confirmed.filter((one) => one.index > applied)', '[]'),
+    ],
+    profile: 'kv',
+    seeds: 200,
+    scene: { members: 3, embedded: 1 },
+  },
+  {
+    name: 'the rows forget which cluster they are of',
+    ids: ['M13'],
+    patches: [edit('kv/state/meta', 'learnersNext, peers, cluster ?? null],', 'learnersNext, peers, null],')],
+    profile: 'snapshots',
+    seeds: 100,
+    scene: { members: 3, faults: 2 },
+  },
 ]

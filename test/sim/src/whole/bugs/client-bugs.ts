@@ -1,0 +1,70 @@
+// Rule: known bugs of stores and of what they believe: attempts, answers, clocks, holds.
+
+import { edit, type WholeBug } from './bug.js'
+
+export const clientBugs: readonly WholeBug[] = [
+  {
+    name: 'only the monotonic clock counts',
+    ids: ['T8'],
+    patches: [
+      edit(
+        'base/clock',
+        'return Math.max(0, to.hr - from.hr, to.up - from.up - UPTIME_RESOLUTION, to.wall - from.wall);',
+        'return Math.max(0, to.hr - from.hr);',
+      ),
+    ],
+    profile: 'deadline',
+    seeds: 300,
+    scene: { faults: 2, locks: 1 },
+  },
+  {
+    name: 'a hold that was lost comes back',
+    ids: ['K30'],
+    patches: [
+      edit(
+        'lock/objects/tenure',
+        "this.lose('its lease is over, as far as this process can tell'); return false;",
+        'return false;',
+      ),
+      edit(
+        'lock/objects/tenure',
+        'if (!this.held) return; this.#deadline',
+        "if (this.#state.kind !== 'held') return; this.#deadline",
+      ),
+    ],
+    profile: 'renewing',
+    seeds: 300,
+    scene: { faults: 2 },
+  },
+  {
+    name: 'what may be in the log is told as refused',
+    ids: ['C4', 'C1'],
+    patches: [
+      edit(
+        'raft/node/proposals',
+        "this.#waiting = []; for (const { callers } of waiting) tell(callers, { type: 'unknown' });",
+        "this.#waiting = []; for (const { callers } of waiting) tell(callers, { type: 'refused', reason });",
+      ),
+    ],
+    profile: 'kv',
+    seeds: 300,
+    scene: { faults: 2, electionTimeout: 500, heartbeat: 100, members: 3 },
+  },
+  {
+    name: 'ids of attempts are given again',
+    ids: ['C5'],
+    patches: [
+      edit('client/engine/ground', 'return ++this.#ids;', 'return (this.#ids = (this.#ids % 4) + 1);'),
+    ],
+    profile: 'kv',
+    seeds: 50,
+  },
+  {
+    name: 'a keep-alive that is refused is sent again at once',
+    ids: ['C7'],
+    patches: [edit('client/engine/keep-alive', 'if (kept) this.check();', 'this.check();')],
+    profile: 'waiters',
+    seeds: 300,
+    scene: { embedded: 1, sessionLife: 1_500, faults: 2 },
+  },
+]
