@@ -8,6 +8,8 @@ import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { open } from './open.js'
 import { restore } from './restore.js'
+import { parseListen } from './options.js'
+import { listen } from './server.js'
 import { addresses } from './testing/ports.js'
 
 let root: string
@@ -86,6 +88,28 @@ test('D17: a cluster of three is restored, each member from the same file, and i
   expect(again?.token).toBeGreaterThan(lock.token)
   await Promise.all(stores.map((store) => store.close()))
 }, 20_000)
+
+test('a member of a grown cluster that is opened without members is where the others look for it', async () => {
+  const members = await addresses(['a', 'b'])
+  const first = await open({ id: 'a', dir: join(root, 'a'), members: { a: members.a }, ...FAST })
+  const joining = { id: 'b', dir: join(root, 'b'), ...FAST }
+  const second = await open({ ...joining, members, join: true })
+  await first.members.add('b', members.b)
+  await expect
+    .poll(() => first.members.promote('b').catch((error: { code: string }) => error.code), { timeout: 8_000 })
+    .toBeUndefined()
+  await second.close()
+  const again = await open(joining)
+  await again.ready({ timeout: '8s' })
+  // Two voters: a write needs both.
+  await first.put('k', 'v')
+  expect(await again.get('k', { as: 'string' })).toBe('v')
+  await again.close()
+  const taken = await listen(parseListen(members.b.slice('ws://'.length)), undefined, () => {})
+  await expect(open(joining)).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  await taken.close()
+  await first.close()
+}, 30_000)
 
 test('an address that is taken is refused before anything on disk is touched', async () => {
   const members = await addresses(['a'])

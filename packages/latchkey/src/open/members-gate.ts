@@ -7,7 +7,6 @@ import type { Duplex } from 'node:stream'
 import { type Clock, seededRandom } from '@latchkey/base'
 import { MemberNetwork, type Transport, type TransportOwner } from '@latchkey/raft'
 import { memberToken } from '../member/rights.js'
-import { NullTransport } from './null-transport.js'
 import type { Settings } from './options.js'
 
 /** The newest kinds of commands and entries that this build understands. */
@@ -24,8 +23,7 @@ export class MembersGate {
   }
 
   transport(owner: TransportOwner): Transport {
-    const { id, cluster, auth, tls, logger, listen } = this.#settings
-    if (listen === undefined) return new NullTransport()
+    const { id, cluster, auth, tls, logger } = this.#settings
     const boot = randomInt(1, 2 ** 47)
     this.#network = new MemberNetwork({
       clock: this.#clock,

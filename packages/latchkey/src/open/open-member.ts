@@ -115,6 +115,17 @@ export class OpenedMember {
     return this.store.lockPort
   }
 
+  /** Where the others look for this member, as its own log has it. */
+  get address(): string | undefined {
+    const url = this.#current?.replica.node.raft.membership.peers[this.#settings.id]?.url
+    return url === '' ? undefined : url
+  }
+
+  get isAlone(): boolean {
+    const peers = this.#current?.replica.node.raft.membership.peers ?? {}
+    return Object.keys(peers).every((id) => id === this.#settings.id)
+  }
+
   isReady(): boolean {
     return this.#readiness?.ready ?? false
   }

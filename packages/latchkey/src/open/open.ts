@@ -5,7 +5,7 @@ import { LatchkeyError } from '@latchkey/protocol'
 import { refuseUpgrade } from '../member/client-door.js'
 import { withDisk } from './disk-trouble.js'
 import { OpenedMember } from './open-member.js'
-import { checkOptions, type OpenOptions, type Settings } from './options.js'
+import { checkOptions, listenAt, type OpenOptions, type Settings } from './options.js'
 import { listen } from './server.js'
 
 /**
@@ -16,7 +16,7 @@ export async function open(options: OpenOptions): Promise<Store> {
   const settings = checkOptions(options)
   if (settings.signal?.aborted)
     throw new LatchkeyError('ERR_ABORTED', undefined, { cause: settings.signal.reason })
-  if (settings.listen === undefined) return (await openIn(settings)).store
+  if (settings.listen === undefined) return withoutAddress(settings, options)
   let member: OpenedMember | undefined
   const server = await listen(settings.listen, settings.tls, (request, socket, head) => {
     if (member === undefined) refuseUpgrade(socket, '503 Service Unavailable')
@@ -28,6 +28,20 @@ export async function open(options: OpenOptions): Promise<Store> {
     return member.store
   } catch (error) {
     await server.close()
+    throw error
+  }
+}
+
+/** A cluster of one has no port. A member that has others by now is reached where its log says that they look for it. */
+async function withoutAddress(settings: Settings, options: OpenOptions): Promise<Store> {
+  const member = await openIn(settings)
+  if (member.address === undefined || member.isAlone) return member.store
+  try {
+    const at = listenAt(member.address, options)
+    member.serveAt(await listen(at, settings.tls, (...arrival) => member.upgrade(...arrival)))
+    return member.store
+  } catch (error) {
+    await member.store.close()
     throw error
   }
 }

@@ -47,11 +47,16 @@ export interface OpenOptions {
   signal?: AbortSignal | undefined
 }
 
+export interface Listen {
+  readonly host: string
+  readonly port: number
+}
+
 export interface Settings {
   readonly id: string
   readonly dir: string | undefined
   readonly members: Readonly<Record<string, string>> | undefined
-  readonly listen: { readonly host: string; readonly port: number } | undefined
+  readonly listen: Listen | undefined
   readonly cluster: string
   readonly join: boolean
   readonly electionTimeout: number
@@ -182,13 +187,23 @@ export function checkUrl(url: unknown, name: string): URL {
 
 function checkListen(options: OpenOptions, own: string | undefined): Settings['listen'] {
   if (options.listen !== undefined) return parseListen(options.listen)
-  if (own === undefined) return undefined
+  return own === undefined ? undefined : hostAndPort(own)
+}
+
+/** Where a member listens that the others know under this address. A TypeError where that is too open a door. */
+export function listenAt(url: string, { tls, auth, insecure }: OpenOptions): Listen {
+  const listen = hostAndPort(url)
+  refuseOpenDoors({ listen, tls, auth }, insecure === true)
+  return listen
+}
+
+function hostAndPort(own: string): Listen {
   const url = new URL(own)
   const port = url.port === '' ? (url.protocol === 'wss:' ? 443 : 80) : Number(url.port)
   return { host: unbracket(url.hostname), port }
 }
 
-export function parseListen(value: unknown): { host: string; port: number } {
+export function parseListen(value: unknown): Listen {
   const match =
     typeof value === 'string' ? /^(\[[0-9a-fA-F:.]+\]|[^:[\]/\s]+):([0-9]{1,5})$/.exec(value) : null
   const port = Number(match?.[2])
@@ -293,7 +308,10 @@ export function isLoopback(host: string): boolean {
   return isIP(host) === 4 && host.startsWith('127.')
 }
 
-function refuseOpenDoors({ listen, tls, auth }: Settings, insecure: boolean): void {
+function refuseOpenDoors(
+  { listen, tls, auth }: Pick<Settings, 'listen' | 'tls' | 'auth'>,
+  insecure: boolean,
+): void {
   if (listen === undefined || isLoopback(listen.host) || insecure || (tls && auth)) return
   throw new TypeError(
     `listen: ${listen.host} is beyond loopback, which needs tls and auth.tokens; or allow it openly with insecure: true (--insecure)`,

@@ -1,7 +1,7 @@
 // Driver: the note in a directory that says whose it is: member and name of the cluster. Written once, before anything else; the log
 // knows the member too, but not the cluster's name.
 
-import { open, readFile, rename } from 'node:fs/promises'
+import { access, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LatchkeyError } from '@latchkey/protocol'
 
@@ -22,6 +22,13 @@ export async function claimDirectory(dir: string, { id, cluster }: DirOwner): Pr
     `The directory ${dir} belongs to member ${owner.id} of cluster ${owner.cluster}, not to ${id} of ${cluster}. Check dir, id and cluster.`,
   )
 }
+
+/** Whether somebody's member lives in that directory. */
+export const isClaimed = (dir: string): Promise<boolean> =>
+  access(join(dir, NAME)).then(
+    () => true,
+    () => false,
+  )
 
 async function readOwner(dir: string): Promise<DirOwner | undefined> {
   let bytes: string

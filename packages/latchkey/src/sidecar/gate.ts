@@ -55,6 +55,10 @@ export class Gate {
     return gate
   }
 
+  get host(): string {
+    return (this.#server.address() as AddressInfo).address
+  }
+
   get port(): number {
     return (this.#server.address() as AddressInfo).port
   }

@@ -10,6 +10,8 @@ import type { OpenOptions } from '../open/options.js'
 export interface Member {
   readonly store: KeyValueCalls & Pick<ClusterCalls, 'status' | 'transferLeadership' | 'close'>
   readonly locks: LockPort
+  /** Where the others look for it, as its log has it. */
+  readonly address?: string | undefined
   isReady(): boolean
   rightsOf(token: string | undefined): readonly Right[] | undefined
   /** A WebSocket of a member or a client. */

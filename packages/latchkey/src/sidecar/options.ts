@@ -2,7 +2,7 @@
 // a port is opened, and every refusal is a ConfigError.
 
 import type { Logger } from '@latchkey/base'
-import { checkOptions, type OpenOptions, parseListen, type TlsOptions } from '../open/options.js'
+import { checkOptions, type Listen, type OpenOptions, parseListen, type TlsOptions } from '../open/options.js'
 import { DEFAULT_LISTEN } from './settings-table.js'
 import { ConfigError, type ResolvedSettings } from './settings.js'
 
@@ -11,7 +11,9 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 
 export interface SidecarOptions {
   readonly open: OpenOptions
-  readonly listen: { readonly host: string; readonly port: number }
+  readonly listen: Listen
+  /** Nobody said where: a member that has been there before listens where the others look for it. */
+  readonly anywhere: boolean
   readonly origins: readonly string[]
   readonly maxConnections: number
   readonly grace: number
@@ -59,6 +61,7 @@ function checked(settings: ResolvedSettings, read: (path: string) => string): Si
   return {
     open,
     listen: known.listen ?? parseListen(DEFAULT_LISTEN),
+    anywhere: members === undefined && value('listen') === undefined,
     origins: (value<string[] | undefined>('allowOrigin') ?? []).map(originOf),
     maxConnections: positive(value('maxConnections'), 'max-connections'),
     grace: value('grace'),

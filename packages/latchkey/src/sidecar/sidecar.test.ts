@@ -1,13 +1,16 @@
 // Test: a sidecar on a real port with a real member in memory: what it serves, whom it refuses, how it stops.
 
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
-import { uptime } from 'node:os'
+import { tmpdir, uptime } from 'node:os'
+import { join } from 'node:path'
 import { silentLogger, systemClock } from '@latchkey/base'
 import { connect } from '@latchkey/client'
 import { expect, onTestFinished, test } from 'vitest'
 import WebSocket from 'ws'
 import { openMember } from '../open/index.js'
+import { freePorts } from '../open/testing/ports.js'
 import { sidecarOptions } from './options.js'
 import { ConfigError, resolveSettings } from './settings.js'
 import { Sidecar } from './sidecar.js'
@@ -94,6 +97,24 @@ test('connections beyond the cap are refused, those within go on', async () => {
   await remote.put('k', 'v')
   await remote.close()
   await second.close()
+})
+
+test('a cluster of one writes down where it is, and is there again when nobody says where', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'latchkey-sidecar-'))
+  onTestFinished(() => rmSync(dir, { recursive: true }))
+  const [port = 0] = await freePorts(1)
+  const place = { memory: undefined, dir: join(dir, 'a') }
+  const first = await Sidecar.open(optionsOf({ ...place, listen: `127.0.0.1:${port}` }), ports)
+  const members = async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/status`)
+    return ((await response.json()) as { members: { url: string }[] }).members
+  }
+  await expect.poll(members).toMatchObject([{ url: `ws://127.0.0.1:${port}` }])
+  await first.stop()
+  const again = await Sidecar.open(optionsOf({ ...place, listen: undefined }), ports)
+  expect(again.port).toBe(port)
+  await expect.poll(members).toHaveLength(1)
+  await again.stop()
 })
 
 test('a port that is taken is bad configuration, and nothing was opened', async () => {

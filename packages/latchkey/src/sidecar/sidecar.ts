@@ -1,16 +1,19 @@
 // Driver: owns a member and the port beside it, from the first listening to the last answer.
 //
 // Laws:
-// - The port is taken before anything on disk is touched; a refused address leaves no trace.
+// - The port is taken before anything on disk is touched; a refused address leaves no trace. (A member that has been there before, and
+//   was told no address, is asked for its own first.)
 // - A stop is announced first (/readyz), then leadership is handed over while everything still works, then calls in flight are
 //   finished, then the member closes. Nobody is answered by a member that has given up its directory.
 
 import type { Clock, Logger } from '@latchkey/base'
 import { HttpDoor, Metrics, refuseOrigin } from '../http/index.js'
-import { isLoopback } from '../open/options.js'
+import { isClaimed } from '../open/owner-file.js'
+import { isLoopback, type Listen, listenAt } from '../open/options.js'
 import { Gate } from './gate.js'
 import type { Member, OpenMember } from './member-port.js'
 import { type SidecarOptions, withLogger } from './options.js'
+import { ConfigError } from './settings.js'
 
 export interface SidecarPorts {
   readonly clock: Clock
@@ -37,16 +40,34 @@ export class Sidecar {
   }
 
   static async open(options: SidecarOptions, ports: SidecarPorts): Promise<Sidecar> {
-    const { listen, maxConnections, open } = options
-    const gate = await Gate.open({ listen, tls: open.tls, maxConnections })
+    const { dir } = options.open
+    const known = dir !== undefined && (await isClaimed(dir))
+    if (known && options.anywhere) return Sidecar.#openWhereKnown(options, ports)
+    const gate = await openGate(options, options.listen)
     try {
-      const member = await ports.openMember(withLogger(options, ports.logger))
-      ports.logger.info('listening', { host: listen.host, port: gate.port, id: open.id })
-      return new Sidecar(options, ports, gate, member)
+      const member = await ports.openMember(withLogger(known ? options : withAddress(options), ports.logger))
+      return Sidecar.#serving(options, ports, gate, member)
     } catch (error) {
       gate.close()
       throw error
     }
+  }
+
+  static async #openWhereKnown(options: SidecarOptions, ports: SidecarPorts): Promise<Sidecar> {
+    const member = await ports.openMember(withLogger(options, ports.logger))
+    try {
+      const gate = await openGate(options, addressOf(member, options))
+      return Sidecar.#serving(options, ports, gate, member)
+    } catch (error) {
+      await member.store.close()
+      throw error
+    }
+  }
+
+  static #serving(options: SidecarOptions, ports: SidecarPorts, gate: Gate, member: Member): Sidecar {
+    const { id, cluster } = options.open
+    ports.logger.info('listening', { host: gate.host, port: gate.port, id, cluster })
+    return new Sidecar(options, ports, gate, member)
   }
 
   get port(): number {
@@ -113,6 +134,28 @@ export class Sidecar {
     return door
   }
 }
+
+const openGate = ({ open, maxConnections }: SidecarOptions, listen: Listen): Promise<Gate> =>
+  Gate.open({ listen, tls: open.tls, maxConnections })
+
+function addressOf(member: Member, { listen, open }: SidecarOptions): Listen {
+  try {
+    return member.address === undefined ? listen : listenAt(member.address, open)
+  } catch (error) {
+    throw new ConfigError((error as Error).message, { cause: error })
+  }
+}
+
+/** A cluster of one writes down where it is, so that others can join it later. A wildcard is nobody's address. */
+function withAddress(options: SidecarOptions): SidecarOptions {
+  const { listen, open } = options
+  if (open.members !== undefined || listen.port === 0 || WILDCARDS.has(listen.host)) return options
+  const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host
+  const url = `${open.tls === undefined ? 'ws' : 'wss'}://${host}:${listen.port}`
+  return { ...options, open: { ...open, members: { [open.id]: url } } }
+}
+
+const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 
 /** Where only loopback is served, the names that may lead here: those of the members. */
 function hostsOf({ listen, open }: SidecarOptions): ReadonlySet<string> | undefined {
