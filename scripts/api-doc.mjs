@@ -2,74 +2,85 @@
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { declarationsOf, readable } from './api/declarations.mjs'
 
 export const PLACE = 'docs/api.md'
 
 const HEAD = `# API
 
-Made by \`node scripts/api-doc.mjs\` from the types and the comments on them; edit those. What the calls promise is in
+What \`latchkey\`, \`@latchkey/client\` and \`@latchkey/level\` export for you, as types. What the calls promise is in
 [guarantees.md](guarantees.md), what can go wrong in [errors.md](errors.md).
+
+Made by \`node scripts/api-doc.mjs\` from the types and the comments on them; edit those.
 `
 
-/** What stands under which title, in which order. */
+const client = (name) => `packages/client/dist/${name}.d.ts`
+const objects = (name) => `packages/lock/dist/objects/${name}.d.ts`
+const server = (name) => `packages/latchkey/dist/${name}.d.ts`
+const words = 'packages/protocol/dist/store.d.ts'
+
+/** What stands under which title, in which order: files, and the names in them. */
 export const SECTIONS = [
   [
     'Open',
-    [
-      'packages/latchkey/dist/open/open.d.ts',
-      'packages/latchkey/dist/open/options.d.ts',
-      'packages/latchkey/dist/member/rights.d.ts',
-    ],
+    [server('open/open'), 'open'],
+    [server('open/options'), 'OpenOptions', 'TlsOptions'],
+    [server('member/rights'), 'AuthOptions', 'Right'],
+    ['packages/base/dist/logger.d.ts', 'Logger'],
   ],
-  ['Restore', ['packages/latchkey/dist/open/restore.d.ts']],
-  ['Connect', ['packages/client/dist/connect.d.ts', 'packages/client/dist/connect-options.d.ts']],
-  ['The store', ['packages/client/dist/store/store.d.ts']],
-  ['Keys and values, locks, status', ['packages/protocol/dist/store.d.ts']],
-  ['Durations', ['packages/protocol/dist/duration.d.ts']],
-  ['Errors', ['packages/protocol/dist/errors.d.ts']],
+  ['Connect', [client('connect'), 'connect'], [client('connect-options'), 'ConnectOptions', 'ClientTls']],
+  ['Restore', [server('open/restore'), 'restore', 'RestoreOptions']],
   [
-    "The lock, in RheaKV's shape",
-    ['packages/lock/dist/objects/distributed-lock.d.ts', 'packages/lock/dist/objects/watchdog.d.ts'],
+    'The store',
+    [client('store/store'), 'Store', 'LockCalls', 'EventCalls'],
+    [words, 'ClusterCalls', 'MemberCalls', 'Status', 'MemberStatus', 'StoreEvents'],
+  ],
+  [
+    'Keys and values',
+    [words, 'KeyValueCalls', 'Bytes', 'As', 'Consistency', 'CallOptions', 'ReadOptions', 'WriteOptions'],
+    [words, 'ReadWriteOptions', 'Guard', 'Value', 'KeyValue', 'EntryOfKey', 'Revised', 'Range', 'WriteOp'],
+    [words, 'TxnOp', 'Condition', 'Txn', 'WatchTarget', 'WatchEvent'],
+    ['packages/protocol/dist/duration.d.ts', 'Duration'],
   ],
   [
     'The lock, as a Node developer reaches for it',
-    ['packages/lock/dist/objects/locks.d.ts', 'packages/lock/dist/objects/hold.d.ts'],
+    [objects('locks'), 'Locks', 'AcquireOptions'],
+    [objects('hold'), 'Hold'],
+    [words, 'LockInfo'],
   ],
-  ['Fencing resources outside', ['packages/lock/dist/objects/fence-guard.d.ts']],
-  ['A level', ['packages/level/dist/level.d.ts']],
+  [
+    "The lock, in RheaKV's shape",
+    [objects('distributed-lock'), 'DistributedLock', 'LockAttempt'],
+    [objects('locking'), 'LockOptions'],
+    [objects('watchdog'), 'Watchdog', 'WatchdogEvents'],
+    [words, 'Owner', 'OwnerCode', 'Acquirer', 'FIRST_TIME_SUCCESS', 'NEW_ACQUIRE_SUCCESS'],
+    [words, 'KEEP_LEASE_SUCCESS', 'REENTRANT_SUCCESS', 'KEEP_LEASE_FAIL'],
+  ],
+  ['Fencing resources outside', [objects('fence-guard'), 'FenceGuard', 'FencePort']],
+  ['Errors', ['packages/protocol/dist/errors.d.ts', 'LatchkeyError', 'Outcome', 'ErrorCode']],
+  ['A level', ['packages/level/dist/level.d.ts', 'LatchkeyLevel', 'LatchkeyLevelOptions']],
 ]
-
-/** Exported for other files of the house, not for users. */
-const INSIDE =
-  /^(?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?export (?:declare )?(?:interface|function|const) (?:Settings|openMember|checkOptions|checkUrl|parseListen|isLoopback|rightsOf|memberToken|RIGHTS|ConnectSettings|checkConnect|isLatchkeyError)\b(?:[^\n]*\{\n[\s\S]*?\n\};?|[^\n]*)\n/gm
-
-/** Of a declaration file what a reader wants: no imports, no private parts, no settings of the compiler. */
-export function readable(source) {
-  const kept = source
-    .split('\n')
-    .filter((line) => !/^import |^export \{|^\/\/# |^\s*(#private;|private )/.test(line))
-    .join('\n')
-  return `${kept}\n`
-    .replace(INSIDE, '')
-    .replace(/^export type \{.*\n/gm, '')
-    .replace(/\n{3,}/g, '\n\n')
-    .trim()
-}
 
 /** Undefined before the first build. */
 export function render(root) {
   const parts = [HEAD]
-  for (const [title, files] of SECTIONS) {
-    const sources = []
-    for (const file of files) {
-      const path = `${root}/${file}`
-      if (!existsSync(path)) return undefined
-      const text = readable(readFileSync(path, 'utf8'))
-      if (text !== '') sources.push(text)
-    }
-    if (sources.length > 0) parts.push(`## ${title}\n\n\`\`\`ts\n${sources.join('\n\n')}\n\`\`\`\n`)
+  for (const [title, ...sources] of SECTIONS) {
+    const texts = sources.map((source) => textOf(root, source))
+    if (texts.includes(undefined)) return undefined
+    parts.push(`## ${title}\n\n\`\`\`ts\n${texts.flat().join('\n')}\`\`\`\n`)
   }
   return parts.join('\n')
+}
+
+function textOf(root, [file, ...names]) {
+  const path = `${root}/${file}`
+  if (!existsSync(path)) return undefined
+  const known = declarationsOf(readFileSync(path, 'utf8'))
+  return names.map((name) => {
+    const text = known.get(name)
+    if (text === undefined) throw new Error(`${file} has no '${name}' any more: correct scripts/api-doc.mjs`)
+    return readable(text)
+  })
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

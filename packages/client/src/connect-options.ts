@@ -3,6 +3,7 @@
 import { DEFAULT_DRIFT } from '@latchkey/lock'
 import { type As, CAPS, type Duration, millis, show, toAs, toRecord, toSignal } from '@latchkey/protocol'
 
+/** Certificates as PEM, for wss:// addresses. */
 export interface ClientTls {
   /** Whom to trust beyond the usual authorities. */
   ca?: string | Uint8Array | undefined
@@ -11,17 +12,20 @@ export interface ClientTls {
   key?: string | Uint8Array | undefined
 }
 
+/** All of it may be left out. */
 export interface ConnectOptions {
+  /** The bearer token; its rights are the store's. */
   token?: string | undefined
   /** The cluster's name; default 'latchkey'. */
   cluster?: string | undefined
   /** For the first handshake; default 5 s. */
   timeout?: Duration | undefined
   tls?: ClientTls | undefined
-  /** How values come back where a call does not say. */
+  /** How keys and values come back where a call does not say. Default 'bytes'. */
   as?: As | undefined
+  /** How long a place in a queue survives a silence of this process. Default '30s'. */
   sessionLife?: Duration | undefined
-  /** How much the rates of two clocks may differ. */
+  /** How much the rate of a clock may be wrong. Default 0.005; as the members have it. */
   drift?: number | undefined
   /** Aborts the connecting. */
   signal?: AbortSignal | undefined

@@ -9,7 +9,13 @@ import { socketDial } from './socket.js'
 import { ClientStore } from './store/create.js'
 import type { Store } from './store/store.js'
 
-/** Resolves at the first handshake with any of the members. More of them are learned from there. */
+/**
+ * A store that speaks to any member or sidecar. Resolves at the first handshake; more members are learned from there.
+ * ```ts
+ * await using store = await connect(['ws://127.0.0.1:7001', 'ws://127.0.0.1:7002'], { token: '...' })
+ * ```
+ * ERR_UNAUTHORIZED and ERR_WRONG_CLUSTER at once; nobody reached within `timeout`: ERR_NO_LEADER.
+ */
 export async function connect(urls: string | readonly string[], options?: ConnectOptions): Promise<Store> {
   const settings = checkConnect(urls, options)
   if (settings.signal?.aborted) throw abortedBy(settings.signal)

@@ -20,6 +20,12 @@ const PART = 1_000
 /** The longest bound that a range in the store may have. */
 const LONGEST_BOUND = 4_096
 
+/**
+ * ```ts
+ * const users = new LatchkeyLevel(store, { prefix: 'users/', valueEncoding: 'json' })
+ * await users.put('7', { name: 'Ada' })
+ * ```
+ */
 export class LatchkeyLevel<KDefault = string, VDefault = string> extends AbstractLevel<
   Uint8Array,
   KDefault,

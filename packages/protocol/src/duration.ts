@@ -1,5 +1,6 @@
 // Door: durations as people write them. A bad one is a TypeError before anything is sent.
 
+/** Milliseconds, or text such as '250ms', '10s', '2m', '1h': whole, positive, one unit. */
 export type Duration = number | string
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const

@@ -133,11 +133,15 @@ export interface ErrorOptions {
   readonly owner?: unknown
 }
 
+/** Whatever a caller can meet. Go by `code`; the message says what to do next. The table: docs/errors.md. */
 export class LatchkeyError extends Error {
   override readonly name = 'LatchkeyError'
   readonly code: ErrorCode
+  /** The same call may succeed later, as it is. */
   readonly retryable: boolean
+  /** 'not-applied': it changed nothing. 'unknown': it may have been applied; read the state before you decide. */
   readonly outcome: Outcome
+  /** Of ERR_NOT_OWNER: who holds the lock. */
   declare readonly owner?: unknown
 
   constructor(code: ErrorCode, message?: string, options: ErrorOptions = {}) {

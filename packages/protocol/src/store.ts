@@ -2,19 +2,25 @@
 
 import type { Duration } from './duration.js'
 
+/** A key or a value. Strings are UTF-8; keys are ordered by their bytes. */
 export type Bytes = string | Uint8Array
+/** How keys and values come back: as `Uint8Array` (the default), as text, or parsed as JSON. */
 export type As = 'bytes' | 'string' | 'json'
+/** `linearizable` sees every write that was acknowledged before. `stale` asks the nearest member and may be behind. */
 export type Consistency = 'linearizable' | 'stale'
 
+/** What every call takes last. */
 export interface CallOptions {
+  /** Gives the call up: ERR_ABORTED. A write that had been sent may still happen (`outcome: 'unknown'`). */
   signal?: AbortSignal | undefined
-  /** Default 5 s. */
+  /** Default 5 s. A leader that is missing is waited for until then. */
   timeout?: Duration | undefined
 }
 export interface ReadOptions extends CallOptions {
   as?: As | undefined
   consistency?: Consistency | undefined
 }
+/** A hold of a lock, named by its key and its fencing token. */
 export interface Guard {
   key: Bytes
   token: number
@@ -30,28 +36,36 @@ export interface ReadWriteOptions extends WriteOptions {
 
 // oxlint-disable-next-line typescript/no-explicit-any -- with `as: 'json'` a value is whatever was stored
 export type Value = any
+/** Both as the call's `as` says. */
 export interface KeyValue {
   key: Value
   value: Value
 }
+/** A value and where it comes from. Revisions count the writes of the whole store. */
 export interface EntryOfKey {
   value: Value
+  /** Of the write that made the key, and of the last one. */
   createRevision: number
   modRevision: number
+  /** How often the key was written since it was made: 1, 2, 3 ... */
   version: number
 }
+/** The store's revision after the write: it takes one for all its keys. */
 export interface Revised {
   revision: number
 }
 
+/** In byte order. Not both of gte and gt, or of lte and lt; `prefix` narrows what they say. */
 export interface Range {
   gte?: Bytes | undefined
   gt?: Bytes | undefined
   lte?: Bytes | undefined
   lt?: Bytes | undefined
   prefix?: Bytes | undefined
+  /** At most so many; 0: none. */
   limit?: number | undefined
   reverse?: boolean | undefined
+  /** Values come back undefined. */
   keysOnly?: boolean | undefined
 }
 
@@ -61,6 +75,10 @@ export type WriteOp =
   | { type: 'delete'; key: Bytes }
   | { type: 'deleteRange'; start: Bytes; end: Bytes }
 export type TxnOp = WriteOp | { type: 'get'; key: Bytes }
+/**
+ * A comparison of a key (`field` is 'value' and `is` is '=' where they are left out; `value: undefined` means absent; the numbers of an
+ * absent key are 0), or that a lock is held with that token now.
+ */
 export type Condition =
   | {
       key: Bytes
@@ -69,12 +87,14 @@ export type Condition =
       value?: Bytes | number | undefined
     }
   | { lock: Bytes; token: number }
+/** If all of `when` hold, `then` happens, otherwise `else`: one atomic step. */
 export interface Txn {
   when?: readonly Condition[] | undefined
   then?: readonly TxnOp[] | undefined
   else?: readonly TxnOp[] | undefined
 }
 
+/** One of `key`, `prefix` and `range`. */
 export interface WatchTarget {
   key?: Bytes | undefined
   prefix?: Bytes | undefined
@@ -82,6 +102,7 @@ export interface WatchTarget {
   /** Inclusive; without it the watch begins after the store's revision at the moment of the call. */
   from?: number | undefined
 }
+/** Events of one revision come together, in the order of their operations. `value` is undefined of a delete, `previous` of a new key. */
 export interface WatchEvent {
   revision: number
   type: 'put' | 'delete'
@@ -91,51 +112,91 @@ export interface WatchEvent {
 }
 
 export interface KeyValueCalls {
+  /** The value, or undefined. */
   get(key: Bytes, options?: ReadOptions): Promise<Value>
+  /** In the order asked; undefined where a key is absent. All of one moment. */
   multiGet(keys: readonly Bytes[], options?: ReadOptions): Promise<Value[]>
   containsKey(key: Bytes, options?: ReadOptions): Promise<boolean>
+  /** The value with its revisions, or undefined. */
   getEntry(key: Bytes, options?: ReadOptions): Promise<EntryOfKey | undefined>
+  /**
+   * ```ts
+   * const { revision } = await store.put('user/1', JSON.stringify({ name: 'Ada' }))
+   * await store.put('state', 'done', { guard: { key: 'orders/42', token: hold.token } })
+   * ```
+   */
   put(key: Bytes, value: Bytes, options?: WriteOptions): Promise<Revised>
+  /** One atomic step; of a key that comes twice the last wins. */
   putAll(
     entries: Iterable<{ key: Bytes; value: Bytes } | readonly [Bytes, Bytes]>,
     options?: WriteOptions,
   ): Promise<Revised>
+  /** Answers with the value that was there, and changes nothing then; undefined: written. */
   putIfAbsent(key: Bytes, value: Bytes, options?: ReadWriteOptions): Promise<Value>
+  /** Answers with the value that was there before, or undefined. */
   getAndPut(key: Bytes, value: Bytes, options?: ReadWriteOptions): Promise<Value>
+  /** True if the value was `expect` and is now `update`. `expect: undefined` means absent, `update: undefined` means delete. */
   compareAndPut(
     key: Bytes,
     expect: Bytes | undefined,
     update: Bytes | undefined,
     options?: WriteOptions,
   ): Promise<boolean>
+  /** All or nothing. */
   compareAndPutAll(
     list: readonly { key: Bytes; expect?: Bytes | undefined; update?: Bytes | undefined }[],
     options?: WriteOptions,
   ): Promise<boolean>
+  /** Appends, with a comma between; an absent key gets the value alone. */
   merge(key: Bytes, value: Bytes, options?: WriteOptions): Promise<Revised>
+  /** How many were removed: 1 or 0. */
   delete(key: Bytes, options?: WriteOptions): Promise<number>
+  /** How many were removed; one atomic step. */
   deleteAll(keys: readonly Bytes[], options?: WriteOptions): Promise<number>
+  /** How many were removed; `end` is exclusive. Locks and sequences are not touched. */
   deleteRange(start: Bytes, end: Bytes, options?: WriteOptions): Promise<number>
+  /** One atomic step. Results in order: true for put and merge, a count for delete and deleteRange. */
   batch(
     ops: readonly WriteOp[],
     options?: WriteOptions,
   ): Promise<{ revision: number; results: (true | number)[] }>
+  /**
+   * ```ts
+   * await store.txn({
+   *   when: [{ key: 'n', field: 'version', is: '=', value: 0 }],
+   *   then: [{ type: 'put', key: 'n', value: '1' }],
+   *   else: [{ type: 'get', key: 'n' }],
+   * })
+   * ```
+   */
   txn(
     txn: Txn,
     options?: ReadWriteOptions,
   ): Promise<{ succeeded: boolean; results: (true | number | EntryOfKey | undefined)[]; revision: number }>
+  /** All at once, in key order: for more than a few hundred rows take `entries`. */
   scan(range?: Range, options?: ReadOptions): Promise<KeyValue[]>
+  /** Over one frozen view, page by page; ends with the loop, also by `break`. */
   entries(range?: Range, options?: ReadOptions): AsyncIterableIterator<KeyValue>
   keys(range?: Range, options?: ReadOptions): AsyncIterableIterator<Value>
   values(range?: Range, options?: ReadOptions): AsyncIterableIterator<Value>
+  /** A block of `step` numbers that nobody else gets: from `start`, to `end` exclusive. The first begins at 0. */
   getSequence(key: Bytes, step: number, options?: WriteOptions): Promise<{ start: number; end: number }>
+  /** Where the next block would start; 0 if unused. */
   getLatestSequence(key: Bytes, options?: ReadOptions): Promise<number>
   resetSequence(key: Bytes, options?: WriteOptions): Promise<undefined>
+  /**
+   * Every change in order, without a gap or a repeat, across reconnects and changes of leader.
+   * ```ts
+   * for await (const event of store.watch({ prefix: 'user/' }, { as: 'string' })) console.log(event.type, event.key)
+   * ```
+   * Throws ERR_COMPACTED where `from` is older than the history that is kept.
+   */
   watch(target: WatchTarget, options?: ReadOptions): AsyncIterableIterator<WatchEvent>
 }
 
 // ---- locks
 
+/** What became of it. Of an acquire the first four are success; of a release RELEASED and DECREMENTED are. */
 export type OwnerCode =
   | 'FIRST_TIME'
   | 'NEW_ACQUIRE'
@@ -149,14 +210,18 @@ export type OwnerCode =
   | 'EXPIRED'
   | 'NOT_OWNER'
 
+/** RheaKV's numbers, in `remainingMillis` of an acquire that succeeded. */
 export const FIRST_TIME_SUCCESS = -1
 export const NEW_ACQUIRE_SUCCESS = -2
 export const KEEP_LEASE_SUCCESS = -3
 export const REENTRANT_SUCCESS = -4
+/** RheaKV's number for a lease that could not be kept: there was nothing to keep. */
 export const KEEP_LEASE_FAIL = Number.MAX_SAFE_INTEGER
 
+/** Who holds a lock, and what the entry that was asked for decided. */
 export interface Owner {
   id: string
+  /** In cluster time, as `nowMillis` is: comparable with each other, not with a wall clock. */
   deadlineMillis: number
   /** On success of an acquire RheaKV's number (see the constants), of a refusal what is left of the lease. */
   remainingMillis: number
@@ -168,6 +233,7 @@ export interface Owner {
   /** The cluster time of the entry that decided. */
   nowMillis: number
 }
+/** Who asks. Draw a random `id` for each hold; the same id again is the same acquirer. */
 export interface Acquirer {
   id: string
   lease: Duration
@@ -175,6 +241,7 @@ export interface Acquirer {
   context?: Bytes | undefined
 }
 
+/** A hold in force, as `locks.query` lists it. */
 export interface LockInfo {
   key: Value
   id: string
@@ -187,6 +254,7 @@ export interface LockInfo {
 
 // ---- the store
 
+/** A member, as the member that answers knows it. */
 export interface MemberStatus {
   id: string
   url: string
@@ -205,21 +273,31 @@ export interface Status {
   clusterTime: number
   members: MemberStatus[]
 }
+/** Changes of the cluster, one at a time, by anybody with the admin right. How they go together: docs/operations.md. */
 export interface MemberCalls {
+  /** As a learner: it follows and does not vote. */
   add(id: string, url: string, options?: CallOptions): Promise<void>
+  /** A learner becomes a voter. ERR_BUSY, retryable, while it lags. */
   promote(id: string, options?: CallOptions): Promise<void>
+  /** Another address. */
   update(id: string, url: string, options?: CallOptions): Promise<void>
+  /** It takes no part from then on; stop it afterwards. */
   remove(id: string, options?: CallOptions): Promise<void>
+  /** Its state is built anew from the others, for a damaged one; its log, and so its vote, stays. */
   rebuild(id: string, options?: CallOptions): Promise<void>
 }
 export interface ClusterCalls {
+  /** Resolves when a leader is known and this member has caught up. Without `timeout` it waits as long as it takes. */
   ready(options?: CallOptions): Promise<void>
   status(options?: CallOptions): Promise<Status>
   readonly members: MemberCalls
+  /** To that member, or to the one that is furthest. */
   transferLeadership(id?: string, options?: CallOptions): Promise<void>
   /** Compacts now. */
   snapshot(options?: CallOptions): Promise<void>
+  /** A file with a checksum over everything, written by the member that answers, on its machine. */
   backup(path: string, options?: CallOptions): Promise<void>
+  /** Idempotent. Ends pending calls with ERR_CLOSED; an embedded leader hands over. Holds are not released: their leases run out. */
   close(): Promise<void>
 }
 // A type, not an interface: an Emitter's events are a Record.

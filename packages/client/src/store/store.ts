@@ -12,11 +12,13 @@ import type {
   StoreEvents,
 } from '@latchkey/protocol'
 
+/** Locks, in three shapes. */
 export interface LockCalls {
   /** RheaKV's shape. Without a watchdog the lease is a timeout. Throws a TypeError at the call. */
   getDistributedLock(key: Bytes, lease: Duration, watchdog?: Watchdog, options?: LockOptions): DistributedLock
-  /** The shape a Node developer reaches for. */
+  /** The shape a Node developer reaches for: acquire, tryAcquire, withLock, query, forceRelease. */
   readonly locks: Locks
+  /** RheaKV's primitive under both: one attempt, no queue, no renewal. `keepLease` renews; `fencingKey` null is the store's counter. */
   tryLockWith(
     key: Bytes,
     fencingKey: Bytes | null | undefined,
@@ -24,6 +26,7 @@ export interface LockCalls {
     acquirer: Acquirer,
     options?: CallOptions,
   ): Promise<Owner>
+  /** Gives one acquire back. Like tryLockWith it answers with the Owner, and is refused by `code`, not by an error. */
   releaseLockWith(key: Bytes, acquirer: Acquirer, options?: CallOptions): Promise<Owner>
 }
 
@@ -42,4 +45,5 @@ export interface EventCalls {
   ): this
 }
 
+/** A replicated store: embedded (`open`) or remote (`connect`), with the same calls, errors and promises. */
 export interface Store extends KeyValueCalls, LockCalls, ClusterCalls, EventCalls, AsyncDisposable {}

@@ -3,9 +3,11 @@
 import { timingSafeEqual } from 'node:crypto'
 import { utf8 } from '@latchkey/base'
 
+/** `write` includes nothing else: a caller that reads and writes has both. `admin` changes members, backs up, transfers. */
 export type Right = 'read' | 'write' | 'admin'
 export const RIGHTS: readonly Right[] = ['read', 'write', 'admin']
 
+/** Bearer tokens. */
 export interface AuthOptions {
   /** What clients may carry; several, so that one can be replaced while both work. A bare string has all rights. */
   tokens: readonly (string | { token: string; rights?: readonly Right[] | undefined })[]

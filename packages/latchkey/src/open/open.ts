@@ -9,8 +9,18 @@ import { checkOptions, listenAt, type OpenOptions, type Settings } from './optio
 import { listen } from './server.js'
 
 /**
- * One member in this process, or a cluster of one. Rejects with a TypeError, or with a LatchkeyError that says what to do.
- * The port is taken first: an address that cannot be had is refused before anything on disk is touched.
+ * One member in this process, or a cluster of one.
+ * ```ts
+ * await using store = await open({
+ *   id: 'a',
+ *   dir: './data/a',
+ *   members: { a: 'ws://127.0.0.1:7001', b: 'ws://127.0.0.1:7002', c: 'ws://127.0.0.1:7003' },
+ * })
+ * await store.ready()
+ * ```
+ * Rejects with a TypeError that names the option, or with a LatchkeyError that says what to do (ERR_DIR_LOCKED, ERR_WRONG_CLUSTER,
+ * ERR_CORRUPT). The port is taken first: an address that cannot be had is refused before anything on disk is touched.
+ * An open store keeps the process alive until `close()`; it installs no signal handler, prints nothing and never exits.
  */
 export async function open(options: OpenOptions): Promise<Store> {
   const settings = checkOptions(options)

@@ -7,6 +7,7 @@ import { type AuthOptions, RIGHTS } from '../member/rights.js'
 
 export type { AuthOptions, Right } from '../member/rights.js'
 
+/** Certificates as PEM, not paths. */
 export interface TlsOptions {
   cert: string | Uint8Array
   key: string | Uint8Array
@@ -14,6 +15,7 @@ export interface TlsOptions {
   ca?: string | Uint8Array | undefined
 }
 
+/** Everything but `id`, and one of `dir` and `memory`, may be left out. */
 export interface OpenOptions {
   /** This member's name in the cluster. */
   id: string
@@ -29,19 +31,27 @@ export interface OpenOptions {
   cluster?: string | undefined
   /** A new, empty member that waits to be added. */
   join?: boolean | undefined
+  /** ms. A leader that falls silent is replaced after one to two of it. Default 1000. */
   electionTimeout?: number | undefined
+  /** ms between two words of a leader. Default 100, or a fifth of a short election timeout; at most half of it. */
   heartbeat?: number | undefined
+  /** When the log is compacted: after so many entries, or bytes. */
   snapshot?: { everyEntries?: number | undefined; everyBytes?: number | undefined } | undefined
+  /** Of commands that wait for the log; beyond it calls are refused with ERR_BUSY. */
   maxInFlightBytes?: number | undefined
-  /** How much the rates of two clocks may differ (LOCKS.md, section 1). */
+  /** How much the rate of a clock may be wrong. Default 0.005. The same on all members and clients. */
   drift?: number | undefined
+  /** How long a place in a queue, and the memory of answers, survive a silence of their owner. Default '30s'. */
   sessionLife?: Duration | undefined
+  /** wss:// for members and clients. With `ca` members must show certificates. */
   tls?: TlsOptions | undefined
+  /** Who may do what. */
   auth?: AuthOptions | undefined
   /** Allows listening beyond loopback without TLS and tokens. */
   insecure?: boolean | undefined
-  /** How values come back where a call does not say. */
+  /** How keys and values come back where a call does not say. Default 'bytes'. */
   as?: As | undefined
+  /** Default: silence. */
   logger?: Logger | undefined
   /** Aborts the opening. */
   signal?: AbortSignal | undefined

@@ -5,6 +5,7 @@ import { contextArg, durationArg, optionsArg, signalArg } from './arguments.js'
 import type { Place } from './claim.js'
 import { Holder, type HolderTerms } from './holder.js'
 
+/** How one attempt asks. */
 export interface LockAttempt {
   context?: Bytes | undefined
   /** The wait in the fair queue; without it one attempt. */
@@ -15,16 +16,31 @@ export interface LockAttempt {
 /** An attempt without `timeout`, and an unlock without one, have this long. */
 export const DEFAULT_TIMEOUT = 5_000
 
+/**
+ * A lock in RheaKV's shape: reentrant, counted, bounded by its lease unless a Watchdog renews it.
+ * ```ts
+ * const lock = store.getDistributedLock('orders/42', '10s', watchdog)
+ * if (await lock.tryLock({ timeout: '5s' })) {
+ *   try {
+ *     await chargeCard(order, { signal: lock.signal })
+ *   } finally {
+ *     await lock.unlock()
+ *   }
+ * }
+ * ```
+ */
 export class DistributedLock implements AsyncDisposable {
   readonly #holder: Holder
   /** Of every attempt that gives none of its own. */
   readonly #context: ContextArg
 
+  /** Internal: `store.getDistributedLock` makes them. */
   constructor(place: Place, terms: HolderTerms, context: ContextArg) {
     this.#holder = new Holder(place, terms, () => this)
     this.#context = context
   }
 
+  /** True: it is held, one acquire more. `timeout` is the wait in the fair queue; without it one attempt. */
   async tryLock(options?: LockAttempt): Promise<boolean> {
     const { context, timeout, signal } = optionsArg(options)
     const wait = durationArg(timeout, 'timeout')
@@ -45,37 +61,42 @@ export class DistributedLock implements AsyncDisposable {
     })
   }
 
+  /** Resolves the acquires that are left. ERR_LOCK_LOST: the lease was over; ERR_NOT_OWNER: another holds it, or nothing was held. */
   async unlock(options?: CallOptions): Promise<{ acquires: number }> {
     const { timeout, signal } = optionsArg(options)
     const patience = durationArg(timeout, 'timeout') ?? DEFAULT_TIMEOUT
     return this.#holder.leave(this.#holder.limit(patience, signalArg(signal)), false)
   }
 
+  /** Judged now, on a clock that errs towards lost. */
   get held(): boolean {
     return this.#holder.held
   }
 
+  /** For so long it can be promised, unless it is renewed; 0 when it is not held. */
   remainingMillis(): number {
     return this.#holder.tenure?.remaining() ?? 0
   }
 
+  /** Of the current hold. Throws ERR_LOCK_LOST after a loss, else ERR_NOT_OWNER. */
   getFencingToken(): number {
     const tenure = this.#holder.tenure
     if (tenure === undefined) throw this.#holder.notHeld()
     return tenure.token
   }
 
-  /** The last Owner seen: after a refusal the holder. */
+  /** The last Owner seen: after a refusal the holder. Undefined before any call. */
   getOwner(): Owner | undefined {
     const owner = this.#holder.last
     return owner && { ...owner }
   }
 
+  /** What the holder wrote beside the lock. */
   getOwnerContext(): Bytes | undefined {
     return this.#holder.last?.context
   }
 
-  /** Of the current hold; already aborted when there is none. */
+  /** Of the current hold: aborts with ERR_LOCK_LOST when it can no longer be promised. Already aborted when there is none. */
   get signal(): AbortSignal {
     return this.#holder.signal
   }

@@ -3,13 +3,20 @@
 import { LatchkeyError } from '@latchkey/protocol'
 import { tokenArg } from './arguments.js'
 
-/** Any store: kept in memory, a database, a file. */
+/** Where the highest tokens are kept: a database, a file. In memory where none is given. */
 export interface FencePort {
   get(resource: string): number | undefined | Promise<number | undefined>
   set(resource: string, token: number): void | Promise<void>
 }
 
-/** Law: for one resource, get and set of one check are never interleaved with those of another. */
+/**
+ * For a resource outside the store: refuses a holder that is late.
+ * Law: for one resource, get and set of one check are never interleaved with those of another.
+ * ```ts
+ * const guard = new FenceGuard({ get: (name) => db.token(name), set: (name, token) => db.setToken(name, token) })
+ * await guard.check('printer', hold.token) // ERR_FENCED where a higher token was seen
+ * ```
+ */
 export class FenceGuard {
   readonly #port: FencePort
   readonly #turns = new Map<string, Promise<void>>()

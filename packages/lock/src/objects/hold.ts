@@ -5,8 +5,10 @@ import type { Holder } from './holder.js'
 import type { LockPort } from './port.js'
 import type { Tenure } from './tenure.js'
 
+/** A lock that is held. Release it, or let `await using` do it. */
 export class Hold implements AsyncDisposable {
   readonly key: string | Uint8Array
+  /** The fencing token: higher than that of every hold before. Pass it to resources outside (FenceGuard). */
   readonly token: number
   /** Aborts with ERR_LOCK_LOST at the latest when the hold can no longer be promised; a release leaves it alone. */
   readonly signal: AbortSignal
@@ -16,6 +18,7 @@ export class Hold implements AsyncDisposable {
   #release: Promise<LatchkeyError | undefined> | undefined
   #kv: KeyValueCalls | undefined
 
+  /** Internal. */
   constructor(port: LockPort, holder: Holder, tenure: Tenure, key: string | Uint8Array) {
     this.#port = port
     this.#holder = holder
@@ -25,15 +28,17 @@ export class Hold implements AsyncDisposable {
     this.signal = tenure.signal
   }
 
+  /** Judged now, on a clock that errs towards lost. */
   get held(): boolean {
     return this.#tenure.held
   }
 
+  /** For so long it can be promised, unless it is renewed; 0 when it is lost or released. */
   remainingMillis(): number {
     return this.#tenure.remaining()
   }
 
-  /** Throws unless it is held, judged now. */
+  /** Throws ERR_LOCK_LOST after a loss, ERR_NOT_OWNER after a release. */
   assertHeld(): void {
     if (this.#tenure.held) return
     if (!this.#tenure.lost)
@@ -50,13 +55,13 @@ export class Hold implements AsyncDisposable {
     await this.end()
   }
 
-  /** A Store's KV calls; every write carries the guard of this hold. */
+  /** A store's key-value calls. Every write carries the guard of this hold: ERR_FENCED once it is over. */
   get kv(): KeyValueCalls {
     this.#kv ??= this.#port.guardedKv(this.#tenure.key, this.token, () => !this.held)
     return this.#kv
   }
 
-  /** For withLock: the loss that the release met, if any. */
+  /** Internal: for withLock, the loss that the release met, if any. */
   end(): Promise<LatchkeyError | undefined> {
     this.#release ??= this.#holder.leaveAll()
     return this.#release

@@ -28,8 +28,11 @@ import { toOwner } from './owner.js'
 import type { LockCallOptions, LockPort } from './port.js'
 import { Watchdog } from './watchdog.js'
 
+/** The rare settings of a lock. */
 export interface LockOptions {
+  /** The counter that the token comes from; default: the store's own. Always the same one for a lock. */
   fencingKey?: Bytes | null | undefined
+  /** Up to 4 KiB that others see as the holder's. */
   context?: Bytes | undefined
 }
 

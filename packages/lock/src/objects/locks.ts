@@ -32,15 +32,19 @@ import { Holder } from './holder.js'
 import { toLockInfo } from './owner.js'
 import type { Watchdog } from './watchdog.js'
 
+/** How a lock is asked for. */
 export interface AcquireOptions {
   /** Default '10s'. */
   lease?: Duration | undefined
-  /** Default: no limit; of tryAcquire: one attempt. */
+  /** Place in the fair queue for so long; then ERR_TIMEOUT. Default: no limit; of tryAcquire: one attempt. */
   wait?: Duration | undefined
   /** Default true: renewed at 2/3 of the lease. */
   renew?: boolean | undefined
+  /** Leaves the queue: ERR_ABORTED. */
   signal?: AbortSignal | undefined
+  /** The counter that the token comes from; default: the store's own. Always the same one for a lock. */
   fencingKey?: Bytes | null | undefined
+  /** Up to 4 KiB that others see as the holder's: a host name, a job. */
   context?: Bytes | undefined
 }
 
@@ -53,17 +57,25 @@ interface Flow {
 
 const DEFAULT_LEASE = 10_000
 
+/** The shape a Node developer reaches for: `store.locks`. Never reentrant; fair; renewed by itself. */
 export class Locks {
   readonly #place: Place
   readonly #watchdog: Watchdog
   readonly #flow = new AsyncLocalStorage<Flow>()
 
-  /** The watchdog is the store's own: it renews what is acquired here. */
+  /** Internal. The watchdog is the store's own: it renews what is acquired here. */
   constructor(place: Place, watchdog: Watchdog) {
     this.#place = place
     this.#watchdog = watchdog
   }
 
+  /**
+   * Waits for its turn.
+   * ```ts
+   * await using hold = await store.locks.acquire('orders/42', { lease: '10s', wait: '30s' })
+   * await hold.kv.put('orders/42/state', 'charged') // ERR_FENCED if the hold is gone
+   * ```
+   */
   async acquire(key: Bytes, options?: AcquireOptions): Promise<Hold> {
     const given = optionsArg(options)
     this.#refuseDeadlock(keyArg(key), durationArg(given.wait, 'wait'))
@@ -80,11 +92,22 @@ export class Locks {
     return this.#enter(key, optionsArg(options), false)
   }
 
+  /**
+   * Acquires, runs, releases, and answers with fn's result. If the hold was lost before fn settled it rejects with ERR_LOCK_LOST, unless
+   * fn threw an error of its own.
+   * ```ts
+   * await store.locks.withLock('orders/42', { lease: '10s' }, async (hold) => {
+   *   await chargeCard(order, { signal: hold.signal }) // aborts when the hold can no longer be promised
+   *   await hold.kv.put('orders/42/state', 'charged')
+   * })
+   * ```
+   */
   async withLock<T>(
     key: Bytes,
     options: AcquireOptions | undefined,
     fn: (hold: Hold) => T | Promise<T>,
   ): Promise<T>
+  /** The same with the default options. */
   async withLock<T>(key: Bytes, fn: (hold: Hold) => T | Promise<T>): Promise<T>
   async withLock<T>(
     key: Bytes,
@@ -117,7 +140,7 @@ export class Locks {
     return rows.map((row) => toLockInfo(row, as))
   }
 
-  /** true: that hold was in force and is gone, with all its acquires; the next waiter has it. */
+  /** For operators. true: that very hold was in force and is gone, with all its acquires; the next waiter has it. */
   async forceRelease(key: Bytes, token: number, options?: CallOptions): Promise<boolean> {
     const { timeout, signal } = optionsArg(options)
     const call = this.#place.port.command([OP.forceRelease, keyArg(key), tokenArg(token)], {

@@ -12,6 +12,15 @@ export type WatchdogEvents = {
   lost: { readonly lock: unknown; readonly error: LatchkeyError }
 }
 
+/**
+ * Renews the locks that were made with it, at 2/3 of their leases; one serves any number of locks, and all that fall due together go
+ * in one request. Yours to create and to close.
+ * ```ts
+ * const watchdog = new Watchdog()
+ * watchdog.on('lost', ({ error }) => console.error(error.code)) // ERR_LOCK_LOST
+ * const lock = store.getDistributedLock('orders/42', '10s', watchdog)
+ * ```
+ */
 export class Watchdog implements Disposable {
   readonly #events = new Emitter<WatchdogEvents>()
   readonly #stores = new Map<LockPort, Renewals>()
@@ -63,7 +72,7 @@ export class Watchdog implements Disposable {
     this.close()
   }
 
-  /** For the lock objects: renews that hold from now on. */
+  /** Internal: renews that hold from now on. */
   watch(port: LockPort, tenure: Tenure): void {
     if (this.#closed) return
     const renewals = this.#stores.get(port) ?? new Renewals(port)
@@ -71,7 +80,7 @@ export class Watchdog implements Disposable {
     renewals.add(tenure)
   }
 
-  /** For the lock objects: before a complete release is sent, and after a loss. */
+  /** Internal: before a complete release is sent, and after a loss. */
   unwatch(port: LockPort, tenure: Tenure): void {
     const renewals = this.#stores.get(port)
     if (renewals === undefined) return
@@ -79,7 +88,7 @@ export class Watchdog implements Disposable {
     if (renewals.size === 0) this.#stores.delete(port)
   }
 
-  /** For the lock objects. */
+  /** Internal. */
   tellLost(lock: unknown, error: LatchkeyError): void {
     this.#events.emit('lost', { lock, error })
   }
