@@ -1,8 +1,7 @@
 // Driver: a remote store: an engine over WebSockets to whichever member serves it best.
 
-import { randomBytes } from 'node:crypto'
 import { uptime } from 'node:os'
-import { type Clock, seededRandom, systemClock } from '@latchkey/base'
+import { type Clock, newId, seededRandom, systemClock } from '@latchkey/base'
 import { LatchkeyError, isLatchkeyError } from '@latchkey/protocol'
 import { type ConnectOptions, type ConnectSettings, checkConnect } from './connect-options.js'
 import { socketDial } from './socket.js'
@@ -36,8 +35,8 @@ function makeStore(settings: ConnectSettings, clock: Clock): ClientStore {
   return new ClientStore({
     route: { seeds, dialTo: (url) => socketDial(url, socketOptions) },
     clock,
-    random: seededRandom(randomBytes(16).toString('hex')),
-    newId: () => randomBytes(16).toString('hex'),
+    random: seededRandom(newId()),
+    newId,
     as,
     sessionLife,
     drift,

@@ -40,7 +40,7 @@ const CASES: Readonly<Record<string, Case>> = {
     commands: ROUNDS * 2,
     run: lockPairs,
     most: {
-      ...{ entries: 5, syncs: 15, logBytes: 280_000, frames: 38, frameBytes: 170_000 },
+      ...{ entries: 5, syncs: 15, logBytes: 280_000, frames: 20, frameBytes: 170_000 },
       ...{ levelBatches: 2, levelBytes: 16_000 },
     },
   },
@@ -49,7 +49,7 @@ const CASES: Readonly<Record<string, Case>> = {
     commands: ROUNDS,
     run: puts,
     most: {
-      ...{ entries: 5, syncs: 15, logBytes: 1_000_000, frames: 40, frameBytes: 650_000 },
+      ...{ entries: 5, syncs: 15, logBytes: 1_000_000, frames: 21, frameBytes: 650_000 },
       ...{ levelBatches: 2, levelBytes: 1_850_000 },
     },
   },
@@ -58,7 +58,7 @@ const CASES: Readonly<Record<string, Case>> = {
     commands: 100,
     run: putsOfOne,
     most: {
-      ...{ entries: 1_000, syncs: 3_200, logBytes: 2_600_000, frames: 8_400, frameBytes: 800_000 },
+      ...{ entries: 1_000, syncs: 3_200, logBytes: 2_600_000, frames: 4_400, frameBytes: 740_000 },
       ...{ levelBatches: 80, levelBytes: 2_100_000 },
     },
   },

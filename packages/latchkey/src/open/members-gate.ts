@@ -4,7 +4,7 @@
 import { randomInt } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type Clock, seededRandom } from '@latchkey/base'
+import { type Clock, type Defer, seededRandom } from '@latchkey/base'
 import { MemberNetwork, type Transport, type TransportOwner } from '@latchkey/raft'
 import { memberToken } from '../member/rights.js'
 import type { Settings } from './options.js'
@@ -15,11 +15,13 @@ const LEVEL = 1
 export class MembersGate {
   readonly #settings: Settings
   readonly #clock: Clock
+  readonly #atEnd: Defer
   #network: MemberNetwork | undefined
 
-  constructor(settings: Settings, clock: Clock) {
+  constructor(settings: Settings, clock: Clock, atEnd: Defer) {
     this.#settings = settings
     this.#clock = clock
+    this.#atEnd = atEnd
   }
 
   transport(owner: TransportOwner): Transport {
@@ -28,7 +30,7 @@ export class MembersGate {
     this.#network = new MemberNetwork({
       clock: this.#clock,
       random: seededRandom(boot),
-      defer: (run) => void setImmediate(run),
+      defer: this.#atEnd,
       logger,
       self: () => ({
         cluster,

@@ -1,12 +1,11 @@
 // Driver: owns a member and its directory in this process: the lock of the directory, the ports of the real world, and the store
 // that the user holds. When its state has to be built anew it is closed and opened again, and the store goes on over it.
 
-import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { uptime } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
-import { type Clock, Emitter, seededRandom, systemClock } from '@latchkey/base'
+import { type Clock, Emitter, newId, seededRandom, systemClock, Turns } from '@latchkey/base'
 import { ClientStore } from '@latchkey/client'
 import { classicHome, KvMachine, memoryLevelHome, type RowHome } from '@latchkey/kv'
 import type { LockPort } from '@latchkey/lock'
@@ -23,15 +22,13 @@ import type { Settings } from './options.js'
 import { claimDirectory } from './owner-file.js'
 import type { OwnServer } from './server.js'
 
-type Turns = {
+type Changes = {
   /** This member is gone; another one may come in its place. */
   gone: undefined
   /** There is a member, or will be none. */
   settled: undefined
   failed: LatchkeyError
 }
-
-const newId = () => randomBytes(16).toString('hex')
 
 /** Where a member's things are: made once, also when the member is opened again. */
 interface Ground {
@@ -46,7 +43,8 @@ export class OpenedMember {
   readonly clock: Clock
   readonly #settings: Settings
   readonly #ground: Ground
-  readonly #turns = new Emitter<Turns>()
+  readonly #changes = new Emitter<Changes>()
+  readonly #turns = new Turns(setImmediate)
   readonly #clients: ClientDoor
   readonly #gate: MembersGate
   #server: OwnServer | undefined
@@ -76,14 +74,14 @@ export class OpenedMember {
     this.#settings = settings
     this.#ground = ground
     this.clock = clock
-    this.#gate = new MembersGate(settings, clock)
+    this.#gate = new MembersGate(settings, clock, this.#turns.end)
     this.#clients = new ClientDoor({
       clock,
       logger: settings.logger,
       cluster: settings.cluster,
       clusterId: () => this.#current?.replica.clusterId ?? '',
       auth: settings.auth,
-      defer: (run) => void setImmediate(run),
+      defer: this.#turns.end,
       refusal: () => this.#refusal(),
       seat: (tell, allowed) => this.#member().seat(tell, allowed),
     })
@@ -92,8 +90,8 @@ export class OpenedMember {
         dial: localDial({
           current: () => this.#current,
           failure: () => this.#failed,
-          onGone: (run) => this.#turns.on('gone', run),
-          onSettled: (run) => this.#turns.on('settled', run),
+          onGone: (run) => this.#changes.on('gone', run),
+          onSettled: (run) => this.#changes.on('settled', run),
         }),
       },
       clock,
@@ -148,7 +146,7 @@ export class OpenedMember {
   get failed(): Promise<LatchkeyError> {
     return new Promise((resolve) => {
       if (this.#failed !== undefined) resolve(this.#failed)
-      else this.#turns.on('failed', resolve)
+      else this.#changes.on('failed', resolve)
     })
   }
 
@@ -202,7 +200,7 @@ export class OpenedMember {
         dir,
         clock,
         random: seededRandom(newId()),
-        defer: (run) => void setImmediate(run),
+        defer: this.#turns.work,
         logger,
         newId,
         transport: (owner) => this.#gate.transport(owner),
@@ -216,7 +214,7 @@ export class OpenedMember {
     // It may have stopped before anybody listened.
     const { failure } = member.replica.node
     if (failure !== undefined) this.#onFailed(failure)
-    this.#turns.emit('settled', undefined)
+    this.#changes.emit('settled', undefined)
   }
 
   /** It will not come back by itself: what is asked is answered with the reason at once, clients go elsewhere. */
@@ -225,14 +223,14 @@ export class OpenedMember {
     this.#failed = error
     this.#settings.logger.error('this member has stopped', { code: error.code, error: error.message })
     this.#stopServing()
-    this.#turns.emit('settled', undefined)
-    this.#turns.emit('failed', error)
+    this.#changes.emit('settled', undefined)
+    this.#changes.emit('failed', error)
   }
 
   #stopServing(): void {
     this.#readiness?.close()
     this.#readiness = undefined
-    this.#turns.emit('gone', undefined)
+    this.#changes.emit('gone', undefined)
     this.#clients.sendAway()
   }
 

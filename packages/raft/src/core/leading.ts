@@ -9,7 +9,7 @@ import { encodeMembership, isJoint } from './membership.js'
 import { leftJoint } from './change.js'
 import { isQuorum } from './quorum.js'
 import { pumpReads } from './read-index.js'
-import { sendHeartbeat } from './heartbeat.js'
+import { announce, sendHeartbeat } from './heartbeat.js'
 import { appendOwn, forget, moveCommit, pumpPeer } from './replication.js'
 import { becomeFollower } from './roles.js'
 import { snapshotTick } from './snapshot-out.js'
@@ -30,7 +30,7 @@ export function finishLeading(state: State): void {
   if (state.rebuilding && state.commit >= leading.firstIndex) transfer(state, undefined)
   pumpTransfer(state)
   if (leading.peers.some((peer) => peer.leaving !== undefined)) seeOff(state, leading)
-  if (state.configs.index <= state.commit && !state.votes) resign(state)
+  if (state.configs.index <= state.commit && !state.votes) resign(state, leading)
 }
 
 function leaveJoint(state: State): void {
@@ -39,8 +39,9 @@ function leaveJoint(state: State): void {
   appendOwn(state, 'members', encodeMembership(left), left)
 }
 
-/** The others have just been told the commit index; the one that is furthest need not wait for a timeout. */
-function resign(state: State): void {
+/** The others are told the commit index first; the one that is furthest need not wait for a timeout. */
+function resign(state: State, { peers }: Leading): void {
+  for (const peer of peers) announce(state, peer, state.commit)
   sendTimeoutNow(state)
   becomeFollower(state, state.term, undefined)
 }
@@ -63,7 +64,10 @@ export function leaderTick(state: State, leading: Leading): void {
   transferTick(state, leading)
   for (const peer of leading.peers) snapshotTick(state, peer)
   markProgress(state, leading)
-  if (state.clock < leading.heartbeatAt) return
+  if (state.clock < leading.heartbeatAt) {
+    for (const peer of leading.peers) announce(state, peer, state.commit)
+    return
+  }
   leading.heartbeatAt = state.clock + state.options.heartbeat
   for (const peer of leading.peers) sendHeartbeat(state, peer)
 }

@@ -97,4 +97,35 @@ describe('replication', () => {
     expect(raft.commit).toBe(1)
     expect(kinds(raft.transfer(undefined, now))).toEqual([])
   })
+
+  describe('what is committed is told', () => {
+    const told = (effects: readonly Effect[]) =>
+      effects.flatMap((effect) =>
+        effect.type === 'send' && 'commit' in effect.message
+          ? [`${effect.message.type} to ${effect.message.to}: ${effect.message.commit}`]
+          : [],
+      )
+
+    test('not by a message of its own, but with the next append', () => {
+      const { raft, now } = leading()
+      const first = ok(raft.propose('commands', utf8('x'), now))
+      raft.persisted(3, now)
+      const match = first.index
+      expect(told(raft.step(to('appendReply', 'b', { ok: true, match, round: 0 }), now))).toEqual([])
+      expect(raft.commit).toBe(match)
+      const next = ok(raft.propose('commands', utf8('y'), now))
+      expect(told(next.effects)).toContain(`append to b: ${match}`)
+      expect(told(raft.announce(match, now))).toEqual([])
+    })
+
+    test('by itself when nothing follows for a moment, once; else by the next tick', () => {
+      const { raft, now } = leading()
+      expect(told(raft.announce(99, now))).toEqual(['heartbeat to b: 1'])
+      expect(told(raft.announce(99, now))).toEqual([])
+      const { index } = ok(raft.propose('commands', utf8('x'), now))
+      raft.persisted(3, now)
+      raft.step(to('appendReply', 'b', { ok: true, match: index, round: 0 }), now)
+      expect(told(raft.tick(now + 1))).toEqual([`heartbeat to b: ${index}`])
+    })
+  })
 })

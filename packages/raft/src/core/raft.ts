@@ -12,6 +12,7 @@ import { receive, refuse, sendKept } from './dispatch.js'
 import { whyRefused } from './door.js'
 import { electionTick, onLeaderGone, ownVoteDurable } from './election.js'
 import { finish } from './finish.js'
+import { announce } from './heartbeat.js'
 import { leaderTick } from './leading.js'
 import { decodeMembership, encodeMembership, votersBut } from './membership.js'
 import { type RaftBoot, type RaftOptions, settle } from './options.js'
@@ -177,6 +178,14 @@ export class Raft {
     this.#begin(now)
     onInstalled(this.state, position, membership)
     return finish(this.state)
+  }
+
+  /** Tells those who were sent nothing since that the log is committed up to here. */
+  announce(index: number, now: number): readonly Effect[] {
+    const { state } = this
+    this.#begin(now)
+    for (const peer of state.leading?.peers ?? []) announce(state, peer, Math.min(index, state.commit))
+    return finish(state)
   }
 
   leaderGone(id: MemberId, term: number, now: number): readonly Effect[] {

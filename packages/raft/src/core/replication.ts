@@ -7,7 +7,7 @@
 //   - what is lost on the way is found: a reject leads to probing, and a heartbeat's answer without progress to a look (L11)
 
 import { assert } from '@latchkey/base'
-import { sendHeartbeat } from './heartbeat.js'
+import { announce } from './heartbeat.js'
 import { membersOf } from './membership.js'
 import { Progress } from './progress.js'
 import { quorumValue } from './quorum.js'
@@ -69,14 +69,14 @@ export function moveCommit(state: State, leading: Leading): boolean {
   return true
 }
 
-/** Sends whatever this peer may be sent now, and the commit index when nothing else carried it. */
+/** Sends whatever this peer may be sent now. One that leaves is told the commit index at once: it leaves when it knows. */
 export function pumpPeer(state: State, peer: Progress): void {
   if (peer.state === 'probe' && !peer.probing) sendAppend(state, peer, state.options.maxAppendBytes)
   while (peer.state === 'replicate' && peer.next <= state.log.lastIndex && !peer.window.full) {
     sendAppend(state, peer, state.options.maxAppendBytes)
   }
   if (peer.snapshot !== undefined) pumpSnapshot(state, peer)
-  if (peer.state === 'replicate' && peer.sentCommit < state.commit) sendHeartbeat(state, peer)
+  if (peer.leaving !== undefined) announce(state, peer, state.commit)
 }
 
 /** maxBytes 0: an empty one, which only asks whether the one before it arrived. */

@@ -12,6 +12,7 @@ import { Emitter, type Timer } from '@latchkey/base'
 import { CAPS, LatchkeyError } from '@latchkey/protocol'
 import type { Effect, Entry, MemberId, MembershipChange, Message, Role } from '../core/index.js'
 import { type Proposal, Raft } from '../core/index.js'
+import { Announcer } from './announcer.js'
 import { Applier } from './applier.js'
 import { Compaction } from './compaction.js'
 import { EffectQueue } from './effect-queue.js'
@@ -33,6 +34,7 @@ export class RaftNode extends Emitter<NodeEvents> {
   readonly #writer: LogWriter
   readonly #snapshots: Snapshots
   readonly #compaction: Compaction
+  readonly #announcer: Announcer
   readonly #tickEvery: number
   #timer: Timer | undefined
   #turnDue = false
@@ -63,6 +65,9 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#writer = this.#makeWriter()
     this.#snapshots = this.#makeSnapshots()
     this.#compaction = this.#makeCompaction()
+    this.#announcer = new Announcer(ports.clock, (index) =>
+      this.#step((raft, now) => raft.announce(index, now)),
+    )
     this.#compaction.appended(boot.raft.entries)
     if (boot.rebuilding) this.#applier.pause(() => {})
   }
@@ -299,6 +304,7 @@ export class RaftNode extends Emitter<NodeEvents> {
         return this.#writer.write(effect.batch)
       case 'commit':
         this.#applier.committed(effect.to)
+        if (this.raft.role === 'leader') this.#announcer.committed(effect.to)
         return this.#soon()
       case 'read':
         this.#reads.confirm(effect.context, effect.index, effect.time)
@@ -369,6 +375,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#closed = error
     this.#effects.stop()
     this.#timer?.cancel()
+    this.#announcer.stop()
     this.#applier.stop()
     this.#proposer.abandon('closed')
     this.#reads.abandon()

@@ -1,10 +1,18 @@
 // Driver: a replica on a real disk, real sockets and the system's clock, for anyone's state machine. Latchkey's own store
 // composes the same parts itself, because it shares its port with clients.
 
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { uptime } from 'node:os'
 import { join } from 'node:path'
-import { type Clock, type Logger, seededRandom, silentLogger, systemClock } from '@latchkey/base'
+import {
+  type Clock,
+  type Logger,
+  newId,
+  seededRandom,
+  silentLogger,
+  systemClock,
+  Turns,
+} from '@latchkey/base'
 import { CAPS, LatchkeyError } from '@latchkey/protocol'
 import type { MemberId } from '../core/types.js'
 import { type Listener, listen, type MemberTls, MemberNetwork } from '../net/index.js'
@@ -41,14 +49,13 @@ export interface OpenedRaft {
 /** How long a leader that closes waits for somebody to take over. */
 const HAND_OVER_MS = 2_000
 
-const newId = () => randomBytes(16).toString('hex')
-
 export async function openRaft(options: RaftOptions): Promise<OpenedRaft> {
   const clock = systemClock(uptime)
   const lock = await lockDirectory(options.dir, clock)
   try {
-    const ways = new Ways(options, clock)
-    const replica = await Replica.open(replicaOptions(options), replicaPorts(options, clock, ways))
+    const turns = new Turns(setImmediate)
+    const ways = new Ways(options, clock, turns)
+    const replica = await Replica.open(replicaOptions(options), replicaPorts(options, clock, turns, ways))
     await ways.listen()
     return {
       replica,
@@ -65,8 +72,6 @@ export async function openRaft(options: RaftOptions): Promise<OpenedRaft> {
     throw error
   }
 }
-
-const defer = (run: () => void) => void setImmediate(run)
 
 function replicaOptions({
   id,
@@ -89,6 +94,7 @@ function replicaOptions({
 function replicaPorts(
   { dir, machine, logger = silentLogger }: RaftOptions,
   clock: Clock,
+  turns: Turns,
   ways: Ways,
 ): ReplicaPorts {
   const random = seededRandom(newId())
@@ -98,7 +104,7 @@ function replicaPorts(
     dir: join(dir, 'log'),
     clock,
     random,
-    defer,
+    defer: turns.work,
     logger,
     machine,
     newId,
@@ -110,12 +116,14 @@ function replicaPorts(
 class Ways {
   readonly #options: RaftOptions
   readonly #clock: Clock
+  readonly #turns: Turns
   #network: MemberNetwork | undefined
   #listener: Listener | undefined
 
-  constructor(options: RaftOptions, clock: Clock) {
+  constructor(options: RaftOptions, clock: Clock, turns: Turns) {
     this.#options = options
     this.#clock = clock
+    this.#turns = turns
   }
 
   open(owner: TransportOwner): MemberNetwork {
@@ -124,7 +132,7 @@ class Ways {
     this.#network = new MemberNetwork({
       clock: this.#clock,
       random: seededRandom(boot),
-      defer,
+      defer: this.#turns.end,
       logger,
       self: () => ({ cluster, id, boot, group: 0, level: 1, token, ...owner.identity() }),
       admit: (info) => owner.admit(info),

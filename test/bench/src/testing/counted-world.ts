@@ -1,7 +1,7 @@
 // Test: three whole members in one process, their disks and network simulated, time by hand: the same to the last count each
 // time. What they do to disks and network is counted.
 
-import { seededRandom, silentLogger } from '@latchkey/base'
+import { seededRandom, silentLogger, Turns } from '@latchkey/base'
 import { ClientStore } from '@latchkey/client'
 import { KvMachine, MemoryHome, type RowBuilder, type RowHome, type RowStore } from '@latchkey/kv'
 import type { LinkReply } from '@latchkey/protocol'
@@ -56,6 +56,7 @@ export class CountedWorld implements WireWorld {
   }
 
   #open(id: string): Promise<Member> {
+    const turns = new Turns((run) => this.#turn.push(run))
     return Member.open(
       {
         ...{ id, members: MEMBERS, join: false, electionTimeout: 1000, heartbeat: 100 },
@@ -67,9 +68,9 @@ export class CountedWorld implements WireWorld {
       {
         fs: new MemoryDisk({ schedule: (op, run) => this.#onDisk(op, run) }),
         ...{ dir: 'log', clock: this.clock, random: this.#random.fork(id), logger: silentLogger },
-        defer: (run) => this.defer(run),
+        defer: turns.work,
         newId: () => this.#newId(),
-        transport: (owner) => new Wire(this, id, owner),
+        transport: (owner) => new Wire(this, id, owner, turns.end),
         machine: (hooks) =>
           new KvMachine({ home: this.#home(), clock: this.clock, logger: silentLogger, ...hooks }),
         rebuild: () => {

@@ -1,7 +1,7 @@
 // Test: members' network in one process. Messages of one turn go through the real lanes into real frames, which are counted; what
 // arrives is what was sent.
 
-import { Emitter } from '@latchkey/base'
+import { type Defer, Emitter } from '@latchkey/base'
 import type { MemberId, Message, PeerInfo, Transport, TransportEvents, TransportOwner } from '@latchkey/raft'
 import { Lanes } from '../../../../packages/raft/src/net/lanes.js'
 
@@ -11,7 +11,6 @@ const FLIGHT_MILLIS = 0.1
 export interface WireWorld {
   readonly wires: Map<MemberId, Wire>
   readonly frames: { count: number; bytes: number }
-  defer(run: () => void): void
   after(millis: number, run: () => void): void
 }
 
@@ -26,14 +25,16 @@ export class Wire extends Emitter<TransportEvents> implements Transport {
   readonly id: MemberId
   readonly #world: WireWorld
   readonly #owner: TransportOwner
+  readonly #atEnd: Defer
   readonly #ways = new Map<MemberId, Way>()
   #due = false
 
-  constructor(world: WireWorld, id: MemberId, owner: TransportOwner) {
+  constructor(world: WireWorld, id: MemberId, owner: TransportOwner, atEnd: Defer) {
     super()
     this.#world = world
     this.id = id
     this.#owner = owner
+    this.#atEnd = atEnd
     world.wires.set(id, this)
   }
 
@@ -56,7 +57,7 @@ export class Wire extends Emitter<TransportEvents> implements Transport {
   #soon(): void {
     if (this.#due) return
     this.#due = true
-    this.#world.defer(() => this.flush())
+    this.#atEnd(() => this.flush())
   }
 
   flush(): void {
