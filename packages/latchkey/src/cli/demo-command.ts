@@ -34,8 +34,9 @@ class Show {
   readonly #over = new AbortController()
   #started = 0
   #grants = 0
-  /** Since when nobody has been granted the lock after the leader died. */
-  #deadSince: number | undefined
+  #highest = 0
+  /** Every token was higher than the one before. */
+  #inOrder = true
 
   constructor(io: Io, length: number | undefined) {
     this.#io = io
@@ -53,12 +54,13 @@ class Show {
     } finally {
       this.#io.interrupted.removeEventListener('abort', interrupt)
       await trio.stop()
-      this.#say(
-        `${this.#grants} grants, each with a higher token than the one before; everything is cleaned up`,
-      )
+      const tokens = this.#inOrder
+        ? 'each with a higher token than the one before'
+        : 'NOT each with a higher token than the one before'
+      this.#say(`${this.#grants} grants, ${tokens}; everything is cleaned up`)
     }
     this.#io.interrupted.throwIfAborted()
-    return this.#grants > 0 ? EXIT.ok : EXIT.failure
+    return this.#grants > 0 && this.#inOrder ? EXIT.ok : EXIT.failure
   }
 
   async #play(trio: Trio): Promise<void> {
@@ -109,12 +111,9 @@ class Show {
 
   #granted(name: string, token: number): void {
     this.#grants++
-    const gap =
-      this.#deadSince === undefined
-        ? ''
-        : `   <- ${Math.round(this.#io.clock.now() - this.#deadSince)} ms after the kill`
-    this.#deadSince = undefined
-    this.#say(`${name.padEnd(5)} holds the lock, token ${token}${gap}`)
+    this.#inOrder &&= token > this.#highest
+    this.#highest = token
+    this.#say(`${name.padEnd(5)} holds the lock, token ${token}`)
   }
 
   async #killLeader(trio: Trio, store: CommandStore): Promise<void> {
@@ -122,13 +121,22 @@ class Show {
     if (this.#over.signal.aborted) return
     const { leader } = await store.status()
     if (leader === undefined) return
-    trio.kill(leader)
-    this.#deadSince = this.#io.clock.now()
     this.#say(`the leader, ${leader}, is killed (SIGKILL)`)
+    this.#tellSuccessor(store, leader, this.#io.clock.now())
+    trio.kill(leader)
     await this.#pause(AWAY_MS)
     if (this.#over.signal.aborted) return
     trio.run(leader)
     this.#say(`${leader} is started again and catches up`)
+  }
+
+  #tellSuccessor(store: CommandStore, gone: string, since: number): void {
+    const told = ({ id }: { id: string | undefined }) => {
+      if (id === undefined || id === gone) return
+      store.off('leader', told)
+      this.#say(`${id} leads now, ${Math.round(this.#io.clock.now() - since)} ms after the kill`)
+    }
+    store.on('leader', told)
   }
 
   /** Ends early when the show is over. */

@@ -2,6 +2,7 @@
 
 import type { ChildProcess } from 'node:child_process'
 import type { Clock } from '@latchkey/base'
+import type { EventCalls } from '@latchkey/client'
 import type {
   Acquirer,
   Bytes,
@@ -40,7 +41,10 @@ export interface LockCalls {
   releaseLockWith(key: Bytes, acquirer: Acquirer): Promise<Owner>
 }
 /** What the commands use of a Store. */
-export type CommandStore = KeyValueCalls & ClusterCalls & LockCalls & { readonly locks: Locks }
+export type CommandStore = KeyValueCalls &
+  ClusterCalls &
+  LockCalls &
+  Pick<EventCalls, 'on' | 'off'> & { readonly locks: Locks }
 
 export interface ConnectOptions {
   token?: string | undefined
