@@ -2,7 +2,6 @@
 
 import { CAPS } from '@latchkey/protocol'
 import type { Clock } from '@latchkey/base'
-import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
 import { FRAME_LIMIT } from './frames.js'
 
@@ -25,27 +24,6 @@ export const SOCKET_FULL = 4 * CAPS.frameBytes
  */
 export const noMask = (mask: Buffer): void => {
   mask.fill(0)
-}
-
-/** Who has not said who it is may say this much. The longest part of a greeting is a token. */
-export const GREETING_LIMIT = 16 * 1024
-
-/**
- * Ends a connection that sends more than a greeting before it is greeted: a large frame is not even gathered for a stranger.
- * Returns the function that ends the watching, at the greeting.
- */
-export function watchStranger(socket: WebSocket, raw: Duplex): () => void {
-  let heard = 0
-  const count = (chunk: Uint8Array): void => {
-    heard += chunk.length
-    if (heard > GREETING_LIMIT) socket.terminate()
-  }
-  raw.on('data', count)
-  return () => {
-    // A listener that is taken off in the midst of an event still hears that one.
-    heard = Number.NEGATIVE_INFINITY
-    raw.off('data', count)
-  }
 }
 
 export const bytesOf = (data: RawData): Uint8Array =>

@@ -19,7 +19,8 @@ import {
 import { APP } from './items.js'
 import { Pulse } from './pulse.js'
 import type { NetSettings, NetStats } from './settings.js'
-import { bytesOf, farewell, GREETING_LIMIT, watchStranger } from './socket.js'
+import { bytesOf, farewell } from './socket.js'
+import { GREETING_LIMIT, watchStranger } from './stranger.js'
 import type { PeerInfo, RefusedEvent } from './transport.js'
 
 export interface VisitorEvents {
