@@ -2,8 +2,7 @@
 import http from 'node:http'
 import https from 'node:https'
 
-const port =
-  process.env.HEALTH_PORT ?? /:(\d+)$/.exec(process.env.LATCHKEY_LISTEN ?? '')?.[1] ?? 7001
+const port = process.env.HEALTH_PORT ?? /:(\d+)$/.exec(process.env.LATCHKEY_LISTEN ?? '')?.[1] ?? 7001
 const ask = ({ get }) =>
   new Promise((resolve) => {
     // On loopback, and nothing is told: whose certificate it is does not matter.
