@@ -17,6 +17,7 @@ export interface FakeWorld {
   readonly files?: Record<string, string>
   readonly stdin?: string
   readonly isTerminal?: boolean
+  readonly errIsTerminal?: boolean
   readonly connect?: () => Promise<CommandStore> | CommandStore
 }
 
@@ -25,6 +26,7 @@ export function fakeIo({
   files = {},
   stdin = '',
   isTerminal = false,
+  errIsTerminal = false,
   connect,
 }: FakeWorld = {}): FakeIo {
   const printed = { out: '', err: '' }
@@ -37,6 +39,8 @@ export function fakeIo({
     env,
     clock: systemClock(uptime),
     isTerminal,
+    colours: isTerminal,
+    errIsTerminal,
     out: (bytes) => {
       printed.out += typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('utf8')
     },

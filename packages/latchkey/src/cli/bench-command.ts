@@ -4,6 +4,7 @@ import { type Figures, loadsUnder, measure } from './bench-loads.js'
 import { type Command, positiveNumber, wholeNumber, words } from './command.js'
 import { EXIT } from './exit.js'
 import { jsonLine, table } from './output.js'
+import { Progress } from './progress.js'
 import { JSON_OPTION, STORE_OPTIONS, withStore } from './store.js'
 
 const PREFIX = 'latchkey-bench/'
@@ -26,9 +27,16 @@ export const bench: Command = {
     const callers = wholeNumber(line, 'callers', 1) ?? 64
     return withStore(line, io, async ({ store, json, call }) => {
       const found: Figures[] = []
+      const progress = new Progress(io)
       try {
         for (const load of loadsUnder(PREFIX)) {
-          found.push(await measure(load, store, callers, seconds, io.clock, call.signal))
+          const before = progress.seconds
+          found.push(
+            await progress.during(
+              () => `${load.name}: ${progress.seconds - before} of ${seconds} s`,
+              () => measure(load, store, callers, seconds, io.clock, call.signal),
+            ),
+          )
           call.signal.throwIfAborted()
         }
       } finally {

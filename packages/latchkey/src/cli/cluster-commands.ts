@@ -1,11 +1,15 @@
-// Driver: status, members, transfer and backup.
+// Driver: status, transfer and backup.
 
 import { resolve } from 'node:path'
-import type { MemberCalls, MemberStatus, Status } from '@latchkey/protocol'
-import { type Command, UsageError, words } from './command.js'
+import type { Status } from '@latchkey/protocol'
+import { type Command, text, words } from './command.js'
 import { EXIT } from './exit.js'
-import { jsonLine, table } from './output.js'
-import { JSON_OPTION, type Session, STORE_OPTIONS, withStore } from './store.js'
+import { jsonLine, membersTable, paint, table } from './output.js'
+import { Progress } from './progress.js'
+import { JSON_OPTION, STORE_OPTIONS, withStore } from './store.js'
+
+/** A large store takes its time. */
+const BACKUP_TIMEOUT = '10m'
 
 export const status: Command = {
   name: 'status',
@@ -17,74 +21,24 @@ export const status: Command = {
     words(line, 0, 0)
     return withStore(line, io, async ({ store, json, call }) => {
       const found = await store.status(call)
-      io.out(json ? jsonLine(found) : statusText(found))
+      io.out(json ? jsonLine(found) : statusText(found, io.colours))
       return EXIT.ok
     })
   },
 }
 
-function statusText(status: Status): string {
+function statusText(status: Status, colours: boolean): string {
   const { id, role, leader = 'none', term, commit, applied, clusterTime } = status
   const facts = table([
     ['member', id],
     ['role', role],
-    ['leader', leader],
+    ['leader', status.leader === undefined ? paint(colours, 'red', leader) : leader],
     ['term', String(term)],
     ['commit', String(commit)],
     ['applied', String(applied)],
     ['cluster time', `${clusterTime} ms`],
   ])
-  return `${facts}\n${membersText(status.members)}`
-}
-
-function membersText(members: readonly MemberStatus[]): string {
-  const rows = members.map(({ id, url, role, lag, alive }) => [
-    id,
-    role,
-    alive === undefined ? '-' : alive ? 'yes' : 'no',
-    lag === undefined ? '-' : String(lag),
-    url,
-  ])
-  return table([['id', 'role', 'alive', 'lag', 'url'], ...rows])
-}
-
-type Change = (members: MemberCalls, words: readonly string[], call: Session['call']) => Promise<void>
-
-/** What stands behind `members`: how many words it takes, and what it does. */
-const CHANGES: Readonly<Record<string, { readonly words: number; readonly run: Change }>> = {
-  add: { words: 2, run: (members, [id = '', url = ''], call) => members.add(id, url, call) },
-  promote: { words: 1, run: (members, [id = ''], call) => members.promote(id, call) },
-  update: { words: 2, run: (members, [id = '', url = ''], call) => members.update(id, url, call) },
-  remove: { words: 1, run: (members, [id = ''], call) => members.remove(id, call) },
-  rebuild: { words: 1, run: (members, [id = ''], call) => members.rebuild(id, call) },
-}
-
-export const members: Command = {
-  name: 'members',
-  usage: '[add ID URL | promote ID | update ID URL | remove ID | rebuild ID]',
-  summary: 'List the members, or change them, one at a time.',
-  notes:
-    'add brings in a learner, which was started with --join; promote makes it a voter once it has caught up.\nrebuild makes a member drop its state and take it anew from its peers; its log, and so its vote, stays.',
-  options: { ...JSON_OPTION, ...STORE_OPTIONS },
-  examples: ['latchkey members', 'latchkey members add d ws://127.0.0.1:7004', 'latchkey members promote d'],
-  async run(line, io) {
-    const [verb, ...rest] = words(line, 0, 3)
-    const change =
-      verb === undefined || verb === 'list' ? undefined : Object.hasOwn(CHANGES, verb) ? CHANGES[verb] : null
-    if (change === null)
-      throw new UsageError(
-        `there is no 'members ${verb}'; there are list, ${Object.keys(CHANGES).join(', ')}`,
-      )
-    if (rest.length !== (change?.words ?? 0))
-      throw new UsageError(`members ${verb} takes ${change?.words ?? 0} words`)
-    return withStore(line, io, async ({ store, json, call }) => {
-      if (change !== undefined) await change.run(store.members, rest, call)
-      const { members } = await store.status(call)
-      if (json) io.out(jsonLine(members))
-      else if (change === undefined) io.out(membersText(members))
-      return EXIT.ok
-    })
-  },
+  return `${facts}\n${membersTable(status.members, colours)}`
 }
 
 export const transfer: Command = {
@@ -98,7 +52,7 @@ export const transfer: Command = {
     return withStore(line, io, async ({ store, json, call }) => {
       await store.transferLeadership(id, call)
       const { leader, term } = await store.status(call)
-      if (json) io.out(jsonLine({ leader, term }))
+      io.out(json ? jsonLine({ leader, term }) : `${leader ?? 'nobody'} leads now, in term ${term}\n`)
       return EXIT.ok
     })
   },
@@ -107,15 +61,25 @@ export const transfer: Command = {
 export const backup: Command = {
   name: 'backup',
   usage: 'FILE',
-  summary: 'Write a backup. The member at the endpoint writes it, to FILE on its own disk.',
+  summary: 'Write a backup of the whole store. The member at the endpoint writes it, on its own machine.',
+  notes: `FILE is a path on the machine of that member, not of this command: with a member elsewhere give an absolute one. It is
+complete and synced before it gets its name; a file of that name is replaced. --timeout is ${BACKUP_TIMEOUT} here by default.`,
   options: { ...JSON_OPTION, ...STORE_OPTIONS },
-  examples: ['latchkey backup ./monday.backup'],
+  examples: [
+    'latchkey backup ./monday.backup',
+    'latchkey backup /backups/monday.latchkey --endpoint wss://10.0.0.2:7001',
+  ],
   async run(line, io) {
     const [file = ''] = words(line, 1, 1)
     const path = resolve(file)
     return withStore(line, io, async ({ store, json, call }) => {
-      await store.backup(path, call)
-      if (json) io.out(jsonLine({ path }))
+      const progress = new Progress(io)
+      const timeout = text(line, 'timeout') ?? BACKUP_TIMEOUT
+      await progress.during(
+        () => `the backup is being written, ${progress.seconds} s`,
+        () => store.backup(path, { ...call, timeout }),
+      )
+      io.out(json ? jsonLine({ path }) : `${path} is written, on the machine of the member that was asked\n`)
       return EXIT.ok
     })
   },

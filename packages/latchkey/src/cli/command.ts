@@ -5,6 +5,7 @@ import type { Io } from './io.js'
 
 export interface Option {
   readonly type: 'string' | 'boolean'
+  readonly short?: string
   /** May be given several times. */
   readonly multiple?: true
   /** What stands behind it in the help. */
@@ -15,6 +16,8 @@ export type OptionTable = Readonly<Record<string, Option>>
 
 export interface Line {
   readonly options: Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
+  /** The command's, to say what is missing. */
+  readonly usage: string
   readonly words: readonly string[]
   /** What stands behind `--`; undefined where there was none. */
   readonly rest: readonly string[] | undefined
@@ -38,7 +41,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-const HELP: OptionTable = { help: { type: 'boolean', help: 'show this' } }
+const HELP: OptionTable = { help: { type: 'boolean', short: 'h', help: 'show this' } }
 
 export function readLine(command: Command, args: readonly string[]): Line {
   const { values, tokens } = parse({ ...command.options, ...HELP }, args)
@@ -46,15 +49,29 @@ export function readLine(command: Command, args: readonly string[]): Line {
   const words = tokens.flatMap((token) =>
     token.kind === 'positional' && token.index < end ? [token.value] : [],
   )
-  return { options: values, words, rest: end < args.length ? args.slice(end + 1) : undefined }
+  return {
+    options: values,
+    usage: command.usage,
+    words,
+    rest: end < args.length ? args.slice(end + 1) : undefined,
+  }
 }
 
 function parse(options: OptionTable, args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: true, tokens: true })
   } catch (error) {
-    throw new UsageError((error as Error).message.split('. ')[0] ?? 'bad options', { cause: error })
+    throw new UsageError(mistake((error as Error).message), { cause: error })
   }
+}
+
+/** In one line. */
+function mistake(message: string): string {
+  const [first = 'bad options'] = message.split(/\. |\n/)
+  const dashed = /^Option '(--[a-z-]+)[^']*' argument is ambiguous/.exec(first)?.[1]
+  return dashed === undefined
+    ? first
+    : `${dashed} needs a value; one that begins with a dash is written ${dashed}=-VALUE`
 }
 
 export function text(line: Line, name: string): string | undefined {
@@ -87,17 +104,28 @@ export function positiveNumber(line: Line, name: string): number | undefined {
 /** The words of a command that takes from `least` to `most` of them; those behind `--` count too. */
 export function words(line: Line, least: number, most: number): readonly string[] {
   const all = [...line.words, ...(line.rest ?? [])]
-  if (all.length < least) throw new UsageError('a word is missing')
+  if (all.length < least) throw new UsageError(`${nameOf(line.usage, all.length)} is missing`)
   if (all.length > most) throw new UsageError(`unexpected ${JSON.stringify(all[most])}`)
   return all
 }
 
+const nameOf = (usage: string, place: number) => usage.split(' ')[place]?.replace('...', '') ?? 'a word'
+
+/** A key, refused here already where it can be no key: nobody need be asked. */
+export function keyWord(key: string | undefined): string {
+  if (key !== undefined && key !== '') return key
+  throw new UsageError('KEY must not be empty: a key has 1 byte to 4 KiB')
+}
+
 export function helpOf({ name, usage, summary, options, examples, notes }: Command): string {
-  const rows = Object.entries({ ...options, ...HELP }).map(([option, { value, help, multiple }]) => {
-    return [`--${option}${value ? ` ${value}` : ''}`, multiple ? `${help} (repeatable)` : help] as const
+  const rows = Object.entries({ ...options, ...HELP }).map(([option, { short, value, help, multiple }]) => {
+    return [
+      `${short ? `-${short}, ` : ''}--${option}${value ? ` ${value}` : ''}`,
+      multiple ? `${help} (repeatable)` : help,
+    ] as const
   })
   const width = Math.max(...rows.map(([left]) => left.length))
   const list = rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}\n`).join('')
   const shown = examples.map((example) => `  ${example}\n`).join('')
-  return `usage: latchkey ${name} ${usage}\n\n${summary}\n${notes ? `\n${notes}\n` : ''}\noptions:\n${list}\nexamples:\n${shown}`
+  return `${`usage: latchkey ${name} ${usage}`.trimEnd()}\n\n${summary}\n${notes ? `\n${notes}\n` : ''}\noptions:\n${list}\nexamples:\n${shown}`
 }

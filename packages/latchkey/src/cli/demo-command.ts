@@ -1,9 +1,11 @@
 // Driver: `latchkey demo`: three members, a lock that changes hands, a leader that dies, and the work that goes on.
 
-import { type Command, positiveNumber, words } from './command.js'
+import { type Command, flag, positiveNumber, words } from './command.js'
 import { Trio } from './demo-trio.js'
 import { EXIT, explain } from './exit.js'
 import type { CommandStore, Io } from './io.js'
+import { jsonLine, paint } from './output.js'
+import { JSON_OPTION } from './store.js'
 
 const KEY = 'demo/printer'
 const WORKERS = ['Ada', 'Ben', 'Cleo']
@@ -11,6 +13,8 @@ const LEASE = '3s'
 /** How long a worker works under the lock, and how long the killed member stays away. */
 const WORK_MS = 250
 const AWAY_MS = 4_000
+/** How long a show may go on beyond its time for want of a grant. */
+const PATIENCE_MS = 15_000
 
 export const demo: Command = {
   name: 'demo',
@@ -18,12 +22,15 @@ export const demo: Command = {
   summary:
     'Three members in one terminal: a lock changes hands, the leader is killed once, the work goes on.',
   notes: 'It uses a temporary directory and free ports on loopback, and leaves nothing behind.',
-  options: { seconds: { type: 'string', value: 'N', help: 'end after so many seconds; else with Ctrl-C' } },
-  examples: ['latchkey demo --seconds 15'],
+  options: {
+    seconds: { type: 'string', value: 'N', help: 'end after so many seconds; else with Ctrl-C' },
+    ...JSON_OPTION,
+  },
+  examples: ['latchkey demo --seconds 15', 'latchkey demo --seconds 15 --json'],
   async run(line, io) {
     words(line, 0, 0)
     const seconds = positiveNumber(line, 'seconds')
-    const show = new Show(io, seconds === undefined ? undefined : seconds * 1000)
+    const show = new Show(io, seconds === undefined ? undefined : seconds * 1000, flag(line, 'json'))
     return show.run()
   },
 }
@@ -31,15 +38,26 @@ export const demo: Command = {
 class Show {
   readonly #io: Io
   readonly #length: number | undefined
+  readonly #json: boolean
   readonly #over = new AbortController()
   #started = 0
   #grants = 0
-  #highest = 0
-  /** Every token was higher than the one before. */
-  #inOrder = true
+  #firstToken = 0
+  #lastToken = 0
+  /** Grants whose token was not higher than the one before: there must be none. */
+  #stale = 0
+  /** From the kill to the next grant, in ms. */
+  #gap: number | undefined
+  /** Since when nobody has been granted the lock after the leader died. */
+  #deadSince: number | undefined
+  /** Another leads. */
+  #succeeded = false
+  /** The time is up, and the next grant ends the show. */
+  #ending = false
 
-  constructor(io: Io, length: number | undefined) {
+  constructor(io: Io, length: number | undefined, json: boolean) {
     this.#io = io
+    this.#json = json
     this.#length = length
   }
 
@@ -54,13 +72,25 @@ class Show {
     } finally {
       this.#io.interrupted.removeEventListener('abort', interrupt)
       await trio.stop()
-      const tokens = this.#inOrder
-        ? 'each with a higher token than the one before'
-        : 'NOT each with a higher token than the one before'
-      this.#say(`${this.#grants} grants, ${tokens}; everything is cleaned up`)
+      this.#summary()
     }
     this.#io.interrupted.throwIfAborted()
-    return this.#grants > 0 && this.#inOrder ? EXIT.ok : EXIT.failure
+    return this.#grants > 0 && this.#stale === 0 ? EXIT.ok : EXIT.failure
+  }
+
+  #summary(): void {
+    const tokens =
+      this.#stale === 0
+        ? 'each with a higher token than the one before'
+        : `${this.#stale} of them with a token that was not higher`
+    const gap = this.#gap === undefined ? '' : `; after the kill the next one came in ${this.#gap} ms`
+    this.#say(`${this.#grants} grants, ${tokens}${gap}; everything is cleaned up`, {
+      grants: this.#grants,
+      firstToken: this.#firstToken,
+      lastToken: this.#lastToken,
+      stale: this.#stale,
+      gapMillis: this.#gap,
+    })
   }
 
   async #play(trio: Trio): Promise<void> {
@@ -83,7 +113,14 @@ class Show {
   #endLater(): void {
     if (this.#length === undefined) return
     const left = this.#started + this.#length - this.#io.clock.now()
-    this.#io.clock.after(Math.max(1_000, left), () => this.#over.abort(), { ref: false })
+    this.#io.clock.after(Math.max(1_000, left), () => this.#end(), { ref: false })
+  }
+
+  /** Not between the kill and the next grant: that is what one came to see. */
+  #end(): void {
+    if (this.#deadSince === undefined) return this.#over.abort()
+    this.#ending = true
+    this.#io.clock.after(PATIENCE_MS, () => this.#over.abort(), { ref: false })
   }
 
   async #worker(name: string, store: CommandStore): Promise<void> {
@@ -111,9 +148,19 @@ class Show {
 
   #granted(name: string, token: number): void {
     this.#grants++
-    this.#inOrder &&= token > this.#highest
-    this.#highest = token
-    this.#say(`${name.padEnd(5)} holds the lock, token ${token}`)
+    if (token <= this.#lastToken) this.#stale++
+    if (this.#grants === 1) this.#firstToken = token
+    this.#lastToken = token
+    // One that was already on its way when the leader died shows nothing.
+    const dead = this.#succeeded ? this.#deadSince : undefined
+    if (dead !== undefined) this.#deadSince = undefined
+    if (dead !== undefined) this.#gap = Math.round(this.#io.clock.now() - dead)
+    this.#say(`${name.padEnd(5)} holds the lock, token ${token}`, {
+      holder: name,
+      token,
+      ...(dead === undefined ? {} : { gapMillis: this.#gap }),
+    })
+    if (this.#ending && dead !== undefined) this.#over.abort()
   }
 
   async #killLeader(trio: Trio, store: CommandStore): Promise<void> {
@@ -121,20 +168,23 @@ class Show {
     if (this.#over.signal.aborted) return
     const { leader } = await store.status()
     if (leader === undefined) return
-    this.#say(`the leader, ${leader}, is killed (SIGKILL)`)
-    this.#tellSuccessor(store, leader, this.#io.clock.now())
+    this.#say(this.#paint('red', `the leader, ${leader}, is killed (SIGKILL)`), { killed: leader })
+    this.#deadSince = this.#io.clock.now()
+    this.#tellSuccessor(store, leader, this.#deadSince)
     trio.kill(leader)
     await this.#pause(AWAY_MS)
     if (this.#over.signal.aborted) return
     trio.run(leader)
-    this.#say(`${leader} is started again and catches up`)
+    this.#say(`${leader} is started again and catches up`, { started: leader })
   }
 
   #tellSuccessor(store: CommandStore, gone: string, since: number): void {
     const told = ({ id }: { id: string | undefined }) => {
       if (id === undefined || id === gone) return
       store.off('leader', told)
-      this.#say(`${id} leads now, ${Math.round(this.#io.clock.now() - since)} ms after the kill`)
+      this.#succeeded = true
+      const millis = Math.round(this.#io.clock.now() - since)
+      this.#say(this.#paint('green', `${id} leads now, ${millis} ms after the kill`), { leader: id, millis })
     }
     store.on('leader', told)
   }
@@ -153,8 +203,16 @@ class Show {
     })
   }
 
-  #say(text: string): void {
-    const seconds = ((this.#io.clock.now() - this.#started) / 1000).toFixed(2).padStart(7)
-    this.#io.out(`${seconds} s  ${text}\n`)
+  #paint(colour: 'red' | 'green', text: string): string {
+    return paint(this.#io.colours && !this.#json, colour, text)
+  }
+
+  #say(text: string, facts: object = {}): void {
+    const seconds = ((this.#io.clock.now() - this.#started) / 1000).toFixed(2)
+    this.#io.out(
+      this.#json
+        ? jsonLine({ seconds: Number(seconds), message: text, ...facts })
+        : `${seconds.padStart(7)} s  ${text}\n`,
+    )
   }
 }

@@ -24,12 +24,19 @@ export const signalExit = (signal: NodeJS.Signals): number => 128 + constants.si
 export function exitOf(error: unknown): number {
   if (error instanceof UsageError || error instanceof TypeError) return EXIT.usage
   if (error instanceof ConfigError) return EXIT.config
-  if (error instanceof Interrupted) return signalExit(error.signal)
+  // Whoever read what was printed has enough: `latchkey scan | head` is no failure.
+  if (error instanceof Interrupted) return error.signal === 'SIGPIPE' ? EXIT.ok : signalExit(error.signal)
   return isLatchkeyError(error, 'ERR_NO_LEADER') ? EXIT.unavailable : EXIT.failure
+}
+
+/** What the system said, where it is more than that nobody listens. */
+function reason(cause: unknown): string {
+  if (!(cause instanceof Error) || cause.message === '' || isLatchkeyError(cause, 'ERR_TIMEOUT')) return ''
+  return ` (${cause.message})`
 }
 
 /** One line for a person; the code first, where there is one. */
 export function explain(error: unknown): string {
-  if (isLatchkeyError(error)) return `${error.code}: ${error.message}`
+  if (isLatchkeyError(error)) return `${error.code}: ${error.message}${reason(error.cause)}`
   return error instanceof Error ? error.message : String(error)
 }

@@ -17,6 +17,10 @@ export async function runProcess(): Promise<void> {
     version: version(),
   })
   await io.flush()
+  if (io.fault !== undefined) {
+    io.err(`latchkey: standard output: ${io.fault.message}\n`)
+    process.exit(1)
+  }
   // Whatever a dependency has left open must not keep a finished command alive.
   process.exit(code)
 }

@@ -59,11 +59,15 @@ export interface Io {
   readonly clock: Clock
   /** Standard output is a terminal. */
   readonly isTerminal: boolean
+  /** ... which shows colours, and whose owner has nothing against them. */
+  readonly colours: boolean
+  /** Standard error is a terminal: progress may be shown in one line that changes. */
+  readonly errIsTerminal: boolean
   out(bytes: string | Uint8Array): void
   err(text: string): void
   stdin(): Promise<Uint8Array>
   readFile(path: string): string
-  /** Aborted by SIGINT or SIGTERM, with an Interrupted as its reason. */
+  /** Aborted by SIGINT or SIGTERM, or by SIGPIPE when nobody reads on, with an Interrupted as its reason. */
   readonly interrupted: AbortSignal
   /** From now on these signals go here, and interrupt nothing. Returns the function that ends that. */
   takeSignals(run: (signal: NodeJS.Signals) => void, signals: readonly NodeJS.Signals[]): () => void

@@ -1,7 +1,7 @@
 // Driver: get, put, del, scan and watch.
 
 import type { Consistency, KeyValue, WatchEvent } from '@latchkey/protocol'
-import { type Command, flag, type Line, text, UsageError, wholeNumber, words } from './command.js'
+import { type Command, flag, keyWord, type Line, text, UsageError, wholeNumber, words } from './command.js'
 import { EXIT } from './exit.js'
 import type { Io } from './io.js'
 import { field, jsonLine } from './output.js'
@@ -17,7 +17,7 @@ export const get: Command = {
   options: { ...JSON_OPTION, ...STALE, ...STORE_OPTIONS },
   examples: ['latchkey get orders/42', 'latchkey get orders/42 --json'],
   async run(line, io) {
-    const [key = ''] = words(line, 1, 1)
+    const key = keyWord(words(line, 1, 1)[0])
     return withStore(line, io, async ({ store, json, call }) => {
       const entry = await store.getEntry(key, { ...call, as: 'bytes', consistency: consistency(line) })
       if (entry === undefined) return EXIT.failure
@@ -41,7 +41,8 @@ export const put: Command = {
   options: { ...JSON_OPTION, ...STORE_OPTIONS },
   examples: ['latchkey put orders/42 paid', 'latchkey put photo < photo.jpg'],
   async run(line, io) {
-    const [key = '', value] = words(line, 1, 2)
+    const [given, value] = words(line, 1, 2)
+    const key = keyWord(given)
     const bytes = value ?? (await io.stdin())
     return withStore(line, io, async ({ store, json, call }) => {
       const { revision } = await store.put(key, bytes, call)
@@ -58,7 +59,7 @@ export const del: Command = {
   options: { ...JSON_OPTION, ...STORE_OPTIONS },
   examples: ['latchkey del orders/42', 'latchkey del a b c --json'],
   async run(line, io) {
-    const keys = words(line, 1, Number.POSITIVE_INFINITY)
+    const keys = words(line, 1, Number.POSITIVE_INFINITY).map(keyWord)
     return withStore(line, io, async ({ store, json, call }) => {
       const removed = await store.deleteAll(keys, call)
       io.out(json ? jsonLine({ removed }) : `${removed}\n`)
@@ -146,6 +147,7 @@ export const watch: Command = {
     if ((key === undefined) === (prefix === undefined))
       throw new UsageError('watch takes a KEY or a --prefix')
     const target = { key, prefix, from: wholeNumber(line, 'from', 1) }
+    if (key !== undefined) keyWord(key)
     return withStore(line, io, (session) => follow(session, target, io))
   },
 }

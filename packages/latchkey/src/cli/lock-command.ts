@@ -5,8 +5,8 @@
 // - The exit code is else CMD's own. Whatever happens, what is held is released before this ends.
 
 import type { ChildProcess } from 'node:child_process'
-import { isLatchkeyError, millis } from '@latchkey/protocol'
-import { type Command, type Line, text, UsageError } from './command.js'
+import { CAPS, isLatchkeyError, millis } from '@latchkey/protocol'
+import { type Command, keyWord, type Line, text, UsageError } from './command.js'
 import { EXIT, explain, signalExit } from './exit.js'
 import type { CommandStore, Hold, Io } from './io.js'
 import { hasLeader, STORE_OPTIONS, withStore } from './store.js'
@@ -45,7 +45,9 @@ export const lock: Command = {
     const [command, ...args] = line.rest ?? []
     if (key === undefined || more.length > 0) throw new UsageError('lock takes one KEY')
     if (command === undefined) throw new UsageError('the command is missing: latchkey lock KEY -- CMD ARGS')
+    keyWord(key)
     const killAfter = millis(text(line, 'kill-after') ?? '10s', '--kill-after')
+    checkTimes(line)
     return withStore(line, io, async ({ store }) => {
       const hold = await acquire(store, key, line, io)
       if (hold === undefined) return EXIT.busy
@@ -56,6 +58,15 @@ export const lock: Command = {
       }
     })
   },
+}
+
+/** Before anybody is asked. */
+function checkTimes(line: Line): void {
+  const [lease, wait] = [text(line, 'lease'), text(line, 'wait')]
+  const ms = lease === undefined ? CAPS.minLease : millis(lease, '--lease')
+  if (ms < CAPS.minLease || ms > CAPS.maxLease)
+    throw new UsageError(`--lease must be from 50 ms to 30 days; got ${JSON.stringify(lease)}`)
+  if (wait !== undefined && wait !== '0') millis(wait, '--wait')
 }
 
 async function acquire(store: CommandStore, key: string, line: Line, io: Io): Promise<Hold | undefined> {

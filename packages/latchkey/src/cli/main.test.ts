@@ -67,8 +67,48 @@ test.each([
   [['restore', 'file']],
   [['bench', '--seconds', 'x']],
   [['get', 'a', '--timeout', '1.5s']],
+  [['get', '']],
+  [['put', '', 'v']],
+  [['get', 'a', '--endpoint', 'ftp://x']],
+  [['lock', 'k', '--lease', '10', '--', 'true']],
+  [['lock', 'k', '--lease', '10ms', '--', 'true']],
+  [['lock', 'k', '--wait', 'soon', '--', 'true']],
+  [['members', 'list', 'x']],
+  [['members', 'replace', 'c', 'd']],
+  [['members', 'promote', 'd', '--wait', 'soon']],
 ])('%j is a mistake of usage', async (args) => {
   expect(await run(args)).toMatchObject({ code: 2, connected: [] })
+})
+
+test('a mistake is told by the name of what is missing, in one line, with the usage and where to read more', async () => {
+  const errOf = async (...args: string[]) => (await run(args)).err
+  expect(await errOf('get')).toBe(
+    "latchkey: KEY is missing\nusage: latchkey get KEY\n'latchkey get --help' says more\n",
+  )
+  expect(await errOf('restore')).toMatch(/^latchkey: FILE is missing\n/)
+  expect(await errOf('members', 'add', 'd')).toMatch(/^latchkey: URL is missing: members add ID URL\n/)
+  expect(await errOf('demo', '--seconds', '-1')).toMatch(/^latchkey: --seconds needs a value; .*\nusage/)
+  expect(await errOf('status', '--colour')).toContain('usage: latchkey status\n')
+})
+
+test('-h is help too; what stands behind -- is not ours', async () => {
+  expect(await run(['get', '-h'])).toMatchObject({ code: 0, err: '' })
+  expect((await run(['get', '-h'])).out).toBe((await run(['get', '--help'])).out)
+})
+
+test('an authority that cannot be read is bad configuration', async () => {
+  expect(await run(['get', 'a', '--ca', 'none.pem'])).toMatchObject({
+    code: 78,
+    err: expect.stringContaining('none.pem cannot be read'),
+  })
+})
+
+test('nobody reachable: what the system said stands behind the code', async () => {
+  const cause = new Error('certificate has expired')
+  const { code, err } = await run(['get', 'a'], {
+    connect: () => Promise.reject(new LatchkeyError('ERR_NO_LEADER', undefined, { cause })),
+  })
+  expect([code, err]).toEqual([69, expect.stringMatching(/ERR_NO_LEADER: .*\(certificate has expired\)/)])
 })
 
 test.each([
@@ -77,6 +117,7 @@ test.each([
   [new TypeError('key must not be empty'), 2],
   [new Interrupted('SIGINT'), 130],
   [new Interrupted('SIGTERM'), 143],
+  [new Interrupted('SIGPIPE'), 0],
   [new Error('anything'), 1],
 ])('%s is exit code %d', (error, code) => {
   expect(exitOf(error)).toBe(code)

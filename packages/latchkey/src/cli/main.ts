@@ -1,13 +1,14 @@
 // Driver: reads the command line, runs one command, and turns what came of it into an exit code.
 
 import { bench } from './bench-command.js'
-import { backup, members, status, transfer } from './cluster-commands.js'
+import { backup, status, transfer } from './cluster-commands.js'
 import { type Command, helpOf, readLine, UsageError } from './command.js'
 import { demo } from './demo-command.js'
 import { EXIT, exitOf, explain } from './exit.js'
-import type { Io } from './io.js'
+import { Interrupted, type Io } from './io.js'
 import { del, get, put, scan, watch } from './kv-commands.js'
 import { lock } from './lock-command.js'
+import { members } from './members-command.js'
 import { type Restore, restoreCommand } from './restore-command.js'
 import { type SidecarParts, startCommand } from './start-command.js'
 
@@ -32,7 +33,7 @@ export async function main(args: readonly string[], io: Io, parts: Parts): Promi
     io.err(overview(commands))
     return EXIT.usage
   }
-  if (first === '--version') return say(io, `${parts.version}\n`)
+  if (first === '--version' || first === '-V' || first === 'version') return say(io, `${parts.version}\n`)
   const asked = first === 'help' || first === '--help' || first === '-h'
   const name = asked ? rest[0] : first
   if (name === undefined) return say(io, overview(commands))
@@ -47,7 +48,7 @@ export async function main(args: readonly string[], io: Io, parts: Parts): Promi
 /** Behind `--` stands somebody else's command line. */
 function wantsHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--')
-  return (end < 0 ? args : args.slice(0, end)).includes('--help')
+  return (end < 0 ? args : args.slice(0, end)).some((arg) => arg === '--help' || arg === '-h')
 }
 
 async function run(command: Command, args: readonly string[], io: Io): Promise<number> {
@@ -55,11 +56,14 @@ async function run(command: Command, args: readonly string[], io: Io): Promise<n
     return await command.run(readLine(command, args), io)
   } catch (error) {
     const code = exitOf(error)
-    if (code < 128) io.err(`latchkey: ${explain(error)}\n`)
-    if (error instanceof UsageError) io.err(`usage: latchkey ${command.name} ${command.usage}\n`)
+    if (!(error instanceof Interrupted)) io.err(`latchkey: ${explain(error)}\n`)
+    if (error instanceof UsageError)
+      io.err(`${usageOf(command)}'latchkey ${command.name} --help' says more\n`)
     return code
   }
 }
+
+const usageOf = ({ name, usage }: Command) => `${`usage: latchkey ${name} ${usage}`.trimEnd()}\n`
 
 function say(io: Io, text: string): number {
   io.out(text)
@@ -70,5 +74,5 @@ function overview(commands: readonly Command[]): string {
   const list = commands
     .map(({ name, summary }) => `  ${name.padEnd(9)} ${summary.split('. ')[0]?.replace(/\.$/, '')}\n`)
     .join('')
-  return `usage: latchkey COMMAND ...\n\n${list}\n'latchkey COMMAND --help' says more. Exit codes: 0 ok, 1 failure, 2 usage, 69 no leader or unreachable,\n75 lock busy or lost, 78 bad configuration, 128 + n ended by signal n.\n`
+  return `usage: latchkey COMMAND ...\n\n${list}\nA first look: latchkey demo --seconds 15. 'latchkey COMMAND --help' says more, with examples.\nExit codes: 0 ok, 1 failure, 2 usage, 69 no leader or unreachable,\n75 lock busy or lost, 78 bad configuration, 128 + n ended by signal n.\n`
 }

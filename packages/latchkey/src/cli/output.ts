@@ -1,5 +1,7 @@
 // Rule: how values are shown. Text that is UTF-8 is text; other bytes are base64 in JSON, under a name that says so.
 
+import type { MemberStatus } from '@latchkey/protocol'
+
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** { name: text }, or { nameBase64 } for bytes that are no text; nothing for undefined. */
@@ -14,14 +16,36 @@ export function field(name: string, bytes: Uint8Array | undefined): Record<strin
 
 export const jsonLine = (value: unknown): string => `${JSON.stringify(value)}\n`
 
+const ESC = String.fromCharCode(27)
+const COLOURS = { red: 31, green: 32, yellow: 33, bold: 1 } as const
+const PAINTED = new RegExp(`${ESC}\\[[0-9]+m`, 'g')
+
+/** On a terminal alone: what is read by a program holds no colours. */
+export const paint = (colours: boolean, colour: keyof typeof COLOURS, text: string): string =>
+  colours ? `${ESC}[${COLOURS[colour]}m${text}${ESC}[0m` : text
+
+const widthOf = (cell: string): number => cell.replace(PAINTED, '').length
+const padded = (cell: string, width: number): string => cell + ' '.repeat(Math.max(0, width - widthOf(cell)))
+
+export function membersTable(members: readonly MemberStatus[], colours: boolean): string {
+  const rows = members.map(({ id, url, role, lag, alive }) => [
+    id,
+    role,
+    alive === undefined ? '-' : alive ? paint(colours, 'green', 'yes') : paint(colours, 'red', 'no'),
+    lag === undefined ? '-' : String(lag),
+    url === '' ? '-' : url,
+  ])
+  return table([['id', 'role', 'alive', 'lag', 'url'], ...rows])
+}
+
 /** Columns of even width, two blanks between. */
 export function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)))
+  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => widthOf(row[i] ?? ''))))
   return rows
     .map(
       (row) =>
         `${row
-          .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+          .map((cell, i) => padded(cell, widths[i] ?? 0))
           .join('  ')
           .trimEnd()}\n`,
     )

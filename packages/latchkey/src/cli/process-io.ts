@@ -12,6 +12,8 @@ const ENDING = ['SIGINT', 'SIGTERM'] as const
 const PATIENCE_MS = 3_000
 
 export interface ProcessIo extends Io {
+  /** Why standard output could not be written, but for a reader that has gone. */
+  readonly fault: Error | undefined
   /** Resolves when everything printed is with the reader. */
   flush(): Promise<void>
 }
@@ -24,17 +26,29 @@ export function processIo(): ProcessIo {
   for (const name of ENDING) {
     process.on(name, () => {
       if (taken > 0 || interruption.signal.aborted) return
-      const reason = new Interrupted(name)
-      interruption.abort(reason)
+      interruption.abort(new Interrupted(name))
       late = clock.after(PATIENCE_MS, () => process.exit(name === 'SIGINT' ? 130 : 143), { ref: false })
     })
   }
-  // The reader has gone: `latchkey scan | head` is no failure, and there is nobody to tell.
-  process.stdout.on('error', () => process.exit(0))
+  let fault: Error | undefined
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // Who takes the signals also goes on without a reader: a member does not end with its log's.
+    if (taken > 0 || interruption.signal.aborted) return
+    if (error.code !== 'EPIPE') fault = error
+    // Not at once: what was begun is cleaned up first.
+    interruption.abort(new Interrupted('SIGPIPE'))
+    late = clock.after(PATIENCE_MS, () => process.exit(fault === undefined ? 0 : 1), { ref: false })
+  })
+  process.stderr.on('error', () => {})
   return {
+    get fault() {
+      return fault
+    },
     env: process.env,
     clock,
     isTerminal: process.stdout.isTTY === true,
+    colours: process.stdout.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== 'dumb',
+    errIsTerminal: process.stderr.isTTY === true,
     out: (bytes) => void process.stdout.write(bytes),
     err: (text) => void process.stderr.write(text),
     stdin: readAll,

@@ -1,9 +1,10 @@
 // Driver: `latchkey restore`: a new cluster's first directory, from a backup.
 
 import { parseMembers } from '../sidecar/index.js'
-import { type Command, text, texts, UsageError, words } from './command.js'
+import { type Command, flag, text, texts, UsageError, words } from './command.js'
 import { EXIT } from './exit.js'
 import { jsonLine } from './output.js'
+import { Progress } from './progress.js'
 import { JSON_OPTION } from './store.js'
 
 export interface RestoreOptions {
@@ -42,8 +43,18 @@ export const restoreCommand = (load: () => Promise<Restore>): Command => ({
     const given = texts(line, 'member')
     const members = given.length === 0 ? undefined : parseMembers(given, '--member')
     const restore = await load()
-    await restore(file, { id, dir, members, cluster: text(line, 'cluster') })
-    if (line.options.json === true) io.out(jsonLine({ id, dir }))
+    const cluster = text(line, 'cluster')
+    const clusterFlag = cluster === undefined ? '' : ` --cluster ${cluster}`
+    const progress = new Progress(io)
+    await progress.during(
+      () => `${file} is being restored, ${progress.seconds} s`,
+      () => restore(file, { id, dir, members, cluster }),
+    )
+    io.out(
+      flag(line, 'json')
+        ? jsonLine({ id, dir })
+        : `${dir} holds member ${id} of a new cluster; start it with: latchkey start --id ${id} --dir ${dir}${clusterFlag}\n`,
+    )
     return EXIT.ok
   },
 })

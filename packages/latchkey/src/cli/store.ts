@@ -1,7 +1,9 @@
 // Driver: owns a command's connection: opened with the common options, closed whatever happens.
 
 import { isLatchkeyError, LatchkeyError, millis } from '@latchkey/protocol'
-import { flag, type Line, type OptionTable, text, texts } from './command.js'
+import { ConfigError } from '../sidecar/index.js'
+import { flag, type Line, type OptionTable, text, texts, UsageError } from './command.js'
+import { explain } from './exit.js'
 import { Interrupted, type CommandStore, type Io } from './io.js'
 
 export const DEFAULT_ENDPOINT = 'ws://127.0.0.1:7001'
@@ -19,7 +21,7 @@ export const STORE_OPTIONS: OptionTable = {
     help: 'credentials; better LATCHKEY_TOKEN, which other users do not see',
   },
   cluster: { type: 'string', value: 'NAME', help: "the cluster's name; else LATCHKEY_CLUSTER" },
-  ca: { type: 'string', value: 'FILE', help: 'trust this authority (PEM)' },
+  ca: { type: 'string', value: 'FILE', help: 'trust this authority (PEM); else LATCHKEY_CA' },
   timeout: { type: 'string', value: 'DURATION', help: 'give up after this long, 5s by default' },
 }
 export const JSON_OPTION: OptionTable = { json: { type: 'boolean', help: 'print JSON' } }
@@ -38,13 +40,13 @@ export async function withStore(
 ): Promise<number> {
   const timeout = text(line, 'timeout')
   if (timeout !== undefined) millis(timeout, '--timeout')
-  const ca = text(line, 'ca')
+  const ca = text(line, 'ca') ?? io.env.LATCHKEY_CA
   const store = await io.connect(endpoints(line, io), {
     token: text(line, 'token') ?? io.env.LATCHKEY_TOKEN,
     cluster: text(line, 'cluster') ?? io.env.LATCHKEY_CLUSTER,
     timeout,
     signal: io.interrupted,
-    tls: ca === undefined ? undefined : { ca: io.readFile(ca) },
+    tls: ca === undefined || ca === '' ? undefined : { ca: authority(ca, io) },
   })
   try {
     return await run({ store, json: flag(line, 'json'), call: { timeout, signal: io.interrupted } })
@@ -52,6 +54,14 @@ export async function withStore(
     throw await reasonOf(error, store, io)
   } finally {
     await store.close()
+  }
+}
+
+function authority(path: string, io: Io): string {
+  try {
+    return io.readFile(path)
+  } catch (error) {
+    throw new ConfigError(`the authority ${path} cannot be read: ${explain(error)}`, { cause: error })
   }
 }
 
@@ -64,7 +74,13 @@ function endpoints(line: Line, io: Io): string[] {
 }
 
 /** 'host:port' and the HTTP address of the same port will do. */
-const socketUrl = (url: string) => (url.includes('://') ? url.replace(/^http/, 'ws') : `ws://${url}`)
+function socketUrl(url: string): string {
+  const full = url.includes('://') ? url.replace(/^http/, 'ws') : `ws://${url}`
+  if (/^wss?:/.test(full) && URL.canParse(full)) return full
+  throw new UsageError(
+    `--endpoint must be an address such as ${DEFAULT_ENDPOINT}; got ${JSON.stringify(url)}`,
+  )
+}
 
 /** An interrupted command ends by its signal; a read that nobody could confirm, for want of a leader, is told as that. */
 async function reasonOf(error: unknown, store: CommandStore, io: Io): Promise<unknown> {

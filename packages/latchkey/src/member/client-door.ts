@@ -27,6 +27,9 @@ const HELLO_MS = 5_000
 /** A connection that answers no ping for that long is gone (C8). */
 const PING_MS = 10_000
 
+/** Between two lines about refusals of the same kind. */
+const NOTE_MS = 10_000
+
 export interface ClientDoorPorts {
   readonly clock: Clock
   readonly logger: Logger
@@ -49,6 +52,8 @@ export class ClientDoor {
     skipUTF8Validation: true,
   })
   readonly #sockets = new Set<WebSocket>()
+  /** When a refusal of each code was last logged. */
+  readonly #noted = new Map<string, number>()
 
   constructor(ports: ClientDoorPorts) {
     this.#ports = ports
@@ -89,11 +94,20 @@ export class ClientDoor {
         ? new LatchkeyError('ERR_PROTOCOL', `The handshake was refused: ${hello}.`)
         : this.#judge(hello)
     if (verdict instanceof LatchkeyError) {
-      this.#ports.logger.warn('a client was refused', { code: verdict.code, reason: verdict.message })
+      this.#note(verdict)
       socket.send(encodeWelcome({ ok: false, answer: errorAnswer(verdict.code, verdict.message) }))
       return socket.close(1008)
     }
     this.#serve(socket, verdict)
+  }
+
+  /** Who is refused comes back soon: a line a while is enough to know it by. */
+  #note({ code, message }: LatchkeyError): void {
+    const now = this.#ports.clock.now()
+    const last = this.#noted.get(code)
+    if (last !== undefined && now - last < NOTE_MS) return
+    this.#noted.set(code, now)
+    this.#ports.logger.warn('a client was refused', { code, reason: message })
   }
 
   #judge({ cluster, clusterId, token, least, most }: Hello): readonly Right[] | LatchkeyError {

@@ -1,0 +1,82 @@
+// Test: `latchkey members` against a store that answers as a cluster does: what is asked, how long it waits, what it says meanwhile.
+
+import { LatchkeyError, type Status } from '@latchkey/protocol'
+import { expect, test } from 'vitest'
+import { fakeIo } from '../../test/fake-io.js'
+import type { CommandStore } from './io.js'
+import { main } from './main.js'
+
+const parts = {
+  version: '0',
+  sidecar: () => Promise.reject(new Error('not here')),
+  restore: () => Promise.reject(new Error('not here')),
+}
+
+/** `busy`: how often promote is refused before it is done. */
+async function run(args: string[], busy: readonly LatchkeyError[] = [], errIsTerminal = false) {
+  const told: string[] = []
+  const left = [...busy]
+  const note =
+    (name: string) =>
+    async (...words: unknown[]) => {
+      told.push([name, ...words.filter((word) => typeof word === 'string')].join(' '))
+      const fault = name === 'promote' || name === 'remove' ? left.shift() : undefined
+      if (fault !== undefined) throw fault
+    }
+  const member = { url: 'ws://x:1', alive: true }
+  const status = async () =>
+    ({
+      members: [
+        { ...member, id: 'a', role: 'voter', lag: 0 },
+        { ...member, id: 'd', role: 'learner', lag: 42 },
+      ],
+    }) as unknown as Status
+  const names = ['add', 'promote', 'remove', 'update', 'rebuild'] as const
+  const members = Object.fromEntries(names.map((name) => [name, note(name)]))
+  const store = { members, status, close: async () => {} } as unknown as CommandStore
+  const io = fakeIo({ connect: () => store, errIsTerminal })
+  const code = await main(['members', ...args], io, parts)
+  return { code, told, ...io.printed }
+}
+
+const lagging = new LatchkeyError('ERR_BUSY')
+const underWay = new LatchkeyError('ERR_CONFIG_CHANGE_IN_PROGRESS')
+
+test('add --promote waits until the learner has caught up, and says how far it is', async () => {
+  const { code, told, out, err } = await run(['add', 'd', 'ws://d:1', '--promote'], [lagging, underWay], true)
+  expect([code, told]).toEqual([0, ['add d ws://d:1', 'promote d', 'promote d', 'promote d']])
+  expect(out).toBe('d votes now; there are 1 voters\n')
+  expect(err).toContain('d is catching up, 42 entries to go')
+  expect(err.endsWith('\r\u001b[K')).toBe(true)
+})
+
+test('a learner that does not catch up within --wait is busy', async () => {
+  const { code, err } = await run(['promote', 'd', '--wait', '50ms'], Array(9).fill(lagging))
+  expect(code).toBe(1)
+  expect(err).toMatch(/^latchkey: ERR_BUSY/)
+})
+
+test('replace: the new one votes before the old one goes, unless it is the old one', async () => {
+  expect((await run(['replace', 'c', 'd', 'ws://d:1'])).told).toEqual([
+    'add d ws://d:1',
+    'promote d',
+    'remove c',
+  ])
+  expect((await run(['replace', 'd', 'd', 'ws://d:1'])).told).toEqual([
+    'remove d',
+    'add d ws://d:1',
+    'promote d',
+  ])
+})
+
+test('a change that members make by themselves is waited for; a refusal that lasts is not', async () => {
+  expect((await run(['remove', 'd'], [underWay])).told).toEqual(['remove d', 'remove d'])
+  const lasting = new LatchkeyError('ERR_CONFIG_CHANGE_IN_PROGRESS', 'there is one', { retryable: false })
+  expect(await run(['remove', 'd'], [lasting])).toMatchObject({ code: 1, told: ['remove d'] })
+  expect((await run(['remove', 'zz'])).out).toBe('zz is no member\n')
+})
+
+test('as JSON: the members as they are then', async () => {
+  const { out } = await run(['update', 'd', 'ws://d:2', '--json'])
+  expect(JSON.parse(out)).toMatchObject([{ id: 'a' }, { id: 'd', lag: 42 }])
+})

@@ -1,0 +1,185 @@
+// Driver: `latchkey members`: the list, and its changes, one at a time, with what a learner still lacks while it catches up.
+
+import { isLatchkeyError, type MemberStatus, millis } from '@latchkey/protocol'
+import { type Command, flag, text, UsageError, words } from './command.js'
+import { EXIT } from './exit.js'
+import type { Io } from './io.js'
+import { jsonLine, membersTable } from './output.js'
+import { Progress } from './progress.js'
+import { JSON_OPTION, type Session, STORE_OPTIONS, withStore } from './store.js'
+
+/** Between two looks at how far a learner has come. */
+const LOOK_MS = 300
+const DEFAULT_WAIT = '5s'
+const LONG_WAIT = '10m'
+
+interface Work extends Session {
+  readonly io: Io
+  /** How long a learner may take to catch up, in ms. */
+  readonly wait: number
+  readonly promote: boolean
+}
+
+interface Change {
+  readonly words: readonly string[]
+  /** What is so now, for a person. */
+  run(work: Work, words: readonly string[]): Promise<string>
+}
+
+const CHANGES: Readonly<Record<string, Change>> = {
+  add: {
+    words: ['ID', 'URL'],
+    async run(work, [id = '', url = '']) {
+      await changed(work, () => work.store.members.add(id, url, work.call))
+      if (work.promote) return promoted(work, id)
+      return `${id} is a learner now; 'latchkey members promote ${id}' lets it vote once it has caught up`
+    },
+  },
+  promote: { words: ['ID'], run: (work, [id = '']) => promoted(work, id) },
+  replace: {
+    words: ['OLD', 'NEW', 'URL'],
+    run: (work, [old = '', id = '', url = '']) => replaced(work, old, id, url),
+  },
+  update: {
+    words: ['ID', 'URL'],
+    async run(work, [id = '', url = '']) {
+      await changed(work, () => work.store.members.update(id, url, work.call))
+      return `${id} is looked for at ${url} now; restart it there`
+    },
+  },
+  remove: {
+    words: ['ID'],
+    async run(work, [id = '']) {
+      const before = await memberOf(work.store, work.call, id)
+      await changed(work, () => work.store.members.remove(id, work.call))
+      return before === undefined ? `${id} is no member` : `${id} is no member any more; it may be stopped`
+    },
+  },
+  rebuild: {
+    words: ['ID'],
+    async run({ store, call }, [id = '']) {
+      await store.members.rebuild(id, call)
+      return `${id} drops its state and takes it anew from its peers`
+    },
+  },
+}
+
+export const members: Command = {
+  name: 'members',
+  usage: '[add ID URL | promote ID | replace OLD NEW URL | update ID URL | remove ID | rebuild ID]',
+  summary: 'List the members, or change them, one at a time.',
+  notes: `add brings in a learner, which was started with --join; with --promote it is made a voter once it has caught up.
+promote waits for that as long as --wait says. replace adds NEW, waits for it, makes it a voter and removes OLD; where
+NEW is OLD itself, with an empty directory and started with --join, OLD is removed first.
+rebuild makes a member drop its state and take it anew from its peers; its log, and so its vote, stays.`,
+  options: {
+    promote: { type: 'boolean', help: 'of add: make it a voter once it has caught up' },
+    wait: {
+      type: 'string',
+      value: 'DURATION',
+      help: `how long it may take to catch up; ${DEFAULT_WAIT} for promote, ${LONG_WAIT} for add --promote and replace`,
+    },
+    ...JSON_OPTION,
+    ...STORE_OPTIONS,
+  },
+  examples: [
+    'latchkey members',
+    'latchkey members add d ws://127.0.0.1:7004 --promote',
+    'latchkey members replace c d ws://127.0.0.1:7004',
+    'latchkey members remove d',
+  ],
+  async run(line, io) {
+    const [verb, ...rest] = words(line, 0, 4)
+    const change = changeOf(verb, rest)
+    const isLong = verb === 'replace' || flag(line, 'promote')
+    const wait = millis(text(line, 'wait') ?? (isLong ? LONG_WAIT : DEFAULT_WAIT), '--wait')
+    return withStore(line, io, async (session) => {
+      const work = { ...session, io, wait, promote: flag(line, 'promote') }
+      const said = await change?.run(work, rest)
+      await tell(work, said)
+      return EXIT.ok
+    })
+  },
+}
+
+function changeOf(verb: string | undefined, rest: readonly string[]): Change | undefined {
+  if (verb === undefined || verb === 'list') {
+    if (rest[0] !== undefined) throw new UsageError(`unexpected ${JSON.stringify(rest[0])}`)
+    return undefined
+  }
+  const change = Object.hasOwn(CHANGES, verb) ? CHANGES[verb] : undefined
+  if (change === undefined)
+    throw new UsageError(`there is no 'members ${verb}'; there are list, ${Object.keys(CHANGES).join(', ')}`)
+  const missing = change.words[rest.length]
+  if (missing !== undefined)
+    throw new UsageError(`${missing} is missing: members ${verb} ${change.words.join(' ')}`)
+  if (rest.length > change.words.length)
+    throw new UsageError(`unexpected ${JSON.stringify(rest[change.words.length])}`)
+  return change
+}
+
+async function tell({ store, call, json, io }: Work, said: string | undefined): Promise<void> {
+  if (!json && said !== undefined) return io.out(`${said}\n`)
+  const { members: now } = await store.status(call)
+  io.out(json ? jsonLine(now) : membersTable(now, io.colours))
+}
+
+async function memberOf(
+  store: Session['store'],
+  call: Session['call'],
+  id: string,
+): Promise<MemberStatus | undefined> {
+  const { members: now } = await store.status(call)
+  return now.find((member) => member.id === id)
+}
+
+/** Once more while it cannot be now: a learner that lags, or a change that members make by themselves as they meet. */
+async function changed(work: Work, ask: () => Promise<void>, show?: () => Promise<string>): Promise<void> {
+  const { call, io, wait } = work
+  const progress = new Progress(io)
+  const until = io.clock.now() + wait
+  for (;;) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!mayPass(error) || io.clock.now() >= until) throw error
+    } finally {
+      progress.clear()
+    }
+    progress.show(show === undefined ? 'another change of members is under way' : await show())
+    await new Promise<void>((resolve) => io.clock.after(LOOK_MS, resolve))
+    call.signal.throwIfAborted()
+  }
+}
+
+const mayPass = (error: unknown): boolean =>
+  (isLatchkeyError(error, 'ERR_BUSY') || isLatchkeyError(error, 'ERR_CONFIG_CHANGE_IN_PROGRESS')) &&
+  error.retryable
+
+/** Waits until it has caught up, and says how far it is meanwhile. */
+async function promoted(work: Work, id: string): Promise<string> {
+  const { store, call } = work
+  const ask = () => store.members.promote(id, call)
+  await changed(work, ask, async () => lagOf(id, await memberOf(store, call, id)))
+  const { members: now } = await store.status(call)
+  return `${id} votes now; there are ${now.filter(({ role }) => role === 'voter').length} voters`
+}
+
+function lagOf(id: string, member: MemberStatus | undefined): string {
+  if (member?.alive === false) return `${id} is not connected yet`
+  return member?.lag === undefined
+    ? `${id} is catching up`
+    : `${id} is catching up, ${member.lag} entries to go`
+}
+
+/** The number of voters never falls where the new one has another name. */
+async function replaced(work: Work, old: string, id: string, url: string): Promise<string> {
+  const { store, call } = work
+  const remove = () => changed(work, () => store.members.remove(old, call))
+  if (old === id) await remove()
+  await changed(work, () => store.members.add(id, url, call))
+  const said = await promoted(work, id)
+  if (old === id) return said
+  await remove()
+  return `${id} votes in place of ${old}, which may be stopped`
+}
