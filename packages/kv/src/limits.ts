@@ -7,13 +7,16 @@ const MiB = 1024 * 1024
 
 export const DEFAULT_LIMITS: KvLimits = {
   flushMillis: 50,
-  flushBytes: 4 * MiB,
-  overlayBytes: 32 * MiB,
+  // One batch is in flight while the next gathers, and LevelDB's bindings make one piece of memory of each: large ones stay with
+  // the process as holes in its heap, and write no faster.
+  flushBytes: MiB,
+  overlayBytes: 4 * MiB,
   views: 256,
   viewIdleMillis: 30_000,
   watches: 10_000,
   events: CAPS.events,
   eventBytes: CAPS.eventBytes,
+  stepKeys: 100_000,
   sessions: CAPS.sessions,
   sessionNumbers: CAPS.sessionNumbers,
   sessionAnswerBytes: CAPS.sessionAnswerBytes,

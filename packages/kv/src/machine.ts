@@ -218,7 +218,8 @@ export class KvMachine implements KvStore {
   async #lookUpFor(run: EntryRun, first: NonNullable<Needed>): Promise<void> {
     const { state, flusher } = this.#up
     flusher.hold()
-    for (let needed: Needed = first; needed !== undefined; ) needed = run.proceed(await lookUp(state, needed))
+    for (let needed: Needed = first; needed !== undefined; )
+      needed = run.proceed(await lookUp(state, needed, this.#limits))
     if (this.#stopped !== undefined) throw this.#stopped
   }
 

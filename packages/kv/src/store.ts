@@ -41,6 +41,8 @@ export interface KvLimits {
   /** * Events kept: the oldest revisions go beyond. */
   readonly events: number
   readonly eventBytes: number
+  /** * Keys that a deleteRange may remove as a step of a batch or txn: ERR_TOO_LARGE beyond. One that stands alone has no cap. */
+  readonly stepKeys: number
   /** * ERR_BUSY beyond. */
   readonly sessions: number
   readonly sessionNumbers: number

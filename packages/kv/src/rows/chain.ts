@@ -24,6 +24,9 @@ interface Mark {
   readonly written: number
 }
 
+/** What a row adds to a batch. */
+export const bytesOf = ({ key, value }: RowChange): number => key.length + (value?.length ?? 0) + ROW_BYTES
+
 export class BatchChain {
   #marks: Mark[] = []
   #number = 0
@@ -46,10 +49,9 @@ export class BatchChain {
     return chain
   }
 
-  /** What the next batch has to write besides itself. */
-  next(batch: readonly RowChange[]): RowChange[] {
-    let bytes = MARK_BYTES
-    for (const { key, value } of batch) bytes += key.length + (value?.length ?? 0) + ROW_BYTES
+  /** What the next batch, of so many bytes, has to write besides itself. */
+  next(batchBytes: number): RowChange[] {
+    const bytes = MARK_BYTES + batchBytes
     // However large, a batch is one record of one log.
     this.#written += Math.min(bytes, LOG_BYTES)
     this.#number++

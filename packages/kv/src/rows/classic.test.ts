@@ -2,10 +2,11 @@
 
 import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Random, seededRandom } from '@latchkey/base'
+import { seededRandom } from '@latchkey/base'
 import { isLatchkeyError } from '@latchkey/protocol'
 import { ClassicLevel } from 'classic-level'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { damage } from '../testing/damage.js'
 import { Folders } from '../testing/folders.js'
 import { classicHome } from './classic.js'
 import { crc32c } from './crc32c.js'
@@ -93,7 +94,8 @@ test('undamaged, both are whole', async () => {
   }
 })
 
-const FLIPS = Number(process.env['LATCHKEY_FLIPS'] ?? 150)
+/** Ten thousand with LATCHKEY_FULL_SWEEP=1: some minutes. */
+const FLIPS = process.env['LATCHKEY_FULL_SWEEP'] === '1' ? 5_000 : 150
 
 describe('D18, D17: a changed byte in any of the files', () => {
   test.each(['log', 'tables'])(
@@ -119,28 +121,9 @@ describe('D18, D17: a changed byte in any of the files', () => {
       // In tables nothing can be lost from the end but by the manifest.
       if (name === 'tables') expect(seen.older).toBeLessThan(FLIPS / 10)
     },
-    120_000,
+    FLIPS * 1_000,
   )
 })
-
-/** One to four changed bytes somewhere in the files that hold state, larger files more often. */
-function damage(folder: string, random: Random): string {
-  const names = readdirSync(folder).filter((name) => /\.(ldb|log)$|^MANIFEST|^CURRENT$/.test(name))
-  const files = names
-    .map((name) => ({ name, bytes: readFileSync(join(folder, name)) }))
-    .filter(({ bytes }) => bytes.length > 0)
-  const total = files.reduce((sum, { bytes }) => sum + bytes.length, 0)
-  let at = random.between(0, total)
-  const file = random.chance(0.3) ? random.pick(files) : files.find(({ bytes }) => (at -= bytes.length) < 0)
-  const { name, bytes } = file as (typeof files)[number]
-  const from = random.between(0, bytes.length)
-  for (let i = 0; i < random.between(1, 5); i++) {
-    const place = Math.min(bytes.length - 1, from + i)
-    bytes[place] = (bytes[place] as number) ^ (1 << random.between(0, 8))
-  }
-  writeFileSync(join(folder, name), bytes)
-  return `${name} at ${from}`
-}
 
 test('a table removed, or CURRENT removed: ERR_CORRUPT, never an empty state', async () => {
   for (const pattern of [/\.ldb$/, /^CURRENT$/, /^MANIFEST/]) {

@@ -10,7 +10,7 @@
 import { open as openFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LatchkeyError } from '@latchkey/protocol'
-import { BatchChain, LOG_BYTES, MARKS } from './chain.js'
+import { BatchChain, bytesOf, LOG_BYTES, MARKS } from './chain.js'
 import { type Files, nodeFiles, sizeOf, syncFolder } from './files.js'
 import { type Level, LevelRows, codeOf, damagedFiles, messageOf, operation, translated } from './level.js'
 import { tablesOf } from './manifest.js'
@@ -20,16 +20,21 @@ import { tableDamage } from './tables.js'
 const STORE = /^rows-([1-9][0-9]*)$/
 const BUILDING = '.building'
 
-/** Few and small: the member as a whole has a memory to keep to. */
+/**
+ * The member as a whole has a memory to keep to. Tables that were not compressed are mapped while they are open, never copied into
+ * LevelDB's cache; it keeps 64 of them open at the least, and a mapped page that was touched counts as resident until its table
+ * is closed. So the size of a table is what bounds it: 64 MiB. Larger tables make random reads of much data cheaper.
+ */
 const OPTIONS = {
   keyEncoding: 'view',
   valueEncoding: 'view',
   // Tables can be checked block by block (tables.ts), and reads are cheaper.
   compression: false,
-  cacheSize: 8 * 1024 * 1024,
+  cacheSize: 1024 * 1024,
   writeBufferSize: LOG_BYTES,
-  // Tables are mapped while they are open: LevelDB keeps 64 at the least, so at most 128 MiB of them are.
-  maxFileSize: 2 * 1024 * 1024,
+  // A table is written a block at a time, each by a write of its own. Reads do not copy blocks, so large ones cost them nothing.
+  blockSize: 32 * 1024,
+  maxFileSize: 1024 * 1024,
   maxOpenFiles: 64,
 } as const
 
@@ -117,7 +122,8 @@ class ClassicBuilder implements RowBuilder {
 
   /** Not synced one by one: `commit` syncs every file before the store gets its name. */
   async write(batch: readonly RowChange[]): Promise<void> {
-    const operations = [...batch, ...this.#chain.next(batch)].map(operation)
+    const bytes = batch.reduce((sum, change) => sum + bytesOf(change), 0)
+    const operations = [...batch, ...this.#chain.next(bytes)].map(operation)
     await this.#level.batch(operations, { sync: false }).catch((error: unknown) => {
       throw translated(error)
     })

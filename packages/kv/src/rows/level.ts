@@ -2,7 +2,7 @@
 
 import { EMPTY } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
-import type { BatchChain } from './chain.js'
+import { type BatchChain, bytesOf } from './chain.js'
 import type { Row, RowChange, RowPage, RowRange, RowStore, RowView } from './port.js'
 import { damagedRow } from './seal.js'
 
@@ -15,8 +15,16 @@ export interface Level {
    * third of the cost of a whole put.
    */
   _batch?(operations: Operation[], options: { sync: boolean }): Promise<void>
+  /** One that is filled piece by piece: what it takes is not kept as objects. */
+  batch(): LevelBatch
   snapshot(): LevelSnapshot
   iterator(options: LevelRange): LevelIterator
+  close(): Promise<void>
+}
+interface LevelBatch {
+  put(key: Uint8Array, value: Uint8Array): unknown
+  del(key: Uint8Array): unknown
+  write(options: { sync: boolean }): Promise<void>
   close(): Promise<void>
 }
 interface LevelSnapshot {
@@ -62,13 +70,41 @@ export class LevelRows implements RowStore {
   }
 
   async write(batch: readonly RowChange[]): Promise<void> {
-    const operations = batch.map(operation)
-    for (const mark of this.#chain?.next(batch) ?? []) operations.push(operation(mark))
     if (this.#closed) throw new LatchkeyError('ERR_CLOSED')
     try {
-      await (this.#level._batch?.(operations, SYNC) ?? this.#level.batch(operations, SYNC))
+      await (batch.length > MANY ? this.#writeMany(batch) : this.#writeFew(batch))
     } catch (error) {
       throw translated(error)
+    }
+  }
+
+  async #writeFew(batch: readonly RowChange[]): Promise<void> {
+    let bytes = 0
+    const operations: Operation[] = []
+    for (const change of batch) {
+      bytes += bytesOf(change)
+      operations.push(operation(change))
+    }
+    for (const mark of this.#chain?.next(bytes) ?? []) operations.push(operation(mark))
+    await (this.#level._batch?.(operations, SYNC) ?? this.#level.batch(operations, SYNC))
+  }
+
+  /** One batch all the same; the loop is free now and then while it is made. */
+  async #writeMany(batch: readonly RowChange[]): Promise<void> {
+    const filled = this.#level.batch()
+    const add = ({ key, value }: RowChange) =>
+      value === undefined ? filled.del(key) : filled.put(key, value)
+    let bytes = 0
+    try {
+      for (const [i, change] of batch.entries()) {
+        bytes += bytesOf(change)
+        add(change)
+        if (i % SLICE === SLICE - 1) await new Promise((resolve) => setImmediate(resolve))
+      }
+      for (const mark of this.#chain?.next(bytes) ?? []) add(mark)
+      await filled.write(SYNC)
+    } finally {
+      await filled.close()
     }
   }
 
@@ -83,6 +119,9 @@ export class LevelRows implements RowStore {
 }
 
 const SYNC = { sync: true }
+/** Rows of a batch that is made at once; more are made in slices. */
+const MANY = 50_000
+const SLICE = 5_000
 
 class LevelView implements RowView {
   readonly #level: Level
@@ -149,6 +188,7 @@ export function translated(error: unknown, key?: Uint8Array): unknown {
   if (
     code === 'LEVEL_DATABASE_NOT_OPEN' ||
     code === 'LEVEL_ITERATOR_NOT_OPEN' ||
+    code === 'LEVEL_BATCH_NOT_OPEN' ||
     code === 'LEVEL_SNAPSHOT_NOT_OPEN'
   ) {
     return new LatchkeyError('ERR_CLOSED', undefined, { cause: error })

@@ -13,14 +13,21 @@ interface Slot {
   now: Uint8Array | undefined
 }
 
+export interface DraftCaps extends EventCaps {
+  /** Of one deleteRange among other steps: it is done key by key, and held here until the command succeeds. */
+  readonly stepKeys: number
+}
+
 export class Draft {
+  readonly stepKeys: number
   readonly #state: State
   readonly #changes: Changes
   readonly #slots = new Map<string, Slot>()
   /** The revision that this command takes if it changes something. */
   readonly #revision: number
 
-  constructor(state: State, caps: EventCaps) {
+  constructor(state: State, caps: DraftCaps) {
+    this.stepKeys = caps.stepKeys
     this.#state = state
     this.#changes = new Changes(caps)
     this.#revision = state.meta.revision + 1

@@ -25,15 +25,13 @@ import { BatchReader } from '../commands/batch.js'
 import type { KvLimits } from '../store.js'
 import { ANY_BODY, type Session } from '../state/session-rows.js'
 import { type Bench, execute } from './execute.js'
-import { type FoundKeys, type NeededRange, rangesOf } from './ranges.js'
+import { type Found, NOTHING_FOUND, type NeededRange, rangesOf } from './ranges.js'
 import { endDueSessions, openSession } from './sessions.js'
 
 export interface GivenAnswer {
   readonly bytes: Uint8Array
   readonly fromTable: boolean
 }
-
-const NOTHING_FOUND: FoundKeys = new Map()
 
 /** A command that waits for keys. */
 interface Held {
@@ -67,7 +65,7 @@ export class EntryRun {
   }
 
   /** undefined: the entry is applied. Else the ranges whose keys the next call must bring. */
-  proceed(found: FoundKeys = NOTHING_FOUND): readonly NeededRange[] | undefined {
+  proceed(found: Found = NOTHING_FOUND): readonly NeededRange[] | undefined {
     if (this.#held !== undefined) {
       const held = this.#held
       this.#held = undefined

@@ -4,13 +4,12 @@ import { unreachable } from '@latchkey/base'
 import { cancelWait, forceRelease, isHeldWith, release, renew, tryLock } from '@latchkey/lock'
 import { type Command, type GuardArg, OP } from '@latchkey/protocol'
 import { FENCED, MALFORMED, refusedWith } from '../commands/answers.js'
-import type { EventCaps } from '../state/changes.js'
 import type { Session } from '../state/session-rows.js'
 import type { State } from '../state/state.js'
-import { Draft } from './draft.js'
+import { Draft, type DraftCaps } from './draft.js'
 import * as kv from './key-values.js'
 import type { StateLockTransaction } from './lock-tx.js'
-import type { FoundKeys } from './ranges.js'
+import type { Found } from './ranges.js'
 import { nextBlock, reset } from './sequences.js'
 import { cancelCall, closeSession } from './sessions.js'
 import { batch, txn } from './steps.js'
@@ -19,13 +18,13 @@ import { batch, txn } from './steps.js'
 export interface Bench {
   readonly state: State
   readonly locks: StateLockTransaction
-  readonly caps: EventCaps
+  readonly caps: DraftCaps
 }
 
 type WriteCommand = Extract<Command, readonly [number, GuardArg, ...unknown[]]>
 
 /** A result, or a Refused that changed nothing. */
-export function execute(bench: Bench, session: Session, command: Command, found: FoundKeys): unknown {
+export function execute(bench: Bench, session: Session, command: Command, found: Found): unknown {
   switch (command[0]) {
     case OP.openSession:
       return MALFORMED
@@ -66,13 +65,13 @@ function lockCommand(locks: StateLockTransaction, session: number, command: Lock
 }
 
 /** A write with a guard happens only while that very hold is in force at the entry that writes (LOCKS.md, 4). */
-function guarded(bench: Bench, command: WriteCommand, found: FoundKeys): unknown {
+function guarded(bench: Bench, command: WriteCommand, found: Found): unknown {
   const guard = command[1]
   if (guard !== null && !isHeldWith(bench.locks, guard[0], guard[1])) return FENCED
   return write(bench, command, found)
 }
 
-function write({ state, locks, caps }: Bench, command: WriteCommand, found: FoundKeys): unknown {
+function write({ state, locks, caps }: Bench, command: WriteCommand, found: Found): unknown {
   switch (command[0]) {
     case OP.put:
       return kv.put(new Draft(state, caps), command)
@@ -89,7 +88,7 @@ function write({ state, locks, caps }: Bench, command: WriteCommand, found: Foun
     case OP.deleteAll:
       return kv.deleteAll(new Draft(state, caps), command)
     case OP.deleteRange:
-      return kv.deleteRange(new Draft(state, caps), command, found)
+      return kv.deleteRange(state, command, found)
     case OP.batch:
       return batch(new Draft(state, caps), command, found)
     case OP.txn:

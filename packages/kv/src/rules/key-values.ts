@@ -2,10 +2,11 @@
 
 import { binary, equalBytes, fromBinary } from '@latchkey/base'
 import { CAPS, type Command, type OP } from '@latchkey/protocol'
-import { MERGED_TOO_LARGE, type Refused } from '../commands/answers.js'
+import { MERGED_TOO_LARGE, RANGE_TOO_LARGE, type Refused } from '../commands/answers.js'
 import { valueOf } from '../state/data-row.js'
 import { type Draft, ownValue } from './draft.js'
-import type { FoundKeys } from './ranges.js'
+import type { State } from '../state/state.js'
+import type { Found } from './ranges.js'
 
 type Of<Name extends keyof typeof OP> = Extract<Command, readonly [(typeof OP)[Name], ...unknown[]]>
 
@@ -78,25 +79,31 @@ export function deleteAll(draft: Draft, [, , keys]: Of<'deleteAll'>): number {
   return removed
 }
 
-export function deleteRange(draft: Draft, command: Of<'deleteRange'>, found: FoundKeys): number {
-  const removed = deleteKeysIn(draft, command, command[2], command[3], found)
-  draft.commit()
-  return removed
+/** All or nothing of any range, without a look at its keys: they were added up while the entry waited. */
+export function deleteRange(state: State, [, , start, end]: Of<'deleteRange'>, { whole }: Found): number {
+  if (whole === undefined || whole.keys.length === 0) return 0
+  state.data.clear(binary(start), binary(end), whole.keys, whole.sum)
+  state.meta.revision++
+  state.events.append(whole.changes)
+  return whole.keys.length
 }
 
-/** In key order, as their events say. */
+/** As a step among others. In key order, as their events say. */
 export function deleteKeysIn(
   draft: Draft,
   of: object,
   startKey: Uint8Array,
   endKey: Uint8Array,
-  found: FoundKeys,
-): number {
+  found: Found,
+): number | Refused {
   const start = binary(startKey)
   const end = binary(endKey)
   if (start >= end) return 0
-  const keys = new Set([...(found.get(of) ?? []), ...draft.knownKeys(start, end)])
+  const keys = new Set([...(found.keys.get(of) ?? []), ...draft.knownKeys(start, end)])
   let removed = 0
-  for (const key of [...keys].sort()) if (draft.delete(fromBinary(key), key)) removed++
+  for (const key of [...keys].sort()) {
+    if (draft.delete(fromBinary(key), key)) removed++
+    if (removed > draft.stepKeys) return RANGE_TOO_LARGE
+  }
   return removed
 }

@@ -17,23 +17,23 @@ import { Refused } from '../commands/answers.js'
 import { createdOf, modifiedOf, valueOf, versionOf } from '../state/data-row.js'
 import type { Draft } from './draft.js'
 import { deleteKeysIn, hasValue, mergeInto } from './key-values.js'
-import type { FoundKeys } from './ranges.js'
+import type { Found } from './ranges.js'
 
 type Of<Name extends keyof typeof OP> = Extract<Command, readonly [(typeof OP)[Name], ...unknown[]]>
 
-export function batch(draft: Draft, [, , steps]: Of<'batch'>, found: FoundKeys): unknown {
+export function batch(draft: Draft, [, , steps]: Of<'batch'>, found: Found): unknown {
   const results = runSteps(draft, steps, found)
   return results instanceof Refused ? results : [draft.commit(), results]
 }
 
-export function txn(draft: Draft, locks: LockView, command: Of<'txn'>, found: FoundKeys): unknown {
+export function txn(draft: Draft, locks: LockView, command: Of<'txn'>, found: Found): unknown {
   const [, , when, then, otherwise] = command
   const succeeded = when.every((condition) => holds(draft, locks, condition))
   const results = runSteps(draft, succeeded ? then : otherwise, found)
   return results instanceof Refused ? results : [succeeded, draft.commit(), results]
 }
 
-function runSteps(draft: Draft, steps: readonly Step[], found: FoundKeys): StepResult[] | Refused {
+function runSteps(draft: Draft, steps: readonly Step[], found: Found): StepResult[] | Refused {
   const results: StepResult[] = []
   for (const step of steps) {
     const result = runStep(draft, step, found)
@@ -43,7 +43,7 @@ function runSteps(draft: Draft, steps: readonly Step[], found: FoundKeys): StepR
   return results
 }
 
-function runStep(draft: Draft, step: Step, found: FoundKeys): StepResult | Refused {
+function runStep(draft: Draft, step: Step, found: Found): StepResult | Refused {
   switch (step[0]) {
     case STEP.put:
       draft.put(step[1], step[2])

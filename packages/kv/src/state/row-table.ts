@@ -5,6 +5,9 @@
 //
 // Laws: a read sees every write before it, also of the same entry (A12); only net effects reach the store: what came and went
 // between two batches is not written at all; a row of the store is believed only with its seal (D18).
+//
+// A large range that is cleared is a grave in its layer, and not a removed row a key: what the layer has is above the grave, what
+// is below it is gone.
 
 import { assert } from '@latchkey/base'
 import { keyOfBinary } from '../keyspaces.js'
@@ -22,8 +25,50 @@ interface Layer {
   readonly keys: SortedKeys
   /** Keys with nothing below this layer: removing one leaves nothing to write. */
   readonly fresh: Set<string>
+  readonly graves: Grave[]
 }
-const newLayer = (): Layer => ({ rows: new Map(), keys: new SortedKeys(), fresh: new Set() })
+const newLayer = (): Layer => ({ rows: new Map(), keys: new SortedKeys(), fresh: new Set(), graves: [] })
+
+interface Grave {
+  readonly start: string
+  readonly end: string
+  /** What has to go from the store: all that was live. */
+  readonly keys: readonly string[]
+}
+/** Fewer keys are removed one by one. */
+const GRAVE_KEYS = 500
+/** What a key costs in a grave besides its bytes, roughly. */
+const GRAVE_ENTRY_BYTES = 40
+
+/** A row to remove. Its key is made when it is written: there may be millions. */
+class Removal implements RowChange {
+  readonly #space: number
+  readonly #key: string
+  readonly value = undefined
+
+  constructor(space: number, key: string) {
+    this.#space = space
+    this.#key = key
+  }
+
+  get key(): Uint8Array {
+    return keyOfBinary(this.#space, this.#key)
+  }
+}
+
+/** What a layer says of a key; null: it is gone; undefined: nothing. */
+function rowIn({ rows, graves }: Layer, key: string): Uint8Array | null | undefined {
+  const row = rows.get(key)
+  if (row !== undefined || graves.length === 0) return row
+  return graves.some(({ start, end }) => key >= start && key < end) ? null : undefined
+}
+
+/** A range of an overlay as it was at a moment, whatever becomes of its layers. */
+export interface Overlay {
+  /** That it knows of, live or removed, sorted. */
+  readonly keys: readonly string[]
+  row(key: string): Uint8Array | null | undefined
+}
 
 export class RowTable {
   readonly #space: number
@@ -49,12 +94,12 @@ export class RowTable {
    * where the caller has it.
    */
   get(key: string, rowKey?: Uint8Array): Uint8Array | undefined {
-    const pending = this.#active.rows.get(key)
+    const pending = rowIn(this.#active, key)
     return (pending === undefined ? this.#below(key, rowKey) : pending) ?? undefined
   }
 
   #below(key: string, rowKey: Uint8Array | undefined): Uint8Array | null | undefined {
-    const flying = this.#inFlight?.rows.get(key)
+    const flying = this.#inFlight === undefined ? undefined : rowIn(this.#inFlight, key)
     return flying === undefined ? this.#stored(rowKey ?? keyOfBinary(this.#space, key)) : flying
   }
 
@@ -83,6 +128,35 @@ export class RowTable {
     else rows.set(key, value)
   }
 
+  /** Removes all of [start, end): these keys, which is what is live in it, and the sum of their rows. */
+  clear(start: string, end: string, keys: readonly string[], sum: Sum): void {
+    if (keys.length < GRAVE_KEYS) {
+      for (const key of keys) this.set(key, null, this.get(key))
+      return
+    }
+    this.#sum.subtract(sum)
+    const { rows, fresh, graves, keys: known } = this.#active
+    for (const key of known.range(start, end)) {
+      const row = rows.get(key) ?? null
+      fresh.delete(key)
+      // A removed row stays: it may be one of the store, which is not among the live ones.
+      if (row === null) continue
+      rows.delete(key)
+      this.#bytes -= row.length
+    }
+    graves.push({ start, end, keys })
+    for (const key of keys) this.#bytes += key.length + GRAVE_ENTRY_BYTES
+  }
+
+  overlay(start: string, end: string): Overlay {
+    const [active, flying] = [this.#active, this.#inFlight]
+    const row = (key: string) => {
+      const pending = rowIn(active, key)
+      return pending === undefined && flying !== undefined ? rowIn(flying, key) : pending
+    }
+    return { keys: this.overlayKeys(start, end), row }
+  }
+
   /** Keys in [start, end) that the overlay knows of, live or removed, sorted. `end` undefined: to the end of the space. */
   overlayKeys(start: string, end: string | undefined): string[] {
     const active = this.#active.keys.range(start, end)
@@ -93,6 +167,10 @@ export class RowTable {
   /** Appends the net effect to a batch; the active layer is now the one in flight. */
   seal(batch: RowChange[]): void {
     assert(this.#inFlight === undefined, 'two batches in flight')
+    // First: what was put since stands behind its own removal.
+    for (const { keys } of this.#active.graves) {
+      for (const key of keys) batch.push(new Removal(this.#space, key))
+    }
     for (const [key, value] of this.#active.rows) {
       batch.push({ key: keyOfBinary(this.#space, key), value: value ?? undefined })
     }

@@ -21,6 +21,13 @@ export class Sum {
     this.#b = (this.#b - stir(crc)) >>> 0
   }
 
+  /** All that the other one has. */
+  subtract(other: Sum): void {
+    this.#count -= other.#count
+    this.#a = (this.#a - other.#a) >>> 0
+    this.#b = (this.#b - other.#b) >>> 0
+  }
+
   get parts(): SumParts {
     return [this.#count, this.#a, this.#b]
   }

@@ -12,7 +12,12 @@ const version = () => {
 export async function runProcess(): Promise<void> {
   const io = processIo()
   const code = await main(process.argv.slice(2), io, {
-    sidecar: () => import('../sidecar/run.js'),
+    sidecar: async () => {
+      const run = await import('../sidecar/run.js')
+      // This process is the member's alone: an app that embeds one has a heap of its own making.
+      run.keepYoungHeapSmall()
+      return run
+    },
     restore: async () => (await import('../open/index.js')).restore,
     version: version(),
   })

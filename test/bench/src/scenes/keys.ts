@@ -1,9 +1,11 @@
-// Driver: a store that grows to a million keys: latency on the way, then memory of a member, a scan of all, and restarts.
+// Driver: a store that grows to a million keys: latency on the way, then memory of a member, a scan of all, restarts, and a member
+// that comes new while writes go on.
 
 import { connect, type Store } from '@latchkey/client'
 import type { Cluster } from '@latchkey/test-chaos/cluster'
 import { measure, quantiles, round } from '../measure.js'
-import { ownMiB, residentMiB } from '../processes.js'
+import { pause } from '../pause.js'
+import { cpuOf, ownMiB, residentMiB } from '../processes.js'
 import type { LatchkeyScene, Stage } from './scene.js'
 
 const VALUE = new Uint8Array(100).fill(120)
@@ -14,7 +16,8 @@ const name = (i: number) => `big/${String(i).padStart(8, '0')}`
 
 export const keys: LatchkeyScene = {
   name: 'keys',
-  about: 'latency from 1,000 to 1,000,000 keys of 100 B; then memory, a scan, and a restart with all of them',
+  about:
+    'latency from 1,000 to 1,000,000 keys of 100 B; then memory, a scan, a restart and a new member with all of them',
   on: 'latchkey',
   fresh: true,
   async run({ cluster }, stage) {
@@ -22,12 +25,20 @@ export const keys: LatchkeyScene = {
     let size = 0
     for (const next of sizes) {
       await grow(cluster, size, next)
+      await settled(cluster)
       await look(cluster, next, stage)
       size = next
     }
+    const most = (read: (pid: number) => number) =>
+      Math.max(...cluster.members.map((member) => read(member.pid as number)))
+    const before = most(ownMiB)
     await scanAll(cluster, size, stage)
-    const pids = cluster.members.map((member) => member.pid as number)
-    const most = (read: (pid: number) => number) => Math.max(...pids.map(read))
+    stage.fact(
+      `keys.scan.grown.${size}`,
+      'by it a member grew, mapped files aside',
+      most(ownMiB) - before,
+      'MiB',
+    )
     const what = `memory of the biggest member with ${thousands(size)} keys`
     stage.fact(`keys.rss.${size}`, what, most(residentMiB), 'MiB')
     stage.fact(`keys.own.${size}`, 'of it not mapped files', most(ownMiB), 'MiB')
@@ -38,7 +49,38 @@ export const keys: LatchkeyScene = {
       ready,
       'ms',
     )
+    await join(cluster, size, stage)
+    stage.fact(`keys.rss.joined.${size}`, 'memory of the biggest member then', most(residentMiB), 'MiB')
   },
+}
+
+/** What comes in at full speed leaves LevelDB some merging to do: latency is that of a store that is used, not of one being filled. */
+async function settled(cluster: Cluster): Promise<void> {
+  const pids = cluster.members.map((member) => member.pid as number)
+  for (let i = 0; i < 60 && Math.max(...(await cpuOf(pids, 0.5))) > 0.2; i++);
+}
+
+/** A fourth member, from nothing to a voter that is ready, while a client writes all the time. */
+async function join(cluster: Cluster, size: number, stage: Stage): Promise<void> {
+  const store = await connect(cluster.urls)
+  const state = { going: true, puts: 0, slowest: 0 }
+  const writer = async () => {
+    for (; state.going; await pause(1)) {
+      const began = performance.now()
+      await store.put(name(state.puts++ % size), VALUE, { timeout: '30s' })
+      state.slowest = Math.max(state.slowest, performance.now() - began)
+    }
+  }
+  const writing = Promise.all(Array.from({ length: CALLERS }, writer))
+  const began = performance.now()
+  await cluster.grow('d', store)
+  const seconds = (performance.now() - began) / 1000
+  state.going = false
+  await writing
+  await store.close()
+  stage.fact(`keys.join.${size}`, 'a new member is a voter and ready after', round(seconds, 1), 's')
+  stage.fact(`keys.join.puts.${size}`, 'puts a second meanwhile', Math.round(state.puts / seconds), '')
+  stage.fact(`keys.join.slowest.${size}`, 'the slowest of them', Math.round(state.slowest), 'ms')
 }
 
 async function grow(cluster: Cluster, from: number, to: number): Promise<void> {

@@ -1,0 +1,123 @@
+// Test: ranges too large to be removed key by key: the same as if they were, whatever is in the overlay, in flight or stored.
+
+import { type Random, seededRandom } from '@latchkey/base'
+import { type Command, OP, READ, STEP } from '@latchkey/protocol'
+import { expect, test } from 'vitest'
+import type { KvMachine } from './machine.js'
+import { MemoryHome } from './rows/memory.js'
+import { memoryLevelHome } from './rows/memory-level.js'
+import type { RowStore } from './rows/port.js'
+import { hashOfRows } from './testing/members.js'
+import { World, k } from './testing/world.js'
+
+const KEYS = 1_500
+const name = (i: number) => `k${String(i).padStart(5, '0')}`
+const key = (i: number) => k(name(i))
+
+type Model = Map<string, string>
+
+const some = (random: Random, most: number) => {
+  const from = random.between(0, KEYS)
+  const count = Math.min(KEYS - from, random.between(1, most))
+  return Array.from({ length: count }, (_, i) => from + i)
+}
+
+/** A command, and what it does to a model; its answer. */
+function draw(random: Random, model: Model, round: number): [Command, unknown] {
+  if (random.chance(0.35)) {
+    const [a, b] = [random.between(0, KEYS), random.between(0, KEYS)].sort((x, y) => x - y)
+    const gone = [...model.keys()].filter((one) => one >= name(a as number) && one < name(b as number))
+    for (const one of gone) model.delete(one)
+    return [[OP.deleteRange, null, key(a as number), key(b as number)], gone.length]
+  }
+  const keys = some(random, random.chance(0.5) ? 5 : 900)
+  if (random.chance(0.3)) {
+    const removed = keys.filter((i) => model.delete(name(i))).length
+    return [[OP.deleteAll, null, keys.map(key)], removed]
+  }
+  for (const i of keys) model.set(name(i), `${round}/${i}`)
+  return [[OP.putAll, null, keys.map((i) => [key(i), k(`${round}/${i}`)] as const)], undefined]
+}
+
+function valuesOf(machine: KvMachine): Model {
+  const all = Array.from({ length: KEYS }, (_, i) => i)
+  const values = machine.read([READ.multiGet, all.map(key)]) as (Uint8Array | null)[]
+  return new Map(
+    all.flatMap((i) => {
+      const value = values[i]
+      return value ? [[name(i), Buffer.from(value).toString()] as const] : []
+    }),
+  )
+}
+
+const sorted = (model: Model) => JSON.stringify([...model].sort(([a], [b]) => (a < b ? -1 : 1)))
+
+test('A12: a random life, written at any moment, and read anew after restarts', async () => {
+  for (let seed = 0; seed < 3; seed++) {
+    const random = seededRandom(`ranges ${seed}`)
+    const home = new MemoryHome()
+    const limits = { events: 2_000, eventBytes: 200_000 }
+    const [w, never] = [
+      await World.open({ home, limits }),
+      await World.open({ limits: { ...limits, flushMillis: 1e9, flushBytes: 1e9, overlayBytes: 1e9 } }),
+    ]
+    const model: Model = new Map()
+    for (let round = 0; round < 30; round++) {
+      const commands = Array.from({ length: random.between(1, 4) }, (_, i) =>
+        draw(random, model, round * 10 + i),
+      )
+      const answers = await w.run(...commands.map(([command]) => command))
+      for (const [i, [, answer]] of commands.entries())
+        if (answer !== undefined) expect(answers[i]).toBe(answer)
+      expect(await never.run(...commands.map(([command]) => command))).toEqual(answers)
+      expect(sorted(valuesOf(w.machine))).toBe(sorted(model))
+      expect(w.machine.stateHash()).toEqual(never.machine.stateHash())
+      // Under way while the next entries are applied.
+      if (random.chance(0.5)) void w.machine.flush()
+      if (random.chance(0.1)) await w.restart()
+    }
+    await w.machine.flush()
+    const { spaces } = w.machine.stateHash()
+    const rows = await hashOfRows((await home.open()) as RowStore)
+    expect(rows['data']).toBe(spaces['data'])
+    await w.restart()
+    expect(sorted(valuesOf(w.machine))).toBe(sorted(model))
+  }
+})
+
+test('60,000 keys at once, written in slices as one batch; what is put since stays', async () => {
+  const w = await World.open({ home: memoryLevelHome() })
+  const put = async (from: number) => {
+    const pairs = Array.from({ length: 20_000 }, (_, i) => [k(`x${from + i}`), k('v')] as const)
+    await w.one([OP.putAll, null, pairs])
+  }
+  for (const from of [100_000, 120_000, 140_000]) await put(from)
+  await w.machine.flush()
+  expect(
+    await w.run(
+      [OP.deleteRange, null, k('x'), k('y')],
+      [OP.put, null, k('x100007'), k('again')],
+      [OP.deleteRange, null, k('x'), k('y')],
+      [OP.put, null, k('x120000'), k('last')],
+    ),
+  ).toEqual([60_000, expect.any(Number), 1, expect.any(Number)])
+  await w.machine.flush()
+  const [view, rows] = (await w.machine.read([READ.page, 0, false, null, null, false, 10, 'keys'])) as [
+    number,
+    [Uint8Array, null][],
+  ]
+  expect([view, rows.map(([one]) => Buffer.from(one).toString())]).toEqual([0, ['x120000']])
+  await w.machine.close()
+})
+
+test('as a step of a batch: so many keys at the most, else nothing is changed', async () => {
+  const w = await World.open({ limits: { stepKeys: 20 } })
+  for (let i = 0; i < 21; i++) await w.one([OP.put, null, k(`x${i}`), k('')])
+  const before = w.machine.revision
+  const clear: Command = [OP.batch, null, [[STEP.deleteRange, k('x'), k('y')]]]
+  expect(await w.one(clear)).toEqual([expect.any(Number), expect.stringContaining('at most'), false, false])
+  expect(w.machine.revision).toBe(before)
+  expect(await w.one([OP.deleteAll, null, [k('x5')]])).toBe(1)
+  expect(await w.one(clear)).toEqual([before + 2, [20]])
+  expect(await w.one([OP.deleteRange, null, k('a'), k('z')])).toBe(0)
+})

@@ -1,0 +1,111 @@
+// Test: a whole member's rows on a disk that rots. It refuses to open, or opens as it was behind some entry and goes on from there
+// with the log; on the way it meets ERR_CORRUPT and stops, or it comes to the very state that it would have had (D17, D18).
+
+import { cpSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { seededRandom } from '@latchkey/base'
+import { isLatchkeyError } from '@latchkey/protocol'
+import { ClassicLevel } from 'classic-level'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { FrozenState } from './frozen.js'
+import { SPACE_NAMES } from './keyspaces.js'
+import { classicHome } from './rows/classic.js'
+import { MemoryHome } from './rows/memory.js'
+import type { StateHash } from './store.js'
+import { damage } from './testing/damage.js'
+import { Folders } from './testing/folders.js'
+import { applyAll, hashesOf, newMachine } from './testing/members.js'
+import { drawWorkload } from './testing/workload.js'
+
+const folders = new Folders()
+afterAll(() => folders.removeAll())
+
+/** Some minutes with LATCHKEY_FULL_SWEEP=1. */
+const FLIPS = process.env['LATCHKEY_FULL_SWEEP'] === '1' ? 2_000 : 40
+const ENTRIES = drawWorkload('rot', 120)
+/** What the log has behind what was stored. */
+const STORED = 100
+
+let image: string
+let hashes: readonly StateHash[]
+let last: Record<string, string>
+
+/** Half of it in a table of a lower level, the rest in a log and tables above it. */
+beforeAll(async () => {
+  image = join(folders.make(), 'state')
+  for (const [from, to] of [
+    [0, 40],
+    [40, 70],
+    [70, STORED],
+  ] as const) {
+    const machine = newMachine(classicHome(image))
+    await machine.open()
+    for (let i = from; i < to; i += 3) {
+      await applyAll(machine, ENTRIES.slice(i, Math.min(i + 3, to)))
+      await machine.flush()
+    }
+    await machine.close()
+    if (from > 0) continue
+    const level = new ClassicLevel(join(image, 'rows-1'), { compression: false })
+    await level.open()
+    await level.compactRange('\0', '\xff')
+    await level.close()
+  }
+  hashes = await hashesOf(new MemoryHome(), ENTRIES)
+  const machine = newMachine(new MemoryHome())
+  await machine.open()
+  await applyAll(machine, ENTRIES)
+  last = await rowsOf((await machine.frozen(ENTRIES.length)) as FrozenState)
+})
+
+async function rowsOf(frozen: FrozenState): Promise<Record<string, string>> {
+  const sums: Record<string, string> = {}
+  for (const space of SPACE_NAMES) sums[space] = (await frozen.digest(space, undefined, undefined)).sum
+  frozen.close()
+  return sums
+}
+
+type Fate = 'refused' | 'stopped' | 'whole' | 'older'
+
+/** Throws where a state came out that no log makes. */
+async function fateOf(dir: string): Promise<Fate> {
+  const machine = newMachine(classicHome(dir))
+  let opened = false
+  try {
+    const from = (await machine.open())?.position.index ?? 0
+    opened = true
+    expect(machine.stateHash()).toEqual(hashes[from])
+    await applyAll(machine, ENTRIES.slice(from))
+    expect(machine.stateHash()).toEqual(hashes[ENTRIES.length])
+    expect(await rowsOf((await machine.frozen(ENTRIES.length)) as FrozenState)).toEqual(last)
+    return from === STORED ? 'whole' : 'older'
+  } catch (error) {
+    if (isLatchkeyError(error) && error.code === 'ERR_CORRUPT') return opened ? 'stopped' : 'refused'
+    throw error
+  } finally {
+    await machine.close()
+  }
+}
+
+test(
+  'D18, D17: refused, stopped, or the very state that the log makes',
+  async () => {
+    const random = seededRandom('a rotten member')
+    const copy = join(folders.make(), 'state')
+    const seen = { refused: 0, stopped: 0, whole: 0, older: 0 }
+    cpSync(image, copy, { recursive: true })
+    expect(await fateOf(copy)).toBe('whole')
+    for (let i = 0; i < FLIPS; i++) {
+      rmSync(copy, { recursive: true })
+      cpSync(image, copy, { recursive: true })
+      const where = damage(join(copy, 'rows-1'), random)
+      try {
+        seen[await fateOf(copy)]++
+      } catch (error) {
+        throw new Error(`flip ${i}, ${where}`, { cause: error })
+      }
+    }
+    expect(seen.refused, JSON.stringify(seen)).toBeGreaterThan(FLIPS / 4)
+  },
+  60_000 + FLIPS * 1_000,
+)

@@ -1,0 +1,24 @@
+// Driver: a disk that rots, for tests: bits flip in the files of a LevelDB store.
+
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Random } from '@latchkey/base'
+
+/** One to four changed bytes somewhere in the files that hold state, larger files more often. */
+export function damage(folder: string, random: Random): string {
+  const names = readdirSync(folder).filter((name) => /\.(ldb|log)$|^MANIFEST|^CURRENT$/.test(name))
+  const files = names
+    .map((name) => ({ name, bytes: readFileSync(join(folder, name)) }))
+    .filter(({ bytes }) => bytes.length > 0)
+  const total = files.reduce((sum, { bytes }) => sum + bytes.length, 0)
+  let at = random.between(0, total)
+  const file = random.chance(0.3) ? random.pick(files) : files.find(({ bytes }) => (at -= bytes.length) < 0)
+  const { name, bytes } = file as (typeof files)[number]
+  const from = random.between(0, bytes.length)
+  for (let i = 0; i < random.between(1, 5); i++) {
+    const place = Math.min(bytes.length - 1, from + i)
+    bytes[place] = (bytes[place] as number) ^ (1 << random.between(0, 8))
+  }
+  writeFileSync(join(folder, name), bytes)
+  return `${name} at ${from}`
+}
