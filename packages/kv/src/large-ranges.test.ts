@@ -14,6 +14,9 @@ const KEYS = 1_500
 const name = (i: number) => `k${String(i).padStart(5, '0')}`
 const key = (i: number) => k(name(i))
 
+/** Ranges that were not removed key by key. */
+const large = { count: 0 }
+
 type Model = Map<string, string>
 
 const some = (random: Random, most: number) => {
@@ -24,13 +27,17 @@ const some = (random: Random, most: number) => {
 
 /** A command, and what it does to a model; its answer. */
 function draw(random: Random, model: Model, round: number): [Command, unknown] {
-  if (random.chance(0.35)) {
-    const [a, b] = [random.between(0, KEYS), random.between(0, KEYS)].sort((x, y) => x - y)
+  if (random.chance(0.25)) {
+    const wide = random.chance(0.7)
+    const [a, b] = [random.between(0, wide ? 200 : KEYS), random.between(wide ? 1_200 : 0, KEYS)].sort(
+      (x, y) => x - y,
+    )
     const gone = [...model.keys()].filter((one) => one >= name(a as number) && one < name(b as number))
     for (const one of gone) model.delete(one)
+    if (gone.length >= 500) large.count++
     return [[OP.deleteRange, null, key(a as number), key(b as number)], gone.length]
   }
-  const keys = some(random, random.chance(0.5) ? 5 : 900)
+  const keys = some(random, random.chance(0.3) ? 5 : 1_200)
   if (random.chance(0.3)) {
     const removed = keys.filter((i) => model.delete(name(i))).length
     return [[OP.deleteAll, null, keys.map(key)], removed]
@@ -83,6 +90,7 @@ test('A12: a random life, written at any moment, and read anew after restarts', 
     await w.restart()
     expect(sorted(valuesOf(w.machine))).toBe(sorted(model))
   }
+  expect(large.count).toBeGreaterThan(10)
 })
 
 test('60,000 keys at once, written in slices as one batch; what is put since stays', async () => {

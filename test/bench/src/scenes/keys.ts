@@ -2,6 +2,7 @@
 // that comes new while writes go on.
 
 import { connect, type Store } from '@latchkey/client'
+import { isLatchkeyError } from '@latchkey/protocol'
 import type { Cluster } from '@latchkey/test-chaos/cluster'
 import { measure, quantiles, round } from '../measure.js'
 import { pause } from '../pause.js'
@@ -73,7 +74,10 @@ async function join(cluster: Cluster, size: number, stage: Stage): Promise<void>
   }
   const writing = Promise.all(Array.from({ length: CALLERS }, writer))
   const began = performance.now()
-  await cluster.grow('d', store)
+  const member = await cluster.join('d')
+  await store.members.add('d', member.url)
+  await promoted(store)
+  await member.ready()
   const seconds = (performance.now() - began) / 1000
   state.going = false
   await writing
@@ -134,6 +138,17 @@ async function restartMillis(cluster: Cluster): Promise<number> {
     millis.push(performance.now() - began)
   }
   return Math.round(quantiles(millis).p99)
+}
+
+/** As soon as it has caught up; it is asked again until then. */
+async function promoted(store: Store): Promise<void> {
+  for (const deadline = performance.now() + 120_000; ; await pause(100)) {
+    try {
+      return await store.members.promote('d')
+    } catch (error) {
+      if (!isLatchkeyError(error, 'ERR_BUSY') || performance.now() > deadline) throw error
+    }
+  }
 }
 
 const thousands = (n: number) => n.toLocaleString('en')
