@@ -15,7 +15,11 @@ type Ask =
   | { readonly call: 'role' | 'close' }
   | { readonly call: 'load'; readonly inFlight: number; readonly seconds: number }
 
-export type Loaded = Omit<Figures, 'callers'> & { readonly rssMiB: number }
+export type Loaded = Omit<Figures, 'callers'>
+export interface Standing {
+  readonly role: string
+  readonly rssMiB: number
+}
 
 const order = JSON.parse(process.argv[2] as string) as Order
 const machine = new NullMachine()
@@ -31,11 +35,13 @@ async function load(inFlight: number, seconds: number): Promise<Loaded> {
   const { callers: _, ...figures } = await measure(call, { callers: inFlight, seconds, warmUpSeconds: 0 })
   // What was acknowledged must have been applied.
   const lost = Math.max(0, figures.samples - (machine.count - before))
-  return { ...figures, errors: figures.errors + lost, rssMiB: residentMiB(process.pid) }
+  return { ...figures, errors: figures.errors + lost }
 }
 
+const standing = (): Standing => ({ role: raft.replica.node.role, rssMiB: residentMiB(process.pid) })
+
 async function answer(ask: Ask): Promise<void> {
-  if (ask.call === 'role') process.send?.({ role: raft.replica.node.role })
+  if (ask.call === 'role') process.send?.(standing())
   else if (ask.call === 'load') process.send?.(await load(ask.inFlight, ask.seconds))
   else {
     await raft.close()
