@@ -1,6 +1,6 @@
 // Door: what members say to each other beside consensus, as positional msgpack arrays. Null for anything that is not one of these.
 
-import { copyBytes } from '@latchkey/base'
+import { copyBytes, type Random } from '@latchkey/base'
 import { SPACE_NAMES, type SpaceName } from '@latchkey/kv'
 import { pack, unpack } from '@latchkey/protocol'
 
@@ -56,6 +56,12 @@ const KINDS = [
   'compared',
 ] as const
 type Kind = (typeof KINDS)[number]
+
+/**
+ * Law: numbers of one life of a member are none of another life's (C5). A peer may answer what was asked before a restart, over the
+ * connection made after it. Of 2^32 beginnings each has half a million numbers to the next; the greatest is far below 2^53.
+ */
+export const firstId = (random: Random): number => 1 + random.next() * 2 ** 19
 
 export function encodeBetween(message: Between): Uint8Array {
   const kind = KINDS.indexOf(message.kind)

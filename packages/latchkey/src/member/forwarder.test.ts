@@ -1,16 +1,18 @@
 // Test: what one member asks of another, and what becomes of it.
 
+import { seededRandom } from '@latchkey/base'
 import { ManualClock } from '@latchkey/raft/memory'
 import { expect, test } from 'vitest'
 import { type Between, decodeBetween } from './between.js'
 import { Forwarder } from './forwarder.js'
 
-function world(connected = true) {
+function world(connected = true, seed = 'one life') {
   const sent: Between[] = []
   const told: unknown[] = []
   const clock = new ManualClock()
   const forwarder = new Forwarder({
     clock,
+    random: seededRandom(seed),
     send: (_, frame) => {
       sent.push(decodeBetween(frame) as Between)
       return connected
@@ -37,6 +39,14 @@ test('C5: an answer of another member, or to a number nobody asked under, comple
   const id = (sent[0] as { id: number }).id
   forwarder.answered('c', { kind: 'unknown', id })
   forwarder.answered('b', { kind: 'unknown', id: id + 1 })
+  expect(told).toEqual([])
+})
+
+test('C5: an answer to what was asked in an earlier life of this member completes nothing in this one', () => {
+  const before = world(true, 'life 1')
+  const { forwarder, told } = world(true, 'life 2')
+  const { id } = before.sent[0] as { id: number }
+  forwarder.answered('b', { kind: 'applied', id, time: 5, bytes: new Uint8Array([9]) })
   expect(told).toEqual([])
 })
 

@@ -4,10 +4,13 @@
 // Law: everything that was asked ends. An answer may be lost though the way stays up, and a leader that has stopped in its
 // tracks answers nothing for as long as its connection lives: so a command ends as unknown when another member leads, and
 // anything when its time is over.
+//
+// Law: an answer ends only what it was given for (C5). The leader may answer what this member asked in an earlier life, over the
+// connection of this one: so the numbers begin elsewhere in each life.
 
-import type { Clock, Timer } from '@latchkey/base'
+import type { Clock, Random, Timer } from '@latchkey/base'
 import type { Outcome } from '@latchkey/raft'
-import { type Between, encodeBetween } from './between.js'
+import { type Between, encodeBetween, firstId } from './between.js'
 
 /** Requests on the way to one member: refused as busy beyond. */
 const MOST_PENDING = 20_000
@@ -26,6 +29,8 @@ type Tell = Pending['tell']
 
 export interface ForwarderPorts {
   readonly clock: Clock
+  /** Another stream at each start. */
+  readonly random: Random
   send(to: string, frame: Uint8Array): boolean
 }
 
@@ -33,11 +38,12 @@ export class Forwarder {
   readonly #ports: ForwarderPorts
   /** In the order of asking. */
   readonly #pending = new Map<number, Pending>()
-  #lastId = 0
+  #lastId: number
   #timer: Timer | undefined
 
   constructor(ports: ForwarderPorts) {
     this.#ports = ports
+    this.#lastId = firstId(ports.random)
   }
 
   get pending(): number {

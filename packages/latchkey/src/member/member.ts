@@ -75,6 +75,7 @@ export class Member extends Emitter<MemberEvents> {
     })
     const forwarder = new Forwarder({
       clock: ports.clock,
+      random: ports.random.fork('forwarder'),
       send: (to, frame) => member?.replica.transport.sendApp(to, frame) ?? false,
     })
     const replica = await Replica.open(options, {
@@ -110,6 +111,7 @@ export class Member extends Emitter<MemberEvents> {
     })
     this.#stateSearch = new StateSearch({
       clock: ports.clock,
+      random: ports.random.fork('state-search'),
       freeze: (index) => kv.frozen(index),
       send: (to, message) => this.#answer(to, message),
       found: (from, index, difference) =>

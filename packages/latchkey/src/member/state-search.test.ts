@@ -50,6 +50,7 @@ async function searchBetween(here: readonly Command[], there: readonly Command[]
   const make = (kv: KvMachine, other: () => StateSearch, name: string) =>
     new StateSearch({
       clock,
+      random: seededRandom(1),
       freeze: (at) => kv.frozen(at),
       send: (_, message) => {
         messages.push(message)
@@ -121,12 +122,14 @@ test('one that went on, or does not answer: nothing is claimed', async () => {
   const clock = new ManualClock()
   const theirs: StateSearch = new StateSearch({
     clock,
+    random: seededRandom(1),
     freeze: (at) => b.frozen(at),
     send: (_, message) => message.kind === 'compared' && mine.answered('b', message),
     found: (...words) => found.push(words),
   })
   const mine: StateSearch = new StateSearch({
     clock,
+    random: seededRandom(1),
     freeze: (at) => a.frozen(at),
     send: (to, message) => to === 'b' && message.kind === 'compare' && void theirs.asked('a', message),
     found: (...words) => found.push(words),

@@ -2,9 +2,9 @@
 // what they hold. It asks for sums of a thousand rows at a time, then of thirty of the thousand, then row by row: flat memory,
 // and nothing is exchanged while members agree. Whoever cannot freeze that state any more says so; the next mark is another try.
 
-import type { Clock, Timer } from '@latchkey/base'
+import type { Clock, Random, Timer } from '@latchkey/base'
 import { type FrozenState, nameOfRow, type RowsDigest, type SpaceName } from '@latchkey/kv'
-import type { Between } from './between.js'
+import { type Between, firstId } from './between.js'
 
 type Question = Extract<Between, { kind: 'compare' }>
 type Answer = Extract<Between, { kind: 'compared' }>
@@ -18,6 +18,8 @@ export interface Difference {
 
 export interface StateSearchPorts {
   readonly clock: Clock
+  /** Another stream at each start. */
+  readonly random: Random
   /** What is stored behind that entry; undefined when the state is elsewhere. */
   readonly freeze: (index: number) => Promise<FrozenState | undefined>
   readonly send: (to: string, message: Question | Answer) => void
@@ -45,11 +47,13 @@ export class StateSearch {
   readonly #waiting = new Map<number, Waiting>()
   readonly #searching = new Set<string>()
   #held: Held | undefined
-  #lastId = 0
+  /** Begins elsewhere in each life: what was asked in an earlier one may be answered in this one (C5). */
+  #lastId: number
   #closed = false
 
   constructor(ports: StateSearchPorts) {
     this.#ports = ports
+    this.#lastId = firstId(ports.random)
   }
 
   /** Freezes what is held behind that entry, if it is still there and no other one is frozen. */

@@ -32,6 +32,8 @@ export function needSnapshot(state: State, peer: Progress): void {
 export function pumpSnapshot(state: State, peer: Progress): void {
   const { snapshot } = peer
   if (snapshot?.phase !== 'waiting' || isSilent(state, peer)) return
+  // A leader whose own state is gone has none to send: it hands over, and the next one sends.
+  if (state.rebuilding) return
   const { peers } = state.leading as Leading
   const busy = peers.filter((other) => other.snapshot !== undefined && other.snapshot.phase !== 'waiting')
   if (busy.length < state.options.maxSnapshots) ask(state, peer.id, snapshot)

@@ -15,6 +15,7 @@ export const FAULT_KINDS = [
   'reset',
   'slowNet',
   'slowDisk',
+  'sickDisk',
   'wall',
   'rate',
   'transfer',
@@ -38,7 +39,7 @@ export interface WholeFault {
 }
 
 const BIAS: Readonly<Partial<Record<WholeProfile, readonly FaultKind[]>>> = {
-  power: ['power', 'powerAll', 'powerAll', 'kill'],
+  power: ['power', 'powerAll', 'powerAll', 'kill', 'sickDisk'],
   snapshots: ['compact', 'kill', 'power', 'isolate', 'compact'],
   deadline: ['rate', 'clientPause', 'pause', 'transfer', 'clientSuspend', 'slowNet'],
   renewing: ['clientPause', 'pause', 'transfer', 'clientCut', 'slowNet'],

@@ -101,6 +101,7 @@ const DEEDS: Readonly<Record<FaultKind, (deed: Deed) => void>> = {
       who.slowness = 1
     })
   },
+  sickDisk: ({ who }) => who.sicken(),
   wall: ({ who, client, millis }) => {
     const sign = millis % 2 === 0 ? 1 : -1
     who.host.clock.stepWall(sign * millis * 500)

@@ -147,4 +147,12 @@ export const storeBugs: readonly WholeBug[] = [
     seeds: 100,
     scene: { members: 3, faults: 2 },
   },
+  {
+    name: 'a leader without a state looks for one to send, for ever',
+    ids: ['D12', 'S8'],
+    patches: [edit('raft/core/snapshot-out', 'if (state.rebuilding) return;', '')],
+    profile: 'snapshots',
+    seeds: 300,
+    scene: { members: 5, faults: 2, everyEntries: 10 },
+  },
 ]

@@ -6,6 +6,7 @@ import type { Client } from './crew.js'
 import { keysWorker, mergeWorker, sequenceWorker, watchWorker } from './kv-workers.js'
 import { pairWorker } from './pair-worker.js'
 import { membersWorker } from './members-worker.js'
+import { operatorWorker } from './operator-worker.js'
 import { type Habit, lockWorker } from './lock-workers.js'
 
 const HABITS: Readonly<Record<WholeProfile, readonly Habit[]>> = {
@@ -32,6 +33,8 @@ export function employ(world: WholeWorld, client: Client): void {
     start(watchWorker(client))
     start(pairWorker(client))
   }
+  const isOperator = client.name === 'p0' && (profile === 'snapshots' || profile === 'power')
+  if (isOperator) start(operatorWorker(world, client))
   if (profile === 'members' && client.name === 'p0') start(membersWorker(world, client))
   for (const habit of HABITS[profile]) start(lockWorker(world, client, habit))
 }

@@ -1,5 +1,5 @@
 // Driver: rows on a disk that takes its time. A batch is issued at once and durable later; a crash in between leaves it whole or not
-// at all, by chance.
+// at all, by chance; and so does a write that fails.
 
 import type { Random } from '@latchkey/base'
 import type { MemoryHome, RowBuilder, RowChange, RowHome, RowStore } from '@latchkey/kv'
@@ -13,6 +13,7 @@ export class SlowHome implements RowHome {
   /** Microseconds a batch takes at most. */
   readonly #most: number
   #underWay: (() => void) | undefined
+  #fails = false
 
   constructor(house: House, host: Host, random: Random, most: number) {
     this.#inner = new house.MemoryHome(new house.RowsDisk())
@@ -23,11 +24,24 @@ export class SlowHome implements RowHome {
 
   /** The process, and all that it held open, is gone. */
   crash(): void {
+    this.#fails = false
     const issue = this.#underWay
     this.#underWay = undefined
     const kept = issue !== undefined && this.#random.chance(0.5)
     if (kept) issue()
     this.#inner.crash(kept ? 'kept' : 'lost')
+  }
+
+  /** The next write is an error of the disk. */
+  failNext(): void {
+    this.#fails = true
+  }
+
+  async #orFail(write: () => Promise<void>): Promise<void> {
+    const fails = this.#fails
+    this.#fails = false
+    if (!fails || this.#random.chance(0.5)) await write()
+    if (fails) throw new Error('EIO: the disk failed')
   }
 
   async open(): Promise<RowStore | undefined> {
@@ -40,11 +54,11 @@ export class SlowHome implements RowHome {
     return {
       write: async (batch) => {
         await this.#while()
-        await builder.write(batch)
+        await this.#orFail(() => builder.write(batch))
       },
       commit: async () => {
         await this.#while()
-        await builder.commit()
+        await this.#orFail(() => builder.commit())
       },
       abort: () => builder.abort(),
     }
@@ -67,7 +81,7 @@ export class SlowHome implements RowHome {
         this.#underWay = () => void store.write(batch)
         await this.#while()
         this.#underWay = undefined
-        await store.write(batch)
+        await this.#orFail(() => store.write(batch))
       },
     }
   }

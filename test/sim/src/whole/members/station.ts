@@ -54,6 +54,8 @@ export class Station {
   slowness = 1
   retired = false
   crashes = 0
+  /** An error of its disk is on its way: it may stop by itself. */
+  #sick = false
 
   constructor(id: string, options: StationOptions, ports: StationPorts, joins = false) {
     this.id = id
@@ -102,16 +104,41 @@ export class Station {
     const life = this.host.start()
     this.#open(life).then(
       (member) => this.#opened(life, member),
-      (error: Error) => !life.dead && this.#ports.failed(this, error),
+      (error: Error) => this.#failed(life, error),
     )
+  }
+
+  /** A sick disk stops the member, and with it its process; whoever watches over it starts it again. Anything else is a finding. */
+  #failed(life: Life, error: Error): void {
+    if (life.dead) return
+    if (!this.#sick) return this.#ports.failed(this, error)
+    const { ground } = this.host
+    ground.later(0, () => {
+      if (!life.dead) this.crash(false)
+    })
+    ground.later(this.#ports.random.between(50_000, 1_000_000), () => this.boot())
+  }
+
+  /** One of the next steps on its disk fails, of the log or of the rows, whether it was done or not. */
+  sicken(): void {
+    if (this.host.life === undefined) return
+    const { random } = this.#ports
+    this.#sick = true
+    if (random.chance(0.4)) return this.#home.failNext()
+    const code = random.pick(['EIO', 'ENOSPC'] as const)
+    this.disk.failAt(this.disk.operations + random.between(1, 4), { code, kept: random.chance(0.5) })
   }
 
   #opened(life: Life, member: Member): void {
     if (life.dead) return
-    this.member = member
-    member.on('failed', (error) => !life.dead && this.#ports.failed(this, error))
-    for (const run of [...this.#whenOpened]) run()
+    this.#serves(life, member)
     this.#ports.opened(this, life)
+  }
+
+  #serves(life: Life, member: Member): void {
+    this.member = member
+    member.on('failed', (error) => this.#failed(life, error))
+    for (const run of [...this.#whenOpened]) run()
   }
 
   #open(life: Life): Promise<Member> {
@@ -153,15 +180,22 @@ export class Station {
     if (life === undefined || member === undefined) return
     this.member = undefined
     this.#tellGone(false)
-    await member.close()
-    await this.#home.discard()
-    this.#opened(life, await this.#open(life))
+    try {
+      await member.close()
+      if (life.dead) return
+      await this.#home.discard()
+      const anew = await this.#open(life)
+      if (!life.dead) this.#serves(life, anew)
+    } catch (error) {
+      this.#failed(life, error as Error)
+    }
   }
 
   /** The process dies; with `power` so does the machine, and what was not synced is lost. */
   crash(power: boolean): void {
     if (this.host.life === undefined) return
     this.member = undefined
+    this.#sick = false
     this.host.die()
     this.#whenOpened.clear()
     this.host.dark = power
