@@ -273,13 +273,18 @@ class Fuzz {
     )
   }
 
+  /** The leader's state is gone, and no other voter's reaches up to its log: an operator has to restore one. */
+  isBeyondHelp({ id, raft }: Member, voters: readonly MemberId[]): boolean {
+    const start = (raft?.firstIndex ?? 1) - 1
+    return voters.every((one) => one === id || this.world.member(one).machine.position.index < start)
+  }
+
   atRest(): boolean {
     const leaders = [...this.world.members.values()].filter((member) => member.raft?.role === 'leader')
     const [leader] = leaders
     if (leader?.raft === undefined || leaders.length !== 1) return false
     const { voters, outgoing, learners } = leader.raft.membership
-    // The only voter has lost its state: an operator has to promote somebody first.
-    if (leader.rebuild && voters.length === 1) return true
+    if (leader.rebuild && this.isBeyondHelp(leader, voters)) return true
     const all = [...voters, ...learners].every((id) => {
       const member = this.world.member(id)
       return member.machine.position.index === leader.raft?.lastIndex

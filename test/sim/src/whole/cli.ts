@@ -139,9 +139,11 @@ class Totals {
   #operations = 0
   #holds = 0
   #faults = 0
+  #undecided = 0
 
-  add({ time, events, entries, operations, holds, faults }: WholeResult): void {
+  add({ time, events, entries, operations, holds, undecided, faults }: WholeResult): void {
     this.#seeds++
+    this.#undecided += undecided
     this.#millis += time
     this.#events += events
     this.#entries += entries
@@ -154,7 +156,7 @@ class Totals {
     const seconds = Number(process.hrtime.bigint() - this.#began) / 1e9
     return [
       `${this.#seeds} seeds from ${first} in ${seconds.toFixed(1)} s: ${(this.#millis / 3_600_000).toFixed(2)} virtual hours,`,
-      `${this.#events} events, ${this.#entries} entries, ${this.#operations} calls, ${this.#holds} holds, ${this.#faults} faults`,
+      `${this.#events} events, ${this.#entries} entries, ${this.#operations} calls, ${this.#holds} holds, ${this.#faults} faults; ${this.#undecided} histories too long to judge`,
     ]
   }
 }

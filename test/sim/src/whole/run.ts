@@ -26,6 +26,8 @@ export interface WholeResult {
   readonly entries: number
   readonly operations: number
   readonly holds: number
+  /** Keys whose history was too long to judge. */
+  readonly undecided: number
   readonly faults: readonly WholeFault[]
   readonly trace: readonly string[]
 }
@@ -57,6 +59,7 @@ export async function runWhole(
     entries: world.log.length,
     operations: world.desk.done,
     holds: world.holds.count,
+    undecided: world.desk.history.undecided,
     faults,
     trace: world.trace,
   }

@@ -17,6 +17,8 @@ interface Limit {
 
 export async function pairWorker(client: Client): Promise<void> {
   while (await client.goesOn()) {
+    // All clients meet at one register: the search for an order of it all has to end.
+    await client.sleep(client.random.between(20, 300))
     await anyStep(client, { timeout: client.random.pick([300, 2_000]) })
   }
 }
