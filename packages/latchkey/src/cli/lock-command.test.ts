@@ -36,21 +36,21 @@ function lockStore(answer: (options: AcquireOptions) => Promise<Hold | undefined
   return { store, told }
 }
 
-function holdOf(told: () => string[], releases: () => Promise<void> = async () => {}) {
+function holdOf(told: () => string[], releases: Hold['release'] = async () => {}) {
   const loss = new AbortController()
   const hold: Hold = {
     token: 7,
     signal: loss.signal,
     kv: { put: async () => ({ revision: 1 }) },
-    release: async () => {
+    release: async (options) => {
       told().push('release')
-      await releases()
+      await releases(options)
     },
   }
   return { hold, lose: () => loss.abort(new LatchkeyError('ERR_LOCK_LOST')) }
 }
 
-function setup(world: FakeWorld = {}, releases?: () => Promise<void>) {
+function setup(world: FakeWorld = {}, releases?: Hold['release']) {
   const { hold, lose } = holdOf(() => told, releases)
   const { store, told } = lockStore(async () => hold)
   const io = fakeIo({ env: { PATH: process.env.PATH ?? '' }, connect: () => store, ...world })
@@ -188,6 +188,14 @@ test('a command that does not heed SIGTERM is killed after --kill-after', async 
   await running(file)
   lose()
   expect(await ended).toBe(75)
+})
+
+test('a hold that was lost is not worth waiting for', async () => {
+  const given: unknown[] = []
+  const { run, lose } = setup({}, async (options) => void given.push(options))
+  lose()
+  expect(await run('k', '--', 'sleep', '5')).toBe(75)
+  expect(given).toEqual([{ timeout: '500ms' }])
 })
 
 test('a release that fails is told, and changes no exit code', async () => {

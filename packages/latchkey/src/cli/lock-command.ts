@@ -95,7 +95,8 @@ async function acquire(store: CommandStore, key: string, line: Line, io: Io): Pr
 /** A release that fails costs nobody but the next holder, who waits for the lease; the exit code stays CMD's. */
 async function release(hold: Hold, io: Io): Promise<void> {
   try {
-    await hold.release()
+    // One that was lost is most likely out of reach too; its lease ends it anyway.
+    await hold.release(hold.signal.aborted ? { timeout: '500ms' } : undefined)
   } catch (error) {
     io.err(`latchkey: the lock was not released, its lease will end it: ${explain(error)}\n`)
   }
@@ -147,13 +148,16 @@ function stopAtLoss(hold: Hold, child: ChildProcess, killAfter: number, io: Io) 
   return { lost: () => lost, off }
 }
 
+const whyNot = ({ code, message }: NodeJS.ErrnoException) =>
+  code === 'EACCES' ? 'it may not be run: permission denied' : message
+
 function endOf(child: ChildProcess): Promise<Ending> {
   return new Promise((resolve) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
       // A child that runs may also fail to be signalled; that is no end.
       if (child.pid !== undefined) return
       const code = error.code === 'ENOENT' ? EXIT.notFound : EXIT.cannotRun
-      const reason = code === EXIT.notFound ? 'command not found' : error.message
+      const reason = code === EXIT.notFound ? 'command not found' : whyNot(error)
       resolve({ type: 'not-started', code, reason })
     })
     child.once('exit', (code, signal) => {

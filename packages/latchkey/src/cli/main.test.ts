@@ -111,6 +111,17 @@ test('nobody reachable: what the system said stands behind the code', async () =
   expect([code, err]).toEqual([69, expect.stringMatching(/ERR_NO_LEADER: .*\(certificate has expired\)/)])
 })
 
+test('interrupted while it connects, it ends by its signal', async () => {
+  const io = fakeIo({
+    connect: async () => {
+      io.signal('SIGINT')
+      throw new LatchkeyError('ERR_ABORTED', undefined, { cause: io.interrupted.reason })
+    },
+  })
+  expect(await main(['get', 'a'], io, parts)).toBe(130)
+  expect(io.printed.err).toBe('')
+})
+
 test.each([
   [new LatchkeyError('ERR_NO_LEADER'), 69],
   [new LatchkeyError('ERR_UNAUTHORIZED'), 1],

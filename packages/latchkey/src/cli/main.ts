@@ -54,7 +54,9 @@ function wantsHelp(args: readonly string[]): boolean {
 async function run(command: Command, args: readonly string[], io: Io): Promise<number> {
   try {
     return await command.run(readLine(command, args), io)
-  } catch (error) {
+  } catch (fault) {
+    // What was cut off by a signal ends as that signal says, whatever call it met.
+    const error = io.interrupted.aborted ? io.interrupted.reason : fault
     const code = exitOf(error)
     if (!(error instanceof Interrupted)) io.err(`latchkey: ${explain(error)}\n`)
     if (error instanceof UsageError)
