@@ -40,6 +40,22 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
     expect(await all(store.view())).toEqual(['b=2', 'c='])
     await store.close()
   },
+  'R1: so is one of very many rows, and one that removes them; a view in between has all or none': async (
+    home,
+  ) => {
+    const store = await opened(home)
+    const keys = Array.from({ length: 51_000 }, (_, i) => String(100_000 + i))
+    const writing = store.write(keys.map((key) => put(key, 'v')))
+    const early = await store.view().page({ start: undefined, end: undefined, keysOnly: true }, 60_000, 1e9)
+    expect([0, keys.length]).toContain(early.rows.length)
+    await writing
+    expect(text(store.get(b('150999')) as Uint8Array)).toBe('v')
+    await store.write([...keys.map(del), put('100007', 'again')])
+    await store.close()
+    const again = (await home.open()) as RowStore
+    expect(await all(again.view())).toEqual(['100007=again'])
+    await again.close()
+  },
   'R2: what was written is there when it is opened again': async (home) => {
     const store = await opened(home)
     await store.write([put('a', '1')])
