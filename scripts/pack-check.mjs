@@ -1,17 +1,25 @@
 // Driver: `npm run pack-check`: the packages as people get them. Packs each, judges it (publint, attw), installs all of them into an
-// empty project outside the repository, type-checks and runs what the README shows, as ESM and through require(). Then the client
-// alone, without optional dependencies: no native module may come along.
+// empty project outside the repository, type-checks what the READMEs show, and runs small programs as ESM and through require(). Then
+// the client alone, without optional dependencies: no native module may come along.
 
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isJudged } from './pack/judge.mjs'
-import { packAll } from './pack/pack.mjs'
+import { ROOT, packAll } from './pack/pack.mjs'
 import { project } from './pack/project.mjs'
 import { CLIENT_ONLY, CLIENT_PACKAGES, EVERYTHING } from './pack/samples.mjs'
+import { snippets } from './pack/snippets.mjs'
 
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-pack-'))
 const say = (line) => console.log(line)
+const readme = (path) => readFileSync(join(ROOT, path, 'README.md'), 'utf8')
+const shown = snippets({
+  top: readme('.'),
+  latchkey: readme('packages/latchkey'),
+  client: readme('packages/client'),
+  level: readme('packages/level'),
+})
 let problems = []
 const note = (what, found) => {
   say(`${found.length === 0 ? '+' : 'x'} ${what}`)
@@ -23,9 +31,9 @@ try {
   const tarballs = packAll(folder, note)
   for (const { name, file } of tarballs) note(`${name}: publint and attw`, isJudged(file))
 
-  const all = project(join(folder, 'all'), tarballs, EVERYTHING)
+  const all = project(join(folder, 'all'), tarballs, { ...EVERYTHING, ...shown })
   note('all packages: install', all.install())
-  note('all packages: types', all.types())
+  note(`all packages: types, and what ${Object.keys(shown).length} blocks of the READMEs show`, all.types())
   note('all packages: run as ESM', all.run('smoke.mjs'))
   note('all packages: run through require()', all.run('smoke.cjs'))
   note('all packages: the command', all.command('latchkey', ['--help']))

@@ -22,7 +22,7 @@ const LONGEST_BOUND = 4_096
 
 /**
  * ```ts
- * const users = new LatchkeyLevel(store, { prefix: 'users/', valueEncoding: 'json' })
+ * const users = new LatchkeyLevel<string, { name: string }>(store, { prefix: 'users/', valueEncoding: 'json' })
  * await users.put('7', { name: 'Ada' })
  * ```
  */
