@@ -101,8 +101,11 @@ describe('signals', () => {
 })
 
 describe('a lost hold', () => {
-  const lose = async (key: string) =>
-    expect(await store.locks.forceRelease(key, (await holder(key))?.fencingToken ?? 0)).toBe(true)
+  /** On a machine so busy that the lease ran out by itself it is lost already. */
+  const lose = async (key: string) => {
+    const held = await holder(key)
+    if (held !== undefined) await store.locks.forceRelease(key, held.fencingToken)
+  }
 
   test('the command is told to stop, and the code is 75 whatever it says itself', async () => {
     const run = lock('lost', ['--lease', '500ms'], ...waiting('echo told; exit 0'))

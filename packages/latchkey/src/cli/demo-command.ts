@@ -38,6 +38,8 @@ export const demo: Command = {
 class Show {
   readonly #io: Io
   readonly #length: number | undefined
+  /** For so long it still plays when the members are ready; that can take most of it on a busy machine. */
+  #left: number | undefined
   readonly #json: boolean
   readonly #over = new AbortController()
   #started = 0
@@ -112,8 +114,8 @@ class Show {
 
   #endLater(): void {
     if (this.#length === undefined) return
-    const left = this.#started + this.#length - this.#io.clock.now()
-    this.#io.clock.after(Math.max(1_000, left), () => this.#end(), { ref: false })
+    this.#left = Math.max(1_000, this.#started + this.#length - this.#io.clock.now())
+    this.#io.clock.after(this.#left, () => this.#end(), { ref: false })
   }
 
   /** Not between the kill and the next grant: that is what one came to see. */
@@ -164,7 +166,7 @@ class Show {
   }
 
   async #killLeader(trio: Trio, store: CommandStore): Promise<void> {
-    await this.#pause(this.#length === undefined ? 4_000 : this.#length / 3)
+    await this.#pause(this.#left === undefined ? 4_000 : this.#left / 3)
     if (this.#over.signal.aborted) return
     const { leader } = await store.status()
     if (leader === undefined) return
