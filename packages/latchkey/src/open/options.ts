@@ -3,7 +3,7 @@
 import { isIP } from 'node:net'
 import { type Logger, silentLogger } from '@latchkey/base'
 import { type As, CAPS, type Duration, millis } from '@latchkey/protocol'
-import { type AuthOptions, RIGHTS } from '../member/rights.js'
+import { type AuthOptions, memberToken, RIGHTS } from '../member/rights.js'
 
 export type { AuthOptions, Right } from '../member/rights.js'
 
@@ -322,7 +322,13 @@ function refuseOpenDoors(
   { listen, tls, auth }: Pick<Settings, 'listen' | 'tls' | 'auth'>,
   insecure: boolean,
 ): void {
-  if (listen === undefined || isLoopback(listen.host) || insecure || (tls && auth)) return
+  if (listen === undefined || isLoopback(listen.host) || insecure) return
+  // A client's right to read must not be enough to come in as a member.
+  if (tls && auth && tls.ca === undefined && memberToken(auth) === undefined)
+    throw new TypeError(
+      `listen: ${listen.host} is beyond loopback, and nothing keeps strangers from coming in as members: give tls.ca, auth.memberToken, or a token with the admin right`,
+    )
+  if (tls && auth) return
   throw new TypeError(
     `listen: ${listen.host} is beyond loopback, which needs tls and auth.tokens; or allow it openly with insecure: true (--insecure)`,
   )

@@ -110,6 +110,13 @@ test('beyond loopback with tls and a token, or openly insecure', () => {
   ])
 })
 
+test('beyond loopback the door of members is locked too', () => {
+  const wide = { listen: '0.0.0.0:7001', 'tls-cert': 'c', 'tls-key': 'k', token: ['read:one'] }
+  expect(() => optionsOf(wide)).toThrow(/strangers from coming in as members/)
+  for (const more of [{ 'tls-ca': 'ca' }, { 'member-token': 'm' }, { token: ['read:one', 'two'] }])
+    expect(optionsOf({ ...wide, ...more }).listen.host).toBe('0.0.0.0')
+})
+
 test('without members and address it listens on loopback', () => {
   expect(optionsOf({}).listen).toEqual({ host: '127.0.0.1', port: 7001 })
   expect(optionsOf({ member: ['a=ws://127.0.0.1:7009'] }).listen).toEqual({ host: '127.0.0.1', port: 7009 })
