@@ -10,11 +10,13 @@
 import { open as openFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LatchkeyError } from '@latchkey/protocol'
+import { SPACE } from '../keyspaces.js'
 import { BatchChain, bytesOf, LOG_BYTES, MARKS } from './chain.js'
 import { type Files, nodeFiles, sizeOf, syncFolder } from './files.js'
 import { type Level, LevelRows, codeOf, damagedFiles, messageOf, operation, translated } from './level.js'
 import { tablesOf } from './manifest.js'
 import type { Row, RowBuilder, RowChange, RowHome, RowStore } from './port.js'
+import { Reclaimer } from './reclaim.js'
 import { tableDamage } from './tables.js'
 
 const STORE = /^rows-([1-9][0-9]*)$/
@@ -37,6 +39,9 @@ const OPTIONS = {
   maxFileSize: 1024 * 1024,
   maxOpenFiles: 64,
 } as const
+
+/** Rows of events are some ten kilobytes each, those of answers a hundred bytes. */
+const WORTH = { [SPACE.events]: 1_024, [SPACE.replies]: 65_536 }
 
 /** `dir`: a folder of its own, made when it is not there. */
 export function classicHome(dir: string, files: Files = nodeFiles): RowHome {
@@ -170,7 +175,8 @@ async function openStore(path: string): Promise<RowStore> {
   await refuseDamaged(path)
   const level = await openLevel(path, false)
   try {
-    return new LevelRows(level, BatchChain.from(await marksOf(level)))
+    const reclaimer = new Reclaimer(async (start, end) => level.compactRange?.(start, end), WORTH)
+    return new LevelRows(level, BatchChain.from(await marksOf(level)), reclaimer)
   } catch (error) {
     await level.close()
     throw translated(error)

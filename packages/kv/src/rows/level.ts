@@ -3,6 +3,7 @@
 import { EMPTY } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import { type BatchChain, bytesOf } from './chain.js'
+import type { Reclaimer } from './reclaim.js'
 import type { Row, RowChange, RowPage, RowRange, RowStore, RowView } from './port.js'
 import { damagedRow } from './seal.js'
 
@@ -19,6 +20,7 @@ export interface Level {
   batch(): LevelBatch
   snapshot(): LevelSnapshot
   iterator(options: LevelRange): LevelIterator
+  compactRange?(start: Uint8Array, end: Uint8Array): Promise<void>
   close(): Promise<void>
 }
 interface LevelBatch {
@@ -53,12 +55,14 @@ export const operation = ({ key, value }: RowChange): Operation =>
 export class LevelRows implements RowStore {
   readonly #level: Level
   readonly #chain: BatchChain | undefined
+  readonly #reclaimer: Reclaimer | undefined
   #closed = false
 
   /** `level` is open, with encoding 'view'. */
-  constructor(level: Level, chain?: BatchChain) {
+  constructor(level: Level, chain?: BatchChain, reclaimer?: Reclaimer) {
     this.#level = level
     this.#chain = chain
+    this.#reclaimer = reclaimer
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
@@ -73,9 +77,16 @@ export class LevelRows implements RowStore {
     if (this.#closed) throw new LatchkeyError('ERR_CLOSED')
     try {
       await (batch.length > MANY ? this.#writeMany(batch) : this.#writeFew(batch))
+      this.#reclaim(batch)
     } catch (error) {
       throw translated(error)
     }
+  }
+
+  #reclaim(batch: readonly RowChange[]): void {
+    if (this.#reclaimer === undefined || this.#closed) return
+    for (const { key, value } of batch) if (value === undefined) this.#reclaimer.removed(key)
+    this.#reclaimer.written()
   }
 
   async #writeFew(batch: readonly RowChange[]): Promise<void> {
