@@ -20,7 +20,7 @@ const voters = async (id: string) =>
 
 test('M11: from one to five and to three, its first leader gone: no call fails, a hold is kept', async () => {
   const store = await connect(cluster.urls)
-  const hold = await store.locks.acquire('throughout', { lease: '5s' })
+  const hold = await store.locks.acquire('throughout', { lease: '15s' })
   const report = await underLoad(cluster.urls, async (load) => {
     for (const id of ['b', 'c', 'd', 'e']) {
       await cluster.grow(id, store)

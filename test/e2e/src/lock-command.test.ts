@@ -58,7 +58,7 @@ test('the command finds the token of its hold, and a second one finds the lock b
 
 test('its sidecar is killed: the command runs on under its hold, renewed through another', async () => {
   const leader = await cluster.leader()
-  const run = lock('survives', ['--lease', '3s'], ...shell('echo up; sleep 4; exit 5'))
+  const run = lock('survives', ['--lease', '6s'], ...shell('echo up; sleep 7; exit 5'))
   await isUp(run)
   const token = (await holder('survives'))?.fencingToken
   await leader.kill()
@@ -108,14 +108,14 @@ describe('a lost hold', () => {
   }
 
   test('the command is told to stop, and the code is 75 whatever it says itself', async () => {
-    const run = lock('lost', ['--lease', '500ms'], ...waiting('echo told; exit 0'))
+    const run = lock('lost', ['--lease', '3s'], ...waiting('echo told; exit 0'))
     await isUp(run)
     await lose('lost')
     expect(await run.ended).toMatchObject({ code: 75, out: 'up\ntold\n', err: expect.stringMatching(/lost/) })
   })
 
   test('one that does not stop is killed after --kill-after: 75', async () => {
-    const run = lock('lost', ['--lease', '500ms', '--kill-after', '300ms'], ...waiting(''))
+    const run = lock('lost', ['--lease', '3s', '--kill-after', '300ms'], ...waiting(''))
     await isUp(run)
     await lose('lost')
     expect((await run.ended).code).toBe(75)

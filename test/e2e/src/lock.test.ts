@@ -56,12 +56,12 @@ test('waiters are served in the order of their arrival, through whichever sideca
   for (let i = 0; i < 6; i++) {
     const store = stores[i % stores.length] as typeof a
     waiting.push(
-      store.locks.acquire('fair', { lease: '20s', wait: '20s' }).then(async (hold) => {
+      store.locks.acquire('fair', { lease: '20s', wait: '60s' }).then(async (hold) => {
         served.push(i)
         await hold.release()
       }),
     )
-    await expect.poll(async () => (await a.locks.query('fair'))[0]?.waiters).toBe(i + 1)
+    await expect.poll(async () => (await a.locks.query('fair'))[0]?.waiters, { timeout: 10_000 }).toBe(i + 1)
   }
   await holder.release()
   await Promise.all(waiting)

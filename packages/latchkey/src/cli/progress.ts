@@ -11,7 +11,7 @@ export interface ProgressPorts {
 
 /** On a terminal as often as a person looks; in a log as often as it bears. */
 const LOOK_MS = 500
-const FIRST_LINE_MS = 1_500
+const FIRST_LINE_MS = 3_000
 const NEXT_LINE_MS = 5_000
 
 const CLEAR_LINE = '\r\u001b[K'
