@@ -1,7 +1,7 @@
 // Test: whose a directory is, what is restored into it, and how long an open store keeps its process alive.
 
 import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -88,6 +88,20 @@ test('D17: a cluster of three is restored, each member from the same file, and i
   expect(again?.token).toBeGreaterThan(lock.token)
   await Promise.all(stores.map((store) => store.close()))
 }, 20_000)
+
+test('a restore that fails leaves no directory behind, and one that was there as it was', async () => {
+  const garbage = join(root, 'garbage')
+  await writeFile(garbage, 'no backup')
+  for (const path of [join(root, 'absent'), garbage])
+    await expect(restore(path, { id: 'a', dir: join(root, 'new') })).rejects.toThrow()
+  expect(await readdir(root)).toEqual(['garbage'])
+  await mkdir(join(root, 'old'))
+  await writeFile(join(root, 'old', 'note'), 'mine')
+  await expect(restore(garbage, { id: 'a', dir: join(root, 'old') })).rejects.toMatchObject({
+    code: 'ERR_CORRUPT',
+  })
+  expect(await readdir(join(root, 'old'))).toContain('note')
+})
 
 test('a member of a grown cluster that is opened without members is where the others look for it', async () => {
   const members = await addresses(['a', 'b'])

@@ -1,6 +1,6 @@
 // Driver: the first directory of a new cluster, from a backup. Nothing runs yet; open() with the same id and dir comes next.
 
-import { readdir } from 'node:fs/promises'
+import { access, readdir, rm } from 'node:fs/promises'
 import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '@latchkey/base'
@@ -30,17 +30,29 @@ export async function restore(path: string, options: RestoreOptions): Promise<un
     peers: Object.fromEntries(urls.map(([name, url]) => [name, { url, incarnation: '' }])),
   }
   return withDisk(`${path} cannot be restored into ${dir}`, async () => {
+    // A path that cannot be read makes no directory.
+    await access(path)
+    const isNew = !(await exists(dir))
     const lock = await lockDirectory(dir, systemClock(uptime))
+    let done = false
     try {
       await refuseUsed(dir)
       await restoreRows(path, classicHome(join(dir, 'state')), membership)
       await claimDirectory(dir, { id, cluster })
+      done = true
     } finally {
       await lock.release()
+      if (!done && isNew) await rm(dir, { recursive: true, force: true })
     }
     return undefined
   })
 }
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  )
 
 /** A log of before would not be that of the state that is restored beside it. */
 async function refuseUsed(dir: string): Promise<void> {
