@@ -206,7 +206,7 @@ export function checkAnswer(value: unknown): string | null {
 }
 const errorAnswer = places(
   'an error',
-  whole(-1, 10_000, 'a code'),
+  whole(-2, 10_000, 'a code'),
   text(0, 10_000, 'a message'),
   flag('retryable'),
   flag('unknown'),

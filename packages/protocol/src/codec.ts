@@ -5,7 +5,7 @@ import { checkAnswer, checkCommand, isKnownOperation } from './codec-check.js'
 import { pack } from './codec-pack.js'
 import { Malformed, unpack } from './codec-unpack.js'
 import { ERROR_CODES, type ErrorCode, ERRORS, type ErrorOptions, LatchkeyError } from './errors.js'
-import { type Answer, type Command, SESSION_OVER } from './ops.js'
+import { type Answer, type Command, SESSION_FULL, SESSION_OVER } from './ops.js'
 
 /**
  * Why bytes are no command. 'unknown': well formed, but an operation this build does not know; who finds it in the log must
@@ -77,9 +77,17 @@ export const SESSION_OVER_ANSWER: Answer = [
   false,
 ]
 
+export const SESSION_FULL_ANSWER: Answer = [
+  SESSION_FULL,
+  'The session keeps as many answers as it may. Wait for some of its calls, then try again.',
+  true,
+  false,
+]
+
 /** The code of an error answer; undefined of a success, ERR_PROTOCOL of one that this build does not know. */
 export function codeOf(answer: Answer): ErrorCode | undefined {
-  return answer[0] === 0 ? undefined : (ERROR_CODES[answer[0] - 1] ?? 'ERR_PROTOCOL')
+  if (answer[0] === 0) return undefined
+  return answer[0] === SESSION_FULL ? 'ERR_BUSY' : (ERROR_CODES[answer[0] - 1] ?? 'ERR_PROTOCOL')
 }
 
 export const isError = (

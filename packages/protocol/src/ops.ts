@@ -220,3 +220,9 @@ export type Answer =
  * (LOCKS.md, 6). Only the engine meets it: a command that was never sent goes on under a new session, one that was is unknown.
  */
 export const SESSION_OVER = -1
+
+/**
+ * Likewise: the session keeps as many answers as it may; nothing was executed and nothing kept of this command. The engine asks
+ * again under the same number when earlier answers have been taken; the least unfinished number always finds room.
+ */
+export const SESSION_FULL = -2

@@ -5,11 +5,11 @@
 // - one whose caller has left while its fate is unknown is cancelled in the background, so that it is not executed later;
 // - one that was never handed on may wait, move to another session, or end as not applied.
 
-import { type Answer, type AnswerReply, LatchkeyError, codeOf, errorOf } from '@latchkey/protocol'
+import { type Answer, type AnswerReply, LatchkeyError, SESSION_FULL, errorOf } from '@latchkey/protocol'
 import type { Call, Live } from './call.js'
 import { Chores } from './chores.js'
 import type { Desk } from './desk.js'
-import { judgeCommand, lostSight, sessionOver } from './fate.js'
+import { judgeCommand, sessionOver } from './fate.js'
 import type { Ground } from './ground.js'
 import { Queue } from './queue.js'
 import type { Session } from './session.js'
@@ -19,6 +19,8 @@ const WAITING = 65_536
 const WAITING_BYTES = 64 * 1024 * 1024
 /** Of bodies that have a number and no answer: the rest waits. */
 const OPEN_BYTES = 32 * 1024 * 1024
+/** Sent again at once into a session that was full. */
+const FEW = 4
 
 export class Commands {
   readonly #ground: Ground
@@ -31,6 +33,8 @@ export class Commands {
   #openBytes = 0
   /** Have a number, and wait to be sent again. */
   #again: Call[] = []
+  /** Something in #again was refused because the session keeps as many answers as it may. */
+  #full = false
   #session: Session | undefined
   #barriers = 0
 
@@ -108,14 +112,22 @@ export class Commands {
   /** A new link or leader, or the pause is over: first what was sent before, in its order. */
   resume(): void {
     const live = this.#ground.leading
-    if (live && this.#again.length > 0) {
-      const again = this.#again.sort((a, b) => a.number - b.number)
-      this.#again = []
-      for (const call of again) if (!call.finished && !call.abandoned) this.#send(live, call)
-    }
+    if (live && this.#again.length > 0) this.#sendAgain(live)
     this.#chores.pump()
     this.pump()
     this.#chores.keep.check()
+  }
+
+  /** Into a session that was full only a few at a time: most of them would come back refused, and each is the whole command. */
+  #sendAgain(live: Live): void {
+    const again = this.#again
+      .filter((call) => !call.finished && !call.abandoned)
+      .sort((a, b) => a.number - b.number)
+    const now = this.#full ? again.splice(0, FEW) : again.splice(0)
+    this.#again = again
+    this.#full &&= again.length > 0
+    for (const call of now) this.#send(live, call)
+    if (again.length > 0) this.#ground.later()
   }
 
   pump(): void {
@@ -210,6 +222,7 @@ export class Commands {
         call.uncertain = true
         return this.#retry(call, answer)
       case 'again':
+        this.#full ||= answer[0] === SESSION_FULL
         return this.#retry(call, answer)
     }
   }
@@ -217,16 +230,9 @@ export class Commands {
   #final(call: Call, answer: Answer): void {
     this.#ground.wentWell()
     if (call.sentAt && this.#session?.id === call.session) this.#session.touch(call.sentAt)
-    if (call.uncertain && codeOf(answer) === 'ERR_BUSY') return this.#busyButUncertain(call, answer)
     this.#finishNumber(call)
     this.#desk.answer(call, answer)
     if (this.#fresh.length > 0) this.pump()
-  }
-
-  /** This attempt found no room and left no trace; an earlier one may still arrive and find some. */
-  #busyButUncertain(call: Call, answer: Answer): void {
-    if (call.settled) this.#chores.cancel(call)
-    else this.#desk.giveUp(call, lostSight(errorOf(answer)))
   }
 
   #finishNumber(call: Call): void {

@@ -219,13 +219,25 @@ test('C1: too much at a later attempt says nothing of an earlier one that is sti
   await world.run(4)
   cluster.faults = { ...NO_FAULTS }
   cluster.busy = true
-  await world.run(100)
-  cluster.busy = false
+  await world.run(5_010)
   expect([codeOf(seen), outcomeOf(seen)]).toEqual(['ERR_OUTCOME_UNKNOWN', 'unknown'])
-  const plain = follow(client.merge('log', 'more'))
+  cluster.busy = false
+})
+
+test('a session that is full: the call waits, the same number goes when there is room, ERR_BUSY at its deadline', async () => {
+  const { world, cluster, store } = scene('full')
+  const client = store()
+  const warm = follow(client.merge('log', 'warm'))
+  await world.run(50)
   cluster.busy = true
-  await world.run(100)
-  expect([codeOf(plain), outcomeOf(plain)]).toEqual(['ERR_BUSY', 'not-applied'])
+  const plain = follow(client.merge('log', 'never', { timeout: 1_000 }))
+  const patient = follow(client.merge('log', 'more'))
+  await world.run(1_010)
+  expect([codeOf(warm), codeOf(plain), outcomeOf(plain)]).toEqual(['ok', 'ERR_BUSY', 'not-applied'])
+  cluster.busy = false
+  await world.run(1_000)
+  expect(codeOf(patient)).toBe('ok')
+  expect(cluster.machine.data.get('log')).toBe('warm,more')
 })
 
 test('a member that refuses for good ends the call with its reason', async () => {

@@ -5,6 +5,7 @@ import {
   type ErrorCode,
   type ErrorOptions,
   LatchkeyError,
+  SESSION_FULL,
   SESSION_OVER,
   codeOf,
   errorOf,
@@ -36,6 +37,7 @@ const LOST_TRACK: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
 export function judgeCommand(answer: Answer, never: boolean, uncertain: boolean): Verdict {
   if (answer[0] === 0) return 'final'
   if (answer[0] === SESSION_OVER) return 'over'
+  if (answer[0] === SESSION_FULL) return 'again'
   const code = codeOf(answer)
   if (never) return PASSING.has(code) ? 'again' : uncertain ? 'uncertain' : 'final'
   return answer[3] === true || LOST_TRACK.has(code) ? 'uncertain' : 'final'

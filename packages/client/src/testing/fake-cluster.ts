@@ -11,6 +11,7 @@ import {
   type LinkRequest,
   READ,
   encodeAnswer,
+  SESSION_FULL_ANSWER,
   errorAnswer,
   okAnswer,
 } from '@latchkey/protocol'
@@ -107,7 +108,7 @@ export class FakeCluster {
   refusal: LatchkeyError | undefined
   /** Answers of these commands are kept back. */
   mute = false
-  /** Every command is answered with ERR_BUSY, not executed and not kept. */
+  /** Every numbered command is answered with "the session is full": not executed and not kept. */
   busy = false
   /** Reads are served so much later, ms. */
   readDelay = 0
@@ -211,7 +212,7 @@ export class FakeCluster {
   }
 
   #decide(link: FakeLink, request: CommandRequest): void {
-    if (this.busy) return this.#answer(link, request.id, errorAnswer('ERR_BUSY'), 0, false)
+    if (this.busy && request.number > 0) return this.#answer(link, request.id, SESSION_FULL_ANSWER, 0, false)
     const { answer, fromTable } = this.#apply(request)
     if (this.mute) return
     if (this.random.chance(this.faults.closeAfter)) return link.break()

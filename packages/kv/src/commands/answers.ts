@@ -1,7 +1,14 @@
 // Rule: answers as bytes. Made once, kept and sent as they are. What is refused is refused with the same words on every member
 // and in every version, since kept answers are part of the state.
 
-import { ERRORS, ERROR_CODES, type ErrorCode, SESSION_OVER, pack } from '@latchkey/protocol'
+import {
+  ERRORS,
+  ERROR_CODES,
+  type ErrorCode,
+  SESSION_FULL_ANSWER,
+  SESSION_OVER,
+  pack,
+} from '@latchkey/protocol'
 
 /** A command's own refusal: it changed nothing. */
 export class Refused {
@@ -33,10 +40,6 @@ export const TOO_MANY_SESSIONS = new Refused(
   'ERR_BUSY',
   'The store has as many sessions as it can keep. Close some, or wait.',
 )
-export const TOO_MANY_ANSWERS = new Refused(
-  'ERR_BUSY',
-  'The session has too many unfinished calls. Wait for some of them, then try again.',
-)
 export const FENCED = new Refused('ERR_FENCED')
 export const CANCELLED = new Refused('ERR_ABORTED', 'The call was cancelled before it was executed.')
 export const RANGE_TOO_LARGE = new Refused(
@@ -46,6 +49,10 @@ export const RANGE_TOO_LARGE = new Refused(
 export const MERGED_TOO_LARGE = new Refused(
   'ERR_TOO_LARGE',
   'The merged value would be over 1 MiB. Nothing was changed.',
+)
+export const RESULTS_TOO_LARGE = new Refused(
+  'ERR_TOO_LARGE',
+  'What the transaction gets would be over 4 MiB. Nothing was changed; get fewer keys at once.',
 )
 export const SEQUENCE_USED_UP = new Refused(
   'ERR_TOO_LARGE',
@@ -58,6 +65,9 @@ export const SESSION_IS_OVER: Uint8Array = pack([
   true,
   false,
 ])
+
+/** Likewise; never kept. */
+export const SESSION_IS_FULL: Uint8Array = pack(SESSION_FULL_ANSWER)
 
 const BY_CODE = new Map<ErrorCode, Refused>()
 export function refusedWith(code: ErrorCode): Refused {

@@ -6,6 +6,8 @@
 //   B  Each command answers for itself; one that is refused changes nothing.
 //   C  A number is executed at most once: a kept number gets its kept answer, one below `done` or of a session that is over
 //      is refused (LOCKS.md, 6).
+//   D  A session that keeps as many answers as it may executes nothing more, but for the least number that is not finished: behind
+//      that one all others wait, so it must not wait for them.
 
 import { checksum } from '@latchkey/base'
 import { expire, touch } from '@latchkey/lock'
@@ -17,8 +19,8 @@ import {
   NOT_ALONE,
   NO_SESSION,
   OTHER_BODY,
+  SESSION_IS_FULL,
   SESSION_IS_OVER,
-  TOO_MANY_ANSWERS,
   answerBytes,
 } from '../commands/answers.js'
 import { BatchReader } from '../commands/batch.js'
@@ -137,7 +139,7 @@ export class EntryRun {
       if (kept.crc !== crc && kept.crc !== ANY_BODY) return this.#answer(OTHER_BODY.bytes)
       return this.#answer(this.#bench.state.sessions.bytesOf(kept), true)
     }
-    if (this.#isFull(session)) return this.#answer(TOO_MANY_ANSWERS.bytes)
+    if (this.#isFull(session) && number !== session.done) return this.#answer(SESSION_IS_FULL)
     const command = this.#decoded()
     if (command === undefined || isOwnCancel(command, number))
       return this.#finish(session, number, crc, MALFORMED)

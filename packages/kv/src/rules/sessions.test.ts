@@ -97,16 +97,25 @@ describe('numbers', () => {
     expect((await send(w.session, 2 ** 47, put, 0)).fromTable).toBe(true)
   })
 
-  test('too many kept numbers: ERR_BUSY, not executed, and the same number goes later', async () => {
+  test('too many kept numbers: not executed, and the same number goes later', async () => {
     for (let number = 1; number <= 4; number++) await send(w.session, number, put)
-    expect(await errorOf(send(w.session, 5, put))).toBe('ERR_BUSY')
+    expect(await errorOf(send(w.session, 5, put))).toBe('SESSION_FULL')
     expect((await send(w.session, 5, put, 2)).result).toBe(5)
   })
 
-  test('too many kept bytes: ERR_BUSY', async () => {
+  test('the least number that is not finished always finds room: the others wait behind it', async () => {
+    for (let number = 2; number <= 5; number++) await send(w.session, number, put, 1)
+    expect(await errorOf(send(w.session, 6, put, 1))).toBe('SESSION_FULL')
+    expect((await send(w.session, 1, put, 1)).result).toBe(5)
+    expect((await send(w.session, 1, put, 1)).fromTable).toBe(true)
+    expect(await errorOf(send(w.session, 6, put, 2))).toBe('SESSION_FULL')
+    expect((await send(w.session, 6, put, 6)).result).toBe(6)
+  })
+
+  test('too many kept bytes: not executed', async () => {
     await send(w.session, 1, [OP.put, null, k('big'), new Uint8Array(4_000)])
     await send(w.session, 2, [OP.getAndPut, null, k('big'), k('')])
-    expect(await errorOf(send(w.session, 3, put))).toBe('ERR_BUSY')
+    expect(await errorOf(send(w.session, 3, put))).toBe('SESSION_FULL')
     expect((await send(w.session, 3, put, 3)).result).toBe(3)
   })
 

@@ -2,7 +2,7 @@
 
 import { type ConditionArg, FIELD, IS, OP, READ, STEP } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { show } from '../testing/show.js'
+import { codeOf, show } from '../testing/show.js'
 import { World, k } from '../testing/world.js'
 
 let w: World
@@ -106,4 +106,21 @@ test('deleteRange in either branch of a txn', async () => {
   expect(await w.one([OP.txn, null, [never], clear, []])).toEqual([false, 2, []])
   expect(await w.one([OP.txn, null, [never], [], clear])).toEqual([false, 3, [1]])
   expect(w.machine.read([READ.get, k('a')])).toBeNull()
+})
+
+test('what a txn gets is at most 4 MiB: more is refused, and changes nothing', async () => {
+  const value = new Uint8Array(1024 * 1024)
+  for (const key of ['v1', 'v2', 'v3', 'v4', 'v5']) await w.one([OP.put, null, k(key), value])
+  const get = (keys: string[]) =>
+    w.one([
+      OP.txn,
+      null,
+      [],
+      [[STEP.put, k('mark'), k('1')], ...keys.map((key) => [STEP.get, k(key)] as const)],
+      [],
+    ])
+  const { revision } = w.machine
+  expect(codeOf(await get(['v1', 'v2', 'v3', 'v4', 'v5']))).toBe('ERR_TOO_LARGE')
+  expect([w.machine.revision, w.machine.read([READ.get, k('mark')])]).toEqual([revision, null])
+  expect(((await get(['v1', 'v2', 'v3', 'v4'])) as unknown[])[0]).toBe(true)
 })

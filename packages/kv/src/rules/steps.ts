@@ -4,6 +4,7 @@ import { binary, compareBytes, copyBytes } from '@latchkey/base'
 import type { LockView } from '@latchkey/lock'
 import { isHeldWith } from '@latchkey/lock'
 import {
+  CAPS,
   type ConditionArg,
   type Command,
   FIELD,
@@ -13,7 +14,7 @@ import {
   type Step,
   type StepResult,
 } from '@latchkey/protocol'
-import { Refused } from '../commands/answers.js'
+import { RESULTS_TOO_LARGE, Refused } from '../commands/answers.js'
 import { createdOf, modifiedOf, valueOf, versionOf } from '../state/data-row.js'
 import type { Draft } from './draft.js'
 import { deleteKeysIn, hasValue, mergeInto } from './key-values.js'
@@ -35,9 +36,13 @@ export function txn(draft: Draft, locks: LockView, command: Of<'txn'>, found: Fo
 
 function runSteps(draft: Draft, steps: readonly Step[], found: Found): StepResult[] | Refused {
   const results: StepResult[] = []
+  let bytes = 0
   for (const step of steps) {
     const result = runStep(draft, step, found)
     if (result instanceof Refused) return result
+    if (Array.isArray(result)) bytes += result[3].length
+    // It is kept until its caller has it, and sent in one piece.
+    if (bytes > CAPS.sessionAnswerBytes) return RESULTS_TOO_LARGE
     results.push(result)
   }
   return results

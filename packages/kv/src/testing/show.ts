@@ -1,6 +1,6 @@
 // Rule: results as a test wants to read them: bytes as text, an error answer as its code.
 
-import { ERROR_CODES } from '@latchkey/protocol'
+import { ERROR_CODES, SESSION_FULL, SESSION_OVER } from '@latchkey/protocol'
 
 export function show(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('latin1')
@@ -11,5 +11,6 @@ export function show(value: unknown): unknown {
 /** Of an error answer; undefined of anything else. */
 export function codeOf(answer: unknown): string | undefined {
   if (!Array.isArray(answer) || answer.length !== 4 || typeof answer[1] !== 'string') return undefined
-  return answer[0] === -1 ? 'SESSION_OVER' : ERROR_CODES[(answer[0] as number) - 1]
+  if (answer[0] === SESSION_OVER) return 'SESSION_OVER'
+  return answer[0] === SESSION_FULL ? 'SESSION_FULL' : ERROR_CODES[(answer[0] as number) - 1]
 }

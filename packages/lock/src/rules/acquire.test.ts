@@ -175,6 +175,16 @@ describe('tryLockWith, line by line', () => {
     expect(tx.hold(K)?.deadline).toBe(201)
   })
 
+  test('renewals answer without contexts; the rows keep theirs', () => {
+    const tx = new MapTransaction()
+    ask(tx, 'a', { context: 'x'.repeat(4096) })
+    const [kept, refused] = renew(tx, [
+      [K, 'a', 0, 9000],
+      [K, 'b', 0, 9000],
+    ])
+    expect([kept?.[5], refused?.[5], tx.hold(K)?.context?.length]).toEqual([null, null, 4096])
+  })
+
   test('K7: a renewal after the release creates nothing', () => {
     const tx = new MapTransaction()
     ask(tx, 'a')
@@ -189,7 +199,7 @@ describe('tryLockWith, line by line', () => {
     ask(tx, 'a', { lease: 100, context: 'mine' })
     tx.now = 101
     const [over] = renew(tx, [[K, 'a', 1, 1000]])
-    expect(over && drawn(over)).toBe('KEEP_LEASE_FAIL a t0 x0 until 0 rem max [mine] @101')
+    expect(over && drawn(over)).toBe('KEEP_LEASE_FAIL a t0 x0 until 0 rem max - @101')
     ask(tx, 'b')
     const [taken] = renew(tx, [[K, 'a', 1, 1000]])
     expect(taken && drawn(taken)).toContain('HELD b')

@@ -24,14 +24,28 @@ export function tryLock(tx: LockTransaction, session: number, command: TryLockCo
   return decide(tx, session, { key, fencingKey, keepLease, id, lease, token, context, wait })
 }
 
-/** Many renewals in one command: each is a tryLockWith with keepLease, in their order. */
+/**
+ * Many renewals in one command: each is a tryLockWith with keepLease, in their order. Their answers carry no contexts: nobody asks
+ * for them, and those of thousands of holds would be too much for one answer.
+ */
 export function renew(tx: LockTransaction, list: RenewCommand[1]): readonly OwnerResult[] {
   return list.map(([key, id, token, lease]) => {
     const row = tx.hold(key)
-    if (!inForce(row, tx.now)) return keepLeaseFailed(row, id, tx.now)
-    return isSame(row, id, token) ? keep(tx, row, lease) : refusedHeld(row, tx.now)
+    if (!inForce(row, tx.now)) return bare(keepLeaseFailed(row, id, tx.now))
+    return bare(isSame(row, id, token) ? keep(tx, row, lease) : refusedHeld(row, tx.now))
   })
 }
+
+const bare = ([id, deadline, remaining, token, acquires, , code, now]: OwnerResult): OwnerResult => [
+  id,
+  deadline,
+  remaining,
+  token,
+  acquires,
+  null,
+  code,
+  now,
+]
 
 function decide(tx: LockTransaction, session: number, ask: TryLock): TryLockAnswer {
   const row = tx.hold(ask.key)
