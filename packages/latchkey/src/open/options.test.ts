@@ -1,5 +1,6 @@
 // Test: whatever is wrong with the options of open() is a TypeError that names the option.
 
+import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { checkOptions, isLoopback, type OpenOptions, parseListen } from './options.js'
 
@@ -62,4 +63,8 @@ test('listen and loopback', () => {
   expect(['127.0.0.1', '127.9.9.9', 'localhost', '::1', '0.0.0.0', '10.0.0.1', '::'].map(isLoopback)).toEqual(
     [true, true, true, true, false, false, false],
   )
+})
+
+test('a relative dir is that of the moment of the call: the process may change its own afterwards', () => {
+  expect(checkOptions(good).dir).toBe(resolve('data'))
 })

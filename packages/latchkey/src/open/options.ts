@@ -1,6 +1,7 @@
 // Door: the options of open(). Whatever is wrong is a TypeError that names the option, before anything is touched.
 
 import { isIP } from 'node:net'
+import { resolve } from 'node:path'
 import { type Logger, silentLogger } from '@latchkey/base'
 import { type As, CAPS, type Duration, millis } from '@latchkey/protocol'
 import { type AuthOptions, memberToken, RIGHTS } from '../member/rights.js'
@@ -170,7 +171,7 @@ function checkDir({ dir, memory }: OpenOptions): string | undefined {
     if (dir !== undefined) throw new TypeError('dir and memory exclude each other')
     return undefined
   }
-  if (typeof dir === 'string' && dir !== '' && !dir.includes('\0')) return dir
+  if (typeof dir === 'string' && dir !== '' && !dir.includes('\0')) return resolve(dir)
   throw new TypeError("dir must be the path of this member's own folder (or use memory: true)")
 }
 

@@ -4,6 +4,7 @@ import type { Bytes, CallOptions, ContextArg, Duration, Owner } from '@latchkey/
 import { contextArg, durationArg, optionsArg, signalArg } from './arguments.js'
 import type { Place } from './claim.js'
 import { Holder, type HolderTerms } from './holder.js'
+import { toContext } from './owner.js'
 
 /** How one attempt asks. */
 export interface LockAttempt {
@@ -88,12 +89,12 @@ export class DistributedLock implements AsyncDisposable {
   /** The last Owner seen: after a refusal the holder. Undefined before any call. */
   getOwner(): Owner | undefined {
     const owner = this.#holder.last
-    return owner && { ...owner }
+    return owner && { ...owner, context: toContext(owner.context ?? null) }
   }
 
   /** What the holder wrote beside the lock. */
   getOwnerContext(): Bytes | undefined {
-    return this.#holder.last?.context
+    return toContext(this.#holder.last?.context ?? null)
   }
 
   /** Of the current hold: aborts with ERR_LOCK_LOST when it can no longer be promised. Already aborted when there is none. */

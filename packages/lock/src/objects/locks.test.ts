@@ -1,7 +1,8 @@
 // Test: store.locks: acquire, withLock, Hold, query, forceRelease, and the primitives (API.md).
 
 import { AsyncResource } from 'node:async_hooks'
-import { READ } from '@latchkey/protocol'
+import { utf8 } from '@latchkey/base'
+import { type Owner, READ } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { K } from '../testing/asks.js'
 import { codeOf, finish, scene, stateOf } from '../testing/scene.js'
@@ -297,4 +298,20 @@ describe('query, force, primitives', () => {
     await expect(locking.tryLockWith('k', null, 1 as never, good)).rejects.toThrow(TypeError)
     expect(port.sent).toEqual([])
   })
+})
+
+test('what callers get is theirs: bytes of keys and contexts may be written to', async () => {
+  const { world, store, locking } = scene()
+  const key = utf8('mine')
+  const hold = (await finish(world, locking.locks.acquire(key, { context: utf8('ctx') }))) as Hold
+  expect(hold.key).toEqual(key)
+  ;(hold.key as Uint8Array).fill(0)
+  await finish(world, hold.release())
+  expect(store.tx.hold(utf8('mine'))).toBeUndefined()
+  const lock = locking.getDistributedLock('l', '10s', undefined, { context: utf8('ctx') })
+  await finish(world, lock.tryLock())
+  ;(lock.getOwnerContext() as Uint8Array).fill(0)
+  const owner = lock.getOwner() as Owner
+  ;(owner.context as Uint8Array).fill(0)
+  expect([lock.getOwnerContext(), lock.getOwner()?.context]).toEqual([utf8('ctx'), utf8('ctx')])
 })

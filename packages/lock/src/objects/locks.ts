@@ -1,7 +1,7 @@
 // Driver: store.locks. Each acquire is a holder of its own, so that no hold is reentrant by accident.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { binary } from '@latchkey/base'
+import { binary, copyBytes } from '@latchkey/base'
 import {
   type Bytes,
   type CallOptions,
@@ -168,7 +168,7 @@ export class Locks {
     while (await holder.enter({ context, waits: queues, limit })) {
       const { tenure } = holder
       if (tenure === undefined) continue
-      hold = new Hold(this.#place.port, holder, tenure, typeof key === 'string' ? key : terms.key)
+      hold = new Hold(this.#place.port, holder, tenure, typeof key === 'string' ? key : copyBytes(terms.key))
       return hold
     }
     return undefined
