@@ -120,7 +120,7 @@ export class Member extends Emitter<MemberEvents> {
     this.#stateCheck = new StateCheck({
       clock: ports.clock,
       applied: () => node.applied.position.index,
-      stand: () => currentStand(kv),
+      stand: () => (this.#isTold() ? currentStand(kv) : undefined),
       tell: (stand) => this.#tellOthers(stand),
       hold: (index) => this.#stateSearch.hold(index),
       differs: (from, index, spaces) => this.#differs(from, index, spaces),
@@ -254,7 +254,12 @@ export class Member extends Emitter<MemberEvents> {
 
   /** At a mark of cluster time, while the next entry waits for what this returns. */
   stood(hash: StateHash): Promise<unknown> | undefined {
-    return this.#stateCheck.stood(standOf(hash))
+    return this.#isTold() ? this.#stateCheck.stood(standOf(hash)) : undefined
+  }
+
+  /** Who joins begins with the first entry and knows no members before an entry names them, where founders know them at once. */
+  #isTold(): boolean {
+    return membersOf(this.replica.node.applied.membership).length > 0
   }
 
   #tellOthers(stand: Stand): void {
