@@ -84,7 +84,7 @@ test('K40: the rows of format 1', async () => {
   const store = (await new MemoryHome(disk).open()) as RowStore
   for (const key of disk.keys()) hash.update(key).update(store.get(key) as Uint8Array)
   expect(hash.digest('hex')).toMatchInlineSnapshot(
-    `"ab93683ffc52e3e2e24bd746202c18f117f345bd4668ffdf61724cc626e6efc2"`,
+    `"e1c36263f818c3b7a7956dd8c10aca0427cd0478adeda45e1b91d2b233c3d43a"`,
   )
 })
 
