@@ -50,7 +50,7 @@ const CASES: Readonly<Record<string, Case>> = {
     run: puts,
     most: {
       ...{ entries: 5, syncs: 15, logBytes: 1_000_000, frames: 21, frameBytes: 650_000 },
-      ...{ levelBatches: 2, levelBytes: 1_850_000 },
+      ...{ levelBatches: 4, levelBytes: 1_950_000 },
     },
   },
   'puts of 256 B, one caller': {

@@ -72,6 +72,6 @@ export const clientBugs: readonly WholeBug[] = [
     ids: ['C5'],
     patches: [edit('latchkey/member/between', '1 + random.next() * 2 ** 19', '1')],
     profile: 'snapshots',
-    seeds: 100,
+    seeds: 600,
   },
 ]

@@ -169,11 +169,11 @@ export const ruleBugs: readonly WholeBug[] = [
     patches: [
       edit(
         'lock/rules/acquire',
-        'if (!inForce(row, tx.now)) return keepLeaseFailed(row, id, tx.now);',
+        'if (!inForce(row, tx.now)) return bare(keepLeaseFailed(row, id, tx.now));',
         `if (!inForce(row, tx.now)) {
            const again = { key, id, token, acquires: 1, deadline: tx.now + lease, context: null, fencingKey: null, session: 0, touchBy: 0, code: 0 };
            tx.putHold(again);
-           return acquired(again, CODE.KEEP_LEASE, tx.now);
+           return bare(acquired(again, CODE.KEEP_LEASE, tx.now));
          }`,
       ),
     ],
@@ -254,8 +254,8 @@ export const ruleBugs: readonly WholeBug[] = [
     patches: [
       edit(
         'lock/rules/acquire',
-        'if (!inForce(row, tx.now)) return keepLeaseFailed(row, id, tx.now);',
-        'if (row === undefined) return keepLeaseFailed(row, id, tx.now);',
+        'if (!inForce(row, tx.now)) return bare(keepLeaseFailed(row, id, tx.now));',
+        'if (row === undefined) return bare(keepLeaseFailed(row, id, tx.now));',
       ),
     ],
     profile: 'renewing',
