@@ -67,11 +67,4 @@ export const clientBugs: readonly WholeBug[] = [
     seeds: 300,
     scene: { embedded: 1, sessionLife: 1_500, faults: 2 },
   },
-  {
-    name: 'numbers between members begin anew with each life',
-    ids: ['C5'],
-    patches: [edit('latchkey/member/between', '1 + random.next() * 2 ** 19', '1')],
-    profile: 'snapshots',
-    seeds: 600,
-  },
 ]
