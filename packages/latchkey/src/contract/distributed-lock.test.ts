@@ -4,19 +4,10 @@ import { once } from 'node:events'
 import { afterAll, expect, test } from 'vitest'
 import { type LatchkeyError, Watchdog } from '../index.js'
 import { onEveryStore } from './testing/every-store.js'
-import { bytes, code, sleep, until } from './testing/small.js'
+import { bytes, code, sleep, thrown, until } from './testing/small.js'
 
 const watchdog = new Watchdog()
 afterAll(() => watchdog.close())
-
-const thrown = (run: () => unknown): unknown => {
-  try {
-    run()
-  } catch (error) {
-    return error
-  }
-  return undefined
-}
 
 onEveryStore((at) => {
   const lock = (lease: number | string = '10s', dog?: Watchdog) =>

@@ -3,16 +3,7 @@
 import { expect, test } from 'vitest'
 import { FenceGuard, type Hold } from '../index.js'
 import { onEveryStore } from './testing/every-store.js'
-import { bytes, code, sleep, until, utf8 } from './testing/small.js'
-
-const thrown = (run: () => unknown): unknown => {
-  try {
-    run()
-  } catch (error) {
-    return error
-  }
-  return undefined
-}
+import { bytes, code, sleep, thrown, until, utf8 } from './testing/small.js'
 
 onEveryStore((at) => {
   const waiters = async () => (await at.store.locks.query(at.key()))[0]?.waiters

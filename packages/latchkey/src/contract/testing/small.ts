@@ -31,3 +31,13 @@ export async function until(
 ): Promise<void> {
   while (!(await true_())) await pause()
 }
+
+/** What `run` throws; undefined: nothing. */
+export const thrown = (run: () => unknown): unknown => {
+  try {
+    run()
+  } catch (error) {
+    return error
+  }
+  return undefined
+}
