@@ -16,12 +16,6 @@ beforeEach(() => {
 })
 afterEach(() => world.close())
 
-async function three(options = {}): Promise<Replica> {
-  world.ids.push('a', 'b', 'c')
-  for (const id of ['a', 'b', 'c']) await world.boot(id, options)
-  return world.elect()
-}
-
 async function one(): Promise<Replica> {
   const alone = await world.boot('a', { members: undefined as never })
   await world.elect()
@@ -44,7 +38,7 @@ function slowly(counter: Counter): { readonly go: () => void; readonly waiting: 
 }
 
 test('A4 A5: a machine that throws stops the member, whatever it was doing; it says nothing any more', async () => {
-  const leader = await three()
+  const leader = await world.three()
   const failures: string[] = []
   leader.node.on('failed', (error) => failures.push(error.message))
   world.seat(leader.node.options.id).counter.nextDeadline = () => {
@@ -88,7 +82,7 @@ test('A4: what a later apply cannot read stops the member instead of the process
 })
 
 test('C9: a close during an apply ends, and so does one while a snapshot waits for that apply', async () => {
-  const leader = await three({ snapshot: { everyEntries: 4, everyBytes: 1e6 } })
+  const leader = await world.three({ snapshot: { everyEntries: 4, everyBytes: 1e6 } })
   const lagging = others(leader)[0] as string
   const slow = slowly(world.seat(lagging).counter)
   await world.add(leader, 'first')
@@ -109,7 +103,7 @@ test('C9: a close during an apply ends, and so does one while a snapshot waits f
 })
 
 test('E17: what gathered while a transfer came to nothing goes on when the transfer is given up', async () => {
-  const leader = await three()
+  const leader = await world.three()
   const heir = others(leader)[0] as string
   world.isolate(heir)
   leader.node.transfer(heir)
@@ -121,7 +115,7 @@ test('E17: what gathered while a transfer came to nothing goes on when the trans
 })
 
 test('L16: a transfer that works refuses what gathered meanwhile, as never handed on', async () => {
-  const leader = await three()
+  const leader = await world.three()
   const moved = leader.handOver(1_000)
   const told = world.submit(leader, 'x')
   await world.until(() => leader.node.role !== 'leader')
@@ -130,7 +124,7 @@ test('L16: a transfer that works refuses what gathered meanwhile, as never hande
 })
 
 test('L18: pieces of a snapshot wait at their sender while the disk is behind', async () => {
-  const leader = await three({ snapshot: { everyEntries: 4, everyBytes: 1e8 } })
+  const leader = await world.three({ snapshot: { everyEntries: 4, everyBytes: 1e8 } })
   const lagging = others(leader)[0] as string
   world.isolate(lagging)
   const word = 'x'.repeat(1_000_000)
@@ -168,7 +162,7 @@ test('L18: pieces of a snapshot wait at their sender while the disk is behind', 
 })
 
 test('S10: what was received of a snapshot is dropped when another member leads', async () => {
-  const leader = await three({ snapshot: { everyEntries: 4, everyBytes: 1e8 } })
+  const leader = await world.three({ snapshot: { everyEntries: 4, everyBytes: 1e8 } })
   const lagging = others(leader)[0] as string
   world.isolate(lagging)
   for (let i = 0; i < 10; i++) await world.add(leader, `${'x'.repeat(1_000_000)}${i}`)
@@ -195,7 +189,7 @@ test('S10: what was received of a snapshot is dropped when another member leads'
 })
 
 test('ERR_BUSY: a leader without followers takes on so much and no more', async () => {
-  const leader = await three({ maxInFlightBytes: 1_000 })
+  const leader = await world.three({ maxInFlightBytes: 1_000 })
   await world.run(200)
   for (const id of others(leader)) world.isolate(id)
   const told = ['x', 'y', 'z'].map(async (word) => {
@@ -208,7 +202,7 @@ test('ERR_BUSY: a leader without followers takes on so much and no more', async 
 })
 
 test('E17: a named heir that cannot take over is tried once', async () => {
-  const leader = await three()
+  const leader = await world.three()
   const heir = others(leader)[0] as string
   const transfer = vi.spyOn(leader.node, 'transfer')
   const moved = leader.handOver(1_000, heir)
@@ -221,7 +215,7 @@ test('E17: a named heir that cannot take over is tried once', async () => {
 })
 
 test('a hand-over to nobody ends at once; a failed member hands nothing over', async () => {
-  const leader = await three()
+  const leader = await world.three()
   for (const id of others(leader)) world.crash(id)
   const began = world.clock.now()
   const moved = leader.handOver(10_000)
@@ -235,7 +229,7 @@ test('a hand-over to nobody ends at once; a failed member hands nothing over', a
 })
 
 test('M13: a member is written down although the leader could not do it when they met', async () => {
-  const leader = await three()
+  const leader = await world.three()
   await world.run(200)
   const d = await world.boot('d', { join: true })
   expect(

@@ -11,12 +11,6 @@ beforeEach(() => {
 })
 afterEach(() => world.close())
 
-async function three(options = {}): Promise<Replica> {
-  world.ids.push('a', 'b', 'c')
-  for (const id of ['a', 'b', 'c']) await world.boot(id, options)
-  return world.elect()
-}
-
 const words = (id: string) => world.seat(id).counter.words
 
 test('a cluster of one: what is acknowledged survives a crash', async () => {
@@ -31,7 +25,7 @@ test('a cluster of one: what is acknowledged survives a crash', async () => {
 })
 
 test('three members agree, found a cluster, and know each other’s incarnations', async () => {
-  const leader = await three()
+  const leader = await world.three()
   expect(await world.add(leader, 'x')).toBe('1')
   await world.run(200)
   expect(['a', 'b', 'c'].map(words)).toEqual([['x'], ['x'], ['x']])
@@ -42,7 +36,7 @@ test('three members agree, found a cluster, and know each other’s incarnations
 })
 
 test('D8: all crash at once: no acknowledged word is lost', async () => {
-  const leader = await three()
+  const leader = await world.three()
   for (const word of ['x', 'y', 'z']) await world.add(leader, word)
   for (const id of ['a', 'b', 'c']) world.crash(id)
   for (const id of ['a', 'b', 'c']) await world.boot(id)
@@ -52,7 +46,7 @@ test('D8: all crash at once: no acknowledged word is lost', async () => {
 })
 
 test('a new leader is found at once when the leader’s process is gone', async () => {
-  const leader = await three({ electionTimeout: 1_000, heartbeat: 100 })
+  const leader = await world.three({ electionTimeout: 1_000, heartbeat: 100 })
   await world.run(300)
   const before = world.clock.now()
   world.crash(leader.node.options.id)
@@ -61,7 +55,7 @@ test('a new leader is found at once when the leader’s process is gone', async 
 })
 
 test('S8: a member that lags behind the compacted log is sent a snapshot', async () => {
-  const leader = await three({ snapshot: { everyEntries: 4, everyBytes: 1e6 } })
+  const leader = await world.three({ snapshot: { everyEntries: 4, everyBytes: 1e6 } })
   const lagging = ['a', 'b', 'c'].find((id) => id !== leader.node.options.id) as string
   world.isolate(lagging)
   for (let i = 0; i < 12; i++) await world.add(leader, `w${i}`)
@@ -72,7 +66,7 @@ test('S8: a member that lags behind the compacted log is sent a snapshot', async
 })
 
 test('D17: a machine older than its log is built anew from a peer', async () => {
-  const leader = await three({ snapshot: { everyEntries: 4, everyBytes: 1e6 } })
+  const leader = await world.three({ snapshot: { everyEntries: 4, everyBytes: 1e6 } })
   const other = ['a', 'b', 'c'].find((id) => id !== leader.node.options.id) as string
   for (let i = 0; i < 12; i++) await world.add(leader, `w${i}`)
   await world.run(100)
@@ -86,7 +80,7 @@ test('D17: a machine older than its log is built anew from a peer', async () => 
 })
 
 test('M13: a wiped member does not vote, and is told what to do', async () => {
-  const leader = await three()
+  const leader = await world.three()
   await world.run(300)
   const wiped = ['a', 'b', 'c'].find((id) => id !== leader.node.options.id) as string
   world.crash(wiped)
@@ -101,7 +95,7 @@ test('M13: a wiped member does not vote, and is told what to do', async () => {
 })
 
 test('M13: a member that was removed, wiped and added again is taken for who it is now', async () => {
-  const leader = await three()
+  const leader = await world.three()
   await world.run(300)
   const id = ['a', 'b', 'c'].find((one) => one !== leader.node.options.id) as string
   leader.node.proposeChange({ type: 'remove', id })
@@ -122,7 +116,7 @@ test('M13: a member that was removed, wiped and added again is taken for who it 
 })
 
 test('a graceful stop hands the lead over; reads are served from any member', async () => {
-  const leader = await three()
+  const leader = await world.three()
   await world.add(leader, 'x')
   const moved = leader.handOver(1_000)
   await world.until(() => leader.node.role !== 'leader')
@@ -135,7 +129,7 @@ test('a graceful stop hands the lead over; reads are served from any member', as
 })
 
 test('D4: a failed sync stops the member; the others go on', async () => {
-  const leader = await three()
+  const leader = await world.three()
   const { disk } = world.seat(leader.node.options.id)
   const failures: string[] = []
   leader.node.on('failed', (error) => failures.push(error.code))

@@ -196,6 +196,13 @@ export class World {
     return leaders.sort((a, b) => (b?.node.raft.term ?? 0) - (a?.node.raft.term ?? 0))[0]
   }
 
+  /** A cluster of three, with a leader. */
+  async three(options: Parameters<World['boot']>[1] = {}): Promise<Replica> {
+    this.ids.push('a', 'b', 'c')
+    for (const id of ['a', 'b', 'c']) await this.boot(id, options)
+    return this.elect()
+  }
+
   async elect(): Promise<Replica> {
     await this.until(
       () =>
