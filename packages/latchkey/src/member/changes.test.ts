@@ -1,6 +1,7 @@
 // Test: changes of members that are asked for twice.
 
 import { Emitter } from '@latchkey/base'
+import { LatchkeyError } from '@latchkey/protocol'
 import type { Membership, MembershipChange, NodeEvents, RaftNode } from '@latchkey/raft'
 import { expect, test } from 'vitest'
 import { ManualClock } from '@latchkey/raft/memory'
@@ -60,4 +61,16 @@ test('another address for one that is just being added is refused', async () => 
   })
   leader.commit()
   await first
+})
+
+test('M15, N5: a leader whose disk fails behind the proposal leaves the outcome unknown, and says why', async () => {
+  const leader = new Leader()
+  const asked = new MemberChanges(leader as unknown as RaftNode, new ManualClock()).add('b', 'ws://b')
+  const fault = new LatchkeyError('ERR_STORAGE_FAILED')
+  leader.emit('failed', fault)
+  await expect(asked).rejects.toMatchObject({
+    code: 'ERR_OUTCOME_UNKNOWN',
+    outcome: 'unknown',
+    cause: fault,
+  })
 })

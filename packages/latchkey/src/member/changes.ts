@@ -1,5 +1,8 @@
 // Driver: changes of members, as calls that resolve when the cluster has them. Each is told by the state it wants, so that
 // asking again after an unknown outcome does nothing twice (M15).
+//
+// Law: a change that was proposed is the others' to commit, also when this member's disk fails then. So whoever asked is told that
+// the outcome is unknown, and why; never the fault itself, which is this one member's: another one will answer (N5).
 
 import type { Clock } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -80,7 +83,9 @@ export class MemberChanges {
           'role',
           ({ role }) => role !== 'leader' && unknownIn(this.#node.options.electionTimeout),
         ),
-        this.#node.on('failed', end),
+        this.#node.on('failed', (cause) =>
+          end(new LatchkeyError('ERR_OUTCOME_UNKNOWN', undefined, { cause })),
+        ),
       )
       const unknownIn = (ms: number) => {
         const over = () => end(new LatchkeyError('ERR_OUTCOME_UNKNOWN'))

@@ -26,7 +26,8 @@ export const FAULT_KINDS = [
   'clientCut',
   'clientReset',
 ] as const
-export type FaultKind = (typeof FAULT_KINDS)[number]
+/** Drawn by no seed: directed scenes name them. */
+export type FaultKind = (typeof FAULT_KINDS)[number] | 'forgottenVote'
 
 export interface WholeFault {
   /** Microseconds. */

@@ -1,5 +1,7 @@
 // Driver: does to the world what the list of faults says, and in the end takes it all back.
 
+import type { Deed } from './deed.js'
+import { forgottenVote } from './directed.js'
 import type { Host } from './ground/host.js'
 import type { Station } from './members/station.js'
 import type { Pipe } from './net/pipe.js'
@@ -67,15 +69,6 @@ export class Nemesis {
   }
 }
 
-interface Deed {
-  readonly world: WholeWorld
-  readonly who: Station
-  readonly peer: Station
-  readonly client: Host | undefined
-  readonly millis: number
-  undo(mend: () => void): void
-}
-
 const DEEDS: Readonly<Record<FaultKind, (deed: Deed) => void>> = {
   kill: (deed) => down(deed, [deed.who], false),
   power: (deed) => down(deed, [deed.who], true),
@@ -119,6 +112,7 @@ const DEEDS: Readonly<Record<FaultKind, (deed: Deed) => void>> = {
     )
   },
   compact: ({ who }) => who.host.life?.deliver(() => who.member?.replica.node.compact(0, 0)),
+  forgottenVote,
   clientPause: ({ client, undo }) => client && stop(client, false, undo),
   clientSuspend: ({ client, undo }) => client && stop(client, true, undo),
   clientKill: ({ world, client }) => client && killClient(world, client),

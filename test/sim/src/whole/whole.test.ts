@@ -55,6 +55,7 @@ describe('known bugs', () => {
     ['K6', 'a holder whose lease is over may still write'],
     ['C2', 'the reply table is forgotten'],
     ['A1', 'apply reads a clock'],
+    ['E1', 'a vote is not durable before it is given'],
   ])('%s: noticed: %s', async (_, name) => {
     const bug = wholeBugs.find((one) => one.name === name)
     expect(bug && (await huntWhole(bug, loaded.house)).seed).toBeDefined()

@@ -10,15 +10,17 @@ import { Host, type Life } from './ground/host.js'
 import type { House } from './house.js'
 import { Broken } from './judge/broken.js'
 import { Holds } from './judge/holds.js'
+import { Leaders } from './judge/leaders.js'
 import { LockStory } from './judge/lock-story.js'
 import { LogStory } from './judge/log-story.js'
-import { Station, type StationOptions } from './members/station.js'
+import { Station, type StationOptions, type StationPorts } from './members/station.js'
 import { Cuts } from './net/cuts.js'
 import { Dials } from './net/dials.js'
 import { Wires } from './net/wires.js'
 import { spreadOf, type WholeOptions } from './options.js'
 import { listen } from './probes.js'
 
+type RaftView = Parameters<StationPorts['role']>[2]
 export type Workers = (client: Client) => void
 
 const MEMBERS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
@@ -30,6 +32,7 @@ export class WholeWorld {
   readonly random: Random
   readonly desk: Desk
   readonly log: LogStory
+  readonly leaders = new Leaders()
   readonly locks: LockStory
   readonly holds: Holds
   readonly cuts: Cuts
@@ -37,6 +40,8 @@ export class WholeWorld {
   readonly dials: Dials
   readonly stations: Station[] = []
   readonly clients: Client[] = []
+  /** Who is changing the members, until the last change has come to its end. */
+  readonly operators = new Set<Client>()
   readonly trace: string[] = []
   /** What each key held when all was over. */
   readonly finals = new Map<string, string | undefined>()
@@ -138,6 +143,7 @@ export class WholeWorld {
         newId: () => this.newId(),
         machine: (at, machine) => this.#watchMachine(at, machine),
         opened: (at, life) => this.#opened(at, life),
+        role: (at, life, raft) => this.#roleChanged(at, life, raft),
         failed: (at, error) => this.#stopped(at, error),
       },
       joins,
@@ -222,6 +228,16 @@ export class WholeWorld {
   #stopped(station: Station, error: Error): void {
     const { code } = error as { code?: string }
     throw new Broken('members live', `${station.id} stopped by itself: ${code} ${error.stack}`)
+  }
+
+  #roleChanged({ id }: Station, life: Life, { role, term, leader }: RaftView): void {
+    this.say(`${id} is ${role} of term ${term}, led by ${leader ?? 'nobody'}`)
+    if (role !== 'leader') return
+    try {
+      this.leaders.leads(term, id, life)
+    } catch (error) {
+      this.ground.fail(error)
+    }
   }
 
   #appended(entries: readonly Entry[]): void {

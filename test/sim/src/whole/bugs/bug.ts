@@ -1,6 +1,7 @@
 // Rule: a known bug of the whole wiring: what to change in the compiled packages, and within how many seeds it must be noticed.
 
 import type { Patch } from '../../run/load-core.js'
+import type { WholeFault } from '../faults.js'
 import type { WholeOptions, WholeProfile } from '../options.js'
 
 export interface WholeBug {
@@ -12,6 +13,8 @@ export interface WholeBug {
   readonly seeds: number
   /** A directed scene: what the seeds of the hunt have in common, where chance alone would take too long. */
   readonly scene?: Partial<WholeOptions>
+  /** Instead of the faults that the seed draws. */
+  readonly faults?: readonly WholeFault[]
 }
 
 export const edit = (file: string, find: string, replace: string): Patch => ({

@@ -3,7 +3,7 @@
 import { PatchMisfit } from '../../run/load-core.js'
 import { type House, loadHouse } from '../house.js'
 import { drawWhole, type WholeOptions } from '../options.js'
-import { runWhole } from '../run.js'
+import { runWhole, type WholeMode } from '../run.js'
 import { wholeBugs } from './all.js'
 import type { WholeBug } from './bug.js'
 
@@ -19,14 +19,16 @@ const optionsFor = (bug: WholeBug, seed: number): WholeOptions => ({
   ...bug.scene,
 })
 
+const modeOf = ({ faults }: WholeBug): WholeMode => (faults === undefined ? {} : { faults })
+
 /** The first seed that fails with the bug and passes without it. */
 export async function huntWhole(bug: WholeBug, real: House): Promise<WholeCatch> {
   const { house, remove } = await loadHouse(bug.patches)
   try {
     for (let seed = 1; seed <= bug.seeds; seed++) {
       const options = optionsFor(bug, seed)
-      const { verdict, law } = await runWhole(options, house)
-      if (verdict === 'pass' || (await runWhole(options, real)).verdict !== 'pass') continue
+      const { verdict, law } = await runWhole(options, house, modeOf(bug))
+      if (verdict === 'pass' || (await runWhole(options, real, modeOf(bug))).verdict !== 'pass') continue
       return { bug, seed, how: `${verdict}: ${law}` }
     }
     return { bug, seed: undefined, how: '' }

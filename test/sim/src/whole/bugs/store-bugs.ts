@@ -46,8 +46,15 @@ export const storeBugs: readonly WholeBug[] = [
       ),
     ],
     profile: 'power',
-    seeds: 500,
-    scene: { ...SLOW_DISK, members: 3 },
+    seeds: 20,
+    scene: { members: 3, syncBase: 30_000, netTail: 0, electionTimeout: 300, heartbeat: 30 },
+    faults: [1_500_000, 4_500_000].map((at) => ({
+      at,
+      kind: 'forgottenVote',
+      who: -1,
+      other: 0,
+      millis: 2_500,
+    })),
   },
   {
     name: 'the folder is not synced behind a new segment',

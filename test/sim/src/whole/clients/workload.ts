@@ -35,6 +35,9 @@ export function employ(world: WholeWorld, client: Client): void {
   }
   const isOperator = client.name === 'p0' && (profile === 'snapshots' || profile === 'power')
   if (isOperator) start(operatorWorker(world, client))
-  if (profile === 'members' && client.name === 'p0') start(membersWorker(world, client))
+  if (profile === 'members' && client.name === 'p0') {
+    world.operators.add(client)
+    start(membersWorker(world, client).finally(() => world.operators.delete(client)))
+  }
   for (const habit of HABITS[profile]) start(lockWorker(world, client, habit))
 }

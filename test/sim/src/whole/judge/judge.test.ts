@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { judgeAppends } from './appends.js'
 import { KvHistory } from './kv-history.js'
 import type { KvOp } from './kv-op.js'
+import { Leaders } from './leaders.js'
 import { Sequences, WatchStory } from './ledger.js'
 
 const NEVER = Number.POSITIVE_INFINITY
@@ -124,5 +125,25 @@ describe('sequences and watches', () => {
     const watch = new WatchStory('w', () => false)
     watch.saw(seen(1, 'a'))
     expect(() => watch.saw(next)).toThrow()
+  })
+})
+
+describe('leaders', () => {
+  const [life, another] = [{}, {}]
+
+  test('one a term, and told again', () => {
+    const leaders = new Leaders()
+    leaders.leads(1, 'a', life)
+    leaders.leads(2, 'b', life)
+    expect(() => leaders.leads(1, 'a', life)).not.toThrow()
+  })
+
+  test.each([
+    ['E3: two of one term', 'b', life],
+    ['E4: one of one term, twice', 'a', another],
+  ])('not: %s', (_, member, in_) => {
+    const leaders = new Leaders()
+    leaders.leads(1, 'a', life)
+    expect(() => leaders.leads(1, member, in_)).toThrow('term 1')
   })
 })

@@ -28,7 +28,7 @@ export class LogStory {
   /** The least of time - (1 + drift) * stamped, of all entries so far: no later one may be above it. */
   #least = Number.POSITIVE_INFINITY
   #lastTime = 0
-  #last = { time: 0, at: 0 }
+  #last = { term: 0, time: 0, at: 0 }
 
   constructor(drift: number) {
     this.#drift = drift
@@ -88,11 +88,11 @@ export class LogStory {
         `entry ${entry.index}: it ran ${ahead - this.#least} ms ahead of true time`,
       )
     this.#least = Math.min(this.#least, ahead)
-    this.#last = { time: entry.time, at: this.stampedAt(entry) }
+    this.#last = { term: entry.term, time: entry.time, at: this.stampedAt(entry) }
   }
 
-  /** The entry stamped last: its cluster time, ms, and the true time of its stamp, µs. */
-  get last(): { readonly time: number; readonly at: number } {
+  /** The entry stamped last: its term, its cluster time, ms, and the true time of its stamp, µs. */
+  get last(): { readonly term: number; readonly time: number; readonly at: number } {
     return this.#last
   }
 

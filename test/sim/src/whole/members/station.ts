@@ -32,6 +32,8 @@ export interface StationPorts {
   /** A machine of a new process, for whoever looks at what it applies. */
   machine(station: Station, machine: KvMachine): void
   opened(station: Station, life: Life): void
+  /** At its opening, and at each change of its role, term or leader. */
+  role(station: Station, life: Life, raft: Member['replica']['node']['raft']): void
   /** It stopped by itself. */
   failed(station: Station, error: Error): void
 }
@@ -137,6 +139,10 @@ export class Station {
 
   #serves(life: Life, member: Member): void {
     this.member = member
+    const { node } = member.replica
+    const told = () => this.#ports.role(this, life, node.raft)
+    node.on('role', told)
+    told()
     member.on('failed', (error) => this.#failed(life, error))
     for (const run of [...this.#whenOpened]) run()
   }

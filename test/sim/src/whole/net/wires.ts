@@ -122,7 +122,9 @@ export class Port extends Emitter<TransportEvents> implements Transport {
     if (this.#closed) return
     if (frame.kind === 'app') return this.emit('app', { from, bytes: frame.bytes })
     const message = this.#wires.opened(frame, from, this.id)
-    if (message !== undefined) this.emit('message', message)
+    if (message === undefined) return
+    this.emit('message', message)
+    this.#wires.heard(message)
   }
 
   #hangUp(id: MemberId, line: Line): void {
@@ -147,6 +149,7 @@ export class Wires {
   readonly #dialing = new Set<string>()
   /** A host that answers with a refusal, or with silence. */
   readonly #refuses: (id: MemberId) => boolean
+  readonly #ears = new Set<(message: Message) => void>()
   #boots = 0
 
   constructor(
@@ -186,6 +189,16 @@ export class Wires {
 
   pipes(): readonly Pipe[] {
     return [...this.#pipes.values()].filter((pipe) => !pipe.over)
+  }
+
+  /** `ear` is told of each message behind the step that it was to the member. Returns the end of that. */
+  overhear(ear: (message: Message) => void): () => void {
+    this.#ears.add(ear)
+    return () => this.#ears.delete(ear)
+  }
+
+  heard(message: Message): void {
+    for (const ear of this.#ears) ear(message)
   }
 
   /** Cuts have changed. */
