@@ -24,11 +24,11 @@ export class Metrics {
   readonly #registry = new Registry()
   readonly #ports: MetricsPorts
   readonly #calls: Histogram<'route' | 'status'>
+  #watching = false
 
   constructor(ports: MetricsPorts) {
     this.#ports = ports
     const registers = [this.#registry]
-    collectDefaultMetrics({ register: this.#registry })
     this.#calls = new Histogram({
       name: 'latchkey_http_request_duration_seconds',
       help: 'HTTP calls by route and status, and how long each took',
@@ -43,6 +43,7 @@ export class Metrics {
   }
 
   async collect(): Promise<{ type: string; text: string }> {
+    this.#watchNode()
     this.#set('latchkey_ready', 'Whether ready() would resolve', this.#ports.isReady() ? 1 : 0)
     const status = await this.#ports.status()
     for (const [name, help, value] of statusFigures(status)) this.#set(name, help, value)
@@ -52,6 +53,15 @@ export class Metrics {
     }
     this.#members(status)
     return { type: this.#registry.contentType, text: await this.#registry.metrics() }
+  }
+
+  /** From the first question on: how late the event loop is, Node tells by waking it a hundred times a second. */
+  #watchNode(): void {
+    if (this.#watching) return
+    this.#watching = true
+    collectDefaultMetrics({ register: this.#registry })
+    // Nothing before the second question, and then always what that timer waits.
+    this.#registry.removeSingleMetric('nodejs_eventloop_lag_min_seconds')
   }
 
   #set(name: string, help: string, value: number): void {

@@ -1,4 +1,5 @@
-// Driver: whether this member can serve now: a linearizable read proves it, asked for a few times in an election timeout.
+// Driver: whether this member can serve now: a linearizable read proves it, asked for twice in an election timeout, and more often
+// until it is proven.
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { Member } from './member.js'
@@ -6,20 +7,20 @@ import type { Member } from './member.js'
 export class Readiness {
   readonly #member: Member
   readonly #clock: Clock
-  readonly #every: number
+  readonly #electionTimeout: number
   #provenAt = Number.NEGATIVE_INFINITY
   #timer: Timer | undefined
 
   constructor(member: Member, clock: Clock) {
     this.#member = member
     this.#clock = clock
-    this.#every = member.replica.node.options.electionTimeout / 4
+    this.#electionTimeout = member.replica.node.options.electionTimeout
     this.#ask()
   }
 
   /** False at the latest two election timeouts after the leader was lost. */
   get ready(): boolean {
-    return this.#clock.now() - this.#provenAt < this.#every * 6
+    return this.#clock.now() - this.#provenAt < this.#electionTimeout * 1.5
   }
 
   #ask(): void {
@@ -30,7 +31,8 @@ export class Readiness {
       },
       () => {},
     )
-    this.#timer = this.#clock.after(this.#every, () => this.#ask(), { ref: false })
+    const pause = this.#electionTimeout / (this.ready ? 2 : 4)
+    this.#timer = this.#clock.after(pause, () => this.#ask(), { ref: false })
   }
 
   close(): void {

@@ -16,6 +16,7 @@ import { announce } from './heartbeat.js'
 import { leaderTick } from './leading.js'
 import { decodeMembership, encodeMembership, votersBut } from './membership.js'
 import { type RaftBoot, type RaftOptions, settle } from './options.js'
+import { untilTick } from './next-tick.js'
 import type { Progress } from './progress.js'
 import { expireForwarded, read } from './read-index.js'
 import { appendOwn, onUnreachable } from './replication.js'
@@ -82,7 +83,7 @@ export class Raft {
     return finish(state)
   }
 
-  /** About every 10 ms. */
+  /** When `untilTick` says, and a few times in an election timeout. */
   tick(now: number): readonly Effect[] {
     const { state } = this
     this.#begin(now)
@@ -255,6 +256,11 @@ export class Raft {
   /** The one in force as of `index`. */
   membershipAt(index: number): Membership {
     return this.state.configs.at(index)
+  }
+
+  /** ms until a tick has something to do that must not be late. */
+  get untilTick(): number {
+    return untilTick(this.state)
   }
 
   get transferring(): boolean {

@@ -8,7 +8,7 @@
 //   N4  What leaves a machine's apply is answered in the order of the log, to the callers of that very entry (L16).
 //   N5  A fault of disk or machine stops the member; it never limps.
 
-import { Emitter, type Timer } from '@latchkey/base'
+import { Emitter } from '@latchkey/base'
 import { CAPS, LatchkeyError } from '@latchkey/protocol'
 import type { Effect, Entry, MemberId, MembershipChange, Message, Role } from '../core/index.js'
 import { type Proposal, Raft } from '../core/index.js'
@@ -23,6 +23,7 @@ import type { Done } from './proposals.js'
 import { Proposer } from './proposer.js'
 import { type ReadDone, Reads } from './reads.js'
 import { Snapshots } from './snapshots.js'
+import { Ticker } from './ticker.js'
 
 export class RaftNode extends Emitter<NodeEvents> {
   readonly options: NodeOptions
@@ -35,8 +36,9 @@ export class RaftNode extends Emitter<NodeEvents> {
   readonly #snapshots: Snapshots
   readonly #compaction: Compaction
   readonly #announcer: Announcer
-  readonly #tickEvery: number
-  #timer: Timer | undefined
+  readonly #ticker: Ticker
+  /** A tick comes that often, whether anything is due or not: what is not pressing is done by it. */
+  readonly #longestTick: number
   #turnDue = false
   readonly #effects = new EffectQueue((effect) => this.#perform(effect))
   #closed: LatchkeyError | undefined
@@ -47,7 +49,8 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.options = options
     this.#ports = ports
     this.#rebuilding = boot.rebuilding
-    this.#tickEvery = Math.max(1, Math.min(10, options.heartbeat / 4))
+    this.#longestTick = Math.min(options.heartbeat, options.electionTimeout / 10)
+    this.#ticker = new Ticker(ports.clock, () => ports.defer(() => this.#guarded(this.#tick)))
     this.raft = new Raft(
       {
         id: options.id,
@@ -140,7 +143,7 @@ export class RaftNode extends Emitter<NodeEvents> {
   }
 
   start(): void {
-    this.#schedule()
+    this.#ticker.within(this.#untilTick())
     this.emit('peers', this.raft.membership)
   }
 
@@ -154,6 +157,7 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   leaderGone(id: MemberId): void {
     this.#step((raft, now) => raft.leaderGone(id, raft.term, now))
+    this.#ticker.within(this.raft.untilTick)
   }
 
   unreachable(id: MemberId): void {
@@ -225,11 +229,15 @@ export class RaftNode extends Emitter<NodeEvents> {
     return this.#ports.clock.now()
   }
 
-  #schedule(): void {
-    this.#timer = this.#ports.clock.after(this.#tickEvery, () => {
-      this.#ports.defer(() => this.#guarded(this.#tick))
-    })
+  #untilTick(): number {
+    return Math.min(this.#longestTick, this.raft.untilTick, this.#untilTickEntry())
   }
+
+  #untilTickEntry(): number {
+    return this.#proposer.untilTick(this.#now(), this.#applier.position.index, this.#nextDeadline)
+  }
+
+  readonly #nextDeadline = (): number | undefined => this.#ports.machine.nextDeadline()
 
   /** Nothing that goes wrong in the loop reaches the process (N5). */
   #guarded(part: () => void): void {
@@ -242,16 +250,16 @@ export class RaftNode extends Emitter<NodeEvents> {
   }
 
   readonly #tick = (): void => {
-    this.#schedule()
     const now = this.#now()
     this.#step((raft) => raft.tick(now))
     this.#reads.dropOlder(now - this.options.electionTimeout)
-    this.#proposer.tick(now, this.#applier.position.index, () => this.#ports.machine.nextDeadline())
+    this.#proposer.tick(now, this.#applier.position.index, this.#nextDeadline)
     this.#compaction.ifDue()
     this.#snapshots.tidy(this.raft.state.staging !== undefined)
     this.#applier.pump()
     // A transfer that came to nothing ends by a tick: what gathered meanwhile goes on.
     if (this.#proposer.gathered > 0) this.#soon()
+    if (this.#closed === undefined) this.#ticker.within(this.#untilTick())
   }
 
   #soon(): void {
@@ -344,6 +352,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     if (last.kind === 'members') this.emit('membership', this.#applier.state.membership)
     this.emit('applied', { index: last.index, time: last.time })
     this.#reads.serve(last.index)
+    this.#ticker.within(this.#untilTickEntry())
     this.#soon()
   }
 
@@ -374,7 +383,7 @@ export class RaftNode extends Emitter<NodeEvents> {
   #stop(error: LatchkeyError): void {
     this.#closed = error
     this.#effects.stop()
-    this.#timer?.cancel()
+    this.#ticker.stop()
     this.#announcer.stop()
     this.#applier.stop()
     this.#proposer.abandon('closed')

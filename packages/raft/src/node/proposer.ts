@@ -74,10 +74,19 @@ export class Proposer {
     if (raft.role !== 'leader' || now - this.#lastAppendAt < TICK_ENTRY_MS || applied < raft.lastIndex) return
     const deadline = nextDeadline()
     if (deadline === undefined || raft.clusterTime(now) <= deadline) return
+    // One that is refused (the lead is being given away) is not tried again sooner either.
+    this.#lastAppendAt = now
     const proposal = raft.propose('empty', NOTHING, now)
     if (!proposal.ok) return
-    this.#lastAppendAt = now
     this.#ports.run(proposal.effects)
+  }
+
+  /** ms until `tick` has an entry to propose, as far as is known now; what is applied next may bring it nearer. */
+  untilTick(now: number, applied: number, nextDeadline: () => number | undefined): number {
+    const { raft } = this.#ports
+    if (raft.role !== 'leader' || applied < raft.lastIndex) return Number.POSITIVE_INFINITY
+    const deadline = nextDeadline() ?? Number.POSITIVE_INFINITY
+    return Math.max(this.#lastAppendAt + TICK_ENTRY_MS - now, deadline + 1 - raft.clusterTime(now))
   }
 
   applied(entries: readonly Entry[], results: readonly Applied[]): void {
