@@ -257,6 +257,8 @@ export class Engine {
       if (call.payload.what === 'command') this.#commands.lost(call)
       else this.#questions.lost(call, reason)
     }
+    // A link that had been left: the active one stays as it is, and no word of it would wake what was asked there.
+    if (owed.length > 0 && this.#router.active) this.#ground.later()
   }
 
   #gaveUp(call: Call): void {

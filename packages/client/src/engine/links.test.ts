@@ -43,6 +43,41 @@ test('what was asked on a link that is left is still answered there', async () =
   expect(commands(sent).filter((op) => op === OP.merge).length).toBe(1)
 })
 
+test('C6: what was asked on a link that was left and dies is asked again, though nothing else happens', async () => {
+  const { world, cluster, store } = scene('drain and die', ['a', 'b'])
+  const client = store()
+  const warm = follow(client.put('k', '1'))
+  await world.run(100)
+  expect(codeOf(warm)).toBe('ok')
+  cluster.readDelay = 500
+  const read = follow(client.get('k'))
+  cluster.mute = true
+  const write = follow(client.put('k', '2'))
+  await world.run(10)
+  cluster.elect('b')
+  await world.run(60)
+  expect([...cluster.links].map((link) => link.url).sort()).toEqual(['a', 'b'])
+  cluster.readDelay = 0
+  cluster.mute = false
+  for (const link of [...cluster.links]) if (link.url === 'a') link.break()
+  const later = follow(client.get('k'))
+  await world.run(1_000)
+  expect([read, write, later].map(codeOf)).toEqual(['ok', 'ok', 'ok'])
+})
+
+test('C6: reads that are given up make room for those that wait', async () => {
+  const { world, cluster, store } = scene('room', ['a'])
+  const client = store()
+  await world.run(100)
+  cluster.readDelay = 60_000
+  for (let i = 0; i < 8_192; i++) follow(client.get('k', { timeout: 100 }))
+  const waiting = follow(client.get('k', { timeout: 10_000 }))
+  await world.run(50)
+  cluster.readDelay = 0
+  await world.run(1_000)
+  expect(codeOf(waiting)).toBe('ok')
+})
+
 test('C6: dead addresses and a leader that cannot be reached do not keep a store from working', async () => {
   const { world, cluster, store } = scene('dead', ['dead', 'silent', 'b'])
   cluster.down.add('dead')

@@ -1,5 +1,8 @@
 // Driver: reads, and calls about the cluster. They have no number: a read is asked until it is answered; what changes the cluster
 // is sent once.
+//
+// Law: what waits here is woken: by a link or a leader, by an answer that makes room, or by a timer. Whoever puts something here
+// when the next word of the link may never come, or makes room without a word, sets that timer.
 
 import { type Answer, type AnswerReply, LatchkeyError, errorOf } from '@latchkey/protocol'
 import type { Call, Live } from './call.js'
@@ -106,6 +109,8 @@ export class Questions {
     call.live = undefined
     live.inflight.delete(call.id)
     this.#ground.settle(live)
+    // There is room for one that waits, and no answer may come any more that would say so.
+    if (this.#linear.length > 0 || this.#anywhere.length > 0) this.#ground.later()
   }
 
   waiting(): Call[] {
