@@ -1,7 +1,7 @@
 // Driver's port: one way to a member. A socket is one (client), a call into the own process another (latchkey).
 // The session engine owns retries, deadlines and order; a link only carries and tells when it is gone.
 
-import type { LinkReply, LinkRequest } from '@latchkey/protocol'
+import type { LatchkeyError, LinkReply, LinkRequest } from '@latchkey/protocol'
 
 // What is said on a link is the protocol's: frames.ts there.
 export type {
@@ -29,6 +29,11 @@ export interface LinkEvents {
   reply(reply: LinkReply): void
   /** Once. After it nothing arrives any more; what was sent and not answered has an unknown fate. */
   closed(reason: Error): void
+  /**
+   * The member was removed from its cluster, and this link is the only way there is: what needs the cluster is not answered here
+   * any more. It stays open for the rest. undefined: it is a member again.
+   */
+  stranded(reason: LatchkeyError | undefined): void
 }
 /** Resolves when the member's first `leader` reply is on its way; rejects with a LatchkeyError. */
 export type Dial = (events: LinkEvents, signal: AbortSignal) => Promise<Link>

@@ -35,7 +35,12 @@ export interface Live {
   /** Frozen views kept open there. */
   views: number
   open: boolean
+  /** Why nothing that needs the cluster is answered there, and there is nobody else to ask. */
+  stranded: LatchkeyError | undefined
 }
+
+/** Answered by a member from what it has. */
+const ALONE: ReadonlySet<AdminCall> = new Set<AdminCall>(['status', 'snapshot'])
 
 export class Call implements Due {
   readonly payload: Payload
@@ -88,6 +93,13 @@ export class Call implements Due {
     this.payload = payload
     this.resolve = resolve
     this.reject = reject
+  }
+
+  /** A member alone cannot answer it: all but its own state, stale reads, and the rest of a view that was confirmed at its opening. */
+  get needsCluster(): boolean {
+    const { payload } = this
+    if (payload.what === 'read') return !payload.stale && this.home === undefined
+    return payload.what !== 'admin' || !ALONE.has(payload.call)
   }
 
   get handedOn(): boolean {

@@ -195,6 +195,12 @@ export class Commands {
     this.pump()
   }
 
+  /** No answer comes from the cluster any more: whether what was sent is done will not be known here, now or later. */
+  strand(reason: LatchkeyError): void {
+    for (const call of this.open()) call.finish(reason)
+    this.over(this.sessionId ?? 0)
+  }
+
   /** Its session is over. Where it was certainly never handed on, it goes on under the next one. */
   #outlived(call: Call): void {
     if (call.uncertain || call.settled) return this.#endUnknown(call)

@@ -1,7 +1,7 @@
 // Driver: what calls of every kind share: being admitted, their deadline and signal, and telling the caller, once.
 
 import { type Clock, onAbort } from '@latchkey/base'
-import { type Answer, type LatchkeyError, errorOf } from '@latchkey/protocol'
+import { type Answer, LatchkeyError, errorOf } from '@latchkey/protocol'
 import type { Call, CallOptions } from './call.js'
 import { Deadlines } from './deadlines.js'
 import { type Standing, aborted, overdue } from './fate.js'
@@ -28,6 +28,8 @@ export class Desk {
   readonly #deadlines: Deadlines<Call>
   /** Why nothing is admitted any more, or not now. */
   refusal: (() => LatchkeyError) | undefined
+  /** Why nothing that needs the cluster is admitted. */
+  stranded: LatchkeyError | undefined
 
   constructor(clock: Clock, port: DeskPort) {
     this.#clock = clock
@@ -37,20 +39,27 @@ export class Desk {
 
   /** For a call that has nothing to ask: it throws where one that asks would be refused. */
   pass(signal: AbortSignal | undefined): void {
-    if (this.refusal) throw this.refusal()
+    const refusal = this.refusalNow()
+    if (refusal) throw refusal
     if (signal?.aborted) throw aborted(NOTHING_SENT, signal.reason)
   }
 
   /** False: it was refused, and its caller told. */
   admit(call: Call, options: CallOptions): boolean {
     const { signal, timeout } = options
-    if (signal?.aborted || this.refusal) {
-      this.tell(call, this.refusal?.() ?? aborted(call.standing(true, false), signal?.reason))
+    const refusal = call.needsCluster ? this.refusalNow() : this.refusal?.()
+    if (signal?.aborted || refusal) {
+      this.tell(call, refusal ?? aborted(call.standing(true, false), signal?.reason))
       return false
     }
     if (timeout !== undefined) this.#deadlines.add(call, this.#clock.now() + timeout)
     if (signal) this.#listen(call, signal)
     return true
+  }
+
+  /** What a call that needs the cluster is refused with just now. */
+  refusalNow(): LatchkeyError | undefined {
+    return this.refusal?.() ?? (this.stranded && again(this.stranded))
   }
 
   #listen(call: Call, signal: AbortSignal): void {
@@ -97,3 +106,11 @@ export class Desk {
     this.#deadlines.stop()
   }
 }
+
+/** Each caller gets an error of its own; what it asked was not sent. */
+export const again = (error: LatchkeyError): LatchkeyError =>
+  new LatchkeyError(error.code, error.message, {
+    cause: error,
+    retryable: error.retryable,
+    outcome: 'not-applied',
+  })

@@ -14,7 +14,7 @@ import {
 } from '@latchkey/protocol'
 import { Call, type CallOptions, type Live, type Payload } from './call.js'
 import { Commands } from './commands.js'
-import { Desk } from './desk.js'
+import { again, Desk } from './desk.js'
 import { barred, closed } from './fate.js'
 import { Grants } from './grants.js'
 import { Ground } from './ground.js'
@@ -143,7 +143,8 @@ export class Engine {
     sink: WatchSink,
   ): WatchHandle {
     const watch = this.#watches.open(start, end, from ?? 0, sink)
-    if (this.#closed) queueMicrotask(() => this.#watches.fail(watch, new LatchkeyError('ERR_CLOSED')))
+    const refusal = this.#desk.refusalNow()
+    if (refusal) queueMicrotask(() => this.#watches.fail(watch, refusal))
     else if (from === undefined) this.#watchFromNow(watch)
     return watch
   }
@@ -204,6 +205,7 @@ export class Engine {
       reply: (live: Live, reply: Exclude<LinkReply, LeaderReply>) => this.#reply(live, reply),
       lost: (live: Live, reason: Error) => this.#lost(live, reason),
       barred: (error: LatchkeyError | undefined) => this.#barred(error),
+      stranded: (reason: LatchkeyError | undefined) => this.#stranded(reason),
       failed: (error: unknown) => {
         for (const { failed } of this.#connected) failed(error)
       },
@@ -279,28 +281,44 @@ export class Engine {
   // ---- the end
 
   #barred(error: LatchkeyError | undefined): void {
-    this.#desk.refusal = error && (() => new LatchkeyError(error.code, error.message, { cause: error }))
+    this.#desk.refusal = error && (() => again(error))
     if (!error) return
-    for (const call of this.#pending()) this.#desk.giveUp(call, barred(call.standing(false, false), error))
-    this.#watches.failAll(() => error)
+    this.#endPending(error, () => true)
   }
 
-  #pending(): Call[] {
+  /** The only member there is was removed (M12): who waits for the cluster is told so, calls, watches and tickets alike. */
+  #stranded(reason: LatchkeyError | undefined): void {
+    if (this.#desk.stranded === reason) return
+    this.#desk.stranded = reason
+    if (!reason) return
+    this.#endPending(reason, (call) => call.needsCluster)
+    this.#commands.strand(reason)
+  }
+
+  #endPending(error: LatchkeyError, isMeant: (call: Call) => boolean): void {
+    for (const call of this.#pending(isMeant))
+      this.#desk.giveUp(call, barred(call.standing(false, false), error))
+    this.#watches.failAll(() => error)
+    // Who waits in a queue asks, and is refused.
+    this.grants.attached()
+  }
+
+  #pending(isMeant: (call: Call) => boolean): Call[] {
     const asked = this.#router.lives().flatMap((live) => [...live.inflight.values()])
     const calls = [
       ...this.#commands.open(),
       ...this.#commands.waiting(),
-      ...this.#questions.waiting(),
+      ...this.#questions.take(isMeant),
       ...asked,
     ]
-    return calls.filter((call) => !call.settled && call.role === 'user')
+    return calls.filter((call) => !call.settled && call.role === 'user' && isMeant(call))
   }
 
   close(): void {
     if (this.#closed) return
     this.#closed = true
     this.#desk.refusal = () => new LatchkeyError('ERR_CLOSED')
-    for (const call of this.#pending()) this.#desk.tell(call, closed(call.standing(false, false)))
+    for (const call of this.#pending(() => true)) this.#desk.tell(call, closed(call.standing(false, false)))
     for (const call of this.#commands.open()) call.finish(new LatchkeyError('ERR_CLOSED'))
     this.#watches.failAll(() => new LatchkeyError('ERR_CLOSED'))
     this.#commands.close()

@@ -105,7 +105,11 @@ export const closed = (standing: Standing) => told('ERR_CLOSED', standing, undef
 export const barred = (standing: Standing, error: LatchkeyError): LatchkeyError =>
   standing.changes && standing.handedOn
     ? new LatchkeyError('ERR_OUTCOME_UNKNOWN', undefined, { cause: error })
-    : new LatchkeyError(error.code, error.message, { cause: error, outcome: 'not-applied' })
+    : new LatchkeyError(error.code, error.message, {
+        cause: error,
+        outcome: 'not-applied',
+        retryable: error.retryable,
+      })
 
 export const sessionOver = (): LatchkeyError =>
   new LatchkeyError(

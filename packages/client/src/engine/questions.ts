@@ -113,8 +113,11 @@ export class Questions {
     if (this.#linear.length > 0 || this.#anywhere.length > 0) this.#ground.later()
   }
 
-  waiting(): Call[] {
-    return [...this.#linear.takeAll(), ...this.#anywhere.takeAll()]
+  /** What waits and is picked: it waits here no longer. */
+  take(isPicked: (call: Call) => boolean): Call[] {
+    const all = [...this.#linear.takeAll(), ...this.#anywhere.takeAll()]
+    for (const call of all) if (!isPicked(call)) this.#queueOf(call).push(call)
+    return all.filter(isPicked)
   }
 }
 

@@ -22,6 +22,8 @@ export interface RouterEvents {
   lost(live: Live, reason: Error): void
   /** Every address was tried and refused for a reason that will not pass by itself; undefined: no longer so. */
   barred(error: LatchkeyError | undefined): void
+  /** The only member there is was removed: why nothing comes from the cluster any more. undefined: it is one again. */
+  stranded(reason: LatchkeyError | undefined): void
   /** An address could not be reached or refused. */
   failed(error: unknown): void
 }
@@ -144,6 +146,7 @@ export class Router {
       leader: undefined,
       views: 0,
       open: true,
+      stranded: undefined,
     }
     const stop = new AbortController()
     const timer = this.#clock.after(DIAL_TIMEOUT, () => stop.abort(unreachable(url)))
@@ -196,6 +199,7 @@ export class Router {
 
   #use(live: Live): void {
     this.active = live
+    this.#events.stranded(live.stranded)
     this.#events.active(live)
     if (live.leader) this.#heard(live, live.leader)
   }
@@ -210,6 +214,10 @@ export class Router {
         else this.#events.reply(live, reply)
       },
       closed: (reason: Error) => this.#lost(live, reason),
+      stranded: (reason: LatchkeyError | undefined) => {
+        live.stranded = reason
+        if (live === this.active) this.#events.stranded(reason)
+      },
     }
   }
 

@@ -24,6 +24,7 @@ import type { FileSystem } from '@latchkey/raft/wal'
 import { encodeRecord, type KvStore, SPACE_NAMES, type StateHash } from '@latchkey/kv'
 import { Admin } from './admin.js'
 import { Attached } from './attached.js'
+import { Belonging } from './belonging.js'
 import { type Between, decodeBetween, encodeBetween } from './between.js'
 import { MemberChanges } from './changes.js'
 import { Forwarder } from './forwarder.js'
@@ -53,6 +54,8 @@ export interface MemberPorts {
 
 export type MemberEvents = {
   failed: LatchkeyError
+  /** It was removed from its cluster, or is a member again. */
+  removed: boolean
 }
 
 export class Member extends Emitter<MemberEvents> {
@@ -65,6 +68,7 @@ export class Member extends Emitter<MemberEvents> {
   readonly #attached = new Attached<Seat>()
   readonly #stateSearch: StateSearch
   readonly #stateCheck: StateCheck
+  readonly #belonging: Belonging
 
   static async open(options: ReplicaOptions, ports: MemberPorts): Promise<Member> {
     let member: Member | undefined
@@ -125,7 +129,17 @@ export class Member extends Emitter<MemberEvents> {
       hold: (index) => this.#stateSearch.hold(index),
       differs: (from, index, spaces) => this.#differs(from, index, spaces),
     })
-    node.on('membership', () => this.#tellLeader())
+    this.#belonging = new Belonging({
+      id: this.id,
+      clock: ports.clock,
+      grace: node.options.electionTimeout,
+      tell: (removed) => this.emit('removed', removed),
+    })
+    this.#belonging.look(node.applied.membership)
+    node.on('membership', (membership) => {
+      this.#belonging.look(membership)
+      this.#tellLeader()
+    })
     node.on('failed', (error) => this.emit('failed', error))
   }
 
@@ -133,8 +147,13 @@ export class Member extends Emitter<MemberEvents> {
     return this.replica.node.options.id
   }
 
-  /** It has been told that it belongs to its cluster no more. */
-  get removed(): boolean {
+  /** It was removed, and what was under way then has had its time (belonging.ts). */
+  get isLeft(): boolean {
+    return this.#belonging.isOver
+  }
+
+  /** It is not among the members that it knows of: removed, or not told yet that it was added. */
+  get isOutside(): boolean {
     const members = membersOf(this.replica.node.applied.membership)
     return members.length > 0 && !members.includes(this.id)
   }
@@ -304,6 +323,7 @@ export class Member extends Emitter<MemberEvents> {
   }
 
   async close(): Promise<void> {
+    this.#belonging.close()
     this.#stateCheck.close()
     this.#stateSearch.close()
     await this.replica.handOver(this.replica.node.options.electionTimeout * 2)

@@ -30,20 +30,30 @@ export function localDial(local: LocalMember): Dial {
       },
       () => true,
     )
-    const off = local.onGone(() => {
-      off()
+    const offs: (() => void)[] = []
+    const leave = () => {
+      for (const off of offs.splice(0)) off()
       seat.close()
-      events.closed(local.failure() ?? new LatchkeyError('ERR_NO_LEADER', 'This member was closed.'))
-    })
-    return {
-      send: (request) => seat.send(request),
-      close: () => {
-        off()
-        seat.close()
-      },
     }
+    const tellRemoved = () => events.stranded(member.isLeft ? removedError(member.id) : undefined)
+    if (member.isLeft) tellRemoved()
+    offs.push(member.on('removed', tellRemoved))
+    const gone = () => {
+      leave()
+      events.closed(local.failure() ?? new LatchkeyError('ERR_NO_LEADER', 'This member was closed.'))
+    }
+    offs.push(local.onGone(gone))
+    return { send: (request) => seat.send(request), close: leave }
   }
 }
+
+/** No other member is reached from here: what needs the cluster is refused at once, and not waited for. */
+const removedError = (id: string) =>
+  new LatchkeyError(
+    'ERR_NO_LEADER',
+    `${id} was removed from its cluster: only status() and stale reads are answered here. Close this store; to have ${id} back, start it over an empty directory with join: true and add it.`,
+    { retryable: false },
+  )
 
 /** A dial waits for a member that is being opened: trying again later would find it later. */
 async function settled(local: LocalMember, signal: AbortSignal): Promise<Member> {

@@ -170,8 +170,11 @@ export class OpenedMember {
     if (this.#failed !== undefined) return this.#failed
     if (this.#current === undefined)
       return new LatchkeyError('ERR_NO_LEADER', 'This member is being opened anew.')
-    if (!this.#current.removed) return undefined
-    return new LatchkeyError('ERR_NO_LEADER', `${this.#settings.id} was removed from its cluster.`)
+    if (!this.#current.isOutside) return undefined
+    return new LatchkeyError(
+      'ERR_NO_LEADER',
+      `${this.#settings.id} was removed from its cluster, or has not been told yet that it was added.`,
+    )
   }
 
   #member(): Member {

@@ -57,18 +57,23 @@ test('D4 A5: after a failure every call is told the reason at once, those under 
   const watch = alone.store.watch({ prefix: '' })[Symbol.asyncIterator]()
   const next = watch.next()
   next.catch(() => {})
-  await alone.store.get('k')
+  await alone.store.locks.acquire('l', { lease: '60s' })
+  const waiting = alone.store.locks.acquire('l')
+  waiting.catch(() => {})
+  await expect.poll(async () => (await alone.store.locks.query('l'))[0]?.waiters).toBe(1)
   fail(alone)
   for (const call of [
     () => alone.store.get('k'),
     () => alone.store.put('k', 'w'),
     () => alone.store.ready(),
+    () => alone.store.watch({ prefix: '' }).next(),
   ]) {
     const [ms, result] = await took(Promise.resolve(call()))
     expect(result).toMatchObject({ status: 'rejected', reason: { code: 'ERR_STORAGE_FAILED' } })
     expect(ms).toBeLessThan(1_000)
   }
   await expect(next).rejects.toMatchObject({ code: 'ERR_STORAGE_FAILED' })
+  await expect(waiting).rejects.toMatchObject({ code: 'ERR_STORAGE_FAILED' })
   expect(alone.isReady()).toBe(false)
   const [ms] = await took(alone.store.close())
   expect(ms).toBeLessThan(300)
@@ -149,6 +154,59 @@ test('M11 M12: a leader that is removed says so, and the clients of a removed me
   await expect(connect([urls[leader as string] as string], { timeout: 500 })).rejects.toMatchObject({
     code: 'ERR_NO_LEADER',
   })
+})
+
+test.each(['leader', 'follower'] as const)(
+  'M12 R8: the store inside a removed %s ends whatever waits, at once and with the reason',
+  async (role) => {
+    const all = await trio()
+    const { leader } = await all.a.store.status()
+    const id = (['a', 'b', 'c'] as const).find((one) => (one === leader) === (role === 'leader')) as 'a'
+    const { store } = all[id]
+    await store.put('k', 'v')
+    const other = (['a', 'b', 'c'] as const).find((one) => one !== id) as 'a'
+    const held = await all[other].store.locks.acquire('l', { lease: '60s' })
+    const watch = store.watch({ prefix: '' })[Symbol.asyncIterator]()
+    const endless = [watch.next(), store.locks.acquire('l'), store.getDistributedLock('l', '9s').lock()]
+    const ends = Promise.allSettled(endless)
+    await store.get('k')
+    await store.members.remove(id)
+    const [ms, ended] = await took(ends)
+    expect(ms).toBeLessThan(2_000)
+    const gone = { code: 'ERR_NO_LEADER', retryable: false, message: expect.stringContaining('removed') }
+    const results = ended.status === 'fulfilled' ? ended.value : []
+    expect(results).toEqual(Array(3).fill({ status: 'rejected', reason: expect.objectContaining(gone) }))
+    for (const call of [
+      () => store.get('k'),
+      () => store.put('k', 'w'),
+      () => store.ready(),
+      () => store.watch({ prefix: '' }).next(),
+      () => store.locks.acquire('l'),
+    ]) {
+      const [late, result] = await took(Promise.resolve(call()))
+      expect(result).toMatchObject({ status: 'rejected', reason: { ...gone, outcome: 'not-applied' } })
+      expect(late).toBeLessThan(500)
+    }
+    // What it has it still says.
+    expect((await store.status()).members.map((one) => one.id)).not.toContain(id)
+    expect(await store.get('k', { as: 'string', consistency: 'stale' })).toBe('v')
+    await held.release()
+  },
+)
+
+test('M12: who is removed and added again goes on, in the same life', async () => {
+  const all = await trio()
+  const { leader, members } = await all.a.store.status()
+  const id = (['a', 'b', 'c'] as const).find((one) => one !== leader) as 'a'
+  const other = all[leader as 'a'].store
+  await other.members.remove(id)
+  await expect.poll(() => all[id].current?.isLeft).toBe(true)
+  await expect(all[id].store.get('k')).rejects.toMatchObject({ retryable: false })
+  await other.members.add(id, members.find((one) => one.id === id)?.url as string)
+  await expect.poll(() => all[id].current?.isLeft).toBe(false)
+  await all[id].store.ready()
+  await all[id].store.put('k', 'v')
+  expect(await other.get('k', { as: 'string' })).toBe('v')
 })
 
 test('C6: clients of a member that is cut off from the others find another one', async () => {

@@ -271,7 +271,8 @@ export class Claim {
         if (state === 'unknown') this.#wakeAll()
         return
       } catch (error) {
-        if (!isWorthRetry(error)) return
+        // Refused for good: each attempt meets the reason itself.
+        if (!isWorthRetry(error)) return this.#wakeAll()
         await pause(port, TICKET_PAUSE)
       }
     }

@@ -8,6 +8,7 @@ import { drawFaults, type WholeFault } from './faults.js'
 import { Storm } from './ground/ground.js'
 import type { House } from './house.js'
 import { Broken, Stuck } from './judge/broken.js'
+import type { WatchStory } from './judge/ledger.js'
 import { Nemesis } from './nemesis.js'
 import type { WholeOptions } from './options.js'
 import { WholeWorld } from './world.js'
@@ -129,7 +130,8 @@ async function demandProgress(world: WholeWorld, laws: () => void): Promise<void
   if (!isCalm(world)) throw new Stuck('calm', `no calm within ${PATIENCE} ms: ${positions(world)}`)
   const before = world.log.last
   await ground.run(ground.now + 7_000_000, laws)
-  const client = world.clients.filter(({ life }) => !life.dead).at(-1) as Client
+  world.findMembersAgain()
+  const client = world.clients.filter(({ life, findsMembers }) => !life.dead && findsMembers).at(-1) as Client
   const asked = lastCalls(world, client)
   let over = false
   asked.then(
@@ -141,11 +143,13 @@ async function demandProgress(world: WholeWorld, laws: () => void): Promise<void
   )
   await ground.run(ground.now + PATIENCE * 1000, laws, () => over)
   demandTime(world, before, healedAt)
-  if (!over) throw new Stuck('last calls', `not done within ${PATIENCE} ms of a healed world`)
+  if (!over)
+    throw new Stuck('last calls', `${client.name} is not done within ${PATIENCE} ms of a healed world`)
   await ground.run(ground.now + PATIENCE * 1000, laws, () => same(world))
   if (!same(world)) throw new Stuck('equal members', `the members do not come together: ${positions(world)}`)
-  await ground.run(ground.now + 5_000_000, laws, () => watchesAreThere(world))
-  if (!watchesAreThere(world)) throw new Stuck('watches', 'a watch did not hear of the last changes')
+  await ground.run(ground.now + 5_000_000, laws, () => deafWatches(world).length === 0)
+  const [deaf] = deafWatches(world)
+  if (deaf !== undefined) throw new Stuck('watches', `${deaf.name} did not hear of the last changes`)
 }
 
 /**
@@ -206,9 +210,10 @@ function same(world: WholeWorld): boolean {
   return places.every((place) => place !== undefined && place === places[0])
 }
 
-function watchesAreThere({ desk, finals }: WholeWorld): boolean {
-  return desk.watches.every((watch) =>
-    [...finals].every(([key, value]) => watch.isDeaf || watch.endsWith(key, value)),
+/** Who neither heard of the last changes nor was told that nothing more will be heard. */
+function deafWatches({ desk, finals }: WholeWorld): readonly WatchStory[] {
+  return desk.watches.filter(
+    (watch) => !watch.isOver && ![...finals].every(([key, value]) => watch.endsWith(key, value)),
   )
 }
 

@@ -3,7 +3,7 @@
 import { type Logger, type Random, seededRandom, silentLogger } from '@latchkey/base'
 import type { KvMachine } from '@latchkey/kv'
 import type { Entry } from '@latchkey/raft/core'
-import { Client, type Route } from './clients/crew.js'
+import { Client, type Route, type Way } from './clients/crew.js'
 import { Desk } from './clients/desk.js'
 import { Ground } from './ground/ground.js'
 import { Host, type Life } from './ground/host.js'
@@ -187,10 +187,13 @@ export class WholeWorld {
   #startRemote(host: Host): void {
     const life = host.start()
     const seeds = this.stations.filter(({ retired }) => !retired).map(({ url }) => url)
-    this.#startClient(host.name, life, { seeds, dialTo: (url) => this.dials.dialTo(life, url) })
+    const route = { seeds, dialTo: (url: string) => this.dials.dialTo(life, url) }
+    const isServed = (url: string) => this.membersNow().some((station) => station.url === url)
+    const found = (told: readonly string[]) => [...seeds, ...told].some(isServed)
+    this.#startClient(host.name, life, route, { stranded: () => false, found })
   }
 
-  #startClient(name: string, life: Life, route: Route): void {
+  #startClient(name: string, life: Life, route: Route, way: Way): void {
     const random = this.random.fork(`client-${name}-${this.newId()}`)
     const store = new this.house.ClientStore({
       route,
@@ -201,7 +204,7 @@ export class WholeWorld {
       sessionLife: this.options.sessionLife,
       drift: this.options.drift,
     })
-    const client = new Client(name, life, store, random, this.desk)
+    const client = new Client(name, life, store, random, this.desk, way)
     this.clients.push(client)
     this.#workers(client)
   }
@@ -209,6 +212,12 @@ export class WholeWorld {
   restartClient(host: Host): void {
     host.die()
     this.#startRemote(host)
+  }
+
+  /** Those who missed every change until nobody was left of whom they knew are given addresses anew, as an operator has to. */
+  findMembersAgain(): void {
+    for (const { life, findsMembers } of [...this.clients])
+      if (!life.dead && !findsMembers && life.host.name.startsWith('p')) this.restartClient(life.host)
   }
 
   #opened(station: Station, life: Life): void {
@@ -220,7 +229,11 @@ export class WholeWorld {
       onGone: (run: () => void) => station.onGone(run),
       onSettled: (run: () => void) => station.onOpened(run),
     }
-    this.#startClient(`in-${station.id}`, life, { dial: this.house.localDial(local) })
+    const way = {
+      stranded: () => station.member?.isLeft === true,
+      found: () => station.member?.isOutside === false,
+    }
+    this.#startClient(`in-${station.id}`, life, { dial: this.house.localDial(local) }, way)
   }
 
   // ---- what is seen

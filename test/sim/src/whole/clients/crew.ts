@@ -12,13 +12,25 @@ export class Client {
   readonly store: ClientStore
   readonly random: Random
   readonly desk: Desk
+  readonly #way: Way
 
-  constructor(name: string, life: Life, store: ClientStore, random: Random, desk: Desk) {
+  constructor(name: string, life: Life, store: ClientStore, random: Random, desk: Desk, way: Way) {
     this.name = name
     this.life = life
     this.store = store
     this.random = random
     this.desk = desk
+    this.#way = way
+  }
+
+  /** It lives in a member that was removed, and was told so. */
+  get isStranded(): boolean {
+    return this.#way.stranded()
+  }
+
+  /** Some member that it knows of can serve it. */
+  get findsMembers(): boolean {
+    return this.#way.found(this.store.engine.cluster?.members.map(([, url]) => url) ?? [])
   }
 
   /** Local milliseconds; never ends when the process dies. */
@@ -31,6 +43,13 @@ export class Client {
     await this.sleep(1 + this.random.float() * this.desk.options.think)
     return !this.desk.stopping
   }
+}
+
+/** How far a client gets, as those see who see everything. */
+export interface Way {
+  stranded(): boolean
+  /** Whether somebody serves it at the addresses it was given, or at those it was told. */
+  found(told: readonly string[]): boolean
 }
 
 export type Route =

@@ -90,7 +90,10 @@ export async function sequenceWorker(client: Client): Promise<void> {
 /** Reads on until the run is over; a watch that ends with a fault goes on behind what it told. */
 export async function watchWorker(client: Client): Promise<void> {
   const { desk, store, name } = client
-  const story = new WatchStory(`the watch of ${name}`, () => client.life.dead)
+  const story = new WatchStory(`the watch of ${name}`, {
+    died: () => client.life.dead,
+    stranded: () => client.isStranded,
+  })
   desk.watches.push(story)
   for (;;) {
     try {
@@ -98,6 +101,7 @@ export async function watchWorker(client: Client): Promise<void> {
       for await (const event of store.watch({ prefix: KEY_PREFIX, from })) tell(client, story, event)
     } catch (error) {
       desk.fault(error)
+      story.refused()
     }
     await client.sleep(1 + client.random.float() * 60)
   }

@@ -7,6 +7,7 @@ import type { KvOp } from './kv-op.js'
 import { Leaders } from './leaders.js'
 import { Sequences, WatchStory } from './ledger.js'
 
+const READER = { died: () => false, stranded: () => false }
 const NEVER = Number.POSITIVE_INFINITY
 
 const op = (kind: KvOp['kind'], call: number, end: number, more: Partial<KvOp> = {}): KvOp => ({
@@ -111,10 +112,21 @@ describe('sequences and watches', () => {
   })
 
   test('C11: a watch without gap or repeat', () => {
-    const watch = new WatchStory('w', () => false)
+    const watch = new WatchStory('w', READER)
     watch.saw(seen(1, 'a'))
     watch.saw(seen(3, 'b', 'a'))
     expect([watch.endsWith('k', 'b'), watch.endsWith('k', 'a')]).toEqual([true, false])
+  })
+
+  test('M12: a watch in a removed member is over once that was told, and no other', () => {
+    const among = new WatchStory('among', READER)
+    const removed = new WatchStory('removed', { ...READER, stranded: () => true })
+    expect([among.isOver, removed.isOver]).toEqual([false, false])
+    among.refused()
+    removed.refused()
+    expect([among.isOver, removed.isOver]).toEqual([false, true])
+    removed.saw(seen(1, 'a'))
+    expect(removed.isOver).toBe(false)
   })
 
   test.each([
@@ -122,7 +134,7 @@ describe('sequences and watches', () => {
     ['repeat', seen(1, 'a')],
     ['way back', seen(0, 'z', 'a')],
   ])('C11: a %s is noticed', (_, next) => {
-    const watch = new WatchStory('w', () => false)
+    const watch = new WatchStory('w', READER)
     watch.saw(seen(1, 'a'))
     expect(() => watch.saw(next)).toThrow()
   })

@@ -42,23 +42,36 @@ export interface Seen {
   readonly previous: string | undefined
 }
 
+/** Of a watch. */
+export interface Reader {
+  died(): boolean
+  /** It lives in a member that was removed. */
+  stranded(): boolean
+}
+
 /** One watch as its reader sees it, across reconnects (C11): no gap, no repeat, no way back. */
 export class WatchStory {
-  readonly #name: string
-  readonly #isDeaf: () => boolean
+  readonly name: string
+  readonly #reader: Reader
   readonly #values = new Map<string, string | undefined>()
   #revision = 0
   #keysOfRevision = new Set<string>()
   events = 0
+  #refused = false
 
-  /** `isDeaf`: its reader's process died. */
-  constructor(name: string, isDeaf: () => boolean) {
-    this.#name = name
-    this.#isDeaf = isDeaf
+  constructor(name: string, reader: Reader) {
+    this.name = name
+    this.#reader = reader
   }
 
-  get isDeaf(): boolean {
-    return this.#isDeaf()
+  /** Nothing more is to be heard: its reader died, or was told so. */
+  get isOver(): boolean {
+    return this.#reader.died() || (this.#reader.stranded() && this.#refused)
+  }
+
+  /** It ended with an error. */
+  refused(): void {
+    this.#refused = true
   }
 
   get revision(): number {
@@ -67,6 +80,7 @@ export class WatchStory {
 
   saw(event: Seen): void {
     this.events++
+    this.#refused = false
     const { revision, key, previous } = event
     if (revision < this.#revision) this.#broken(`revision ${revision} after ${this.#revision}`)
     if (revision > this.#revision) this.#keysOfRevision = new Set()
@@ -85,6 +99,6 @@ export class WatchStory {
   }
 
   #broken(message: string): never {
-    throw new Broken('watches', `${this.#name}: ${message}`)
+    throw new Broken('watches', `${this.name}: ${message}`)
   }
 }

@@ -84,7 +84,8 @@ export class Dials {
     const refused = () => life.later(this.#delay(), () => reject(new Error(`${url} refused the connection`)))
     if (station.host.life === undefined || station.member === undefined) return refused()
     station.host.life.deliver(() => {
-      if (station.member === undefined) return refused()
+      // As the door does: who is no member sends its clients elsewhere.
+      if (station.member === undefined || station.member.isOutside) return refused()
       if (!signal.aborted) this.#connect(life, station, events, signal, resolve)
     })
   }
