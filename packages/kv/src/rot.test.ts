@@ -46,7 +46,7 @@ beforeAll(async () => {
     }
     await machine.close()
     if (from > 0) continue
-    const level = new ClassicLevel(join(image, 'rows-1'), { compression: false })
+    const level = new ClassicLevel(join(image, 'rows-1'))
     await level.open()
     await level.compactRange('\0', '\xff')
     await level.close()

@@ -54,7 +54,7 @@ beforeAll(async () => {
   await write(log)
   const tables = join(folders.make(), 'state')
   cpSync(log, tables, { recursive: true })
-  const level = new ClassicLevel(join(tables, 'rows-1'), { compression: false })
+  const level = new ClassicLevel(join(tables, 'rows-1'))
   await level.open()
   await level.compactRange('\0', '\xff')
   await level.close()

@@ -7,9 +7,10 @@
 //   index   entries: varint shared | varint rest | varint value length | key rest | value (a handle) ... | restarts | u32le count
 //           of the data blocks; the meta index, of the same shape, has the handle of the filter: a bit wrong there hides a row
 //
-// Tables are written without compression (rows/classic.ts), so the index can be read as it is.
+// A checksum covers a block as it stands in the file, compressed (1) or not (0): only the two indexes have to be unpacked.
 
 import { crc32c, masked } from './crc32c.js'
+import { unsnappied } from './snappy.js'
 import { type Handle, Varints } from './varints.js'
 
 const FOOTER = 48
@@ -66,7 +67,10 @@ async function firstDamage(file: TableFile, handles: readonly Handle[]): Promise
 async function goodBlock(file: TableFile, { offset, size }: Handle): Promise<Buffer | string> {
   if (offset + size + TRAILER > file.size) return `a block beyond the end at ${offset}`
   const block = await file.read(offset, size + TRAILER)
-  return isGood(block) ? block.subarray(0, size) : `a damaged block at ${offset}`
+  if (!isGood(block)) return `a damaged block at ${offset}`
+  const packed = block.subarray(0, size)
+  const bytes = block[size] === 0 ? packed : block[size] === 1 ? unsnappied(packed) : undefined
+  return bytes ?? `an index that cannot be unpacked at ${offset}`
 }
 
 function isGood(block: Buffer): boolean {

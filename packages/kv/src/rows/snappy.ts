@@ -1,0 +1,69 @@
+// Door: a block that LevelDB compressed with Snappy. Only what is needed to read the indexes of its tables: small, and checked by
+// their checksum before they come here.
+//
+//   varint length of the whole | pieces, by the low two bits of their first byte:
+//     00  literal: u6 length - 1 (60 to 63: it stands in the 1 to 4 bytes behind, little-endian) | bytes
+//     01  copy of 4 to 11 bytes: u3 length - 4, u3 high bits of the distance | u8 distance
+//     10  copy of 1 to 64 bytes: u6 length - 1 | u16le distance
+//     11  the same | u32le distance
+//
+// Law: whatever comes in, nothing is read before the block's start or written beyond the length it says.
+
+import { Varints } from './varints.js'
+
+/** Of more than this no index of a table is. */
+const MOST_BYTES = 64 * 1024 * 1024
+
+/** undefined: it is not what Snappy writes. */
+export function unsnappied(block: Buffer): Buffer | undefined {
+  const length = new Varints(block).next()
+  if (!(length <= MOST_BYTES)) return undefined
+  const out = Buffer.alloc(length)
+  let at = varintBytes(length)
+  let made = 0
+  while (at < block.length) {
+    const tag = block[at] as number
+    const piece = (tag & 3) === 0 ? literal(block, at, tag) : copy(block, at, tag)
+    if (piece === undefined || made + piece.length > length) return undefined
+    if (piece.distance === 0) block.copy(out, made, piece.end - piece.length, piece.end)
+    else if (!repeat(out, made, piece)) return undefined
+    made += piece.length
+    at = piece.end
+  }
+  return made === length ? out : undefined
+}
+
+const varintBytes = (value: number): number => (value < 128 ? 1 : 1 + varintBytes(Math.floor(value / 128)))
+
+interface Piece {
+  readonly length: number
+  /** How far back what is repeated begins; 0: the bytes stand in the block, up to `end`. */
+  readonly distance: number
+  readonly end: number
+}
+
+function literal(block: Buffer, at: number, tag: number): Piece | undefined {
+  const short = tag >>> 2
+  const wide = short < 60 ? 0 : short - 59
+  const from = at + 1 + wide
+  if (from > block.length) return undefined
+  const length = 1 + (wide === 0 ? short : block.readUIntLE(at + 1, wide))
+  return from + length <= block.length ? { length, distance: 0, end: from + length } : undefined
+}
+
+function copy(block: Buffer, at: number, tag: number): Piece | undefined {
+  const wide = (tag & 3) === 3 ? 4 : tag & 3
+  const end = at + 1 + wide
+  if (end > block.length) return undefined
+  const behind = block.readUIntLE(at + 1, wide)
+  const [length, distance] =
+    wide === 1 ? [4 + ((tag >>> 2) & 7), ((tag >>> 5) << 8) | behind] : [1 + (tag >>> 2), behind]
+  return distance === 0 ? undefined : { length, distance, end }
+}
+
+/** It may reach into what it is making: the last byte again and again. */
+function repeat(out: Buffer, made: number, { length, distance }: Piece): boolean {
+  if (distance > made) return false
+  for (let i = made; i < made + length; i++) out[i] = out[i - distance] as number
+  return true
+}
