@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { main } from './main.js'
+import { keepYoungHeapSmall } from '../sidecar/young-heap.js'
 import { processIo } from './process-io.js'
 
 const version = () => {
@@ -13,10 +14,9 @@ export async function runProcess(): Promise<void> {
   const io = processIo()
   const code = await main(process.argv.slice(2), io, {
     sidecar: async () => {
-      const run = await import('../sidecar/run.js')
       // This process is the member's alone: an app that embeds one has a heap of its own making.
-      run.keepYoungHeapSmall()
-      return run
+      keepYoungHeapSmall()
+      return await import('../sidecar/run.js')
     },
     restore: async () => (await import('../open/index.js')).restore,
     version: version(),

@@ -3,4 +3,3 @@
 export { openMember } from '../open/index.js'
 export { jsonLogger } from './log.js'
 export { Sidecar } from './sidecar.js'
-export { keepYoungHeapSmall } from './young-heap.js'
