@@ -2,6 +2,7 @@
 //
 // Laws
 //   - What reaches a process that stands still waits, and is delivered when it goes on: the timers first or the messages first.
+//     What comes in that very moment comes behind it: nothing overtakes on its connection.
 //   - A process that has died hears nothing more, and nothing it began goes on.
 //   - A timer never fires before its time on the machine's monotonic clock; it may fire late.
 
@@ -78,6 +79,8 @@ export class Life {
   readonly clock: Clock
   dead = false
   #waiting: Waiting[] = []
+  /** Waited, and is about to be delivered. */
+  #due = 0
 
   constructor(host: Host) {
     this.host = host
@@ -102,7 +105,8 @@ export class Life {
   /** Something reaches the process: now, or when it goes on. */
   deliver(run: () => void, timer = false): void {
     if (this.dead) return
-    if (this.host.stopped) this.#waiting.push({ run, timer })
+    if (this.#due > 0) this.#again(run, timer)
+    else if (this.host.stopped) this.#waiting.push({ run, timer })
     else run()
   }
 
@@ -124,7 +128,13 @@ export class Life {
   }
 
   #again(run: () => void, timer: boolean): void {
-    this.host.ground.later(0, () => this.deliver(run, timer))
+    this.#due++
+    this.host.ground.later(0, () => {
+      this.#due--
+      if (this.dead) return
+      if (this.host.stopped) this.#waiting.push({ run, timer })
+      else run()
+    })
   }
 
   #after(ms: number, run: () => void): Timer {
