@@ -14,7 +14,8 @@
 //   counters   0 (the store's) or 1 | fencing key   f64 last token given
 //
 // Spaces never overlap, so a put on a lock's key or a deleteRange over everything meets data rows only (K17, K35).
-// Keys that start with a zero byte belong to the driver below (rows/chain.ts) and are in no snapshot.
+// Keys that start with a zero byte belong to the driver below (rows/chain.ts, rows/journal-format.ts) and are in no snapshot.
+// On a disk the events are in files of their own, beside LevelDB (rows/journal.ts).
 
 const code = (letter: string) => letter.charCodeAt(0)
 

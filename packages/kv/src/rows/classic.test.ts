@@ -18,7 +18,8 @@ const folders = new Folders()
 afterAll(() => folders.removeAll())
 
 const BATCHES = 40
-const key = (i: number) => Buffer.from(`d${String(i).padStart(5, '0')}`)
+/** Rows of data, and each third one of events. */
+const key = (i: number) => Buffer.from(`${i % 3 === 0 ? 'e' : 'd'}${String(i).padStart(5, '0')}`)
 const batch = (n: number): RowChange[] =>
   Array.from({ length: 25 }, (_, i) => {
     const at = (n * 13 + i) % 600

@@ -1,4 +1,4 @@
-// Driver: the rows of a member on a disk: classic-level in a numbered folder.
+// Driver: the rows of a member on a disk: classic-level, with the journal beside it, in a numbered folder.
 //
 //   <dir>/rows-1            the live store: the highest number without a suffix
 //   <dir>/rows-2.building   a store under way; of a crash, when found at open
@@ -13,6 +13,9 @@ import { LatchkeyError } from '@latchkey/protocol'
 import { SPACE } from '../keyspaces.js'
 import { BatchChain, bytesOf, LOG_BYTES, MARKS } from './chain.js'
 import { type Files, nodeFiles, sizeOf, syncFolder } from './files.js'
+import { Journal } from './journal.js'
+import { decodeReach, encodeReach, REACH_KEY } from './journal-format.js'
+import { JournaledRows, split } from './journaled.js'
 import { type Level, LevelRows, codeOf, damagedFiles, messageOf, operation, translated } from './level.js'
 import { tablesOf } from './manifest.js'
 import type { Row, RowBuilder, RowChange, RowHome, RowStore } from './port.js'
@@ -44,8 +47,8 @@ const OPTIONS = {
   maxOpenFiles: 106,
 } as const
 
-/** Rows of events are some ten kilobytes each, those of answers a hundred bytes. */
-const WORTH = { [SPACE.events]: 1_024, [SPACE.replies]: 65_536 }
+/** Rows of answers come at one end and go at the other; they are a hundred bytes each. */
+const WORTH = { [SPACE.replies]: 65_536 }
 
 /** `dir`: a folder of its own, made when it is not there. */
 export function classicHome(dir: string, files: Files = nodeFiles): RowHome {
@@ -97,7 +100,8 @@ class ClassicHome implements RowHome {
     await this.#removeBuilding()
     const path = this.#path((await this.#highest()) + 1)
     const level = await openLevel(path + BUILDING, true)
-    return new ClassicBuilder(this.#dir, path, level, this.#files)
+    const journal = await Journal.create(path + BUILDING)
+    return new ClassicBuilder(this.#dir, path, { level, journal }, this.#files)
   }
 
   async sweep(): Promise<void> {
@@ -119,34 +123,47 @@ class ClassicBuilder implements RowBuilder {
   readonly #dir: string
   readonly #path: string
   readonly #level: Level
+  readonly #journal: Journal
   readonly #files: Files
   readonly #chain = new BatchChain()
 
-  constructor(dir: string, path: string, level: Level, files: Files) {
+  constructor(dir: string, path: string, parts: { level: Level; journal: Journal }, files: Files) {
     this.#dir = dir
     this.#path = path
-    this.#level = level
+    this.#level = parts.level
+    this.#journal = parts.journal
     this.#files = files
   }
 
   /** Not synced one by one: `commit` syncs every file before the store gets its name. */
   async write(batch: readonly RowChange[]): Promise<void> {
-    const bytes = batch.reduce((sum, change) => sum + bytesOf(change), 0)
-    const operations = [...batch, ...this.#chain.next(bytes)].map(operation)
-    await this.#level.batch(operations, { sync: false }).catch((error: unknown) => {
+    const { journaled, others } = split(batch)
+    const bytes = others.reduce((sum, change) => sum + bytesOf(change), 0)
+    const operations = [...others, ...this.#chain.next(bytes)].map(operation)
+    try {
+      await this.#level.batch(operations, { sync: false })
+      if (journaled.length > 0) await this.#journal.append(journaled, false)
+      await this.#journal.settle()
+    } catch (error) {
       throw translated(error)
-    })
+    }
   }
 
   async commit(): Promise<void> {
-    await this.#level.close()
+    await this.#level.batch([operation(encodeReach(this.#journal.reach))], { sync: false })
+    await this.#close()
     await syncFolder(this.#files, this.#path + BUILDING)
     await this.#files.rename(this.#path + BUILDING, this.#path)
     await this.#files.sync(this.#dir)
   }
 
-  async abort(): Promise<void> {
+  async #close(): Promise<void> {
     await this.#level.close()
+    await this.#journal.close()
+  }
+
+  async abort(): Promise<void> {
+    await this.#close()
     await this.#files.remove(this.#path + BUILDING)
   }
 }
@@ -180,11 +197,19 @@ async function openStore(path: string): Promise<RowStore> {
   const level = await openLevel(path, false)
   try {
     const reclaimer = new Reclaimer(async (start, end) => level.compactRange?.(start, end), WORTH)
-    return new LevelRows(level, BatchChain.from(await marksOf(level)), reclaimer)
+    const rows = new LevelRows(level, BatchChain.from(await marksOf(level)), reclaimer)
+    return new JournaledRows(rows, await openJournal(path, level))
   } catch (error) {
     await level.close()
     throw translated(error)
   }
+}
+
+/** A store has its reach from its making on. */
+function openJournal(path: string, level: Level): Promise<Journal> {
+  const reach = level.getSync(REACH_KEY)
+  if (reach === undefined) throw damagedFiles(new Error('it does not say how far its journal counts'), path)
+  return Journal.open(path, decodeReach(reach))
 }
 
 /** Before LevelDB has touched it: opening may begin to merge what is damaged with what is not. */

@@ -1,4 +1,4 @@
-// Driver: a disk that rots, for tests: bits flip in the files of a LevelDB store.
+// Driver: a disk that rots, for tests: bits flip in the files of a store.
 
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +6,9 @@ import type { Random } from '@latchkey/base'
 
 /** One to four changed bytes somewhere in the files that hold state, larger files more often. */
 export function damage(folder: string, random: Random): string {
-  const names = readdirSync(folder).filter((name) => /\.(ldb|log)$|^MANIFEST|^CURRENT$/.test(name))
+  const names = readdirSync(folder).filter((name) =>
+    /\.(ldb|log)$|^MANIFEST|^CURRENT$|^rows-journal-/.test(name),
+  )
   const files = names
     .map((name) => ({ name, bytes: readFileSync(join(folder, name)) }))
     .filter(({ bytes }) => bytes.length > 0)

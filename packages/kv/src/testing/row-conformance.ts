@@ -74,6 +74,8 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
     view.close()
     await store.close()
   },
+  'R4: a batch over several spaces is in a view whole or not at all, also while it is being written':
+    severalSpaces,
   'pages: ranges, both directions, by rows and by bytes, keys only': pages,
   'keys are ordered by bytes, and may hold any': byteOrder,
   'random batches against a plain map': randomBatches,
@@ -130,7 +132,12 @@ async function randomBatches(home: RowHome): Promise<void> {
   const store = await opened(home)
   const model = new Map<string, string>()
   for (let round = 0; round < 60; round++) {
-    const keys = new Set(Array.from({ length: random.between(1, 20) }, () => `k${random.between(0, 50)}`))
+    const keys = new Set(
+      Array.from(
+        { length: random.between(1, 20) },
+        () => `${random.pick(['d', 'e', 'k'])}${random.between(0, 20)}`,
+      ),
+    )
     const batch = [...keys].map((key) => (random.chance(0.3) ? del(key) : put(key, String(round))))
     await store.write(batch)
     for (const { key, value } of batch) {
@@ -140,7 +147,33 @@ async function randomBatches(home: RowHome): Promise<void> {
     const view = store.view()
     const expected = [...model].map((row) => row.join('='))
     expect((await all(view)).sort()).toEqual(expected.sort())
+    for (const [key, value] of model) expect(text(store.get(b(key)) as Uint8Array)).toBe(value)
     view.close()
+  }
+  await store.close()
+  const again = (await home.open()) as RowStore
+  expect((await all(again.view())).sort()).toEqual([...model].map((row) => row.join('=')).sort())
+  await again.close()
+}
+
+async function severalSpaces(home: RowHome): Promise<void> {
+  const store = await opened(home)
+  await store.write([put('d', '0'), put('e', '0'), put('k', '0')])
+  for (let n = 1; n <= 40; n++) {
+    const before = [`d=${n - 1}`, `e=${n - 1}`, `k=${n - 1}`]
+    const after = [`d=${n}`, `e=${n}`, `k=${n}`]
+    let writing = true
+    const written = store.write([put('d', `${n}`), put('e', `${n}`), put('k', `${n}`)]).then(() => {
+      writing = false
+    })
+    while (writing) {
+      const view = store.view()
+      await new Promise((resolve) => setImmediate(resolve))
+      expect([before, after]).toContainEqual(await all(view))
+      view.close()
+    }
+    await written
+    expect(await all(store.view(), { reverse: true })).toEqual([...after].reverse())
   }
   await store.close()
 }

@@ -1,0 +1,205 @@
+// Driver: owns rows that come at one end of a space and go at the other (the events), in files to which batches are appended. In
+// LevelDB each such row was written four times, log, table, merges, and what was removed of it stayed for long: half of what a put
+// cost. Here it is written once, and a file goes when nothing in it is in use.
+//
+// Laws
+//   J1  A frame is on the disk before LevelDB is given the reach that covers it: what LevelDB says that there is, is there.
+//   J2  What an interrupted batch left behind the reach is never read, and written over.
+//   J3  A file goes only when LevelDB says durably that the journal begins behind it; only the oldest goes, so that no removal
+//       is forgotten before the row that it removes.
+//   J4  Rows are where the index says; it changes when the batch is durable, and a view keeps the one that it was taken with.
+
+import { join } from 'node:path'
+import { binary } from '@latchkey/base'
+import { LatchkeyError } from '@latchkey/protocol'
+import { nodeFiles } from './files.js'
+import { JournalFile, journalName, journalNumber } from './journal-file.js'
+import {
+  HEADER_BYTES,
+  type Header,
+  type Reach,
+  decodeHeader,
+  encodeFrame,
+  encodeHeader,
+  headerChecksum,
+  readFrames,
+} from './journal-format.js'
+import { type Index, JournalView, type Place } from './journal-view.js'
+import type { RowChange } from './port.js'
+import { damagedRow } from './seal.js'
+
+/** A file is closed when it has so much. */
+const FILE_BYTES = 8 * 1024 * 1024
+
+/** A batch that is in the journal, but not known to be in LevelDB. */
+interface Pending {
+  readonly changes: ReadonlyMap<string, Place | undefined>
+  readonly reach: Reach
+}
+
+export class Journal {
+  readonly #folder: string
+  /** Oldest first; the last one is written. */
+  readonly #files: JournalFile[]
+  #index: Index
+  #pending: Pending | undefined
+  /** Views that read `#index` as it is. */
+  #sharing = 0
+
+  private constructor(folder: string, files: JournalFile[], index: Index) {
+    this.#folder = folder
+    this.#files = files
+    this.#index = index
+  }
+
+  static async create(folder: string): Promise<Journal> {
+    const file = await begin(folder, { number: 1, previous: { end: 0, checksum: 0 } })
+    return new Journal(folder, [file], new Map())
+  }
+
+  /** `reach`: as LevelDB has it. ERR_CORRUPT where the journal is not what it says. */
+  static async open(folder: string, reach: Reach): Promise<Journal> {
+    await removeOthers(folder, reach)
+    const journal = new Journal(folder, [], new Map())
+    try {
+      for (let number = reach.first; number <= reach.last; number++) await journal.#replay(number, reach)
+      return journal
+    } catch (error) {
+      await journal.close()
+      throw error
+    }
+  }
+
+  async #replay(number: number, reach: Reach): Promise<void> {
+    const file = await JournalFile.open(this.#folder, number, 'existing').catch((error: unknown) => {
+      throw damaged(this.#folder, number, 'it cannot be opened', error)
+    })
+    this.#files.push(file)
+    const before = this.#files[this.#files.length - 2]
+    const last = number === reach.last
+    const bytes = await file.read(0, last ? reach.end : await file.size())
+    const header = decodeHeader(bytes)
+    if (header?.number !== number) throw damaged(this.#folder, number, 'its header is not what was written')
+    const { end, checksum } = header.previous
+    if (before !== undefined && (before.end !== end || before.checksum !== checksum))
+      throw damaged(this.#folder, number - 1, 'it is not as the next one knows it')
+    const found = readFrames(bytes, (key, at, length) => {
+      this.#place(binary(key), length < 0 ? undefined : { file, at, length })
+    })
+    if (found === undefined) throw damaged(this.#folder, number, 'a frame is not what was written')
+    if (last && (bytes.length !== reach.end || found !== reach.checksum))
+      throw damaged(this.#folder, number, 'it is not as LevelDB knows it')
+    file.end = bytes.length
+    file.checksum = found
+    // J2, and what follows is compared with the file's length one day.
+    if (last) await file.cut(reach.end)
+  }
+
+  get #tail(): JournalFile {
+    return this.#files[this.#files.length - 1] as JournalFile
+  }
+
+  /** What LevelDB has to be told with the batch that was appended last. */
+  get reach(): Reach {
+    if (this.#pending !== undefined) return this.#pending.reach
+    const { number, end, checksum } = this.#tail
+    const first = this.#files.find((file) => file.live > 0)?.number ?? number
+    return { first, last: number, end, checksum }
+  }
+
+  /** J1: on the disk when it resolves, if `sync`; in use once `settle` is called. */
+  async append(rows: readonly RowChange[], sync: boolean): Promise<void> {
+    if (this.#tail.end >= FILE_BYTES) await this.#roll()
+    const file = this.#tail
+    const frame = encodeFrame(rows, file.checksum)
+    await file.write(frame.bytes, file.end)
+    if (sync) await file.sync()
+    const changes = new Map<string, Place | undefined>()
+    rows.forEach(({ key, value }, i) => {
+      const at = file.end + (frame.values[i] as number)
+      changes.set(binary(key), value === undefined ? undefined : { file, at, length: value.length })
+    })
+    file.end += frame.bytes.length
+    file.checksum = frame.checksum
+    this.#pending = { changes, reach: this.reach }
+  }
+
+  async #roll(): Promise<void> {
+    const { number, end, checksum } = this.#tail
+    this.#files.push(await begin(this.#folder, { number: number + 1, previous: { end, checksum } }))
+  }
+
+  /** The batch is durable in LevelDB too. */
+  async settle(): Promise<void> {
+    if (this.#pending === undefined) return
+    const { changes, reach } = this.#pending
+    this.#pending = undefined
+    if (this.#sharing > 0) {
+      this.#index = new Map(this.#index)
+      this.#sharing = 0
+    }
+    for (const [key, place] of changes) this.#place(key, place)
+    while ((this.#files[0] as JournalFile).number < reach.first)
+      await (this.#files.shift() as JournalFile).remove()
+  }
+
+  #place(key: string, place: Place | undefined): void {
+    const before = this.#index.get(key)
+    if (before !== undefined) before.file.live--
+    if (place === undefined) {
+      this.#index.delete(key)
+      return
+    }
+    place.file.live++
+    this.#index.set(key, place)
+  }
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    const place = this.#index.get(binary(key))
+    if (place === undefined) return undefined
+    const value = place.file.readNow(place.at, place.length)
+    if (value.length !== place.length) throw damagedRow(key, 'the journal ends in it')
+    return value
+  }
+
+  view(): JournalView {
+    const files = [...this.#files]
+    for (const file of files) file.retain()
+    const index = this.#index
+    this.#sharing++
+    return new JournalView(index, this.#pending, () => {
+      for (const file of files) file.release()
+      if (this.#index === index && this.#sharing > 0) this.#sharing--
+    })
+  }
+
+  async close(): Promise<void> {
+    for (const file of this.#files) await file.close()
+  }
+}
+
+async function begin(folder: string, header: Header): Promise<JournalFile> {
+  const file = await JournalFile.open(folder, header.number, 'create')
+  const bytes = encodeHeader(header)
+  await file.write(bytes, 0)
+  await file.sync()
+  await nodeFiles.sync(folder)
+  file.end = HEADER_BYTES
+  file.checksum = headerChecksum(bytes)
+  return file
+}
+
+/** Left behind by a crash: files that were to be removed, and one that was begun. */
+async function removeOthers(folder: string, { first, last }: Reach): Promise<void> {
+  for (const name of await nodeFiles.list(folder)) {
+    const number = journalNumber(name)
+    if (number > 0 && (number < first || number > last)) await nodeFiles.remove(join(folder, name))
+  }
+}
+
+const damaged = (folder: string, number: number, reason: string, cause?: unknown): LatchkeyError =>
+  new LatchkeyError(
+    'ERR_CORRUPT',
+    `${journalName(number)} in ${folder} is damaged: ${reason}. Rebuild this member from its peers (latchkey members rebuild), or restore a backup.`,
+    cause === undefined ? {} : { cause },
+  )
