@@ -80,8 +80,8 @@ export const timeBugs: readonly WholeBug[] = [
       ),
       edit(
         'raft/node/node',
-        'this.#schedule(); const now = this.#now();',
-        'this.#schedule(); this.reading = undefined; const now = this.#now();',
+        'const now = this.#now(); this.#step((raft) => raft.tick(now));',
+        'this.reading = undefined; const now = this.#now(); this.#step((raft) => raft.tick(now));',
       ),
     ],
     profile: 'deadline',
