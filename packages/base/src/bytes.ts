@@ -25,7 +25,9 @@ export function copyBytes(bytes: Uint8Array): Uint8Array {
 
 /** Bytes as a string of one character a byte: a Map key whose string order is the byte order. */
 export const binary = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+  (bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)).toString(
+    'latin1',
+  )
 export const fromBinary = (key: string): Uint8Array => Buffer.from(key, 'latin1')
 
 /** The first key behind all keys that start with `prefix`; undefined when there is none (all 0xff). */

@@ -84,7 +84,7 @@ test('K40: the rows of format 1', async () => {
   const store = (await new MemoryHome(disk).open()) as RowStore
   for (const key of disk.keys()) hash.update(key).update(store.get(key) as Uint8Array)
   expect(hash.digest('hex')).toMatchInlineSnapshot(
-    `"e1c36263f818c3b7a7956dd8c10aca0427cd0478adeda45e1b91d2b233c3d43a"`,
+    `"f43aade95f4e8df1dbee2a1e90b8dae1138394e04fadd46b1a04cb79bc13d7cc"`,
   )
 })
 

@@ -11,6 +11,7 @@ export {
 } from './errors.js'
 export * from './store.js'
 export * from './ops.js'
+export { renewedOwners } from './renewed.js'
 export * from './codec.js'
 export { pack } from './codec-pack.js'
 export { Malformed, unpack } from './codec-unpack.js'

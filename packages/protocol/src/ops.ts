@@ -35,6 +35,8 @@ type Data = Uint8Array
 /** [lock key, token]; null: no guard. */
 export type GuardArg = readonly [key: Key, token: number] | null
 
+export type RenewalArg = readonly [key: Key, id: string, token: number, lease: number]
+
 /** Inside a batch or txn. */
 export const STEP = { put: 0, merge: 1, delete: 2, deleteRange: 3, get: 4 } as const
 export type Step =
@@ -99,11 +101,8 @@ export type Command =
     ]
   /** LOCKS.md, 3. all: every acquire at once. Answer: owner. */
   | readonly [op: typeof OP.release, key: Key, id: string, token: number, all: boolean]
-  /** Many keepLease renewals in one command. Answer: an owner each. */
-  | readonly [
-      op: typeof OP.renew,
-      list: readonly (readonly [key: Key, id: string, token: number, lease: number])[],
-    ]
+  /** Many keepLease renewals in one command. Answer: a RenewResult. */
+  | readonly [op: typeof OP.renew, list: readonly RenewalArg[]]
   /** Leaves the queue; a grant that was already made to this ticket and not yet released is released. Answer: a TicketResult from before. */
   | readonly [op: typeof OP.cancelWait, key: Key, id: string]
   /** Answer: boolean. */
@@ -175,6 +174,12 @@ export const OWNER_CODES = [
   'EXPIRED',
   'NOT_OWNER',
 ] as const
+
+/**
+ * One item a renewal, in their order: an owner without its context. A number: the hold goes on for so many ms after `now`, the time of the
+ * entry, under the id and the token of the request, and was acquired once.
+ */
+export type RenewResult = readonly [now: number, items: readonly (OwnerResult | number)[]]
 
 export type TicketState = 'queued' | 'granted' | 'unknown'
 export type TicketResult = readonly [state: TicketState, owner: OwnerResult | null]

@@ -8,8 +8,10 @@ import { type HoldRow, overAt, reclaimAt } from '@latchkey/lock'
 import { SPACE, keyOfBinary } from '../keyspaces.js'
 import type { Row, RowChange, RowStore } from '../rows/port.js'
 import { rowsOf } from '../rows/scan.js'
+import { sealOf } from '../rows/seal.js'
 import { type Due, DueHeap } from './heap.js'
 import { decodeHold, encodeHold, keptHold } from './lock-rows.js'
+import { Sum } from './sum.js'
 
 class Hold implements Due {
   readonly key: string
@@ -21,12 +23,20 @@ class Hold implements Due {
   dirty = false
   /** It ran out and was told. */
   over = false
+  /** Of its row as it is now, where that was made already. */
+  seal: number | undefined
 
   constructor(key: string, row: HoldRow) {
     this.key = key
     this.row = row
     this.due = overAt(row)
   }
+}
+
+function rowOf(hold: Hold): Row {
+  const row = encodeHold(hold.row)
+  hold.seal = sealOf(row.value)
+  return row
 }
 
 const byKey = (a: Hold, b: Hold) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)
@@ -39,19 +49,22 @@ export class Holds {
   readonly #untouched = new Map<number, Set<Hold>>()
   readonly #dirty = new Set<Hold>()
   readonly #removed = new Set<string>()
+  /** The one that was looked up last: who reads a row and writes it anew asks for its key once. */
+  #last: Hold | undefined
 
   get size(): number {
     return this.#byKey.size
   }
 
   get(key: Uint8Array): HoldRow | undefined {
-    return this.#byKey.get(binary(key))?.row
+    this.#last = this.#byKey.get(binary(key))
+    return this.#last?.row
   }
 
   put(row: HoldRow): void {
-    const key = binary(row.key)
-    const hold = this.#byKey.get(key)
-    if (hold === undefined) return this.#add(new Hold(key, keptHold(row)))
+    const last = this.#last?.row.key === row.key ? this.#last : undefined
+    const hold = last ?? this.#byKey.get(binary(row.key))
+    if (hold === undefined) return this.#add(new Hold(binary(row.key), keptHold(row)))
     this.#unlist(hold)
     hold.row = keptHold(row, hold.row)
     this.#placed(hold)
@@ -86,6 +99,7 @@ export class Holds {
   }
 
   #touch(hold: Hold): void {
+    hold.seal = undefined
     if (hold.dirty) return
     hold.dirty = true
     this.#dirty.add(hold)
@@ -95,6 +109,7 @@ export class Holds {
     const hold = this.#byKey.get(binary(key))
     if (hold === undefined) return
     this.#byKey.delete(hold.key)
+    this.#last = undefined
     this.#unlist(hold)
     this.#heapOf(hold).remove(hold)
     this.#dirty.delete(hold)
@@ -147,9 +162,16 @@ export class Holds {
     for (const hold of this.#dirty) {
       hold.dirty = false
       hold.stored = true
-      batch.push(encodeHold(hold.row))
+      batch.push(rowOf(hold))
     }
     this.#dirty.clear()
+  }
+
+  /** The same as that of `rows`, without making again what was made for a batch. */
+  sum(): Sum {
+    const sum = new Sum()
+    for (const hold of this.#byKey.values()) sum.add(hold.seal ?? sealOf(rowOf(hold).value))
+    return sum
   }
 
   *rows(): Iterable<Row> {

@@ -89,6 +89,9 @@ const kept = <T extends ContextArg>(value: T): T =>
 
 /** Rows that come from a command hold views of its entry: what is kept owns its bytes. `before`: the row it replaces. */
 export function keptHold(row: HoldRow, before?: HoldRow): HoldRow {
+  // Made of the one before: what bytes it has are owned already.
+  if (row.key === before?.key && row.context === before.context && row.fencingKey === before.fencingKey)
+    return row
   return {
     key: before?.key ?? copyBytes(row.key),
     id: row.id,

@@ -93,7 +93,7 @@ export class State {
       sequences: sums.sequences.toString(),
       events: sums.events.toString(),
       ...this.#sessionSums(),
-      holds: sumOf(this.holds.rows()),
+      holds: this.holds.sum().toString(),
       waiters: sumOf(this.waiters.rows()),
       counters: sumOf(this.counters.rows()),
     }

@@ -1,7 +1,14 @@
 // Door: /v1/locks/{key}, for programs that hold a lock under an id of their own. The id is the idempotency key: asked for
 // again it gets the same hold, and one release ends it however often it was asked for.
 
-import { LatchkeyError, OP, type OwnerResult, READ } from '@latchkey/protocol'
+import {
+  LatchkeyError,
+  OP,
+  type OwnerResult,
+  READ,
+  type RenewResult,
+  renewedOwners,
+} from '@latchkey/protocol'
 import { holdName, Leases } from './leases.js'
 import { type AcquireBody, acquireBody, holdBody, type HoldBody } from './lock-body.js'
 import { timeoutOption } from './options.js'
@@ -59,8 +66,9 @@ export class LockDoor {
   async #renew(key: Uint8Array, call: Call): Promise<Reply> {
     const hold = await holdBody(call, true)
     const lease = hold.lease ?? this.#leases.get(key, hold.id)
-    const command = [OP.renew, [[key, hold.id, hold.token, lease] as const]] as const
-    const [owner] = (await this.#ports.locks.command(command, limits(call)).result) as readonly OwnerResult[]
+    const list = [[key, hold.id, hold.token, lease]] as const
+    const answer = await this.#ports.locks.command([OP.renew, list], limits(call)).result
+    const [owner] = renewedOwners(list, answer as RenewResult)
     if (owner === undefined) throw new LatchkeyError('ERR_PROTOCOL')
     if (!isGranted(owner)) throw lostHold(owner, hold)
     return this.#granted(owner, owner[7])

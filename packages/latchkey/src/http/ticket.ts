@@ -6,7 +6,15 @@
 // - The listener stands before the ask is sent, so that no grant falls between them.
 
 import type { LockCallOptions, LockPort } from '@latchkey/lock'
-import { LatchkeyError, OP, type OwnerResult, READ, type TicketResult } from '@latchkey/protocol'
+import {
+  LatchkeyError,
+  OP,
+  type OwnerResult,
+  READ,
+  type RenewResult,
+  renewedOwners,
+  type TicketResult,
+} from '@latchkey/protocol'
 import type { AcquireBody } from './lock-body.js'
 import { isGranted, tokenOf } from './owner.js'
 
@@ -116,8 +124,9 @@ export class Ticket {
 
   async #confirm(granted: OwnerResult): Promise<OwnerResult | undefined> {
     const { id, lease } = this.#ask
-    const renewal = [OP.renew, [[this.#key, id, tokenOf(granted), lease] as const]] as const
-    const [owner] = (await this.#port.command(renewal, this.#options).result) as readonly OwnerResult[]
+    const list = [[this.#key, id, tokenOf(granted), lease]] as const
+    const answer = await this.#port.command([OP.renew, list], this.#options).result
+    const [owner] = renewedOwners(list, answer as RenewResult)
     if (owner === undefined) throw new LatchkeyError('ERR_PROTOCOL')
     if (isGranted(owner)) return owner
     this.#news = true

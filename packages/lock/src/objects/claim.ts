@@ -3,6 +3,8 @@
 import {
   type LatchkeyError,
   type OwnerResult,
+  type RenewResult,
+  renewedOwners,
   OP,
   READ,
   type TicketResult,
@@ -211,8 +213,9 @@ export class Claim {
     const { key, lease } = this.#terms
     const sentAt = port.clock.now()
     try {
-      const call = port.command([OP.renew, [[key, this.id, owner[3], lease]]], limit.options(lease))
-      const [kept] = (await call.result) as [OwnerResult]
+      const list = [[key, this.id, owner[3], lease]] as const
+      const call = port.command([OP.renew, list], limit.options(lease))
+      const [kept] = renewedOwners(list, (await call.result) as RenewResult) as [OwnerResult]
       this.tenure?.prolong(isSuccess(kept) ? kept[1] : 0, sentAt)
       return [
         owner[0],

@@ -1,12 +1,17 @@
 // Driver: owns the renewals of one store's watched holds: one timer, and one request for all that fall due together.
 
 import type { Timer } from '@latchkey/base'
-import { CAPS, OP, type OwnerResult } from '@latchkey/protocol'
+import {
+  CAPS,
+  OP,
+  type OwnerResult,
+  type RenewalArg,
+  type RenewResult,
+  renewedOwners,
+} from '@latchkey/protocol'
 import { isSuccess } from './owner.js'
 import type { LockPort } from './port.js'
 import type { Tenure } from './tenure.js'
-
-type RenewalItem = readonly [key: Uint8Array, id: string, token: number, lease: number]
 
 /** Those due within this part of their lease go along with the one that is due. */
 const TOGETHER = 1 / 20
@@ -92,10 +97,11 @@ export class Renewals {
     const pause = shortestPause(tenures)
     // The next try is planned before this one is sent: no answer is needed for it.
     for (const tenure of tenures) this.#due.set(tenure, sentAt + pause)
+    const list = tenures.map(item)
     let owners: readonly OwnerResult[]
     try {
-      const call = this.#port.command([OP.renew, tenures.map(item)], { timeout: pause })
-      owners = (await call.result) as readonly OwnerResult[]
+      const call = this.#port.command([OP.renew, list], { timeout: pause })
+      owners = renewedOwners(list, (await call.result) as RenewResult)
     } catch {
       return
     }
@@ -125,7 +131,7 @@ function shortestPause(tenures: readonly Tenure[]): number {
   return Math.min(LONGEST_PAUSE, Math.max(SHORTEST_PAUSE, Math.floor(lease / 3 / RETRIES)))
 }
 
-const item = (tenure: Tenure): RenewalItem => [tenure.key, tenure.id, tenure.token, tenure.lease]
+const item = (tenure: Tenure): RenewalArg => [tenure.key, tenure.id, tenure.token, tenure.lease]
 
 /** One request for all; more than one only where a command's cap asks for it. */
 function inRequests(tenures: readonly Tenure[]): Tenure[][] {

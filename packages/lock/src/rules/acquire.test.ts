@@ -1,10 +1,12 @@
 // Test: the table of tryLockWith, row by row and in every combination (LOCKS.md, 2).
 
 import { utf8 } from '@latchkey/base'
+import { pack, type RenewalArg, renewedOwners } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { K, ask, askCommand, drawn } from '../testing/asks.js'
 import { MapTransaction } from '../testing/map-transaction.js'
-import { renew, tryLock } from './acquire.js'
+import { type RenewCommand, renew, tryLock } from './acquire.js'
+import { CODE } from './owner.js'
 import { release } from './release.js'
 
 const STORED = ['none', 'own in force', 'own expired', "another's in force", "another's expired"] as const
@@ -136,6 +138,9 @@ describe('the truth table of tryLockWith', () => {
   const unmoved = (c: Case) => same(c) && c.keep
 })
 
+/** The owners that a caller of renewals is told. */
+const renewed = (tx: MapTransaction, list: RenewCommand[1]) => renewedOwners(list, renew(tx, list))
+
 describe('tryLockWith, line by line', () => {
   test('in force at its deadline, over one millisecond later: now > deadline', () => {
     const tx = new MapTransaction()
@@ -170,7 +175,7 @@ describe('tryLockWith, line by line', () => {
     ask(tx, 'a', { lease: 100 })
     tx.now = 101
     ask(tx, 'a', { lease: 100 })
-    const [old] = renew(tx, [[K, 'a', 1, 5000]])
+    const [old] = renewed(tx, [[K, 'a', 1, 5000]])
     expect(old && drawn(old)).toBe('HELD a t0 x0 until 201 rem 100 - @101')
     expect(tx.hold(K)?.deadline).toBe(201)
   })
@@ -178,7 +183,7 @@ describe('tryLockWith, line by line', () => {
   test('renewals answer without contexts; the rows keep theirs', () => {
     const tx = new MapTransaction()
     ask(tx, 'a', { context: 'x'.repeat(4096) })
-    const [kept, refused] = renew(tx, [
+    const [kept, refused] = renewed(tx, [
       [K, 'a', 0, 9000],
       [K, 'b', 0, 9000],
     ])
@@ -189,7 +194,7 @@ describe('tryLockWith, line by line', () => {
     const tx = new MapTransaction()
     ask(tx, 'a')
     release(tx, K, 'a', 1, false)
-    const [late] = renew(tx, [[K, 'a', 1, 1000]])
+    const [late] = renewed(tx, [[K, 'a', 1, 1000]])
     expect(late && drawn(late)).toBe('KEEP_LEASE_FAIL a t0 x0 until 0 rem max - @0')
     expect(tx.hold(K)).toBeUndefined()
   })
@@ -198,10 +203,10 @@ describe('tryLockWith, line by line', () => {
     const tx = new MapTransaction()
     ask(tx, 'a', { lease: 100, context: 'mine' })
     tx.now = 101
-    const [over] = renew(tx, [[K, 'a', 1, 1000]])
+    const [over] = renewed(tx, [[K, 'a', 1, 1000]])
     expect(over && drawn(over)).toBe('KEEP_LEASE_FAIL a t0 x0 until 0 rem max - @101')
     ask(tx, 'b')
-    const [taken] = renew(tx, [[K, 'a', 1, 1000]])
+    const [taken] = renewed(tx, [[K, 'a', 1, 1000]])
     expect(taken && drawn(taken)).toContain('HELD b')
   })
 
@@ -211,7 +216,7 @@ describe('tryLockWith, line by line', () => {
     ask(tx, 'a', { key: x })
     ask(tx, 'b', { key: y })
     tx.now = 10
-    const answers = renew(tx, [
+    const answers = renewed(tx, [
       [x, 'a', 1, 1000],
       [y, 'a', 1, 1000],
       [K, 'a', 0, 1000],
@@ -223,6 +228,27 @@ describe('tryLockWith, line by line', () => {
       'KEEP_LEASE_FAIL a t0 x0 until 0 rem max - @10',
       'KEEP_LEASE b t2 x1 until 2010 rem -3 - @10',
     ])
+  })
+
+  test('a renewal of what was asked for is answered by what is left of it; anything else by the whole owner', () => {
+    const tx = new MapTransaction()
+    ask(tx, 'a', { lease: 100 })
+    tx.now = 10
+    expect(renew(tx, [[K, 'a', 1, 1000]])).toEqual([10, [1000]])
+    expect(renew(tx, [[K, 'a', 1, 50]])).toEqual([10, [1000]])
+    const [, unnamed] = renew(tx, [[K, 'a', 0, 1000]])
+    expect(unnamed).toEqual([['a', 1010, -3, 1, 1, null, CODE.KEEP_LEASE, 10]])
+    ask(tx, 'a', { lease: 100 })
+    const twice = renewed(tx, [[K, 'a', 1, 1000]])
+    expect(twice).toEqual([['a', 1010, -3, 1, 2, null, CODE.KEEP_LEASE, 10]])
+  })
+
+  test('ten thousand renewals are answered in a few bytes each', () => {
+    const tx = new MapTransaction()
+    const list = Array.from({ length: 10_000 }, (_, i): RenewalArg => [utf8(`l${i}`), 'a', i + 1, 10_000])
+    for (const [key] of list) ask(tx, 'a', { key })
+    expect(pack(renew(tx, list)).length).toBeLessThan(31_000)
+    expect(renewed(tx, list).every((owner, i) => owner[1] === 10_000 && owner[3] === i + 1)).toBe(true)
   })
 
   test('K33: one attempt never waits, and a renewal never does', () => {

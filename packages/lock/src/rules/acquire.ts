@@ -1,7 +1,7 @@
 // Rule: tryLockWith (LOCKS.md, 2). One function a row of the table.
 
-import type { Command, ErrorCode, OP, OwnerResult } from '@latchkey/protocol'
-import { CODE, acquired, inForce, isSame, keepLeaseFailed, refusedHeld } from './owner.js'
+import type { Command, ErrorCode, OP, OwnerResult, RenewalArg, RenewResult } from '@latchkey/protocol'
+import { CODE, acquired, inForce, isSame, keepLeaseFailed, overAt, refusedHeld } from './owner.js'
 import type { HoldRow, LockTransaction } from './port.js'
 import { type Ask, enqueue, heldBy } from './queue.js'
 
@@ -26,14 +26,27 @@ export function tryLock(tx: LockTransaction, session: number, command: TryLockCo
 
 /**
  * Many renewals in one command: each is a tryLockWith with keepLease, in their order. Their answers carry no contexts: nobody asks
- * for them, and those of thousands of holds would be too much for one answer.
+ * for them, and those of thousands of holds would be too much for one answer. It is short (RenewResult), and made without an owner
+ * for each: ten thousand renewals are one command, and every member makes that answer.
  */
-export function renew(tx: LockTransaction, list: RenewCommand[1]): readonly OwnerResult[] {
-  return list.map(([key, id, token, lease]) => {
-    const row = tx.hold(key)
-    if (!inForce(row, tx.now)) return bare(keepLeaseFailed(row, id, tx.now))
-    return bare(isSame(row, id, token) ? keep(tx, row, lease) : refusedHeld(row, tx.now))
-  })
+export function renew(tx: LockTransaction, list: RenewCommand[1]): RenewResult {
+  const items: (OwnerResult | number)[] = []
+  for (const one of list) items.push(renewOne(tx, one))
+  return [tx.now, items]
+}
+
+/** Places are read one by one: taking a list apart by a pattern goes through its iterator, which is slow until it is compiled well. */
+function renewOne(tx: LockTransaction, one: RenewalArg): OwnerResult | number {
+  const key = one[0]
+  const id = one[1]
+  const token = one[2]
+  const lease = one[3]
+  const row = tx.hold(key)
+  if (!inForce(row, tx.now)) return bare(keepLeaseFailed(row, id, tx.now))
+  if (!isSame(row, id, token)) return bare(refusedHeld(row, tx.now))
+  const kept = prolong(tx, row, lease)
+  const asAsked = kept.token === token && kept.acquires === 1
+  return asAsked ? overAt(kept) - tx.now : bare(acquired(kept, CODE.KEEP_LEASE, tx.now))
 }
 
 const bare = ([id, deadline, remaining, token, acquires, , code, now]: OwnerResult): OwnerResult => [
@@ -63,11 +76,14 @@ function take(tx: LockTransaction, session: number, ask: TryLock, code: number):
   return acquired(row, code, tx.now)
 }
 
+const keep = (tx: LockTransaction, row: HoldRow, lease: number): OwnerResult =>
+  acquired(prolong(tx, row, lease), CODE.KEEP_LEASE, tx.now)
+
 /** A deadline never moves backwards, whatever lease a renewal asks for. */
-function keep(tx: LockTransaction, row: HoldRow, lease: number): OwnerResult {
+function prolong(tx: LockTransaction, row: HoldRow, lease: number): HoldRow {
   const kept = { ...row, deadline: Math.max(row.deadline, tx.now + lease), touchBy: 0 }
   tx.putHold(kept)
-  return acquired(kept, CODE.KEEP_LEASE, tx.now)
+  return kept
 }
 
 function reenter(tx: LockTransaction, row: HoldRow, ask: TryLock): OwnerResult {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { binary, utf8 } from '@latchkey/base'
-import { OWNER_CODES, type OwnerResult } from '@latchkey/protocol'
+import { OWNER_CODES, type OwnerResult, renewedOwners } from '@latchkey/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { askCommand } from '../testing/asks.js'
@@ -179,7 +179,8 @@ class Run {
       return pair(OWNER_CODES[code], model.release(strange ? `${me} under an old token` : me, deed.all))
     }
     if (deed.do === 'cancel') return this.cancel(model, k, me)
-    const [owner] = renew(tx, [[k, me, 0, deed.lease]])
+    const list = [[k, me, 0, deed.lease]] as const
+    const [owner] = renewedOwners(list, renew(tx, list))
     return pair(owner && OWNER_CODES[owner[6]], model.ask(me, deed.lease, null, true))
   }
 

@@ -1,6 +1,7 @@
 // Driver: runs the rules on maps and records what happened, as a simulator does.
 
 import { text } from '@latchkey/base'
+import { renewedOwners } from '@latchkey/protocol'
 import { tryLock } from '../rules/acquire.js'
 import { renew } from '../rules/acquire.js'
 import type { LockEvent } from '../rules/history.js'
@@ -53,7 +54,8 @@ export class Recorder extends MapTransaction {
   }
 
   renew(time: number, id: string, token: number, lease: number): void {
-    const [owner] = this.entry(time, 1, () => renew(this, [[K, id, token, lease]]))
+    const list = [[K, id, token, lease]] as const
+    const [owner] = this.entry(time, 1, () => renewedOwners(list, renew(this, list)))
     const call = `c${++this.#calls}`
     if (owner) this.events.push({ kind: 'renew', call, id, token, ...this.#where(K), owner })
   }

@@ -19,6 +19,9 @@ import {
   type LinkRequest,
   OP,
   type OwnerResult,
+  type RenewalArg,
+  type RenewResult,
+  renewedOwners,
   type TicketResult,
 } from '@latchkey/protocol'
 import type { Entry } from '@latchkey/raft/core'
@@ -170,9 +173,9 @@ export class LockStory {
       case OP.release:
         return this.#tellRelease(place, command, call, result as OwnerResult)
       case OP.renew:
-        return command[1].forEach(([key, id, token], i) => {
-          const owner = (result as readonly OwnerResult[])[i]
-          if (owner !== undefined) this.#tellRenewal(place, text(key), id, token, `${call}#${i}`, owner)
+        return renewedOwners(command[1], result as RenewResult).forEach((owner, i) => {
+          const [key, id, token] = command[1][i] as RenewalArg
+          this.#tellRenewal(place, text(key), id, token, `${call}#${i}`, owner)
         })
       case OP.forceRelease:
         if (result === true) this.#ended(place, text(command[1]), command[2], 'forced')
