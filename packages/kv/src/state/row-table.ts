@@ -1,6 +1,6 @@
 // Driver: one key space of a row store with its overlay: what was applied and is not yet written, and what is being written.
 //
-//   read   active layer -> layer in flight -> row store, the first that knows
+//   read   active layer -> layer in flight -> recent rows of the store -> row store, the first that knows
 //   write  active layer only; `seal` hands it to the batch that is written next, `settle` forgets it once that is synced
 //
 // Laws: a read sees every write before it, also of the same entry (A12); only net effects reach the store: what came and went
@@ -14,6 +14,7 @@ import { keyOfBinary } from '../keyspaces.js'
 import type { RowChange, RowStore } from '../rows/port.js'
 import { damagedRow, isSealed, sealOf } from '../rows/seal.js'
 import { SortedKeys } from '../rows/sorted-keys.js'
+import { RecentRows } from './recent-rows.js'
 import type { Sum } from './sum.js'
 
 /** What a map entry costs besides its bytes, roughly. */
@@ -74,6 +75,7 @@ export class RowTable {
   readonly #space: number
   readonly #store: RowStore
   readonly #sum: Sum
+  readonly #recent = new RecentRows()
   #active = newLayer()
   #inFlight: Layer | undefined
   #bytes = 0
@@ -100,12 +102,16 @@ export class RowTable {
 
   #below(key: string, rowKey: Uint8Array | undefined): Uint8Array | null | undefined {
     const flying = this.#inFlight === undefined ? undefined : rowIn(this.#inFlight, key)
-    return flying === undefined ? this.#stored(rowKey ?? keyOfBinary(this.#space, key)) : flying
+    return flying === undefined
+      ? (this.#recent.get(key) ?? this.#stored(key, rowKey ?? keyOfBinary(this.#space, key)))
+      : flying
   }
 
-  #stored(rowKey: Uint8Array): Uint8Array | undefined {
+  #stored(key: string, rowKey: Uint8Array): Uint8Array | undefined {
     const value = this.#store.get(rowKey)
-    if (value !== undefined && !isSealed(rowKey, value)) throw damagedRow(rowKey)
+    if (value === undefined) return undefined
+    if (!isSealed(rowKey, value)) throw damagedRow(rowKey)
+    this.#recent.keep(key, value)
     return value
   }
 
@@ -181,6 +187,12 @@ export class RowTable {
 
   /** The batch in flight is in the store. */
   settle(): void {
+    const { rows, graves } = this.#inFlight ?? newLayer()
     this.#inFlight = undefined
+    if (graves.length > 0) this.#recent.clear()
+    for (const [key, value] of rows) {
+      if (value === null) this.#recent.forget(key)
+      else this.#recent.keep(key, value)
+    }
   }
 }
