@@ -67,7 +67,7 @@ export function drawWhole(seed: number, only?: WholeProfile): WholeOptions {
     profile,
     members: random.pick(profile === 'members' ? [3] : [1, 3, 3, 3, 3, 3, 5]),
     clients: random.between(2, 5),
-    embedded: random.chance(0.3) ? 1 : 0,
+    embedded: random.chance(profile === 'members' ? 0.6 : 0.3) ? 1 : 0,
     duration: random.between(6_000, 14_000) * (profile === 'idle' ? 8 : 1),
     drift: 0.005,
     clocks: random.pick(['true', 'near', 'near', 'extreme', 'extreme', 'extreme', 'extreme', 'beyond']),

@@ -55,6 +55,8 @@ export class Station {
   /** A slow disk takes that many times as long. */
   slowness = 1
   retired = false
+  /** Removed from the cluster, and not switched off. */
+  leftAlone = false
   crashes = 0
   /** An error of its disk is on its way: it may stop by itself. */
   #sick = false
