@@ -76,7 +76,8 @@ export class SegmentWriter {
     this.#buffer.fill(0, size, room)
     file.commit(end, this.#buffer.subarray(0, room), (error) => {
       if (error !== undefined) return done(error)
-      this.#at = { ...this.#at, end: end + size, length: Math.max(length, end + room), checksum }
+      const { number, base } = this.#at
+      this.#at = { file, number, base, end: end + size, length: Math.max(length, end + room), checksum }
       if (this.#buffer.length > KEPT_BUFFER_BYTES) this.#buffer = Buffer.allocUnsafe(KEPT_BUFFER_BYTES)
       done()
     })
