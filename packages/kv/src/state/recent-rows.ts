@@ -7,7 +7,7 @@
 //   - rows are copied into pieces of its own: a view of what others allocated would keep theirs alive
 
 /** Of a generation. */
-const BYTES = 4 * 1024 * 1024
+const BYTES = 6 * 1024 * 1024
 const SLAB_BYTES = 64 * 1024
 /** What an entry costs besides its bytes, roughly. */
 const ENTRY_BYTES = 200
@@ -29,7 +29,8 @@ export class RecentRows {
     const young = this.#young.get(key)
     if (young !== undefined) return young
     const old = this.#old.get(key)
-    if (old !== undefined) this.keep(key, old)
+    // Not at once: most of what a put asks for is about to be written anew, and would take room twice.
+    if (old !== undefined && this.#youngBytes > this.#bytes / 2) this.keep(key, old)
     return old
   }
 
