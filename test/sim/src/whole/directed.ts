@@ -32,6 +32,16 @@ export function forgottenVote({ world, who, undo }: Deed): void {
   undo(off)
 }
 
+/**
+ * D12: one dies, and all others lose their states but not their logs. One of them may have the only log that can win: it leads
+ * without a state to send, while others ask it for one, until the dead one is back.
+ */
+export function statesLost({ world, peer, undo }: Deed): void {
+  peer.crash(false)
+  undo(() => peer.boot())
+  for (const station of world.stations) if (station !== peer) station.loseState()
+}
+
 const isVote = (message: Message) => message.type === 'voteReply' && message.granted
 
 /** Returns what mends it, which happens once, with the fault itself at the latest. */

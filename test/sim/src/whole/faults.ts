@@ -27,7 +27,7 @@ export const FAULT_KINDS = [
   'clientReset',
 ] as const
 /** Drawn by no seed: directed scenes name them. */
-export type FaultKind = (typeof FAULT_KINDS)[number] | 'forgottenVote'
+export type FaultKind = (typeof FAULT_KINDS)[number] | 'forgottenVote' | 'statesLost'
 
 export interface WholeFault {
   /** Microseconds. */

@@ -1,7 +1,7 @@
 // Driver: does to the world what the list of faults says, and in the end takes it all back.
 
 import type { Deed } from './deed.js'
-import { forgottenVote } from './directed.js'
+import { forgottenVote, statesLost } from './directed.js'
 import type { Host } from './ground/host.js'
 import type { Station } from './members/station.js'
 import type { Pipe } from './net/pipe.js'
@@ -113,6 +113,7 @@ const DEEDS: Readonly<Record<FaultKind, (deed: Deed) => void>> = {
   },
   compact: ({ who }) => who.host.life?.deliver(() => who.member?.replica.node.compact(0, 0)),
   forgottenVote,
+  statesLost,
   clientPause: ({ client, undo }) => client && stop(client, false, undo),
   clientSuspend: ({ client, undo }) => client && stop(client, true, undo),
   clientKill: ({ world, client }) => client && killClient(world, client),

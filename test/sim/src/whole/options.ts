@@ -33,6 +33,8 @@ export interface WholeOptions {
   readonly heartbeat: number
   readonly everyEntries: number
   readonly segmentBytes: number
+  /** A segment is made longer by so much at once. */
+  readonly growBytes: number
   readonly flushMillis: number
   readonly flushBytes: number
   readonly sessionLife: number
@@ -83,6 +85,7 @@ export function drawWhole(seed: number, only?: WholeProfile): WholeOptions {
 function drawDisk(random: Random, torture: boolean) {
   return {
     everyEntries: torture ? random.between(4, 40) : 1_000,
+    growBytes: 512,
     segmentBytes: torture ? random.pick([1_024, 4_096]) : 65_536,
     flushMillis: random.pick([5, 50, 50, 400]),
     flushBytes: random.pick([200, 4_000_000]),

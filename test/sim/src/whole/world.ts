@@ -154,13 +154,14 @@ export class WholeWorld {
 
   #stationOptions(members: Readonly<Record<string, string>>): StationOptions {
     const { electionTimeout, heartbeat, everyEntries, segmentBytes, flushMillis, flushBytes } = this.options
-    const { syncBase, syncTail, rowsMost } = this.options
+    const { syncBase, syncTail, rowsMost, growBytes } = this.options
     return {
       members,
       electionTimeout,
       heartbeat,
       snapshot: { everyEntries, everyBytes: 4_000_000 },
       segmentBytes,
+      growBytes,
       limits: { flushMillis, flushBytes },
       syncBase,
       syncTail,

@@ -132,8 +132,27 @@ export const storeBugs: readonly WholeBug[] = [
       ),
     ],
     profile: 'power',
-    seeds: 300,
-    scene: { ...SLOW_DISK },
+    seeds: 100,
+    scene: {
+      members: 3,
+      clients: 5,
+      think: 20,
+      syncBase: 20_000,
+      syncTail: 200_000,
+      electionTimeout: 300,
+      heartbeat: 30,
+      // So that a record whose end is lost is not simply too long for its file.
+      segmentBytes: 65_536,
+      growBytes: 16_384,
+    },
+    // Often enough that one comes while a large record is on its way to the disk.
+    faults: Array.from({ length: 10 }, (_, i) => ({
+      at: 600_000 + i * 500_000,
+      kind: 'power',
+      who: i % 3,
+      other: 0,
+      millis: 40,
+    })),
   },
   {
     name: 'a read is served before its index is applied',
@@ -158,8 +177,15 @@ export const storeBugs: readonly WholeBug[] = [
     name: 'a leader without a state looks for one to send, for ever',
     ids: ['D12', 'S8'],
     patches: [edit('raft/core/snapshot-out', 'if (state.rebuilding) return;', '')],
-    profile: 'snapshots',
-    seeds: 300,
-    scene: { members: 5, faults: 2, everyEntries: 10 },
+    profile: 'kv',
+    seeds: 20,
+    scene: { members: 3, everyEntries: 10, electionTimeout: 200, heartbeat: 20 },
+    faults: [2_000_000, 5_500_000].map((at) => ({
+      at,
+      kind: 'statesLost',
+      who: -1,
+      other: 0,
+      millis: 2_000,
+    })),
   },
 ]

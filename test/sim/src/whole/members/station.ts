@@ -15,6 +15,7 @@ export interface StationOptions {
   readonly heartbeat: number
   readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
   readonly segmentBytes: number
+  readonly growBytes: number
   readonly limits: Partial<KvLimits>
   /** Microseconds of a sync: at least, and as a long tail. */
   readonly syncBase: number
@@ -78,7 +79,7 @@ export class Station {
     })
     // Small segments, so that a short log is cut too.
     Object.defineProperty(this.disk, 'sizes', {
-      value: { segmentBytes: options.segmentBytes, growBytes: 512 },
+      value: { segmentBytes: options.segmentBytes, growBytes: options.growBytes },
     })
   }
 
@@ -131,6 +132,11 @@ export class Station {
     if (random.chance(0.4)) return this.#home.failNext()
     const code = random.pick(['EIO', 'ENOSPC'] as const)
     this.disk.failAt(this.disk.operations + random.between(1, 4), { code, kept: random.chance(0.5) })
+  }
+
+  /** As by an operator who has it built anew, whoever else has a state just now. */
+  loseState(): void {
+    void this.#rebuild()
   }
 
   #opened(life: Life, member: Member): void {
