@@ -52,7 +52,20 @@ export const timeBugs: readonly WholeBug[] = [
   {
     name: 'the clamp is per entry, not per reading',
     ids: ['K2'],
-    patches: [edit('raft/core/leading', 'leading.clock.read(state.now);', '')],
+    patches: [
+      edit('raft/core/leading', 'leading.clock.read(state.now);', ''),
+      // Whoever asks for the time only looks: no reading but that of an entry.
+      edit(
+        'raft/core/cluster-time',
+        'read(now) {',
+        'look(now) { return Math.floor(this.#sum + Math.min(Math.max(0, now - this.#reading), this.#clamp)); } read(now) {',
+      ),
+      edit(
+        'raft/core/raft',
+        'log.last.time : leading.clock.read(now)',
+        'log.last.time : leading.clock.look(now)',
+      ),
+    ],
     profile: 'deadline',
     seeds: 50,
   },
