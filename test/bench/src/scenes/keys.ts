@@ -9,11 +9,19 @@ import { pause } from '../pause.js'
 import { cpuOf, ownMiB, residentMiB } from '../processes.js'
 import type { LatchkeyScene, Stage } from './scene.js'
 
-const VALUE = new Uint8Array(100).fill(120)
+const BYTES = 100
 const CALLERS = 16
 const LOADERS = 8
 const A_WRITE = 500
 const name = (i: number) => `big/${String(i).padStart(8, '0')}`
+/** What apps keep: fields with a name, half of it the same in each. Tables of one letter would compress as nothing real does. */
+const value = (i: number): Uint8Array => {
+  const noise = Math.imul(i + 1, 0x9e3779b1) >>> 0
+  const [id, user, at] = [noise.toString(16), noise % 1_000_003, 1_700_000_000_000 + (noise % 999_999_937)]
+  const state = ['active', 'idle', 'gone'][noise % 3]
+  const text = JSON.stringify({ id, state, at, n: noise % 997, mail: `user-${user}@example.org` })
+  return Buffer.from(text.padEnd(BYTES))
+}
 
 export const keys: LatchkeyScene = {
   name: 'keys',
@@ -68,7 +76,8 @@ async function join(cluster: Cluster, size: number, stage: Stage): Promise<void>
   const writer = async () => {
     for (; state.going; await pause(1)) {
       const began = performance.now()
-      await store.put(name(state.puts++ % size), VALUE, { timeout: '30s' })
+      const i = state.puts++
+      await store.put(name(i % size), value(i), { timeout: '30s' })
       state.slowest = Math.max(state.slowest, performance.now() - began)
     }
   }
@@ -94,7 +103,7 @@ async function grow(cluster: Cluster, from: number, to: number): Promise<void> {
     for (let at = starts.shift(); at !== undefined; at = starts.shift()) {
       const first = at
       const entries = Array.from({ length: Math.min(A_WRITE, to - first) }, (_, i) => ({
-        ...{ key: name(first + i), value: VALUE },
+        ...{ key: name(first + i), value: value(first + i) },
       }))
       await store.putAll(entries, { timeout: '30s' })
     }
@@ -111,8 +120,8 @@ async function look(cluster: Cluster, size: number, stage: Stage): Promise<void>
       ...{ system: 'Latchkey', load: `${load}, ${thousands(size)} keys` },
       ...(await measure(call, { ...stage, callers: CALLERS })),
     })
-  await row('put 100 B', async (c, t) => (await store.put(pick(c, t), VALUE)).revision > 0)
-  await row('get', async (c, t) => (await store.get(pick(c, t)))?.length === VALUE.length)
+  await row('put 100 B', async (c, t) => (await store.put(pick(c, t), value(c * 7919 + t))).revision > 0)
+  await row('get', async (c, t) => (await store.get(pick(c, t)))?.length === BYTES)
   await store.close()
 }
 
