@@ -1,8 +1,9 @@
-// Driver: owns copies of rows of the store that were written or read of late, so that what is in use is not looked up in LevelDB
-// again and again: a put has to know the value before it, and that was a fifth of a member's work.
+// Driver: owns copies of rows of the store that were written of late, or read again and again, so that what is in use is not looked
+// up in LevelDB each time: a put has to know the value before it, and that was a fifth of a member's work.
 //
 // Laws
 //   - a row is here only as it is in the store: whoever changes the store says so, by `keep`, `forget` or `clear`
+//   - a row that was only read comes in when it is read again: reads all over a large store would fill it with what nobody asks for
 //   - it never has more than two generations; a row that is asked for stays, the others go with theirs
 //   - rows are copied into pieces of its own: a view of what others allocated would keep theirs alive
 
@@ -11,6 +12,8 @@ const BYTES = 6 * 1024 * 1024
 const SLAB_BYTES = 64 * 1024
 /** What an entry costs besides its bytes, roughly. */
 const ENTRY_BYTES = 200
+/** Of keys that were read, one a place. */
+const READ_PLACES = 8 * 1024
 
 export class RecentRows {
   readonly #bytes: number
@@ -19,6 +22,7 @@ export class RecentRows {
   #youngBytes = 0
   #slab = new Uint8Array(0)
   #used = 0
+  readonly #read = new Int32Array(READ_PLACES)
 
   constructor(bytes = BYTES) {
     this.#bytes = bytes
@@ -32,6 +36,14 @@ export class RecentRows {
     // Not at once: most of what a put asks for is about to be written anew, and would take room twice.
     if (old !== undefined && this.#youngBytes > this.#bytes / 2) this.keep(key, old)
     return old
+  }
+
+  /** The row was read from the store, and this is its value. */
+  read(key: string, value: Uint8Array): void {
+    const hash = hashOf(key)
+    const place = hash & (READ_PLACES - 1)
+    if (this.#read[place] === hash) this.keep(key, value)
+    else this.#read[place] = hash
   }
 
   /** The row is in the store, and this is its value. */
@@ -76,4 +88,11 @@ export class RecentRows {
     this.#age()
     this.#old = new Map()
   }
+}
+
+/** Two keys with one hash do no harm: one of them comes in a read too early. */
+function hashOf(key: string): number {
+  let hash = key.length
+  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x9e3779b1)
+  return hash ^ (hash >>> 15)
 }

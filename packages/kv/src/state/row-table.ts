@@ -111,7 +111,7 @@ export class RowTable {
     const value = this.#store.get(rowKey)
     if (value === undefined) return undefined
     if (!isSealed(rowKey, value)) throw damagedRow(rowKey)
-    this.#recent.keep(key, value)
+    this.#recent.read(key, value)
     return value
   }
 
