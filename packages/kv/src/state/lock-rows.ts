@@ -87,11 +87,11 @@ export function decodeCounter({ key, value }: Row): { fencingKey: Uint8Array | n
 const kept = <T extends ContextArg>(value: T): T =>
   (value instanceof Uint8Array ? copyBytes(value) : value) as T
 
-/** Rows that come from a command hold views of its entry: what is kept owns its bytes. `before`: the row it replaces. */
+/**
+ * Rows that come from a command hold views of its entry: what is kept owns its bytes. `before`: the row it replaces. Always made here, so
+ * that all rows that are kept have one shape: of ten thousand renewals in one command the first take half the time.
+ */
 export function keptHold(row: HoldRow, before?: HoldRow): HoldRow {
-  // Made of the one before: what bytes it has are owned already.
-  if (row.key === before?.key && row.context === before.context && row.fencingKey === before.fencingKey)
-    return row
   return {
     key: before?.key ?? copyBytes(row.key),
     id: row.id,
