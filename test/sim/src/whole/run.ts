@@ -159,7 +159,12 @@ async function demandProgress(world: WholeWorld, laws: () => void): Promise<void
 function isCalm(world: WholeWorld): boolean {
   const leader = world.leader()?.member?.replica.node.raft
   const works = [...world.operators].some(({ life }) => !life.dead)
-  return !works && leader !== undefined && world.log.last.term === leader.term
+  if (works || leader === undefined || world.log.last.term !== leader.term) return false
+  // One that was away in a later term, and whose connection comes back late, ends this leader's term when it is heard.
+  return world.membersNow().every(({ member }) => {
+    const raft = member?.replica.node.raft
+    return raft?.term === leader.term && raft.leader === leader.leader
+  })
 }
 
 /** A calm cluster's time goes on with true time: what runs out there runs out here (CT2). */
