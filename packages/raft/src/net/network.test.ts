@@ -2,6 +2,7 @@
 
 import type { Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
+import { TIMING } from './settings.js'
 import { append, Crew, heartbeat, introduce, type Member, pause, until } from './testing/crew.js'
 
 let crew = new Crew()
@@ -92,6 +93,24 @@ describe('who is gone and who is dead', () => {
     expect(a.events).toEqual(['up b', 'gone b', 'dead b'])
     expect(a.peers.at(-1)?.info).toMatchObject({ id: 'b', boot: b.self.boot, incarnation: 'of b' })
     expect(took).toBeLessThan(1_000)
+  })
+
+  test('a member that was away for long, and is killed soon after it came back, is dead at once too', async () => {
+    const a = await crew.start('a', { timing: { lived: TIMING.lived, backoff: TIMING.backoff } })
+    const b = await crew.start('b')
+    introduce(a, b)
+    await until(both(a, b))
+    await b.kill()
+    await until(() => a.events.includes('dead b'))
+    await pause(1_300)
+    const again = await crew.start('b', { port: b.listener.port })
+    introduce(a, again)
+    await until(both(a, again))
+    await pause(250)
+    const from = performance.now()
+    await again.kill()
+    await until(() => a.events.filter((event) => event === 'dead b').length === 2)
+    expect(performance.now() - from).toBeLessThan(300)
   })
 
   test('a killed member that comes back is dialled again, and is another boot', async () => {

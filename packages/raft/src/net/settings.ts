@@ -19,7 +19,10 @@ export interface Timing {
   readonly missed: number
   /** One who is no member any more may still be told why for that long. */
   readonly linger: number
-  /** A connection that lived that long is redialled at once when it closes. */
+  /**
+   * A connection that lived that long is redialled at once when it closes: whether its leader is dead is what a follower has to
+   * know then, however often that one has come and gone before. Less than that is a peer that accepts and does not mean it.
+   */
   readonly lived: number
   /** For the last words of a connection that is closed. */
   readonly farewell: number
@@ -32,7 +35,7 @@ export const TIMING: Timing = {
   ping: 500,
   missed: 6,
   linger: 5_000,
-  lived: 1_000,
+  lived: 100,
   farewell: 250,
   backoff: { least: 20, most: 1_000 },
 }
