@@ -191,7 +191,7 @@ export class WholeWorld {
     const route = { seeds, dialTo: (url: string) => this.dials.dialTo(life, url) }
     const isServed = (url: string) => this.membersNow().some((station) => station.url === url)
     const found = (told: readonly string[]) => [...seeds, ...told].some(isServed)
-    this.#startClient(host.name, life, route, { stranded: () => false, found })
+    this.#startClient(host.name, life, route, { stranded: () => false, untold: () => false, found })
   }
 
   #startClient(name: string, life: Life, route: Route, way: Way): void {
@@ -230,9 +230,12 @@ export class WholeWorld {
       onGone: (run: () => void) => station.onGone(run),
       onSettled: (run: () => void) => station.onOpened(run),
     }
+    // Started anew behind its removal it cannot tell itself from one that waits to be added.
+    const openedOutside = station.leftAlone
     const way = {
       stranded: () => station.member?.isLeft === true,
-      found: () => station.member?.isOutside === false,
+      untold: () => openedOutside && station.leftAlone,
+      found: () => station.member?.isOutside === false && this.membersNow().includes(station),
     }
     this.#startClient(`in-${station.id}`, life, { dial: this.house.localDial(local) }, way)
   }

@@ -28,6 +28,10 @@ export class Client {
     return this.#way.stranded()
   }
 
+  get isUntold(): boolean {
+    return this.#way.untold()
+  }
+
   /** Some member that it knows of can serve it. */
   get findsMembers(): boolean {
     return this.#way.found(this.store.engine.cluster?.members.map(([, url]) => url) ?? [])
@@ -48,6 +52,8 @@ export class Client {
 /** How far a client gets, as those see who see everything. */
 export interface Way {
   stranded(): boolean
+  /** Nobody serves it, and it has no way to know. */
+  untold(): boolean
   /** Whether somebody serves it at the addresses it was given, or at those it was told. */
   found(told: readonly string[]): boolean
 }

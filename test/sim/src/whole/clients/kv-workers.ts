@@ -93,6 +93,7 @@ export async function watchWorker(client: Client): Promise<void> {
   const story = new WatchStory(`the watch of ${name}`, {
     died: () => client.life.dead,
     stranded: () => client.isStranded,
+    untold: () => client.isUntold,
   })
   desk.watches.push(story)
   for (;;) {

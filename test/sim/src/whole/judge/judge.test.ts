@@ -7,7 +7,7 @@ import type { KvOp } from './kv-op.js'
 import { Leaders } from './leaders.js'
 import { Sequences, WatchStory } from './ledger.js'
 
-const READER = { died: () => false, stranded: () => false }
+const READER = { died: () => false, stranded: () => false, untold: () => false }
 const NEVER = Number.POSITIVE_INFINITY
 
 const op = (kind: KvOp['kind'], call: number, end: number, more: Partial<KvOp> = {}): KvOp => ({

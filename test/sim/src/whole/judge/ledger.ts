@@ -47,6 +47,8 @@ export interface Reader {
   died(): boolean
   /** It lives in a member that was removed. */
   stranded(): boolean
+  /** Nobody serves it, and it has no way to know. */
+  untold(): boolean
 }
 
 /** One watch as its reader sees it, across reconnects (C11): no gap, no repeat, no way back. */
@@ -64,9 +66,9 @@ export class WatchStory {
     this.#reader = reader
   }
 
-  /** Nothing more is to be heard: its reader died, or was told so. */
+  /** Nothing more is to be heard: its reader died, was told so, or cannot be told. */
   get isOver(): boolean {
-    return this.#reader.died() || (this.#reader.stranded() && this.#refused)
+    return this.#reader.died() || this.#reader.untold() || (this.#reader.stranded() && this.#refused)
   }
 
   /** It ended with an error. */
