@@ -48,31 +48,34 @@ export const watchers: LatchkeyScene = {
   },
 }
 
+/** A connection has a thousand of them at the most. */
+const WATCHES_A_CLIENT = 500
+
 class Crowd {
   seen = 0
-  readonly #store: Store
+  readonly #stores: Store[] = []
   readonly #stops: AbortController[] = []
   readonly #ends: Promise<void>[] = []
-
-  constructor(store: Store) {
-    this.#store = store
-  }
+  #failure: unknown
 
   static async watch(cluster: Cluster, count: number, prefixOf: (i: number) => string): Promise<Crowd> {
-    const crowd = new Crowd(await connect(cluster.urls))
-    for (let i = 0; i < count; i++) crowd.#ends.push(crowd.#look(prefixOf(i)))
+    const crowd = new Crowd()
+    for (let i = 0; i < count; i++) {
+      if (i % WATCHES_A_CLIENT === 0) crowd.#stores.push(await connect(cluster.urls))
+      crowd.#ends.push(crowd.#look(crowd.#stores.at(-1) as Store, prefixOf(i)))
+    }
     // A watch begins after the revision at the moment of its call, whenever its first question is answered.
-    await crowd.#store.get('beside/0')
+    for (const store of crowd.#stores) await store.get('beside/0')
     return crowd
   }
 
-  async #look(prefix: string): Promise<void> {
+  async #look(store: Store, prefix: string): Promise<void> {
     const stop = new AbortController()
     this.#stops.push(stop)
     try {
-      for await (const _ of this.#store.watch({ prefix }, { signal: stop.signal })) this.seen++
+      for await (const _ of store.watch({ prefix }, { signal: stop.signal })) this.seen++
     } catch (error) {
-      if (!stop.signal.aborted) throw error
+      if (!stop.signal.aborted) this.#failure ??= error
     }
   }
 
@@ -87,7 +90,8 @@ class Crowd {
   async close(): Promise<void> {
     for (const stop of this.#stops) stop.abort()
     await Promise.all(this.#ends)
-    await this.#store.close()
+    for (const store of this.#stores) await store.close()
+    if (this.#failure !== undefined) throw this.#failure
   }
 }
 
