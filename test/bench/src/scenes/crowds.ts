@@ -56,7 +56,7 @@ class Crowd {
   readonly #stores: Store[] = []
   readonly #stops: AbortController[] = []
   readonly #ends: Promise<void>[] = []
-  #failure: unknown
+  #failure: Error | undefined
 
   static async watch(cluster: Cluster, count: number, prefixOf: (i: number) => string): Promise<Crowd> {
     const crowd = new Crowd()
@@ -75,7 +75,7 @@ class Crowd {
     try {
       for await (const _ of store.watch({ prefix }, { signal: stop.signal })) this.seen++
     } catch (error) {
-      if (!stop.signal.aborted) this.#failure ??= error
+      if (!stop.signal.aborted) this.#failure ??= error as Error
     }
   }
 
