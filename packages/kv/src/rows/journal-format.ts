@@ -96,9 +96,14 @@ export interface Frame {
   readonly values: readonly number[]
 }
 
-export function encodeFrame(rows: readonly RowChange[], previous: number): Frame {
+/** `room`: gives a buffer of at least so many bytes. */
+export function encodeFrame(
+  rows: readonly RowChange[],
+  previous: number,
+  room: (bytes: number) => Buffer,
+): Frame {
   const size = rows.reduce((sum, { key, value }) => sum + ROW_HEAD + key.length + (value?.length ?? 0), 0)
-  const bytes = Buffer.allocUnsafe(FRAME_HEAD + size)
+  const bytes = room(FRAME_HEAD + size).subarray(0, FRAME_HEAD + size)
   const values: number[] = []
   let at = FRAME_HEAD
   for (const { key, value } of rows) {

@@ -31,6 +31,9 @@ import { damagedRow } from './seal.js'
 /** A file is closed when it has so much. */
 const FILE_BYTES = 8 * 1024 * 1024
 
+/** A buffer that a big batch needed is not kept. */
+const KEPT_BUFFER_BYTES = 2 * 1024 * 1024
+
 /** A batch that is in the journal, but not known to be in LevelDB. */
 interface Pending {
   readonly changes: ReadonlyMap<string, Place | undefined>
@@ -45,6 +48,8 @@ export class Journal {
   #pending: Pending | undefined
   /** Views that read `#index` as it is. */
   #sharing = 0
+  /** One frame at a time is made and written: a buffer for each would leave holes of its size in the process's memory. */
+  #buffer = Buffer.alloc(0)
 
   private constructor(folder: string, files: JournalFile[], index: Index) {
     this.#folder = folder
@@ -111,7 +116,7 @@ export class Journal {
   async append(rows: readonly RowChange[], sync: boolean): Promise<void> {
     if (this.#tail.end >= FILE_BYTES) await this.#roll()
     const file = this.#tail
-    const frame = encodeFrame(rows, file.checksum)
+    const frame = encodeFrame(rows, file.checksum, (bytes) => this.#room(bytes))
     await file.write(frame.bytes, file.end)
     if (sync) await file.sync()
     const changes = new Map<string, Place | undefined>()
@@ -122,6 +127,13 @@ export class Journal {
     file.end += frame.bytes.length
     file.checksum = frame.checksum
     this.#pending = { changes, reach: this.reach }
+  }
+
+  #room(bytes: number): Buffer {
+    if (bytes <= this.#buffer.length) return this.#buffer
+    const buffer = Buffer.allocUnsafeSlow(Math.min(2 * bytes, Math.max(bytes, KEPT_BUFFER_BYTES)))
+    if (buffer.length <= KEPT_BUFFER_BYTES) this.#buffer = buffer
+    return buffer
   }
 
   async #roll(): Promise<void> {
