@@ -15,7 +15,8 @@ export interface Place {
 }
 export type Index = Map<string, Place>
 
-interface Pending {
+/** A batch that is in the journal, but not known to be in LevelDB. */
+export interface Pending {
   readonly changes: ReadonlyMap<string, Place | undefined>
   readonly reach: Reach
 }

@@ -24,7 +24,7 @@ import {
   headerChecksum,
   readFrames,
 } from './journal-format.js'
-import { type Index, JournalView, type Place } from './journal-view.js'
+import { type Index, JournalView, type Pending, type Place } from './journal-view.js'
 import type { RowChange } from './port.js'
 import { damagedRow } from './seal.js'
 
@@ -33,12 +33,6 @@ const FILE_BYTES = 8 * 1024 * 1024
 
 /** A buffer that a big batch needed is not kept. */
 const KEPT_BUFFER_BYTES = 2 * 1024 * 1024
-
-/** A batch that is in the journal, but not known to be in LevelDB. */
-interface Pending {
-  readonly changes: ReadonlyMap<string, Place | undefined>
-  readonly reach: Reach
-}
 
 export class Journal {
   readonly #folder: string

@@ -6,7 +6,7 @@ import { SPACE } from '../keyspaces.js'
 import type { Journal } from './journal.js'
 import { REACH_KEY, type Reach, decodeReach, encodeReach } from './journal-format.js'
 import type { JournalView } from './journal-view.js'
-import { messageOf } from './level.js'
+import { storageFailed } from './level.js'
 import type { Row, RowChange, RowPage, RowRange, RowStore, RowView } from './port.js'
 
 const FIRST = Uint8Array.of(SPACE.events)
@@ -111,16 +111,8 @@ class JournaledView implements RowView {
   }
 }
 
-function faultOf(error: unknown): LatchkeyError {
-  if (error instanceof LatchkeyError) return error
-  return new LatchkeyError(
-    'ERR_STORAGE_FAILED',
-    `The journal of rows failed: ${messageOf(error)}. This member stops.`,
-    {
-      cause: error,
-    },
-  )
-}
+const faultOf = (error: unknown): LatchkeyError =>
+  error instanceof LatchkeyError ? error : storageFailed('The journal of rows', error)
 
 async function reachIn(level: RowView): Promise<Reach> {
   const end = Uint8Array.of(...REACH_KEY, 0)

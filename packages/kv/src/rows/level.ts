@@ -204,10 +204,13 @@ export function translated(error: unknown, key?: Uint8Array): unknown {
   ) {
     return new LatchkeyError('ERR_CLOSED', undefined, { cause: error })
   }
-  return new LatchkeyError('ERR_STORAGE_FAILED', `LevelDB failed: ${messageOf(error)}. This member stops.`, {
-    cause: error,
-  })
+  return storageFailed('LevelDB', error)
 }
+
+export const storageFailed = (what: string, cause: unknown): LatchkeyError =>
+  new LatchkeyError('ERR_STORAGE_FAILED', `${what} failed: ${messageOf(cause)}. This member stops.`, {
+    cause,
+  })
 
 export function damagedFiles(cause: unknown, where = 'the state'): LatchkeyError {
   return new LatchkeyError(

@@ -187,7 +187,8 @@ export class RowTable {
 
   /** The batch in flight is in the store. */
   settle(): void {
-    const { rows, graves } = this.#inFlight ?? newLayer()
+    if (this.#inFlight === undefined) return
+    const { rows, graves } = this.#inFlight
     this.#inFlight = undefined
     if (graves.length > 0) this.#recent.clear()
     for (const [key, value] of rows) {
