@@ -1,11 +1,10 @@
 // Driver: owns a frozen view of the whole state behind one entry, so that two members can find the first row in which they differ.
 // Rows are digested from what is stored, key and body; a seal is not believed here.
 
-import { checksum } from '@latchkey/base'
 import { SPACE, type SpaceName, spaceRange } from './keyspaces.js'
 import type { RowView } from './rows/port.js'
 import { behind } from './rows/scan.js'
-import { SEAL } from './rows/seal.js'
+import { sealFor } from './rows/seal.js'
 import { Sum } from './state/sum.js'
 
 export interface RowsDigest {
@@ -39,7 +38,7 @@ export class FrozenState {
     let last: Uint8Array | undefined
     for (let left = rows; left > 0; ) {
       const page = await this.#view.page({ ...range, end: stop }, Math.min(left, PAGE_ROWS), PAGE_BYTES)
-      for (const { key, value } of page.rows) sum.add(checksum(value.subarray(SEAL), checksum(key)))
+      for (const { key, value } of page.rows) sum.add(sealFor(key, value))
       first ??= page.rows[0]?.key
       last = page.rows.at(-1)?.key ?? last
       left -= page.rows.length

@@ -3,9 +3,9 @@
 //
 //   space      key behind the space's byte          body
 //   meta       "state"                              position, members, revision, counters, sums: state/meta.ts
-//   data       the user's key                       u48 create revision | u48 last revision | u48 version | value
+//   data       the user's key                       value | u48 create revision | u48 last revision | u48 version
 //   sequences  the user's key                       f64 next start
-//   events     u48 first revision of 16 | u16 0     their events, in operation order: state/event-row.ts
+//   events     u48 first revision of 16 | u16 0     a head each, and their events in order: state/event-row.ts
 //              u48 revision | u16 piece, from 1     a piece of a revision too large to be among its neighbours
 //   sessions   u48 id                               life, deadline, done
 //   replies    u48 session | u48 number             u32 crc of the request's body | answer, byte for byte

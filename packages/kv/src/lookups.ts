@@ -1,14 +1,13 @@
 // Driver: the stored keys that a range command needs, read before it runs. What was applied but is not stored yet, the command
 // finds in the overlay itself; what a batch in flight holds is added here, since it may reach the store at any moment.
 
-import { binary, fromBinary } from '@latchkey/base'
+import { binary } from '@latchkey/base'
 import { SPACE, keyOfBinary } from './keyspaces.js'
 import type { RowView } from './rows/port.js'
 import { pagesOf } from './rows/scan.js'
 import { damagedRow, isSealed, sealOf } from './rows/seal.js'
 import type { Found, NeededRange, WholeRange } from './rules/ranges.js'
 import { Changes, type EventCaps } from './state/changes.js'
-import { valueOf } from './state/data-row.js'
 import type { Overlay } from './state/row-table.js'
 import type { State } from './state/state.js'
 import { Sum } from './state/sum.js'
@@ -95,6 +94,6 @@ class Gathering implements WholeRange {
     this.keys.push(key)
     this.sum.add(sealOf(row))
     // Once there are too many for the history, none is kept.
-    if (this.changes.kept) this.changes.add([1, fromBinary(key), null, valueOf(row)])
+    if (this.changes.kept) this.changes.add({ key, row: null, before: row })
   }
 }

@@ -84,7 +84,7 @@ test('K40: the rows of format 1', async () => {
   const store = (await new MemoryHome(disk).open()) as RowStore
   for (const key of disk.keys()) hash.update(key).update(store.get(key) as Uint8Array)
   expect(hash.digest('hex')).toMatchInlineSnapshot(
-    `"f43aade95f4e8df1dbee2a1e90b8dae1138394e04fadd46b1a04cb79bc13d7cc"`,
+    `"84514a1cec55b0a988516ebd400d36249eb755c21d53db1fb4e57162dc660622"`,
   )
 })
 

@@ -1,20 +1,33 @@
-// Door: the checksum of every row. A row's value is u32le crc32(key, body) | body. LevelDB checks nothing when it reads, so this
-// is what stands between a flipped bit and a wrong value (D18): a row that fails is ERR_CORRUPT, never believed.
+// Door: the checksum of every row. A row's value is u32le seal | body, and its seal is crc32(u32le crc32(key) | body). LevelDB
+// checks nothing when it reads, so this is what stands between a flipped bit and a wrong value (D18): a row that fails is
+// ERR_CORRUPT, never believed.
+//
+// The key's checksum takes the seal's own place while the value is summed up, so that neither side needs a view of the body: what
+// a crc32 makes of four bytes depends only on them and what it began with, each xor the other.
 
 import { checksum } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import { spaceOf } from '../keyspaces.js'
+import { shortChecksum } from './short-crc.js'
 
 export const SEAL = 4
 
 /** Fills in the checksum of a value whose body was written from SEAL on. */
-export function seal(key: Uint8Array, value: Uint8Array): number {
-  const crc = checksum(value.subarray(SEAL), checksum(key))
+export const seal = (key: Uint8Array, value: Uint8Array): number => sealWith(shortChecksum(key), value)
+
+/** The same, by the checksum of its key. */
+export function sealWith(keyChecksum: number, value: Uint8Array): number {
+  writeSeal(value, keyChecksum)
+  const crc = checksum(value)
+  writeSeal(value, crc)
+  return crc
+}
+
+function writeSeal(value: Uint8Array, crc: number): void {
   value[0] = crc
   value[1] = crc >>> 8
   value[2] = crc >>> 16
   value[3] = crc >>> 24
-  return crc
 }
 
 export function sealBody(key: Uint8Array, body: Uint8Array): Uint8Array {
@@ -32,9 +45,12 @@ export const sealOf = (value: Uint8Array): number =>
     ((value[3] as number) << 24)) >>>
   0
 
-export function isSealed(key: Uint8Array, value: Uint8Array): boolean {
-  return value.length >= SEAL && sealOf(value) === checksum(value.subarray(SEAL), checksum(key))
-}
+/** What the seal of a row should be, whatever stands in it. */
+export const sealFor = (key: Uint8Array, value: Uint8Array): number =>
+  checksum(value, (sealOf(value) ^ shortChecksum(key)) >>> 0)
+
+export const isSealed = (key: Uint8Array, value: Uint8Array): boolean =>
+  value.length >= SEAL && sealOf(value) === sealFor(key, value)
 
 /** The body of a row that is what was written; a view. */
 export function unseal(key: Uint8Array, value: Uint8Array): Uint8Array {

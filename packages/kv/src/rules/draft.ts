@@ -3,12 +3,10 @@
 
 import { binary, copyBytes } from '@latchkey/base'
 import { Changes, type EventCaps } from '../state/changes.js'
-import { SPACE, keyOfBinary } from '../keyspaces.js'
-import { createdOf, encodeData, valueOf, versionOf } from '../state/data-row.js'
+import { nextRow, valueOf } from '../state/data-row.js'
 import type { State } from '../state/state.js'
 
 interface Slot {
-  readonly rowKey: Uint8Array
   readonly before: Uint8Array | undefined
   now: Uint8Array | undefined
 }
@@ -41,9 +39,8 @@ export class Draft {
   #slot(key: string): Slot {
     const known = this.#slots.get(key)
     if (known !== undefined) return known
-    const rowKey = keyOfBinary(SPACE.data, key)
-    const before = this.#state.data.get(key, rowKey)
-    const slot = { rowKey, before, now: before }
+    const before = this.#state.data.get(key)
+    const slot = { before, now: before }
     this.#slots.set(key, slot)
     return slot
   }
@@ -51,18 +48,16 @@ export class Draft {
   put(key: Uint8Array, value: Uint8Array): void {
     const name = binary(key)
     const slot = this.#slot(name)
-    const { now } = slot
-    const created = now === undefined ? this.#revision : createdOf(now)
-    const version = now === undefined ? 1 : versionOf(now) + 1
-    slot.now = encodeData(slot.rowKey, created, this.#revision, version, value)
-    this.#changes.add([0, key, valueOf(slot.now), now === undefined ? null : valueOf(now)])
+    const before = slot.now
+    slot.now = nextRow(name, this.#revision, value, before)
+    this.#changes.add({ key: name, row: slot.now, before: before ?? null })
   }
 
   /** Was there something to remove? */
   delete(key: Uint8Array, name = binary(key)): boolean {
     const slot = this.#slot(name)
     if (slot.now === undefined) return false
-    this.#changes.add([1, key, null, valueOf(slot.now)])
+    this.#changes.add({ key: name, row: null, before: slot.now })
     slot.now = undefined
     return true
   }

@@ -74,7 +74,7 @@ function guarded(bench: Bench, command: WriteCommand, found: Found): unknown {
 function write({ state, locks, caps }: Bench, command: WriteCommand, found: Found): unknown {
   switch (command[0]) {
     case OP.put:
-      return kv.put(new Draft(state, caps), command)
+      return kv.put(state, command[2], command[3])
     case OP.putAll:
       return kv.putAll(new Draft(state, caps), command)
     case OP.putIfAbsent:

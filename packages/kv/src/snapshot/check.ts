@@ -3,8 +3,8 @@
 
 import type { Row } from '../rows/port.js'
 import { META_KEY, type SpaceName, numberIn, spaceOf } from '../keyspaces.js'
-import { SEAL, isSealed, sealOf } from '../rows/seal.js'
-import { groupSums } from '../state/event-row.js'
+import { isSealed, sealOf } from '../rows/seal.js'
+import { groupSums } from '../state/event-group.js'
 import { type Meta, decodeMeta } from '../state/meta.js'
 import { Sum } from '../state/sum.js'
 import { FRAME, type Frame, FrameReader, damagedStream, rowsIn } from './stream.js'
@@ -65,8 +65,8 @@ export class StateStream {
 
   #events({ key, value }: Row, floor: number): void {
     if (key[7] !== 0 || key[8] !== 0) return void this.#piecesDue--
-    const { crcs, pieces } = groupSums(numberIn(key, 1), value.subarray(SEAL), floor)
-    for (const crc of crcs) this.#sums.events.add(crc)
+    const { marks, pieces } = groupSums(numberIn(key, 1), value, floor)
+    for (const mark of marks) this.#sums.events.add(mark)
     this.#piecesDue += pieces
   }
 

@@ -4,8 +4,10 @@ import { pack } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { META_KEY, SPACE, eventKey, keyOf } from '../keyspaces.js'
 import type { Row } from '../rows/port.js'
-import { sealBody, sealOf } from '../rows/seal.js'
-import { encodeGroup, encodeRevision } from '../state/event-row.js'
+import { seal, sealBody, sealOf } from '../rows/seal.js'
+import { nextRow } from '../state/data-row.js'
+import { EventGroup } from '../state/event-group.js'
+import { encodePiece, eventBytes, markOf, writeEvents } from '../state/event-row.js'
 import { type Meta, emptyMeta, encodeMeta } from '../state/meta.js'
 import { StateStream } from './check.js'
 import { FrameWriter, PREAMBLE } from './stream.js'
@@ -14,20 +16,31 @@ const sealed = (key: Uint8Array, body: Uint8Array): Row => ({ key, value: sealBo
 const data = (name: string, body = 'value') => sealed(keyOf(SPACE.data, Buffer.from(name)), Buffer.from(body))
 
 /** Revision 1 is small, revision 2 has a piece of its own. */
-function events(): { rows: Row[]; crcs: number[] } {
-  const small = encodeRevision(1, [[0, Buffer.from('a'), Buffer.from('1'), null]])
-  const large = encodeRevision(2, [[0, Buffer.from('a'), Buffer.alloc(9_000), null]])
-  const group = encodeGroup([undefined, small.slot, large.slot])
-  const piece = sealed(eventKey(2, 1), large.pieces[0] as Uint8Array)
-  return { rows: [sealed(eventKey(0, 0), group), piece], crcs: [small.slot.crc, large.slot.crc] }
+function events(): { rows: Row[]; marks: number[] } {
+  const small = { key: 'a', row: nextRow('a', 1, Buffer.from('1'), undefined), before: null }
+  const large = { key: 'a', row: nextRow('a', 2, Buffer.alloc(9_000), small.row), before: small.row }
+  const marks = [markOf(1, [small]), markOf(2, [large])] as const
+  const group = EventGroup.begin(0, 0)
+  const at = group.add(1, 1, eventBytes('a', small.row, null), marks[0], 0)
+  writeEvents(group.bytes, at, [small])
+  group.add(2, 1, eventBytes('a', large.row, small.row), marks[1], 1)
+  const piece = encodePiece([large])
+  seal(eventKey(2, 1), piece)
+  return {
+    rows: [
+      { key: eventKey(0, 0), value: group.value() },
+      { key: eventKey(2, 1), value: piece },
+    ],
+    marks: [...marks],
+  }
 }
 
 function good(): { meta: Meta; rows: Row[] } {
   const meta = emptyMeta()
   const rows = [data('a'), data('b')]
   for (const { value } of rows) meta.sums.data.add(sealOf(value))
-  const { rows: eventRows, crcs } = events()
-  for (const crc of crcs) meta.sums.events.add(crc)
+  const { rows: eventRows, marks } = events()
+  for (const mark of marks) meta.sums.events.add(mark)
   return { meta, rows: [...rows, ...eventRows] }
 }
 

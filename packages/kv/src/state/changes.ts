@@ -10,7 +10,7 @@ export interface EventCaps {
 export class Changes {
   readonly list: Change[] = []
   count = 0
-  #bytes = 0
+  bytes = 0
   readonly #caps: EventCaps
 
   constructor(caps: EventCaps) {
@@ -19,13 +19,13 @@ export class Changes {
 
   add(change: Change): void {
     this.count++
-    this.#bytes += eventBytes(change)
+    this.bytes += eventBytes(change.key, change.row, change.before)
     if (this.kept) this.list.push(change)
     else this.list.length = 0
   }
 
   /** false: more than the history may hold altogether; the list is empty then. */
   get kept(): boolean {
-    return this.count <= this.#caps.events && this.#bytes <= this.#caps.eventBytes
+    return this.count <= this.#caps.events && this.bytes <= this.#caps.eventBytes
   }
 }

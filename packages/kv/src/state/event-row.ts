@@ -1,105 +1,118 @@
 // Rule: events as bytes. Revisions are many and mostly small, so sixteen neighbours share a row; a large one has rows of its own.
 //
-//   group row   key u48 first revision | u16 0         slots of revisions first .. first + 15, those that were kept
-//   slot        u8 place | u32le events | u32le bytes counted | u32le crc | u16le pieces | u32le length | events
-//               pieces 0: the events are here; else they are in that many rows, key u48 revision | u16 piece from 1 on
+//   group row   key u48 first revision | u16 0         seal | 16 heads, of revisions first .. first + 15 | their events, in order
+//   head        u32le events (0: none is kept) | u32le bytes counted | u32le mark | u16le pieces
+//               pieces 0: the events are here, in as many bytes as are counted; else they are in that many rows,
+//               key u48 revision | u16 piece from 1 on
 //   event       u8 type | u16le key length | key | u32le value length | value | u32le previous length | previous
 //               (length 0xffffffff: there is none)
+//
+// A revision's mark is what the state's hash adds up. It is made of the seals of the rows that its events speak of, which cover
+// key, revision and value: so no byte of an event is summed up for it once more. Its bytes are covered by their row's seal.
 
-import { checksum } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
+import { SEAL, sealOf } from '../rows/seal.js'
+import { ROW_TAIL, valueLength } from './data-row.js'
 
 export const GROUP = 16
-/** Larger revisions are not in their group's row: it is written again with each of its revisions. */
-const INLINE_BYTES = 4 * 1024
+/** Larger revisions are not in their group's row. */
+export const INLINE_BYTES: number = 4 * 1024
 /** A piece is closed when it would grow beyond; an event is never cut. */
 const PIECE_BYTES = 256 * 1024
 
 const EVENT_HEAD = 11
-const SLOT_HEAD = 19
 const NONE = 0xffffffff
 
-export type Change = readonly [
-  type: 0 | 1,
-  key: Uint8Array,
-  value: Uint8Array | null,
-  previous: Uint8Array | null,
-]
-
-/** What an event counts for in the cap. */
-export const eventBytes = (change: Change): number =>
-  EVENT_HEAD + change[1].length + (change[2]?.length ?? 0) + (change[3]?.length ?? 0)
-
-/** A revision in its group. */
-export interface Slot {
-  readonly count: number
-  readonly bytes: number
-  /** Over the revision and its events: what the state's hash adds up. */
-  readonly crc: number
-  /** 0: `inline` has the events. */
-  readonly pieces: number
-  readonly inline: Uint8Array
+/** What one command did to one key. Rows are sealed rows of data. */
+export interface Change {
+  /** A character a byte. */
+  readonly key: string
+  /** null: removed. */
+  readonly row: Uint8Array | null
+  readonly before: Uint8Array | null
 }
 
-/** The revision's slot, and the pieces of a large one. */
-export function encodeRevision(
-  revision: number,
-  changes: readonly Change[],
-): { slot: Slot; pieces: readonly Uint8Array[] } {
-  let bytes = 0
-  for (const change of changes) bytes += eventBytes(change)
-  const parts = bytes <= INLINE_BYTES ? [encodeEvents(changes, bytes)] : cut(changes)
-  let crc = checksum(Buffer.from(String(revision)))
-  for (const part of parts) crc = checksum(part, crc)
-  const large = bytes > INLINE_BYTES
-  const slot = {
-    count: changes.length,
-    bytes,
-    crc,
-    pieces: large ? parts.length : 0,
-    inline: large ? NO_BYTES : (parts[0] as Uint8Array),
-  }
-  return { slot, pieces: large ? parts : [] }
-}
-const NO_BYTES = new Uint8Array(0)
+/** What an event counts for in the cap, which is what it takes. */
+export const eventBytes = (key: string, row: Uint8Array | null, before: Uint8Array | null): number =>
+  EVENT_HEAD + key.length + lengthOf(row) + lengthOf(before)
 
-function cut(changes: readonly Change[]): Uint8Array[] {
-  const pieces: Uint8Array[] = []
-  let piece: Change[] = []
-  let bytes = 0
-  const close = () => {
-    if (piece.length > 0) pieces.push(encodeEvents(piece, bytes))
-    piece = []
-    bytes = 0
-  }
+const lengthOf = (row: Uint8Array | null): number => (row === null ? 0 : valueLength(row))
+
+export const markOf = (revision: number, changes: readonly Change[]): number =>
+  changes.reduce((mark, { row, before }) => marked(mark, row, before), firstMark(revision))
+
+export const firstMark = (revision: number): number => revision >>> 0
+
+/** A revision's mark with one more of its changes; the order counts. */
+export const marked = (mark: number, row: Uint8Array | null, before: Uint8Array | null): number =>
+  stirred(stirred(mark, row === null ? 1 : sealOf(row)), before === null ? 2 : sealOf(before))
+
+function stirred(mark: number, word: number): number {
+  const mixed = Math.imul(mark ^ word, 0x9e3779b1)
+  return (mixed ^ (mixed >>> 15)) >>> 0
+}
+
+/** Which changes share a piece. */
+export function cut(changes: readonly Change[]): Change[][] {
+  const pieces: Change[][] = []
+  let bytes = Number.POSITIVE_INFINITY
   for (const change of changes) {
-    const size = eventBytes(change)
-    if (bytes + size > PIECE_BYTES) close()
-    piece.push(change)
+    const size = eventBytes(change.key, change.row, change.before)
+    if (bytes + size > PIECE_BYTES) {
+      pieces.push([])
+      bytes = 0
+    }
+    pieces[pieces.length - 1]?.push(change)
     bytes += size
   }
-  close()
   return pieces
 }
 
-function encodeEvents(changes: readonly Change[], bytes: number): Uint8Array {
-  const into = Buffer.allocUnsafe(bytes)
-  let at = 0
-  for (const change of changes) at = writeEvent(into, at, change)
-  return into
+/** A piece's row, not yet sealed. */
+export function encodePiece(changes: readonly Change[]): Buffer {
+  const bytes = changes.reduce((sum, { key, row, before }) => sum + eventBytes(key, row, before), SEAL)
+  const into = Buffer.allocUnsafe(bytes + SCRATCH)
+  writeEvents(into, SEAL, changes)
+  return into.subarray(0, bytes)
 }
 
-function writeEvent(into: Buffer, start: number, [type, key, value, previous]: Change): number {
-  into[start] = type
-  into.writeUInt16LE(key.length, start + 1)
-  into.set(key, start + 3)
-  return writeData(into, writeData(into, start + 3 + key.length, value), previous)
+export function writeEvents(into: Buffer, start: number, changes: readonly Change[]): void {
+  let at = start
+  for (const { key, row, before } of changes) at = writeEvent(into, at, key, row, before)
 }
 
-function writeData(into: Buffer, at: number, data: Uint8Array | null): number {
-  into.writeUInt32LE(data === null ? NONE : data.length, at)
-  if (data !== null) into.set(data, at + 4)
-  return at + 4 + (data?.length ?? 0)
+/** What has to be free behind the last event: the end of a row that was copied whole. */
+export const SCRATCH: number = ROW_TAIL
+
+/** Rows are copied whole: what stands around their values is written over. */
+export function writeEvent(
+  into: Buffer,
+  start: number,
+  key: string,
+  row: Uint8Array | null,
+  before: Uint8Array | null,
+): number {
+  into[start] = row === null ? 1 : 0
+  into[start + 1] = key.length
+  into[start + 2] = key.length >>> 8
+  writeText(into, start + 3, key)
+  return writeValue(into, writeValue(into, start + 3 + key.length, row), before)
+}
+
+function writeValue(into: Buffer, at: number, row: Uint8Array | null): number {
+  const length = row === null ? NONE : valueLength(row)
+  if (row !== null) into.set(row, at + 4 - SEAL)
+  into[at] = length
+  into[at + 1] = length >>> 8
+  into[at + 2] = length >>> 16
+  into[at + 3] = length >>> 24
+  return row === null ? at + 4 : at + 4 + length
+}
+
+/** Most keys are short, and a call out of the engine is not. */
+function writeText(into: Buffer, at: number, text: string): void {
+  if (text.length > 64) into.write(text, at, 'latin1')
+  else for (let i = 0; i < text.length; i++) into[at + i] = text.charCodeAt(i)
 }
 
 /** Appends the events to `into`; their bytes are views. */
@@ -122,57 +135,5 @@ export function decodeEvents(revision: number, bytes: Uint8Array, into: EventRes
   }
 }
 
-/** By place: revision minus the group's first. */
-export type Slots = (Slot | undefined)[]
-
-/** The body of a group's row. */
-export function encodeGroup(slots: Slots): Uint8Array {
-  let length = 0
-  for (const slot of slots) if (slot !== undefined) length += SLOT_HEAD + slot.inline.length
-  const body = Buffer.allocUnsafe(length)
-  let at = 0
-  slots.forEach((slot, place) => {
-    if (slot === undefined) return
-    body[at] = place
-    body.writeUInt32LE(slot.count, at + 1)
-    body.writeUInt32LE(slot.bytes, at + 5)
-    body.writeUInt32LE(slot.crc, at + 9)
-    body.writeUInt16LE(slot.pieces, at + 13)
-    body.writeUInt32LE(slot.inline.length, at + 15)
-    body.set(slot.inline, at + SLOT_HEAD)
-    at += SLOT_HEAD + slot.inline.length
-  })
-  return body
-}
-
-export function decodeGroup(bytes: Uint8Array): Slots {
-  const body = asBuffer(bytes)
-  const slots: Slots = new Array<Slot | undefined>(GROUP).fill(undefined)
-  for (let at = 0; at < body.length; ) {
-    const end = at + SLOT_HEAD + body.readUInt32LE(at + 15)
-    slots[body[at] as number] = {
-      count: body.readUInt32LE(at + 1),
-      bytes: body.readUInt32LE(at + 5),
-      crc: body.readUInt32LE(at + 9),
-      pieces: body.readUInt16LE(at + 13),
-      inline: body.subarray(at + SLOT_HEAD, end),
-    }
-    at = end
-  }
-  return slots
-}
-
-/** A group's row counts for the revisions from `floor` on; `pieces` is how many rows of large ones go with it. */
-export function groupSums(
-  first: number,
-  body: Uint8Array,
-  floor: number,
-): { crcs: number[]; pieces: number } {
-  const kept = decodeGroup(body).filter(
-    (slot, place) => slot !== undefined && first + place >= floor,
-  ) as Slot[]
-  return { crcs: kept.map((slot) => slot.crc), pieces: kept.reduce((sum, slot) => sum + slot.pieces, 0) }
-}
-
-const asBuffer = (bytes: Uint8Array): Buffer =>
+export const asBuffer = (bytes: Uint8Array): Buffer =>
   bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

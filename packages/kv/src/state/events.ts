@@ -6,28 +6,27 @@ import { assert, binary } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
 import { SPACE, eventKey } from '../keyspaces.js'
 import type { RowChange, RowStore } from '../rows/port.js'
-import { SEAL, damagedRow, sealBody, unseal } from '../rows/seal.js'
-import type { Changes, EventCaps } from './changes.js'
+import { SEAL, damagedRow, isSealed, seal } from '../rows/seal.js'
+import { Changes, type EventCaps } from './changes.js'
+import { EventGroup } from './event-group.js'
 import {
   GROUP,
-  type Slot,
-  type Slots,
+  INLINE_BYTES,
+  SCRATCH,
+  cut,
   decodeEvents,
-  decodeGroup,
-  encodeGroup,
-  encodeRevision,
+  encodePiece,
+  eventBytes,
+  firstMark,
+  markOf,
+  marked,
+  writeEvent,
+  writeEvents,
 } from './event-row.js'
 import type { Meta } from './meta.js'
 import { RowTable } from './row-table.js'
 import { Sum } from './sum.js'
-
-interface Group {
-  readonly first: number
-  readonly slots: Slots
-  /** Its row is in the store or on its way there. */
-  stored: boolean
-  dirty: boolean
-}
+import { Tallies } from './tallies.js'
 
 /** Groups kept although nothing has to be written of them: the newest, and what watchers read. */
 const RESIDENT = 32
@@ -43,12 +42,15 @@ export class Events {
   readonly #store: RowStore
   readonly #caps: EventCaps
   readonly #sum: Sum
-  readonly #groups = new Map<number, Group>()
+  readonly #groups = new Map<number, EventGroup>()
+  readonly #tallies = new Tallies()
+  /** What the row of the last whole group came to. */
+  #usualBytes = 1024
   readonly #pieces: RowTable
   readonly #recent = new Map<number, readonly EventResult[]>()
-  #dirty = new Set<Group>()
+  #dirty = new Set<EventGroup>()
   /** Groups whose row is being written: in the store only when that is done. */
-  #inFlight = new Set<Group>()
+  #inFlight = new Set<EventGroup>()
   #removed: number[] = []
   #pendingBytes = 0
 
@@ -66,25 +68,60 @@ export class Events {
 
   /** The events of `meta.revision`, which was just taken. */
   append(changes: Changes): void {
-    const { revision, events } = this.#meta
+    const { revision } = this.#meta
     if (!changes.kept) return this.#dropAll()
-    const { slot, pieces } = encodeRevision(revision, changes.list)
-    pieces.forEach((piece, i) => this.#setPiece(revision, i + 1, piece))
+    const { list, bytes } = changes
+    const mark = markOf(revision, list)
+    const large = bytes > INLINE_BYTES
+    const pieces = large ? cut(list) : []
+    pieces.forEach((piece, i) => this.#setPiece(revision, i + 1, encodePiece(piece)))
     const group = this.#group(firstOf(revision))
-    group.slots[revision - group.first] = slot
+    const at = group.add(revision, list.length, bytes, mark, pieces.length)
+    if (!large) writeEvents(group.bytes, at, list)
+    this.#added(group, revision, list.length, bytes, mark, pieces.length)
+  }
+
+  /** The same of one change, which is what most commands make. */
+  appendOne(key: string, row: Uint8Array | null, before: Uint8Array | null): void {
+    const { revision } = this.#meta
+    const bytes = eventBytes(key, row, before)
+    if (bytes > INLINE_BYTES || bytes > this.#caps.eventBytes || this.#caps.events < 1) {
+      const changes = new Changes(this.#caps)
+      changes.add({ key, row, before })
+      return this.append(changes)
+    }
+    const mark = marked(firstMark(revision), row, before)
+    const group = this.#group(firstOf(revision))
+    const at = group.add(revision, 1, bytes, mark, 0)
+    writeEvent(group.bytes, at, key, row, before)
+    this.#added(group, revision, 1, bytes, mark, 0)
+  }
+
+  #added(
+    group: EventGroup,
+    revision: number,
+    count: number,
+    bytes: number,
+    mark: number,
+    pieces: number,
+  ): void {
+    const { events } = this.#meta
     this.#mark(group)
-    this.#pendingBytes += slot.inline.length + SEAL
-    this.#sum.add(slot.crc)
-    events.count += slot.count
-    events.bytes += slot.bytes
+    if (revision % GROUP === GROUP - 1) this.#usualBytes = group.end + SCRATCH
+    this.#tallies.note(revision, count, bytes, mark, pieces)
+    this.#pendingBytes += pieces === 0 ? bytes : 0
+    this.#sum.add(mark)
+    events.count += count
+    events.bytes += bytes
     while (events.count > this.#caps.events || events.bytes > this.#caps.eventBytes) this.#dropOldest()
   }
 
-  #setPiece(revision: number, piece: number, body: Uint8Array): void {
-    this.#pieces.set(pieceKey(revision, piece), sealBody(eventKey(revision, piece), body), undefined)
+  #setPiece(revision: number, piece: number, row: Uint8Array): void {
+    seal(eventKey(revision, piece), row)
+    this.#pieces.set(pieceKey(revision, piece), row, undefined)
   }
 
-  #mark(group: Group): void {
+  #mark(group: EventGroup): void {
     if (group.dirty) return
     group.dirty = true
     this.#dirty.add(group)
@@ -98,16 +135,28 @@ export class Events {
 
   #dropOldest(): void {
     const { events, revision } = this.#meta
-    assert(events.floor <= revision, 'no event is left to drop')
-    const slot = this.#slot(events.floor)
-    for (let piece = 1; piece <= slot.pieces; piece++) {
-      const key = pieceKey(events.floor, piece)
+    const { floor } = events
+    assert(floor <= revision, 'no event is left to drop')
+    const count = this.#tallies.count(floor)
+    if (count === 0) this.#dropByRow(floor)
+    else this.#subtract(count, this.#tallies.size(floor), this.#tallies.mark(floor))
+    this.#raiseFloor()
+  }
+
+  #dropByRow(floor: number): void {
+    const group = this.#groupWith(floor)
+    for (let piece = 1; piece <= group.pieces(floor); piece++) {
+      const key = pieceKey(floor, piece)
       this.#pieces.set(key, null, this.#pieces.get(key))
     }
-    this.#sum.remove(slot.crc)
-    events.count -= slot.count
-    events.bytes -= slot.bytes
-    this.#raiseFloor()
+    this.#subtract(group.count(floor), group.size(floor), group.mark(floor))
+  }
+
+  #subtract(count: number, bytes: number, mark: number): void {
+    const { events } = this.#meta
+    this.#sum.remove(mark)
+    events.count -= count
+    events.bytes -= bytes
   }
 
   /** A group's row goes when the floor has passed all of it; until then it has slots that nobody asks for. */
@@ -115,30 +164,31 @@ export class Events {
     const { events } = this.#meta
     this.#recent.delete(events.floor)
     events.floor++
+    this.#tallies.forget(events.floor)
     if (events.floor % GROUP === 0) this.#removeGroup(events.floor - GROUP)
   }
 
+  /** One that is not known here is of before the start: its row is in the store, or there never was one. */
   #removeGroup(first: number): void {
-    const group = this.#group(first)
+    const group = this.#groups.get(first)
     this.#groups.delete(first)
-    this.#dirty.delete(group)
-    if (group.stored) this.#removed.push(first)
+    if (group !== undefined) this.#dirty.delete(group)
+    if (group?.stored !== false) this.#removed.push(first)
   }
 
-  #slot(revision: number): Slot {
-    const slot = this.#group(firstOf(revision)).slots[revision % GROUP]
-    if (slot === undefined) throw damagedRow(eventKey(revision, 0), 'it is missing')
-    return slot
+  #groupWith(revision: number): EventGroup {
+    const group = this.#group(firstOf(revision))
+    if (!group.has(revision)) throw damagedRow(eventKey(revision, 0), 'it is missing')
+    return group
   }
 
-  #group(first: number): Group {
+  #group(first: number): EventGroup {
     const known = this.#groups.get(first)
     if (known !== undefined) return known
     const key = eventKey(first, 0)
     const row = this.#store.get(key)
-    const slots =
-      row === undefined ? new Array<Slot | undefined>(GROUP).fill(undefined) : decodeGroup(unseal(key, row))
-    const group = { first, slots, stored: row !== undefined, dirty: false }
+    if (row !== undefined && !isSealed(key, row)) throw damagedRow(key)
+    const group = row === undefined ? EventGroup.begin(first, this.#usualBytes) : EventGroup.from(first, row)
     this.#groups.set(first, group)
     if (this.#groups.size > RESIDENT + this.#dirty.size) this.#forgetSome(first)
     return group
@@ -158,12 +208,12 @@ export class Events {
     assert(revision >= events.floor && revision <= newest, `revision ${revision} is not kept`)
     const recent = this.#recent.get(revision)
     if (recent !== undefined) return recent
-    const slot = this.#slot(revision)
+    const group = this.#groupWith(revision)
     const found: EventResult[] = []
-    if (slot.pieces === 0) decodeEvents(revision, slot.inline, found)
-    for (let piece = 1; piece <= slot.pieces; piece++)
-      decodeEvents(revision, this.#piece(revision, piece), found)
-    if (slot.bytes <= RECENT_BYTES) this.#remember(revision, found)
+    const pieces = group.pieces(revision)
+    if (pieces === 0) decodeEvents(revision, group.events(revision), found)
+    for (let piece = 1; piece <= pieces; piece++) decodeEvents(revision, this.#piece(revision, piece), found)
+    if (group.size(revision) <= RECENT_BYTES) this.#remember(revision, found)
     return found
   }
 
@@ -183,8 +233,7 @@ export class Events {
     for (const first of this.#removed) batch.push({ key: eventKey(first, 0), value: undefined })
     this.#removed = []
     for (const group of this.#dirty) {
-      const key = eventKey(group.first, 0)
-      batch.push({ key, value: sealBody(key, encodeGroup(group.slots)) })
+      batch.push({ key: eventKey(group.first, 0), value: group.value() })
       group.dirty = false
       group.stored = true
     }

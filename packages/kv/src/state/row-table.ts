@@ -91,23 +91,19 @@ export class RowTable {
     return this.#bytes
   }
 
-  /**
-   * The sealed value, not to be changed. `key` is the row's key behind its space, a character a byte; `rowKey` the same in bytes,
-   * where the caller has it.
-   */
-  get(key: string, rowKey?: Uint8Array): Uint8Array | undefined {
+  /** The sealed value, not to be changed. `key` is the row's key behind its space, a character a byte. */
+  get(key: string): Uint8Array | undefined {
     const pending = rowIn(this.#active, key)
-    return (pending === undefined ? this.#below(key, rowKey) : pending) ?? undefined
+    return (pending === undefined ? this.#below(key) : pending) ?? undefined
   }
 
-  #below(key: string, rowKey: Uint8Array | undefined): Uint8Array | null | undefined {
+  #below(key: string): Uint8Array | null | undefined {
     const flying = this.#inFlight === undefined ? undefined : rowIn(this.#inFlight, key)
-    return flying === undefined
-      ? (this.#recent.get(key) ?? this.#stored(key, rowKey ?? keyOfBinary(this.#space, key)))
-      : flying
+    return flying === undefined ? (this.#recent.get(key) ?? this.#stored(key)) : flying
   }
 
-  #stored(key: string, rowKey: Uint8Array): Uint8Array | undefined {
+  #stored(key: string): Uint8Array | undefined {
+    const rowKey = keyOfBinary(this.#space, key)
     const value = this.#store.get(rowKey)
     if (value === undefined) return undefined
     if (!isSealed(rowKey, value)) throw damagedRow(rowKey)

@@ -3,10 +3,10 @@
 import type { Entry } from '@latchkey/raft/core'
 import { KvMachine } from '../machine.js'
 import { META_KEY, SPACE, numberIn } from '../keyspaces.js'
-import { SEAL, sealOf } from '../rows/seal.js'
+import { sealOf } from '../rows/seal.js'
 import type { RowHome, RowStore } from '../rows/port.js'
 import { pagesOf } from '../rows/scan.js'
-import { groupSums } from '../state/event-row.js'
+import { groupSums } from '../state/event-group.js'
 import { decodeMeta } from '../state/meta.js'
 import { Sum } from '../state/sum.js'
 import type { KvLimits, StateHash } from '../store.js'
@@ -46,8 +46,7 @@ export async function hashOfRows(store: RowStore): Promise<Record<string, string
       const name = names.get(key[0] as number) as string
       if (name !== 'events') sums.get(name)?.add(sealOf(value))
       else if (key[8] === 0) {
-        for (const crc of groupSums(numberIn(key, 1), value.subarray(SEAL), floor).crcs)
-          sums.get(name)?.add(crc)
+        for (const mark of groupSums(numberIn(key, 1), value, floor).marks) sums.get(name)?.add(mark)
       }
     }
   }

@@ -1,0 +1,43 @@
+// Test: seals of rows and the short checksum behind them (D18).
+
+import { binary, checksum, seededRandom } from '@latchkey/base'
+import { expect, test } from 'vitest'
+import { isSealed, sealBody, sealOf, unseal } from './seal.js'
+import { keyChecksum, shortChecksum } from './short-crc.js'
+
+const random = seededRandom('seals')
+const bytes = (length: number) => Buffer.from(Array.from({ length }, () => random.between(0, 256)))
+
+test('the short checksum is the checksum, of any bytes of any length, in either shape of a key', () => {
+  for (let length = 0; length < 200; length++) {
+    const key = bytes(1 + length)
+    expect(shortChecksum(key)).toBe(checksum(key))
+    expect(keyChecksum(key[0] as number, binary(key.subarray(1)))).toBe(checksum(key))
+  }
+})
+
+test('a seal is the checksum of the key, in four bytes, and the body', () => {
+  const key = bytes(20)
+  const body = bytes(300)
+  const value = sealBody(key, body)
+  const head = Buffer.alloc(4)
+  head.writeUInt32LE(checksum(key))
+  expect(sealOf(value)).toBe(checksum(Buffer.concat([head, body])))
+  expect(Buffer.from(unseal(key, value))).toEqual(body)
+})
+
+test('D18: any flipped bit of a value or of its key, and any cut, is noticed', () => {
+  for (const length of [0, 1, 40]) {
+    const key = bytes(9)
+    const value = Buffer.from(sealBody(key, bytes(length)))
+    expect(isSealed(key, value)).toBe(true)
+    for (const part of [key, value]) {
+      for (let bit = 0; bit < part.length * 8; bit++) {
+        part[bit >> 3] = (part[bit >> 3] as number) ^ (1 << (bit & 7))
+        expect(isSealed(key, value), `bit ${bit}`).toBe(false)
+        part[bit >> 3] = (part[bit >> 3] as number) ^ (1 << (bit & 7))
+      }
+    }
+    for (let end = 0; end < value.length; end++) expect(isSealed(key, value.subarray(0, end))).toBe(false)
+  }
+})

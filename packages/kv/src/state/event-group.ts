@@ -1,0 +1,122 @@
+// Rule: the row of sixteen revisions while it grows, in the very bytes that are stored (event-row.ts): each event is written once.
+// Laws: revisions come in order; what was written is never changed but for the seal; a row with its last revision is whole, and
+// one without is stored as a copy, since more will be written behind it.
+
+import { SEAL, seal } from '../rows/seal.js'
+import { eventKey } from '../keyspaces.js'
+import { GROUP, SCRATCH, asBuffer } from './event-row.js'
+
+const HEAD = 14
+const TABLE = SEAL + GROUP * HEAD
+
+export class EventGroup {
+  readonly first: number
+  /** The row's value, with room behind `end`. */
+  bytes: Buffer
+  end: number
+  /** Its row is in the store or on its way there. */
+  stored: boolean
+  dirty = false
+
+  private constructor(first: number, bytes: Buffer, end: number, stored: boolean) {
+    this.first = first
+    this.bytes = bytes
+    this.end = end
+    this.stored = stored
+  }
+
+  /** `size`: what its row may come to, to begin with. */
+  static begin(first: number, size: number): EventGroup {
+    const bytes = Buffer.allocUnsafeSlow(Math.max(size, TABLE)).fill(0, 0, TABLE)
+    return new EventGroup(first, bytes, TABLE, false)
+  }
+
+  /** A row of the store whose seal is right. */
+  static from(first: number, row: Uint8Array): EventGroup {
+    return new EventGroup(first, asBuffer(row), row.length, true)
+  }
+
+  has(revision: number): boolean {
+    return this.count(revision) !== 0
+  }
+  count(revision: number): number {
+    return this.bytes.readUInt32LE(this.#head(revision))
+  }
+  size(revision: number): number {
+    return this.bytes.readUInt32LE(this.#head(revision) + 4)
+  }
+  mark(revision: number): number {
+    return this.bytes.readUInt32LE(this.#head(revision) + 8)
+  }
+  /** Rows that its events have; 0: they are in this one. */
+  pieces(revision: number): number {
+    return this.bytes.readUInt16LE(this.#head(revision) + 12)
+  }
+
+  #head(revision: number): number {
+    return SEAL + (revision - this.first) * HEAD
+  }
+
+  /** Its events, where they are in this row; a view. */
+  events(revision: number): Uint8Array {
+    let at = TABLE
+    for (let before = this.first; before < revision; before++) {
+      if (this.pieces(before) === 0) at += this.size(before)
+    }
+    return this.bytes.subarray(at, at + this.size(revision))
+  }
+
+  /** One more revision. Its events, if they are to be in this row, are written by the caller from the answer on. */
+  add(revision: number, count: number, size: number, mark: number, pieces: number): number {
+    const inline = pieces === 0 ? size : 0
+    const room = this.end + inline + SCRATCH
+    if (room > this.bytes.length) this.#grow(room)
+    const { bytes } = this
+    const at = this.#head(revision)
+    writeU32(bytes, at, count)
+    writeU32(bytes, at + 4, size)
+    writeU32(bytes, at + 8, mark)
+    bytes[at + 12] = pieces
+    bytes[at + 13] = pieces >>> 8
+    this.end += inline
+    return this.end - inline
+  }
+
+  #grow(least: number): void {
+    const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.bytes.length, least))
+    larger.set(this.bytes.subarray(0, this.end))
+    this.bytes = larger
+  }
+
+  /** The row's value, sealed. */
+  value(): Uint8Array {
+    const written = this.bytes.subarray(0, this.end)
+    const value = this.has(this.first + GROUP - 1) ? written : Buffer.from(written)
+    seal(eventKey(this.first, 0), value)
+    return value
+  }
+}
+
+function writeU32(into: Uint8Array, at: number, number: number): void {
+  into[at] = number
+  into[at + 1] = number >>> 8
+  into[at + 2] = number >>> 16
+  into[at + 3] = number >>> 24
+}
+
+/** A group's row counts for the revisions from `floor` on; `pieces` is how many rows of large ones go with it. */
+export function groupSums(
+  first: number,
+  row: Uint8Array,
+  floor: number,
+): { marks: number[]; pieces: number } {
+  const group = EventGroup.from(first, row)
+  const marks: number[] = []
+  let pieces = 0
+  for (let revision = Math.max(first, floor); revision < first + GROUP; revision++) {
+    if (!group.has(revision)) continue
+    marks.push(group.mark(revision))
+    pieces += group.pieces(revision)
+  }
+  return { marks, pieces }
+}

@@ -1,0 +1,147 @@
+// Test: events in the bytes of their rows: what is written is read, and nothing else is touched; what a revision counts for.
+
+import { type Random, binary, seededRandom } from '@latchkey/base'
+import type { EventResult } from '@latchkey/protocol'
+import { expect, test } from 'vitest'
+import { isSealed } from '../rows/seal.js'
+import { eventKey } from '../keyspaces.js'
+import { nextRow, valueOf } from './data-row.js'
+import { EventGroup, groupSums } from './event-group.js'
+import {
+  type Change,
+  GROUP,
+  cut,
+  decodeEvents,
+  encodePiece,
+  eventBytes,
+  markOf,
+  writeEvents,
+} from './event-row.js'
+import { Tallies } from './tallies.js'
+
+const bytes = (random: Random, most: number) =>
+  Buffer.from(Array.from({ length: random.between(0, most) }, () => random.between(0, 256)))
+
+function drawChange(random: Random, revision: number): Change {
+  const key = binary(Buffer.concat([bytes(random, random.chance(0.1) ? 300 : 20), Buffer.from('k')]))
+  const row = random.chance(0.2) ? null : nextRow(key, revision, bytes(random, 50), undefined)
+  const before =
+    row !== null && random.chance(0.3) ? null : nextRow(key, revision - 1, bytes(random, 50), undefined)
+  return { key, row, before }
+}
+
+const told = (revision: number, { key, row, before }: Change) => [
+  revision,
+  row === null ? 1 : 0,
+  key,
+  row === null ? null : binary(valueOf(row)),
+  before === null ? null : binary(valueOf(before)),
+]
+const asTold = ([revision, type, key, value, previous]: EventResult) => [
+  revision,
+  type,
+  binary(key),
+  value && binary(value),
+  previous && binary(previous),
+]
+const sizeOf = (changes: readonly Change[]) =>
+  changes.reduce((sum, { key, row, before }) => sum + eventBytes(key, row, before), 0)
+
+test('a group has what was added to it, also when it is stored half way and read again', () => {
+  const random = seededRandom('groups')
+  for (let round = 0; round < 50; round++) {
+    const first = GROUP * random.between(1, 1_000)
+    const key = eventKey(first, 0)
+    const all = new Map<number, Change[]>()
+    let group = EventGroup.begin(first, random.between(0, 2_000))
+    for (let revision = first + random.between(0, 4); revision < first + GROUP; revision++) {
+      const changes = Array.from({ length: random.between(1, 4) }, () => drawChange(random, revision))
+      all.set(revision, changes)
+      const at = group.add(revision, changes.length, sizeOf(changes), markOf(revision, changes), 0)
+      writeEvents(group.bytes, at, changes)
+      if (!random.chance(0.2)) continue
+      const stored = group.value()
+      expect(isSealed(key, stored)).toBe(true)
+      if (random.chance(0.5)) group = EventGroup.from(first, stored)
+    }
+    const value = group.value()
+    expect(isSealed(key, value)).toBe(true)
+    for (const [revision, changes] of all) {
+      const found: EventResult[] = []
+      decodeEvents(revision, group.events(revision), found)
+      expect(found.map(asTold)).toEqual(changes.map((change) => told(revision, change)))
+      expect(group.count(revision)).toBe(changes.length)
+    }
+    const floor = first + random.between(0, GROUP)
+    const kept = [...all].filter(([revision]) => revision >= floor)
+    expect(groupSums(first, value, floor)).toEqual({
+      marks: kept.map(([revision, changes]) => markOf(revision, changes)),
+      pieces: 0,
+    })
+  }
+})
+
+test('what was stored half way does not change when more is added', () => {
+  const random = seededRandom('half way')
+  const group = EventGroup.begin(0, 4_000)
+  for (let revision = 0; revision < GROUP; revision++) {
+    const changes = [drawChange(random, revision)]
+    const stored = group.value()
+    const before = Buffer.from(stored)
+    writeEvents(group.bytes, group.add(revision, 1, sizeOf(changes), 1, 0), changes)
+    group.value()
+    expect(Buffer.from(stored).equals(before), `revision ${revision}`).toBe(true)
+  }
+})
+
+test('pieces of a large revision are its events, none cut', () => {
+  const random = seededRandom('pieces')
+  const large = (key: string) => ({
+    key,
+    row: nextRow(key, 9, bytes(random, 90_000), undefined),
+    before: null,
+  })
+  const changes = Array.from({ length: 40 }, (_, i) => large(`k${i}`))
+  const pieces = cut(changes)
+  expect(pieces.length).toBeGreaterThan(3)
+  const found: EventResult[] = []
+  for (const piece of pieces) decodeEvents(9, encodePiece(piece).subarray(4), found)
+  expect(found.map(asTold)).toEqual(changes.map((change) => told(9, change)))
+})
+
+test('a mark is of the revision, each row before and behind, and their order', () => {
+  const row = (text: string) => nextRow('k', 7, Buffer.from(text), undefined)
+  const one: Change = { key: 'k', row: row('a'), before: row('b') }
+  const two: Change = { key: 'k', row: row('c'), before: null }
+  const marks = [
+    markOf(7, [one]),
+    markOf(8, [one]),
+    markOf(7, [{ ...one, row: row('x') }]),
+    markOf(7, [{ ...one, before: row('x') }]),
+    markOf(7, [{ ...one, row: null }]),
+    markOf(7, [{ ...one, before: null }]),
+    markOf(7, [{ key: 'k', row: one.before, before: one.row }]),
+    markOf(7, [one, two]),
+    markOf(7, [two, one]),
+  ]
+  expect(new Set(marks).size).toBe(marks.length)
+})
+
+test('tallies say what was noted, or nothing', () => {
+  const tallies = new Tallies()
+  const of = (revision: number) =>
+    tallies.count(revision) === 0 ? undefined : [tallies.size(revision), tallies.mark(revision)]
+  const far = 2 ** 40 + 5
+  for (let i = 0; i < 5_000; i++) {
+    tallies.note(far + i, 1 + (i % 300), i, i * 7, i % 10 === 0 ? 1 : 0)
+    if (i > 3_000) tallies.forget(far + i - 3_000)
+  }
+  for (let i = 0; i < 5_000; i++) {
+    const silent = i < 1_999 || i % 10 === 0 || 1 + (i % 300) > 255
+    expect(of(far + i), `${i}`).toEqual(silent ? undefined : [i, i * 7])
+  }
+  expect(of(far + 5_000)).toBeUndefined()
+  tallies.forget(far + 6_000)
+  tallies.note(far + 6_000, 1, 2, 3, 0)
+  expect([of(far + 4_999), of(far + 6_000)]).toEqual([undefined, [2, 3]])
+})
