@@ -28,6 +28,41 @@ export function answerBytes(outcome: unknown): Uint8Array {
   return SIMPLE.get(outcome) ?? pack([0, outcome])
 }
 
+export interface GivenAnswer {
+  readonly bytes: Uint8Array
+  /** It is a kept answer. */
+  readonly fromTable: boolean
+}
+
+/** A whole number, most often a revision. It is packed when somebody asks for it, which on most members nobody does. */
+export class NumberAnswer implements GivenAnswer {
+  readonly fromTable = false
+  readonly result: number
+
+  constructor(result: number) {
+    this.result = result
+  }
+
+  get bytes(): Uint8Array {
+    return pack([0, this.result])
+  }
+
+  /** Of `bytes`. */
+  get size(): number {
+    if (this.result < 0x100) return this.result < 0x80 ? 3 : 4
+    if (this.result < 0x10000) return 5
+    return this.result < 2 ** 32 ? 7 : 11
+  }
+}
+
+export const answerOf = (outcome: unknown): GivenAnswer =>
+  typeof outcome === 'number' && outcome > 1 && Number.isSafeInteger(outcome)
+    ? new NumberAnswer(outcome)
+    : { bytes: answerBytes(outcome), fromTable: false }
+
+export const answerSize = (answer: GivenAnswer): number =>
+  answer instanceof NumberAnswer ? answer.size : answer.bytes.length
+
 export const MALFORMED = new Refused('ERR_PROTOCOL', 'That is not a well-formed command.')
 export const NO_SESSION = new Refused('ERR_PROTOCOL', 'This command needs a session.')
 export const NOT_ALONE = new Refused('ERR_PROTOCOL', 'A session is opened by an entry of its own.')

@@ -54,18 +54,18 @@ function writeRecord(into: Buffer, at: number, { session, number, done, body }: 
  * whole record make one last record with `bad` set, so that hostile bytes cost one answer, never a member.
  */
 export class BatchReader {
-  readonly data: Uint8Array
+  readonly data: Buffer
   session = 0
   number = 0
   done = 0
-  body: Uint8Array
+  body: Buffer
   /** The rest of the entry is not a record. */
   bad = false
   #at = 0
 
   constructor(data: Uint8Array) {
-    this.data = data
-    this.body = data
+    this.data = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+    this.body = this.data
   }
 
   next(): boolean {

@@ -22,18 +22,17 @@ import {
   SESSION_IS_FULL,
   SESSION_IS_OVER,
   answerBytes,
+  answerOf,
+  type GivenAnswer,
 } from '../commands/answers.js'
 import { BatchReader } from '../commands/batch.js'
+import { KEY_AT, keyEnd, plainValueAt } from '../commands/plain-put.js'
 import type { KvLimits } from '../store.js'
 import { ANY_BODY, type Session } from '../state/session-rows.js'
 import { type Bench, execute } from './execute.js'
 import { type Found, NOTHING_FOUND, type NeededRange, rangesOf } from './ranges.js'
+import { put } from './key-values.js'
 import { endDueSessions, openSession } from './sessions.js'
-
-export interface GivenAnswer {
-  readonly bytes: Uint8Array
-  readonly fromTable: boolean
-}
 
 /** A command that waits for keys. */
 interface Held {
@@ -140,6 +139,11 @@ export class EntryRun {
       return this.#answer(this.#bench.state.sessions.bytesOf(kept), true)
     }
     if (this.#isFull(session) && number !== session.done) return this.#answer(SESSION_IS_FULL)
+    const valueAt = plainValueAt(body)
+    if (valueAt > 0) {
+      const key = body.toString('latin1', KEY_AT, keyEnd(body))
+      return this.#finish(session, number, crc, put(this.#bench.state, key, body.subarray(valueAt)))
+    }
     const command = this.#decoded()
     if (command === undefined || isOwnCancel(command, number))
       return this.#finish(session, number, crc, MALFORMED)
@@ -158,10 +162,11 @@ export class EntryRun {
 
   /** The answer is kept, unless the command was the session's last. */
   #finish(session: Session, number: number, crc: number, outcome: unknown): undefined {
-    const bytes = answerBytes(outcome)
+    const answer = answerOf(outcome)
     const { sessions } = this.#bench.state
-    if (sessions.get(session.id) === session) sessions.keep(session, number, crc, bytes)
-    return this.#answer(bytes)
+    if (sessions.get(session.id) === session) sessions.keep(session, number, crc, answer)
+    this.answers.push(answer)
+    return undefined
   }
 
   /** undefined: not well formed. An operation of a later version must not be skipped (A6). */

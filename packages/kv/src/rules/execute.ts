@@ -1,6 +1,6 @@
 // Rule: one command, known to be well formed, of a live session. A case is one call.
 
-import { unreachable } from '@latchkey/base'
+import { binary, unreachable } from '@latchkey/base'
 import { cancelWait, forceRelease, isHeldWith, release, renew, tryLock } from '@latchkey/lock'
 import { type Command, type GuardArg, OP } from '@latchkey/protocol'
 import { FENCED, MALFORMED, refusedWith } from '../commands/answers.js'
@@ -74,7 +74,7 @@ function guarded(bench: Bench, command: WriteCommand, found: Found): unknown {
 function write({ state, locks, caps }: Bench, command: WriteCommand, found: Found): unknown {
   switch (command[0]) {
     case OP.put:
-      return kv.put(state, command[2], command[3])
+      return kv.put(state, binary(command[2]), command[3])
     case OP.putAll:
       return kv.putAll(new Draft(state, caps), command)
     case OP.putIfAbsent:

@@ -11,15 +11,13 @@ import type { Found } from './ranges.js'
 type Of<Name extends keyof typeof OP> = Extract<Command, readonly [(typeof OP)[Name], ...unknown[]]>
 
 /** What a draft of one put comes to, without the draft: nearly all that is written is written by this command. */
-export function put(state: State, key: Uint8Array, value: Uint8Array): number {
-  const { meta, data, events } = state
-  const name = binary(key)
-  const before = data.get(name)
+export function put({ meta, data, events }: State, key: string, value: Uint8Array): number {
+  const before = data.get(key)
   const revision = meta.revision + 1
-  const row = nextRow(name, revision, value, before)
-  data.set(name, row, before)
+  const row = nextRow(key, revision, value, before)
+  data.set(key, row, before)
   meta.revision = revision
-  events.appendOne(name, row, before ?? null)
+  events.appendOne(key, row, before ?? null)
   return revision
 }
 

@@ -2,7 +2,7 @@
 
 import { endSession, type LockTransaction } from '@latchkey/lock'
 import { CAPS } from '@latchkey/protocol'
-import { CANCELLED, MALFORMED, type Refused, TOO_MANY_SESSIONS } from '../commands/answers.js'
+import { CANCELLED, MALFORMED, answerOf, type Refused, TOO_MANY_SESSIONS } from '../commands/answers.js'
 import { ANY_BODY, type Session } from '../state/session-rows.js'
 import type { Sessions } from '../state/sessions.js'
 import type { State } from '../state/state.js'
@@ -40,6 +40,6 @@ export function cancelCall(sessions: Sessions, session: Session, number: number)
   if (number < session.done) return false
   const kept = session.replies.get(number)
   if (kept !== undefined) return kept.crc === ANY_BODY
-  sessions.keep(session, number, ANY_BODY, CANCELLED.bytes)
+  sessions.keep(session, number, ANY_BODY, answerOf(CANCELLED))
   return true
 }

@@ -21,14 +21,18 @@ import type { Sum } from './sum.js'
 const ENTRY_BYTES = 100
 
 interface Layer {
-  /** null: removed. */
-  readonly rows: Map<string, Uint8Array | null>
+  readonly rows: Map<string, LayerRow>
   readonly keys: SortedKeys
-  /** Keys with nothing below this layer: removing one leaves nothing to write. */
-  readonly fresh: Set<string>
   readonly graves: Grave[]
 }
-const newLayer = (): Layer => ({ rows: new Map(), keys: new SortedKeys(), fresh: new Set(), graves: [] })
+const newLayer = (): Layer => ({ rows: new Map(), keys: new SortedKeys(), graves: [] })
+
+interface LayerRow {
+  /** null: removed. */
+  row: Uint8Array | null
+  /** There is nothing below this layer: when it is removed, nothing is left to write. */
+  readonly fresh: boolean
+}
 
 interface Grave {
   readonly start: string
@@ -59,8 +63,8 @@ class Removal implements RowChange {
 
 /** What a layer says of a key; null: it is gone; undefined: nothing. */
 function rowIn({ rows, graves }: Layer, key: string): Uint8Array | null | undefined {
-  const row = rows.get(key)
-  if (row !== undefined || graves.length === 0) return row
+  const known = rows.get(key)
+  if (known !== undefined || graves.length === 0) return known?.row
   return graves.some(({ start, end }) => key >= start && key < end) ? null : undefined
 }
 
@@ -115,19 +119,18 @@ export class RowTable {
   set(key: string, value: Uint8Array | null, previous: Uint8Array | undefined): void {
     if (previous !== undefined) this.#sum.remove(sealOf(previous))
     if (value !== null) this.#sum.add(sealOf(value))
-    const { rows, keys, fresh } = this.#active
-    const before = rows.get(key)
-    if (before === undefined) {
-      if (previous === undefined) {
-        if (value === null) return
-        fresh.add(key)
-      }
+    const { rows, keys } = this.#active
+    const known = rows.get(key)
+    if (known === undefined) {
+      if (previous === undefined && value === null) return
+      rows.set(key, { row: value, fresh: previous === undefined })
       keys.add(key)
-      this.#bytes += key.length + ENTRY_BYTES
+      this.#bytes += key.length + ENTRY_BYTES + (value?.length ?? 0)
+      return
     }
-    this.#bytes += (value?.length ?? 0) - (before?.length ?? 0)
-    if (value === null && fresh.delete(key)) rows.delete(key)
-    else rows.set(key, value)
+    this.#bytes += (value?.length ?? 0) - (known.row?.length ?? 0)
+    if (value === null && known.fresh) rows.delete(key)
+    else known.row = value
   }
 
   /** Removes all of [start, end): these keys, which is what is live in it, and the sum of their rows. */
@@ -137,10 +140,9 @@ export class RowTable {
       return
     }
     this.#sum.subtract(sum)
-    const { rows, fresh, graves, keys: known } = this.#active
+    const { rows, graves, keys: known } = this.#active
     for (const key of known.range(start, end)) {
-      const row = rows.get(key) ?? null
-      fresh.delete(key)
+      const row = rows.get(key)?.row ?? null
       // A removed row stays: it may be one of the store, which is not among the live ones.
       if (row === null) continue
       rows.delete(key)
@@ -173,8 +175,8 @@ export class RowTable {
     for (const { keys } of this.#active.graves) {
       for (const key of keys) batch.push(new Removal(this.#space, key))
     }
-    for (const [key, value] of this.#active.rows) {
-      batch.push({ key: keyOfBinary(this.#space, key), value: value ?? undefined })
+    for (const [key, { row }] of this.#active.rows) {
+      batch.push({ key: keyOfBinary(this.#space, key), value: row ?? undefined })
     }
     this.#inFlight = this.#active
     this.#active = newLayer()
@@ -187,9 +189,9 @@ export class RowTable {
     const { rows, graves } = this.#inFlight
     this.#inFlight = undefined
     if (graves.length > 0) this.#recent.clear()
-    for (const [key, value] of rows) {
-      if (value === null) this.#recent.forget(key)
-      else this.#recent.keep(key, value)
+    for (const [key, { row }] of rows) {
+      if (row === null) this.#recent.forget(key)
+      else this.#recent.keep(key, row)
     }
   }
 }

@@ -3,6 +3,7 @@
 //   session   f64le life | f64le deadline | f64le done
 //   reply     u8 1: cancelled before it came | u32le crc of the request's body | answer
 
+import { type GivenAnswer, answerSize } from '../commands/answers.js'
 import type { Row } from '../rows/port.js'
 import { SEAL, seal } from '../rows/seal.js'
 import { SPACE, keyOfNumber, replyKey } from '../keyspaces.js'
@@ -15,16 +16,20 @@ export class Reply {
   readonly crc: number
   readonly size: number
   /** undefined: only in its row. */
-  bytes: Uint8Array | undefined
+  answer: GivenAnswer | undefined
   stored = false
   dropped = false
 
-  constructor(session: Session, number: number, crc: number, bytes: Uint8Array) {
+  constructor(session: Session, number: number, crc: number, answer: GivenAnswer) {
     this.session = session
     this.number = number
     this.crc = crc
-    this.size = bytes.length
-    this.bytes = bytes
+    this.size = answerSize(answer)
+    this.answer = answer
+  }
+
+  get bytes(): Uint8Array | undefined {
+    return this.answer?.bytes
   }
 }
 

@@ -2,6 +2,7 @@
 // Law: what a row will hold is what the table holds at `collect`; an answer that came and went between two batches is never written.
 
 import { assert } from '@latchkey/base'
+import { type GivenAnswer, NumberAnswer } from '../commands/answers.js'
 import { SPACE, keyOfNumber, numberIn, replyKey } from '../keyspaces.js'
 import type { Row, RowChange, RowStore } from '../rows/port.js'
 import { rowsOf } from '../rows/scan.js'
@@ -14,12 +15,14 @@ const RESIDENT_BYTES = 512
 /** What a kept answer costs besides its bytes, roughly. */
 const REPLY_BYTES = 200
 
+/** In memory of its own: what it was made in would stay with it. */
+const ownAnswer = (bytes: Uint8Array): GivenAnswer => ({ bytes: Uint8Array.from(bytes), fromTable: false })
+
 export class Sessions {
   readonly #store: RowStore
   readonly #byId = new Map<number, Session>()
   readonly #heap = new DueHeap<Session>()
   readonly #dirty = new Set<Session>()
-  #newReplies: Reply[] = []
   #pendingBytes = 0
   #removed: Uint8Array[] = []
   /** Replies of the batch in flight: their bytes stay until it is in the store. */
@@ -60,8 +63,11 @@ export class Sessions {
     return session
   }
 
+  /** All commands of an entry renew to the same time: the first one counts. */
   renew(session: Session, now: number): void {
-    session.due = now + session.life
+    const due = now + session.life
+    if (session.due === due && session.place !== -1) return
+    session.due = due
     this.#heap.update(session)
     this.#touched(session)
   }
@@ -84,12 +90,12 @@ export class Sessions {
     if (session.stored) this.#removed.push(keyOfNumber(SPACE.sessions, session.id))
   }
 
-  keep(session: Session, number: number, crc: number, bytes: Uint8Array): void {
-    const reply = new Reply(session, number, crc, bytes)
+  keep(session: Session, number: number, crc: number, answer: GivenAnswer): void {
+    const reply = new Reply(session, number, crc, answer)
     session.replies.set(number, reply)
     session.replyBytes += reply.size
-    this.#newReplies.push(reply)
     this.#pendingBytes += reply.size + REPLY_BYTES
+    this.#touched(session)
   }
 
   /** Numbers below `done` are finished: their answers go. `done` never goes back. */
@@ -124,6 +130,7 @@ export class Sessions {
   #drop(reply: Reply): void {
     reply.dropped = true
     if (reply.stored) this.#removed.push(replyKey(reply.session.id, reply.number))
+    else this.#pendingBytes -= reply.size + REPLY_BYTES
   }
 
   #touched(session: Session): void {
@@ -139,24 +146,24 @@ export class Sessions {
       session.dirty = false
       session.stored = true
       batch.push(sessionRow(session))
-    }
-    for (const reply of this.#newReplies) {
-      if (reply.dropped) continue
-      batch.push(replyRow(reply))
-      reply.stored = true
+      for (const reply of session.replies.values()) if (!reply.stored) this.#collectReply(batch, reply)
     }
     this.#removed = []
     this.#dirty.clear()
-    this.#inFlight.push(...this.#newReplies)
-    this.#newReplies = []
     this.#pendingBytes = 0
+  }
+
+  #collectReply(batch: RowChange[], reply: Reply): void {
+    batch.push(replyRow(reply))
+    reply.stored = true
+    this.#inFlight.push(reply)
   }
 
   settle(): void {
     for (const reply of this.#inFlight) {
-      if (reply.dropped) continue
-      if (reply.size > RESIDENT_BYTES) reply.bytes = undefined
-      else if (reply.bytes !== undefined) reply.bytes = Uint8Array.from(reply.bytes)
+      const { answer } = reply
+      if (reply.dropped || answer === undefined || answer instanceof NumberAnswer) continue
+      reply.answer = reply.size > RESIDENT_BYTES ? undefined : ownAnswer(answer.bytes)
     }
     this.#inFlight = []
   }
@@ -187,9 +194,9 @@ export class Sessions {
       const session = this.#byId.get(numberIn(key, 1))
       if (session === undefined) throw damagedRow(key, 'its session is missing')
       const { crc, bytes } = decodeReply(unseal(key, value))
-      const reply = new Reply(session, numberIn(key, 7), crc, bytes)
+      const reply = new Reply(session, numberIn(key, 7), crc, ownAnswer(bytes))
       reply.stored = true
-      reply.bytes = bytes.length > RESIDENT_BYTES ? undefined : Uint8Array.from(bytes)
+      if (reply.size > RESIDENT_BYTES) reply.answer = undefined
       session.replies.set(reply.number, reply)
       session.replyBytes += reply.size
     }
