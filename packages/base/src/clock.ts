@@ -57,7 +57,8 @@ export function systemClock(uptimeSeconds: () => number): Clock {
 function instants(now: () => number, uptimeSeconds: () => number): () => Instant {
   let last: Instant | undefined
   return () => {
-    const [hr, wall] = [now(), Date.now()]
+    const hr = now()
+    const wall = Date.now()
     const fresh =
       last !== undefined && hr - last.hr < UPTIME_REUSE && Math.abs(wall - last.wall) < UPTIME_REUSE
     if (last !== undefined && fresh) return { hr, up: last.up, wall }

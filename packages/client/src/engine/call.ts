@@ -18,9 +18,12 @@ export type Payload =
 
 export interface CallOptions {
   /** Milliseconds; undefined: no limit. */
-  readonly timeout: number | undefined
-  readonly signal: AbortSignal | undefined
+  readonly timeout?: number | undefined
+  readonly signal?: AbortSignal | undefined
 }
+
+/** Makes of a decoded result what the caller gets; throws what the caller is to meet instead. */
+export type Convert<T> = (result: unknown, call: Call) => T
 
 /** user: somebody waits for it. The others are the engine's own and go on in the background. */
 export type CallRole = 'user' | 'open' | 'cancel' | 'keepAlive' | 'close'
@@ -44,8 +47,9 @@ const ALONE: ReadonlySet<AdminCall> = new Set<AdminCall>(['status', 'snapshot'])
 
 export class Call implements Due {
   readonly payload: Payload
-  readonly resolve: (result: unknown, call: Call) => void
-  readonly reject: (error: LatchkeyError) => void
+  readonly reject: (error: unknown) => void
+  readonly #convert: Convert<unknown>
+  readonly #resolve: (result: unknown) => void
 
   role: CallRole = 'user'
   /** Of a cancel: the call whose number it ends. */
@@ -56,7 +60,6 @@ export class Call implements Due {
   live: Live | undefined = undefined
   /** Of the first attempt (CT5). */
   sentAt: Instant | undefined = undefined
-  attempts = 0
   /** The last reason why it was not handed on. */
   refusal: LatchkeyError | undefined = undefined
 
@@ -87,12 +90,25 @@ export class Call implements Due {
 
   constructor(
     payload: Payload,
-    resolve: (result: unknown, call: Call) => void,
-    reject: (error: LatchkeyError) => void,
+    convert: Convert<unknown>,
+    resolve: (result: unknown) => void,
+    reject: (error: unknown) => void,
   ) {
     this.payload = payload
-    this.resolve = resolve
+    this.#convert = convert
+    this.#resolve = resolve
     this.reject = reject
+  }
+
+  /** To the caller, in the caller's terms. */
+  resolve(result: unknown): void {
+    let made: unknown
+    try {
+      made = this.#convert(result, this)
+    } catch (error) {
+      return this.reject(error)
+    }
+    this.#resolve(made)
   }
 
   /** A member alone cannot answer it: all but its own state, stale reads, and the rest of a view that was confirmed at its opening. */

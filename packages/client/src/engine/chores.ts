@@ -81,7 +81,7 @@ export class Chores {
     target?: Call,
   ): Call {
     const body = encodeCommand(command)
-    const call = new Call({ what: 'command', body }, nothing, nothing)
+    const call = new Call({ what: 'command', body }, nothing, nothing, nothing)
     call.role = role
     call.session = session
     call.target = target

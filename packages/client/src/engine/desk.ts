@@ -89,7 +89,7 @@ export class Desk {
   answer(call: Call, answer: Answer): void {
     if (!this.#leave(call)) return
     if (answer[0] !== 0) call.reject(errorOf(answer))
-    else call.resolve(answer[1], call)
+    else call.resolve(answer[1])
   }
 
   /** False: the caller was told before. */

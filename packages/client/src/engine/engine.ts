@@ -12,7 +12,7 @@ import {
   type Read,
   type StoreEvents,
 } from '@latchkey/protocol'
-import { Call, type CallOptions, type Live, type Payload } from './call.js'
+import { Call, type CallOptions, type Convert, type Live, type Payload } from './call.js'
 import { Commands } from './commands.js'
 import { again, Desk } from './desk.js'
 import { barred, closed } from './fate.js'
@@ -31,9 +31,6 @@ export interface EngineOptions {
   readonly sessionLife: number
   readonly drift: number
 }
-
-/** Makes of a decoded result what the caller gets; throws what the caller is to meet instead. */
-export type Convert<T> = (result: unknown, call: Call) => T
 
 export class Engine {
   readonly bound: ClusterBound
@@ -114,7 +111,7 @@ export class Engine {
     reject: (error: unknown) => void,
     home?: Live,
   ): Call {
-    const call = new Call(payload, (result, of) => converted(convert, result, of, resolve, reject), reject)
+    const call = new Call(payload, convert, resolve as (result: unknown) => void, reject)
     call.home = home
     if (!this.#desk.admit(call, options)) return call
     if (payload.what === 'command') this.#commands.submit(call)
@@ -329,19 +326,3 @@ export class Engine {
 }
 
 const NO_LIMIT: CallOptions = { timeout: undefined, signal: undefined }
-
-function converted<T>(
-  convert: Convert<T>,
-  result: unknown,
-  call: Call,
-  resolve: (result: T) => void,
-  reject: (error: unknown) => void,
-): void {
-  let made: T
-  try {
-    made = convert(result, call)
-  } catch (error) {
-    return reject(error)
-  }
-  resolve(made)
-}

@@ -55,7 +55,6 @@ export class Ground {
   send(live: Live, call: Call, request: LinkRequest & { readonly id: number }): void {
     call.id = request.id
     call.live = live
-    call.attempts++
     call.sentAt ??= this.#stamps.take()
     live.inflight.set(request.id, call)
     live.link?.send(request)

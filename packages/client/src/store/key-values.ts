@@ -108,12 +108,14 @@ export class KeyValues implements KeyValueCalls {
   }
 
   #read<T>(make: () => Read, options: unknown, convert: (result: unknown, as: As) => T): Promise<T> {
-    return attempt(() => {
+    try {
       const read = make()
       const given = readArgs(options, this.#as)
       const { as } = given
       return this.#engine.read(read, given.stale, given, (result) => convert(result, as))
-    })
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   // ---- writes
@@ -188,13 +190,15 @@ export class KeyValues implements KeyValueCalls {
     options: WriteOptions | undefined,
     convert: (result: unknown, as: As) => T,
   ): Promise<T> {
-    return attempt(() => {
+    try {
       const given = callArgs(options)
       const as = toAs(asOf(options), this.#as)
       const command = make(this.#guarded(options))
       if (this.#hold?.knownLost()) throw new LatchkeyError('ERR_FENCED')
       return this.#engine.command(encoded(command), given, (result) => convert(result, as))
-    })
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   #guarded(options: UserCallOptions | undefined): unknown {

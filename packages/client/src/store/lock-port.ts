@@ -10,7 +10,7 @@ import {
   type Read,
   encodeCommand,
 } from '@latchkey/protocol'
-import type { Call, CallOptions } from '../engine/call.js'
+import type { Call } from '../engine/call.js'
 import type { Engine } from '../engine/engine.js'
 import type { HoldGuard } from './key-values.js'
 
@@ -31,32 +31,35 @@ export function lockPort(options: LockPortOptions): LockPort {
     as,
     closed,
     newId,
-    command: (command, limits) => lockCall(engine, command, limits),
-    read: (read: Read, limits) => engine.read(read, false, limitsOf(limits), (result) => result),
+    command: (command, limits = NO_LIMITS) => new CommandCall(engine, command, limits),
+    read: (read: Read, limits = NO_LIMITS) => engine.read(read, false, limits, same),
     onGranted: (key, id, run) => whileWaiting(engine, key, id, run),
     onAttached: (run) => engine.grants.onAttached(run),
     guardedKv: (key, token, knownLost) => guarded({ key, token, knownLost }),
   }
 }
 
-const limitsOf = (limits: LockCallOptions | undefined): CallOptions => ({
-  timeout: limits?.timeout,
-  signal: limits?.signal,
-})
+/** The engine's result is the caller's as it is. */
+const same = (result: unknown) => result
+const NO_LIMITS: LockCallOptions = {}
 
-function lockCall(engine: Engine, command: Command, limits: LockCallOptions | undefined): LockCall {
-  let call: Call | undefined
-  let settled: Promise<void> | undefined
-  const result = new Promise<unknown>((resolve, reject) => {
-    const payload = { what: 'command', body: encodeCommand(command) } as const
-    call = engine.start(payload, limitsOf(limits), (given) => given, resolve, reject)
-  })
-  return {
-    result,
-    settled: () => {
-      settled ??= engine.settled(call as Call)
-      return settled
-    },
+class CommandCall implements LockCall {
+  readonly result: Promise<unknown>
+  readonly #engine: Engine
+  #call: Call | undefined
+  #settled: Promise<void> | undefined
+
+  constructor(engine: Engine, command: Command, limits: LockCallOptions) {
+    this.#engine = engine
+    this.result = new Promise((resolve, reject) => {
+      const payload = { what: 'command', body: encodeCommand(command) } as const
+      this.#call = engine.start(payload, limits, same, resolve, reject)
+    })
+  }
+
+  settled(): Promise<void> {
+    this.#settled ??= this.#engine.settled(this.#call as Call)
+    return this.#settled
   }
 }
 

@@ -80,8 +80,10 @@ export function acquirerArg(acquirer: Acquirer): AcquirerArgs {
   }
 }
 
+const NONE: Readonly<Partial<Record<string, never>>> = {}
+
 export function optionsArg<T extends object>(options: T | undefined, name = 'options'): Partial<T> {
-  if (options === undefined) return {}
+  if (options === undefined) return NONE as Partial<T>
   if (typeof options === 'object' && options !== null && !Array.isArray(options)) return options
   throw new TypeError(`${name} must be an object`)
 }

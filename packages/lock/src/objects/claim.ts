@@ -1,6 +1,8 @@
 // Driver: owns one acquirer id: its asks, its place in the queue, the hold they end in, and giving all of it back.
 
+import type { Instant } from '@latchkey/base'
 import {
+  type Command,
   type LatchkeyError,
   type OwnerResult,
   type RenewResult,
@@ -10,7 +12,7 @@ import {
   type TicketResult,
   type ContextArg,
 } from '@latchkey/protocol'
-import type { BoundKeeper } from './keeper.js'
+import type { BoundKeeper, Concern } from './keeper.js'
 import { type Limit, OVER, type Over } from './limit.js'
 import { codeOf, isSuccess } from './owner.js'
 import type { LockCall, LockPort } from './port.js'
@@ -51,9 +53,11 @@ export class Claim {
   readonly #place: Place
   readonly #terms: Terms
   readonly #told: Told
-  #underway = new Set<LockCall>()
+  /** Failed, and may be applied all the same. */
+  #unsettled: LockCall[] = []
   #grant: OwnerResult | undefined
-  #sleepers = new Set<() => void>()
+  /** Made for the first that has to wait, as few have to. */
+  #sleepers: Set<() => void> | undefined
   #offQueue: (() => void)[] = []
   #queued = false
   #ticketRound = 0
@@ -67,30 +71,32 @@ export class Claim {
 
   /** Something of it may be in the store although no hold is known. */
   get mayHaveLeftSomething(): boolean {
-    return this.#queued || this.#grant !== undefined || this.#underway.size > 0
+    return this.#queued || this.#grant !== undefined || this.#unsettled.length > 0
   }
 
   get hasSleepers(): boolean {
-    return this.#sleepers.size > 0
+    return this.#sleepers !== undefined && this.#sleepers.size > 0
   }
 
   /** Takes the grant that has come, else asks. wait null: without queueing; else ms, 0 without limit. */
-  async step(context: ContextArg, wait: number | null, limit: Limit): Promise<Step> {
-    const grant = this.#grant
-    if (grant !== undefined && this.tenure === undefined) return this.#take(grant, limit)
-    const { port } = this.#place
-    const before = this.tenure
-    const waits = before === undefined ? wait : null
+  step(context: ContextArg, wait: number | null, limit: Limit): Promise<Step> {
+    const { tenure } = this
+    if (tenure === undefined && this.#grant !== undefined)
+      return Promise.resolve(this.#take(this.#grant, limit))
+    const waits = tenure === undefined ? wait : null
     if (waits !== null) this.#listen()
-    const sentAt = port.clock.now()
-    const ask = [OP.tryLock, ...this.#askedFor(), before?.token ?? 0, context, waits] as const
-    const [owner, queued] = (await this.#send(port.command(ask, limit.options()))) as [OwnerResult, boolean]
-    this.#told.owner(owner)
-    this.#queued ||= queued
-    if (queued) return 'queued'
-    if (!isSuccess(owner)) return this.#refused(before)
-    if (before === undefined) return this.#take(owner, limit)
-    return this.#reentered(before, owner, sentAt, limit)
+    const { key, fencingKey, lease } = this.#terms
+    const token = tenure?.token ?? 0
+    const ask = [OP.tryLock, key, fencingKey, false, this.id, lease, token, context, waits] as const
+    const sentAt = this.#place.port.clock.now()
+    return this.#send(ask, limit, (answer) => {
+      const [owner, queued] = answer as [OwnerResult, boolean]
+      this.#told.owner(owner)
+      this.#queued ||= queued
+      if (queued) return 'queued'
+      if (!isSuccess(owner)) return this.#refused(tenure)
+      return tenure === undefined ? this.#take(owner, limit) : this.#reentered(tenure, owner, sentAt, limit)
+    })
   }
 
   /** In the queue: until a grant has come or the ticket is gone; then a step is due. */
@@ -100,27 +106,26 @@ export class Claim {
     const woken = new Promise<undefined>((resolve) => {
       wake = () => resolve(undefined)
     })
-    this.#sleepers.add(wake)
+    const sleepers = (this.#sleepers ??= new Set())
+    sleepers.add(wake)
     const end = await limit.wait(woken)
-    this.#sleepers.delete(wake)
+    sleepers.delete(wake)
     return end
   }
 
   /** One acquire of several, or all. The caller has ended the tenure before it sends the last. */
   async release(all: boolean, limit: Limit): Promise<OwnerResult> {
-    if (all) await this.#settled(limit)
-    const { port } = this.#place
-    const token = this.tenure?.token ?? 0
-    const owner = (await this.#send(
-      port.command([OP.release, this.#terms.key, this.id, token, all], limit.options()),
-    )) as OwnerResult
-    this.#told.owner(owner)
-    return owner
+    if (all && this.#unsettled.length > 0) await this.#settled(limit)
+    const ask = [OP.release, this.#terms.key, this.id, this.tenure?.token ?? 0, all] as const
+    return this.#send(ask, limit, (answer) => {
+      this.#told.owner(answer as OwnerResult)
+      return answer as OwnerResult
+    })
   }
 
   /** Nobody waits any more: no push is listened for until somebody asks again. */
   rest(): void {
-    if (this.#sleepers.size === 0 && !this.mayHaveLeftSomething) this.#leaveQueue()
+    if (!this.hasSleepers && !this.mayHaveLeftSomething) this.#leaveQueue()
   }
 
   /** In the background: leaves the queue and gives back any hold of this id. A known hold needs it only until its lease is over. */
@@ -128,9 +133,9 @@ export class Claim {
     this.#leaveQueue()
     const { port } = this.#place
     const over = port.clock.now() + this.#terms.lease
-    const mustSettle = this.#underway.size > 0
+    const mustSettle = this.#unsettled.length > 0
     try {
-      await Promise.all([...this.#underway].map((call) => call.settled()))
+      await this.#allSettled()
     } catch {
       return // The store is closed; what is left ends with its session or its lease.
     }
@@ -142,27 +147,22 @@ export class Claim {
     )
   }
 
-  #askedFor(): readonly [Uint8Array, Uint8Array | null, false, string, number] {
-    return [this.#terms.key, this.#terms.fencingKey, false, this.id, this.#terms.lease]
+  /** What `take` makes of its answer. One that fails may be applied all the same: it is remembered until it is settled. */
+  #send<T>(command: Command, limit: Limit, take: (answer: unknown) => T | Promise<T>): Promise<T> {
+    const call = this.#place.port.command(command, limit)
+    return call.result.then(take, (error: unknown) => {
+      if (mayBeApplied(error)) this.#unsettled.push(call)
+      throw error
+    })
   }
 
-  async #send(call: LockCall): Promise<unknown> {
-    this.#underway.add(call)
-    try {
-      const result = await call.result
-      this.#underway.delete(call)
-      return result
-    } catch (error) {
-      if (!mayBeApplied(error)) this.#underway.delete(call)
-      throw error
-    }
+  #allSettled(): Promise<unknown> {
+    return Promise.all(this.#unsettled.map((call) => call.settled()))
   }
 
   async #settled(limit: Limit): Promise<void> {
-    if (this.#underway.size === 0) return
-    const all = Promise.all([...this.#underway].map((call) => call.settled()))
-    if ((await limit.wait(all)) === OVER) throw limit.error()
-    this.#underway.clear()
+    if ((await limit.wait(this.#allSettled())) === OVER) throw limit.error()
+    this.#unsettled = []
   }
 
   /** A definite word that somebody else holds it: what was believed to be held is lost. */
@@ -181,14 +181,20 @@ export class Claim {
     return 'held'
   }
 
-  async #take(first: OwnerResult, limit: Limit): Promise<Step> {
+  #take(owner: OwnerResult, limit: Limit): Step | Promise<Step> {
     this.#leaveQueue()
+    const { clock } = this.#place.port
+    const now = clock.instant()
+    if (this.#isFresh(owner, now)) return this.#hold(owner, now)
+    return this.#renewOnce(owner, limit).then((renewed) => this.#hold(renewed, clock.instant()))
+  }
+
+  #hold(owner: OwnerResult, now: Instant): Step {
     const { port, keeper } = this.#place
-    const owner = this.#isFresh(first) ? first : await this.#renewOnce(first, limit)
     const [id, deadline, , token] = owner
-    if (port.bound.remaining(deadline, port.clock.instant()) === 0) return 'again'
+    if (port.bound.remaining(deadline, now) === 0) return 'again'
     const { key, lease } = this.#terms
-    this.tenure = new Tenure(port, keeper, { key, id, lease, token, deadline }, (error) =>
+    this.tenure = new Tenure(port, keeper, { key, id, lease, token, deadline }, now, (error) =>
       this.#told.lost(this, error),
     )
     this.acquires++
@@ -201,10 +207,10 @@ export class Claim {
    * CT6: at least half of the lease is left by the bound. And a grant out of the queue whose deadline is nearer than its lease has not
    * been touched by its session yet, or is told late.
    */
-  #isFresh(owner: OwnerResult): boolean {
-    const { port } = this.#place
-    const left = port.bound.remaining(owner[1], port.clock.instant())
-    return left >= this.#terms.lease / 2 && owner[1] - owner[7] >= this.#terms.lease
+  #isFresh(owner: OwnerResult, now: Instant): boolean {
+    const { lease } = this.#terms
+    const left = this.#place.port.bound.remaining(owner[1], now)
+    return left >= lease / 2 && owner[1] - owner[7] >= lease
   }
 
   /** The owner with the deadline after it; the same owner if nobody answered. A refusal leaves nothing: deadline 0. */
@@ -214,7 +220,7 @@ export class Claim {
     const sentAt = port.clock.now()
     try {
       const list = [[key, this.id, owner[3], lease]] as const
-      const call = port.command([OP.renew, list], limit.options(lease))
+      const call = port.command([OP.renew, list], limit.within(lease))
       const [kept] = renewedOwners(list, (await call.result) as RenewResult) as [OwnerResult]
       this.tenure?.prolong(isSuccess(kept) ? kept[1] : 0, sentAt)
       return [
@@ -236,10 +242,13 @@ export class Claim {
   #listen(): void {
     if (this.#offQueue.length > 0) return
     const { port, keeper } = this.#place
+    const { key, lease } = this.#terms
+    const waiting: Concern = { lease, remaining: () => Number.POSITIVE_INFINITY, lose: () => {} }
+    keeper.add(waiting, Number.POSITIVE_INFINITY)
     this.#offQueue = [
-      port.onGranted(this.#terms.key, this.id, (owner) => this.#granted(owner)),
+      port.onGranted(key, this.id, (owner) => this.#granted(owner)),
       port.onAttached(() => void this.#askForTicket()),
-      keeper.concern(this.#terms.lease, () => {}),
+      () => keeper.remove(waiting),
     ]
   }
 
@@ -247,7 +256,7 @@ export class Claim {
     this.#queued = false
     this.#ticketRound++
     for (const off of this.#offQueue) off()
-    this.#offQueue = []
+    this.#offQueue.length = 0
   }
 
   #granted(owner: OwnerResult): void {
@@ -257,7 +266,7 @@ export class Claim {
   }
 
   #wakeAll(): void {
-    for (const wake of [...this.#sleepers]) wake()
+    for (const wake of this.#sleepers ?? []) wake()
   }
 
   /** After a reconnect a push may have been missed: the ticket is asked for until somebody answers. */

@@ -4,7 +4,6 @@ import type { Bytes, CallOptions, ContextArg, Duration, Owner } from '@latchkey/
 import { contextArg, durationArg, optionsArg, signalArg } from './arguments.js'
 import type { Place } from './claim.js'
 import { Holder, type HolderTerms } from './holder.js'
-import { toContext } from './owner.js'
 
 /** How one attempt asks. */
 export interface LockAttempt {
@@ -42,14 +41,18 @@ export class DistributedLock implements AsyncDisposable {
   }
 
   /** True: it is held, one acquire more. `timeout` is the wait in the fair queue; without it one attempt. */
-  async tryLock(options?: LockAttempt): Promise<boolean> {
-    const { context, timeout, signal } = optionsArg(options)
-    const wait = durationArg(timeout, 'timeout')
-    return this.#holder.enter({
-      context: contextArg(context) ?? this.#context,
-      waits: wait !== undefined,
-      limit: this.#holder.limit(wait ?? DEFAULT_TIMEOUT, signalArg(signal)),
-    })
+  tryLock(options?: LockAttempt): Promise<boolean> {
+    try {
+      const { context, timeout, signal } = optionsArg(options)
+      const wait = durationArg(timeout, 'timeout')
+      return this.#holder.enter({
+        context: contextArg(context) ?? this.#context,
+        waits: wait !== undefined,
+        limit: this.#holder.limit(wait ?? DEFAULT_TIMEOUT, signalArg(signal)),
+      })
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   /** Waits without limit. */
@@ -63,10 +66,14 @@ export class DistributedLock implements AsyncDisposable {
   }
 
   /** Resolves the acquires that are left. ERR_LOCK_LOST: the lease was over; ERR_NOT_OWNER: another holds it, or nothing was held. */
-  async unlock(options?: CallOptions): Promise<{ acquires: number }> {
-    const { timeout, signal } = optionsArg(options)
-    const patience = durationArg(timeout, 'timeout') ?? DEFAULT_TIMEOUT
-    return this.#holder.leave(this.#holder.limit(patience, signalArg(signal)), false)
+  unlock(options?: CallOptions): Promise<{ acquires: number }> {
+    try {
+      const { timeout, signal } = optionsArg(options)
+      const patience = durationArg(timeout, 'timeout') ?? DEFAULT_TIMEOUT
+      return this.#holder.leave(this.#holder.limit(patience, signalArg(signal)), false)
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   /** Judged now, on a clock that errs towards lost. */
@@ -88,13 +95,12 @@ export class DistributedLock implements AsyncDisposable {
 
   /** The last Owner seen: after a refusal the holder. Undefined before any call. */
   getOwner(): Owner | undefined {
-    const owner = this.#holder.last
-    return owner && { ...owner, context: toContext(owner.context ?? null) }
+    return this.#holder.last
   }
 
   /** What the holder wrote beside the lock. */
   getOwnerContext(): Bytes | undefined {
-    return toContext(this.#holder.last?.context ?? null)
+    return this.#holder.last?.context
   }
 
   /** Of the current hold: aborts with ERR_LOCK_LOST when it can no longer be promised. Already aborted when there is none. */

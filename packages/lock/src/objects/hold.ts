@@ -10,8 +10,6 @@ export class Hold implements AsyncDisposable {
   readonly key: string | Uint8Array
   /** The fencing token: higher than that of every hold before. Pass it to resources outside (FenceGuard). */
   readonly token: number
-  /** Aborts with ERR_LOCK_LOST at the latest when the hold can no longer be promised; a release leaves it alone. */
-  readonly signal: AbortSignal
   readonly #port: LockPort
   readonly #holder: Holder
   readonly #tenure: Tenure
@@ -25,7 +23,11 @@ export class Hold implements AsyncDisposable {
     this.#tenure = tenure
     this.key = key
     this.token = tenure.token
-    this.signal = tenure.signal
+  }
+
+  /** Aborts with ERR_LOCK_LOST at the latest when the hold can no longer be promised; a release leaves it alone. */
+  get signal(): AbortSignal {
+    return this.#tenure.signal
   }
 
   /** Judged now, on a clock that errs towards lost. */

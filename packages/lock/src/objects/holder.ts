@@ -10,7 +10,7 @@ import {
 } from '@latchkey/protocol'
 import { Claim, type Place, type Step, type Terms } from './claim.js'
 import { Limit, OVER, type Over } from './limit.js'
-import { codeOf, toOwner } from './owner.js'
+import { codeOf, toKept, toOwner } from './owner.js'
 import { isWorthRetry, mayBeApplied, pause } from './retry.js'
 import type { Tenure } from './tenure.js'
 import { Turns } from './turns.js'
@@ -26,10 +26,12 @@ export interface Wanted {
   readonly limit: Limit
 }
 
-/** What became of the last hold. `reported`: an unlock has told of the loss. */
-type Past =
-  | { readonly kind: 'none' | 'released' }
-  | { readonly kind: 'lost'; readonly claim: Claim; readonly error: Error; reported: boolean }
+/** Of the last hold. `reported`: an unlock has told of it. */
+interface Loss {
+  readonly claim: Claim
+  readonly error: Error
+  reported: boolean
+}
 
 type Turn = Exclude<Step, 'queued'> | { readonly woken: Promise<undefined | Over> } | Over
 
@@ -51,10 +53,17 @@ export class Holder {
   readonly #terms: HolderTerms
   readonly #subject: () => unknown
   readonly #turns = new Turns()
+  /** What its claims tell it. */
+  readonly #told = {
+    owner: (owner: OwnerResult) => {
+      this.#last = toKept(owner)
+    },
+    lost: (claim: Claim, error: LatchkeyError) => this.#lost(claim, error),
+  }
   #claim: Claim
-  #past: Past = { kind: 'none' }
+  #loss: Loss | undefined
   #idleSignal: AbortSignal | undefined
-  #last: Owner | undefined
+  #last: OwnerResult | undefined
 
   constructor(place: Place, terms: HolderTerms, subject: () => unknown) {
     this.#place = place
@@ -69,11 +78,13 @@ export class Holder {
 
   /** Of the current hold, judged now. */
   get tenure(): Tenure | undefined {
-    return this.held ? this.#claim.tenure : undefined
+    const { tenure } = this.#claim
+    return tenure?.held ? tenure : undefined
   }
 
+  /** A copy: the caller's. */
   get last(): Owner | undefined {
-    return this.#last
+    return this.#last && toOwner(this.#last)
   }
 
   limit(timeout: number | undefined, signal?: AbortSignal): Limit {
@@ -83,14 +94,14 @@ export class Holder {
   get signal(): AbortSignal {
     const tenure = this.tenure
     if (tenure !== undefined) return tenure.signal
-    if (this.#past.kind === 'lost' && this.#past.claim.tenure) return this.#past.claim.tenure.signal
+    if (this.#loss?.claim.tenure) return this.#loss.claim.tenure.signal
     return (this.#idleSignal ??= AbortSignal.abort(this.notHeld()))
   }
 
   /** Why there is no hold. */
   notHeld(): LatchkeyError {
-    if (this.#past.kind !== 'lost') return new LatchkeyError('ERR_NOT_OWNER')
-    return new LatchkeyError('ERR_LOCK_LOST', this.#past.error.message, { cause: this.#past.error })
+    if (this.#loss === undefined) return new LatchkeyError('ERR_NOT_OWNER')
+    return new LatchkeyError('ERR_LOCK_LOST', this.#loss.error.message, { cause: this.#loss.error })
   }
 
   async enter(wanted: Wanted): Promise<boolean> {
@@ -99,10 +110,9 @@ export class Holder {
         'ERR_CLOSED',
         'The watchdog of this lock is closed. Get the lock anew with one that is open.',
       )
-    if (wanted.limit.end !== undefined) throw wanted.limit.error()
     // Without a wait one more chance: for a hold that turned out to be lost at reentry, or a grant that was over on arrival.
     for (let chances = wanted.waits ? Number.POSITIVE_INFINITY : 2; chances > 0; chances--) {
-      const turn = await this.#turns.run(() => this.#step(wanted), wanted.limit)
+      const turn = await this.#turns.run(() => this.#step(wanted), wanted.limit, isOver)
       if (turn === 'refused') return false
       if (turn === 'held' && this.#mayKeep(wanted.limit)) return true
       if (turn === OVER) return this.#gaveUp(wanted)
@@ -112,11 +122,18 @@ export class Holder {
   }
 
   /** Gives one acquire back, or all. Whatever it throws, a last acquire is no longer held afterwards. */
-  async leave(limit: Limit, all: boolean): Promise<{ acquires: number }> {
-    if (this.#claim.tenure === undefined && !this.#hasLossToReport()) throw new LatchkeyError('ERR_NOT_OWNER')
-    const left = await this.#turns.run(() => this.#unlock(limit, all), limit)
-    if (left !== OVER) return left
-    // Another request of this object is still under way: it is done behind that one, and nobody waits for it.
+  leave(limit: Limit, all: boolean): Promise<{ acquires: number }> {
+    if (this.#claim.tenure === undefined && !this.#hasLossToReport())
+      return Promise.reject(new LatchkeyError('ERR_NOT_OWNER'))
+    return this.#turns.run(
+      () => this.#unlock(limit, all),
+      limit,
+      () => this.#leaveBehind(limit, all),
+    )
+  }
+
+  /** Another request of this object is still under way: it is done behind that one, and nobody waits for it. */
+  #leaveBehind(limit: Limit, all: boolean): never {
     const behind = this.limit(this.#terms.lease)
     this.#turns.urgent(() => this.#unlock(behind, all)).catch(() => {})
     throw new LatchkeyError('ERR_OUTCOME_UNKNOWN', undefined, { cause: limit.error() })
@@ -151,7 +168,7 @@ export class Holder {
   }
 
   #nowHeld(claim: Claim): void {
-    this.#past = { kind: 'none' }
+    this.#loss = undefined
     if (claim.tenure !== undefined) this.#terms.watchdog?.watch(this.#place.port, claim.tenure)
   }
 
@@ -199,19 +216,14 @@ export class Holder {
   }
 
   #newClaim(): Claim {
-    return new Claim(this.#place, this.#terms, {
-      owner: (owner) => {
-        this.#last = toOwner(owner)
-      },
-      lost: (claim, error) => this.#lost(claim, error),
-    })
+    return new Claim(this.#place, this.#terms, this.#told)
   }
 
   /** By the clocks or by a definite word; at any time. The row is released behind it. */
   #lost(claim: Claim, error: LatchkeyError): void {
     const { watchdog } = this.#terms
     if (claim.tenure !== undefined) watchdog?.unwatch(this.#place.port, claim.tenure)
-    this.#past = { kind: 'lost', claim, error, reported: false }
+    this.#loss = { claim, error, reported: false }
     this.#retire(claim)
     watchdog?.tellLost(this.#subject(), error)
   }
@@ -219,52 +231,45 @@ export class Holder {
   // ---- giving it back
 
   #hasLossToReport(): boolean {
-    return this.#past.kind === 'lost' && !this.#past.reported
+    return this.#loss !== undefined && !this.#loss.reported
   }
 
   async #unlock(limit: Limit, all: boolean): Promise<{ acquires: number }> {
     const claim = this.#claim
-    const tenure = this.tenure
+    const { tenure } = this
     if (tenure === undefined) return this.#askRow(limit)
-    if (all || claim.acquires <= 1) return this.#leaveAll(claim, tenure, limit)
-    claim.acquires--
-    const owner = await claim.release(false, limit)
-    if (codeOf(owner) === 'DECREMENTED') return { acquires: claim.acquires }
-    tenure.lose('it was gone when it was released')
-    throw this.#reportLoss(owner)
+    const isLast = all || claim.acquires <= 1
+    if (isLast) this.#letGo(tenure)
+    else claim.acquires--
+    let owner: OwnerResult
+    try {
+      owner = await claim.release(isLast, limit)
+    } catch (error) {
+      if (isLast) void this.#turns.urgent(() => claim.giveBack())
+      throw error
+    }
+    if (codeOf(owner) !== (isLast ? 'RELEASED' : 'DECREMENTED')) {
+      tenure.lose('it was gone when it was released')
+      throw this.#reportLoss(owner)
+    }
+    if (isLast) tenure.end()
+    return { acquires: isLast ? 0 : claim.acquires }
   }
 
-  async #leaveAll(claim: Claim, tenure: Tenure, limit: Limit): Promise<{ acquires: number }> {
-    // In this order, before the first await: no renewal leaves after the release, and nothing is promised any more.
+  /** Before the request is sent: no renewal leaves after the release, and nothing is promised any more. */
+  #letGo(tenure: Tenure): void {
     this.#terms.watchdog?.unwatch(this.#place.port, tenure)
     tenure.releasing()
     this.#claim = this.#newClaim()
-    this.#past = { kind: 'released' }
-    const owner = await this.#releaseOrGoOn(claim, limit)
-    if (codeOf(owner) === 'RELEASED') {
-      tenure.end()
-      return { acquires: 0 }
-    }
-    tenure.lose('it was gone when it was released')
-    throw this.#reportLoss(owner)
-  }
-
-  async #releaseOrGoOn(claim: Claim, limit: Limit): Promise<OwnerResult> {
-    try {
-      return await claim.release(true, limit)
-    } catch (error) {
-      void this.#turns.urgent(() => claim.giveBack())
-      throw error
-    }
   }
 
   /** The loss is known; the row decides whether somebody else holds it now. */
   async #askRow(limit: Limit): Promise<never> {
-    const past = this.#past
-    if (past.kind !== 'lost' || past.reported) throw new LatchkeyError('ERR_NOT_OWNER')
+    const loss = this.#loss
+    if (loss === undefined || loss.reported) throw new LatchkeyError('ERR_NOT_OWNER')
     let owner: OwnerResult | undefined
     try {
-      owner = await past.claim.release(true, limit)
+      owner = await loss.claim.release(true, limit)
     } catch {
       // Nobody answers, but lost it is.
     }
@@ -272,7 +277,7 @@ export class Holder {
   }
 
   #reportLoss(owner: OwnerResult | undefined): LatchkeyError {
-    if (this.#past.kind === 'lost') this.#past.reported = true
+    if (this.#loss !== undefined) this.#loss.reported = true
     if (owner === undefined || codeOf(owner) !== 'NOT_OWNER') return this.notHeld()
     return new LatchkeyError('ERR_NOT_OWNER', 'The lock was lost, and another holds it now.', {
       owner: toOwner(owner),
@@ -284,3 +289,5 @@ export class Holder {
 function waitOf({ waits, limit }: Wanted): number | null {
   return waits ? (limit.left() ?? 0) : null
 }
+
+const isOver = (): Over => OVER

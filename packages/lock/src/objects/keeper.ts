@@ -1,71 +1,99 @@
-// Driver: owns the freshness of one store's bound of cluster time (CT6): while anybody holds or waits, it is renewed at least every
-// third of the shortest lease concerned. One timer and one read at a time serve all locks.
+// Driver: owns the one timer of one store's locks: it renews the bound of cluster time (CT6), at least every third of the shortest
+// lease concerned while anybody holds or waits, and it is there when the time of a hold is over.
 
 import type { Timer } from '@latchkey/base'
 import { READ } from '@latchkey/protocol'
 import type { LockPort } from './port.js'
 
-interface Concern {
+/** A hold, or a wait for one. */
+export interface Concern {
   readonly lease: number
-  /** Looks at the clocks: one that stepped or slept is noticed here at the latest. */
-  readonly check: () => void
+  /** Looks at the clocks, and ends what is over: then 0. Else the ms that are left; Infinity: it has no end of its own. */
+  remaining(): number
+  lose(why: string): void
 }
 
 const SHORTEST_PAUSE = 10
 
+/**
+ * Laws:
+ * - A tick comes at the latest when the first concern's time is over, and at the latest a third of the shortest lease after the last:
+ *   a clock that stepped or slept is noticed there. It may come early, for one that has left: it finds nothing and sets the next.
+ * - When nobody is concerned any more, no timer is left.
+ */
 export class BoundKeeper {
   readonly #port: LockPort
-  #concerns = new Set<Concern>()
+  readonly #concerns = new Set<Concern>()
   #third = Number.POSITIVE_INFINITY
   #timer: Timer | undefined
+  #armedFor = Number.POSITIVE_INFINITY
   #reading = false
 
   constructor(port: LockPort) {
     this.#port = port
-    port.closed.addEventListener('abort', () => this.#timer?.cancel(), { once: true })
+    port.bound.onDropped(() => {
+      for (const concern of this.#concerns) concern.lose('the store met another cluster')
+    })
   }
 
-  /** Until the returned function is called. */
-  concern(lease: number, check: () => void): () => void {
-    const concern = { lease, check }
+  /** Until `remove`; `left` is what it has left now. */
+  add(concern: Concern, left: number): void {
     this.#concerns.add(concern)
-    if (lease / 3 < this.#third) this.#arm()
-    return () => {
-      if (this.#concerns.delete(concern) && this.#concerns.size === 0) this.#stop()
-    }
+    if (concern.lease / 3 >= this.#third) return this.#arm(left)
+    this.#third = concern.lease / 3
+    this.#arm(Math.min(left, this.#untilRead()))
   }
 
-  #stop(): void {
-    this.#timer?.cancel()
+  remove(concern: Concern): void {
+    if (!this.#concerns.delete(concern) || this.#concerns.size > 0) return
     this.#third = Number.POSITIVE_INFINITY
+    this.#disarm()
   }
 
-  #arm(): void {
-    this.#timer?.cancel()
-    if (this.#concerns.size === 0 || this.#port.closed.aborted) return
-    let shortest = Number.POSITIVE_INFINITY
-    for (const { lease } of this.#concerns) shortest = Math.min(shortest, lease)
-    this.#third = shortest / 3
+  #untilRead(): number {
     const age = this.#port.bound.age(this.#port.clock.instant())
-    const left = age < this.#third ? this.#third - age : this.#third / 4
-    this.#timer = this.#port.clock.after(Math.max(SHORTEST_PAUSE, left), this.#tick, { ref: false })
+    return Math.max(SHORTEST_PAUSE, age < this.#third ? this.#third - age : this.#third / 4)
+  }
+
+  /** One that is due sooner stays. */
+  #arm(ms: number): void {
+    const at = this.#port.clock.now() + ms
+    if (at >= this.#armedFor) return
+    this.#timer?.cancel()
+    this.#armedFor = at
+    this.#timer = this.#port.clock.after(ms, this.#tick, { ref: false })
+  }
+
+  #disarm(): void {
+    this.#timer?.cancel()
+    this.#armedFor = Number.POSITIVE_INFINITY
   }
 
   #tick = (): void => {
-    for (const { check } of [...this.#concerns]) check()
+    this.#armedFor = Number.POSITIVE_INFINITY
+    let next = Number.POSITIVE_INFINITY
+    let shortest = Number.POSITIVE_INFINITY
+    for (const concern of this.#concerns) {
+      const left = concern.remaining()
+      if (left === 0) continue
+      next = Math.min(next, left)
+      shortest = Math.min(shortest, concern.lease)
+    }
+    this.#third = shortest / 3
+    if (this.#concerns.size === 0) return
     const { bound, clock } = this.#port
     // A little early is in time; a timer that fires a hair before its third must not wait for another one.
-    if (this.#concerns.size > 0 && bound.age(clock.instant()) >= this.#third * 0.9) this.#read()
-    this.#arm()
+    if (bound.age(clock.instant()) >= this.#third * 0.9) this.#read()
+    this.#arm(Math.min(next, this.#untilRead()))
   }
 
   /** Any confirmed read tells the cluster time; the engine teaches it to the bound. Its failure is the next tick's business. */
   #read(): void {
-    if (this.#reading) return
+    // Of a closed store too each hold goes on to its end, and is told of it.
+    if (this.#reading || this.#port.closed.aborted) return
     this.#reading = true
     const done = () => {
       this.#reading = false
-      this.#arm()
     }
     this.#port.read([READ.revision], { timeout: Math.max(50, this.#third) }).then(done, done)
   }

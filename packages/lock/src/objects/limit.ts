@@ -9,20 +9,32 @@ export const OVER: unique symbol = Symbol('over')
 export type Over = typeof OVER
 export type LimitEnd = 'timeout' | 'aborted' | 'closed'
 
-export class Limit {
+/** Given to a request as it is: the request has what is left of the time. */
+export class Limit implements LockCallOptions {
   readonly signal: AbortSignal | undefined
   readonly #port: LockPort
   readonly #due: number | undefined
-  readonly #offs: (() => void)[] = []
-  #waiting = new Set<() => void>()
+  /** Who is told of the end, and what listens for it; made for the first who asks, as few have to wait. */
+  #waiting: Set<() => void> | undefined
+  #offs: (() => void)[] | undefined
   #timer: Timer | undefined
-  #listening = false
 
   /** timeout undefined: without limit. */
   constructor(port: LockPort, timeout: number | undefined, signal?: AbortSignal) {
     this.#port = port
     this.signal = signal
     this.#due = timeout === undefined ? undefined : port.clock.now() + timeout
+  }
+
+  /** At least a millisecond: the request itself then says that its time is over, and what that means. */
+  get timeout(): number | undefined {
+    const left = this.left()
+    return left === undefined ? undefined : Math.max(1, left)
+  }
+
+  /** For a request that is to be given up sooner. */
+  within(most: number): LockCallOptions {
+    return { timeout: Math.min(this.timeout ?? most, most), signal: this.signal }
   }
 
   /** Compares the clock now: a blocked event loop does not make it longer. */
@@ -34,15 +46,6 @@ export class Limit {
 
   left(): number | undefined {
     return this.#due === undefined ? undefined : Math.max(0, Math.ceil(this.#due - this.#port.clock.now()))
-  }
-
-  /** For one request. At least a millisecond: the request itself then says that its time is over, and what that means. */
-  options(atMost = Number.POSITIVE_INFINITY): LockCallOptions {
-    const timeout = Math.min(this.left() ?? Number.POSITIVE_INFINITY, atMost)
-    return {
-      timeout: timeout === Number.POSITIVE_INFINITY ? undefined : Math.max(1, timeout),
-      signal: this.signal,
-    }
   }
 
   /** Why it is over. */
@@ -59,11 +62,12 @@ export class Limit {
       run()
       return () => {}
     }
-    this.#waiting.add(run)
+    const waiting = (this.#waiting ??= new Set())
+    waiting.add(run)
     this.#listen()
     return () => {
-      this.#waiting.delete(run)
-      if (this.#waiting.size === 0) this.#silence()
+      waiting.delete(run)
+      if (waiting.size === 0) this.#silence()
     }
   }
 
@@ -76,10 +80,10 @@ export class Limit {
   }
 
   #listen(): void {
-    if (this.#listening) return
-    this.#listening = true
-    if (this.signal) this.#offs.push(onAbort(this.signal, this.#finish))
-    this.#offs.push(onAbort(this.#port.closed, this.#finish))
+    if (this.#offs !== undefined) return
+    const finish = () => this.#finish()
+    this.#offs = [onAbort(this.#port.closed, finish)]
+    if (this.signal) this.#offs.push(onAbort(this.signal, finish))
     this.#arm()
   }
 
@@ -92,15 +96,15 @@ export class Limit {
   }
 
   #silence(): void {
-    this.#listening = false
-    for (const off of this.#offs.splice(0)) off()
+    for (const off of this.#offs ?? []) off()
+    this.#offs = undefined
     this.#timer?.cancel()
   }
 
-  #finish = (): void => {
+  #finish(): void {
     this.#silence()
-    const waiting = [...this.#waiting]
-    this.#waiting.clear()
+    const waiting = this.#waiting ?? []
+    this.#waiting = undefined
     for (const run of waiting) run()
   }
 }

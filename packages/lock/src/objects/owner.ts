@@ -47,6 +47,13 @@ export function toOwner(result: OwnerResult): Owner {
 /** Bytes of a frame are Buffers, and the copy of one is a Buffer too: callers get a plain Uint8Array of their own. */
 const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
+/** To be kept: bytes in it are views of the frame they came in, and would keep all of that. */
+export function toKept(result: OwnerResult): OwnerResult {
+  const [id, deadline, remaining, token, acquires, context, code, now] = result
+  if (!(context instanceof Uint8Array)) return result
+  return [id, deadline, remaining, token, acquires, plain(context), code, now]
+}
+
 /** The type that was given: text is text, bytes are bytes, and belong to the caller. */
 export function toContext(context: ContextArg): string | Uint8Array | undefined {
   if (context === null) return undefined

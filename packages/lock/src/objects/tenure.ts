@@ -1,8 +1,8 @@
 // Driver: owns the local truth about one hold: whether it may still be promised, and the signal that says when not.
 
-import type { Timer } from '@latchkey/base'
+import type { Instant } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
-import type { BoundKeeper } from './keeper.js'
+import type { BoundKeeper, Concern } from './keeper.js'
 import type { LockPort } from './port.js'
 
 export interface TenureOf {
@@ -14,17 +14,15 @@ export interface TenureOf {
 }
 
 /** releasing: its release is on the way or was; it is no longer promised, and whether it was lost is not known yet. */
-type State =
-  | { readonly kind: 'held' | 'releasing' | 'over' }
-  | { readonly kind: 'lost'; readonly error: Error }
+type State = 'held' | 'releasing' | 'over' | 'lost'
 
 /**
  * Laws:
- * - `held` compares the clocks at each call (CT6, CT7); timers only see to it that the signal speaks when nobody asks.
+ * - `held` compares the clocks at each call (CT6, CT7); the keeper only sees to it that the signal speaks when nobody asks.
  * - Once lost it stays lost: neither a late renewal nor a better bound brings it back.
  * - The deadline only grows.
  */
-export class Tenure {
+export class Tenure implements Concern {
   readonly key: Uint8Array
   readonly id: string
   readonly lease: number
@@ -32,15 +30,23 @@ export class Tenure {
   /** port.clock.now() when the last request that prolonged it was sent. */
   renewedAt: number
   readonly #port: LockPort
-  readonly #abort = new AbortController()
+  readonly #keeper: BoundKeeper
   readonly #lost: (error: LatchkeyError) => void
-  readonly #off: (() => void)[]
   #deadline: number
-  #state: State = { kind: 'held' }
-  #timer: Timer | undefined
+  #state: State = 'held'
+  #loss: LatchkeyError | undefined
+  /** Made when somebody asks for the signal: few do. */
+  #abort: AbortController | undefined
 
-  constructor(port: LockPort, keeper: BoundKeeper, of: TenureOf, lost: (error: LatchkeyError) => void) {
+  constructor(
+    port: LockPort,
+    keeper: BoundKeeper,
+    of: TenureOf,
+    now: Instant,
+    lost: (error: LatchkeyError) => void,
+  ) {
     this.#port = port
+    this.#keeper = keeper
     this.key = of.key
     this.id = of.id
     this.lease = of.lease
@@ -48,32 +54,33 @@ export class Tenure {
     this.#deadline = of.deadline
     this.#lost = lost
     // A push does not say when its entry was; the bound says how long ago it was at most.
-    const age = port.bound.upper(port.clock.instant()) - (of.deadline - of.lease)
+    const age = port.bound.upper(now) - (of.deadline - of.lease)
     this.renewedAt = port.clock.now() - Math.max(0, age)
-    this.#off = [
-      keeper.concern(of.lease, () => this.held),
-      port.bound.onDropped(() => this.lose('the store met another cluster')),
-    ]
-    this.#watch()
+    keeper.add(this, port.bound.remaining(of.deadline, now))
   }
 
   get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController()
+      if (this.#loss !== undefined) this.#abort.abort(this.#loss)
+    }
     return this.#abort.signal
   }
 
   get held(): boolean {
-    if (this.#state.kind !== 'held') return false
-    if (this.#left() > 0) return true
-    this.lose('its lease is over, as far as this process can tell')
-    return false
+    return this.remaining() > 0
   }
 
   get lost(): boolean {
-    return this.#state.kind === 'lost'
+    return this.#state === 'lost'
   }
 
   remaining(): number {
-    return this.held ? this.#left() : 0
+    if (this.#state !== 'held') return 0
+    const left = this.#port.bound.remaining(this.#deadline, this.#port.clock.instant())
+    if (left > 0) return left
+    this.lose('its lease is over, as far as this process can tell')
+    return 0
   }
 
   /** A success of a renewal or reentry whose request was sent at `sentAt`. Of a hold that is lost or released: nothing. */
@@ -84,35 +91,27 @@ export class Tenure {
   }
 
   lose(why: string, cause?: unknown): void {
-    if (this.#state.kind === 'lost' || this.#state.kind === 'over') return
+    if (this.#state === 'lost' || this.#state === 'over') return
     const message = `The lock was lost: ${why}. Stop the work it guarded and acquire it again.`
     const error = new LatchkeyError('ERR_LOCK_LOST', message, { cause })
-    this.#finish({ kind: 'lost', error })
-    this.#abort.abort(error)
+    this.#loss = error
+    this.#finish('lost')
+    this.#abort?.abort(error)
     this.#lost(error)
   }
 
   /** Before a complete release is sent: from then on nothing can be promised. */
   releasing(): void {
-    if (this.#state.kind === 'held') this.#finish({ kind: 'releasing' })
+    if (this.#state === 'held') this.#finish('releasing')
   }
 
   /** A complete release. The signal is left alone: what still runs with it may go on. */
   end(): void {
-    if (this.#state.kind !== 'lost') this.#finish({ kind: 'over' })
-  }
-
-  #left(): number {
-    return this.#port.bound.remaining(this.#deadline, this.#port.clock.instant())
-  }
-
-  #watch(): void {
-    this.#timer = this.#port.clock.after(this.#left(), () => this.held && this.#watch(), { ref: false })
+    if (this.#state !== 'lost') this.#finish('over')
   }
 
   #finish(state: State): void {
     this.#state = state
-    this.#timer?.cancel()
-    for (const off of this.#off) off()
+    this.#keeper.remove(this)
   }
 }

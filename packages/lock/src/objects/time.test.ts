@@ -153,7 +153,7 @@ describe('CT6: what held means', () => {
     const keeper = new BoundKeeper(port)
     await finish(world, locking.locks.query())
     const of = { key: new Uint8Array([1]), id: 'a', lease: 1_000, token: 1, deadline: 2_000 }
-    const tenure = new Tenure(port, keeper, of, (error) => lost.push(error))
+    const tenure = new Tenure(port, keeper, of, port.clock.instant(), (error) => lost.push(error))
     world.stall(5_000)
     tenure.prolong(9_000, port.clock.now())
     expect([tenure.held, lost.length]).toEqual([false, 1])

@@ -23,13 +23,13 @@ export const clientBugs: readonly WholeBug[] = [
     patches: [
       edit(
         'lock/objects/tenure',
-        "this.lose('its lease is over, as far as this process can tell'); return false;",
-        'return false;',
+        "if (left > 0) return left; this.lose('its lease is over, as far as this process can tell'); return 0;",
+        'return left;',
       ),
       edit(
         'lock/objects/tenure',
         'if (!this.held) return; this.#deadline',
-        "if (this.#state.kind !== 'held') return; this.#deadline",
+        "if (this.#state !== 'held') return; this.#deadline",
       ),
     ],
     profile: 'renewing',
