@@ -42,7 +42,7 @@ export class Flusher {
 
   /** Apply waits for the disk: the overlay is as large as it may get. */
   get overfull(): boolean {
-    return this.#state.pendingBytes > this.#limits.overlayBytes
+    return this.#state.pendingBytes + this.#state.pendingEventBytes > this.#limits.overlayBytes
   }
 
   hold(): void {
@@ -56,8 +56,14 @@ export class Flusher {
 
   /** Something was applied. */
   applied(): void {
-    if (this.#state.pendingBytes >= this.#limits.flushBytes) this.#write()
+    if (this.#due) this.#write()
     else this.#arm()
+  }
+
+  /** Events have their own measure: they are not LevelDB's, and there is no net effect to wait for, but much of them for each row. */
+  get #due(): boolean {
+    const { flushBytes, flushEventBytes } = this.#limits
+    return this.#state.pendingBytes >= flushBytes || this.#state.pendingEventBytes >= flushEventBytes
   }
 
   #arm(): void {
@@ -114,7 +120,7 @@ export class Flusher {
 
   /** What was asked for while the last batch was under way. */
   #next(): void {
-    if (this.#waiters.length > 0 || this.#state.pendingBytes >= this.#limits.flushBytes) this.#write()
+    if (this.#waiters.length > 0 || this.#due) this.#write()
     else if (this.#state.meta.position.index > this.#durable.index) this.#arm()
   }
 

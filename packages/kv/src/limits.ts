@@ -6,11 +6,14 @@ import type { KvLimits } from './store.js'
 const MiB = 1024 * 1024
 
 export const DEFAULT_LIMITS: KvLimits = {
-  flushMillis: 50,
+  // Only net effects are written: of a key that is put again and again, one row a batch.
+  flushMillis: 200,
   // One batch is in flight while the next gathers, and LevelDB's bindings make one piece of memory of each: large ones stay with
   // the process as holes in its heap, and write no faster.
   flushBytes: MiB,
-  overlayBytes: 4 * MiB,
+  // Written as they stand, without a copy.
+  flushEventBytes: 4 * MiB,
+  overlayBytes: 8 * MiB,
   views: 256,
   viewIdleMillis: 30_000,
   watches: 10_000,

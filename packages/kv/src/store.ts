@@ -28,8 +28,10 @@ export interface KvOptions {
 export interface KvLimits {
   /** The overlay is written when its first change is that old, ms. */
   readonly flushMillis: number
-  /** ... or when it holds that many bytes. */
+  /** ... or when it holds that many bytes, events not counted, */
   readonly flushBytes: number
+  /** ... or that many of events. */
+  readonly flushEventBytes: number
   /** Apply waits for the disk beyond. */
   readonly overlayBytes: number
   /** Frozen views open at once: ERR_BUSY beyond. */

@@ -41,11 +41,14 @@ export class JournalFile {
   }
 
   /** A write may be short: the rest is written by another one. */
-  async write(bytes: Uint8Array, at: number): Promise<void> {
-    for (let from = 0; from < bytes.length; ) {
-      const { bytesWritten } = await this.#handle.write(bytes, from, bytes.length - from, at + from)
-      if (bytesWritten === 0) throw new Error(`${this.#path}: a write at ${at + from} wrote nothing`)
-      from += bytesWritten
+  async write(parts: readonly Uint8Array[], at: number): Promise<void> {
+    let left = parts.reduce((sum, part) => sum + part.length, 0)
+    for (let rest = parts, to = at; left > 0; ) {
+      const { bytesWritten } = await this.#handle.writev(rest, to)
+      if (bytesWritten === 0) throw new Error(`${this.#path}: a write at ${to} wrote nothing`)
+      left -= bytesWritten
+      to += bytesWritten
+      if (left > 0) rest = [Buffer.concat(rest).subarray(bytesWritten)]
     }
   }
 

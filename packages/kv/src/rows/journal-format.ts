@@ -2,8 +2,11 @@
 //
 //   file    rows-journal-<number>          header | frame | frame ...
 //   header  'LATCHROW' | u32le version | u32le number | f64le length of the file before | u32le its checksum | u32le crc32 of these
-//   frame   u32le crc32 of the rest, chained to the one before it (the first: to the header's) | u32le bytes of its rows | rows
-//   row     u32le length of the value, 0xffffffff: the row is removed | u16le length of the key | key | value
+//   frame   u32le checksum | u32le bytes of its table | table | values, one after the other
+//   table   of each row: u32le length of its value, 0xffffffff: the row is removed | u16le length of the key | key | the value's seal
+//
+// The checksum is a crc32 of what is between it and the values, chained to the one before it (the first: to the header's). Values are
+// sealed rows (seal.ts): their bytes are covered by their seals, and the seals by the checksum, so that no byte is summed up twice.
 //
 // A frame is the journal's part of one batch. It counts when LevelDB has the reach that its batch wrote there:
 //
@@ -14,13 +17,14 @@
 import { checksum } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Row, RowChange } from './port.js'
-import { SEAL, seal, unseal } from './seal.js'
+import { SEAL, isSealed, seal, sealOf, unseal } from './seal.js'
 
 const MAGIC = 'LATCHROW'
 const VERSION = 1
 export const HEADER_BYTES = 32
 const FRAME_HEAD = 8
 const ROW_HEAD = 6
+const ROW_SEAL = 4
 const REMOVED = 0xffffffff
 
 /** How far the journal counts. */
@@ -90,35 +94,42 @@ export function decodeHeader(bytes: Buffer): Header | undefined {
 }
 
 export interface Frame {
-  readonly bytes: Buffer
+  /** What is to be written, one after the other. */
+  readonly parts: readonly Uint8Array[]
+  readonly length: number
   readonly checksum: number
-  /** Where each row's value begins in `bytes`. */
+  /** Where each row's value begins. */
   readonly values: readonly number[]
 }
 
-/** `room`: gives a buffer of at least so many bytes. */
-export function encodeFrame(
-  rows: readonly RowChange[],
-  previous: number,
-  room: (bytes: number) => Buffer,
-): Frame {
-  const size = rows.reduce((sum, { key, value }) => sum + ROW_HEAD + key.length + (value?.length ?? 0), 0)
-  const bytes = room(FRAME_HEAD + size).subarray(0, FRAME_HEAD + size)
+export function encodeFrame(rows: readonly RowChange[], previous: number): Frame {
+  const head = Buffer.allocUnsafe(FRAME_HEAD + rows.reduce((sum, row) => sum + tableBytes(row), 0))
+  const parts: Uint8Array[] = [head]
   const values: number[] = []
   let at = FRAME_HEAD
-  for (const { key, value } of rows) {
-    bytes.writeUInt32LE(value?.length ?? REMOVED, at)
-    bytes.writeUInt16LE(key.length, at + 4)
-    bytes.set(key, at + ROW_HEAD)
-    at += ROW_HEAD + key.length
-    values.push(at)
-    if (value !== undefined) bytes.set(value, at)
-    at += value?.length ?? 0
+  let length = head.length
+  for (const row of rows) {
+    at = writeTable(head, at, row)
+    values.push(length)
+    if (row.value === undefined) continue
+    parts.push(row.value)
+    length += row.value.length
   }
-  bytes.writeUInt32LE(size, 4)
-  const sum = checksum(bytes.subarray(4), previous)
-  bytes.writeUInt32LE(sum, 0)
-  return { bytes, checksum: sum, values }
+  head.writeUInt32LE(head.length - FRAME_HEAD, 4)
+  const sum = checksum(head.subarray(4), previous)
+  head.writeUInt32LE(sum, 0)
+  return { parts, length, checksum: sum, values }
+}
+
+const tableBytes = ({ key, value }: RowChange): number =>
+  ROW_HEAD + key.length + (value === undefined ? 0 : ROW_SEAL)
+
+function writeTable(into: Buffer, at: number, { key, value }: RowChange): number {
+  into.writeUInt32LE(value?.length ?? REMOVED, at)
+  into.writeUInt16LE(key.length, at + 4)
+  into.set(key, at + ROW_HEAD)
+  const end = at + ROW_HEAD + key.length
+  return value === undefined ? end : into.writeUInt32LE(sealOf(value), end)
 }
 
 /** Told of each row with its value's place in the file; a length of -1: removed. */
@@ -129,22 +140,35 @@ export function readFrames(file: Buffer, seen: RowSeen): number | undefined {
   let previous = headerChecksum(file)
   for (let at = HEADER_BYTES; at < file.length; ) {
     if (at + FRAME_HEAD > file.length) return undefined
-    const end = at + FRAME_HEAD + file.readUInt32LE(at + 4)
-    if (end > file.length) return undefined
-    previous = checksum(file.subarray(at + 4, end), previous)
+    const values = at + FRAME_HEAD + file.readUInt32LE(at + 4)
+    if (values > file.length) return undefined
+    previous = checksum(file.subarray(at + 4, values), previous)
     if (previous !== file.readUInt32LE(at)) return undefined
-    readRows(file, at + FRAME_HEAD, end, seen)
+    const end = readRows(file, at + FRAME_HEAD, values, seen)
+    if (end === undefined) return undefined
     at = end
   }
   return previous
 }
 
-/** Their checksum was found to be right, so the lengths are. */
-function readRows(file: Buffer, start: number, end: number, seen: RowSeen): void {
+/** The table's checksum was found to be right, so the lengths are, but for a file that lost its end. Answers where the values end. */
+function readRows(file: Buffer, start: number, end: number, seen: RowSeen): number | undefined {
+  let valueAt = end
   for (let at = start; at < end; ) {
     const length = file.readUInt32LE(at)
     const keyEnd = at + ROW_HEAD + file.readUInt16LE(at + 4)
-    seen(file.subarray(at + ROW_HEAD, keyEnd), keyEnd, length === REMOVED ? -1 : length)
-    at = keyEnd + (length === REMOVED ? 0 : length)
+    const key = file.subarray(at + ROW_HEAD, keyEnd)
+    if (length === REMOVED) {
+      seen(key, valueAt, -1)
+      at = keyEnd
+      continue
+    }
+    const value = file.subarray(valueAt, valueAt + length)
+    if (value.length !== length || !isSealed(key, value) || sealOf(value) !== file.readUInt32LE(keyEnd))
+      return undefined
+    seen(key, valueAt, length)
+    at = keyEnd + ROW_SEAL
+    valueAt += length
   }
+  return valueAt
 }

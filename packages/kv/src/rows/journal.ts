@@ -31,9 +31,6 @@ import { damagedRow } from './seal.js'
 /** A file is closed when it has so much. */
 const FILE_BYTES = 8 * 1024 * 1024
 
-/** A buffer that a big batch needed is not kept. */
-const KEPT_BUFFER_BYTES = 2 * 1024 * 1024
-
 export class Journal {
   readonly #folder: string
   /** Oldest first; the last one is written. */
@@ -42,8 +39,6 @@ export class Journal {
   #pending: Pending | undefined
   /** Views that read `#index` as it is. */
   #sharing = 0
-  /** One frame at a time is made and written: a buffer for each would leave holes of its size in the process's memory. */
-  #buffer = Buffer.alloc(0)
 
   private constructor(folder: string, files: JournalFile[], index: Index) {
     this.#folder = folder
@@ -106,28 +101,21 @@ export class Journal {
     return { first, last: number, end, checksum }
   }
 
-  /** J1: on the disk when it resolves, if `sync`; in use once `settle` is called. */
+  /** J1: on the disk when it resolves, if `sync`; in use once `settle` is called. Values are sealed, and not changed meanwhile. */
   async append(rows: readonly RowChange[], sync: boolean): Promise<void> {
     if (this.#tail.end >= FILE_BYTES) await this.#roll()
     const file = this.#tail
-    const frame = encodeFrame(rows, file.checksum, (bytes) => this.#room(bytes))
-    await file.write(frame.bytes, file.end)
+    const frame = encodeFrame(rows, file.checksum)
+    await file.write(frame.parts, file.end)
     if (sync) await file.sync()
     const changes = new Map<string, Place | undefined>()
     rows.forEach(({ key, value }, i) => {
       const at = file.end + (frame.values[i] as number)
       changes.set(binary(key), value === undefined ? undefined : { file, at, length: value.length })
     })
-    file.end += frame.bytes.length
+    file.end += frame.length
     file.checksum = frame.checksum
     this.#pending = { changes, reach: this.reach }
-  }
-
-  #room(bytes: number): Buffer {
-    if (bytes <= this.#buffer.length) return this.#buffer
-    const buffer = Buffer.allocUnsafeSlow(Math.min(2 * bytes, Math.max(bytes, KEPT_BUFFER_BYTES)))
-    if (buffer.length <= KEPT_BUFFER_BYTES) this.#buffer = buffer
-    return buffer
   }
 
   async #roll(): Promise<void> {
@@ -187,7 +175,7 @@ export class Journal {
 async function begin(folder: string, header: Header): Promise<JournalFile> {
   const file = await JournalFile.open(folder, header.number, 'create')
   const bytes = encodeHeader(header)
-  await file.write(bytes, 0)
+  await file.write([bytes], 0)
   await file.sync()
   await nodeFiles.sync(folder)
   file.end = HEADER_BYTES

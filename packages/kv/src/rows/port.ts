@@ -1,6 +1,6 @@
 // Driver's port: ordered rows on a disk or in memory. Everything above works on this; the conformance suite is conformance.ts.
 
-/** value undefined: the row is removed. */
+/** value undefined: the row is removed. Else it is sealed (seal.ts), and nobody changes it until the batch is written. */
 export interface RowChange {
   readonly key: Uint8Array
   readonly value: Uint8Array | undefined

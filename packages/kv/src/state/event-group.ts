@@ -1,6 +1,6 @@
 // Rule: the row of sixteen revisions while it grows, in the very bytes that are stored (event-row.ts): each event is written once.
-// Laws: revisions come in order; what was written is never changed but for the seal; a row with its last revision is whole, and
-// one without is stored as a copy, since more will be written behind it.
+// Laws: revisions come in order; what was written is never changed but for the seal; a row that is closed is whole, and one that
+// is not is stored as a copy, since more will be written in it.
 
 import { SEAL, seal } from '../rows/seal.js'
 import { eventKey } from '../keyspaces.js'
@@ -17,6 +17,7 @@ export class EventGroup {
   /** Its row is in the store or on its way there. */
   stored: boolean
   dirty = false
+  #whole: Uint8Array | undefined
 
   private constructor(first: number, bytes: Buffer, end: number, stored: boolean) {
     this.first = first
@@ -88,10 +89,16 @@ export class EventGroup {
     this.bytes = larger
   }
 
+  /** Its last revision is there, events and all. */
+  close(): void {
+    this.#whole = this.bytes.subarray(0, this.end)
+    seal(eventKey(this.first, 0), this.#whole)
+  }
+
   /** The row's value, sealed. */
   value(): Uint8Array {
-    const written = this.bytes.subarray(0, this.end)
-    const value = this.has(this.first + GROUP - 1) ? written : Buffer.from(written)
+    if (this.#whole !== undefined) return this.#whole
+    const value = Buffer.from(this.bytes.subarray(0, this.end))
     seal(eventKey(this.first, 0), value)
     return value
   }

@@ -64,6 +64,7 @@ test('a group has what was added to it, also when it is stored half way and read
       expect(isSealed(key, stored)).toBe(true)
       if (random.chance(0.5)) group = EventGroup.from(first, stored)
     }
+    group.close()
     const value = group.value()
     expect(isSealed(key, value)).toBe(true)
     for (const [revision, changes] of all) {

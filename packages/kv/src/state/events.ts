@@ -107,7 +107,11 @@ export class Events {
   ): void {
     const { events } = this.#meta
     this.#mark(group)
-    if (revision % GROUP === GROUP - 1) this.#usualBytes = group.end + SCRATCH
+    if (revision % GROUP === GROUP - 1) {
+      this.#usualBytes = group.end + SCRATCH
+      // Now, and not all at once when the batch is made.
+      group.close()
+    }
     this.#tallies.note(revision, count, bytes, mark, pieces)
     this.#pendingBytes += pieces === 0 ? bytes : 0
     this.#sum.add(mark)

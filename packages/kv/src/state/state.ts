@@ -47,9 +47,13 @@ export class State {
     return state
   }
 
-  /** Roughly the memory of what is not yet handed to a batch. */
+  /** Roughly the memory of what is not yet handed to a batch, but for events. */
   get pendingBytes(): number {
-    return this.data.bytes + this.sequences.bytes + this.events.pendingBytes + this.sessions.pendingBytes
+    return this.data.bytes + this.sequences.bytes + this.sessions.pendingBytes
+  }
+
+  get pendingEventBytes(): number {
+    return this.events.pendingBytes
   }
 
   /** Rows that `hash` has to make anew. */

@@ -3,12 +3,14 @@
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import type { Row, RowHome, RowRange, RowStore, RowView } from '../rows/port.js'
+import { SEAL, sealBody } from '../rows/seal.js'
 
 const b = (text: string) => Buffer.from(text)
-const put = (key: string, value: string) => ({ key: b(key), value: b(value) })
+const put = (key: string, value: string) => ({ key: b(key), value: sealBody(b(key), b(value)) })
 const del = (key: string) => ({ key: b(key), value: undefined })
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString()
-const shown = (rows: readonly Row[]) => rows.map(({ key, value }) => `${text(key)}=${text(value)}`)
+const body = (value: Uint8Array | undefined) => text((value as Uint8Array).subarray(SEAL))
+const shown = (rows: readonly Row[]) => rows.map(({ key, value }) => `${text(key)}=${body(value)}`)
 
 async function opened(home: RowHome): Promise<RowStore> {
   const builder = await home.build()
@@ -36,7 +38,7 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
     await store.write([put('a', '1'), put('b', '2')])
     await store.write([del('a'), put('c', ''), del('never-there')])
     expect(store.get(b('a'))).toBeUndefined()
-    expect(text(store.get(b('c')) as Uint8Array)).toBe('')
+    expect(body(store.get(b('c')))).toBe('')
     expect(await all(store.view())).toEqual(['b=2', 'c='])
     await store.close()
   },
@@ -49,7 +51,7 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
     const early = await store.view().page({ start: undefined, end: undefined, keysOnly: true }, 60_000, 1e9)
     expect([0, keys.length]).toContain(early.rows.length)
     await writing
-    expect(text(store.get(b('150999')) as Uint8Array)).toBe('v')
+    expect(body(store.get(b('150999')))).toBe('v')
     await store.write([...keys.map(del), put('100007', 'again')])
     await store.close()
     const again = (await home.open()) as RowStore
@@ -142,12 +144,12 @@ async function randomBatches(home: RowHome): Promise<void> {
     await store.write(batch)
     for (const { key, value } of batch) {
       if (value === undefined) model.delete(text(key))
-      else model.set(text(key), text(value))
+      else model.set(text(key), body(value))
     }
     const view = store.view()
     const expected = [...model].map((row) => row.join('='))
     expect((await all(view)).sort()).toEqual(expected.sort())
-    for (const [key, value] of model) expect(text(store.get(b(key)) as Uint8Array)).toBe(value)
+    for (const [key, value] of model) expect(body(store.get(b(key)))).toBe(value)
     view.close()
   }
   await store.close()
