@@ -5,6 +5,7 @@ import type { AdminCall, LatchkeyError, LeaderReply, Read } from '@latchkey/prot
 import type { Link } from '../link.js'
 import type { Due } from './deadlines.js'
 import type { Standing } from './fate.js'
+import type { Inflight } from './inflight.js'
 
 export type Payload =
   | { readonly what: 'command'; readonly body: Uint8Array }
@@ -33,7 +34,7 @@ export interface Live {
   readonly url: string | undefined
   link: Link | undefined
   /** What was asked and not answered, by id. */
-  readonly inflight: Map<number, Call>
+  readonly inflight: Inflight<Call>
   leader: LeaderReply | undefined
   /** Frozen views kept open there. */
   views: number

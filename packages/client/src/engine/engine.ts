@@ -250,8 +250,7 @@ export class Engine {
   }
 
   #lost(live: Live, reason: Error): void {
-    const owed = [...live.inflight.values()]
-    live.inflight.clear()
+    const owed = live.inflight.takeAll()
     for (const call of owed) {
       if (call.payload.what === 'command') this.#commands.lost(call)
       else this.#questions.lost(call, reason)
@@ -301,7 +300,7 @@ export class Engine {
   }
 
   #pending(isMeant: (call: Call) => boolean): Call[] {
-    const asked = this.#router.lives().flatMap((live) => [...live.inflight.values()])
+    const asked = this.#router.lives().flatMap((live) => live.inflight.all())
     const calls = [
       ...this.#commands.open(),
       ...this.#commands.waiting(),

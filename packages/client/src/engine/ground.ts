@@ -56,7 +56,7 @@ export class Ground {
     call.id = request.id
     call.live = live
     call.sentAt ??= this.#stamps.take()
-    live.inflight.set(request.id, call)
+    live.inflight.add(request.id, call)
     live.link?.send(request)
   }
 

@@ -8,6 +8,7 @@ import type { Clock, Random, Timer } from '@latchkey/base'
 import { LatchkeyError, type LeaderReply, type LinkReply, isLatchkeyError } from '@latchkey/protocol'
 import type { Dial } from '../link.js'
 import type { Live } from './call.js'
+import { Inflight } from './inflight.js'
 
 /** How members are reached. Embedded: the own member alone. Remote: some addresses, and more are learned from the members. */
 export type Route =
@@ -142,7 +143,7 @@ export class Router {
     const live: Live = {
       url,
       link: undefined,
-      inflight: new Map(),
+      inflight: new Inflight(),
       leader: undefined,
       views: 0,
       open: true,

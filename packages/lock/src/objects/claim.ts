@@ -12,7 +12,8 @@ import {
   type TicketResult,
   type ContextArg,
 } from '@latchkey/protocol'
-import type { BoundKeeper, Concern } from './keeper.js'
+import { NOWHERE } from './crowd.js'
+import type { BoundKeeper } from './keeper.js'
 import { type Limit, OVER, type Over } from './limit.js'
 import { codeOf, isSuccess } from './owner.js'
 import type { LockCall, LockPort } from './port.js'
@@ -243,7 +244,7 @@ export class Claim {
     if (this.#offQueue.length > 0) return
     const { port, keeper } = this.#place
     const { key, lease } = this.#terms
-    const waiting: Concern = { lease, remaining: () => Number.POSITIVE_INFINITY, lose: () => {} }
+    const waiting = { place: NOWHERE, lease, remaining: () => Number.POSITIVE_INFINITY, lose: () => {} }
     keeper.add(waiting, Number.POSITIVE_INFINITY)
     this.#offQueue = [
       port.onGranted(key, this.id, (owner) => this.#granted(owner)),

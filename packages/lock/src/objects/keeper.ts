@@ -3,10 +3,11 @@
 
 import type { Timer } from '@latchkey/base'
 import { READ } from '@latchkey/protocol'
+import { Crowd, type Placed } from './crowd.js'
 import type { LockPort } from './port.js'
 
 /** A hold, or a wait for one. */
-export interface Concern {
+export interface Concern extends Placed {
   readonly lease: number
   /** Looks at the clocks, and ends what is over: then 0. Else the ms that are left; Infinity: it has no end of its own. */
   remaining(): number
@@ -23,7 +24,7 @@ const SHORTEST_PAUSE = 10
  */
 export class BoundKeeper {
   readonly #port: LockPort
-  readonly #concerns = new Set<Concern>()
+  readonly #concerns = new Crowd<Concern>()
   #third = Number.POSITIVE_INFINITY
   #timer: Timer | undefined
   #armedFor = Number.POSITIVE_INFINITY
@@ -32,7 +33,7 @@ export class BoundKeeper {
   constructor(port: LockPort) {
     this.#port = port
     port.bound.onDropped(() => {
-      for (const concern of this.#concerns) concern.lose('the store met another cluster')
+      this.#concerns.forEach((concern) => concern.lose('the store met another cluster'))
     })
   }
 
@@ -73,12 +74,12 @@ export class BoundKeeper {
     this.#armedFor = Number.POSITIVE_INFINITY
     let next = Number.POSITIVE_INFINITY
     let shortest = Number.POSITIVE_INFINITY
-    for (const concern of this.#concerns) {
+    this.#concerns.forEach((concern) => {
       const left = concern.remaining()
-      if (left === 0) continue
+      if (left === 0) return
       next = Math.min(next, left)
       shortest = Math.min(shortest, concern.lease)
-    }
+    })
     this.#third = shortest / 3
     if (this.#concerns.size === 0) return
     const { bound, clock } = this.#port

@@ -9,9 +9,10 @@ import {
   type RenewResult,
   renewedOwners,
 } from '@latchkey/protocol'
+import { Crowd, NOWHERE, type Placed } from './crowd.js'
 import { isSuccess } from './owner.js'
 import type { LockPort } from './port.js'
-import type { Tenure } from './tenure.js'
+import type { Renewal, Tenure } from './tenure.js'
 
 /** Those due within this part of their lease go along with the one that is due. */
 const TOGETHER = 1 / 20
@@ -27,10 +28,11 @@ const ITEM_BYTES = 64
  * - A failed or unanswered renewal is tried again within the last third; only a definite refusal or the tenure's own clock ends it.
  * - What was removed gets no renewal any more, and an answer that comes for it changes nothing.
  */
-export class Renewals {
+export class Renewals implements Placed {
+  /** Among those of its watchdog that renew something. */
+  place = NOWHERE
   readonly #port: LockPort
-  /** The hold, and when its next try is due. */
-  #due = new Map<Tenure, number>()
+  readonly #renewals = new Crowd<Renewal>()
   #timer: Timer | undefined
   #armedFor = Number.POSITIVE_INFINITY
 
@@ -39,26 +41,26 @@ export class Renewals {
   }
 
   get size(): number {
-    return this.#due.size
+    return this.#renewals.size
   }
 
+  /** From now on; one that is there already is planned anew. */
   add(tenure: Tenure): void {
-    this.#plan(tenure, dueAt(tenure, this.#port.clock.now()))
+    const at = dueAt(tenure, this.#port.clock.now())
+    tenure.renewal ??= { place: NOWHERE, tenure, at }
+    tenure.renewal.at = at
+    this.#renewals.add(tenure.renewal)
+    if (at < this.#armedFor) this.#arm(at)
   }
 
   remove(tenure: Tenure): void {
-    this.#due.delete(tenure)
-    if (this.#due.size === 0) this.#disarm()
+    if (tenure.renewal !== undefined) this.#renewals.delete(tenure.renewal)
+    tenure.renewal = undefined
+    if (this.size === 0) this.#disarm()
   }
 
   stop(): void {
-    this.#due.clear()
-    this.#disarm()
-  }
-
-  #plan(tenure: Tenure, at: number): void {
-    this.#due.set(tenure, at)
-    if (at < this.#armedFor) this.#arm(at)
+    this.#renewals.forEach(({ tenure }) => this.remove(tenure))
   }
 
   #arm(at: number): void {
@@ -77,26 +79,28 @@ export class Renewals {
     const now = this.#port.clock.now()
     const due: Tenure[] = []
     let anyDue = false
-    for (const [tenure, at] of [...this.#due]) {
+    this.#renewals.forEach(({ tenure, at }) => {
       // After a stall the clocks decide, not this timer: what is lost is not renewed.
-      if (!tenure.held) this.#due.delete(tenure)
+      if (!tenure.held) this.remove(tenure)
       else if (at <= now + tenure.lease * TOGETHER) due.push(tenure)
       anyDue ||= at <= now
-    }
+    })
     if (anyDue && !this.#port.closed.aborted) for (const part of inRequests(due)) void this.#renew(part, now)
     this.#rearm()
   }
 
   #rearm(): void {
     let next = Number.POSITIVE_INFINITY
-    for (const at of this.#due.values()) next = Math.min(next, at)
+    this.#renewals.forEach(({ at }) => {
+      next = Math.min(next, at)
+    })
     if (next < this.#armedFor && !this.#port.closed.aborted) this.#arm(next)
   }
 
   async #renew(tenures: readonly Tenure[], sentAt: number): Promise<void> {
     const pause = shortestPause(tenures)
     // The next try is planned before this one is sent: no answer is needed for it.
-    for (const tenure of tenures) this.#due.set(tenure, sentAt + pause)
+    for (const { renewal } of tenures) if (renewal !== undefined) renewal.at = sentAt + pause
     const list = tenures.map(item)
     let owners: readonly OwnerResult[]
     try {
@@ -110,15 +114,15 @@ export class Renewals {
   }
 
   #answered(tenure: Tenure, owner: OwnerResult, sentAt: number): void {
-    if (!this.#due.has(tenure)) return
-    if (isSuccess(owner)) {
-      tenure.prolong(owner[1], sentAt)
-      const now = this.#port.clock.now()
-      this.#due.set(tenure, Math.max(now + SHORTEST_PAUSE, dueAt(tenure, now)))
-    } else {
-      this.#due.delete(tenure)
-      tenure.lose('its renewal was refused, for another holds it or nobody does')
+    if (tenure.renewal === undefined) return
+    if (!isSuccess(owner)) {
+      this.remove(tenure)
+      return tenure.lose('its renewal was refused, for another holds it or nobody does')
     }
+    tenure.prolong(owner[1], sentAt)
+    // It may have been over all the same: then nobody renews it any more.
+    const now = this.#port.clock.now()
+    if (tenure.renewal) tenure.renewal.at = Math.max(now + SHORTEST_PAUSE, dueAt(tenure, now))
   }
 }
 

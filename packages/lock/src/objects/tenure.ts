@@ -2,6 +2,7 @@
 
 import type { Instant } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
+import { NOWHERE, type Placed } from './crowd.js'
 import type { BoundKeeper, Concern } from './keeper.js'
 import type { LockPort } from './port.js'
 
@@ -11,6 +12,12 @@ export interface TenureOf {
   readonly lease: number
   readonly token: number
   readonly deadline: number
+}
+
+/** Of a hold that a watchdog renews: when its next try is due. */
+export interface Renewal extends Placed {
+  readonly tenure: Tenure
+  at: number
 }
 
 /** releasing: its release is on the way or was; it is no longer promised, and whether it was lost is not known yet. */
@@ -23,10 +30,13 @@ type State = 'held' | 'releasing' | 'over' | 'lost'
  * - The deadline only grows.
  */
 export class Tenure implements Concern {
+  place = NOWHERE
   readonly key: Uint8Array
   readonly id: string
   readonly lease: number
   readonly token: number
+  /** The renewals' own; undefined: nobody renews it. */
+  renewal: Renewal | undefined = undefined
   /** port.clock.now() when the last request that prolonged it was sent. */
   renewedAt: number
   readonly #port: LockPort

@@ -2,6 +2,7 @@
 
 import { Emitter } from '@latchkey/base'
 import type { LatchkeyError } from '@latchkey/protocol'
+import { Crowd } from './crowd.js'
 import type { LockPort } from './port.js'
 import { Renewals } from './renewals.js'
 import type { Tenure } from './tenure.js'
@@ -23,7 +24,9 @@ export type WatchdogEvents = {
  */
 export class Watchdog implements Disposable {
   readonly #events = new Emitter<WatchdogEvents>()
-  readonly #stores = new Map<LockPort, Renewals>()
+  readonly #renewals = new WeakMap<LockPort, Renewals>()
+  /** Those that renew something just now. */
+  readonly #active = new Crowd<Renewals>()
   #closed = false
 
   on<Name extends keyof WatchdogEvents>(name: Name, listener: (event: WatchdogEvents[Name]) => void): this {
@@ -64,8 +67,10 @@ export class Watchdog implements Disposable {
   /** No timer is left, and no renewal leaves any more. Holds go on to the end of their lease. */
   close(): void {
     this.#closed = true
-    for (const renewals of this.#stores.values()) renewals.stop()
-    this.#stores.clear()
+    this.#active.forEach((renewals) => {
+      this.#active.delete(renewals)
+      renewals.stop()
+    })
   }
 
   [Symbol.dispose](): void {
@@ -75,17 +80,21 @@ export class Watchdog implements Disposable {
   /** Internal: renews that hold from now on. */
   watch(port: LockPort, tenure: Tenure): void {
     if (this.#closed) return
-    const renewals = this.#stores.get(port) ?? new Renewals(port)
-    this.#stores.set(port, renewals)
+    let renewals = this.#renewals.get(port)
+    if (renewals === undefined) {
+      renewals = new Renewals(port)
+      this.#renewals.set(port, renewals)
+    }
+    this.#active.add(renewals)
     renewals.add(tenure)
   }
 
   /** Internal: before a complete release is sent, and after a loss. */
   unwatch(port: LockPort, tenure: Tenure): void {
-    const renewals = this.#stores.get(port)
+    const renewals = this.#renewals.get(port)
     if (renewals === undefined) return
     renewals.remove(tenure)
-    if (renewals.size === 0) this.#stores.delete(port)
+    if (renewals.size === 0) this.#active.delete(renewals)
   }
 
   /** Internal. */
