@@ -10,8 +10,20 @@ const MAX_DEPTH = 16
 
 const NOTHING = Buffer.alloc(0)
 const SHORT_TEXT = 16
+/** Places that an array is given room for at once: a command, a message. A longer one grows with what is read into it. */
+const FEW = 32
+
+/** What Buffer's own views are made by, without the bounds that `subarray` works out: they are known here. */
+const View = (Buffer as unknown as Record<symbol, unknown>)[Symbol.species] as new (
+  memory: ArrayBufferLike,
+  offset: number,
+  length: number,
+) => Buffer
 
 let source: Buffer = NOTHING
+/** Of `source`, asked for once: each asking is a call out of compiled code. */
+let memory: ArrayBufferLike = NOTHING.buffer
+let offset = 0
 let at = 0
 let depth = 0
 const float = new Float64Array(1)
@@ -20,11 +32,14 @@ const floatBytes = new Uint8Array(float.buffer)
 /** Byte values in the result are views of `bytes`: copy what is kept. */
 export function unpack(bytes: Uint8Array): unknown {
   source = bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  memory = source.buffer
+  offset = source.byteOffset
   at = 0
   depth = 0
   const value = read()
   const rest = bytes.length - at
   source = NOTHING
+  memory = NOTHING.buffer
   if (rest !== 0) throw new Malformed(`${rest} bytes too many`)
   return value
 }
@@ -119,7 +134,7 @@ function safe(high: number, low: number): number {
 
 function bigEndian(length: number): DataView {
   const start = take(length)
-  return new DataView(source.buffer, source.byteOffset + start, length)
+  return new DataView(memory, offset + start, length)
 }
 
 function readDouble(): number {
@@ -137,8 +152,7 @@ function take(length: number): number {
 }
 
 function readBytes(length: number): Uint8Array {
-  const start = take(length)
-  return source.subarray(start, at)
+  return new View(memory, offset + take(length), length)
 }
 
 /** What is no UTF-8 becomes U+FFFD, everywhere alike. */
@@ -160,8 +174,8 @@ function readAscii(start: number, length: number): string | undefined {
 function readArray(length: number): unknown[] {
   if (length > source.length - at) throw new Malformed('it ends too early')
   if (++depth > MAX_DEPTH) throw new Malformed('nested too deep')
-  const list: unknown[] = []
-  for (let i = 0; i < length; i++) list.push(read())
+  const list = new Array<unknown>(Math.min(length, FEW))
+  for (let i = 0; i < length; i++) list[i] = read()
   depth--
   return list
 }
