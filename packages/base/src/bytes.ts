@@ -18,6 +18,13 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && Buffer.compare(a, b) === 0
 }
 
+/** What Buffer's own views are made by, without the bounds that `subarray` works out: for where they are known. */
+export const View = (Buffer as unknown as Record<symbol, unknown>)[Symbol.species] as new (
+  memory: ArrayBufferLike,
+  offset: number,
+  length: number,
+) => Buffer
+
 /** A copy that shares no memory with its source. Decoded messages are views of a frame: copy what you keep. */
 export function copyBytes(bytes: Uint8Array): Uint8Array {
   return Uint8Array.prototype.slice.call(bytes)

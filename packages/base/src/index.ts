@@ -2,6 +2,7 @@ export { onAbort } from './abort.js'
 export { AssertionError, assert, unreachable } from './assert.js'
 export {
   EMPTY,
+  View,
   binary,
   compareBytes,
   copyBytes,

@@ -3,6 +3,7 @@ export {
   BatchReader,
   type CommandRecord,
   RECORD_HEADER,
+  RecordSource,
   countRecords,
   encodeBatch,
   encodeRecord,

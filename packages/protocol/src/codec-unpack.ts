@@ -2,6 +2,8 @@
 // Laws: a count is believed only as far as bytes for it are left; depth is capped; nothing may follow the value; no type
 // outside the house's part of MessagePack is known, so that nothing is ever built, compiled or looked up for a sender.
 
+import { View } from '@latchkey/base'
+
 export class Malformed extends Error {
   override readonly name = 'Malformed'
 }
@@ -10,15 +12,8 @@ const MAX_DEPTH = 16
 
 const NOTHING = Buffer.alloc(0)
 const SHORT_TEXT = 16
-/** Places that an array is given room for at once: a command, a message. A longer one grows with what is read into it. */
+/** Up to here an array is given its places at once: a command, a message. A longer one grows with what is read into it. */
 const FEW = 32
-
-/** What Buffer's own views are made by, without the bounds that `subarray` works out: they are known here. */
-const View = (Buffer as unknown as Record<symbol, unknown>)[Symbol.species] as new (
-  memory: ArrayBufferLike,
-  offset: number,
-  length: number,
-) => Buffer
 
 let source: Buffer = NOTHING
 /** Of `source`, asked for once: each asking is a call out of compiled code. */
@@ -174,7 +169,7 @@ function readAscii(start: number, length: number): string | undefined {
 function readArray(length: number): unknown[] {
   if (length > source.length - at) throw new Malformed('it ends too early')
   if (++depth > MAX_DEPTH) throw new Malformed('nested too deep')
-  const list = new Array<unknown>(Math.min(length, FEW))
+  const list = length <= FEW ? new Array<unknown>(length) : []
   for (let i = 0; i < length; i++) list[i] = read()
   depth--
   return list

@@ -2,7 +2,7 @@
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
-import { BatchReader, countRecords, encodeBatch, encodeRecord } from './batch.js'
+import { BatchReader, countRecords, encodeBatch, encodeRecord, RecordSource } from './batch.js'
 
 const read = (data: Uint8Array) => {
   const reader = new BatchReader(data)
@@ -27,6 +27,15 @@ test('what goes in comes out; a batch is its records joined', () => {
   expect(() => encodeRecord({ session: 2 ** 48, number: 0, done: 0, body: Buffer.alloc(0) })).toThrow(
     '48 bits',
   )
+  const source = new RecordSource()
+  const into = Buffer.alloc(data.length)
+  let at = 0
+  for (const record of list) {
+    const { length } = source.of(record)
+    source.copy(into, at)
+    at += length
+  }
+  expect(into).toEqual(data)
 })
 
 test('L22: cut anywhere, the whole records come out and the rest is one bad one', () => {

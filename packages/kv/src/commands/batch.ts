@@ -4,7 +4,7 @@
 //
 // Records follow each other without a gap, so that a proposer only joins them. Session 0: none (openSession, alone in its entry).
 
-import { assert } from '@latchkey/base'
+import { assert, View } from '@latchkey/base'
 
 export interface CommandRecord {
   /** The session's id; 0 for openSession. */
@@ -27,6 +27,30 @@ export function encodeRecord(record: CommandRecord): Uint8Array {
   const bytes = Buffer.allocUnsafe(recordBytes(record))
   writeRecord(bytes, 0, record)
   return bytes
+}
+
+const NOTHING: CommandRecord = { session: 0, number: 0, done: 0, body: new Uint8Array(0) }
+
+/**
+ * The same without bytes of its own: it is copied where the entry is made. One serves many commands, each until the next one's turn.
+ */
+export class RecordSource {
+  #record: CommandRecord = NOTHING
+
+  of(record: CommandRecord): this {
+    this.#record = record
+    return this
+  }
+
+  get length(): number {
+    return recordBytes(this.#record)
+  }
+
+  /** Once: what it was of is let go of. */
+  copy(into: Buffer, at: number): void {
+    writeRecord(into, at, this.#record)
+    this.#record = NOTHING
+  }
 }
 
 /** A whole entry's data. */
@@ -62,9 +86,14 @@ export class BatchReader {
   /** The rest of the entry is not a record. */
   bad = false
   #at = 0
+  /** Of `data`, asked for once: each asking is a call out of compiled code. */
+  readonly #memory: ArrayBufferLike
+  readonly #offset: number
 
   constructor(data: Uint8Array) {
-    this.data = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+    this.#memory = data.buffer
+    this.#offset = data.byteOffset
+    this.data = new View(this.#memory, this.#offset, data.length)
     this.body = this.data
   }
 
@@ -78,7 +107,7 @@ export class BatchReader {
     this.session = u48(data, start + 4)
     this.number = u48(data, start + 10)
     this.done = u48(data, start + 16)
-    this.body = data.subarray(bodyAt, end)
+    this.body = new View(this.#memory, this.#offset + bodyAt, end - bodyAt)
     this.#at = end
     return true
   }

@@ -21,7 +21,7 @@ import {
   type ReplicaPorts,
 } from '@latchkey/raft'
 import type { FileSystem } from '@latchkey/raft/wal'
-import { encodeRecord, type KvStore, SPACE_NAMES, type StateHash } from '@latchkey/kv'
+import { type KvStore, RecordSource, SPACE_NAMES, type StateHash } from '@latchkey/kv'
 import { Admin } from './admin.js'
 import { Attached } from './attached.js'
 import { Belonging } from './belonging.js'
@@ -69,6 +69,7 @@ export class Member extends Emitter<MemberEvents> {
   readonly #stateSearch: StateSearch
   readonly #stateCheck: StateCheck
   readonly #belonging: Belonging
+  readonly #record = new RecordSource()
 
   static async open(options: ReplicaOptions, ports: MemberPorts): Promise<Member> {
     let member: Member | undefined
@@ -252,7 +253,7 @@ export class Member extends Emitter<MemberEvents> {
   #runFor(from: MemberId, command: Extract<Between, { kind: 'command' }>): void {
     const told = (outcome: Outcome) => this.#answer(from, outcomeMessage(command.id, outcome))
     // Its own door has looked at it. Without a session it opens one, and stands alone in its entry.
-    this.replica.node.submit(encodeRecord(command), told, command.session === 0)
+    this.replica.node.submit(this.#record.of(command), told, command.session === 0)
   }
 
   #callFor(from: MemberId, { id, call, args }: Extract<Between, { kind: 'call' }>): void {

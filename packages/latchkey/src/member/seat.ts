@@ -2,7 +2,7 @@
 // client says has been checked by the door before; here it is led to the log, to the state, or to the leader.
 
 import type { Link, LinkReply, LinkRequest } from '@latchkey/client'
-import { encodeRecord, type KvStore, type Watch } from '@latchkey/kv'
+import { type KvStore, RecordSource, type Watch } from '@latchkey/kv'
 import {
   CAPS,
   decodeCommand,
@@ -47,6 +47,7 @@ export class Seat implements Link {
   readonly #credit = new Map<number, number>()
   /** Frozen views that this seat opened: nobody else's are read or closed here. */
   readonly #views = new Set<number>()
+  readonly #record = new RecordSource()
   #reading = 0
   #closed = false
 
@@ -106,13 +107,13 @@ export class Seat implements Link {
   #handOn(command: Command, alone: boolean): void {
     const { node, forwarder } = this.#ports
     const leader = node.raft.leader
-    const told = (outcome: Outcome | { type: 'returned'; answer: Uint8Array }) =>
-      this.#outcome(command.id, outcome)
-    if (node.role === 'leader' || leader === undefined) return node.submit(encodeRecord(command), told, alone)
-    forwarder.command(leader, command, told)
+    if (node.role === 'leader' || leader === undefined)
+      return node.submit(this.#record.of(command), this.#told, alone, command.id)
+    forwarder.command(leader, command, (outcome) => this.#told(outcome, command.id))
   }
 
-  #outcome(id: number, outcome: Outcome | { type: 'returned'; answer: Uint8Array }): void {
+  /** One for all commands: the number is the client's own. */
+  readonly #told = (outcome: Outcome | { type: 'returned'; answer: Uint8Array }, id: number): void => {
     switch (outcome.type) {
       case 'applied':
         return this.#answer(id, outcome.fromTable ? 0 : outcome.time, outcome.bytes)

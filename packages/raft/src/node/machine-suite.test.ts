@@ -3,14 +3,14 @@
 import { utf8 } from '@latchkey/base'
 import { describe, expect, test } from 'vitest'
 import { MACHINE_CASES, type MachineHarness } from './machine-suite.js'
-import { frameRecord, joinRecords } from './records.js'
+import { frameRecord } from './records.js'
 import { Counter } from './testing/counter.js'
 
 const harness = (make: () => Counter): MachineHarness => ({
   make,
   crash: async (machine) => new (machine.constructor as typeof Counter)((machine as Counter).disk),
   data: (number, commands) =>
-    joinRecords(Array.from({ length: commands }, (_, i) => frameRecord(utf8(`${number}.${i}`)))),
+    Buffer.concat(Array.from({ length: commands }, (_, i) => frameRecord(utf8(`${number}.${i}`)))),
   show: (machine) => JSON.stringify((machine as Counter).words),
 })
 

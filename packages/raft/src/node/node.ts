@@ -19,7 +19,7 @@ import { EffectQueue } from './effect-queue.js'
 import { LogWriter } from './log-writer.js'
 import type { Applied, AppliedState } from './machine.js'
 import type { NodeBoot, NodeEvents, NodeOptions, NodePorts } from './node-types.js'
-import type { Done } from './proposals.js'
+import type { Done, LogRecord } from './proposals.js'
 import { Proposer } from './proposer.js'
 import { type ReadDone, Reads } from './reads.js'
 import { Snapshots } from './snapshots.js'
@@ -164,10 +164,10 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#step((raft, now) => raft.unreachable(id, now))
   }
 
-  /** A command for the log, as one self-delimiting record. `alone`: in an entry of its own. */
-  submit(record: Uint8Array, done: Done, alone = false): void {
-    const reason = this.#closed === undefined ? this.#proposer.add(record, done, alone) : 'closed'
-    if (reason !== undefined) return done({ type: 'refused', reason })
+  /** A command for the log, as one self-delimiting record. `alone`: in an entry of its own. `done` is given the `ticket`. */
+  submit(record: LogRecord, done: Done, alone = false, ticket = 0): void {
+    const reason = this.#closed === undefined ? this.#proposer.add(record, done, alone, ticket) : 'closed'
+    if (reason !== undefined) return done({ type: 'refused', reason }, ticket)
     this.#soon()
   }
 

@@ -4,12 +4,12 @@ import { expect, test } from 'vitest'
 import { type Outcome, Proposals } from './proposals.js'
 
 const caps = { entryBytes: 10, gatheredBytes: 25 }
-const record = (length: number) => new Uint8Array(length)
+const record = (length: number) => Buffer.alloc(length, length)
 
 function gather(proposals: Proposals, ...lengths: number[]): Outcome[][] {
   return lengths.map((length) => {
     const told: Outcome[] = []
-    proposals.add(record(length), (outcome) => told.push(outcome), false)
+    proposals.add(record(length), (outcome) => told.push(outcome))
     return told
   })
 }
@@ -17,8 +17,8 @@ function gather(proposals: Proposals, ...lengths: number[]): Outcome[][] {
 test('all that gathered becomes one entry, up to the cap of an entry', () => {
   const proposals = new Proposals(caps)
   gather(proposals, 4, 4, 4)
-  expect(proposals.take()?.records).toHaveLength(2)
-  expect(proposals.take()?.records).toHaveLength(1)
+  expect(proposals.take()?.data).toHaveLength(8)
+  expect(proposals.take()?.data).toHaveLength(4)
   expect(proposals.take()).toBeUndefined()
 })
 
@@ -30,19 +30,70 @@ test('a command that wants to be alone has an entry of its own, wherever it stan
   add(3, true)
   add(4)
   add(5)
-  const batches: number[][] = []
-  for (let batch = proposals.take(); batch; batch = proposals.take())
-    batches.push(batch.records.map((r) => r.length))
-  expect(batches).toEqual([[1], [2], [3], [4, 5]])
+  const entries: number[][] = []
+  for (let batch = proposals.take(); batch; batch = proposals.take()) entries.push([...batch.data])
+  expect(entries).toEqual([[1], [2, 2], [3, 3, 3], [4, 4, 4, 4, 5, 5, 5, 5, 5]])
+})
+
+test('an entry shares no memory with what was handed in, nor with the entries to come', () => {
+  const proposals = new Proposals({ entryBytes: 100_000, gatheredBytes: 100_000 })
+  const handedIn = Buffer.alloc(3_000, 1)
+  proposals.add(handedIn, () => {})
+  handedIn.fill(2)
+  proposals.add(handedIn, () => {})
+  handedIn.fill(3)
+  const first = proposals.take()?.data
+  proposals.add(handedIn, () => {})
+  expect(proposals.take()?.data).toEqual(Buffer.alloc(3_000, 3))
+  expect(first).toEqual(Buffer.concat([Buffer.alloc(3_000, 1), Buffer.alloc(3_000, 2)]))
+})
+
+test('a record that cannot be copied leaves nothing behind', () => {
+  const proposals = new Proposals(caps)
+  const broken = {
+    length: 3,
+    copy: () => {
+      throw new Error('no bytes')
+    },
+  }
+  expect(() => proposals.add(broken, () => {})).toThrow('no bytes')
+  expect(proposals.take()).toBeUndefined()
+  const told = gather(proposals, 2)
+  expect(() => proposals.add(broken, () => {})).toThrow('no bytes')
+  const batch = proposals.take()
+  expect(batch?.data).toEqual(record(2))
+  proposals.proposed(1, 1, batch as never)
+  proposals.answer({ index: 1, term: 1, time: 9 }, [{ bytes: record(1), fromTable: false }])
+  expect(told).toEqual([[{ type: 'applied', bytes: record(1), time: 9, fromTable: false }]])
+})
+
+test('N4: each caller is told with the number of its own command, whatever becomes of it', () => {
+  const proposals = new Proposals(caps)
+  const told: [string, number][] = []
+  const done = (outcome: Outcome, ticket: number) => told.push([outcome.type, ticket])
+  proposals.add(record(1), done, false, 71)
+  proposals.add(record(1), done, false, 72)
+  proposals.proposed(1, 1, proposals.take() as never)
+  proposals.add(record(1), done, true, 73)
+  proposals.proposed(2, 1, proposals.take() as never)
+  proposals.add(record(1), done, false, 74)
+  proposals.answer({ index: 1, term: 1, time: 1 }, [{ bytes: record(1), fromTable: false }])
+  proposals.abandon('closed')
+  expect(told).toEqual([
+    ['applied', 71],
+    ['unknown', 72],
+    ['unknown', 73],
+    ['refused', 74],
+  ])
 })
 
 test('C7: what gathers is bounded, and freed again when it is taken', () => {
   const proposals = new Proposals(caps)
   gather(proposals, 10, 10)
-  expect(proposals.add(record(6), () => {}, false)).toBe('busy')
+  expect(proposals.add(record(6), () => {})).toBe('busy')
   proposals.take()
-  expect(proposals.add(record(6), () => {}, false)).toBeUndefined()
-  expect(proposals.add(record(11), () => {}, false)).toBe('too-large')
+  expect(proposals.add(record(6), () => {})).toBeUndefined()
+  expect(proposals.add(record(11), () => {})).toBe('too-large')
 })
 
 test('L16, A9: callers are answered by the entry at their index AND term, never by the index alone', () => {
@@ -58,7 +109,7 @@ test('an entry that is applied hands back its callers once', () => {
   const proposals = new Proposals(caps)
   gather(proposals, 1, 1)
   proposals.proposed(7, 2, proposals.take() as never)
-  expect(proposals.settle(7, 2)).toHaveLength(2)
+  expect(proposals.settle(7, 2)?.dones).toHaveLength(2)
   expect(proposals.settle(7, 2)).toBeUndefined()
 })
 

@@ -17,17 +17,31 @@ export type Outcome =
   /** It was handed on; whether it commits is not known here. */
   | { readonly type: 'unknown' }
 export type Refusal = 'not-leader' | 'busy' | 'too-large' | 'closed'
-export type Done = (outcome: Outcome) => void
+/** Told with the number that came with the command: so one function serves all commands of a caller. */
+export type Done = (outcome: Outcome, ticket: number) => void
+
+/** A command as the log holds it. It is copied straight into its entry before `add` returns. A Buffer is one. */
+export interface LogRecord {
+  readonly length: number
+  copy(into: Buffer, at: number): unknown
+}
+
+/** Who handed in the commands of one entry: each one's function and number. */
+interface Callers {
+  readonly dones: readonly Done[]
+  readonly tickets: readonly number[]
+}
 
 interface Waiting {
   readonly index: number
   readonly term: number
-  readonly callers: readonly Done[]
+  readonly callers: Callers
 }
 
+/** The next entry's bytes, and who waits for it. */
 export interface Batch {
-  readonly records: readonly Uint8Array[]
-  readonly callers: readonly Done[]
+  readonly data: Uint8Array
+  readonly callers: Callers
 }
 
 export interface ProposalCaps {
@@ -36,13 +50,53 @@ export interface ProposalCaps {
   readonly gatheredBytes: number
 }
 
+/** An entry that still grows, or that waits for its turn. */
+class Gathering {
+  /** It must not grow. */
+  readonly alone: boolean
+  readonly dones: Done[] = []
+  readonly tickets: number[] = []
+  room: Buffer
+  bytes = 0
+
+  constructor(alone: boolean, room: Buffer) {
+    this.alone = alone
+    this.room = room
+  }
+
+  add(record: LogRecord, done: Done, ticket: number): void {
+    const end = this.bytes + record.length
+    if (end > this.room.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(end, 2 * this.room.length))
+      this.room.copy(larger, 0, 0, this.bytes)
+      this.room = larger
+    }
+    record.copy(this.room, this.bytes)
+    this.bytes = end
+    this.dones.push(done)
+    this.tickets.push(ticket)
+  }
+
+  /** Bytes of their own: the log keeps them, while the room is used again. */
+  data(): Uint8Array {
+    const data = Buffer.allocUnsafe(this.bytes)
+    this.room.copy(data, 0, 0, this.bytes)
+    return data
+  }
+}
+
+/** Room of an entry that is just begun. Many may be, each with one command that has to be alone. */
+const ROOM = 1024
+/** A larger room is not kept for the entries to come. */
+const KEPT_ROOM = 1024 * 1024
+
 export class Proposals {
   readonly #caps: ProposalCaps
-  #records: Uint8Array[] = []
-  #callers: Done[] = []
-  /** Where batches end that must not grow: positions in #records. */
-  #cuts: number[] = []
+  /** In the order of their coming; only the last one may still grow. */
+  #gathered: Gathering[] = []
   #bytes = 0
+  /** Of an entry that was taken, for the next one. */
+  #room: Buffer | undefined
   /** In order of index. */
   #waiting: Waiting[] = []
 
@@ -50,8 +104,9 @@ export class Proposals {
     this.#caps = caps
   }
 
+  /** Entries that wait to be proposed. */
   get gathered(): number {
-    return this.#records.length
+    return this.#gathered.length
   }
 
   get inFlight(): number {
@@ -59,37 +114,34 @@ export class Proposals {
   }
 
   /** `alone`: an entry of its own. */
-  add(record: Uint8Array, done: Done, alone: boolean): Refusal | undefined {
-    if (record.length > this.#caps.entryBytes) return 'too-large'
-    if (this.#bytes + record.length > this.#caps.gatheredBytes) return 'busy'
-    if (alone) this.#cuts.push(this.#records.length)
-    this.#records.push(record)
-    this.#callers.push(done)
-    if (alone) this.#cuts.push(this.#records.length)
-    this.#bytes += record.length
+  add(record: LogRecord, done: Done, alone = false, ticket = 0): Refusal | undefined {
+    const { length } = record
+    if (length > this.#caps.entryBytes) return 'too-large'
+    if (this.#bytes + length > this.#caps.gatheredBytes) return 'busy'
+    const last = this.#gathered[this.#gathered.length - 1]
+    const grows = !alone && last?.alone === false && last.bytes + length <= this.#caps.entryBytes
+    if (grows) last.add(record, done, ticket)
+    else this.#gathered.push(this.#begin(record, done, alone, ticket))
+    this.#bytes += length
     return undefined
   }
 
-  /** The next entry's batch: all that gathered, up to the entry's cap or the next cut. */
-  take(): Batch | undefined {
-    if (this.#records.length === 0) return undefined
-    const end = this.#batchEnd()
-    const batch = { records: this.#records.splice(0, end), callers: this.#callers.splice(0, end) }
-    for (const record of batch.records) this.#bytes -= record.length
-    this.#cuts = this.#cuts.map((cut) => cut - end).filter((cut) => cut > 0)
-    return batch
+  #begin(record: LogRecord, done: Done, alone: boolean, ticket: number): Gathering {
+    const begun = new Gathering(alone, this.#room ?? Buffer.allocUnsafeSlow(Math.max(ROOM, record.length)))
+    this.#room = undefined
+    begun.add(record, done, ticket)
+    return begun
   }
 
-  #batchEnd(): number {
-    const cut = this.#cuts.find((at) => at > 0) ?? this.#records.length
-    let bytes = 0
-    let end = 0
-    while (end < cut) {
-      bytes += (this.#records[end] as Uint8Array).length
-      if (end > 0 && bytes > this.#caps.entryBytes) break
-      end++
-    }
-    return end
+  /** The next entry: all that gathered, up to the entry's cap or to one that has to be alone. */
+  take(): Batch | undefined {
+    const first = this.#gathered.shift()
+    if (first === undefined) return undefined
+    this.#bytes -= first.bytes
+    const { dones, tickets } = first
+    const batch = { data: first.data(), callers: { dones, tickets } }
+    if (first.room.length <= KEPT_ROOM) this.#room = first.room
+    return batch
   }
 
   proposed(index: number, term: number, batch: Batch): void {
@@ -97,7 +149,7 @@ export class Proposals {
   }
 
   /** The entry at `index` is applied: its callers, when it is theirs; others who waited for that index are told `unknown`. */
-  settle(index: number, term: number): readonly Done[] | undefined {
+  settle(index: number, term: number): Callers | undefined {
     while (this.#waiting.length > 0) {
       const first = this.#waiting[0] as Waiting
       if (first.index > index) return undefined
@@ -112,11 +164,13 @@ export class Proposals {
   answer({ index, term, time }: LogPosition, answers: NonNullable<Applied['answers']>): void {
     const callers = this.settle(index, term)
     if (callers === undefined) return
-    for (let k = 0; k < callers.length; k++) {
+    const { dones, tickets } = callers
+    for (let k = 0; k < dones.length; k++) {
       const answer = answers[k]
-      const done = callers[k] as Done
-      if (answer === undefined) done({ type: 'unknown' })
-      else done({ type: 'applied', time, bytes: answer.bytes, fromTable: answer.fromTable })
+      const done = dones[k] as Done
+      const ticket = tickets[k] as number
+      if (answer === undefined) done({ type: 'unknown' }, ticket)
+      else done({ type: 'applied', time, bytes: answer.bytes, fromTable: answer.fromTable }, ticket)
     }
   }
 
@@ -125,15 +179,13 @@ export class Proposals {
     const waiting = this.#waiting
     this.#waiting = []
     for (const { callers } of waiting) tell(callers, { type: 'unknown' })
-    const callers = this.#callers
-    this.#records = []
-    this.#callers = []
-    this.#cuts = []
+    const gathered = this.#gathered
+    this.#gathered = []
     this.#bytes = 0
-    tell(callers, { type: 'refused', reason })
+    for (const callers of gathered) tell(callers, { type: 'refused', reason })
   }
 }
 
-export function tell(callers: readonly Done[], outcome: Outcome): void {
-  for (const done of callers) done(outcome)
+export function tell({ dones, tickets }: Callers, outcome: Outcome): void {
+  for (let k = 0; k < dones.length; k++) (dones[k] as Done)(outcome, tickets[k] as number)
 }

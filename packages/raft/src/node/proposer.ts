@@ -6,8 +6,15 @@
 
 import type { Effect, Entry, Proposal, Raft } from '../core/index.js'
 import type { Applied } from './machine.js'
-import { type Batch, type Done, Proposals, type ProposalCaps, type Refusal, tell } from './proposals.js'
-import { joinRecords } from './records.js'
+import {
+  type Batch,
+  type Done,
+  type LogRecord,
+  Proposals,
+  type ProposalCaps,
+  type Refusal,
+  tell,
+} from './proposals.js'
 
 /** CT4: at most one tick entry in this many ms. */
 const TICK_ENTRY_MS = 50
@@ -36,9 +43,9 @@ export class Proposer {
     return this.#proposals.gathered
   }
 
-  add(record: Uint8Array, done: Done, alone: boolean): Refusal | undefined {
+  add(record: LogRecord, done: Done, alone: boolean, ticket: number): Refusal | undefined {
     if (this.#ports.raft.role !== 'leader') return 'not-leader'
-    return this.#proposals.add(record, done, alone)
+    return this.#proposals.add(record, done, alone, ticket)
   }
 
   /** An entry of all that gathered, where it may go now. */
@@ -59,9 +66,9 @@ export class Proposer {
     }
   }
 
-  #propose({ records, callers }: Batch, at: number): Proposal {
+  #propose({ data, callers }: Batch, at: number): Proposal {
     try {
-      return this.#ports.raft.propose('commands', joinRecords(records), at)
+      return this.#ports.raft.propose('commands', data, at)
     } catch (error) {
       tell(callers, { type: 'unknown' })
       throw error

@@ -1,17 +1,13 @@
 // Rule: an entry carries a batch of commands as self-delimiting records: u32le length, then the bytes.
-// The loop only joins records; a machine with headers of its own may frame them itself, as long as it can split the sum.
+// The loop only puts records behind each other; a machine with headers of its own may frame them itself, as long as it can split the sum.
 
 import { assert } from '@latchkey/base'
 
-export function frameRecord(bytes: Uint8Array): Uint8Array {
+export function frameRecord(bytes: Uint8Array): Buffer {
   const record = Buffer.allocUnsafe(4 + bytes.length)
   record.writeUInt32LE(bytes.length, 0)
   record.set(bytes, 4)
   return record
-}
-
-export function joinRecords(records: readonly Uint8Array[]): Uint8Array {
-  return records.length === 1 ? (records[0] as Uint8Array) : Buffer.concat(records)
 }
 
 /** Views into `data`: copy what you keep. */
