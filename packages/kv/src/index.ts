@@ -9,6 +9,7 @@ export {
   encodeRecord,
   recordBytes,
 } from './commands/batch.js'
+export { isPlainPut } from './commands/plain-put.js'
 export { FrozenState, type RowsDigest } from './frozen.js'
 export { SPACE_NAMES, type SpaceName, nameOfRow } from './keyspaces.js'
 export { DEFAULT_LIMITS } from './limits.js'

@@ -21,4 +21,7 @@ export function plainValueAt(body: Uint8Array): number {
   return length <= CAPS.valueBytes && at + head + length === body.length ? at + head : 0
 }
 
+/** A command without a fault that needs no decoding to be let in. */
+export const isPlainPut = (body: Uint8Array): boolean => plainValueAt(body) > 0
+
 export const keyEnd = (body: Uint8Array): number => KEY_AT + (body[4] as number)
