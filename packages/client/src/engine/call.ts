@@ -20,6 +20,8 @@ export type Payload =
 export interface CallOptions {
   /** Milliseconds; undefined: no limit. */
   readonly timeout?: number | undefined
+  /** Instead of a timeout: a time of clock.now(). */
+  readonly due?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 

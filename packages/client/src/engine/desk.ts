@@ -47,12 +47,13 @@ export class Desk {
   /** False: it was refused, and its caller told. */
   admit(call: Call, options: CallOptions): boolean {
     const { signal, timeout } = options
+    const due = timeout === undefined ? options.due : this.#clock.now() + timeout
     const refusal = call.needsCluster ? this.refusalNow() : this.refusal?.()
     if (signal?.aborted || refusal) {
       this.tell(call, refusal ?? aborted(call.standing(true, false), signal?.reason))
       return false
     }
-    if (timeout !== undefined) this.#deadlines.add(call, this.#clock.now() + timeout)
+    if (due !== undefined) this.#deadlines.add(call, due)
     if (signal) this.#listen(call, signal)
     return true
   }

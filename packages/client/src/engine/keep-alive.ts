@@ -1,4 +1,5 @@
-// Driver: one timer that keeps a session alive while it is in use. Lock timers do not keep a process alive.
+// Driver: one timer that keeps a session alive while it is in use. Lock timers do not keep a process alive. One that is set stays when
+// nobody uses the session any more: it finds that out itself, and the next user finds it set.
 
 import type { Timer } from '@latchkey/base'
 import type { Ground } from './ground.js'
@@ -29,11 +30,10 @@ export class KeepAlive {
   use(): () => void {
     this.#users++
     let using = true
-    this.check()
+    if (this.#timer === undefined) this.check()
     return () => {
-      if (!using) return
+      if (using) this.#users--
       using = false
-      if (--this.#users === 0) this.stop()
     }
   }
 

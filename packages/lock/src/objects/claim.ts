@@ -89,14 +89,13 @@ export class Claim {
     const { key, fencingKey, lease } = this.#terms
     const token = tenure?.token ?? 0
     const ask = [OP.tryLock, key, fencingKey, false, this.id, lease, token, context, waits] as const
-    const sentAt = this.#place.port.clock.now()
     return this.#send(ask, limit, (answer) => {
       const [owner, queued] = answer as [OwnerResult, boolean]
       this.#told.owner(owner)
       this.#queued ||= queued
       if (queued) return 'queued'
       if (!isSuccess(owner)) return this.#refused(tenure)
-      return tenure === undefined ? this.#take(owner, limit) : this.#reentered(tenure, owner, sentAt, limit)
+      return tenure === undefined ? this.#take(owner, limit) : this.#reentered(tenure, owner, limit)
     })
   }
 
@@ -172,10 +171,10 @@ export class Claim {
     return before === undefined ? 'refused' : 'again'
   }
 
-  async #reentered(before: Tenure, owner: OwnerResult, sentAt: number, limit: Limit): Promise<Step> {
+  async #reentered(before: Tenure, owner: OwnerResult, limit: Limit): Promise<Step> {
     // A new ownership instead of a reentry: the one that was believed in had gone. The new one is given back behind it.
     if (codeOf(owner) !== 'REENTRANT') before.lose('it was released behind its back')
-    before.prolong(owner[1], sentAt)
+    before.prolong(owner[1])
     if (before.held && before.remaining() < before.lease / 2) await this.#renewOnce(owner, limit)
     if (!before.held) return 'again'
     this.acquires++
@@ -218,12 +217,11 @@ export class Claim {
   async #renewOnce(owner: OwnerResult, limit: Limit): Promise<OwnerResult> {
     const { port } = this.#place
     const { key, lease } = this.#terms
-    const sentAt = port.clock.now()
     try {
       const list = [[key, this.id, owner[3], lease]] as const
       const call = port.command([OP.renew, list], limit.within(lease))
       const [kept] = renewedOwners(list, (await call.result) as RenewResult) as [OwnerResult]
-      this.tenure?.prolong(isSuccess(kept) ? kept[1] : 0, sentAt)
+      this.tenure?.prolong(isSuccess(kept) ? kept[1] : 0)
       return [
         owner[0],
         isSuccess(kept) ? kept[1] : 0,

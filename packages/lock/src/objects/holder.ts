@@ -174,7 +174,7 @@ export class Holder {
 
   /** K28: one who has given up meanwhile gives back what came. */
   #mayKeep(limit: Limit): boolean {
-    if (limit.end !== 'aborted') return this.held
+    if (!limit.signal?.aborted) return this.held
     this.leave(this.limit(this.#terms.lease), false).catch(() => {})
     throw limit.error()
   }

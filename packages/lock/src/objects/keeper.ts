@@ -40,9 +40,11 @@ export class BoundKeeper {
   /** Until `remove`; `left` is what it has left now. */
   add(concern: Concern, left: number): void {
     this.#concerns.add(concern)
-    if (concern.lease / 3 >= this.#third) return this.#arm(left)
-    this.#third = concern.lease / 3
-    this.#arm(Math.min(left, this.#untilRead()))
+    const third = concern.lease / 3
+    if (third < this.#third) {
+      this.#third = third
+      this.#arm(Math.min(left, this.#untilRead()))
+    } else if (left < this.#third) this.#arm(left)
   }
 
   remove(concern: Concern): void {

@@ -9,11 +9,11 @@ export const OVER: unique symbol = Symbol('over')
 export type Over = typeof OVER
 export type LimitEnd = 'timeout' | 'aborted' | 'closed'
 
-/** Given to a request as it is: the request has what is left of the time. */
+/** Given to a request as it is: the request is due when the caller's patience is over. */
 export class Limit implements LockCallOptions {
   readonly signal: AbortSignal | undefined
   readonly #port: LockPort
-  readonly #due: number | undefined
+  readonly due: number | undefined
   /** Who is told of the end, and what listens for it; made for the first who asks, as few have to wait. */
   #waiting: Set<() => void> | undefined
   #offs: (() => void)[] | undefined
@@ -23,18 +23,13 @@ export class Limit implements LockCallOptions {
   constructor(port: LockPort, timeout: number | undefined, signal?: AbortSignal) {
     this.#port = port
     this.signal = signal
-    this.#due = timeout === undefined ? undefined : port.clock.now() + timeout
-  }
-
-  /** At least a millisecond: the request itself then says that its time is over, and what that means. */
-  get timeout(): number | undefined {
-    const left = this.left()
-    return left === undefined ? undefined : Math.max(1, left)
+    this.due = timeout === undefined ? undefined : port.clock.now() + timeout
   }
 
   /** For a request that is to be given up sooner. */
   within(most: number): LockCallOptions {
-    return { timeout: Math.min(this.timeout ?? most, most), signal: this.signal }
+    const soon = this.#port.clock.now() + most
+    return { due: this.due === undefined ? soon : Math.min(this.due, soon), signal: this.signal }
   }
 
   /** Compares the clock now: a blocked event loop does not make it longer. */
@@ -45,7 +40,7 @@ export class Limit implements LockCallOptions {
   }
 
   left(): number | undefined {
-    return this.#due === undefined ? undefined : Math.max(0, Math.ceil(this.#due - this.#port.clock.now()))
+    return this.due === undefined ? undefined : Math.max(0, Math.ceil(this.due - this.#port.clock.now()))
   }
 
   /** Why it is over. */

@@ -176,9 +176,10 @@ export class Locks {
 
   /** Without a wait it would wait for itself for ever; with one, it just waits in vain. */
   #refuseDeadlock(key: Uint8Array, wait: number | undefined): void {
-    if (wait !== undefined) return
+    const inner = this.#flow.getStore()
+    if (wait !== undefined || inner === undefined) return
     const wanted = binary(key)
-    for (let flow = this.#flow.getStore(); flow !== undefined; flow = flow.outer) {
+    for (let flow: Flow | undefined = inner; flow !== undefined; flow = flow.outer) {
       if (flow.active && flow.key === wanted) throw new LatchkeyError('ERR_DEADLOCK')
     }
   }

@@ -7,6 +7,8 @@ import type { ClusterBound } from './bound.js'
 export interface LockCallOptions {
   /** Milliseconds; absent: without limit, only `close` or the signal end it. */
   readonly timeout?: number | undefined
+  /** Instead of a timeout: a time of clock.now(). */
+  readonly due?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 

@@ -24,7 +24,7 @@ const ITEM_BYTES = 64
 
 /**
  * Laws:
- * - Due at 2/3 of the lease after the last success's request was sent; a bound that runs ahead of that makes it earlier, never later.
+ * - Due at 2/3 of the lease after the last success, counted from its entry by the bound: which may be too early, never too late.
  * - A failed or unanswered renewal is tried again within the last third; only a definite refusal or the tenure's own clock ends it.
  * - What was removed gets no renewal any more, and an answer that comes for it changes nothing.
  */
@@ -97,10 +97,10 @@ export class Renewals implements Placed {
     if (next < this.#armedFor && !this.#port.closed.aborted) this.#arm(next)
   }
 
-  async #renew(tenures: readonly Tenure[], sentAt: number): Promise<void> {
+  async #renew(tenures: readonly Tenure[], now: number): Promise<void> {
     const pause = shortestPause(tenures)
     // The next try is planned before this one is sent: no answer is needed for it.
-    for (const { renewal } of tenures) if (renewal !== undefined) renewal.at = sentAt + pause
+    for (const { renewal } of tenures) if (renewal !== undefined) renewal.at = now + pause
     const list = tenures.map(item)
     let owners: readonly OwnerResult[]
     try {
@@ -109,17 +109,17 @@ export class Renewals implements Placed {
     } catch {
       return
     }
-    tenures.forEach((tenure, i) => this.#answered(tenure, owners[i] as OwnerResult, sentAt))
+    tenures.forEach((tenure, i) => this.#answered(tenure, owners[i] as OwnerResult))
     this.#rearm()
   }
 
-  #answered(tenure: Tenure, owner: OwnerResult, sentAt: number): void {
+  #answered(tenure: Tenure, owner: OwnerResult): void {
     if (tenure.renewal === undefined) return
     if (!isSuccess(owner)) {
       this.remove(tenure)
       return tenure.lose('its renewal was refused, for another holds it or nobody does')
     }
-    tenure.prolong(owner[1], sentAt)
+    tenure.prolong(owner[1])
     // It may have been over all the same: then nobody renews it any more.
     const now = this.#port.clock.now()
     if (tenure.renewal) tenure.renewal.at = Math.max(now + SHORTEST_PAUSE, dueAt(tenure, now))
@@ -127,7 +127,7 @@ export class Renewals implements Placed {
 }
 
 function dueAt(tenure: Tenure, now: number): number {
-  return Math.min(tenure.renewedAt + (tenure.lease * 2) / 3, now + tenure.remaining() - tenure.lease / 4)
+  return now + (tenure.lease * 2) / 3 - tenure.age()
 }
 
 function shortestPause(tenures: readonly Tenure[]): number {

@@ -37,8 +37,6 @@ export class Tenure implements Concern {
   readonly token: number
   /** The renewals' own; undefined: nobody renews it. */
   renewal: Renewal | undefined = undefined
-  /** port.clock.now() when the last request that prolonged it was sent. */
-  renewedAt: number
   readonly #port: LockPort
   readonly #keeper: BoundKeeper
   readonly #lost: (error: LatchkeyError) => void
@@ -63,9 +61,6 @@ export class Tenure implements Concern {
     this.token = of.token
     this.#deadline = of.deadline
     this.#lost = lost
-    // A push does not say when its entry was; the bound says how long ago it was at most.
-    const age = port.bound.upper(now) - (of.deadline - of.lease)
-    this.renewedAt = port.clock.now() - Math.max(0, age)
     keeper.add(this, port.bound.remaining(of.deadline, now))
   }
 
@@ -93,11 +88,16 @@ export class Tenure implements Concern {
     return 0
   }
 
-  /** A success of a renewal or reentry whose request was sent at `sentAt`. Of a hold that is lost or released: nothing. */
-  prolong(deadline: number, sentAt: number): void {
+  /** Milliseconds since the entry that gave it its deadline, at most: no answer says when that was, the bound does. */
+  age(): number {
+    const { bound, clock } = this.#port
+    return Math.max(0, bound.upper(clock.instant()) - (this.#deadline - this.lease))
+  }
+
+  /** A renewal or reentry was a success. Of a hold that is lost or released: nothing. */
+  prolong(deadline: number): void {
     if (!this.held) return
     this.#deadline = Math.max(this.#deadline, deadline)
-    this.renewedAt = Math.max(this.renewedAt, sentAt)
   }
 
   lose(why: string, cause?: unknown): void {

@@ -155,7 +155,7 @@ describe('CT6: what held means', () => {
     const of = { key: new Uint8Array([1]), id: 'a', lease: 1_000, token: 1, deadline: 2_000 }
     const tenure = new Tenure(port, keeper, of, port.clock.instant(), (error) => lost.push(error))
     world.stall(5_000)
-    tenure.prolong(9_000, port.clock.now())
+    tenure.prolong(9_000)
     expect([tenure.held, lost.length]).toEqual([false, 1])
   })
 

@@ -284,7 +284,8 @@ export class FakePort implements LockPort {
   /** Sent at once, or when the link is up again; ends by its deadline, its signal or the closing of the store. */
   #request(options: LockCallOptions, run: (sentAt: Instant) => Promise<unknown>): Promise<unknown> {
     return new Promise<unknown>((resolve, reject) => {
-      const { timeout, signal } = options
+      const { signal, due } = options
+      const timeout = options.timeout ?? (due === undefined ? undefined : Math.max(0, due - this.clock.now()))
       let sent = false
       const end = (finish: () => void) => {
         timer?.cancel()
