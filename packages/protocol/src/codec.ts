@@ -46,14 +46,24 @@ function tryUnpack(bytes: Uint8Array): unknown {
 
 export const encodeAnswer = (answer: Answer): Uint8Array => pack(answer)
 
-/** Anything that is no answer is one: ERR_PROTOCOL, its outcome unknown. */
+/** Byte values in it are views of `bytes`. */
 export function decodeAnswer(bytes: Uint8Array): Answer {
   const value = tryUnpack(bytes)
-  const reason = value instanceof Malformed ? value.message : checkAnswer(value)
-  return reason === null
-    ? (value as Answer)
-    : [1 + PROTOCOL, `An answer made no sense: ${reason}.`, false, true]
+  return value instanceof Malformed ? noAnswer(value.message) : toAnswer(value)
 }
+
+/** Anything that is no answer is one: ERR_PROTOCOL, its outcome unknown. */
+export function toAnswer(value: unknown): Answer {
+  const reason = checkAnswer(value)
+  return reason === null ? (value as Answer) : noAnswer(reason)
+}
+
+const noAnswer = (reason: string): Answer => [
+  1 + PROTOCOL,
+  `An answer made no sense: ${reason}.`,
+  false,
+  true,
+]
 
 const PROTOCOL = ERROR_CODES.indexOf('ERR_PROTOCOL')
 

@@ -16,6 +16,7 @@ import {
 } from './codec-check.js'
 import type { Check } from './codec-check.js'
 import { CAPS } from './caps.js'
+import { toAnswer } from './codec.js'
 import {
   ADMIN_CALLS,
   type LeaderReply,
@@ -45,6 +46,11 @@ const bytes =
   (most: number, what: string): Check =>
   (value) =>
     value instanceof Uint8Array && value.length <= most ? null : `${what} must be at most ${most} bytes`
+/** A list is an answer as it is, bytes are one that was packed and kept. */
+const answerBytes = bytes(CAPS.maxPayload, 'an answer')
+const answer: Check = (value) => (Array.isArray(value) ? null : answerBytes(value))
+const answerIn = (value: unknown): Answer | Uint8Array =>
+  value instanceof Uint8Array ? value : toAnswer(value)
 const name = text(0, 4096, 'a name')
 const url = text(0, 4096, 'an address')
 
@@ -122,13 +128,13 @@ const member: Check = (value) =>
 
 const TELLS: Record<number, Row<LinkReply>> = {
   [TELL.answer]: [
-    places('answer', kind, id, count('a time'), flag('never'), bytes(CAPS.maxPayload, 'an answer')),
+    places('answer', kind, id, count('a time'), flag('never'), answer),
     (m: unknown[]) => ({
       kind: 'answer',
       id: m[1] as number,
       time: m[2] as number,
       never: m[3] as boolean,
-      answer: m[4] as Uint8Array,
+      answer: answerIn(m[4]),
     }),
   ],
   [TELL.events]: [
@@ -141,8 +147,8 @@ const TELLS: Record<number, Row<LinkReply>> = {
     }),
   ],
   [TELL.watchOver]: [
-    places('watchOver', kind, id, bytes(CAPS.maxPayload, 'an answer')),
-    (m: unknown[]) => ({ kind: 'watchOver', id: m[1] as number, answer: m[2] as Uint8Array }),
+    places('watchOver', kind, id, answer),
+    (m: unknown[]) => ({ kind: 'watchOver', id: m[1] as number, answer: answerIn(m[2]) }),
   ],
   [TELL.granted]: [
     places('granted', kind, bytes(CAPS.keyBytes, 'a key'), checkOwner),

@@ -1,7 +1,6 @@
 // Door: frames between a client and a member. A frame is [version, ...messages]: all that one turn had to say, whole or refused.
 
 import { CAPS } from './caps.js'
-import { encodeAnswer } from './codec.js'
 import { pack } from './codec-pack.js'
 import { Malformed, unpack } from './codec-unpack.js'
 import {
@@ -14,7 +13,6 @@ import {
   toRequest,
 } from './frames-check.js'
 import { CLIENT_WIRE, type Hello, type LinkReply, type LinkRequest, type Welcome } from './frames.js'
-import type { Answer } from './ops.js'
 
 // ---- frames
 
@@ -105,17 +103,14 @@ function requestPlaces(request: LinkRequest): unknown[] {
   }
 }
 
-const asBytes = (answer: Answer | Uint8Array) =>
-  answer instanceof Uint8Array ? answer : encodeAnswer(answer)
-
 function replyPlaces(reply: LinkReply): unknown[] {
   switch (reply.kind) {
     case 'answer':
-      return [TELL.answer, reply.id, reply.time, reply.never, asBytes(reply.answer)]
+      return [TELL.answer, reply.id, reply.time, reply.never, reply.answer]
     case 'events':
       return [TELL.events, reply.id, reply.upTo, reply.events]
     case 'watchOver':
-      return [TELL.watchOver, reply.id, asBytes(reply.answer)]
+      return [TELL.watchOver, reply.id, reply.answer]
     case 'granted':
       return [TELL.granted, reply.key, reply.owner]
     case 'leader': {

@@ -3,10 +3,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
+  type Answer,
   CAPS,
   type LinkReply,
   type LinkRequest,
   READ,
+  codeOf,
   decodeHello,
   decodeReplies,
   decodeRequests,
@@ -62,12 +64,29 @@ test('L22: all messages of a turn are one frame, and come back as they were', ()
   expect(decodeReplies(told[0] as Uint8Array)).toEqual(REPLIES)
 })
 
-test('an answer is the same whether it comes as it is or as bytes', () => {
-  const [a] = encodeReplies([{ kind: 'answer', id: 1, time: 1, never: true, answer: okAnswer('x') }])
-  const [b] = encodeReplies([
-    { kind: 'answer', id: 1, time: 1, never: true, answer: encodeAnswer(okAnswer('x')) },
-  ])
-  expect(a).toEqual(b)
+test('an answer travels as it is, or as the bytes that were kept of it', () => {
+  const answers: Answer[] = [okAnswer([1, null, Buffer.from('x')]), errorAnswer('ERR_COMPACTED')]
+  for (const answer of answers) {
+    const told: LinkReply[] = [
+      { kind: 'answer', id: 1, time: 1, never: true, answer },
+      { kind: 'answer', id: 2, time: 1, never: true, answer: encodeAnswer(answer) },
+      { kind: 'watchOver', id: 3, answer },
+    ]
+    expect(decodeReplies(encodeReplies(told)[0] as Uint8Array)).toEqual(told)
+  }
+})
+
+test('what is no answer is one: ERR_PROTOCOL, its outcome unknown', () => {
+  for (const answer of [[], [0], [0, 1, 2], ['x', 1], [3, 'why', 1, 0], [0.5, 'why', true, true]]) {
+    for (const frame of [
+      [1, [1, 7, 0, false, answer]],
+      [1, [3, 7, answer]],
+    ]) {
+      const told = decodeReplies(pack(frame)) as { id: number; answer: Answer }[]
+      expect([told.length, told[0]?.id, codeOf(told[0]?.answer as Answer)]).toEqual([1, 7, 'ERR_PROTOCOL'])
+      expect(told[0]?.answer[3]).toBe(true)
+    }
+  }
 })
 
 test('many messages: frames are closed at their size, order is kept, nothing is lost', () => {
@@ -115,6 +134,10 @@ test('hostile frames are refused whole, with the reason', () => {
     [1, [2, 1, 5, [[1, 2, key, null, null]]]],
     [1, [4, key, ['x']]],
     [1, [1, 1, 1, 0, key]],
+    [1, [1, 1, 1, false, 'text']],
+    [1, [1, 1, 1, false, null]],
+    [1, [1, 1, 1, false, Buffer.alloc(2), 1]],
+    [1, [3, 1, 5]],
     [1, [5, 'a', 'u', 1, 'r', 's', 'c', [['a']]]],
   ]
   for (const frame of replies) expect(typeof decodeReplies(pack(frame))).toBe('string')

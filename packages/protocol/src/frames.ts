@@ -80,7 +80,7 @@ export interface AnswerReply {
   readonly id: number
   /** The cluster time L of CT5 where this answer proves leadership, else 0 (also of an answer from the reply table). */
   readonly time: number
-  /** As it is, or as the machine encoded it: then the bytes travel on untouched. */
+  /** As it is, or as the machine encoded and kept it: each travels so. */
   readonly answer: Answer | Uint8Array
   /** The request was certainly not handed on; it may be sent again to anybody (the answer is then an error that says why). */
   readonly never: boolean

@@ -2,6 +2,7 @@
 // and in every version, since kept answers are part of the state.
 
 import {
+  type Answer,
   ERRORS,
   ERROR_CODES,
   type ErrorCode,
@@ -59,6 +60,10 @@ export const answerOf = (outcome: unknown): GivenAnswer =>
   typeof outcome === 'number' && outcome > 1 && Number.isSafeInteger(outcome)
     ? new NumberAnswer(outcome)
     : { bytes: answerBytes(outcome), fromTable: false }
+
+/** As a client is told: a number needs no bytes of its own, it is packed with all else of its frame. */
+export const toldAs = (answer: GivenAnswer): Answer | Uint8Array =>
+  answer instanceof NumberAnswer ? [0, answer.result] : answer.bytes
 
 export const answerSize = (answer: GivenAnswer): number =>
   answer instanceof NumberAnswer ? answer.size : answer.bytes.length

@@ -132,7 +132,11 @@ function outcomeOf(
 ): Parameters<Tell>[0] {
   switch (message.kind) {
     case 'applied':
-      return { type: 'applied', bytes: message.bytes, time: message.time, fromTable: message.time === 0 }
+      return {
+        type: 'applied',
+        answer: { bytes: message.bytes, fromTable: message.time === 0 },
+        time: message.time,
+      }
     case 'refused':
       return {
         type: 'refused',

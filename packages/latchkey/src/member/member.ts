@@ -29,7 +29,7 @@ import { type Between, decodeBetween, encodeBetween } from './between.js'
 import { MemberChanges } from './changes.js'
 import { Forwarder } from './forwarder.js'
 import type { Right } from './rights.js'
-import { Seat } from './seat.js'
+import { provenTime, Seat } from './seat.js'
 import { type Stand, StateCheck } from './state-check.js'
 import { StateSearch } from './state-search.js'
 import { statusOf } from './status.js'
@@ -336,7 +336,7 @@ export class Member extends Emitter<MemberEvents> {
 function outcomeMessage(id: number, outcome: Outcome): Between {
   switch (outcome.type) {
     case 'applied':
-      return { kind: 'applied', id, time: outcome.fromTable ? 0 : outcome.time, bytes: outcome.bytes }
+      return { kind: 'applied', id, time: provenTime(outcome), bytes: outcome.answer.bytes }
     case 'refused':
       return { kind: 'refused', id, reason: outcome.reason }
     case 'unknown':

@@ -2,8 +2,9 @@
 // client says has been checked by the door before; here it is led to the log, to the state, or to the leader.
 
 import type { Link, LinkReply, LinkRequest } from '@latchkey/client'
-import { isPlainPut, type KvStore, RecordSource, type Watch } from '@latchkey/kv'
+import { isPlainPut, type KvStore, RecordSource, toldAs, type Watch } from '@latchkey/kv'
 import {
+  type Answer,
   CAPS,
   decodeCommand,
   errorAnswer,
@@ -118,7 +119,7 @@ export class Seat implements Link {
   readonly #told = (outcome: Outcome | { type: 'returned'; answer: Uint8Array }, id: number): void => {
     switch (outcome.type) {
       case 'applied':
-        return this.#answer(id, outcome.fromTable ? 0 : outcome.time, outcome.bytes)
+        return this.#answer(id, provenTime(outcome), toldAs(outcome.answer))
       case 'returned':
         return this.#answer(id, 0, outcome.answer)
       case 'refused':
@@ -134,8 +135,8 @@ export class Seat implements Link {
     }
   }
 
-  #answer(id: number, time: number, bytes: Uint8Array): void {
-    this.tell({ kind: 'answer', id, time, never: false, answer: bytes })
+  #answer(id: number, time: number, answer: Answer | Uint8Array): void {
+    this.tell({ kind: 'answer', id, time, never: false, answer })
   }
 
   #refuse(id: number, error: LatchkeyError): void {
@@ -276,6 +277,10 @@ export class Seat implements Link {
     )
   }
 }
+
+/** A kept answer proves no leadership (CT5). */
+export const provenTime = ({ answer, time }: Extract<Outcome, { type: 'applied' }>): number =>
+  answer.fromTable ? 0 : time
 
 function weigh(value: unknown): number {
   if (value instanceof Uint8Array || typeof value === 'string') return value.length + 5

@@ -1,6 +1,13 @@
 export { type BootPlan, type LogExtent, planBoot } from './boot.js'
 export type { LogPort } from './log-writer.js'
-export type { Applied, AppliedState, SnapshotReader, SnapshotWriter, StateMachine } from './machine.js'
+export type {
+  Applied,
+  AppliedState,
+  MachineAnswer,
+  SnapshotReader,
+  SnapshotWriter,
+  StateMachine,
+} from './machine.js'
 export { MACHINE_CASES, type MachineCase, type MachineHarness } from './machine-suite.js'
 export { handOver } from './hand-over.js'
 export { type OpenedRaft, openRaft, type RaftOptions as OpenRaftOptions } from './open.js'

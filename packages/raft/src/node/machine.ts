@@ -47,6 +47,13 @@ export interface StateMachine {
 
 export interface Applied {
   readonly index: number
-  /** One encoded answer a command; fromTable: it is a kept answer and proves no leadership (CT5). */
-  readonly answers: readonly { readonly bytes: Uint8Array; readonly fromTable: boolean }[] | undefined
+  /** One answer a command. */
+  readonly answers: readonly MachineAnswer[] | undefined
+}
+
+export interface MachineAnswer {
+  /** Encoded. Asked for where somebody waits for it, so that it may be made then. */
+  readonly bytes: Uint8Array
+  /** It is a kept answer and proves no leadership (CT5). */
+  readonly fromTable: boolean
 }

@@ -161,7 +161,7 @@ class Ways {
 function submit({ node }: Replica, command: Uint8Array): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     node.submit(frameRecord(command), (outcome) => {
-      if (outcome.type === 'applied') resolve(outcome.bytes)
+      if (outcome.type === 'applied') resolve(outcome.answer.bytes)
       else reject(errorOf(outcome))
     })
   })

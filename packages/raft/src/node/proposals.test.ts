@@ -63,8 +63,9 @@ test('a record that cannot be copied leaves nothing behind', () => {
   const batch = proposals.take()
   expect(batch?.data).toEqual(record(2))
   proposals.proposed(1, 1, batch as never)
-  proposals.answer({ index: 1, term: 1, time: 9 }, [{ bytes: record(1), fromTable: false }])
-  expect(told).toEqual([[{ type: 'applied', bytes: record(1), time: 9, fromTable: false }]])
+  const answer = { bytes: record(1), fromTable: false }
+  proposals.answer({ index: 1, term: 1, time: 9 }, [answer])
+  expect(told).toEqual([[{ type: 'applied', answer, time: 9 }]])
 })
 
 test('N4: each caller is told with the number of its own command, whatever becomes of it', () => {

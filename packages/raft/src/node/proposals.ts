@@ -2,16 +2,12 @@
 // that very (index, term). Whatever else comes to stand at that index, they are told that their command is not it (L16, A9).
 
 import type { LogPosition } from '../core/types.js'
-import type { Applied } from './machine.js'
+import type { Applied, MachineAnswer } from './machine.js'
 
 /** What became of a command that was handed to `submit`. */
 export type Outcome =
-  | {
-      readonly type: 'applied'
-      readonly bytes: Uint8Array
-      readonly time: number
-      readonly fromTable: boolean
-    }
+  /** `time`: of its entry. */
+  | { readonly type: 'applied'; readonly answer: MachineAnswer; readonly time: number }
   /** Certainly not in the log by this attempt: it may be sent again to anybody. */
   | { readonly type: 'refused'; readonly reason: Refusal }
   /** It was handed on; whether it commits is not known here. */
@@ -170,7 +166,7 @@ export class Proposals {
       const done = dones[k] as Done
       const ticket = tickets[k] as number
       if (answer === undefined) done({ type: 'unknown' }, ticket)
-      else done({ type: 'applied', time, bytes: answer.bytes, fromTable: answer.fromTable }, ticket)
+      else done({ type: 'applied', answer, time }, ticket)
     }
   }
 

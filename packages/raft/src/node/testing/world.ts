@@ -220,7 +220,7 @@ export class World {
     const outcome = this.submit(replica, word)
     await this.run(30)
     const told = await outcome
-    return told.type === 'applied' ? text(told.bytes) : told.type
+    return told.type === 'applied' ? text(told.answer.bytes) : told.type
   }
 
   async close(): Promise<void> {
