@@ -75,7 +75,7 @@ export class Events {
     const large = bytes > INLINE_BYTES
     const pieces = large ? cut(list) : []
     pieces.forEach((piece, i) => this.#setPiece(revision, i + 1, encodePiece(piece)))
-    const group = this.#group(firstOf(revision))
+    const group = this.#groupFor(revision)
     const at = group.add(revision, list.length, bytes, mark, pieces.length)
     if (!large) writeEvents(group.bytes, at, list)
     this.#added(group, revision, list.length, bytes, mark, pieces.length)
@@ -91,7 +91,7 @@ export class Events {
       return this.append(changes)
     }
     const mark = marked(firstMark(revision), row, before)
-    const group = this.#group(firstOf(revision))
+    const group = this.#groupFor(revision)
     const at = group.add(revision, 1, bytes, mark, 0)
     writeEvent(group.bytes, at, key, row, before)
     this.#added(group, revision, 1, bytes, mark, 0)
@@ -186,22 +186,39 @@ export class Events {
     return group
   }
 
+  /** Of a revision that was just taken. */
+  #groupFor(revision: number): EventGroup {
+    const first = firstOf(revision)
+    // There is no row of it yet: it is not asked for.
+    return first === revision ? this.#resident(EventGroup.begin(first, this.#usualBytes)) : this.#group(first)
+  }
+
   #group(first: number): EventGroup {
     const known = this.#groups.get(first)
     if (known !== undefined) return known
     const key = eventKey(first, 0)
     const row = this.#store.get(key)
     if (row !== undefined && !isSealed(key, row)) throw damagedRow(key)
-    const group = row === undefined ? EventGroup.begin(first, this.#usualBytes) : EventGroup.from(first, row)
-    this.#groups.set(first, group)
-    if (this.#groups.size > RESIDENT + this.#dirty.size) this.#forgetSome(first)
+    return this.#resident(
+      row === undefined ? EventGroup.begin(first, this.#usualBytes) : EventGroup.from(first, row),
+    )
+  }
+
+  #resident(group: EventGroup): EventGroup {
+    this.#groups.set(group.first, group)
+    if (this.#groups.size > RESIDENT + this.#busy) this.#forgetSome(group.first)
     return group
+  }
+
+  /** At most so many cannot be forgotten. */
+  get #busy(): number {
+    return this.#dirty.size + this.#inFlight.size
   }
 
   /** What is written already can be read again. */
   #forgetSome(keep: number): void {
     for (const group of this.#groups.values()) {
-      if (this.#groups.size <= RESIDENT / 2 + this.#dirty.size) return
+      if (this.#groups.size <= RESIDENT / 2 + this.#busy) return
       if (!group.dirty && group.first !== keep && !this.#inFlight.has(group)) this.#groups.delete(group.first)
     }
   }
@@ -249,6 +266,6 @@ export class Events {
   settle(): void {
     this.#pieces.settle()
     this.#inFlight = new Set()
-    if (this.#groups.size > RESIDENT) this.#forgetSome(firstOf(this.#meta.revision))
+    if (this.#groups.size > RESIDENT + this.#busy) this.#forgetSome(firstOf(this.#meta.revision))
   }
 }
