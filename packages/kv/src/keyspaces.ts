@@ -8,7 +8,7 @@
 //   events     u48 first revision of 16 | u16 0     a head each, and their events in order: state/event-row.ts
 //              u48 revision | u16 piece, from 1     a piece of a revision too large to be among its neighbours
 //   sessions   u48 id                               life, deadline, done
-//   replies    u48 session | u48 number             u32 crc of the request's body | answer, byte for byte
+//   replies    u48 session | u48 number             u32 checksum of the request | answer, byte for byte
 //   holds      the lock's key                       the hold (packed): state/lock-rows.ts
 //   waiters    u48 arrival                          the waiter (packed), with its lock's key
 //   counters   0 (the store's) or 1 | fencing key   f64 last token given

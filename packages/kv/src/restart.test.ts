@@ -84,7 +84,7 @@ test('K40: the rows of format 1', async () => {
   const store = (await new MemoryHome(disk).open()) as RowStore
   for (const key of disk.keys()) hash.update(key).update(store.get(key) as Uint8Array)
   expect(hash.digest('hex')).toMatchInlineSnapshot(
-    `"84514a1cec55b0a988516ebd400d36249eb755c21d53db1fb4e57162dc660622"`,
+    `"0b4deb359edbcf5b980c4ceb3cc49d180aee91bddcd7a00bb0750471900f7146"`,
   )
 })
 

@@ -82,7 +82,9 @@ export class BatchReader {
   session = 0
   number = 0
   done = 0
-  body: Buffer
+  /** In `data`. */
+  bodyAt = 0
+  bodyEnd = 0
   /** The rest of the entry is not a record. */
   bad = false
   #at = 0
@@ -93,8 +95,17 @@ export class BatchReader {
   constructor(data: Uint8Array) {
     this.#memory = data.buffer
     this.#offset = data.byteOffset
-    this.data = new View(this.#memory, this.#offset, data.length)
-    this.body = this.data
+    this.data = this.view(0, data.length)
+  }
+
+  /** The record's command; a view. */
+  get body(): Buffer {
+    return this.view(this.bodyAt, this.bodyEnd)
+  }
+
+  /** Of [from, end) of `data`. */
+  view(from: number, end: number): Buffer {
+    return new View(this.#memory, this.#offset + from, end - from)
   }
 
   next(): boolean {
@@ -107,7 +118,8 @@ export class BatchReader {
     this.session = u48(data, start + 4)
     this.number = u48(data, start + 10)
     this.done = u48(data, start + 16)
-    this.body = new View(this.#memory, this.#offset + bodyAt, end - bodyAt)
+    this.bodyAt = bodyAt
+    this.bodyEnd = end
     this.#at = end
     return true
   }
@@ -117,7 +129,8 @@ export class BatchReader {
     this.session = 0
     this.number = 0
     this.done = 0
-    this.body = this.data.subarray(this.#at)
+    this.bodyAt = this.#at
+    this.bodyEnd = this.data.length
     this.#at = this.data.length
     return true
   }

@@ -3,7 +3,7 @@
 import { binary, checksum, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import { isSealed, sealBody, sealOf, unseal } from './seal.js'
-import { keyChecksum, shortChecksum } from './short-crc.js'
+import { keyChecksum, shortChecksum, withBytes, withWord } from './short-crc.js'
 
 const random = seededRandom('seals')
 const bytes = (length: number) => Buffer.from(Array.from({ length }, () => random.between(0, 256)))
@@ -16,13 +16,22 @@ test('the short checksum is the checksum, of any bytes of any length, in either 
   }
 })
 
-test('a seal is the checksum of the key, in four bytes, and the body', () => {
+test('a checksum goes on with a word, or with the rest of some bytes', () => {
+  for (let i = 0; i < 100; i++) {
+    const [before, behind, word] = [bytes(i), bytes(i % 7), bytes(4)]
+    const all = Buffer.concat([before, behind])
+    expect(withBytes(checksum(before), all, i)).toBe(checksum(all))
+    expect(withWord(checksum(before), word.readUInt32LE())).toBe(checksum(Buffer.concat([before, word])))
+  }
+})
+
+test('a seal is the checksum of four zero bytes, the body, and the checksum of the key', () => {
   const key = bytes(20)
   const body = bytes(300)
   const value = sealBody(key, body)
-  const head = Buffer.alloc(4)
-  head.writeUInt32LE(checksum(key))
-  expect(sealOf(value)).toBe(checksum(Buffer.concat([head, body])))
+  const ofKey = Buffer.alloc(4)
+  ofKey.writeUInt32LE(checksum(key))
+  expect(sealOf(value)).toBe(checksum(Buffer.concat([Buffer.alloc(4), body, ofKey])))
   expect(Buffer.from(unseal(key, value))).toEqual(body)
 })
 

@@ -1,14 +1,14 @@
-// Door: the checksum of every row. A row's value is u32le seal | body, and its seal is crc32(u32le crc32(key) | body). LevelDB
-// checks nothing when it reads, so this is what stands between a flipped bit and a wrong value (D18): a row that fails is
+// Door: the checksum of every row. A row's value is u32le seal | body, and its seal is crc32(u32 0 | body | u32le crc32(key)).
+// LevelDB checks nothing when it reads, so this is what stands between a flipped bit and a wrong value (D18): a row that fails is
 // ERR_CORRUPT, never believed.
 //
-// The key's checksum takes the seal's own place while the value is summed up, so that neither side needs a view of the body: what
-// a crc32 makes of four bytes depends only on them and what it began with, each xor the other.
+// The zero stands where the seal does, so that neither side needs a view of the body: what a crc32 makes of four bytes depends only on
+// them xor what it began with. The key is last, so that what was summed up of a body is good for more than one row.
 
 import { checksum } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import { spaceOf } from '../keyspaces.js'
-import { shortChecksum } from './short-crc.js'
+import { shortChecksum, withWord } from './short-crc.js'
 
 export const SEAL = 4
 
@@ -17,13 +17,17 @@ export const seal = (key: Uint8Array, value: Uint8Array): number => sealWith(sho
 
 /** The same, by the checksum of its key. */
 export function sealWith(keyChecksum: number, value: Uint8Array): number {
-  writeSeal(value, keyChecksum)
-  const crc = checksum(value)
+  writeSeal(value, 0)
+  const crc = withWord(checksum(value), keyChecksum)
   writeSeal(value, crc)
   return crc
 }
 
-function writeSeal(value: Uint8Array, crc: number): void {
+/** What a seal begins with: of these bytes behind the zero that stands for it. */
+export const bodyChecksum = (bytes: Uint8Array): number => checksum(bytes, OF_ZERO)
+const OF_ZERO = checksum(new Uint8Array(SEAL))
+
+export function writeSeal(value: Uint8Array, crc: number): void {
   value[0] = crc
   value[1] = crc >>> 8
   value[2] = crc >>> 16
@@ -47,7 +51,7 @@ export const sealOf = (value: Uint8Array): number =>
 
 /** What the seal of a row should be, whatever stands in it. */
 export const sealFor = (key: Uint8Array, value: Uint8Array): number =>
-  checksum(value, (sealOf(value) ^ shortChecksum(key)) >>> 0)
+  withWord(checksum(value, sealOf(value)), shortChecksum(key))
 
 export const isSealed = (key: Uint8Array, value: Uint8Array): boolean =>
   value.length >= SEAL && sealOf(value) === sealFor(key, value)

@@ -25,6 +25,21 @@ export function shortChecksum(bytes: Uint8Array): number {
   return ~crc >>> 0
 }
 
+/** `crc` is a checksum of some bytes: of those and four more, those of `word`, the lowest first. */
+export function withWord(crc: number, word: number): number {
+  let at = ~crc ^ word
+  for (let i = 0; i < 4; i++) at = (TABLE[at & 0xff] as number) ^ (at >>> 8)
+  return ~at >>> 0
+}
+
+/** The same of the bytes from `from` on. */
+export function withBytes(crc: number, bytes: Uint8Array, from: number): number {
+  let at = ~crc
+  for (let i = from; i < bytes.length; i++)
+    at = (TABLE[(at ^ (bytes[i] as number)) & 0xff] as number) ^ (at >>> 8)
+  return ~at >>> 0
+}
+
 /** Of a row's key: its space, then a character a byte. */
 export function keyChecksum(space: number, rest: string): number {
   if (rest.length > SHORT) return checksum(fromBinary(rest), checksum(Uint8Array.of(space)))

@@ -26,7 +26,9 @@ import {
   type GivenAnswer,
 } from '../commands/answers.js'
 import { BatchReader } from '../commands/batch.js'
-import { KEY_AT, keyEnd, plainValueAt } from '../commands/plain-put.js'
+import { plainKeyAt, plainKeyEnd, plainValueAt } from '../commands/plain-put.js'
+import { bodyChecksum } from '../rows/seal.js'
+import { keyChecksum, withWord } from '../rows/short-crc.js'
 import type { KvLimits } from '../store.js'
 import { ANY_BODY, type Session } from '../state/session-rows.js'
 import { type Bench, execute } from './execute.js'
@@ -103,9 +105,8 @@ export class EntryRun {
     const command = this.#decoded()
     if (command === undefined) return MALFORMED
     if (command[0] !== OP.openSession) return NO_SESSION
-    const { body, data } = this.#reader
-    if (this.answers.length > 0 || body.byteOffset + body.length !== data.byteOffset + data.length)
-      return NOT_ALONE
+    const { bodyEnd, data } = this.#reader
+    if (this.answers.length > 0 || bodyEnd !== data.length) return NOT_ALONE
     const { index, time } = this.#entry
     return openSession(this.#bench.state.sessions, index, command[1], time, this.#limits.sessions)
   }
@@ -128,23 +129,15 @@ export class EntryRun {
     return this.#answer(answerBytes(outcome))
   }
 
-  /** Law C. */
   #numbered(session: Session): readonly NeededRange[] | undefined {
-    const { number, body } = this.#reader
+    const { number, data, bodyAt, bodyEnd } = this.#reader
     if (number < session.done) return this.#answer(FINISHED.bytes)
+    const valueAt = plainValueAt(data, bodyAt, bodyEnd)
+    if (valueAt > 0) return this.#plainPut(session, valueAt)
+    const { body } = this.#reader
     const crc = checksum(body)
-    const kept = session.replies.get(number)
-    if (kept !== undefined) {
-      if (kept.crc !== crc && kept.crc !== ANY_BODY) return this.#answer(OTHER_BODY.bytes)
-      return this.#answer(this.#bench.state.sessions.bytesOf(kept), true)
-    }
-    if (this.#isFull(session) && number !== session.done) return this.#answer(SESSION_IS_FULL)
-    const valueAt = plainValueAt(body)
-    if (valueAt > 0) {
-      const key = body.toString('latin1', KEY_AT, keyEnd(body))
-      return this.#finish(session, number, crc, put(this.#bench.state, key, body.subarray(valueAt)))
-    }
-    const command = this.#decoded()
+    if (this.#isAnswered(session, crc)) return undefined
+    const command = this.#decoded(body)
     if (command === undefined || isOwnCancel(command, number))
       return this.#finish(session, number, crc, MALFORMED)
     const needed = rangesOf(command)
@@ -153,6 +146,31 @@ export class EntryRun {
       return needed
     }
     return this.#finish(session, number, crc, execute(this.#bench, session, command, NOTHING_FOUND))
+  }
+
+  /** Its value is summed up once: for its row, and to know the command again. */
+  #plainPut(session: Session, valueAt: number): undefined {
+    const { number, data, bodyAt, bodyEnd } = this.#reader
+    const key = data.toString('latin1', plainKeyAt(bodyAt), plainKeyEnd(data, bodyAt))
+    const value = this.#reader.view(valueAt, bodyEnd)
+    const valueSum = bodyChecksum(value)
+    const crc = withWord(valueSum, keyChecksum(OP.put, key))
+    if (this.#isAnswered(session, crc)) return undefined
+    return this.#finish(session, number, crc, put(this.#bench.state, key, value, valueSum))
+  }
+
+  /** Law C, and law D. */
+  #isAnswered(session: Session, crc: number): boolean {
+    const { number } = this.#reader
+    const kept = session.replies.get(number)
+    if (kept !== undefined) {
+      if (kept.crc !== crc && kept.crc !== ANY_BODY) this.#answer(OTHER_BODY.bytes)
+      else this.#answer(this.#bench.state.sessions.bytesOf(kept), true)
+      return true
+    }
+    if (!this.#isFull(session) || number === session.done) return false
+    this.#answer(SESSION_IS_FULL)
+    return true
   }
 
   #isFull(session: Session): boolean {
@@ -170,8 +188,8 @@ export class EntryRun {
   }
 
   /** undefined: not well formed. An operation of a later version must not be skipped (A6). */
-  #decoded(): Command | undefined {
-    const command = decodeCommand(this.#reader.body)
+  #decoded(body = this.#reader.body): Command | undefined {
+    const command = decodeCommand(body)
     if (!isBadCommand(command)) return command
     if (command.bad === 'invalid') return undefined
     throw new LatchkeyError(

@@ -11,10 +11,15 @@ import type { Found } from './ranges.js'
 type Of<Name extends keyof typeof OP> = Extract<Command, readonly [(typeof OP)[Name], ...unknown[]]>
 
 /** What a draft of one put comes to, without the draft: nearly all that is written is written by this command. */
-export function put({ meta, data, events }: State, key: string, value: Uint8Array): number {
+export function put(
+  { meta, data, events }: State,
+  key: string,
+  value: Uint8Array,
+  valueSum?: number,
+): number {
   const before = data.get(key)
   const revision = meta.revision + 1
-  const row = nextRow(key, revision, value, before)
+  const row = nextRow(key, revision, value, before, valueSum)
   data.set(key, row, before)
   meta.revision = revision
   events.appendOne(key, row, before ?? null)

@@ -3,8 +3,8 @@
 
 import { type EntryResult } from '@latchkey/protocol'
 import { SPACE } from '../keyspaces.js'
-import { SEAL, sealWith } from '../rows/seal.js'
-import { keyChecksum } from '../rows/short-crc.js'
+import { SEAL, bodyChecksum, writeSeal } from '../rows/seal.js'
+import { keyChecksum, withBytes, withWord } from '../rows/short-crc.js'
 
 /** Behind the value. */
 export const ROW_TAIL = 18
@@ -12,32 +12,24 @@ const CREATED = 18
 const MODIFIED = 12
 const VERSION = 6
 
-/** The row that a key gets by the command of `revision`. `key`: a character a byte. The value is copied. */
+/**
+ * The row that a key gets by the command of `revision`. `key`: a character a byte; `valueSum`: the value's `bodyChecksum`. The
+ * value is copied.
+ */
 export function nextRow(
   key: string,
   revision: number,
   value: Uint8Array,
   before: Uint8Array | undefined,
+  valueSum: number = bodyChecksum(value),
 ): Uint8Array {
-  return before === undefined
-    ? encodeData(key, revision, revision, 1, value)
-    : encodeData(key, createdOf(before), revision, versionOf(before) + 1, value)
-}
-
-function encodeData(
-  key: string,
-  created: number,
-  modified: number,
-  version: number,
-  value: Uint8Array,
-): Uint8Array {
-  const end = SEAL + value.length + ROW_TAIL
-  const row = Buffer.allocUnsafe(end)
+  const tail = SEAL + value.length
+  const row = Buffer.allocUnsafe(tail + ROW_TAIL)
   row.set(value, SEAL)
-  writeU48(row, end - CREATED, created)
-  writeU48(row, end - MODIFIED, modified)
-  writeU48(row, end - VERSION, version)
-  sealWith(keyChecksum(SPACE.data, key), row)
+  writeU48(row, row.length - CREATED, before === undefined ? revision : createdOf(before))
+  writeU48(row, row.length - MODIFIED, revision)
+  writeU48(row, row.length - VERSION, before === undefined ? 1 : versionOf(before) + 1)
+  writeSeal(row, withWord(withBytes(valueSum, row, tail), keyChecksum(SPACE.data, key)))
   return row
 }
 

@@ -1,7 +1,7 @@
 // Rule: a session and a kept answer, in memory and as rows.
 //
 //   session   f64le life | f64le deadline | f64le done
-//   reply     u8 1: cancelled before it came | u32le crc of the request's body | answer
+//   reply     u8 1: cancelled before it came | u32le checksum of the request | answer
 
 import { type GivenAnswer, answerSize } from '../commands/answers.js'
 import type { Row } from '../rows/port.js'
@@ -12,7 +12,7 @@ import type { Due } from './heap.js'
 export class Reply {
   readonly session: Session
   readonly number: number
-  /** Of the request's body; ANY_BODY: a call that was cancelled before it came. */
+  /** Of the request (rules/entry-run.ts); ANY_BODY: a call that was cancelled before it came. */
   readonly crc: number
   readonly size: number
   /** undefined: only in its row. */
