@@ -1,11 +1,15 @@
 // Driver: one listener at each signal, whatever number of calls wait for it: more than ten of them are no leak, and a library
 // prints no warning.
 
+import { Fleeting } from './fleeting.js'
+
 interface Waiting {
   readonly run: () => void
 }
 
-const hubs = new WeakMap<AbortSignal, Set<Waiting>>()
+type Hub = Fleeting<Waiting, true>
+
+const hubs = new WeakMap<AbortSignal, Hub>()
 
 /**
  * Once, when the signal fires; one that has fired already tells nothing. Returns the function that takes it off again. Law: when
@@ -15,20 +19,20 @@ export function onAbort(signal: AbortSignal, run: () => void): () => void {
   if (signal.aborted) return () => {}
   const hub = hubs.get(signal) ?? newHub(signal)
   const waiting = { run }
-  hub.add(waiting)
+  hub.set(waiting, true)
   return () => {
     if (hub.delete(waiting) && hub.size === 0) dropHub(signal, hub)
   }
 }
 
-function newHub(signal: AbortSignal): Set<Waiting> {
-  const hub = new Set<Waiting>()
+function newHub(signal: AbortSignal): Hub {
+  const hub: Hub = new Fleeting()
   hubs.set(signal, hub)
   signal.addEventListener('abort', fire)
   return hub
 }
 
-function dropHub(signal: AbortSignal, hub: Set<Waiting>): void {
+function dropHub(signal: AbortSignal, hub: Hub): void {
   if (hubs.get(signal) !== hub) return
   hubs.delete(signal)
   signal.removeEventListener('abort', fire)
@@ -40,8 +44,5 @@ function fire(this: AbortSignal): void {
   if (hub === undefined) return
   hubs.delete(this)
   this.removeEventListener('abort', fire)
-  for (const waiting of hub) {
-    hub.delete(waiting)
-    waiting.run()
-  }
+  for (const waiting of hub.keys()) if (hub.delete(waiting)) waiting.run()
 }

@@ -15,6 +15,7 @@ export {
 export { checksum } from './checksum.js'
 export { type Clock, type Instant, type Timer, elapsed, systemClock } from './clock.js'
 export { Emitter } from './emitter.js'
+export { Fleeting } from './fleeting.js'
 export { newId } from './ids.js'
 export { type Logger, silentLogger } from './logger.js'
 export { type Random, seededRandom } from './random.js'

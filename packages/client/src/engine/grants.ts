@@ -1,33 +1,36 @@
 // Driver: who waits for the push of a grant. A push is a hint; the ticket's state is the truth (LOCKS.md, 7).
 
-import { binary } from '@latchkey/base'
+import { Fleeting, binary } from '@latchkey/base'
 import type { OwnerResult } from '@latchkey/protocol'
 
-export class Grants {
-  readonly #waiting = new Map<string, Set<(owner: OwnerResult) => void>>()
-  readonly #attached = new Set<() => void>()
+type Run = (owner: OwnerResult) => void
 
-  onGranted(key: Uint8Array, id: string, run: (owner: OwnerResult) => void): () => void {
+export class Grants {
+  /** By ticket; nearly always one each. */
+  readonly #waiting = new Fleeting<string, readonly Run[]>()
+  readonly #attached = new Fleeting<() => void, true>()
+
+  onGranted(key: Uint8Array, id: string, run: Run): () => void {
     const ticket = ticketOf(key, id)
-    const runs = this.#waiting.get(ticket) ?? new Set()
-    this.#waiting.set(ticket, runs.add(run))
+    this.#waiting.set(ticket, [...(this.#waiting.get(ticket) ?? []), run])
     return () => {
-      if (runs.delete(run) && runs.size === 0 && this.#waiting.get(ticket) === runs)
-        this.#waiting.delete(ticket)
+      const others = this.#waiting.get(ticket)?.filter((other) => other !== run) ?? []
+      if (others.length === 0) this.#waiting.delete(ticket)
+      else this.#waiting.set(ticket, others)
     }
   }
 
   onAttached(run: () => void): () => void {
-    this.#attached.add(run)
+    this.#attached.set(run, true)
     return () => this.#attached.delete(run)
   }
 
   granted(key: Uint8Array, owner: OwnerResult): void {
-    for (const run of [...(this.#waiting.get(ticketOf(key, owner[0])) ?? [])]) run(owner)
+    for (const run of this.#waiting.get(ticketOf(key, owner[0])) ?? []) run(owner)
   }
 
   attached(): void {
-    for (const run of [...this.#attached]) run()
+    for (const run of this.#attached.keys()) run()
   }
 }
 

@@ -1,0 +1,21 @@
+// Test: a map of what comes and goes is a Map to whoever uses it.
+
+import { expect, test } from 'vitest'
+import { Fleeting } from './fleeting.js'
+
+test('the same as a Map, however many come and go', () => {
+  const fleeting = new Fleeting<number, string>()
+  const map = new Map<number, string>()
+  for (let step = 0; step < 5_000; step++) {
+    const key = (step * 7919) % 301
+    if (step % 3 === 0) {
+      expect(fleeting.delete(key)).toBe(map.delete(key))
+    } else {
+      fleeting.set(key, `${step}`)
+      map.set(key, `${step}`)
+    }
+    expect(fleeting.get(key)).toBe(map.get(key))
+    if (step % 250 === 0) expect(fleeting.keys()).toEqual([...map.keys()])
+  }
+  expect([fleeting.size, fleeting.keys()]).toEqual([map.size, [...map.keys()]])
+})
