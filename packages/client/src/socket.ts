@@ -13,6 +13,7 @@ import {
   encodeHello,
   encodeRequests,
   errorOf,
+  noMask,
 } from '@latchkey/protocol'
 import { WebSocket } from 'ws'
 import type { ClientTls } from './connect-options.js'
@@ -70,6 +71,7 @@ class SocketLink implements Link {
     this.#reject = reject
     this.#socket = new WebSocket(addressOf(url), {
       perMessageDeflate: false,
+      generateMask: noMask,
       skipUTF8Validation: true,
       maxPayload: CAPS.maxPayload,
       handshakeTimeout: HANDSHAKE_TIMEOUT,

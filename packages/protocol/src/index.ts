@@ -17,6 +17,7 @@ export { pack } from './codec-pack.js'
 export { Malformed, unpack } from './codec-unpack.js'
 export { checkAnswer, checkCommand, checkOwner, checkRead } from './codec-check.js'
 export * from './frames.js'
+export { noMask } from './mask.js'
 export {
   decodeHello,
   decodeReplies,

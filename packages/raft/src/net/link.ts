@@ -7,6 +7,7 @@
 //   - what waits for a connection that closed is dropped: the one that comes next is another one (T1)
 
 import type { Timer } from '@latchkey/base'
+import { noMask } from '@latchkey/protocol'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { type ClientOptions, type RawData, WebSocket } from 'ws'
@@ -17,7 +18,7 @@ import { decodeReply, encodeHello, isRefusal, judgeInfo, judgeWelcome, type Refu
 import { Lanes } from './lanes.js'
 import { Pulse } from './pulse.js'
 import type { NetSettings, NetStats } from './settings.js'
-import { bytesOf, farewell, noMask, SOCKET_CAPS, SOCKET_FULL } from './socket.js'
+import { bytesOf, farewell, SOCKET_CAPS, SOCKET_FULL } from './socket.js'
 import { clientTls } from './tls.js'
 import type { PeerEvent, PeerInfo, RefusedEvent } from './transport.js'
 

@@ -18,14 +18,6 @@ export const SOCKET_CAPS = {
 /** Held by the system or by the socket: a peer is slow beyond, and not even small messages go out. */
 export const SOCKET_FULL = 4 * CAPS.frameBytes
 
-/**
- * Masks exist so that a browser's script cannot make a proxy see what it wants. Members are no browsers; a mask of zeros is
- * valid, and saves touching every byte on both sides.
- */
-export const noMask = (mask: Buffer): void => {
-  mask.fill(0)
-}
-
 export const bytesOf = (data: RawData): Uint8Array =>
   Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? new Uint8Array(data) : data
 
