@@ -1,6 +1,6 @@
 // Test: watches: from a revision on, in order, no gap, no repeat; compaction; back-pressure; restart and another member (C11).
 
-import { type LatchkeyError, OP, STEP } from '@latchkey/protocol'
+import { type EventResult, type LatchkeyError, OP, STEP } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Watch } from './store.js'
 import { show } from './testing/show.js'
@@ -41,6 +41,23 @@ const served = (seen: Seen, credit: number) => {
   w.clock.advance(0)
 }
 const revisions = (seen: Seen) => seen.events.map((event) => (event as unknown[])[0])
+
+test('what was told stays as it was told, whatever is written behind it', async () => {
+  const world = await World.open()
+  const told: EventResult[] = []
+  const watch = world.machine.watch(EVERYTHING, 0, {
+    events: (events) => void told.push(...events),
+    over: () => {},
+  })
+  watch.more(1_000_000)
+  world.clock.advance(0)
+  for (let i = 0; i < 100; i++) {
+    await world.run(...Array.from({ length: 32 }, (_, n) => put('k', `${i}/${n}`)))
+    await world.machine.flush()
+  }
+  const values = Array.from({ length: 3_200 }, (_, n) => `${Math.floor(n / 32)}/${n % 32}`)
+  expect(told.map((event) => (show(event) as unknown[])[3])).toEqual(values)
+})
 
 describe('what is told', () => {
   test('put, delete, previous; a batch in operation order, one revision; a deleteRange one a key', async () => {

@@ -1,5 +1,6 @@
 // Driver: the rows of a store of { memory: true }: memory-level. They live as long as the home does.
 
+import { copyBytes } from '@latchkey/base'
 import { MemoryLevel } from 'memory-level'
 import { LevelRows, operation } from './level.js'
 import type { RowBuilder, RowChange, RowHome, RowStore } from './port.js'
@@ -20,13 +21,22 @@ const newLevel = async (): Promise<Memory> => {
   return level
 }
 
+/** R7: a level in memory keeps the very bytes that it is given. */
+class OwnRows extends LevelRows {
+  override write(batch: readonly RowChange[]): Promise<void> {
+    return super.write(
+      batch.map(({ key, value }) => ({ key, value: value === undefined ? undefined : copyBytes(value) })),
+    )
+  }
+}
+
 class MemoryLevelHome implements RowHome {
   #live: Memory | undefined
 
   async open(): Promise<RowStore | undefined> {
     if (this.#live === undefined) return undefined
     await this.#live.open()
-    return new LevelRows(this.#live)
+    return new OwnRows(this.#live)
   }
 
   async build(): Promise<RowBuilder> {

@@ -1,6 +1,6 @@
 // Driver's port: ordered rows on a disk or in memory. Everything above works on this; the conformance suite is conformance.ts.
 
-/** value undefined: the row is removed. Else it is sealed (seal.ts), and nobody changes it until the batch is written. */
+/** value undefined: the row is removed. Else it is sealed (seal.ts), and nobody changes it until the batch is written: not longer. */
 export interface RowChange {
   readonly key: Uint8Array
   readonly value: Uint8Array | undefined
@@ -39,6 +39,7 @@ export interface RowPage {
  *   R4  A view shows exactly the batches whose `write` had resolved when it was taken, or more of those under way, whole.
  *   R5  What a read cannot vouch for it refuses with ERR_CORRUPT. Keys that start with a zero byte are the driver's own.
  *   R6  A failed write is never retried: its outcome is unknown, and the store takes no more.
+ *   R7  When `write` resolves nothing of the batch is kept: its bytes may be used for something else.
  */
 export interface RowStore {
   /** The row's bytes, the caller's to keep; undefined: there is none. */

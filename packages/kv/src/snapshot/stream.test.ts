@@ -6,7 +6,7 @@ import { META_KEY, SPACE, eventKey, keyOf } from '../keyspaces.js'
 import type { Row } from '../rows/port.js'
 import { seal, sealBody, sealOf } from '../rows/seal.js'
 import { nextRow } from '../state/data-row.js'
-import { EventGroup } from '../state/event-group.js'
+import { EventGroup, LEAST } from '../state/event-group.js'
 import { encodePiece, eventBytes, markOf, writeEvents } from '../state/event-row.js'
 import { type Meta, emptyMeta, encodeMeta } from '../state/meta.js'
 import { StateStream } from './check.js'
@@ -20,7 +20,7 @@ function events(): { rows: Row[]; marks: number[] } {
   const small = { key: 'a', row: nextRow('a', 1, Buffer.from('1'), undefined), before: null }
   const large = { key: 'a', row: nextRow('a', 2, Buffer.alloc(9_000), small.row), before: small.row }
   const marks = [markOf(1, [small]), markOf(2, [large])] as const
-  const group = EventGroup.begin(0, 0)
+  const group = EventGroup.begin(0, Buffer.alloc(LEAST))
   const at = group.add(1, 1, eventBytes('a', small.row, null), marks[0], 0)
   writeEvents(group.bytes, at, [small])
   group.add(2, 1, eventBytes('a', large.row, small.row), marks[1], 1)

@@ -8,6 +8,8 @@ import { GROUP, SCRATCH, asBuffer } from './event-row.js'
 
 const HEAD = 14
 const TABLE = SEAL + GROUP * HEAD
+/** Bytes to begin with. */
+export const LEAST: number = TABLE
 
 export class EventGroup {
   readonly first: number
@@ -18,18 +20,19 @@ export class EventGroup {
   stored: boolean
   dirty = false
   #whole: Uint8Array | undefined
+  #own: boolean
 
   private constructor(first: number, bytes: Buffer, end: number, stored: boolean) {
     this.first = first
     this.bytes = bytes
     this.end = end
     this.stored = stored
+    this.#own = !stored
   }
 
-  /** `size`: what its row may come to, to begin with. */
-  static begin(first: number, size: number): EventGroup {
-    const bytes = Buffer.allocUnsafeSlow(Math.max(size, TABLE)).fill(0, 0, TABLE)
-    return new EventGroup(first, bytes, TABLE, false)
+  /** `bytes`: of LEAST or more, the group's own from now on. */
+  static begin(first: number, bytes: Buffer): EventGroup {
+    return new EventGroup(first, bytes.fill(0, 0, TABLE), TABLE, false)
   }
 
   /** A row of the store whose seal is right. */
@@ -87,6 +90,12 @@ export class EventGroup {
     const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.bytes.length, least))
     larger.set(this.bytes.subarray(0, this.end))
     this.bytes = larger
+    this.#own = true
+  }
+
+  /** Its bytes, to be used for another one: undefined where they are the store's. Nothing else may be asked of it then. */
+  spare(): Buffer | undefined {
+    return this.#own ? this.bytes : undefined
   }
 
   /** Its last revision is there, events and all. */

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { isSealed } from '../rows/seal.js'
 import { eventKey } from '../keyspaces.js'
 import { nextRow, valueOf } from './data-row.js'
-import { EventGroup, groupSums } from './event-group.js'
+import { EventGroup, LEAST, groupSums } from './event-group.js'
 import {
   type Change,
   GROUP,
@@ -17,6 +17,7 @@ import {
   markOf,
   writeEvents,
 } from './event-row.js'
+import { SpareBuffers } from './spare-buffers.js'
 import { Tallies } from './tallies.js'
 
 const bytes = (random: Random, most: number) =>
@@ -53,7 +54,7 @@ test('a group has what was added to it, also when it is stored half way and read
     const first = GROUP * random.between(1, 1_000)
     const key = eventKey(first, 0)
     const all = new Map<number, Change[]>()
-    let group = EventGroup.begin(first, random.between(0, 2_000))
+    let group = EventGroup.begin(first, Buffer.alloc(LEAST + random.between(0, 2_000), 0xff))
     for (let revision = first + random.between(0, 4); revision < first + GROUP; revision++) {
       const changes = Array.from({ length: random.between(1, 4) }, () => drawChange(random, revision))
       all.set(revision, changes)
@@ -84,7 +85,7 @@ test('a group has what was added to it, also when it is stored half way and read
 
 test('what was stored half way does not change when more is added', () => {
   const random = seededRandom('half way')
-  const group = EventGroup.begin(0, 4_000)
+  const group = EventGroup.begin(0, Buffer.alloc(4_000, 0xff))
   for (let revision = 0; revision < GROUP; revision++) {
     const changes = [drawChange(random, revision)]
     const stored = group.value()
@@ -145,4 +146,18 @@ test('tallies say what was noted, or nothing', () => {
   tallies.forget(far + 6_000)
   tallies.note(far + 6_000, 1, 2, 3, 0)
   expect([of(far + 4_999), of(far + 6_000)]).toEqual([undefined, [2, 3]])
+})
+
+test('spare buffers: of the size that is asked for, and no more than were taken between two batches', () => {
+  const spare = new SpareBuffers()
+  const taken = Array.from({ length: 10 }, () => spare.take(1_000))
+  spare.trim()
+  for (const buffer of taken) spare.give(buffer)
+  expect(taken).toContain(spare.take(900))
+  expect(taken).not.toContain(spare.take(1_001))
+  expect(taken).not.toContain(spare.take(200))
+  spare.trim()
+  expect(spare.size).toBe(3)
+  spare.trim()
+  expect(spare.size).toBe(0)
 })

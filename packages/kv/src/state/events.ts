@@ -8,7 +8,7 @@ import { SPACE, eventKey } from '../keyspaces.js'
 import type { RowChange, RowStore } from '../rows/port.js'
 import { SEAL, damagedRow, isSealed, seal } from '../rows/seal.js'
 import { Changes, type EventCaps } from './changes.js'
-import { EventGroup } from './event-group.js'
+import { EventGroup, LEAST } from './event-group.js'
 import {
   GROUP,
   INLINE_BYTES,
@@ -25,6 +25,7 @@ import {
 } from './event-row.js'
 import type { Meta } from './meta.js'
 import { RowTable } from './row-table.js'
+import { SpareBuffers } from './spare-buffers.js'
 import { Sum } from './sum.js'
 import { Tallies } from './tallies.js'
 
@@ -45,7 +46,8 @@ export class Events {
   readonly #groups = new Map<number, EventGroup>()
   readonly #tallies = new Tallies()
   /** What the row of the last whole group came to. */
-  #usualBytes = 1024
+  #usualBytes = LEAST
+  readonly #spare = new SpareBuffers()
   readonly #pieces: RowTable
   readonly #recent = new Map<number, readonly EventResult[]>()
   #dirty = new Set<EventGroup>()
@@ -190,7 +192,7 @@ export class Events {
   #groupFor(revision: number): EventGroup {
     const first = firstOf(revision)
     // There is no row of it yet: it is not asked for.
-    return first === revision ? this.#resident(EventGroup.begin(first, this.#usualBytes)) : this.#group(first)
+    return first === revision ? this.#resident(this.#begin(first)) : this.#group(first)
   }
 
   #group(first: number): EventGroup {
@@ -199,9 +201,11 @@ export class Events {
     const key = eventKey(first, 0)
     const row = this.#store.get(key)
     if (row !== undefined && !isSealed(key, row)) throw damagedRow(key)
-    return this.#resident(
-      row === undefined ? EventGroup.begin(first, this.#usualBytes) : EventGroup.from(first, row),
-    )
+    return this.#resident(row === undefined ? this.#begin(first) : EventGroup.from(first, row))
+  }
+
+  #begin(first: number): EventGroup {
+    return EventGroup.begin(first, this.#spare.take(this.#usualBytes))
   }
 
   #resident(group: EventGroup): EventGroup {
@@ -219,7 +223,10 @@ export class Events {
   #forgetSome(keep: number): void {
     for (const group of this.#groups.values()) {
       if (this.#groups.size <= RESIDENT / 2 + this.#busy) return
-      if (!group.dirty && group.first !== keep && !this.#inFlight.has(group)) this.#groups.delete(group.first)
+      if (group.dirty || group.first === keep || this.#inFlight.has(group)) continue
+      this.#groups.delete(group.first)
+      const spare = group.spare()
+      if (spare !== undefined) this.#spare.give(spare)
     }
   }
 
@@ -232,7 +239,8 @@ export class Events {
     const group = this.#groupWith(revision)
     const found: EventResult[] = []
     const pieces = group.pieces(revision)
-    if (pieces === 0) decodeEvents(revision, group.events(revision), found)
+    // Of a copy: the group's bytes are used again.
+    if (pieces === 0) decodeEvents(revision, Buffer.from(group.events(revision)), found)
     for (let piece = 1; piece <= pieces; piece++) decodeEvents(revision, this.#piece(revision, piece), found)
     if (group.size(revision) <= RECENT_BYTES) this.#remember(revision, found)
     return found
@@ -260,6 +268,7 @@ export class Events {
     }
     this.#inFlight = this.#dirty
     this.#dirty = new Set()
+    this.#spare.trim()
     this.#pendingBytes = 0
   }
 

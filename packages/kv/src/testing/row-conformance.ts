@@ -78,6 +78,19 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
   },
   'R4: a batch over several spaces is in a view whole or not at all, also while it is being written':
     severalSpaces,
+  'R7: what was written stays, whatever becomes of the bytes of its batch': async (home) => {
+    const store = await opened(home)
+    const batch = [put('d', 'data'), put('e', 'event')]
+    await store.write(batch)
+    const view = store.view()
+    for (const { value } of batch) value.fill(0)
+    for (const rows of [view, store.view()]) expect(await all(rows)).toEqual(['d=data', 'e=event'])
+    expect(body(store.get(b('e')))).toBe('event')
+    await store.close()
+    const again = (await home.open()) as RowStore
+    expect(await all(again.view())).toEqual(['d=data', 'e=event'])
+    await again.close()
+  },
   'pages: ranges, both directions, by rows and by bytes, keys only': pages,
   'keys are ordered by bytes, and may hold any': byteOrder,
   'random batches against a plain map': randomBatches,
