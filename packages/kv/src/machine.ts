@@ -12,6 +12,7 @@ import { ownerOfHold } from '@latchkey/lock'
 import { LatchkeyError, READ, type Read } from '@latchkey/protocol'
 import type { Entry, LogPosition, Membership } from '@latchkey/raft/core'
 import type { Applied, AppliedState, SnapshotReader, SnapshotWriter } from '@latchkey/raft/node'
+import { Ahead } from './ahead.js'
 import { writeBackup } from './backup.js'
 import { Flusher } from './flusher.js'
 import { FrozenState } from './frozen.js'
@@ -48,6 +49,7 @@ export class KvMachine implements KvStore {
   readonly #limits: KvLimits
   readonly #logger: Logger
   readonly #views: Views
+  readonly #ahead: Ahead
   #running: Running | undefined
   #watches: Watches | undefined
   #stopped: LatchkeyError | undefined
@@ -57,6 +59,7 @@ export class KvMachine implements KvStore {
     this.#options = options
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits }
     this.#logger = options.logger ?? silentLogger
+    this.#ahead = new Ahead(options.later, () => this.#up.state)
     this.#views = new Views(options.clock, this.#limits, () => this.#freeze())
   }
 
@@ -278,6 +281,10 @@ export class KvMachine implements KvStore {
     if (read[0] === READ.page) return this.#views.page(read)
     if (read[0] === READ.closeView) return this.closeViews([read[1]])
     return pointRead(state, read, now)
+  }
+
+  expect(read: Read): void {
+    this.#ahead.expect(read)
   }
 
   closeViews(views: Iterable<number>): void {

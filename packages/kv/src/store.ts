@@ -22,6 +22,8 @@ export interface KvOptions {
    */
   readonly stood?: (hash: StateHash) => Promise<unknown> | undefined
   readonly limits?: Partial<KvLimits>
+  /** Runs it behind what leaves in this turn of the event loop. Given, what is to be read is looked up ahead. */
+  readonly later?: (run: () => void) => void
 }
 
 /** Caps, and what happens there. Tests make them small; the ones marked * decide what is applied, so all members must agree. */
@@ -85,6 +87,8 @@ export interface KvStore extends StateMachine {
    * Throws a LatchkeyError: ERR_CORRUPT, ERR_BUSY (too many views), ERR_COMPACTED (the view is gone), ERR_PROTOCOL.
    */
   read(read: Read, now?: number): unknown
+  /** That will be read as soon as its round is back: its row is looked up meanwhile. A hint: the answer is that of `read`. */
+  expect(read: Read): void
   /** Views of a connection that is gone. */
   closeViews(views: Iterable<number>): void
   /** from: inclusive; 0: after the store's revision as it is now. */

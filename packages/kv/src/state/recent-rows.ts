@@ -8,7 +8,7 @@
 //   - rows are copied into pieces of its own: a view of what others allocated would keep theirs alive
 
 /** Of a generation. */
-const BYTES = 3 * 1024 * 1024
+const BYTES = 2 * 1024 * 1024
 const SLAB_BYTES = 64 * 1024
 /** What an entry costs besides its bytes, roughly. */
 const ENTRY_BYTES = 200

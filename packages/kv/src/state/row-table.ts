@@ -1,6 +1,6 @@
 // Driver: one key space of a row store with its overlay: what was applied and is not yet written, and what is being written.
 //
-//   read   active layer -> layer in flight -> recent rows of the store -> row store, the first that knows
+//   read   active layer -> layer in flight -> rows of the store, recent or looked up ahead -> row store, the first that knows
 //   write  active layer only; `seal` hands it to the batch that is written next, `settle` forgets it once that is synced
 //
 // Laws: a read sees every write before it, also of the same entry (A12); only net effects reach the store: what came and went
@@ -9,12 +9,13 @@
 // A large range that is cleared is a grave in its layer, and not a removed row a key: what the layer has is above the grave, what
 // is below it is gone.
 
-import { assert } from '@latchkey/base'
+import { assert, binary } from '@latchkey/base'
 import { keyOfBinary } from '../keyspaces.js'
 import type { RowChange, RowStore } from '../rows/port.js'
 import { damagedRow, isSealed, sealOf } from '../rows/seal.js'
 import { SortedKeys } from '../rows/sorted-keys.js'
 import { RecentRows } from './recent-rows.js'
+import { RowsAhead } from './rows-ahead.js'
 import type { Sum } from './sum.js'
 
 /** What a map entry costs besides its bytes, roughly. */
@@ -80,6 +81,7 @@ export class RowTable {
   readonly #store: RowStore
   readonly #sum: Sum
   readonly #recent = new RecentRows()
+  readonly #ahead = new RowsAhead()
   #active = newLayer()
   #inFlight: Layer | undefined
   #bytes = 0
@@ -103,10 +105,24 @@ export class RowTable {
 
   #below(key: string): Uint8Array | null | undefined {
     const flying = this.#inFlight === undefined ? undefined : rowIn(this.#inFlight, key)
-    return flying === undefined ? (this.#recent.get(key) ?? this.#stored(key)) : flying
+    if (flying !== undefined) return flying
+    const recent = this.#recent.get(key) ?? this.#ahead.get(key)
+    return recent === undefined ? this.#stored(key) : recent
+  }
+
+  /** What is about to be read, where reads have to go to the store. */
+  lookAhead(keys: readonly Uint8Array[]): void {
+    if (!this.#ahead.begin()) return
+    for (const bytes of keys) {
+      if (!this.#ahead.hasRoom) return
+      const key = binary(bytes)
+      if (this.#ahead.get(key) !== undefined || this.#recent.get(key) !== undefined) continue
+      this.#ahead.put(key, this.#stored(key))
+    }
   }
 
   #stored(key: string): Uint8Array | undefined {
+    this.#ahead.missed()
     const rowKey = keyOfBinary(this.#space, key)
     const value = this.#store.get(rowKey)
     if (value === undefined) return undefined
@@ -188,6 +204,7 @@ export class RowTable {
     if (this.#inFlight === undefined) return
     const { rows, graves } = this.#inFlight
     this.#inFlight = undefined
+    this.#ahead.clear()
     if (graves.length > 0) this.#recent.clear()
     for (const [key, { row }] of rows) {
       if (row === null) this.#recent.forget(key)

@@ -167,6 +167,7 @@ export class Seat implements Link {
       if (outcome.ok) this.#serve(id, read, outcome.time)
       else this.#refuse(id, new LatchkeyError('ERR_NO_LEADER'))
     })
+    this.#ports.kv.expect(read)
   }
 
   #serve(id: number, read: Read, time: number): void {

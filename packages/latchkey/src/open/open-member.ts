@@ -196,6 +196,8 @@ export class OpenedMember {
     } = this.#settings
     const { home, fs, dir } = this.#ground
     const { clock } = this
+    // Asked for behind the work that sends, so that it runs behind the sending.
+    const later = (run: () => void) => this.#turns.work(() => this.#turns.end(run))
     const member = await Member.open(
       { id, members, join: joins, electionTimeout, heartbeat, snapshot, maxInFlightBytes },
       {
@@ -207,7 +209,7 @@ export class OpenedMember {
         logger,
         newId,
         transport: (owner) => this.#gate.transport(owner),
-        machine: (hooks) => new KvMachine({ home, clock, logger, ...hooks }),
+        machine: (hooks) => new KvMachine({ home, clock, logger, later, ...hooks }),
         rebuild: () => void setImmediate(() => this.#rebuild()),
       },
     )

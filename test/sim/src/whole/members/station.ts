@@ -180,7 +180,14 @@ export class Station {
         transport: (owner) => wires.open(this.id, owner, life),
         rebuild: () => defer(() => void this.#rebuild()),
         machine: (hooks) => {
-          const machine = new house.KvMachine({ home: this.#home, clock, logger, limits, ...hooks })
+          const machine = new house.KvMachine({
+            home: this.#home,
+            clock,
+            logger,
+            limits,
+            later: defer,
+            ...hooks,
+          })
           this.#ports.machine(this, machine)
           return machine
         },
