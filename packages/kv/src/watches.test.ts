@@ -1,5 +1,6 @@
 // Test: watches: from a revision on, in order, no gap, no repeat; compaction; back-pressure; restart and another member (C11).
 
+import { seededRandom } from '@latchkey/base'
 import { type EventResult, type LatchkeyError, OP, STEP } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Watch } from './store.js'
@@ -232,6 +233,63 @@ describe('back-pressure', () => {
     expect(seen.events.length).toBe(512)
     for (let i = 0; i < 5; i++) w.clock.advance(0)
     expect(revisions(seen)).toEqual(Array.from({ length: 2_000 }, (_, i) => i + 1))
+  })
+
+  test('whoever follows is told the same as whoever goes through the history by itself, over random watches', async () => {
+    for (let seed = 1; seed <= 15; seed++) {
+      const random = seededRandom(`watches ${seed}`)
+      w = await World.open({ limits: { watches: 100 } })
+      const key = () => k('abcd'.charAt(random.between(0, 4)) + '012'.charAt(random.between(0, 3)))
+      const bound = () => (random.chance(0.3) ? null : k('abcde'.charAt(random.between(0, 5))))
+      const all: { range: { start: Uint8Array | null; end: Uint8Array | null }; from: number; seen: Seen }[] =
+        []
+      const credits = new Map<Seen, number>()
+      for (let step = 0; step < 150; step++) {
+        const chance = random.between(0, 100)
+        if (chance < 12 && all.length < 40) {
+          const range = { start: bound(), end: bound() }
+          const from = w.machine.revision + 1
+          all.push({ range, from, seen: watch(random.chance(0.5) ? 0 : from, range) })
+        } else if (chance < 40 && all.length > 0) {
+          const { seen } = random.pick(all)
+          const credit = random.between(1, 20)
+          credits.set(seen, (credits.get(seen) ?? 0) + credit)
+          seen.watch.more(credit)
+        } else if (chance < 50) w.clock.advance(0)
+        else if (chance < 90) await w.run(put(key().toString(), `${step}`))
+        else
+          await w.one([
+            OP.putAll,
+            null,
+            [...new Set([key(), key()].map(String))].map((one) => [k(one), k('')] as const),
+          ])
+        // Never more than was asked for but for the rest of a revision.
+        for (const { seen } of all) expect(seen.events.length).toBeLessThan((credits.get(seen) ?? 0) + 2)
+      }
+      for (const { seen } of all) seen.watch.more(10_000)
+      for (let i = 0; i < 3; i++) w.clock.advance(0)
+      for (const { range, from, seen } of all) {
+        const alone = watch(from, range)
+        served(alone, 10_000)
+        expect(seen.events, `seed ${seed}`).toEqual(alone.events)
+        expect(seen.upTo).toEqual([...seen.upTo].sort((a, b) => a - b))
+        alone.watch.close()
+      }
+      await w.machine.close()
+    }
+  })
+
+  test('watches of one range are told the very same list', async () => {
+    const lists: (readonly unknown[])[] = []
+    for (let i = 0; i < 3; i++) {
+      const sink = { events: (events: readonly unknown[]) => void lists.push(events), over: () => {} }
+      w.machine.watch({ start: k('a'), end: k('b') }, 0, sink).more(100)
+    }
+    w.clock.advance(0)
+    await w.run(put('a', '1'), put('z', '1'), put('a', '2'))
+    expect(lists.length).toBe(3)
+    expect(lists[0]).toHaveLength(2)
+    expect(new Set(lists).size).toBe(1)
   })
 
   test('a sink that throws loses its watch, and nobody else notices', async () => {

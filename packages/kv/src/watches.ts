@@ -1,38 +1,41 @@
 // Driver: owns the watches. Each is a cursor in the replicated events and a credit; nothing is queued for a slow one, it simply
 // falls behind, and when the history no longer reaches its cursor it is told ERR_COMPACTED (C11).
 //
+// Those that have seen all there is follow together: an event is looked at once and finds whom it concerns, so that a watch of
+// other keys costs a put nothing, and those of one range are told the very same list. Whoever is behind, for want of credit or
+// because it began in the past, goes through the history by itself until it has caught up.
+//
 // Laws: every watch is told every revision from its first on, in order, whole, once, or is told that it is over; `upTo` never
-// goes back; a sink that throws loses its watch, and nobody else notices.
+// goes back; without credit it is told nothing; a sink that throws loses its watch, and nobody else notices.
 
 import type { Clock, Logger, Timer } from '@latchkey/base'
 import { compareBytes } from '@latchkey/base'
 import { type EventResult, LatchkeyError } from '@latchkey/protocol'
 import type { State } from './state/state.js'
 import type { KeyRange, KvLimits, Watch, WatchSink } from './store.js'
+import { type Cursor, type Group, Groups, bytesOf, within } from './watch-groups.js'
 
 /** One watch is not served longer than this in a turn of the event loop. */
 const REVISIONS_A_TURN = 512
 /** One message is not larger than this, unless a single revision is. */
 const MESSAGE_BYTES = 1024 * 1024
-/** A watch that matched nothing for so many revisions is told how far it has come, so that it can resume from there. */
+/**
+ * A watch that matched nothing for so many revisions is told how far it has come, so that it can resume from there; one that
+ * follows at the latest after half as many more.
+ */
 const SILENT_REVISIONS = 1024
-
-interface Cursor {
-  readonly range: KeyRange
-  readonly sink: WatchSink
-  /** The next revision to look at. */
-  next: number
-  /** All revisions up to here have been told. */
-  told: number
-  credit: number
-  over: boolean
-}
 
 export class Watches {
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #limits: KvLimits
+  readonly #groups = new Groups()
   readonly #all = new Set<Cursor>()
+  readonly #behind = new Set<Cursor>()
+  /** Who follows has looked at all revisions up to here. */
+  #seen = 0
+  /** Where the silent ones among them were told last how far they have come. */
+  #silent = 0
   #state: State
   #timer: Timer | undefined
   #pumping = false
@@ -58,12 +61,13 @@ export class Watches {
     const { revision, events } = this.#state.meta
     const next = from === 0 ? revision + 1 : from
     if (next < events.floor) throw compacted(next, events.floor)
-    const cursor: Cursor = { range, sink, next, told: next - 1, credit: 0, over: false }
+    const cursor = this.#groups.enter(range, sink, next)
     this.#all.add(cursor)
+    this.#behind.add(cursor)
     return {
       more: (events) => {
         cursor.credit += events
-        this.#serveSoon()
+        if (!cursor.follows) this.#serveSoon()
       },
       close: () => this.#forget(cursor),
     }
@@ -71,7 +75,9 @@ export class Watches {
 
   #forget(cursor: Cursor): void {
     cursor.over = true
+    this.#groups.leave(cursor)
     this.#all.delete(cursor)
+    this.#behind.delete(cursor)
   }
 
   /** A snapshot was installed: the cursors go on in the new history, or learn that it does not reach them. */
@@ -84,10 +90,10 @@ export class Watches {
   pump(): void {
     if (this.#all.size === 0 || this.#pumping) return
     this.#pumping = true
-    let behind = false
-    for (const cursor of this.#all) if (this.#serve(cursor)) behind = true
+    let more = this.#follow()
+    for (const cursor of this.#behind) if (this.#serve(cursor)) more = true
     this.#pumping = false
-    if (behind) this.#serveSoon()
+    if (more) this.#serveSoon()
   }
 
   /** In a turn of its own, so that a sink that asks for more is not called from within itself. */
@@ -102,33 +108,108 @@ export class Watches {
     )
   }
 
+  // ---- together
+
+  /** Is there more to look at? */
+  #follow(): boolean {
+    const { revision, events } = this.#state.meta
+    if (this.#behind.size === this.#all.size) {
+      this.#seen = revision
+      this.#silent = revision
+    }
+    if (this.#seen >= revision) return false
+    try {
+      if (this.#seen + 1 < events.floor) throw compacted(this.#seen + 1, events.floor)
+      this.#look(revision)
+    } catch {
+      // Each meets it by itself, and is told.
+      this.#groups.taken()
+      for (const cursor of this.#all) this.#fallBehind(cursor, this.#seen + 1)
+      return false
+    }
+    for (const [group, found] of this.#groups.taken()) this.#tellGroup(group, found)
+    if (this.#seen - this.#silent >= SILENT_REVISIONS) this.#tellSilent()
+    return this.#seen < revision
+  }
+
+  #look(last: number): void {
+    const stop = Math.min(last, this.#seen + REVISIONS_A_TURN)
+    let seen = this.#seen
+    for (let bytes = 0; seen < stop && bytes < MESSAGE_BYTES; seen++)
+      bytes += this.#groups.add(this.#state.events.of(seen + 1))
+    this.#seen = seen
+  }
+
+  #tellGroup({ cursors }: Group, found: readonly EventResult[]): void {
+    for (const cursor of cursors) {
+      if (!cursor.follows) continue
+      const count = within(cursor.credit, found)
+      if (count === found.length) this.#told(cursor, found, this.#seen)
+      else {
+        const next = (found[count] as EventResult)[0]
+        this.#fallBehind(cursor, next)
+        if (count > 0) this.#told(cursor, found.slice(0, count), next - 1)
+      }
+    }
+  }
+
+  #tellSilent(): void {
+    this.#silent = this.#seen
+    for (const cursor of this.#all) {
+      if (cursor.follows && cursor.credit > 0 && this.#seen - cursor.told >= SILENT_REVISIONS / 2)
+        this.#told(cursor, [], this.#seen)
+    }
+  }
+
+  #fallBehind(cursor: Cursor, next: number): void {
+    if (!cursor.follows) return
+    cursor.follows = false
+    cursor.next = next
+    this.#behind.add(cursor)
+  }
+
+  #told(cursor: Cursor, events: readonly EventResult[], upTo: number): void {
+    cursor.credit -= events.length
+    cursor.told = upTo
+    try {
+      cursor.sink.events(events, upTo)
+    } catch (error) {
+      this.#failed(cursor, error)
+    }
+  }
+
+  // ---- by itself
+
   /** Does it have more to be told at once? */
   #serve(cursor: Cursor): boolean {
     try {
       return this.#tell(cursor)
     } catch (error) {
-      this.#logger.warn('a watch was ended', { error: String(error) })
-      this.#end(cursor, error)
+      this.#failed(cursor, error)
       return false
     }
   }
 
   #tell(cursor: Cursor): boolean {
     const { revision, events } = this.#state.meta
-    if (cursor.next > revision || cursor.over) return false
+    if (cursor.over || cursor.next > revision) return this.#catchUp(cursor)
     if (cursor.next < events.floor) {
       this.#end(cursor, compacted(cursor.next, events.floor))
       return false
     }
     const found = this.#gather(cursor, revision)
     const upTo = cursor.next - 1
-    const caughtUp = upTo === revision
-    if (found.length > 0 || upTo - cursor.told >= SILENT_REVISIONS) {
-      cursor.credit -= found.length
-      cursor.told = upTo
-      cursor.sink.events(found, upTo)
+    if (found.length > 0 || upTo - cursor.told >= SILENT_REVISIONS) this.#told(cursor, found, upTo)
+    return upTo === revision ? this.#catchUp(cursor) : cursor.credit > 0 && !cursor.over
+  }
+
+  /** It follows from here on, if it is where the others are. */
+  #catchUp(cursor: Cursor): false {
+    if (!cursor.over && cursor.next === this.#seen + 1) {
+      cursor.follows = true
+      this.#behind.delete(cursor)
     }
-    return !caughtUp && cursor.credit > 0 && !cursor.over
+    return false
   }
 
   /** Whole revisions, until the credit, the message or the turn is used up. */
@@ -138,13 +219,20 @@ export class Watches {
     let bytes = 0
     while (cursor.next <= stop && found.length < cursor.credit && bytes < MESSAGE_BYTES) {
       for (const event of this.#state.events.of(cursor.next)) {
-        if (!isIn(cursor.range, event[2])) continue
+        if (!isIn(cursor.group.range, event[2])) continue
         found.push(event)
-        bytes += event[2].length + (event[3]?.length ?? 0) + (event[4]?.length ?? 0)
+        bytes += bytesOf(event)
       }
       cursor.next++
     }
     return found
+  }
+
+  // ---- the end
+
+  #failed(cursor: Cursor, error: unknown): void {
+    this.#logger.warn('a watch was ended', { error: String(error) })
+    this.#end(cursor, error)
   }
 
   #end(cursor: Cursor, error: unknown): void {
