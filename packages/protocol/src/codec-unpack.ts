@@ -11,7 +11,6 @@ export class Malformed extends Error {
 const MAX_DEPTH = 16
 
 const NOTHING = Buffer.alloc(0)
-const SHORT_TEXT = 16
 /** Up to here an array is given its places at once: a command, a message. A longer one grows with what is read into it. */
 const FEW = 32
 
@@ -150,20 +149,10 @@ function readBytes(length: number): Uint8Array {
   return new View(memory, offset + take(length), length)
 }
 
-/** What is no UTF-8 becomes U+FFFD, everywhere alike. */
+/** What is no UTF-8 becomes U+FFFD, everywhere alike. (Put together by characters it would leave a string behind for each.) */
 function readText(length: number): string {
   const start = take(length)
-  return (length < SHORT_TEXT ? readAscii(start, length) : undefined) ?? source.toString('utf8', start, at)
-}
-
-function readAscii(start: number, length: number): string | undefined {
-  let text = ''
-  for (let i = start; i < start + length; i++) {
-    const code = source[i] as number
-    if (code > 0x7f) return undefined
-    text += String.fromCharCode(code)
-  }
-  return text
+  return source.toString('utf8', start, at)
 }
 
 function readArray(length: number): unknown[] {
