@@ -13,7 +13,7 @@ export const DEFAULT_LIMITS: KvLimits = {
   flushBytes: MiB,
   // Written as they stand, without a copy.
   flushEventBytes: 4 * MiB,
-  overlayBytes: 8 * MiB,
+  overlayBytes: 6 * MiB,
   views: 256,
   viewIdleMillis: 30_000,
   watches: 10_000,
