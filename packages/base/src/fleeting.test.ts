@@ -19,3 +19,19 @@ test('the same as a Map, however many come and go', () => {
   }
   expect([fleeting.size, fleeting.keys()]).toEqual([map.size, [...map.keys()]])
 })
+
+test('who walks through it may delete what was met, and meets each once', () => {
+  const fleeting = new Fleeting<number, number>()
+  for (let i = 0; i < 100; i++) fleeting.set(i, i)
+  const met: number[] = []
+  for (const value of fleeting.values()) {
+    met.push(value)
+    fleeting.delete(value)
+  }
+  expect(met).toEqual(Array.from({ length: 100 }, (_, i) => i))
+  expect([fleeting.size, fleeting.has(1)]).toEqual([0, false])
+  fleeting.set(1, 1)
+  expect(fleeting.has(1)).toBe(true)
+  fleeting.clear()
+  expect([fleeting.size, fleeting.has(1)]).toEqual([0, false])
+})

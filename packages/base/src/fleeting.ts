@@ -35,6 +35,20 @@ export class Fleeting<Key, Value> {
     return true
   }
 
+  has(key: Key): boolean {
+    return this.#map.has(key)
+  }
+
+  clear(): void {
+    this.#map = new Map()
+    this.#deleted = 0
+  }
+
+  /** In the order in which they came; who walks through them may delete what was met. */
+  values(): IterableIterator<Value> {
+    return this.#map.values()
+  }
+
   /** As they are now, in the order in which they came. */
   keys(): Key[] {
     return [...this.#map.keys()]

@@ -3,7 +3,7 @@
 //   told once: a hold that ran out is handed to `takeDue` one time; what stays is a row without waiters, which changes nothing
 //   again until somebody takes it over, its owner releases, or it is reclaimed. After a restart an old one may be told again.
 
-import { binary } from '@latchkey/base'
+import { Fleeting, binary } from '@latchkey/base'
 import { type HoldRow, overAt, reclaimAt } from '@latchkey/lock'
 import { SPACE, keyOfBinary } from '../keyspaces.js'
 import type { Row, RowChange, RowStore } from '../rows/port.js'
@@ -43,12 +43,12 @@ const byKey = (a: Hold, b: Hold) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)
 const byDue = (a: Hold, b: Hold) => a.due - b.due || byKey(a, b)
 
 export class Holds {
-  readonly #byKey = new Map<string, Hold>()
+  readonly #byKey = new Fleeting<string, Hold>()
   readonly #live = new DueHeap<Hold>()
   readonly #over = new DueHeap<Hold>()
   readonly #untouched = new Map<number, Set<Hold>>()
-  readonly #dirty = new Set<Hold>()
-  readonly #removed = new Set<string>()
+  readonly #dirty = new Fleeting<Hold, true>()
+  #removed = new Set<string>()
   /** The one that was looked up last: who reads a row and writes it anew asks for its key once. */
   #last: Hold | undefined
 
@@ -102,7 +102,7 @@ export class Holds {
     hold.seal = undefined
     if (hold.dirty) return
     hold.dirty = true
-    this.#dirty.add(hold)
+    this.#dirty.set(hold, true)
   }
 
   delete(key: Uint8Array): void {
@@ -158,8 +158,8 @@ export class Holds {
   /** Removals first: a hold that went and came again is written behind its own removal. */
   collect(batch: RowChange[]): void {
     for (const key of this.#removed) batch.push({ key: keyOfBinary(SPACE.holds, key), value: undefined })
-    this.#removed.clear()
-    for (const hold of this.#dirty) {
+    this.#removed = new Set()
+    for (const hold of this.#dirty.keys()) {
       hold.dirty = false
       hold.stored = true
       batch.push(rowOf(hold))

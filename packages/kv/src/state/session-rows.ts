@@ -3,6 +3,7 @@
 //   session   f64le life | f64le deadline | f64le done
 //   reply     u8 1: cancelled before it came | u32le checksum of the request | answer
 
+import { Fleeting } from '@latchkey/base'
 import { type GivenAnswer, answerSize } from '../commands/answers.js'
 import type { Row } from '../rows/port.js'
 import { SEAL, seal } from '../rows/seal.js'
@@ -44,7 +45,7 @@ export class Session implements Due {
   placed = 0
   /** All numbers below it are finished. */
   done = 1
-  readonly replies = new Map<number, Reply>()
+  readonly replies = new Fleeting<number, Reply>()
   replyBytes = 0
   stored = false
   dirty = false
