@@ -149,13 +149,13 @@ async function restartMillis(cluster: Cluster): Promise<number> {
   return Math.round(quantiles(millis).p99)
 }
 
-/** As soon as it has caught up; it is asked again until then. */
+/** As soon as it has caught up, and its leader has written down which process it is; it is asked again until then. */
 async function promoted(store: Store): Promise<void> {
   for (const deadline = performance.now() + 120_000; ; await pause(100)) {
     try {
       return await store.members.promote('d')
     } catch (error) {
-      if (!isLatchkeyError(error, 'ERR_BUSY') || performance.now() > deadline) throw error
+      if (!isLatchkeyError(error) || !error.retryable || performance.now() > deadline) throw error
     }
   }
 }
