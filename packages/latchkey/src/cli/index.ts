@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { main } from './main.js'
+import { keepOldHeapSmall } from '../sidecar/old-heap.js'
 import { keepYoungHeapSmall } from '../sidecar/young-heap.js'
 import { processIo } from './process-io.js'
 
@@ -16,6 +17,7 @@ export async function runProcess(): Promise<void> {
     sidecar: async () => {
       // This process is the member's alone: an app that embeds one has a heap of its own making.
       keepYoungHeapSmall()
+      keepOldHeapSmall()
       return await import('../sidecar/run.js')
     },
     restore: async () => (await import('../open/index.js')).restore,
