@@ -3,6 +3,7 @@
 import { connections } from './scenes/connections.js'
 import { sessions, waiters, watchers } from './scenes/crowds.js'
 import { failover } from './scenes/failover.js'
+import { floor } from './scenes/floor.js'
 import { handOver } from './scenes/hand-over.js'
 import { heldLocks } from './scenes/held-locks.js'
 import { keys } from './scenes/keys.js'
@@ -31,6 +32,7 @@ export const SCENES: readonly Scene[] = [
   values,
   keys,
   proposals,
+  floor,
   soak,
 ]
 

@@ -1,0 +1,68 @@
+// Driver: the floor under every commit here: three processes that write a frame durably and pass it on, and nothing else. What a lone
+// caller, or one lock that goes from waiter to waiter, can come to at the most is seen by it: they are one commit after the other.
+
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createConnection } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { measure } from '../measure.js'
+import type { OwnScene, Stage } from './scene.js'
+
+const FRAME_BYTES = 128
+const PROCESS = fileURLToPath(new URL('../floor-process.js', import.meta.url))
+
+export const floor: OwnScene = {
+  name: 'floor',
+  about:
+    'what three processes that write a frame durably and pass it on, and do nothing else, come to one after the other',
+  on: 'own',
+  run,
+}
+
+async function run(stage: Stage): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'latchkey-bench-'))
+  const children: ChildProcess[] = []
+  const start = async (name: string, others: readonly number[]): Promise<number> => {
+    const child = fork(PROCESS, [
+      JSON.stringify({ file: join(folder, name), frameBytes: FRAME_BYTES, others }),
+    ])
+    children.push(child)
+    return ((await once(child, 'message'))[0] as { port: number }).port
+  }
+  try {
+    const followers = [await start('b', []), await start('c', [])]
+    await load(await start('a', followers), stage)
+  } finally {
+    for (const child of children) child.kill('SIGKILL')
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 })
+  }
+}
+
+async function load(port: number, stage: Stage): Promise<void> {
+  const socket = createConnection({ host: '127.0.0.1', port })
+  await once(socket, 'connect')
+  socket.setNoDelay(true)
+  let heard = 0
+  let whole: (() => void) | undefined
+  socket.on('data', (bytes) => {
+    heard += bytes.length
+    if (heard % FRAME_BYTES === 0) whole?.()
+  })
+  let number = 0
+  const call = async () => {
+    const frame = Buffer.alloc(FRAME_BYTES)
+    frame.writeUInt32LE(++number)
+    const answered = new Promise<void>((resolve) => {
+      whole = resolve
+    })
+    socket.write(frame)
+    await answered
+    return heard === number * FRAME_BYTES
+  }
+  const figures = await measure(call, { ...stage, callers: 1 })
+  stage.row({ system: 'three processes, no logic', load: 'a frame on two of three disks', ...figures })
+  socket.destroy()
+}
