@@ -3,6 +3,7 @@
 //
 // Law: what is behind the mark may have been read from the page cache only, and after a failed sync even counts there as
 // clean. So it is written once more and synced; what comes out of `openLog` survives a power loss, whatever went before.
+// And so may the mark itself: what it says is needed no more goes only when the mark has been made durable anew (`removeSegments`).
 
 import { assert, type Logger, silentLogger } from '@latchkey/base'
 import { isLatchkeyError } from '@latchkey/protocol'
@@ -32,6 +33,8 @@ export interface Opened {
   /** The mark's slot that may be written. */
   readonly slot: 0 | 1
   readonly at: Position
+  /** Segments from before the log's begin as the mark has it; they go when the mark is durable. */
+  readonly leftovers: readonly number[]
   /** What was read, from the files as they are now. */
   readonly reading: Reading
 }
@@ -130,10 +133,10 @@ class Boot {
     })
   }
 
-  /** Removes what is not of the log, writes the tail once more, syncs file and folder. */
+  /** Removes what stands behind the log, writes the tail once more, syncs file and folder. */
   async #goOn(mark: Mark, slot: 0 | 1, reading: Reading, all: readonly number[]): Promise<Opened> {
     const tail = reading.tail as Tail
-    await this.#removeAll(all.filter((number) => number < mark.first || number > tail.number))
+    await this.#removeAll(all.filter((number) => number > tail.number))
     const file = await openFile(this.#fs, this.#path(segmentName(tail.number)), 'existing')
     const cut = reading.stopped !== undefined && reading.stopped.file === segmentName(tail.number)
     if (cut) await wait((done) => file.truncate(tail.end, done))
@@ -150,7 +153,8 @@ class Boot {
       length,
       checksum: reading.checksum,
     }
-    return this.#opened(mark, slot, at, reading)
+    const leftovers = all.filter((number) => number < mark.first)
+    return this.#opened(mark, slot, at, reading, leftovers)
   }
 
   /** The mark first, so that a log without one has lost it; then the first segment with its head. */
@@ -178,7 +182,7 @@ class Boot {
     const at = await new Promise<Position>((done, fail) =>
       createSegment(ports, segment, head, (error, at) => (at === undefined ? fail(error) : done(at))),
     )
-    return this.#opened(mark, 1, at, await this.#readBack(mark))
+    return this.#opened(mark, 1, at, await this.#readBack(mark), [])
   }
 
   async #readBack(mark: Mark): Promise<Reading> {
@@ -200,20 +204,30 @@ class Boot {
     await wait((done) => this.#fs.syncDir(this.#options.dir, done))
   }
 
-  async #opened(mark: Mark, slot: 0 | 1, at: Position, reading: Reading): Promise<Opened> {
+  async #opened(
+    mark: Mark,
+    slot: 0 | 1,
+    at: Position,
+    reading: Reading,
+    leftovers: readonly number[],
+  ): Promise<Opened> {
     const origin = { group: mark.group, owner: mark.owner }
     const markFile = await openFile(this.#fs, this.#path(MARK_NAME), 'existing')
-    return { origin, mark, markFile, slot, at, reading }
+    return { origin, mark, markFile, slot, at, leftovers, reading }
   }
 
-  async #removeAll(numbers: readonly number[]): Promise<void> {
-    for (const number of numbers) await wait((done) => this.#fs.remove(this.#path(segmentName(number)), done))
-    if (numbers.length > 0) await wait((done) => this.#fs.syncDir(this.#options.dir, done))
+  #removeAll(numbers: readonly number[]): Promise<void> {
+    return removeSegments(this.#fs, this.#options.dir, numbers)
   }
 
   #path(name: string): string {
     return joinPath(this.#options.dir, name)
   }
+}
+
+export async function removeSegments(fs: FileSystem, dir: string, numbers: readonly number[]): Promise<void> {
+  for (const number of numbers) await wait((done) => fs.remove(joinPath(dir, segmentName(number)), done))
+  if (numbers.length > 0) await wait((done) => fs.syncDir(dir, done))
 }
 
 function whyWithout(read: MarkRead, segments: number): string {

@@ -63,6 +63,34 @@ test.each(FAILURES)(
   },
 )
 
+test('D4 D9: the page cache shows what a failed sync never brought to the disk; a power loss at every operation of the recovery that reads it', async () => {
+  const whole = new MemoryDisk()
+  await runWorkload(whole, newRun())
+  for (let at = 1; at <= whole.operations; at++) {
+    for (let step = 1, stopped = true; stopped; step++) {
+      const disk = new MemoryDisk()
+      const run = newRun()
+      disk.failAt(at, { code: 'EIO' })
+      await runFailing(disk, run)
+      disk.kill(seededRandom(at))
+      stopped = await stopsDuringOpen(disk, disk.operations + step)
+      disk.crash(seededRandom(`${at} ${step}`), 'all')
+      await judge(disk, run).catch((error) => {
+        throw new Error(
+          `a failure at ${at}, the power gone at operation ${step} of the recovery: ${error.message}`,
+        )
+      })
+    }
+  }
+}, 60_000)
+
+async function stopsDuringOpen(disk: MemoryDisk, at: number): Promise<boolean> {
+  return await new Promise((done) => {
+    disk.stopAt(at, 'after', () => done(true))
+    void openWal(disk).then(({ wal }) => wal.close().then(() => done(false)))
+  })
+}
+
 test('D4: after a sync that failed once every append fails, those that waited and those that come, in order', async () => {
   const disk = new MemoryDisk()
   const { wal } = await openWal(disk)

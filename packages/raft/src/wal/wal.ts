@@ -13,7 +13,7 @@ import { assert } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { LogPosition, Membership, PersistBatch } from '../core/types.js'
 import type { Identity, Recovered, WalOptions } from './api.js'
-import { type Opened, openLog, wait } from './boot.js'
+import { type Opened, openLog, removeSegments, wait } from './boot.js'
 import { Compaction } from './compaction.js'
 import { storageFailed } from './errors.js'
 import type { LogState } from './log-state.js'
@@ -57,7 +57,7 @@ export class Wal {
   static async open(options: WalOptions): Promise<{ wal: Wal; recovered: Recovered }> {
     const opened = await openLog(options)
     const wal = new Wal(options, opened)
-    await wal.#promise()
+    await wal.#promise(opened.leftovers)
     return { wal, recovered: recoveredFrom(options, opened) }
   }
 
@@ -205,12 +205,15 @@ export class Wal {
     })
   }
 
-  /** The mark says, durably and in both slots, how far the recovered log reaches. */
-  async #promise(): Promise<void> {
+  /** The mark says, durably and in both slots, where the recovered log begins and how far it reaches; what is before it goes. */
+  async #promise(leftovers: readonly number[]): Promise<void> {
     this.#mark.advance(this.#writer.reach, this.#writer.checksum)
+    const { fs, dir } = this.#options
     try {
       await wait((done) => this.#mark.settle(done))
-    } catch {
+      await removeSegments(fs, dir, leftovers)
+    } catch (error) {
+      this.#fail(error as Error)
       await this.close()
       throw this.failed as LatchkeyError
     }
