@@ -189,10 +189,12 @@ export class CountedWorld implements WireWorld {
   async costOf(commands: number, work: () => Promise<unknown>): Promise<Counts> {
     const before = this.#counts()
     await this.#finish(work())
-    // What gathers for LevelDB is written after 50 ms.
-    const idle = this.clock.now() + 60
+    const worked = this.#counts()
+    // What gathers for LevelDB is written within 200 ms.
+    const idle = this.clock.now() + 250
     await this.until(() => this.clock.now() >= idle)
-    const after = this.#counts()
+    const { levelBatches, levelBytes } = this.#counts()
+    const after = { ...worked, levelBatches, levelBytes }
     const part = (name: keyof Counts) => Math.round(((after[name] - before[name]) * 1000) / commands)
     return Object.fromEntries(
       (Object.keys(after) as (keyof Counts)[]).map((name) => [name, part(name)]),
