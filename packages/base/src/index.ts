@@ -3,6 +3,7 @@ export { AssertionError, assert, unreachable } from './assert.js'
 export {
   EMPTY,
   View,
+  asBuffer,
   binary,
   compareBytes,
   copyBytes,

@@ -17,6 +17,8 @@
 // Keys that start with a zero byte belong to the driver below (rows/chain.ts, rows/journal-format.ts) and are in no snapshot.
 // On a disk the events are in files of their own, beside LevelDB (rows/journal.ts).
 
+import { asBuffer } from '@latchkey/base'
+
 const code = (letter: string) => letter.charCodeAt(0)
 
 export const SPACE = {
@@ -88,8 +90,7 @@ export function counterKey(fencingKey: Uint8Array | null): Uint8Array {
   return key
 }
 
-export const numberIn = (rowKey: Uint8Array, at: number): number =>
-  Buffer.from(rowKey.buffer, rowKey.byteOffset, rowKey.byteLength).readUIntBE(at, 6)
+export const numberIn = (rowKey: Uint8Array, at: number): number => asBuffer(rowKey).readUIntBE(at, 6)
 
 /** All keys of a space: start inclusive, end exclusive. */
 export function spaceRange(space: number): { readonly start: Uint8Array; readonly end: Uint8Array } {

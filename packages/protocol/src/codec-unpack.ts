@@ -2,7 +2,7 @@
 // Laws: a count is believed only as far as bytes for it are left; depth is capped; nothing may follow the value; no type
 // outside the house's part of MessagePack is known, so that nothing is ever built, compiled or looked up for a sender.
 
-import { View } from '@latchkey/base'
+import { View, asBuffer } from '@latchkey/base'
 
 export class Malformed extends Error {
   override readonly name = 'Malformed'
@@ -25,7 +25,7 @@ const floatBytes = new Uint8Array(float.buffer)
 
 /** Byte values in the result are views of `bytes`: copy what is kept. */
 export function unpack(bytes: Uint8Array): unknown {
-  source = bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  source = asBuffer(bytes)
   memory = source.buffer
   offset = source.byteOffset
   at = 0

@@ -1,6 +1,6 @@
 // Rule: sequences: blocks of numbers that never overlap, from 0. They take no revision and no watcher sees them.
 
-import { binary } from '@latchkey/base'
+import { asBuffer, binary } from '@latchkey/base'
 import { SPACE, keyOfBinary } from '../keyspaces.js'
 import { type Refused, SEQUENCE_USED_UP } from '../commands/answers.js'
 import { SEAL, sealBody } from '../rows/seal.js'
@@ -9,7 +9,7 @@ import type { RowTable } from '../state/row-table.js'
 /** The next start; 0 if it was never used, or reset. */
 export function nextStart(sequences: RowTable, key: Uint8Array): number {
   const row = sequences.get(binary(key))
-  return row === undefined ? 0 : Buffer.from(row.buffer, row.byteOffset, row.byteLength).readDoubleLE(SEAL)
+  return row === undefined ? 0 : asBuffer(row).readDoubleLE(SEAL)
 }
 
 /** [start, end), end exclusive. */

@@ -2,9 +2,10 @@
 // Laws: revisions come in order; what was written is never changed but for the seal; a row that is closed is whole, and one that
 // is not is stored as a copy, since more will be written in it.
 
+import { asBuffer } from '@latchkey/base'
 import { SEAL, seal } from '../rows/seal.js'
 import { eventKey } from '../keyspaces.js'
-import { GROUP, SCRATCH, asBuffer } from './event-row.js'
+import { GROUP, SCRATCH } from './event-row.js'
 
 const HEAD = 14
 const TABLE = SEAL + GROUP * HEAD

@@ -11,6 +11,7 @@
 // key, revision and value: so no byte of an event is summed up for it once more. Its bytes are covered by their row's seal.
 
 import type { EventResult } from '@latchkey/protocol'
+import { asBuffer } from '@latchkey/base'
 import { SEAL, sealOf } from '../rows/seal.js'
 import { ROW_TAIL, valueLength } from './data-row.js'
 
@@ -134,6 +135,3 @@ export function decodeEvents(revision: number, bytes: Uint8Array, into: EventRes
     into.push([revision, type, key, data(), data()])
   }
 }
-
-export const asBuffer = (bytes: Uint8Array): Buffer =>
-  bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -3,7 +3,7 @@
 //   session   f64le life | f64le deadline | f64le done
 //   reply     u8 1: cancelled before it came | u32le checksum of the request | answer
 
-import { Fleeting } from '@latchkey/base'
+import { Fleeting, asBuffer } from '@latchkey/base'
 import { type GivenAnswer, answerSize } from '../commands/answers.js'
 import type { Row } from '../rows/port.js'
 import { SEAL, seal } from '../rows/seal.js'
@@ -78,7 +78,7 @@ export function replyRow(reply: Reply, bytes = reply.bytes as Uint8Array): Row {
 }
 
 export function decodeSession(id: number, body: Uint8Array): Session {
-  const row = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  const row = asBuffer(body)
   const session = new Session(id, row.readDoubleLE(0))
   session.due = row.readDoubleLE(8)
   session.done = row.readDoubleLE(16)
@@ -88,6 +88,6 @@ export function decodeSession(id: number, body: Uint8Array): Session {
 
 /** `bytes` is a view. */
 export function decodeReply(body: Uint8Array): { crc: number; bytes: Uint8Array } {
-  const row = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  const row = asBuffer(body)
   return { crc: row[0] === 1 ? ANY_BODY : row.readUInt32LE(1), bytes: row.subarray(5) }
 }

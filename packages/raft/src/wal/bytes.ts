@@ -1,5 +1,7 @@
 // Rule: numbers in little-endian bytes; writing knows there is room, reading believes nothing.
 
+import { asBuffer } from '@latchkey/base'
+
 const WORD = 2 ** 32
 
 /** A safe integer in eight bytes. */
@@ -13,9 +15,6 @@ export function getU64(buffer: Buffer, at: number): number {
   const value = buffer.readUInt32LE(at) + buffer.readUInt32LE(at + 4) * WORD
   return Number.isSafeInteger(value) ? value : Number.NaN
 }
-
-export const asBuffer = (bytes: Uint8Array): Buffer =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /** Reads on, and remembers whether the bytes were too few: ask `ok` at the end. */
 export class Reader {

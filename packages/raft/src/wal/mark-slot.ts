@@ -1,7 +1,7 @@
 // Door: the durable mark's two slots. The one with the higher sequence counts; one bad slot is survived, two are not (D3).
 
-import { checksum } from '@latchkey/base'
-import { asBuffer, getU64, putU64 } from './bytes.js'
+import { asBuffer, checksum } from '@latchkey/base'
+import { getU64, putU64 } from './bytes.js'
 import { MARK_MAGIC, MARK_SLOT_AT, MARK_SLOT_BYTES, type Origin, VERSION } from './format.js'
 
 /** What the mark promises: before `reach` nothing may be missing or damaged. */

@@ -1,9 +1,9 @@
 // Test: whole bytes in the wrong place, files that went, came or belong to somebody else.
 
-import { checksum } from '@latchkey/base'
+import { asBuffer, checksum } from '@latchkey/base'
 import { beforeEach, expect, test } from 'vitest'
 import { MemoryDisk } from '../memory/index.js'
-import { asBuffer, putU64 } from './bytes.js'
+import { putU64 } from './bytes.js'
 import { readRecord } from './decode.js'
 import { putRecord, recordBytes } from './encode.js'
 import { MARK_SLOT_AT, PREAMBLE_BYTES, segmentName, TURN, VERSION } from './format.js'

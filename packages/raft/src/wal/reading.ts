@@ -1,7 +1,6 @@
 // Rule: segments, fed in order, to the facts on which recovery decides, and to the log that they hold.
 
-import { assert } from '@latchkey/base'
-import { asBuffer } from './bytes.js'
+import { asBuffer, assert } from '@latchkey/base'
 import { readRecord } from './decode.js'
 import { PREAMBLE_BYTES, segmentName } from './format.js'
 import type { Mark } from './mark-slot.js'

@@ -4,10 +4,9 @@
 // All flips and truncations are tried on the record that they hit, which is what reading comes to (what is before it is as
 // ever). A part of them, with LATCHKEY_FULL_SWEEP=1 each of them, is read from the log's first byte too; all take minutes.
 
-import { seededRandom } from '@latchkey/base'
+import { asBuffer, seededRandom } from '@latchkey/base'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { MemoryDisk } from '../memory/index.js'
-import { asBuffer } from './bytes.js'
 import { readRecord } from './decode.js'
 import { PREAMBLE_BYTES, segmentName } from './format.js'
 import { type Mark, readMark } from './mark-slot.js'
