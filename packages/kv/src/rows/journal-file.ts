@@ -1,9 +1,8 @@
 // Driver: one file of the journal. It is read as long as a view has rows in it, also when its name is gone.
 
-import { readSync } from 'node:fs'
-import { type FileHandle, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LatchkeyError } from '@latchkey/protocol'
+import type { JournalDisk, JournalHandle } from './journal-disk.js'
 
 const NAME = /^rows-journal-([1-9][0-9]*)$/
 
@@ -19,46 +18,55 @@ export class JournalFile {
   checksum = 0
   /** Rows in use that stand here. */
   live = 0
+  readonly #disk: JournalDisk
   readonly #path: string
-  readonly #handle: FileHandle
+  readonly #handle: JournalHandle
   #readers = 0
   #removed = false
   #closed = false
 
-  constructor(number: number, path: string, handle: FileHandle) {
+  constructor(number: number, disk: JournalDisk, path: string, handle: JournalHandle) {
     this.number = number
+    this.#disk = disk
     this.#path = path
     this.#handle = handle
   }
 
-  static async open(folder: string, number: number, how: 'create' | 'existing'): Promise<JournalFile> {
+  static async open(
+    disk: JournalDisk,
+    folder: string,
+    number: number,
+    how: 'create' | 'existing',
+  ): Promise<JournalFile> {
     const path = join(folder, journalName(number))
-    return new JournalFile(number, path, await open(path, how === 'create' ? 'wx+' : 'r+', 0o600))
+    return new JournalFile(number, disk, path, await disk.open(path, how))
   }
 
-  async size(): Promise<number> {
-    return (await this.#handle.stat()).size
+  size(): Promise<number> {
+    return this.#handle.size()
   }
 
   /** A write may be short: the rest is written by another one. */
   async write(parts: readonly Uint8Array[], at: number): Promise<void> {
     let left = parts.reduce((sum, part) => sum + part.length, 0)
     for (let rest = parts, to = at; left > 0; ) {
-      const { bytesWritten } = await this.#handle.writev(rest, to)
-      if (bytesWritten === 0) throw new Error(`${this.#path}: a write at ${to} wrote nothing`)
-      left -= bytesWritten
-      to += bytesWritten
-      if (left > 0) rest = [Buffer.concat(rest).subarray(bytesWritten)]
+      const written = await this.#handle.write(rest, to)
+      if (written === 0) throw new Error(`${this.#path}: a write at ${to} wrote nothing`)
+      left -= written
+      to += written
+      if (left > 0) rest = [Buffer.concat(rest).subarray(written)]
     }
   }
 
-  /** What is behind `end` goes. */
+  /** What is behind `end` is gone for good when it resolves. */
   async cut(end: number): Promise<void> {
-    if ((await this.size()) > end) await this.#handle.truncate(end)
+    if ((await this.size()) <= end) return
+    await this.#handle.truncate(end)
+    await this.#handle.sync()
   }
 
   async sync(): Promise<void> {
-    await this.#handle.datasync()
+    await this.#handle.sync()
   }
 
   /** Shorter than `length` where the file ends. */
@@ -67,9 +75,9 @@ export class JournalFile {
     const bytes = Buffer.allocUnsafe(length)
     let from = 0
     while (from < length) {
-      const { bytesRead } = await this.#handle.read(bytes, from, length - from, at + from)
-      if (bytesRead === 0) break
-      from += bytesRead
+      const count = await this.#handle.read(bytes, from, at + from)
+      if (count === 0) break
+      from += count
     }
     return bytes.subarray(0, from)
   }
@@ -78,7 +86,7 @@ export class JournalFile {
     const bytes = Buffer.allocUnsafe(length)
     let from = 0
     while (from < length) {
-      const count = readSync(this.#handle.fd, bytes, from, length - from, at + from)
+      const count = this.#handle.readNow(bytes, from, at + from)
       if (count === 0) break
       from += count
     }
@@ -97,7 +105,7 @@ export class JournalFile {
   /** Its name goes now; it is let go of once nobody reads in it. */
   async remove(): Promise<void> {
     this.#removed = true
-    await unlink(this.#path)
+    await this.#disk.remove(this.#path)
     if (this.#readers === 0) await this.close()
   }
 

@@ -12,7 +12,7 @@
 import { join } from 'node:path'
 import { binary } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
-import { nodeFiles } from './files.js'
+import { type JournalDisk, nodeJournalDisk } from './journal-disk.js'
 import { JournalFile, journalName, journalNumber } from './journal-file.js'
 import {
   HEADER_BYTES,
@@ -32,6 +32,7 @@ import { damagedRow } from './seal.js'
 const FILE_BYTES = 8 * 1024 * 1024
 
 export class Journal {
+  readonly #disk: JournalDisk
   readonly #folder: string
   /** Oldest first; the last one is written. */
   readonly #files: JournalFile[]
@@ -40,21 +41,22 @@ export class Journal {
   /** Views that read `#index` as it is. */
   #sharing = 0
 
-  private constructor(folder: string, files: JournalFile[], index: Index) {
+  private constructor(disk: JournalDisk, folder: string, files: JournalFile[], index: Index) {
+    this.#disk = disk
     this.#folder = folder
     this.#files = files
     this.#index = index
   }
 
-  static async create(folder: string): Promise<Journal> {
-    const file = await begin(folder, { number: 1, previous: { end: 0, checksum: 0 } })
-    return new Journal(folder, [file], new Map())
+  static async create(folder: string, disk: JournalDisk = nodeJournalDisk): Promise<Journal> {
+    const file = await begin(disk, folder, { number: 1, previous: { end: 0, checksum: 0 } })
+    return new Journal(disk, folder, [file], new Map())
   }
 
   /** `reach`: as LevelDB has it. ERR_CORRUPT where the journal is not what it says. */
-  static async open(folder: string, reach: Reach): Promise<Journal> {
-    await removeOthers(folder, reach)
-    const journal = new Journal(folder, [], new Map())
+  static async open(folder: string, reach: Reach, disk: JournalDisk = nodeJournalDisk): Promise<Journal> {
+    await removeOthers(disk, folder, reach)
+    const journal = new Journal(disk, folder, [], new Map())
     try {
       for (let number = reach.first; number <= reach.last; number++) await journal.#replay(number, reach)
       return journal
@@ -65,9 +67,11 @@ export class Journal {
   }
 
   async #replay(number: number, reach: Reach): Promise<void> {
-    const file = await JournalFile.open(this.#folder, number, 'existing').catch((error: unknown) => {
-      throw damaged(this.#folder, number, 'it cannot be opened', error)
-    })
+    const file = await JournalFile.open(this.#disk, this.#folder, number, 'existing').catch(
+      (error: unknown) => {
+        throw damaged(this.#folder, number, 'it cannot be opened', error)
+      },
+    )
     this.#files.push(file)
     const before = this.#files[this.#files.length - 2]
     const last = number === reach.last
@@ -85,7 +89,7 @@ export class Journal {
       throw damaged(this.#folder, number, 'it is not as LevelDB knows it')
     file.end = bytes.length
     file.checksum = found
-    // J2, and what follows is compared with the file's length one day.
+    // J2; and once another file follows, all of this one counts.
     if (last) await file.cut(reach.end)
   }
 
@@ -103,7 +107,7 @@ export class Journal {
 
   /** J1: on the disk when it resolves, if `sync`; in use once `settle` is called. Values are sealed, and not changed meanwhile. */
   async append(rows: readonly RowChange[], sync: boolean): Promise<void> {
-    if (this.#tail.end >= FILE_BYTES) await this.#roll()
+    if (this.#tail.end >= (this.#disk.fileBytes ?? FILE_BYTES)) await this.#roll()
     const file = this.#tail
     const frame = encodeFrame(rows, file.checksum)
     await file.write(frame.parts, file.end)
@@ -120,7 +124,9 @@ export class Journal {
 
   async #roll(): Promise<void> {
     const { number, end, checksum } = this.#tail
-    this.#files.push(await begin(this.#folder, { number: number + 1, previous: { end, checksum } }))
+    this.#files.push(
+      await begin(this.#disk, this.#folder, { number: number + 1, previous: { end, checksum } }),
+    )
   }
 
   /** The batch is durable in LevelDB too. */
@@ -172,22 +178,22 @@ export class Journal {
   }
 }
 
-async function begin(folder: string, header: Header): Promise<JournalFile> {
-  const file = await JournalFile.open(folder, header.number, 'create')
+async function begin(disk: JournalDisk, folder: string, header: Header): Promise<JournalFile> {
+  const file = await JournalFile.open(disk, folder, header.number, 'create')
   const bytes = encodeHeader(header)
   await file.write([bytes], 0)
   await file.sync()
-  await nodeFiles.sync(folder)
+  await disk.sync(folder)
   file.end = HEADER_BYTES
   file.checksum = headerChecksum(bytes)
   return file
 }
 
 /** Left behind by a crash: files that were to be removed, and one that was begun. */
-async function removeOthers(folder: string, { first, last }: Reach): Promise<void> {
-  for (const name of await nodeFiles.list(folder)) {
+async function removeOthers(disk: JournalDisk, folder: string, { first, last }: Reach): Promise<void> {
+  for (const name of await disk.list(folder)) {
     const number = journalNumber(name)
-    if (number > 0 && (number < first || number > last)) await nodeFiles.remove(join(folder, name))
+    if (number > 0 && (number < first || number > last)) await disk.remove(join(folder, name))
   }
 }
 
