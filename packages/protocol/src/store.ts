@@ -273,7 +273,10 @@ export interface Status {
   clusterTime: number
   members: MemberStatus[]
 }
-/** Changes of the cluster, one at a time, by anybody with the admin right. How they go together: docs/operations.md. */
+/**
+ * Changes of the cluster, one at a time, by anybody with the admin right: ERR_CONFIG_CHANGE_IN_PROGRESS, retryable, while another
+ * one's is under way. How they go together: docs/operations.md.
+ */
 export interface MemberCalls {
   /** As a learner: it follows and does not vote. */
   add(id: string, url: string, options?: CallOptions): Promise<void>

@@ -1,12 +1,23 @@
 // Driver: changes of members, as calls that resolve when the cluster has them. Each is told by the state it wants, so that
 // asking again after an unknown outcome does nothing twice (M15).
 //
-// Law: a change that was proposed is the others' to commit, also when this member's disk fails then. So whoever asked is told that
-// the outcome is unknown, and why; never the fault itself, which is this one member's: another one will answer (N5).
+// Laws
+//   - a change that was proposed is the others' to commit, also when this member's disk fails then. So whoever asked is told that
+//     the outcome is unknown, and why; never the fault itself, which is this one member's: another one will answer (N5)
+//   - a leader's own book-keeping is nobody's business: a change waits for it. What another caller asked for refuses it (M3)
+//   - what waits was not proposed: it ends as not applied, at the latest when its leader leads no more
 
 import type { Clock } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
-import type { Membership, MembershipChange, RaftNode } from '@latchkey/raft'
+import { isBookKeeping, type Membership, type MembershipChange, type RaftNode } from '@latchkey/raft'
+
+/** The change as it is to be proposed now, or why it never can be. */
+type Ask = () => MembershipChange | LatchkeyError
+type There = (now: Membership) => boolean
+
+/** Election timeouts: a leader without a majority has stepped down long before. */
+const BOOK_KEEPING_TIMEOUTS = 2
+const COMMIT_MS = 60_000
 
 export class MemberChanges {
   readonly #node: RaftNode
@@ -19,83 +30,131 @@ export class MemberChanges {
 
   add(id: string, url: string): Promise<void> {
     const there = (now: Membership) => now.learners.includes(id) || now.voters.includes(id)
-    const inForce = this.#inForce()
-    const known = inForce.peers[id]
-    if (known !== undefined && known.url !== url && there(inForce)) {
-      return Promise.reject(
-        new LatchkeyError(
-          'ERR_CONFIG_CHANGE_IN_PROGRESS',
-          `There is a member ${id} already, at ${known.url}. Remove or update it first.`,
-          { retryable: false },
-        ),
-      )
+    const ask = () => {
+      const now = this.#node.raft.membership
+      const known = now.peers[id]
+      return known !== undefined && known.url !== url && there(now)
+        ? knownElsewhere(id, known.url)
+        : ({ type: 'add-learner', id, peer: { url, incarnation: '' } } as const)
     }
-    return this.#reach({ type: 'add-learner', id, peer: { url, incarnation: '' } }, there)
+    return this.#reach(ask, there)
   }
 
   promote(id: string): Promise<void> {
-    return this.#reach({ type: 'promote', id }, (now) => now.voters.includes(id) && now.outgoing.length === 0)
+    return this.#reach(
+      () => ({ type: 'promote', id }),
+      (now) => now.voters.includes(id) && now.outgoing.length === 0,
+    )
   }
 
   update(id: string, url: string): Promise<void> {
-    const incarnation = this.#committed().peers[id]?.incarnation ?? ''
+    const incarnation = () => this.#node.raft.membership.peers[id]?.incarnation ?? ''
     return this.#reach(
-      { type: 'update', id, peer: { url, incarnation } },
+      () => ({ type: 'update', id, peer: { url, incarnation: incarnation() } }),
       (now) => now.peers[id]?.url === url,
     )
   }
 
   remove(id: string): Promise<void> {
     return this.#reach(
-      { type: 'remove', id },
+      () => ({ type: 'remove', id }),
       (now) => now.peers[id] === undefined && now.outgoing.length === 0,
     )
   }
 
-  #committed(): Membership {
-    return this.#node.applied.membership
-  }
-
-  /** From its append on, committed or not. */
-  #inForce(): Membership {
-    return this.#node.raft.membership
-  }
-
-  #reach(change: MembershipChange, there: (now: Membership) => boolean): Promise<void> {
-    if (there(this.#committed())) return Promise.resolve()
-    // Asked for before and not committed yet: it is waited for, not proposed again.
-    if (this.#node.role !== 'leader' || !there(this.#inForce())) {
-      const proposal = this.#node.proposeChange(change)
-      if (!proposal.ok) return Promise.reject(refusal(proposal, change))
-    }
+  #reach(ask: Ask, there: There): Promise<void> {
     return new Promise((resolve, reject) => {
-      // One that stepped down may have committed it with its last breath (its own removal always, M11), and applies it in a
-      // moment; else the new leader may finish it or not, and whoever asks again finds out.
-      const offs: (() => void)[] = []
-      const end = (error?: LatchkeyError) => {
-        for (const off of offs) off()
-        if (error === undefined) resolve()
-        else reject(error)
-      }
-      offs.push(
-        this.#node.on('membership', (now) => there(now) && end()),
-        this.#node.on(
-          'role',
-          ({ role }) => role !== 'leader' && unknownIn(this.#node.options.electionTimeout),
-        ),
-        this.#node.on('failed', (cause) =>
-          end(new LatchkeyError('ERR_OUTCOME_UNKNOWN', undefined, { cause })),
-        ),
-      )
-      const unknownIn = (ms: number) => {
-        const over = () => end(new LatchkeyError('ERR_OUTCOME_UNKNOWN'))
-        const timer = this.#clock.after(ms, over, { ref: false })
-        offs.push(() => timer.cancel())
-      }
-      unknownIn(60_000)
+      new Way(this.#node, this.#clock, ask, there, (error) => (error ? reject(error) : resolve())).go()
     })
   }
 }
+
+/** One change on its way: it waits to be proposed, or for its commit. */
+class Way {
+  readonly #node: RaftNode
+  readonly #clock: Clock
+  readonly #ask: Ask
+  readonly #there: There
+  readonly #tell: (error?: LatchkeyError) => void
+  readonly #offs: (() => void)[] = []
+  #proposed = false
+  #over = false
+
+  constructor(node: RaftNode, clock: Clock, ask: Ask, there: There, tell: (error?: LatchkeyError) => void) {
+    this.#node = node
+    this.#clock = clock
+    this.#ask = ask
+    this.#there = there
+    this.#tell = tell
+  }
+
+  go(): void {
+    const node = this.#node
+    this.#offs.push(
+      node.on('membership', (now) => this.#there(now) && this.#end()),
+      // Behind each entry the leader writes down what it has to first: it was there earlier (registrar.ts).
+      node.on('applied', () => this.#proposed || this.#propose()),
+      node.on('role', ({ role }) => role !== 'leader' && this.#left()),
+      node.on('failed', (cause) => this.#end(this.#proposed ? unknown({ cause }) : noLeader({ cause }))),
+    )
+    this.#after(
+      node.options.electionTimeout * BOOK_KEEPING_TIMEOUTS,
+      () => this.#proposed || this.#end(pending()),
+    )
+    this.#propose()
+  }
+
+  #propose(): void {
+    const { raft, applied, role } = this.#node
+    if (this.#there(applied.membership)) return this.#end()
+    const change = this.#ask()
+    if (change instanceof LatchkeyError) return this.#end(change)
+    // Asked for before and not committed yet: it is waited for, not proposed again.
+    if (role === 'leader' && this.#there(raft.membership)) return this.#isProposed()
+    const proposal = this.#node.proposeChange(change)
+    if (proposal.ok) return this.#isProposed()
+    const waits =
+      proposal.reason === 'pending' && isBookKeeping(raft.membershipAt(raft.commit), raft.membership)
+    if (!waits) this.#end(refusal(proposal, change))
+  }
+
+  #isProposed(): void {
+    this.#proposed = true
+    if (this.#over) return
+    this.#after(COMMIT_MS, () => this.#end(unknown()))
+  }
+
+  /**
+   * One that stepped down may have committed it with its last breath (its own removal always, M11), and applies it in a moment;
+   * else the new leader may finish it or not, and whoever asks again finds out.
+   */
+  #left(): void {
+    if (this.#proposed) this.#after(this.#node.options.electionTimeout, () => this.#end(unknown()))
+    else this.#end(noLeader())
+  }
+
+  #after(ms: number, run: () => void): void {
+    const timer = this.#clock.after(ms, run, { ref: false })
+    this.#offs.push(() => timer.cancel())
+  }
+
+  #end(error?: LatchkeyError): void {
+    this.#over = true
+    for (const off of this.#offs.splice(0)) off()
+    this.#tell(error)
+  }
+}
+
+const unknown = (options = {}) => new LatchkeyError('ERR_OUTCOME_UNKNOWN', undefined, options)
+const noLeader = (options = {}) => new LatchkeyError('ERR_NO_LEADER', undefined, options)
+const pending = () => new LatchkeyError('ERR_CONFIG_CHANGE_IN_PROGRESS')
+
+const knownElsewhere = (id: string, url: string) =>
+  new LatchkeyError(
+    'ERR_CONFIG_CHANGE_IN_PROGRESS',
+    `There is a member ${id} already, at ${url}. Remove or update it first.`,
+    { retryable: false },
+  )
 
 function refusal(
   proposal: { readonly reason: string; readonly why?: string | undefined },
@@ -103,7 +162,7 @@ function refusal(
 ): LatchkeyError {
   switch (proposal.reason) {
     case 'pending':
-      return new LatchkeyError('ERR_CONFIG_CHANGE_IN_PROGRESS')
+      return pending()
     case 'lagging':
       return new LatchkeyError(
         'ERR_BUSY',
@@ -115,6 +174,6 @@ function refusal(
         `The change (${change.type}) was refused: ${proposal.why ?? 'it makes no sense here'}.`,
       )
     default:
-      return new LatchkeyError('ERR_NO_LEADER')
+      return noLeader()
   }
 }

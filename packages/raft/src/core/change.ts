@@ -134,6 +134,19 @@ function withPeers(membership: Membership, peers: Peers): Membership {
   return { ...membership, peers: Object.fromEntries(entries) as Record<MemberId, Peer> }
 }
 
+/**
+ * What a leader writes down by itself: the cluster's id, who the members are that it has met, and its own address where it had
+ * none. Nothing that anybody asks for looks like it: the same members in the same places.
+ */
+export function isBookKeeping(now: Membership, next: Membership): boolean {
+  const lists = ({ voters, outgoing, learners, learnersNext }: Membership) =>
+    [voters, outgoing, learners, learnersNext].map((ids) => ids.join('\n')).join('\n\n')
+  return (
+    lists(now) === lists(next) &&
+    Object.entries(now.peers).every(([id, { url }]) => url === '' || url === next.peers[id]?.url)
+  )
+}
+
 /** One voter more or less keeps every two quorums meeting; anything else goes through both halves. */
 function throughJoint(now: Membership, target: Membership): Membership {
   const come = target.voters.filter((id) => !now.voters.includes(id))

@@ -1,5 +1,6 @@
 // Rule: the core's public face.
 
+export { isBookKeeping } from './change.js'
 export { describeEntry, describeMembership } from './describe.js'
 export {
   Configurations,

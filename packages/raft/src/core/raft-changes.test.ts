@@ -2,7 +2,7 @@
 
 import { utf8 } from '@latchkey/base'
 import { describe, expect, test } from 'vitest'
-import { NO_MEMBERS, encodeMembership } from './index.js'
+import { NO_MEMBERS, encodeMembership, isBookKeeping } from './index.js'
 import type { MembershipChange } from './index.js'
 import { peersOf, of, entry, make, to, kinds, ok, leading } from './testing/members.js'
 
@@ -111,6 +111,25 @@ describe('members', () => {
     expect(raft.commit).toBe(1)
     raft.step(to('appendReply', 'b', { ok: true, match: 2, round: 0 }), now)
     expect(raft.commit).toBe(2)
+  })
+
+  test('M3: what a leader writes down by itself looks like nothing that anybody asks for', () => {
+    const now = of(['a', 'b', 'c'], ['d'])
+    const met = { ...now, cluster: 'one', peers: peersOf(['a', 'b', 'c', 'd'], 'one') }
+    expect([isBookKeeping(now, now), isBookKeeping(now, met)]).toEqual([true, true])
+    const unlisted = { ...of(['a']), peers: { a: { url: '', incarnation: 'x' } } }
+    expect(isBookKeeping(unlisted, { ...unlisted, peers: { a: { url: 'ws://a', incarnation: 'x' } } })).toBe(
+      true,
+    )
+    const asked = [
+      of(['a', 'b', 'c'], ['d', 'e']),
+      of(['a', 'b', 'c', 'd']),
+      of(['a', 'b', 'c']),
+      of(['a', 'b'], ['d']),
+      { ...now, outgoing: ['a', 'b'] },
+      { ...now, peers: { ...now.peers, b: { url: 'elsewhere', incarnation: '' } } },
+    ]
+    expect(asked.map((next) => isBookKeeping(now, next))).toEqual(asked.map(() => false))
   })
 
   test('a member that joins knows nobody, and follows whoever leads', () => {
