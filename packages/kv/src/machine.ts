@@ -77,7 +77,12 @@ export class KvMachine implements KvStore {
 
   async #firstStore(): Promise<RowStore> {
     const builder = await this.#options.home.build()
-    await builder.write([{ key: META_KEY, value: encodeMeta(emptyMeta()) }])
+    try {
+      await builder.write([{ key: META_KEY, value: encodeMeta(emptyMeta()) }])
+    } catch (error) {
+      await builder.abort().catch(() => {})
+      throw error
+    }
     await builder.commit()
     const store = await this.#options.home.open()
     assert(store !== undefined, 'a store that was committed is there')

@@ -8,7 +8,7 @@ import { afterAll, expect, test } from 'vitest'
 import { META_KEY, SPACE } from './keyspaces.js'
 import { classicHome } from './rows/classic.js'
 import { MemoryDisk, MemoryHome } from './rows/memory.js'
-import type { RowHome, RowStore, RowView } from './rows/port.js'
+import type { RowBuilder, RowHome, RowStore, RowView } from './rows/port.js'
 import { sealBody } from './rows/seal.js'
 import { Folders } from './testing/folders.js'
 import { applyAll, newMachine } from './testing/members.js'
@@ -18,6 +18,25 @@ import { World, k } from './testing/world.js'
 
 const folders = new Folders()
 afterAll(() => folders.removeAll())
+
+/** Its disk is full while the first store is made: at that call. */
+class FullHome extends MemoryHome {
+  aborted = 0
+  override async build(): Promise<RowBuilder> {
+    const builder = await super.build()
+    return {
+      write: () => Promise.reject(new Error('no space left on device')),
+      commit: () => builder.commit(),
+      abort: () => (this.aborted++, builder.abort()),
+    }
+  }
+}
+
+test('D6: a first store that cannot be written is let go of, so that the same process may try again', async () => {
+  const home = new FullHome()
+  await expect(newMachine(home).open()).rejects.toThrow('no space left')
+  expect(home.aborted).toBe(1)
+})
 
 /** Counts the rows of data that a start reads. */
 class CountingHome extends MemoryHome {

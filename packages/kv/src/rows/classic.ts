@@ -101,8 +101,13 @@ class ClassicHome implements RowHome {
     await this.#removeBuilding()
     const path = this.#path((await this.#highest()) + 1)
     const level = await openLevel(path + BUILDING, true)
-    const journal = await Journal.create(path + BUILDING)
-    return new ClassicBuilder(this.#dir, path, { level, journal }, this.#files)
+    try {
+      const journal = await Journal.create(path + BUILDING)
+      return new ClassicBuilder(this.#dir, path, { level, journal }, this.#files)
+    } catch (error) {
+      await level.close()
+      throw error
+    }
   }
 
   async sweep(): Promise<void> {
@@ -151,7 +156,12 @@ class ClassicBuilder implements RowBuilder {
   }
 
   async commit(): Promise<void> {
-    await this.#level.batch([operation(encodeReach(this.#journal.reach))], { sync: false })
+    try {
+      await this.#level.batch([operation(encodeReach(this.#journal.reach))], { sync: false })
+    } catch (error) {
+      await this.#close().catch(() => {})
+      throw translated(error)
+    }
     await this.#close()
     await syncFolder(this.#files, this.#path + BUILDING)
     await this.#files.rename(this.#path + BUILDING, this.#path)
@@ -159,8 +169,7 @@ class ClassicBuilder implements RowBuilder {
   }
 
   async #close(): Promise<void> {
-    await this.#level.close()
-    await this.#journal.close()
+    await this.#level.close().finally(() => this.#journal.close())
   }
 
   async abort(): Promise<void> {

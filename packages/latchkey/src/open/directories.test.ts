@@ -120,7 +120,7 @@ test('a member of a grown cluster that is opened without members is where the ot
   expect(await again.get('k', { as: 'string' })).toBe('v')
   await again.close()
   const taken = await listen(parseListen(members.b.slice('ws://'.length)), undefined, () => {})
-  await expect(open(joining)).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  await expect(open(joining)).rejects.toMatchObject({ code: 'ERR_BUSY' })
   await taken.close()
   await first.close()
 }, 30_000)
@@ -129,7 +129,9 @@ test('an address that is taken is refused before anything on disk is touched', a
   const members = await addresses(['a'])
   const first = await open({ id: 'a', memory: true, members, ...FAST })
   await expect(open({ id: 'a', dir: join(root, 'a'), members, ...FAST })).rejects.toMatchObject({
-    code: 'EADDRINUSE',
+    code: 'ERR_BUSY',
+    message: expect.stringContaining(new URL(members.a).host),
+    cause: { code: 'EADDRINUSE' },
   })
   expect(await readdir(root)).toEqual([])
   await first.close()

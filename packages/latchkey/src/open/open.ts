@@ -19,7 +19,8 @@ import { listen } from './server.js'
  * await store.ready()
  * ```
  * Rejects with a TypeError that names the option, or with a LatchkeyError that says what to do (ERR_DIR_LOCKED, ERR_WRONG_CLUSTER,
- * ERR_CORRUPT). The port is taken first: an address that cannot be had is refused before anything on disk is touched.
+ * ERR_CORRUPT, ERR_STORAGE_FAILED). The port is taken first: an address that is taken (ERR_BUSY) or cannot be had (a TypeError) is
+ * refused before anything on disk is touched.
  * An open store keeps the process alive until `close()`; it installs no signal handler, prints nothing and never exits.
  */
 export async function open(options: OpenOptions): Promise<Store> {

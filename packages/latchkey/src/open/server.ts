@@ -4,7 +4,8 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { serverTls } from '@latchkey/raft'
-import type { TlsOptions } from './options.js'
+import { listenTrouble } from './listen-trouble.js'
+import type { Listen, TlsOptions } from './options.js'
 
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
 
@@ -12,15 +13,19 @@ export interface OwnServer {
   close(): Promise<void>
 }
 
-/** Certificates are asked for and judged at the members' door: clients need none. */
-export const makeServer = (tls: TlsOptions | undefined): Server =>
-  tls === undefined ? createServer() : createSecureServer(serverTls(tls))
+/** Certificates are asked for and judged at the members' door: clients need none. A TypeError where they cannot be read. */
+export function makeServer(tls: TlsOptions | undefined): Server {
+  if (tls === undefined) return createServer()
+  try {
+    return createSecureServer(serverTls(tls))
+  } catch (cause) {
+    throw new TypeError(`tls: the certificate or its key cannot be used: ${(cause as Error).message}`, {
+      cause,
+    })
+  }
+}
 
-export async function listen(
-  at: { readonly host: string; readonly port: number },
-  tls: TlsOptions | undefined,
-  upgrade: Upgrade,
-): Promise<OwnServer> {
+export async function listen(at: Listen, tls: TlsOptions | undefined, upgrade: Upgrade): Promise<OwnServer> {
   const server = makeServer(tls)
   server.on('request', (_, response) => response.writeHead(404).end())
   server.on('upgrade', (request, socket, head) => {
@@ -28,7 +33,7 @@ export async function listen(
     upgrade(request, socket, head)
   })
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
+    server.once('error', (error) => reject(listenTrouble(at, error)))
     server.listen(at.port, at.host, resolve)
   })
   // A connection that could not be accepted (too many open files) is its caller's matter, not the process's end.

@@ -3,12 +3,13 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { TlsOptions } from '../open/options.js'
+import { cannotListen } from '../open/listen-trouble.js'
+import type { Listen, TlsOptions } from '../open/options.js'
 import { makeServer } from '../open/server.js'
 import { ConfigError } from './settings.js'
 
 export interface GateOptions {
-  readonly listen: { readonly host: string; readonly port: number }
+  readonly listen: Listen
   readonly tls: TlsOptions | undefined
   readonly maxConnections: number
 }
@@ -44,11 +45,7 @@ export class Gate {
     const gate = new Gate(server, maxConnections)
     await new Promise<void>((resolve, reject) => {
       server.once('error', (error: NodeJS.ErrnoException) => {
-        reject(
-          new ConfigError(`cannot listen on ${listen.host}:${listen.port}: ${error.code ?? error.message}`, {
-            cause: error,
-          }),
-        )
+        reject(new ConfigError(cannotListen(listen, error, '--listen HOST:PORT'), { cause: error }))
       })
       server.listen(listen.port, listen.host, resolve)
     })
@@ -91,9 +88,7 @@ function serverOf(tls: TlsOptions | undefined): Server {
   try {
     return makeServer(tls)
   } catch (error) {
-    throw new ConfigError(`the certificate or its key cannot be used: ${(error as Error).message}`, {
-      cause: error,
-    })
+    throw new ConfigError((error as Error).message, { cause: error })
   }
 }
 
