@@ -169,7 +169,11 @@ class ClassicBuilder implements RowBuilder {
   }
 
   async #close(): Promise<void> {
-    await this.#level.close().finally(() => this.#journal.close())
+    try {
+      await this.#level.close()
+    } finally {
+      await this.#journal.close()
+    }
   }
 
   async abort(): Promise<void> {
