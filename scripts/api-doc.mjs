@@ -50,7 +50,8 @@ export const SECTIONS = [
   ],
   [
     "The lock, in RheaKV's shape",
-    [objects('distributed-lock'), 'DistributedLock', 'LockAttempt'],
+    [objects('distributed-lock'), 'DistributedLock'],
+    [objects('lock'), 'LockAttempt', 'LockObject'],
     [objects('locking'), 'LockOptions'],
     [objects('watchdog'), 'Watchdog', 'WatchdogEvents'],
     [words, 'Owner', 'OwnerCode', 'Acquirer', 'FIRST_TIME_SUCCESS', 'NEW_ACQUIRE_SUCCESS'],

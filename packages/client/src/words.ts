@@ -9,6 +9,7 @@ export {
   type FencePort,
   Hold,
   type LockAttempt,
+  type LockObject,
   type LockOptions,
   Locks,
   Watchdog,

@@ -1,5 +1,7 @@
 // Rule: the error table. One row a code; everything a caller can meet is one of these or a TypeError.
 
+import type { Owner } from './store.js'
+
 export type Outcome = 'not-applied' | 'unknown'
 
 interface Row {
@@ -130,7 +132,7 @@ export interface ErrorOptions {
   readonly outcome?: Outcome
   readonly retryable?: boolean
   /** Of ERR_NOT_OWNER: who holds it. */
-  readonly owner?: unknown
+  readonly owner?: Owner
 }
 
 /** Whatever a caller can meet. Go by `code`; the message says what to do next. The table: docs/errors.md. */
@@ -142,7 +144,7 @@ export class LatchkeyError extends Error {
   /** 'not-applied': it changed nothing. 'unknown': it may have been applied; read the state before you decide. */
   readonly outcome: Outcome
   /** Of ERR_NOT_OWNER: who holds the lock. */
-  declare readonly owner?: unknown
+  declare readonly owner?: Owner
 
   constructor(code: ErrorCode, message?: string, options: ErrorOptions = {}) {
     super(message ?? ERRORS[code].message, 'cause' in options ? { cause: options.cause } : undefined)

@@ -98,6 +98,12 @@ test('restore refuses a directory in use or not empty, a damaged file, and bad o
   await expect(restore('', { id: 'x', dir: folder() })).rejects.toThrow(TypeError)
 })
 
+test('members of the restored cluster may live anywhere: nothing listens at a restore', async () => {
+  const { file } = await filled()
+  const members = { a: 'wss://10.0.0.1:7001', b: 'wss://10.0.0.2:7001' }
+  expect(await restore(file, { id: 'a', dir: folder(), members })).toBeUndefined()
+})
+
 test('restore into a cluster of three', async () => {
   const { file } = await filled()
   const ports = await freePorts(3)

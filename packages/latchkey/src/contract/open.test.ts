@@ -287,6 +287,8 @@ test('close() is idempotent, and every call afterwards is ERR_CLOSED', async () 
       () => hold.kv.put('k', 'v'),
     ])
       await expect(call()).rejects.toMatchObject(code('ERR_CLOSED'))
+    for (const locking of [store.locks.acquire('x'), store.locks.tryAcquire('x'), lock.tryLock()])
+      await expect(locking).rejects.toMatchObject({ message: expect.stringContaining('store is closed') })
   }
 })
 

@@ -100,7 +100,7 @@ async function keysAndValues(store: Store): Promise<void> {
 
 async function locks(store: Store): Promise<unknown[]> {
   const watchdog = new latchkey.Watchdog()
-  watchdog.on('lost', ({ error }) => error.code).close()
+  watchdog.on('lost', ({ lock, error }) => [lock.held, error.code, error.owner?.id]).close()
   const lock: DistributedLock = store.getDistributedLock('orders/42', '10s', watchdog, {
     fencingKey: 'f',
     context: 'c',

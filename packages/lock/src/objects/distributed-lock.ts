@@ -1,17 +1,10 @@
 // Driver: the lock in RheaKV's shape. What it does is its Holder's; here are the words and the checks of arguments.
 
-import type { Bytes, CallOptions, ContextArg, Duration, Owner } from '@latchkey/protocol'
+import type { Bytes, CallOptions, ContextArg, Owner } from '@latchkey/protocol'
 import { contextArg, durationArg, optionsArg, signalArg } from './arguments.js'
 import type { Place } from './claim.js'
 import { Holder, type HolderTerms } from './holder.js'
-
-/** How one attempt asks. */
-export interface LockAttempt {
-  context?: Bytes | undefined
-  /** The wait in the fair queue; without it one attempt. */
-  timeout?: Duration | undefined
-  signal?: AbortSignal | undefined
-}
+import type { LockAttempt, LockObject } from './lock.js'
 
 /** An attempt without `timeout`, and an unlock without one, have this long. */
 export const DEFAULT_TIMEOUT = 5_000
@@ -29,14 +22,14 @@ export const DEFAULT_TIMEOUT = 5_000
  * }
  * ```
  */
-export class DistributedLock implements AsyncDisposable {
+export class DistributedLock implements LockObject {
   readonly #holder: Holder
   /** Of every attempt that gives none of its own. */
   readonly #context: ContextArg
 
   /** Internal: `store.getDistributedLock` makes them. */
   constructor(place: Place, terms: HolderTerms, context: ContextArg) {
-    this.#holder = new Holder(place, terms, () => this)
+    this.#holder = new Holder(place, terms, this)
     this.#context = context
   }
 

@@ -10,6 +10,7 @@ import {
 } from '@latchkey/protocol'
 import { Claim, type Place, type Step, type Terms } from './claim.js'
 import { Limit, OVER, type Over } from './limit.js'
+import type { LockObject } from './lock.js'
 import { codeOf, toKept, toOwner } from './owner.js'
 import { isWorthRetry, mayBeApplied, pause } from './retry.js'
 import type { Tenure } from './tenure.js'
@@ -51,7 +52,8 @@ const NO_HOLD: ReadonlySet<ErrorCode> = new Set(['ERR_LOCK_LOST', 'ERR_NOT_OWNER
 export class Holder {
   readonly #place: Place
   readonly #terms: HolderTerms
-  readonly #subject: () => unknown
+  /** Whom its watchdog's listeners know; undefined: nobody can listen. */
+  readonly #subject: LockObject | undefined
   readonly #turns = new Turns()
   /** What its claims tell it. */
   readonly #told = {
@@ -65,7 +67,7 @@ export class Holder {
   #idleSignal: AbortSignal | undefined
   #last: OwnerResult | undefined
 
-  constructor(place: Place, terms: HolderTerms, subject: () => unknown) {
+  constructor(place: Place, terms: HolderTerms, subject?: LockObject) {
     this.#place = place
     this.#terms = terms
     this.#subject = subject
@@ -105,6 +107,8 @@ export class Holder {
   }
 
   async enter(wanted: Wanted): Promise<boolean> {
+    // The store's own watchdog is closed with it: what the caller has to do is said of the store.
+    if (this.#place.port.closed.aborted) throw new LatchkeyError('ERR_CLOSED')
     if (this.#terms.watchdog?.closed)
       throw new LatchkeyError(
         'ERR_CLOSED',
@@ -225,7 +229,7 @@ export class Holder {
     if (claim.tenure !== undefined) watchdog?.unwatch(this.#place.port, claim.tenure)
     this.#loss = { claim, error, reported: false }
     this.#retire(claim)
-    watchdog?.tellLost(this.#subject(), error)
+    if (this.#subject !== undefined) watchdog?.tellLost(this.#subject, error)
   }
 
   // ---- giving it back

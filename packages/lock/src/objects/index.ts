@@ -1,9 +1,10 @@
 // Rule: the lock objects, over a request port.
 
 export { ClusterBound, DEFAULT_DRIFT } from './bound.js'
-export { DistributedLock, type LockAttempt } from './distributed-lock.js'
+export { DistributedLock } from './distributed-lock.js'
 export { FenceGuard, type FencePort } from './fence-guard.js'
 export { Hold } from './hold.js'
+export type { LockAttempt, LockObject } from './lock.js'
 export { type LockOptions, Locking } from './locking.js'
 export { type AcquireOptions, Locks } from './locks.js'
 export { toLockInfo, toOwner } from './owner.js'

@@ -159,8 +159,7 @@ export class Locks {
       lease: options.lease === undefined ? DEFAULT_LEASE : leaseArg(options.lease),
       watchdog: renew ? this.#watchdog : undefined,
     }
-    let hold: Hold | undefined
-    const holder = new Holder(this.#place, terms, () => hold)
+    const holder = new Holder(this.#place, terms)
     const queues = waits || wait !== undefined
     const limit = holder.limit(wait ?? (queues ? undefined : DEFAULT_TIMEOUT), signalArg(options.signal))
     const context = contextArg(options.context)
@@ -168,8 +167,7 @@ export class Locks {
     while (await holder.enter({ context, waits: queues, limit })) {
       const { tenure } = holder
       if (tenure === undefined) continue
-      hold = new Hold(this.#place.port, holder, tenure, typeof key === 'string' ? key : copyBytes(terms.key))
-      return hold
+      return new Hold(this.#place.port, holder, tenure, typeof key === 'string' ? key : copyBytes(terms.key))
     }
     return undefined
   }

@@ -3,14 +3,15 @@
 import { Emitter } from '@latchkey/base'
 import type { LatchkeyError } from '@latchkey/protocol'
 import { Crowd } from './crowd.js'
+import type { LockObject } from './lock.js'
 import type { LockPort } from './port.js'
 import { Renewals } from './renewals.js'
 import type { Tenure } from './tenure.js'
 
 // A type, not an interface: an Emitter's events are a Record.
 export type WatchdogEvents = {
-  /** A hold of that lock was lost. The lock is the object it was got with: a DistributedLock or a Hold. */
-  lost: { readonly lock: unknown; readonly error: LatchkeyError }
+  /** A hold of that lock was lost: the very DistributedLock that was made with this watchdog. */
+  lost: { readonly lock: LockObject; readonly error: LatchkeyError }
 }
 
 /**
@@ -98,7 +99,7 @@ export class Watchdog implements Disposable {
   }
 
   /** Internal. */
-  tellLost(lock: unknown, error: LatchkeyError): void {
+  tellLost(lock: LockObject, error: LatchkeyError): void {
     this.#events.emit('lost', { lock, error })
   }
 }
