@@ -294,7 +294,10 @@ export interface ClusterCalls {
   ready(options?: CallOptions): Promise<void>
   status(options?: CallOptions): Promise<Status>
   readonly members: MemberCalls
-  /** To that member, or to the one that is furthest. */
+  /**
+   * To that member, or to the one that is furthest. ERR_TIMEOUT: it stayed where it was; ERR_OUTCOME_UNKNOWN: the other one was asked to
+   * take over, and may still do so.
+   */
   transferLeadership(id?: string, options?: CallOptions): Promise<void>
   /** Compacts now. */
   snapshot(options?: CallOptions): Promise<void>

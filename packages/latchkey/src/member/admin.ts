@@ -9,7 +9,7 @@ import {
   LatchkeyError,
   type Status,
 } from '@latchkey/protocol'
-import type { RaftNode } from '@latchkey/raft'
+import type { HandOver, RaftNode } from '@latchkey/raft'
 import type { MemberChanges } from './changes.js'
 import type { Forwarder } from './forwarder.js'
 import type { Right } from './rights.js'
@@ -22,7 +22,7 @@ export interface AdminPorts {
   status(): Status
   /** Resolves when a leader is known and this member has caught up. */
   readonly ready: () => Promise<void>
-  handOver(to: string | undefined): Promise<boolean>
+  handOver(to: string | undefined): Promise<HandOver>
   /** Drops this member's state and builds it anew from a peer's. */
   rebuild(): Promise<void>
 }
@@ -57,13 +57,22 @@ const AT_LEADER: Partial<Record<AdminCall, Run>> = {
   transferLeadership: async (ports, [name]) => {
     const to = typeof name === 'string' ? name : undefined
     if (to === ports.node.options.id) return
-    if (!(await ports.handOver(to))) {
-      throw new LatchkeyError(
-        'ERR_TIMEOUT',
-        `Leadership did not move${to === undefined ? '' : ` to ${to}`}: is that member a voter, running and caught up?`,
-      )
-    }
+    const outcome = await ports.handOver(to)
+    if (outcome !== 'moved') throw notMoved(outcome, to)
   },
+}
+
+function notMoved(outcome: 'stayed' | 'unknown', to: string | undefined): LatchkeyError {
+  const where = to === undefined ? '' : ` to ${to}`
+  if (outcome === 'stayed')
+    return new LatchkeyError(
+      'ERR_TIMEOUT',
+      `Leadership did not move${where}: is that member a voter, running and caught up?`,
+    )
+  return new LatchkeyError(
+    'ERR_OUTCOME_UNKNOWN',
+    `Leadership has not moved${where} in time, and may still do so. Look at status() before you ask again.`,
+  )
 }
 
 export class Admin {

@@ -71,6 +71,26 @@ describe('members', () => {
     expect(raft.proposeChange({ type: 'remove', id: 'c' }, now)).toMatchObject({ reason: 'transferring' })
   })
 
+  test('E17: who was told to take over may do so after the transfer was given up; who lags was not told', () => {
+    const { raft, now } = leading()
+    let at = now
+    const untilGivenUp = () => {
+      for (; raft.transferring; at += 10) {
+        raft.tick(at)
+        raft.step(to('heartbeatReply', 'c', { round: 0, match: 1 }), at)
+      }
+    }
+    ok(raft.propose('commands', utf8('x'), now))
+    raft.transfer('b', at)
+    untilGivenUp()
+    expect([raft.role, raft.toldHeir]).toEqual(['leader', false])
+    raft.transfer('b', at)
+    raft.step(to('appendReply', 'b', { ok: true, match: 2, round: 0 }), at)
+    expect(raft.toldHeir).toBe(true)
+    untilGivenUp()
+    expect([raft.role, raft.toldHeir]).toEqual(['leader', true])
+  })
+
   test('M12: a removed member that does not answer is forgotten after a while', () => {
     const { raft, now } = leading()
     ok(raft.proposeChange({ type: 'remove', id: 'c' }, now))

@@ -267,6 +267,11 @@ export class Raft {
     return this.state.leading?.transfer !== undefined
   }
 
+  /** Somebody was told to take over, and may still do so. */
+  get toldHeir(): boolean {
+    return this.state.leading?.toldHeir ?? false
+  }
+
   /** A leader's view of each other member; empty elsewhere. */
   get progress(): readonly Progress[] {
     return this.state.leading?.peers ?? []

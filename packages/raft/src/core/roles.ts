@@ -83,6 +83,7 @@ export function becomeLeader(state: State): void {
     rounds: [],
     readsWaiting: [],
     transfer: undefined,
+    toldHeir: false,
     marks: { recent: log.lastIndex + 1, older: log.lastIndex + 1, at: clock + options.electionTimeout },
   }
   trackMembers(state)

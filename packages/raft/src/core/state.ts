@@ -59,6 +59,8 @@ export interface Leading {
   readonly rounds: ReadRound[]
   readsWaiting: ReadRequest[]
   transfer: Transfer | undefined
+  /** Some member was told to campaign in this term: it may do so at any time, also when the transfer was given up. */
+  toldHeir: boolean
   /** What was committed one and two election timeouts ago: how far a learner must have come (M10). */
   readonly marks: { recent: number; older: number; at: number }
 }

@@ -44,6 +44,7 @@ export function sendTimeoutNow(state: State): void {
 
 function tell(state: State, to: MemberId): void {
   const { id: from, term, options } = state
+  if (state.leading !== undefined) state.leading.toldHeir = true
   state.send({ type: 'timeoutNow', group: options.group, from, to, term })
 }
 

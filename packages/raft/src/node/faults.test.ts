@@ -120,7 +120,7 @@ test('L16: a transfer that works refuses what gathered meanwhile, as never hande
   const told = world.submit(leader, 'x')
   await world.until(() => leader.node.role !== 'leader')
   expect(await told).toEqual({ type: 'refused', reason: 'not-leader' })
-  expect(await moved).toBe(true)
+  expect(await moved).toBe('moved')
 })
 
 test('L18: pieces of a snapshot wait at their sender while the disk is behind', async () => {
@@ -208,10 +208,19 @@ test('E17: a named heir that cannot take over is tried once', async () => {
   const moved = leader.handOver(1_000, heir)
   world.isolate(heir)
   await world.run(300)
-  expect(await Promise.race([moved, Promise.resolve('waiting')])).toBe(false)
+  // It was told before it was cut off.
+  expect(await Promise.race([moved, Promise.resolve('waiting')])).toBe('unknown')
   expect(transfer.mock.calls.length).toBe(1)
-  expect(await leader.handOver(1_000, heir)).toBe(false)
+  expect(await leader.handOver(1_000, heir)).toBe('unknown')
   expect(transfer.mock.calls.length).toBe(1)
+})
+
+test('E17: a stranger, and who cannot be reached, is not told to take over: the lead stays', async () => {
+  const leader = await world.three()
+  const heir = others(leader)[0] as string
+  world.isolate(heir)
+  expect(await leader.handOver(1_000, 'nobody')).toBe('stayed')
+  expect(await leader.handOver(1_000, heir)).toBe('stayed')
 })
 
 test('a hand-over to nobody ends at once; a failed member hands nothing over', async () => {
@@ -220,12 +229,12 @@ test('a hand-over to nobody ends at once; a failed member hands nothing over', a
   const began = world.clock.now()
   const moved = leader.handOver(10_000)
   await world.run(20)
-  expect(await Promise.race([moved, Promise.resolve('waiting')])).toBe(false)
+  expect(await Promise.race([moved, Promise.resolve('waiting')])).toBe('stayed')
   expect(world.clock.now() - began).toBeLessThan(100)
   leader.node.fail('a test', new Error('x'))
   const again = leader.handOver(10_000)
   await world.run(4)
-  expect(await Promise.race([again, Promise.resolve('waiting')])).toBe(false)
+  expect(await Promise.race([again, Promise.resolve('waiting')])).toBe('stayed')
 })
 
 test('M13: a member is written down although the leader could not do it when they met', async () => {

@@ -9,7 +9,7 @@ export type {
   StateMachine,
 } from './machine.js'
 export { MACHINE_CASES, type MachineCase, type MachineHarness } from './machine-suite.js'
-export { handOver } from './hand-over.js'
+export { type HandOver, handOver } from './hand-over.js'
 export { type OpenedRaft, openRaft, type RaftOptions as OpenRaftOptions } from './open.js'
 export { RaftNode } from './node.js'
 export type { NodeBoot, NodeEvents, NodeOptions, NodePorts } from './node-types.js'

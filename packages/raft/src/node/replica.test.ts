@@ -120,7 +120,7 @@ test('a graceful stop hands the lead over; reads are served from any member', as
   await world.add(leader, 'x')
   const moved = leader.handOver(1_000)
   await world.until(() => leader.node.role !== 'leader')
-  expect(await moved).toBe(true)
+  expect(await moved).toBe('moved')
   const reads = ['a', 'b', 'c'].map(
     (id) => new Promise((resolve) => world.seat(id).replica?.node.read((outcome) => resolve(outcome.ok))),
   )

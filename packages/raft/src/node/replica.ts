@@ -11,7 +11,7 @@ import type { PeerEvent, PeerInfo, Transport } from '../net/index.js'
 import { type FileSystem, type Identity, type MembershipCodec, type Recovered, Wal } from '../wal/index.js'
 import { planBoot } from './boot.js'
 import { FirstBootGate } from './first-boot-gate.js'
-import { handOver } from './hand-over.js'
+import { type HandOver, handOver } from './hand-over.js'
 import type { AppliedState, StateMachine } from './machine.js'
 import { RaftNode } from './node.js'
 import { Registrar } from './registrar.js'
@@ -259,8 +259,8 @@ export class Replica {
     this.#firstBoot.met(info.id, info.clusterId)
   }
 
-  /** Gives the lead away, when it has it; true once another member leads. */
-  handOver(timeout: number, to?: MemberId): Promise<boolean> {
+  /** Gives the lead away, when it has it. */
+  handOver(timeout: number, to?: MemberId): Promise<HandOver> {
     return handOver(this.node, this.#ports.clock, timeout, (id) => this.transport.connected(id), to)
   }
 
