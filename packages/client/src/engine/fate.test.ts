@@ -1,6 +1,6 @@
 // Test: what callers are told, one line of API.md at a time.
 
-import { LatchkeyError, type LinkRequest, OP, decodeCommand } from '@latchkey/protocol'
+import { LatchkeyError, type LinkRequest, OP, decodeCommand, errorAnswer } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { NO_FAULTS } from '../testing/fake-cluster.js'
 import { codeOf, follow, scene } from '../testing/stores.js'
@@ -52,6 +52,39 @@ test('C1: a write that was handed on and not answered: ERR_OUTCOME_UNKNOWN; a re
   const read = follow(client.get('k', { timeout: 200 }))
   await world.run(210)
   expect([codeOf(read), outcomeOf(read)]).toEqual(['ERR_TIMEOUT', 'not-applied'])
+})
+
+test('R5: a read that its member cannot confirm is asked again, at leisure, until its deadline: ERR_TIMEOUT, and why', async () => {
+  const { world, cluster, store } = scene()
+  const client = store()
+  await world.run(100)
+  cluster.page = () => errorAnswer('ERR_NO_LEADER')
+  const read = follow(client.get('k'))
+  await world.run(4_900)
+  expect(codeOf(read)).toBe('pending')
+  await world.run(200)
+  expect([codeOf(read), outcomeOf(read)]).toEqual(['ERR_TIMEOUT', 'not-applied'])
+  expect(read.fate).toMatchObject({ error: { cause: { code: 'ERR_NO_LEADER' } } })
+  expect(cluster.requests.filter(({ kind }) => kind === 'read').length).toBeLessThan(60)
+})
+
+test('every read has the default deadline, though its member never says a word', async () => {
+  const { world, cluster, store } = scene()
+  const client = store()
+  await world.run(100)
+  cluster.readDelay = 60_000
+  const reads = [
+    client.get('k'),
+    client.getEntry('k'),
+    client.multiGet(['k']),
+    client.containsKey('k'),
+    client.scan({ prefix: 'k' }),
+    client.entries({}).next(),
+    client.getLatestSequence('k'),
+    client.locks.query(),
+  ].map((read) => follow<unknown>(read))
+  await world.run(5_100)
+  expect(reads.map(codeOf)).toEqual(reads.map(() => 'ERR_TIMEOUT'))
 })
 
 test('a signal: before sending not applied, a write after sending unknown, and cause is its reason', async () => {
