@@ -58,7 +58,11 @@ export class DistributedLock implements LockObject {
     })
   }
 
-  /** Resolves the acquires that are left. ERR_LOCK_LOST: the lease was over; ERR_NOT_OWNER: another holds it, or nothing was held. */
+  /**
+   * Resolves the acquires that are left. ERR_LOCK_LOST: the lease was over; ERR_NOT_OWNER: another holds it, or nothing was held.
+   * Whatever a last unlock throws, also for a signal that had fired before: `held` is false from the call on, nothing is renewed any
+   * more, and the release goes on in the background until it is answered or the lease is over.
+   */
   unlock(options?: CallOptions): Promise<{ acquires: number }> {
     try {
       const { timeout, signal } = optionsArg(options)

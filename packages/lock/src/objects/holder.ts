@@ -140,7 +140,7 @@ export class Holder {
   #leaveBehind(limit: Limit, all: boolean): never {
     const behind = this.limit(this.#terms.lease)
     this.#turns.urgent(() => this.#unlock(behind, all)).catch(() => {})
-    throw new LatchkeyError('ERR_OUTCOME_UNKNOWN', undefined, { cause: limit.error() })
+    throw new LatchkeyError('ERR_OUTCOME_UNKNOWN', BEHIND, { cause: limit.error() })
   }
 
   /** All acquires in one request. Without a hold, or with a lost one, there is nothing to do. The loss that was met, if any. */
@@ -249,8 +249,9 @@ export class Holder {
     try {
       owner = await claim.release(isLast, limit)
     } catch (error) {
-      if (isLast) void this.#turns.urgent(() => claim.giveBack())
-      throw error
+      if (!isLast) throw error
+      void this.#turns.urgent(() => claim.giveBack())
+      throw leftBehind(error)
     }
     if (codeOf(owner) !== (isLast ? 'RELEASED' : 'DECREMENTED')) {
       tenure.lose('it was gone when it was released')
@@ -288,6 +289,16 @@ export class Holder {
     })
   }
 }
+
+/** Asking again is of no use: the object is free, and the release is sent behind it until somebody answers. */
+function leftBehind(error: unknown): unknown {
+  const goesOn = isWorthRetry(error) || isLatchkeyError(error, 'ERR_ABORTED')
+  if (!goesOn || !isLatchkeyError(error)) return error
+  const { code, outcome, cause } = error
+  return new LatchkeyError(code, BEHIND, { outcome, retryable: false, cause })
+}
+const BEHIND =
+  'The unlock ended before it was answered. The lock is not held here any more, and its release goes on in the background until the lease is over: there is nothing to ask again.'
 
 /** On the server the wait ends with the attempt, should nobody be left to say so. */
 function waitOf({ waits, limit }: Wanted): number | null {

@@ -346,9 +346,18 @@ describe('unlock of unknown fate (K29)', () => {
     const { world, store, locking } = scene()
     const lock = locking.getDistributedLock('k', '10s')
     await finish(world, lock.tryLock())
-    expect(await codeOf(world, lock.unlock({ signal: AbortSignal.abort() }))).toBe('ERR_ABORTED')
+    const unlocking = lock.unlock({ signal: AbortSignal.abort('why') }).catch((error: unknown) => error)
+    expect(lock.held).toBe(false)
+    expect(await finish(world, unlocking)).toMatchObject({
+      code: 'ERR_ABORTED',
+      outcome: 'not-applied',
+      retryable: false,
+      cause: 'why',
+      message: expect.stringContaining('goes on in the background'),
+    })
     await world.advance(100)
     expect(store.tx.hold(K)).toBeUndefined()
+    expect(await finish(world, lock.tryLock())).toBe(true)
   })
 })
 
