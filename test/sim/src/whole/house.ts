@@ -11,7 +11,11 @@ import type { Watchdog } from '@latchkey/lock'
 import type { decodeReplies, decodeRequests, encodeReplies, encodeRequests } from '@latchkey/protocol'
 import type { MemoryDisk } from '@latchkey/raft/memory'
 import type { Wal } from '@latchkey/raft/wal'
+import type { Journal } from '../../../../packages/kv/dist/rows/journal.js'
+import type { REACH_KEY, decodeReach, encodeReach } from '../../../../packages/kv/dist/rows/journal-format.js'
+import type { JournaledRows, split } from '../../../../packages/kv/dist/rows/journaled.js'
 import type { StateLockTransaction } from '../../../../packages/kv/dist/rules/lock-tx.js'
+import type { journalOnDisk } from '../../../../packages/kv/dist/testing/journal-on-disk.js'
 import type { Member } from '../../../../packages/latchkey/dist/member/member.js'
 import type { localDial } from '../../../../packages/latchkey/dist/open/local-link.js'
 import type { toMessage } from '../../../../packages/raft/dist/net/codec.js'
@@ -24,6 +28,13 @@ export interface House {
   readonly KvMachine: typeof KvMachine
   readonly MemoryHome: typeof MemoryHome
   readonly RowsDisk: typeof RowsDisk
+  readonly Journal: typeof Journal
+  readonly JournaledRows: typeof JournaledRows
+  readonly split: typeof split
+  readonly REACH_KEY: typeof REACH_KEY
+  readonly decodeReach: typeof decodeReach
+  readonly encodeReach: typeof encodeReach
+  readonly journalOnDisk: typeof journalOnDisk
   readonly StateLockTransaction: typeof StateLockTransaction
   readonly BatchReader: typeof BatchReader
   readonly MemoryDisk: typeof MemoryDisk
@@ -47,6 +58,10 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   'latchkey/dist/member/member.js': ['Member'],
   'latchkey/dist/open/local-link.js': ['localDial'],
   'kv/dist/machine.js': ['KvMachine'],
+  'kv/dist/rows/journal.js': ['Journal'],
+  'kv/dist/rows/journal-format.js': ['REACH_KEY', 'decodeReach', 'encodeReach'],
+  'kv/dist/rows/journaled.js': ['JournaledRows', 'split'],
+  'kv/dist/testing/journal-on-disk.js': ['journalOnDisk'],
   'kv/dist/rules/lock-tx.js': ['StateLockTransaction'],
   'kv/dist/commands/batch.js': ['BatchReader'],
   'raft/dist/memory/disk.js': ['MemoryDisk'],

@@ -16,6 +16,9 @@ export type WholeProfile = (typeof WHOLE_PROFILES)[number]
 export const isWholeProfile = (name: string): name is WholeProfile =>
   (WHOLE_PROFILES as readonly string[]).includes(name)
 
+/** As in production: none is trimmed within a run. */
+export const ALL_EVENTS = 100_000
+
 export interface WholeOptions {
   readonly seed: number
   readonly profile: WholeProfile
@@ -35,6 +38,10 @@ export interface WholeOptions {
   readonly segmentBytes: number
   /** A segment is made longer by so much at once. */
   readonly growBytes: number
+  /** A file of the journal of events is closed when it has so much. */
+  readonly journalBytes: number
+  /** So many are kept; a watch that falls behind further is told. */
+  readonly events: number
   readonly flushMillis: number
   readonly flushBytes: number
   readonly sessionLife: number
@@ -77,6 +84,7 @@ export function drawWhole(seed: number, only?: WholeProfile): WholeOptions {
     electionTimeout,
     heartbeat: Math.floor(electionTimeout / random.pick([4, 10])),
     ...drawDisk(random, torture),
+    ...drawJournal(seed),
     ...drawNet(random),
     ...drawLoad(random, profile),
   }
@@ -92,6 +100,15 @@ function drawDisk(random: Random, torture: boolean) {
     syncBase: random.pick([100, 1_000, 3_000]),
     syncTail: random.pick([1_000, 20_000, 200_000]),
     rowsMost: random.pick([200, 5_000, 100_000]),
+  }
+}
+
+/** From a stream of its own. */
+function drawJournal(seed: number) {
+  const random = seededRandom(`whole-journal/${seed}`)
+  return {
+    journalBytes: random.pick([300, 1_000, 5_000, 1_000_000]),
+    events: random.pick([20, 60, 200, ALL_EVENTS, ALL_EVENTS, ALL_EVENTS]),
   }
 }
 

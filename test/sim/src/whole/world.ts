@@ -154,7 +154,7 @@ export class WholeWorld {
 
   #stationOptions(members: Readonly<Record<string, string>>): StationOptions {
     const { electionTimeout, heartbeat, everyEntries, segmentBytes, flushMillis, flushBytes } = this.options
-    const { syncBase, syncTail, rowsMost, growBytes } = this.options
+    const { syncBase, syncTail, rowsMost, growBytes, journalBytes, events } = this.options
     return {
       members,
       electionTimeout,
@@ -162,7 +162,8 @@ export class WholeWorld {
       snapshot: { everyEntries, everyBytes: 4_000_000 },
       segmentBytes,
       growBytes,
-      limits: { flushMillis, flushBytes },
+      journalBytes,
+      limits: { flushMillis, flushBytes, events },
       syncBase,
       syncTail,
       rowsMost,

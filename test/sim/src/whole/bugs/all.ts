@@ -2,7 +2,14 @@
 
 import type { WholeBug } from './bug.js'
 import { clientBugs } from './client-bugs.js'
+import { journalBugs } from './journal-bugs.js'
 import { ruleBugs, timeBugs } from './lock-bugs.js'
 import { storeBugs } from './store-bugs.js'
 
-export const wholeBugs: readonly WholeBug[] = [...timeBugs, ...ruleBugs, ...clientBugs, ...storeBugs]
+export const wholeBugs: readonly WholeBug[] = [
+  ...timeBugs,
+  ...ruleBugs,
+  ...clientBugs,
+  ...storeBugs,
+  ...journalBugs,
+]

@@ -2,6 +2,7 @@
 
 import type { WatchEvent } from '@latchkey/protocol'
 import { WatchStory } from '../judge/ledger.js'
+import { ALL_EVENTS } from '../options.js'
 import type { Client } from './crew.js'
 
 export const KEY_PREFIX = 'kv/'
@@ -87,25 +88,35 @@ export async function sequenceWorker(client: Client): Promise<void> {
   }
 }
 
-/** Reads on until the run is over; a watch that ends with a fault goes on behind what it told. */
+/** Reads on until the run is over; a watch that ends with a fault goes on behind what it told, one that fell behind begins anew. */
 export async function watchWorker(client: Client): Promise<void> {
-  const { desk, store, name } = client
-  const story = new WatchStory(`the watch of ${name}`, {
-    died: () => client.life.dead,
-    stranded: () => client.isStranded,
-    untold: () => client.isUntold,
-  })
-  desk.watches.push(story)
+  const { desk, store } = client
+  let story = newStory(client)
   for (;;) {
     try {
       const from = story.revision === 0 ? undefined : story.revision + 1
       for await (const event of store.watch({ prefix: KEY_PREFIX, from })) tell(client, story, event)
     } catch (error) {
-      desk.fault(error)
-      story.refused()
+      if (desk.options.events < ALL_EVENTS && (error as { code?: string }).code === 'ERR_COMPACTED') {
+        story.compacted()
+        story = newStory(client)
+      } else {
+        desk.fault(error)
+        story.refused()
+      }
     }
     await client.sleep(1 + client.random.float() * 60)
   }
+}
+
+function newStory(client: Client): WatchStory {
+  const story = new WatchStory(`the watch of ${client.name}`, {
+    died: () => client.life.dead,
+    stranded: () => client.isStranded,
+    untold: () => client.isUntold,
+  })
+  client.desk.watches.push(story)
+  return story
 }
 
 function tell({ desk }: Client, story: WatchStory, event: WatchEvent): void {

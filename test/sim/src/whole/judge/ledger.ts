@@ -60,6 +60,7 @@ export class WatchStory {
   #keysOfRevision = new Set<string>()
   events = 0
   #refused = false
+  #compacted = false
 
   constructor(name: string, reader: Reader) {
     this.name = name
@@ -68,7 +69,13 @@ export class WatchStory {
 
   /** Nothing more is to be heard: its reader died, was told so, or cannot be told. */
   get isOver(): boolean {
-    return this.#reader.died() || this.#reader.untold() || (this.#reader.stranded() && this.#refused)
+    if (this.#compacted || this.#reader.died() || this.#reader.untold()) return true
+    return this.#reader.stranded() && this.#refused
+  }
+
+  /** It was told that what comes next is not kept any more. */
+  compacted(): void {
+    this.#compacted = true
   }
 
   /** It ended with an error. */

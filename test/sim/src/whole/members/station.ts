@@ -7,6 +7,7 @@ import type { Member } from '../../../../../packages/latchkey/dist/member/member
 import type { Host, Life } from '../ground/host.js'
 import type { House } from '../house.js'
 import type { Wires } from '../net/wires.js'
+import { JournaledHome } from './journaled-home.js'
 import { SlowHome } from './slow-home.js'
 
 export interface StationOptions {
@@ -16,6 +17,8 @@ export interface StationOptions {
   readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
   readonly segmentBytes: number
   readonly growBytes: number
+  /** A file of the journal of events is closed when it has so much. */
+  readonly journalBytes: number
   readonly limits: Partial<KvLimits>
   /** Microseconds of a sync: at least, and as a long tail. */
   readonly syncBase: number
@@ -49,7 +52,7 @@ export class Station {
   member: Member | undefined
   readonly #options: StationOptions
   readonly #ports: StationPorts
-  readonly #home: SlowHome
+  readonly #home: JournaledHome
   readonly #joins: boolean
   #gone = new Set<(silent: boolean) => void>()
   readonly #whenOpened = new Set<() => void>()
@@ -69,7 +72,6 @@ export class Station {
     this.#ports = ports
     this.#joins = joins
     const { house, random } = ports
-    this.#home = new SlowHome(house, ports.host, random.fork('rows'), options.rowsMost)
     const delays = random.fork('disk')
     this.disk = new house.MemoryDisk({
       schedule: (op, run) => {
@@ -77,6 +79,8 @@ export class Station {
         this.host.ground.later(this.#delay(op.kind, delays), () => life?.deliver(run))
       },
     })
+    const slow = new SlowHome(house, ports.host, random.fork('rows'), options.rowsMost)
+    this.#home = new JournaledHome(house, slow, this.disk, options.journalBytes)
     // Small segments, so that a short log is cut too.
     Object.defineProperty(this.disk, 'sizes', {
       value: { segmentBytes: options.segmentBytes, growBytes: options.growBytes },

@@ -1,0 +1,128 @@
+// Driver: a member's rows as on a real disk: LevelDB's part in memory, slow and whole or not at all (slow-home.ts), the events in
+// production's journal on the disk of the log, with all its faults. What production's home does with folders is done here with
+// numbers: a store's journal is in the folder of its number, and the number is a row of LevelDB's part.
+
+import type { RowBuilder, RowChange, RowHome, RowStore } from '@latchkey/kv'
+import type { MemoryDisk } from '@latchkey/raft/memory'
+import type { House } from '../house.js'
+import type { SlowHome } from './slow-home.js'
+
+type Journal = Awaited<ReturnType<House['Journal']['create']>>
+
+const FOLDER = /^rows-([1-9][0-9]*)\//
+/** The store's number; keys that start with a zero byte are a driver's own. */
+const NUMBER_KEY = Uint8Array.of(0, 0x6e)
+
+const folderOf = (number: number): string => `rows-${number}`
+
+export class JournaledHome implements RowHome {
+  readonly #house: House
+  readonly #slow: SlowHome
+  readonly #disk: MemoryDisk
+  readonly #files: ReturnType<House['journalOnDisk']>
+  /** The store that was opened or committed last; 0: none in this life of the process. */
+  #live = 0
+
+  constructor(house: House, slow: SlowHome, disk: MemoryDisk, fileBytes: number) {
+    this.#house = house
+    this.#slow = slow
+    this.#disk = disk
+    this.#files = house.journalOnDisk(disk, fileBytes)
+  }
+
+  crash(): void {
+    this.#live = 0
+    this.#slow.crash()
+  }
+
+  failNext(): void {
+    this.#slow.failNext()
+  }
+
+  async open(): Promise<RowStore | undefined> {
+    const { Journal, JournaledRows, REACH_KEY, decodeReach } = this.#house
+    const level = await this.#slow.open()
+    const first = this.#live === 0
+    const number = level?.get(NUMBER_KEY)?.[0] ?? 0
+    if (first) await this.#removeAll((one) => one !== number)
+    if (level === undefined) return undefined
+    this.#live = number
+    const reach = decodeReach(level.get(REACH_KEY) as Uint8Array)
+    const journal = await Journal.open(folderOf(number), reach, this.#files)
+    return new JournaledRows(withoutOwnKeys(level), journal)
+  }
+
+  async build(): Promise<RowBuilder> {
+    await this.#removeAll((one) => one > this.#live)
+    const number = this.#live + 1
+    const inner = await this.#slow.build()
+    const journal = await this.#house.Journal.create(folderOf(number), this.#files)
+    return {
+      write: (batch) => this.#write(inner, journal, batch),
+      commit: () => this.#commit(inner, journal, number),
+      abort: async () => {
+        await inner.abort()
+        await journal.close()
+      },
+    }
+  }
+
+  /** As production's builder does: not synced one by one. */
+  async #write(inner: RowBuilder, journal: Journal, batch: readonly RowChange[]): Promise<void> {
+    const { journaled, others } = this.#house.split(batch)
+    await inner.write(others)
+    if (journaled.length > 0) await journal.append(journaled, false)
+    await journal.settle()
+  }
+
+  /** Every file is on the disk before the store counts. */
+  async #commit(inner: RowBuilder, journal: Journal, number: number): Promise<void> {
+    const { reach } = journal
+    await inner.write([this.#house.encodeReach(reach), { key: NUMBER_KEY, value: Uint8Array.of(number) }])
+    await journal.close()
+    const folder = folderOf(number)
+    for (const name of await this.#files.list(folder)) {
+      const file = await this.#files.open(`${folder}/${name}`, 'existing')
+      await file.sync()
+      await file.close()
+    }
+    await this.#files.sync(folder)
+    await inner.commit()
+    this.#live = number
+  }
+
+  async sweep(): Promise<void> {
+    await this.#slow.sweep()
+    await this.#removeAll((one) => one < this.#live)
+  }
+
+  async discard(): Promise<void> {
+    await this.#slow.discard()
+    await this.#removeAll(() => true)
+    this.#live = 0
+  }
+
+  async #removeAll(is: (number: number) => boolean): Promise<void> {
+    for (const path of this.#disk.paths()) {
+      const number = Number(FOLDER.exec(path)?.[1] ?? 0)
+      if (number > 0 && is(number)) await this.#files.remove(path)
+    }
+  }
+}
+
+/** Who reads from the first key on does not mean the driver's own. */
+function withoutOwnKeys(level: RowStore): RowStore {
+  return {
+    get: (key) => level.get(key),
+    write: (batch) => level.write(batch),
+    close: () => level.close(),
+    view: () => {
+      const view = level.view()
+      return {
+        page: (range, rows, bytes) =>
+          view.page({ ...range, start: range.start ?? Uint8Array.of(1) }, rows, bytes),
+        close: () => view.close(),
+      }
+    },
+  }
+}
