@@ -153,9 +153,12 @@ export interface KeyValueCalls {
   delete(key: Bytes, options?: WriteOptions): Promise<number>
   /** How many were removed; one atomic step. */
   deleteAll(keys: readonly Bytes[], options?: WriteOptions): Promise<number>
-  /** How many were removed; `end` is exclusive. Locks and sequences are not touched. */
+  /** How many were removed, as many as there are; `end` is exclusive. Locks and sequences are not touched. */
   deleteRange(start: Bytes, end: Bytes, options?: WriteOptions): Promise<number>
-  /** One atomic step. Results in order: true for put and merge, a count for delete and deleteRange. */
+  /**
+   * One atomic step. Results in order: true for put and merge, a count for delete and deleteRange. A deleteRange in it removes
+   * 100,000 keys at the most (ERR_TOO_LARGE); so it is in a txn.
+   */
   batch(
     ops: readonly WriteOp[],
     options?: WriteOptions,
