@@ -12,6 +12,8 @@ export interface Due {
 
 /** Deadlines are rounded up to this, ms: nothing ends before its time. */
 const WIDTH = 4
+/** So many numbers of empty buckets may be kept, or as many as there are others. */
+const FEW_EMPTY = 1_024
 
 export class Deadlines<Item extends Due> {
   readonly #clock: Clock
@@ -38,7 +40,19 @@ export class Deadlines<Item extends Due> {
     if (head) head.before = item
     else push(this.#order, bucket)
     this.#heads.set(bucket, item)
+    if (this.#order.length > FEW_EMPTY + 2 * this.#heads.size) this.#forgetEmpty()
     if (bucket < this.#armedFor) this.#arm(bucket)
+  }
+
+  /** A call that is answered long before its time leaves its bucket's number behind, and so does each one after it. */
+  #forgetEmpty(): void {
+    this.#order.length = 0
+    for (const bucket of this.#heads.keys()) push(this.#order, bucket)
+  }
+
+  /** Numbers of buckets that are kept. */
+  get kept(): number {
+    return this.#order.length
   }
 
   /** The timer stays as it is: one that fires for nothing is cheaper than a new one for each call. */
