@@ -167,6 +167,24 @@ test('members: add as a learner, promote, update, remove a fourth; member events
   }
 }, 30_000)
 
+test('member events: each change, at every member, also when one comes right behind the other', async () => {
+  const stores = [remote, ...Object.values(trio.stores)]
+  const told: unknown[][] = stores.map(() => [])
+  const listeners = stores.map((_, at) => (event: unknown) => void told[at]?.push(event))
+  for (const [at, store] of stores.entries()) store.on('member', listeners[at] as () => void)
+  const [one, two] = (await freePorts(2)).map((port) => `ws://127.0.0.1:${port}`) as [string, string]
+  await remote.members.add('passing', one)
+  await expect(remote.members.add('passing', two)).rejects.toMatchObject({
+    message: expect.stringContaining(one),
+  })
+  await remote.members.update('passing', two)
+  await remote.members.remove('passing')
+  await until(() => told.every((events) => events.length >= 3))
+  const changes = ['added', 'updated', 'removed'].map((change) => ({ id: 'passing', change }))
+  for (const events of told) expect(events).toEqual(changes)
+  for (const [at, store] of stores.entries()) store.off('member', listeners[at] as () => void)
+}, 20_000)
+
 test('a learner that lags is not promoted: ERR_BUSY, retryable', async () => {
   const [port] = await freePorts(1)
   await remote.members.add('ghost', `ws://127.0.0.1:${port}`)

@@ -123,6 +123,11 @@ test('another address for one that is just being added is refused', async () => 
   })
   leader.commit()
   await first
+  await expect(changes.add('b', 'ws://elsewhere')).rejects.toMatchObject({
+    code: 'ERR_CONFIG_CHANGE_IN_PROGRESS',
+    retryable: false,
+  })
+  await changes.add('b', 'ws://b')
 })
 
 test('M15, N5: a leader whose disk fails behind the proposal leaves the outcome unknown, and says why', async () => {

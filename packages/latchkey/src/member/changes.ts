@@ -29,15 +29,15 @@ export class MemberChanges {
   }
 
   add(id: string, url: string): Promise<void> {
-    const there = (now: Membership) => now.learners.includes(id) || now.voters.includes(id)
+    const isMember = (now: Membership) => now.learners.includes(id) || now.voters.includes(id)
     const ask = () => {
       const now = this.#node.raft.membership
       const known = now.peers[id]
-      return known !== undefined && known.url !== url && there(now)
+      return known !== undefined && known.url !== url && isMember(now)
         ? knownElsewhere(id, known.url)
         : ({ type: 'add-learner', id, peer: { url, incarnation: '' } } as const)
     }
-    return this.#reach(ask, there)
+    return this.#reach(ask, (now) => isMember(now) && now.peers[id]?.url === url)
   }
 
   promote(id: string): Promise<void> {

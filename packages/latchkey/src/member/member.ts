@@ -14,6 +14,7 @@ import {
 } from '@latchkey/protocol'
 import {
   type MemberId,
+  type Membership,
   membersOf,
   type Outcome,
   Replica,
@@ -70,6 +71,8 @@ export class Member extends Emitter<MemberEvents> {
   readonly #stateCheck: StateCheck
   readonly #belonging: Belonging
   readonly #record = new RecordSource()
+  /** The last entry of its own log at the start. */
+  readonly #recovered: number
 
   static async open(options: ReplicaOptions, ports: MemberPorts): Promise<Member> {
     let member: Member | undefined
@@ -96,6 +99,7 @@ export class Member extends Emitter<MemberEvents> {
   constructor(replica: Replica, kv: KvStore, forwarder: Forwarder, ports: MemberPorts) {
     super()
     this.replica = replica
+    this.#recovered = replica.node.raft.lastIndex
     this.kv = kv
     this.#ports = ports
     this.#forwarder = forwarder
@@ -211,12 +215,13 @@ export class Member extends Emitter<MemberEvents> {
 
   #leaderReply(): LinkReply {
     const { node } = this.replica
-    const { membership, leader, term, role } = node.raft
+    const { leader, term, role } = node.raft
+    const membership = this.#membership()
     const members = membersOf(membership).map((id) => {
       const url = membership.peers[id]?.url ?? ''
       return [id, url, membership.learners.includes(id) ? 'learner' : 'voter'] as const
     })
-    const url = leader === undefined ? undefined : membership.peers[leader]?.url
+    const url = leader === undefined ? undefined : node.raft.membership.peers[leader]?.url
     return {
       kind: 'leader',
       id: leader,
@@ -227,6 +232,15 @@ export class Member extends Emitter<MemberEvents> {
       clusterId: this.replica.clusterId,
       members,
     }
+  }
+
+  /**
+   * Told step by step as it is applied, so that every member tells of every change: the log may be further by one that came together
+   * with the commit of this one. But what a start reads out of its own log is no news.
+   */
+  #membership(): Membership {
+    const { applied, raft } = this.replica.node
+    return applied.position.index < this.#recovered ? raft.membership : applied.membership
   }
 
   // ---- other members
