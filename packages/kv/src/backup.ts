@@ -25,7 +25,8 @@ export async function writeBackup(
     if (error instanceof LatchkeyError) throw error
     throw new LatchkeyError(
       'ERR_STORAGE_FAILED',
-      `The backup could not be written to ${path}: ${String(error)}.`,
+      `The backup could not be written to ${path}: ${(error as Error).message}. ` +
+        'Check the folder, who may write there, and the room on the disk of the member that was asked; then try again.',
       {
         cause: error,
         outcome: 'not-applied',

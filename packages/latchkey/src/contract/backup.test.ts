@@ -131,5 +131,10 @@ test('a backup of a cluster of three, asked through any of its members', async (
   await restore(file, { id: 'alone', dir })
   const store = later(await open({ id: 'alone', dir }))
   expect(await store.get('k', { as: 'string' })).toBe('v')
-  await expect(follower.backup('/nowhere/at/all')).rejects.toMatchObject({ message: expect.any(String) })
+  await expect(follower.backup('/nowhere/at/all')).rejects.toMatchObject(
+    code('ERR_STORAGE_FAILED', {
+      outcome: 'not-applied',
+      message: expect.stringMatching(/nowhere.*ENOENT.*then try again/),
+    }),
+  )
 }, 30_000)

@@ -1,7 +1,8 @@
 // Door: open(): an embedded store. Bad options are refused before anything is touched.
 
 import type { Store } from '@latchkey/client'
-import { LatchkeyError } from '@latchkey/protocol'
+import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
+import { refuseLocked } from '@latchkey/raft/wal'
 import { refuseUpgrade } from '../member/client-door.js'
 import { withDisk } from './disk-trouble.js'
 import { OpenedMember } from './open-member.js'
@@ -32,7 +33,7 @@ export async function open(options: OpenOptions): Promise<Store> {
   const server = await listen(settings.listen, settings.tls, (request, socket, head) => {
     if (member === undefined) refuseUpgrade(socket, '503 Service Unavailable')
     else member.upgrade(request, socket, head)
-  })
+  }).catch((error: unknown) => refusePort(settings, error))
   try {
     member = await openIn(settings)
     member.serveAt(server)
@@ -41,6 +42,12 @@ export async function open(options: OpenOptions): Promise<Store> {
     await server.close()
     throw error
   }
+}
+
+/** A second worker with the same options meets the first one's port before its directory, and has to hear of the directory. */
+async function refusePort({ dir }: Settings, error: unknown): Promise<never> {
+  if (dir !== undefined && isLatchkeyError(error, 'ERR_BUSY')) await refuseLocked(dir)
+  throw error
 }
 
 /** A cluster of one has no port. A member that has others by now is reached where its log says that they look for it. */

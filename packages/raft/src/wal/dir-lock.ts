@@ -78,6 +78,13 @@ export async function lockDirectory(
   return { release: () => sweep(path) }
 }
 
+/** ERR_DIR_LOCKED where an opener lives, in this process or another one. It only looks: nothing is made, and nobody waits for it. */
+export async function refuseLocked(dir: string, processes = systemProcesses): Promise<void> {
+  const self = await processes.self()
+  const [other] = (await unlessGone(livingOthers(dir, processes, self, ''))) ?? []
+  if (other !== undefined) throw locked(dir, other)
+}
+
 /** Returns once no other opener lives. */
 async function waitForTurn(
   dir: string,

@@ -1,5 +1,5 @@
 export type { Identity, MembershipCodec, Recovered, WalOptions } from './api.js'
-export { type DirLock, lockDirectory, type Processes, type ProcessName } from './dir-lock.js'
+export { type DirLock, lockDirectory, type Processes, type ProcessName, refuseLocked } from './dir-lock.js'
 export type { Done, File, FileSystem, Opened } from './fs.js'
 export { FILE_SYSTEM_CASES, type FileSystemCase } from './fs-suite.js'
 export { type NodeCalls, nodeFileSystem } from './node-fs.js'

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { systemClock } from '@latchkey/base'
 import { build } from 'vite'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { lockDirectory, type ProcessName, type Processes, systemProcesses } from './dir-lock.js'
+import { lockDirectory, type ProcessName, type Processes, refuseLocked, systemProcesses } from './dir-lock.js'
 import { nodeFileSystem } from './node-fs.js'
 import { openWal } from './testing/wal-fixture.js'
 
@@ -123,7 +123,10 @@ test('D13: a second process is refused while the first lives; after kill -9 the 
     code: 'ERR_DIR_LOCKED',
     message: expect.stringContaining(`Process ${first.child.pid} holds`),
   })
+  await expect(refuseLocked(dir)).rejects.toMatchObject({ code: 'ERR_DIR_LOCKED' })
   await kill(first.child)
+  await refuseLocked(dir)
+  await refuseLocked(join(dir, 'none'))
   const mine = await lock()
   const third = start('lock')
   expect((await third.lines.next()).value).toBe('ERR_DIR_LOCKED')
