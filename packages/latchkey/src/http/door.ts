@@ -107,7 +107,8 @@ export class HttpDoor {
   #readiness(): Reply {
     if (this.#stopping) return problem(503, 'STOPPING', 'This member is stopping.', LATER)
     if (this.#ports.isReady()) return { status: 200, body: 'ok\n' }
-    return problem(503, 'NOT_READY', 'No leader is known, or this member has not caught up yet.', LATER)
+    const why = this.#ports.whyNotReady?.() ?? 'No leader is known, or this member has not caught up yet.'
+    return problem(503, 'NOT_READY', why, LATER)
   }
 
   async #metrics(): Promise<Reply> {

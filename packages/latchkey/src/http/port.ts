@@ -13,6 +13,8 @@ export interface HttpPorts {
   readonly locks: LockPort
   /** Where ready() would resolve. */
   isReady(): boolean
+  /** Where there is more to say than that it waits for a leader. */
+  whyNotReady?(): string | undefined
   /** What a token may do; undefined: it is none of ours. Without tokens at all everybody may do everything. */
   rightsOf(token: string | undefined): readonly Right[] | undefined
   /** Origins of browser pages that may call; none unless listed. */

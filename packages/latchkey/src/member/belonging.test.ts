@@ -55,6 +55,24 @@ test('M12: one that joins is not removed while it catches up with what was befor
   expect([waits(), one.isOver, told]).toEqual([false, false, []])
 })
 
+test('M12: what others say of it holds until somebody leads here, or its own log says otherwise', () => {
+  const { one, told, wait } = belonging()
+  one.look(of('a', 'd'))
+  one.led()
+  one.heard()
+  one.heard()
+  expect([one.isOver, told]).toEqual([true, [true]])
+  one.led()
+  expect([one.isOver, told]).toEqual([false, [true, false]])
+  one.heard()
+  one.look(of('a', 'b', 'd'))
+  expect(told).toEqual([true, false, true, false])
+  one.look(of('a'))
+  wait()
+  one.led()
+  expect([one.isOver, told.length]).toEqual([true, 5])
+})
+
 test('M12: added again it belongs again, whether its removal was told before or not', () => {
   const { one, told, wait, waits } = belonging()
   one.look(of('a', 'd'))

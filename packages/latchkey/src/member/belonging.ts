@@ -4,6 +4,7 @@
 //   - removed is only who was a member before, by what is committed: one that joins is not in the list either until it has caught up
 //   - what was under way when it was removed may still be answered, its own removal above all (M11): it is told an election timeout later
 //   - who is added again belongs again, in the same life too
+//   - who only heard of it from others (inquiry.ts) belongs again as soon as it has a leader
 
 import type { Clock, Timer } from '@latchkey/base'
 import { type MemberId, type Membership, membersOf } from '@latchkey/raft'
@@ -21,6 +22,7 @@ export class Belonging {
   readonly #ports: BelongingPorts
   #belonged = false
   #told = false
+  #hearsay = false
   #timer: Timer | undefined
 
   constructor(ports: BelongingPorts) {
@@ -39,6 +41,18 @@ export class Belonging {
     else if (this.#belonged && members.length > 0) this.#leaves()
   }
 
+  /** Said by others: its own log does not have it, or has had it before this life. */
+  heard(): void {
+    if (this.#told) return
+    this.#hearsay = true
+    this.#tell(true)
+  }
+
+  /** Somebody leads here. */
+  led(): void {
+    if (this.#hearsay) this.#tell(false)
+  }
+
   #belongs(): void {
     this.#belonged = true
     this.close()
@@ -54,6 +68,7 @@ export class Belonging {
   #tell(removed: boolean): void {
     this.#timer = undefined
     this.#told = removed
+    if (!removed) this.#hearsay = false
     this.#ports.tell(removed)
   }
 

@@ -29,11 +29,17 @@ import { Belonging } from './belonging.js'
 import { type Between, decodeBetween, encodeBetween } from './between.js'
 import { MemberChanges } from './changes.js'
 import { Forwarder } from './forwarder.js'
+import { Inquiry } from './inquiry.js'
 import type { Right } from './rights.js'
 import { provenTime, Seat } from './seat.js'
 import { type Stand, StateCheck } from './state-check.js'
 import { StateSearch } from './state-search.js'
 import { statusOf } from './status.js'
+
+/** So long nobody leads here before the others are believed that this member is none of them. */
+const LEADERLESS_TIMEOUTS = 4
+const LEFT_BEHIND =
+  'this member was removed from its cluster: stop it; to have it back, start it over an empty directory with join: true and add it'
 
 export interface MemberPorts {
   readonly fs: FileSystem
@@ -70,6 +76,7 @@ export class Member extends Emitter<MemberEvents> {
   readonly #stateSearch: StateSearch
   readonly #stateCheck: StateCheck
   readonly #belonging: Belonging
+  readonly #inquiry: Inquiry
   readonly #record = new RecordSource()
   /** The last entry of its own log at the start. */
   readonly #recovered: number
@@ -115,7 +122,7 @@ export class Member extends Emitter<MemberEvents> {
       rebuild: async () => this.#rebuild(),
     })
     node.on('role', ({ leader }) => {
-      if (leader !== undefined) forwarder.leads(leader)
+      if (leader !== undefined) this.#leads(leader)
       this.#tellLeader()
     })
     this.#stateSearch = new StateSearch({
@@ -141,11 +148,32 @@ export class Member extends Emitter<MemberEvents> {
       tell: (removed) => this.emit('removed', removed),
     })
     this.#belonging.look(node.applied.membership)
+    this.#inquiry = this.#makeInquiry()
     node.on('membership', (membership) => {
       this.#belonging.look(membership)
       this.#tellLeader()
     })
     node.on('failed', (error) => this.emit('failed', error))
+  }
+
+  #leads(leader: MemberId): void {
+    this.#forwarder.leads(leader)
+    this.#belonging.led()
+  }
+
+  #makeInquiry(): Inquiry {
+    const { node } = this.replica
+    return new Inquiry({
+      clock: this.#ports.clock,
+      patience: node.options.electionTimeout * LEADERLESS_TIMEOUTS,
+      isCalm: () =>
+        node.raft.leader !== undefined || node.failure !== undefined || this.isLeft || !this.#isTold(),
+      missedBy: () => this.replica.missedBy,
+      tell: (by) => {
+        this.#ports.logger.warn(LEFT_BEHIND, { id: this.id, told: by })
+        this.#belonging.heard()
+      },
+    })
   }
 
   get id(): MemberId {
@@ -339,6 +367,7 @@ export class Member extends Emitter<MemberEvents> {
 
   async close(): Promise<void> {
     this.#belonging.close()
+    this.#inquiry.close()
     this.#stateCheck.close()
     this.#stateSearch.close()
     await this.replica.handOver(this.replica.node.options.electionTimeout * 2)

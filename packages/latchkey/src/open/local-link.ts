@@ -51,9 +51,12 @@ export function localDial(local: LocalMember): Dial {
 const removedError = (id: string) =>
   new LatchkeyError(
     'ERR_NO_LEADER',
-    `${id} was removed from its cluster: only status() and stale reads are answered here. Close this store; to have ${id} back, start it over an empty directory with join: true and add it.`,
+    `${removed(id)} Only status() and stale reads are answered here: close this store.`,
     { retryable: false },
   )
+
+export const removed = (id: string): string =>
+  `${id} was removed from its cluster. To have it back, start it over an empty directory with join: true and add it.`
 
 /** A dial waits for a member that is being opened: trying again later would find it later. */
 async function settled(local: LocalMember, signal: AbortSignal): Promise<Member> {

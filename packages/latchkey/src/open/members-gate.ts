@@ -42,6 +42,7 @@ export class MembersGate {
         ...owner.identity(),
       }),
       admit: (info) => owner.admit(info),
+      missing: (id) => owner.missing(id),
       tls,
     })
     return this.#network

@@ -16,7 +16,7 @@ import { ClientDoor, refuseUpgrade } from '../member/client-door.js'
 import { Member } from '../member/member.js'
 import { Readiness } from '../member/readiness.js'
 import { type Right, rightsOf } from '../member/rights.js'
-import { localDial } from './local-link.js'
+import { localDial, removed } from './local-link.js'
 import { MembersGate } from './members-gate.js'
 import type { Settings } from './options.js'
 import { claimDirectory } from './owner-file.js'
@@ -128,6 +128,10 @@ export class OpenedMember {
     return this.#readiness?.ready ?? false
   }
 
+  whyNotReady(): string | undefined {
+    return this.#current?.isLeft ? removed(this.#settings.id) : undefined
+  }
+
   /** For gauges. */
   figures(): Readonly<Record<string, number>> {
     const member = this.#current
@@ -170,6 +174,8 @@ export class OpenedMember {
     if (this.#failed !== undefined) return this.#failed
     if (this.#current === undefined)
       return new LatchkeyError('ERR_NO_LEADER', 'This member is being opened anew.')
+    const why = this.whyNotReady()
+    if (why !== undefined) return new LatchkeyError('ERR_NO_LEADER', why)
     if (!this.#current.isOutside) return undefined
     return new LatchkeyError(
       'ERR_NO_LEADER',

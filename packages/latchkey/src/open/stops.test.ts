@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, type Store } from '@latchkey/client'
 import { LatchkeyError } from '@latchkey/protocol'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { OpenedMember } from './open-member.js'
 import { open, openMember } from './open.js'
 import { checkOptions, type OpenOptions } from './options.js'
@@ -14,8 +14,13 @@ import { listen } from './server.js'
 import { addresses } from './testing/ports.js'
 
 const closers: (() => Promise<unknown>)[] = []
+let root = ''
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'latchkey-stops-'))
+})
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close().catch(() => {})
+  await rm(root, { recursive: true, force: true })
 })
 
 async function member(options: OpenOptions): Promise<OpenedMember> {
@@ -192,6 +197,35 @@ test.each(['leader', 'follower'] as const)(
     expect(await store.get('k', { as: 'string', consistency: 'stale' })).toBe('v')
     await held.release()
   },
+)
+
+test.each([true, false])(
+  'M12: who was removed and is started again over its directory says so, its removal known to it: %s',
+  async (known) => {
+    const members = await addresses(['a', 'b', 'c'])
+    const start = (id: 'a' | 'b' | 'c') => member({ id, dir: join(root, id), members })
+    const [a, , c] = await Promise.all((['a', 'b', 'c'] as const).map(start))
+    await (a as OpenedMember).store.ready()
+    // Before it knows its cluster it is refused at the door, and told so there.
+    await expect.poll(() => c?.current?.replica.clusterId).toBeTruthy()
+    if (!known) await c?.store.close()
+    await a?.store.members.remove('c', { timeout: '15s' })
+    if (known) await expect.poll(() => c?.current?.isLeft).toBe(true)
+    await c?.store.close()
+    const again = await start('c')
+    await expect.poll(() => again.current?.isLeft, { timeout: 10_000 }).toBe(true)
+    const gone = { code: 'ERR_NO_LEADER', retryable: false, message: expect.stringContaining('removed') }
+    await expect(again.store.get('k')).rejects.toMatchObject(gone)
+    await expect(again.store.ready()).rejects.toMatchObject(gone)
+    expect([again.isReady(), again.whyNotReady()]).toEqual([false, expect.stringContaining('c was removed')])
+    await expect(connect([members.c], { timeout: 300 })).rejects.toMatchObject({ code: 'ERR_NO_LEADER' })
+    // What they say is undone by a leader that calls on it.
+    await a?.store.members.add('c', members.c)
+    await again.store.ready({ timeout: '10s' }).catch(() => {})
+    await expect.poll(() => again.current?.isLeft, { timeout: 10_000 }).toBe(false)
+    await again.store.put('k', 'v')
+  },
+  40_000,
 )
 
 test('M12: who is removed and added again goes on, in the same life', async () => {

@@ -13,6 +13,7 @@ export interface Member {
   /** Where the others look for it, as its log has it. */
   readonly address?: string | undefined
   isReady(): boolean
+  whyNotReady?(): string | undefined
   rightsOf(token: string | undefined): readonly Right[] | undefined
   /** A WebSocket of a member or a client. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void

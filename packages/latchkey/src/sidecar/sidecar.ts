@@ -121,6 +121,7 @@ export class Sidecar {
       status,
       locks,
       isReady,
+      whyNotReady: () => member.whyNotReady?.(),
       rightsOf: (token) => member.rightsOf(token),
       ...guards,
       metrics: () => metrics.collect(),

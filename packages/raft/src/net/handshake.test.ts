@@ -122,6 +122,14 @@ describe('a welcome', () => {
     expect(judgeWelcome(a, 'b', welcomeOf(b), () => 'no')).toMatchObject({ reason: 'no' })
   })
 
+  test('M12: says up to where the one who dialled is no member; a place that makes no sense says nothing', () => {
+    const missing = (value: unknown) => {
+      const reply = decodeReply(encodeWelcome(b, 1, value as number))
+      return typeof reply !== 'string' && reply.ok ? reply.info.missing : 'no welcome'
+    }
+    expect([7, 0, undefined, -1, 'x', 1.5].map(missing)).toEqual([7, 0, ...Array(4).fill(undefined)])
+  })
+
   test('in a version that is not spoken here is refused', () => {
     expect(decodeReply(encodeWelcome(b, 2))).toBe('version 2 is not spoken here')
   })

@@ -51,6 +51,9 @@ export type Reply =
       readonly info: PeerInfo | undefined
     }
 
+/** The entry up to which that id is known to be no member; undefined: it is one, or nobody is known. */
+export type Missing = (id: MemberId) => number | undefined
+
 /** Asked last, of one who is a member by cluster and credentials: undefined, or the reason why it is not admitted. */
 export type Admit = (info: PeerInfo) => string | undefined
 
@@ -76,8 +79,8 @@ const placesOf = (self: Self): unknown[] => [
 export const encodeHello = (self: Self, to: MemberId): Uint8Array =>
   pack([HANDSHAKE, HELLO, self.cluster, self.token, to, WIRE.least, WIRE.most, placesOf(self)])
 
-export const encodeWelcome = (self: Self, version: number): Uint8Array =>
-  pack([HANDSHAKE, WELCOME, version, self.token, placesOf(self)])
+export const encodeWelcome = (self: Self, version: number, missing?: number): Uint8Array =>
+  pack([HANDSHAKE, WELCOME, version, self.token, placesOf(self), missing ?? null])
 
 export const encodeRefusal = ({ code, reason, trusted }: Refusal, self: Self): Uint8Array =>
   pack([HANDSHAKE, REFUSAL, ERROR_CODES.indexOf(code), reason, trusted ? placesOf(self) : null])
@@ -127,12 +130,12 @@ export function decodeReply(frame: Uint8Array): Reply | string {
   return places[1] === WELCOME ? toWelcome(places) : toRefusal(places)
 }
 
-function toWelcome([, , version, token, who]: unknown[]): Reply | string {
+function toWelcome([, , version, token, who, missing]: unknown[]): Reply | string {
   if (!isCount(version) || version < WIRE.least || version > WIRE.most)
     return `version ${String(version)} is not spoken here`
   const info = toInfo(who, version)
   if (!isToken(token) || info === undefined) return 'a welcome that does not say who it is'
-  return { ok: true, token: token ?? undefined, info }
+  return { ok: true, token: token ?? undefined, info: isCount(missing) ? { ...info, missing } : info }
 }
 
 function toRefusal([, , code, reason, who]: unknown[]): Reply | string {

@@ -3,7 +3,7 @@
 import type { Clock, Logger, Random } from '@latchkey/base'
 import type { MemberId } from '../core/types.js'
 import type { BackoffLimits } from './backoff.js'
-import type { Admit, Self } from './handshake.js'
+import type { Admit, Missing, Self } from './handshake.js'
 import { LANE_CAPS, type LaneCaps } from './lanes.js'
 import type { MemberTls } from './tls.js'
 
@@ -49,6 +49,8 @@ export interface NetOptions {
   readonly self: () => Self
   /** Everybody with the right cluster and credentials, where nothing is said. */
   readonly admit?: Admit | undefined
+  /** Told to whom was admitted: a removed one may come back without knowing it. */
+  readonly missing?: Missing | undefined
   /** Members show each other certificates when `ca` is there; then `wss:` addresses only. */
   readonly tls?: MemberTls | undefined
   readonly timing?: Partial<Timing> | undefined
@@ -62,6 +64,7 @@ export interface NetSettings {
   readonly logger: Logger
   readonly self: () => Self
   readonly admit: Admit
+  readonly missing: Missing
   readonly tls: MemberTls | undefined
   readonly timing: Timing
   readonly caps: LaneCaps
@@ -75,6 +78,7 @@ export function settle(options: NetOptions): NetSettings {
     logger: options.logger,
     self: options.self,
     admit: options.admit ?? (() => undefined),
+    missing: options.missing ?? (() => undefined),
     tls: options.tls,
     timing: { ...TIMING, ...options.timing },
     caps: { ...LANE_CAPS, ...options.caps },

@@ -24,6 +24,8 @@ export interface PeerInfo {
   readonly level: number
   /** The version spoken on this connection. */
   readonly version: number
+  /** It does not list this member by what was committed up to this entry; undefined: it does, or it did not say. */
+  readonly missing?: number | undefined
 }
 
 /** 'up': what is sent from now on can arrive. 'gone': what was sent may be lost. 'dead': see T3. */

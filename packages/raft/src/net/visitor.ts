@@ -89,7 +89,7 @@ export class Visitor {
     if (isRefusal(verdict)) return this.#refuse(verdict, hello.info)
     if (this.#state.at === 'door') this.#state.deadline.cancel()
     this.#state = { at: 'in', info: verdict, assembly: new Assembly(), pulse: this.#listen() }
-    this.#socket.send(encodeWelcome(self, verdict.version))
+    this.#socket.send(encodeWelcome(self, verdict.version, this.#settings.missing(verdict.id)))
     this.#events.admitted(this, verdict)
   }
 

@@ -136,6 +136,7 @@ class Ways {
       logger,
       self: () => ({ cluster, id, boot, group: 0, level: 1, token, ...owner.identity() }),
       admit: (info) => owner.admit(info),
+      missing: (id) => owner.missing(id),
       tls,
     })
     return this.#network

@@ -51,11 +51,11 @@ export interface ReplicaPorts {
 export interface TransportOwner {
   /** Undefined, or the reason why that member is not talked to. */
   admit(info: Pick<PeerInfo, 'id' | 'incarnation' | 'clusterId'>): string | undefined
+  /** Told to one who is admitted and no member: the entry up to which that is so. */
+  missing(id: MemberId): number | undefined
   /** What is told of this member in a handshake. */
   identity(): { readonly incarnation: string; readonly clusterId: string }
 }
-
-type Met = Pick<PeerInfo, 'incarnation' | 'clusterId'>
 
 const NOWHERE: LogPosition = { index: 0, term: 0, time: 0 }
 
@@ -78,7 +78,8 @@ export class Replica {
   readonly #ports: ReplicaPorts
   readonly #options: ReplicaOptions
   readonly #registrar: Registrar
-  readonly #met = new Map<MemberId, Met>()
+  /** What each other member said of itself when it was last dialled. */
+  readonly #met = new Map<MemberId, PeerInfo>()
   #identity: Identity
   readonly #firstBoot: FirstBootGate
 
@@ -130,7 +131,11 @@ export class Replica {
       },
     )
     this.#firstBoot = this.#makeFirstBootGate(waitsToVote)
-    this.transport = ports.transport({ admit: (info) => this.#admit(info), identity: () => this.#identity })
+    this.transport = ports.transport({
+      admit: (info) => this.#admit(info),
+      missing: (one) => this.#missing(one),
+      identity: () => this.#identity,
+    })
     this.#registrar = new Registrar({
       node: this.node,
       newClusterId: ports.newId,
@@ -251,6 +256,19 @@ export class Replica {
     if (known === undefined) return `${id} is no member: add it first (latchkey members add)`
     if (known.incarnation === '' || known.incarnation === incarnation) return undefined
     return `${id} has another directory than the one it joined with: remove ${id}, then start it with join: true and add it again`
+  }
+
+  #missing(id: MemberId): number | undefined {
+    const { membership, position } = this.node.applied
+    const members = membersOf(membership)
+    return members.length === 0 || members.includes(id) ? undefined : position.index
+  }
+
+  /** Another member does not list this one, and has committed no less: it was removed, or is being added just now. */
+  get missedBy(): MemberId | undefined {
+    const { commit } = this.node.raft
+    const others = [...this.#met.values()].filter(({ id }) => this.transport.connected(id))
+    return others.find(({ missing }) => missing !== undefined && missing >= commit)?.id
   }
 
   #onMet(info: PeerInfo): void {
