@@ -2,11 +2,11 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { freePorts } from '../open/testing/ports.js'
 
 const BIN = fileURLToPath(new URL('../../bin/latchkey.js', import.meta.url))
 const dir = mkdtempSync(join(tmpdir(), 'latchkey-process-'))
@@ -38,13 +38,7 @@ function latchkey(args: string[], env: Record<string, string> = {}, input = ''):
 
 const run = (...args: string[]) => latchkey(args).ended
 
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port: found } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return found
-}
+const freePort = async (): Promise<number> => (await freePorts(1))[0] as number
 
 const statusOf = (path: string, at = port) =>
   fetch(`http://127.0.0.1:${at}${path}`).then(

@@ -12,9 +12,11 @@ afterAll(() => watchdog.close())
 onEveryStore((at) => {
   const lock = (lease: number | string = '10s', dog?: Watchdog) =>
     at.store.getDistributedLock(at.key(), lease, dog)
+  /** Where a commit takes longer than the lease the grant is over on arrival, and asked for again: on a busy machine it may be. */
+  const patient = { timeout: '8s' }
   const lost = async (lease = 150) => {
     const one = lock(lease)
-    expect(await one.tryLock()).toBe(true)
+    expect(await one.tryLock(patient)).toBe(true)
     await until(() => !one.held)
     return one
   }
@@ -68,7 +70,7 @@ onEveryStore((at) => {
     const one = await lost()
     await sleep(60)
     const two = at.store.getDistributedLock(at.key(), '10s', undefined, { context: 'two' })
-    expect(await two.tryLock({ timeout: '2s' })).toBe(true)
+    expect(await two.tryLock(patient)).toBe(true)
     const error = (await one.unlock().catch((error: unknown) => error)) as LatchkeyError
     expect(error).toMatchObject(code('ERR_NOT_OWNER'))
     expect(error.owner).toMatchObject({ id: two.getOwner()?.id, context: 'two', code: 'NOT_OWNER' })
@@ -86,14 +88,14 @@ onEveryStore((at) => {
   })
 
   test('getFencingToken: the number of the current hold, else it throws', async () => {
-    const one = lock(150)
+    const one = lock(300)
     expect(thrown(() => one.getFencingToken())).toMatchObject(code('ERR_NOT_OWNER'))
-    await one.tryLock()
+    await one.tryLock(patient)
     expect(Number.isSafeInteger(one.getFencingToken())).toBe(true)
     await until(() => !one.held)
     expect(thrown(() => one.getFencingToken())).toMatchObject(code('ERR_LOCK_LOST'))
     const two = lock()
-    await two.tryLock({ timeout: '2s' })
+    await two.tryLock(patient)
     await two.unlock()
     expect(thrown(() => two.getFencingToken())).toMatchObject(code('ERR_NOT_OWNER'))
   })
@@ -138,7 +140,7 @@ onEveryStore((at) => {
 
   test('signal: aborts with ERR_LOCK_LOST when the hold can no longer be promised', async () => {
     const one = lock(200)
-    await one.tryLock()
+    await one.tryLock(patient)
     const { signal } = one
     await until(() => signal.aborted)
     expect(signal.reason).toMatchObject(code('ERR_LOCK_LOST'))
@@ -151,12 +153,12 @@ onEveryStore((at) => {
     const dog = new Watchdog()
     const events: unknown[] = []
     dog.on('lost', (event) => events.push(event))
-    const renewed = lock(800, dog)
+    const renewed = lock(1_500, dog)
     await renewed.tryLock()
     await renewed.unlock()
     expect(await renewed.tryLock()).toBe(true)
     const token = renewed.getFencingToken()
-    await sleep(900)
+    await sleep(1_700)
     expect(renewed.held).toBe(true)
     expect(renewed.getFencingToken()).toBe(token)
     await renewed.unlock()
@@ -166,8 +168,8 @@ onEveryStore((at) => {
 
   test('Watchdog: on lost { lock, error }', async () => {
     const dog = new Watchdog()
-    const one = lock(300, dog)
-    await one.tryLock()
+    const one = lock(900, dog)
+    await one.tryLock(patient)
     const told = new Promise<{ lock: unknown; error: LatchkeyError }>((resolve) => dog.on('lost', resolve))
     await at.other.locks.forceRelease(at.key(), one.getFencingToken())
     const { lock: which, error } = await told
@@ -178,14 +180,14 @@ onEveryStore((at) => {
 
   test('Watchdog: once, also that of node:events', async () => {
     const dog = new Watchdog()
-    const one = lock(300, dog)
+    const one = lock(900, dog)
     const events: unknown[] = []
     dog.once('lost', (event) => events.push(event))
     const never = (event: unknown) => events.push(event)
     expect(dog.addListener('lost', never).removeListener('lost', never)).toBe(dog)
     const waiting = once(dog as never, 'lost')
     for (let round = 0; round < 2; round++) {
-      await one.tryLock()
+      await one.tryLock(patient)
       const { signal } = one
       await at.other.locks.forceRelease(at.key(), one.getFencingToken())
       await until(() => signal.aborted)
@@ -198,7 +200,7 @@ onEveryStore((at) => {
   test('Watchdog.close: synchronous, idempotent; holds go on to the end of their lease; tryLock is ERR_CLOSED', async () => {
     const dog = new Watchdog()
     const one = lock(400, dog)
-    await one.tryLock()
+    await one.tryLock(patient)
     expect(dog.close()).toBeUndefined()
     dog.close()
     dog[Symbol.dispose]()
@@ -229,11 +231,11 @@ onEveryStore((at) => {
     await one.tryLock()
     const began = performance.now()
     expect(await lock().tryLock()).toBe(false)
-    expect(performance.now() - began).toBeLessThan(1_000)
+    expect(performance.now() - began).toBeLessThan(4_000)
     const waited = performance.now()
     expect(await lock().tryLock({ timeout: 200 })).toBe(false)
     expect(performance.now() - waited).toBeGreaterThanOrEqual(195)
-    expect(performance.now() - waited).toBeLessThan(1_500)
+    expect(performance.now() - waited).toBeLessThan(4_000)
     expect((await at.store.locks.query(at.key()))[0]?.waiters).toBe(0)
     await one.unlock()
   })

@@ -19,6 +19,13 @@ test('the numbers of RheaKV are exported', () => {
 onEveryStore((at) => {
   const lock = (id: string, keep = false, more: object = {}, lease: number | string = '10s') =>
     at.store.tryLockWith(at.key(), undefined, keep, { id, lease, ...more })
+  /** Once and once more before the lease is over: on a disk that takes its time it may be over in between, and the next ask is the first. */
+  const twice = async (lease: number, more: object = {}) => {
+    for (;;) {
+      const owner = await lock('me', false, more, lease)
+      if (owner.acquires === 2) return owner
+    }
+  }
   const release = (id: string, more: object = {}) =>
     at.store.releaseLockWith(at.key(), { id, lease: '10s', ...more })
 
@@ -80,9 +87,8 @@ onEveryStore((at) => {
   })
 
   test('expired, own: NEW_ACQUIRE too, acquires is 1 again and the token is new (K13)', async () => {
-    await lock('me', false, {}, 200)
-    const before = await lock('me', false, {}, 200)
-    expect(before.acquires).toBe(2)
+    const before = await twice(200)
+    expect(before.code).toBe('REENTRANT')
     await sleep(300)
     const after = await lock('me')
     expect(after).toMatchObject({ code: 'NEW_ACQUIRE', acquires: 1 })
@@ -190,8 +196,7 @@ onEveryStore((at) => {
   })
 
   test('release of one’s own that ran out: EXPIRED, the row is gone (K11)', async () => {
-    const held = await lock('me', false, { context: 'c' }, 200)
-    await lock('me', false, {}, 200)
+    const held = await twice(200, { context: 'c' })
     await sleep(300)
     expect(await release('me')).toMatchObject({
       code: 'EXPIRED',

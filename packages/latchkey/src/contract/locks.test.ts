@@ -54,9 +54,9 @@ onEveryStore((at) => {
   })
 
   test('renews by default, not with renew: false', async () => {
-    const renewed = await at.store.locks.acquire(at.key('a'), { lease: 800 })
+    const renewed = await at.store.locks.acquire(at.key('a'), { lease: 1_500 })
     const lapsing = await at.store.locks.acquire(at.key('b'), { lease: 300, renew: false })
-    await sleep(900)
+    await sleep(1_700)
     expect(renewed.held).toBe(true)
     expect(lapsing.held).toBe(false)
     expect(lapsing.signal.reason).toMatchObject(code('ERR_LOCK_LOST'))
@@ -131,13 +131,13 @@ onEveryStore((at) => {
   })
 
   test('withLock: lost before fn settled is ERR_LOCK_LOST; fn’s own error wins', async () => {
-    const options = { lease: 60, renew: false }
-    await expect(at.store.locks.withLock(at.key(), options, () => sleep(200))).rejects.toMatchObject(
+    const options = { lease: 150, renew: false }
+    await expect(at.store.locks.withLock(at.key(), options, () => sleep(400))).rejects.toMatchObject(
       code('ERR_LOCK_LOST'),
     )
     const mine = new Error('mine')
     const failing = at.store.locks.withLock(at.key(), options, async () => {
-      await sleep(200)
+      await sleep(400)
       throw mine
     })
     await expect(failing).rejects.toBe(mine)
@@ -179,9 +179,12 @@ onEveryStore((at) => {
   test('query: { key, id, context, fencingToken, acquires, remainingMillis, waiters }, in key order', async () => {
     const b = await at.store.locks.acquire(at.key('b'), { context: 'why' })
     const a = await at.other.locks.acquire(at.key('a'), { context: bytes(1) })
-    await at.store.locks.acquire(at.key('c'), { lease: 50, renew: false })
-    const waiting = at.store.locks.acquire(at.key('b'), { wait: '1s' }).catch(() => {})
-    await sleep(120)
+    const over = await at.store.locks.acquire(at.key('c'), { lease: 150, renew: false })
+    const waiting = at.store.locks.acquire(at.key('b'), { wait: '8s' }).catch(() => {})
+    await until(() => !over.held)
+    // Here it is over before it is there: the clocks of a holder err towards lost.
+    await until(async () => (await at.store.locks.query(at.key('c'))).length === 0)
+    await until(async () => (await at.store.locks.query(at.key('b')))[0]?.waiters === 1)
     const infos = await at.store.locks.query(at.key(''))
     expect(infos).toEqual([
       {
@@ -255,7 +258,7 @@ onEveryStore((at) => {
     await released.release()
     await expect(released.kv.put(at.key('x'), '1')).rejects.toMatchObject(code('ERR_FENCED'))
     await expect(released.kv.batch([])).rejects.toMatchObject(code('ERR_FENCED'))
-    const lost = await at.store.locks.acquire(at.key('b'), { lease: 50, renew: false })
+    const lost = await at.store.locks.acquire(at.key('b'), { lease: 150, renew: false })
     await until(() => !lost.held)
     await expect(lost.kv.delete(at.key('x'))).rejects.toMatchObject(code('ERR_FENCED'))
     expect(await lost.kv.get(at.key('x'))).toBeUndefined()

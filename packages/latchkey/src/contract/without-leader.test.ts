@@ -40,9 +40,12 @@ test.concurrent('no leader known: waited for until the deadline, then a read is 
     ])
     expect(performance.now() - began).toBeGreaterThanOrEqual(245)
     const errors = ends.map((end) => (end as PromiseRejectedResult).reason as LatchkeyError)
+    // The member itself is asked to add one, again and again: an answer may be on its way when the time is over.
+    const added = errors.pop() as LatchkeyError
+    expect(['ERR_NO_LEADER', 'ERR_OUTCOME_UNKNOWN']).toContain(added.code)
     expect(errors.map((error) => error.code)).toEqual([
       ...Array(3).fill('ERR_TIMEOUT'),
-      ...Array(4).fill('ERR_NO_LEADER'),
+      ...Array(3).fill('ERR_NO_LEADER'),
     ])
     for (const error of errors) expect(error).toMatchObject({ outcome: 'not-applied', retryable: true })
     await expect(store.ready({ timeout: 100 })).rejects.toMatchObject({ name: 'LatchkeyError' })

@@ -96,13 +96,16 @@ describe('who is gone and who is dead', () => {
   })
 
   test('a member that was away for long, and is killed soon after it came back, is dead at once too', async () => {
-    const a = await crew.start('a', { timing: { lived: TIMING.lived, backoff: TIMING.backoff } })
+    // Pauses so long that whoever waits for one is not taken for one who is busy.
+    const backoff = { least: 6_000, most: 8_000 }
+    const a = await crew.start('a', { timing: { lived: TIMING.lived, backoff } })
     const b = await crew.start('b')
     introduce(a, b)
     await until(both(a, b))
+    await pause(150)
     await b.kill()
     await until(() => a.events.includes('dead b'))
-    await pause(1_300)
+    await pause(50)
     const again = await crew.start('b', { port: b.listener.port })
     introduce(a, again)
     await until(both(a, again))
@@ -110,7 +113,7 @@ describe('who is gone and who is dead', () => {
     const from = performance.now()
     await again.kill()
     await until(() => a.events.filter((event) => event === 'dead b').length === 2)
-    expect(performance.now() - from).toBeLessThan(300)
+    expect(performance.now() - from).toBeLessThan(2_000)
   })
 
   test('a killed member that comes back is dialled again, and is another boot', async () => {

@@ -1,13 +1,30 @@
-// Test: addresses on this machine that nobody listens at just now.
+// Driver: addresses on this machine that nobody listens at just now: below the range from which the system gives out ports for outgoing
+// connections, so that none of those takes a port before its member listens there, now or after a restart. Each process begins at a
+// place of its own.
 
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+
+const LOW = 15_000
+const HIGH = 32_000
+const APART = 97
+let next = LOW + ((process.pid * APART) % (HIGH - LOW))
 
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer())
-  await Promise.all(servers.map((one) => new Promise<void>((done) => one.listen(0, '127.0.0.1', done))))
-  const ports = servers.map((one) => (one.address() as AddressInfo).port)
-  await Promise.all(servers.map((one) => new Promise((done) => one.close(done))))
+  const ports: number[] = []
+  while (ports.length < count) {
+    const port = next
+    next = next + 1 < HIGH ? next + 1 : LOW
+    if (await isFree(port)) ports.push(port)
+  }
   return ports
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
 }
 
 export async function addresses<Id extends string>(ids: readonly Id[]): Promise<Record<Id, string>> {

@@ -9,6 +9,7 @@ import { MemberNetwork } from '../network.js'
 import { type Listener, listen } from '../server.js'
 import type { NetOptions, Timing } from '../settings.js'
 import type { PeerEvent, RefusedEvent } from '../transport.js'
+import { freePort } from './ports.js'
 
 export const clock = systemClock(uptime)
 
@@ -87,7 +88,8 @@ export class Crew {
       caps: options.caps,
       timing: { ...QUICK, ...options.timing },
     })
-    const listener = await listen(network, { host: '127.0.0.1', port: options.port ?? 0, tls: options.tls })
+    const port = options.port ?? (await freePort())
+    const listener = await listen(network, { host: '127.0.0.1', port, tls: options.tls })
     const member: Member = {
       id,
       network,
