@@ -50,12 +50,13 @@ test('ERR_UNAUTHORIZED and ERR_WRONG_CLUSTER at once, with what the member said'
     const error = await failure(connect(url))
     expect(error).toBeInstanceOf(LatchkeyError)
     expect(error).toMatchObject({ code, message: 'go away', outcome: 'not-applied' })
-    expect(performance.now() - started).toBeLessThan(2_000)
+    // Not at the end of its timeout, which is 5 s.
+    expect(performance.now() - started).toBeLessThan(4_000)
   }
 })
 
 test('nobody there within the timeout: ERR_NO_LEADER, with the reason; a signal: ERR_ABORTED', async () => {
-  const error = await failure(connect(['ws://127.0.0.1:1'], { timeout: 200 }))
+  const error = await failure(connect(['ws://127.0.0.1:1'], { timeout: 1_000 }))
   expect(error?.code).toBe('ERR_NO_LEADER')
   expect(String(error?.cause)).toContain('ECONNREFUSED')
   const reason = new Error('enough')
@@ -152,7 +153,7 @@ test('C8: a peer that vanished without a word is found by its silence', async ()
   const started = performance.now()
   // Found, left, and answered by the same member on another socket; the machine had not seen the first attempt.
   expect(await store.put('k', 'w', { timeout: '8s' })).toEqual({ revision: 2 })
-  expect(performance.now() - started).toBeLessThan(4_000)
+  expect(performance.now() - started).toBeLessThan(7_000)
 })
 
 test('close() says what was asked before it, and leaves no socket', async () => {

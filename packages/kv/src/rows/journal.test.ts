@@ -88,7 +88,7 @@ test('D18: any flipped bit before the reach, and any missing byte: ERR_CORRUPT',
   }
   rmSync(path)
   expect(await opened(folder, reach)).toBe('ERR_CORRUPT')
-})
+}, 60_000)
 
 test('D4, J2: what a killed batch left behind the reach does not count, and is written over', async () => {
   const { folder, reach } = await twoBatches()
