@@ -5,6 +5,7 @@
 // Records follow each other without a gap, so that a proposer only joins them. Session 0: none (openSession, alone in its entry).
 
 import { assert, View } from '@latchkey/base'
+import { u32, u48, writeU32, writeU48 } from '../numbers.js'
 
 export interface CommandRecord {
   /** The session's id; 0 for openSession. */
@@ -65,10 +66,10 @@ export function encodeBatch(list: readonly CommandRecord[]): Uint8Array {
 
 function writeRecord(into: Buffer, at: number, { session, number, done, body }: CommandRecord): number {
   assert(session < U48 && number < U48 && done < U48, 'a session, number or done beyond 48 bits')
-  into.writeUInt32LE(body.length, at)
-  into.writeUIntLE(session, at + 4, 6)
-  into.writeUIntLE(number, at + 10, 6)
-  into.writeUIntLE(done, at + 16, 6)
+  writeU32(into, at, body.length)
+  writeU48(into, at + 4, session)
+  writeU48(into, at + 10, number)
+  writeU48(into, at + 16, done)
   into.set(body, at + RECORD_HEADER)
   return at + RECORD_HEADER + body.length
 }
@@ -134,15 +135,6 @@ export class BatchReader {
     this.#at = this.data.length
     return true
   }
-}
-
-function u32(data: Uint8Array, at: number): number {
-  const low = (data[at] as number) | ((data[at + 1] as number) << 8) | ((data[at + 2] as number) << 16)
-  return low + (data[at + 3] as number) * 2 ** 24
-}
-
-function u48(data: Uint8Array, at: number): number {
-  return u32(data, at) + ((data[at + 4] as number) + (data[at + 5] as number) * 256) * 2 ** 32
 }
 
 /** How many records an entry holds; a bad rest counts as one. */

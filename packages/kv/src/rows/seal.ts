@@ -8,6 +8,7 @@
 import { checksum } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import { spaceOf } from '../keyspaces.js'
+import { writeU32 } from '../numbers.js'
 import { shortChecksum, withWord } from './short-crc.js'
 
 export const SEAL = 4
@@ -27,12 +28,7 @@ export function sealWith(keyChecksum: number, value: Uint8Array): number {
 export const bodyChecksum = (bytes: Uint8Array): number => checksum(bytes, OF_ZERO)
 const OF_ZERO = checksum(new Uint8Array(SEAL))
 
-export function writeSeal(value: Uint8Array, crc: number): void {
-  value[0] = crc
-  value[1] = crc >>> 8
-  value[2] = crc >>> 16
-  value[3] = crc >>> 24
-}
+export const writeSeal = (value: Uint8Array, crc: number): void => writeU32(value, 0, crc)
 
 export function sealBody(key: Uint8Array, body: Uint8Array): Uint8Array {
   const value = Buffer.allocUnsafe(SEAL + body.length)

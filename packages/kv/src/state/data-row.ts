@@ -3,6 +3,7 @@
 
 import { type EntryResult } from '@latchkey/protocol'
 import { SPACE } from '../keyspaces.js'
+import { u48, writeU48 } from '../numbers.js'
 import { SEAL, bodyChecksum, writeSeal } from '../rows/seal.js'
 import { keyChecksum, withBytes, withWord } from '../rows/short-crc.js'
 
@@ -32,24 +33,6 @@ export function nextRow(
   writeSeal(row, withWord(withBytes(valueSum, row, tail), keyChecksum(SPACE.data, key)))
   return row
 }
-
-function writeU48(row: Uint8Array, at: number, number: number): void {
-  const high = Math.floor(number / 2 ** 32)
-  row[at] = number
-  row[at + 1] = number >>> 8
-  row[at + 2] = number >>> 16
-  row[at + 3] = number >>> 24
-  row[at + 4] = high
-  row[at + 5] = high >>> 8
-}
-
-const u48 = (row: Uint8Array, at: number): number =>
-  (row[at] as number) +
-  (row[at + 1] as number) * 2 ** 8 +
-  (row[at + 2] as number) * 2 ** 16 +
-  (row[at + 3] as number) * 2 ** 24 +
-  (row[at + 4] as number) * 2 ** 32 +
-  (row[at + 5] as number) * 2 ** 40
 
 export const createdOf = (row: Uint8Array): number => u48(row, row.length - CREATED)
 export const modifiedOf = (row: Uint8Array): number => u48(row, row.length - MODIFIED)

@@ -5,6 +5,7 @@
 import { asBuffer } from '@latchkey/base'
 import { SEAL, seal } from '../rows/seal.js'
 import { eventKey } from '../keyspaces.js'
+import { writeU16, writeU32 } from '../numbers.js'
 import { GROUP, SCRATCH } from './event-row.js'
 
 const HEAD = 14
@@ -81,8 +82,7 @@ export class EventGroup {
     writeU32(bytes, at, count)
     writeU32(bytes, at + 4, size)
     writeU32(bytes, at + 8, mark)
-    bytes[at + 12] = pieces
-    bytes[at + 13] = pieces >>> 8
+    writeU16(bytes, at + 12, pieces)
     this.end += inline
     return this.end - inline
   }
@@ -112,13 +112,6 @@ export class EventGroup {
     seal(eventKey(this.first, 0), value)
     return value
   }
-}
-
-function writeU32(into: Uint8Array, at: number, number: number): void {
-  into[at] = number
-  into[at + 1] = number >>> 8
-  into[at + 2] = number >>> 16
-  into[at + 3] = number >>> 24
 }
 
 /** A group's row counts for the revisions from `floor` on; `pieces` is how many rows of large ones go with it. */

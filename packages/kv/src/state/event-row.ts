@@ -12,6 +12,7 @@
 
 import type { EventResult } from '@latchkey/protocol'
 import { asBuffer } from '@latchkey/base'
+import { writeU16, writeU32 } from '../numbers.js'
 import { SEAL, sealOf } from '../rows/seal.js'
 import { ROW_TAIL, valueLength } from './data-row.js'
 
@@ -94,8 +95,7 @@ export function writeEvent(
   before: Uint8Array | null,
 ): number {
   into[start] = row === null ? 1 : 0
-  into[start + 1] = key.length
-  into[start + 2] = key.length >>> 8
+  writeU16(into, start + 1, key.length)
   writeText(into, start + 3, key)
   return writeValue(into, writeValue(into, start + 3 + key.length, row), before)
 }
@@ -103,10 +103,7 @@ export function writeEvent(
 function writeValue(into: Buffer, at: number, row: Uint8Array | null): number {
   const length = row === null ? NONE : valueLength(row)
   if (row !== null) into.set(row, at + 4 - SEAL)
-  into[at] = length
-  into[at + 1] = length >>> 8
-  into[at + 2] = length >>> 16
-  into[at + 3] = length >>> 24
+  writeU32(into, at, length)
   return row === null ? at + 4 : at + 4 + length
 }
 

@@ -49,7 +49,8 @@ export class Events {
   #usualBytes = LEAST
   readonly #spare = new SpareBuffers()
   readonly #pieces: RowTable
-  readonly #recent = new Map<number, readonly EventResult[]>()
+  /** By revision, the lowest bits of it: a later one takes its place. */
+  readonly #recent: { readonly revision: number; readonly events: readonly EventResult[] }[] = []
   #dirty = new Set<EventGroup>()
   /** Groups whose row is being written: in the store only when that is done. */
   #inFlight = new Set<EventGroup>()
@@ -168,7 +169,6 @@ export class Events {
   /** A group's row goes when the floor has passed all of it; until then it has slots that nobody asks for. */
   #raiseFloor(): void {
     const { events } = this.#meta
-    this.#recent.delete(events.floor)
     events.floor++
     this.#tallies.forget(events.floor)
     if (events.floor % GROUP === 0) this.#removeGroup(events.floor - GROUP)
@@ -234,21 +234,16 @@ export class Events {
   of(revision: number): readonly EventResult[] {
     const { events, revision: newest } = this.#meta
     assert(revision >= events.floor && revision <= newest, `revision ${revision} is not kept`)
-    const recent = this.#recent.get(revision)
-    if (recent !== undefined) return recent
+    const recent = this.#recent[revision % RECENT]
+    if (recent?.revision === revision) return recent.events
     const group = this.#groupWith(revision)
     const found: EventResult[] = []
     const pieces = group.pieces(revision)
     // Of a copy: the group's bytes are used again.
     if (pieces === 0) decodeEvents(revision, Buffer.from(group.events(revision)), found)
     for (let piece = 1; piece <= pieces; piece++) decodeEvents(revision, this.#piece(revision, piece), found)
-    if (group.size(revision) <= RECENT_BYTES) this.#remember(revision, found)
+    if (group.size(revision) <= RECENT_BYTES) this.#recent[revision % RECENT] = { revision, events: found }
     return found
-  }
-
-  #remember(revision: number, events: readonly EventResult[]): void {
-    this.#recent.set(revision, events)
-    if (this.#recent.size > RECENT) this.#recent.delete(this.#recent.keys().next().value as number)
   }
 
   #piece(revision: number, piece: number): Uint8Array {
