@@ -27,6 +27,8 @@ export class Hold implements AsyncDisposable {
 
   /** Aborts with ERR_LOCK_LOST at the latest when the hold can no longer be promised; a release leaves it alone. */
   get signal(): AbortSignal {
+    // CT7: behind a blocked event loop no timer has fired yet.
+    this.#tenure.remaining()
     return this.#tenure.signal
   }
 

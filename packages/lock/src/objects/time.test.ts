@@ -247,6 +247,16 @@ describe('CT7: clocks of the holder', () => {
     }
   })
 
+  test('T7: the signal of a Hold that is asked for behind a blocked event loop is aborted at once', async () => {
+    const { world, locking } = scene()
+    const hold = await finish(world, locking.locks.acquire('k', { lease: '10s' }))
+    expect(hold.signal.aborted).toBe(false)
+    world.stall(20_000)
+    expect(hold.signal.aborted).toBe(true)
+    expect(hold.signal.reason).toMatchObject({ code: 'ERR_LOCK_LOST' })
+    expect(() => hold.assertHeld()).toThrow(expect.objectContaining({ code: 'ERR_LOCK_LOST' }))
+  })
+
   test('K30: once lost it stays lost, also when a better bound comes', async () => {
     const { lock, offset } = await holding()
     offset.wall += 3_600_000
