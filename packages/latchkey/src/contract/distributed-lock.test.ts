@@ -240,6 +240,16 @@ onEveryStore((at) => {
     await one.unlock()
   })
 
+  test('a wait may be as long as a number of milliseconds can be', async () => {
+    const [one, patient] = [lock(), lock()]
+    await one.tryLock()
+    const waiting = patient.tryLock({ timeout: Number.MAX_SAFE_INTEGER })
+    await until(async () => (await at.store.locks.query(at.key()))[0]?.waiters === 1)
+    await one.unlock()
+    expect(await waiting).toBe(true)
+    await patient.unlock()
+  })
+
   test('the queue is fair, and woken by a push', async () => {
     const holder = lock()
     await holder.tryLock()
