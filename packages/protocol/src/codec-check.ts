@@ -69,7 +69,8 @@ export const bound = bytes(0, CAPS.keyBytes + 1, 'a bound')
 const data = bytes(0, CAPS.valueBytes, 'a value')
 const token = whole(0, MOST, 'a token')
 const lease = whole(CAPS.minLease, CAPS.maxLease, 'a lease')
-export const ID_LENGTH = 1024
+/** In characters; who asks counts bytes, of which there are never fewer. */
+const ID_LENGTH = CAPS.keyBytes
 const holder = text(1, ID_LENGTH, 'an id')
 const guard = orNull(places('a guard', key, whole(1, MOST, "a guard's token")))
 const context: Check = (value) => {

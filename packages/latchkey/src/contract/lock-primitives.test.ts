@@ -303,6 +303,14 @@ onEveryStore((at) => {
     expect(await at.store.locks.query(at.key())).toEqual([])
   })
 
+  test('an id is up to 4 KiB, whatever is in it', async () => {
+    for (const id of ['i'.repeat(4096), 'ß'.repeat(2048), '🔑'.repeat(1024)]) {
+      expect(await lock(id)).toMatchObject({ code: 'FIRST_TIME', id })
+      expect(await release(id)).toMatchObject({ code: 'RELEASED', id })
+      await expect(lock(`${id}.`)).rejects.toMatchObject(code('ERR_TOO_LARGE', { outcome: 'not-applied' }))
+    }
+  })
+
   test('a lease is 50 ms to 30 days', async () => {
     expect((await lock('me', false, {}, 50)).success).toBe(true)
     const longest = await lock('me', false, {}, '720h')
