@@ -1,7 +1,8 @@
-// Driver: owns the keys of reads that wait for their round, until their rows are looked up (state/rows-ahead.ts): once all has been
-// sent that the round waits for. It is a hint: what fails here the read itself will meet.
+// Driver: owns the keys of reads that wait for their round and of puts that wait for the disks, until their rows are looked up
+// (state/rows-ahead.ts): once all has been sent that they wait for. It is a hint: what fails here whoever needs the row will meet.
 
 import { READ, type Read } from '@latchkey/protocol'
+import { plainKeyAt, plainKeyEnd } from './commands/plain-put.js'
 import type { State } from './state/state.js'
 
 export class Ahead {
@@ -16,9 +17,17 @@ export class Ahead {
   }
 
   expect(read: Read): void {
-    if (this.#later === undefined) return
-    if (read[0] !== READ.get && read[0] !== READ.getEntry && read[0] !== READ.contains) return
-    if (this.#keys.push(read[1]) === 1) this.#later(this.#look)
+    if (read[0] === READ.get || read[0] === READ.getEntry || read[0] === READ.contains)
+      this.#expectKey(read[1])
+  }
+
+  /** `body`: a plain put, which has to know what was there before. */
+  expectPut(body: Uint8Array): void {
+    this.#expectKey(body.subarray(plainKeyAt(0), plainKeyEnd(body, 0)))
+  }
+
+  #expectKey(key: Uint8Array): void {
+    if (this.#later !== undefined && this.#keys.push(key) === 1) this.#later(this.#look)
   }
 
   readonly #look = (): void => {
@@ -27,7 +36,7 @@ export class Ahead {
     try {
       this.#state().data.lookAhead(keys)
     } catch {
-      // Told to whoever reads it.
+      // Told to whoever needs it.
     }
   }
 }

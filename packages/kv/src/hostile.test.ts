@@ -2,8 +2,9 @@
 // written, were written or read of late or are looked up ahead, events in groups that grow, are stored, forgotten and trimmed (A12, C11).
 
 import { type Random, binary, checksum, seededRandom } from '@latchkey/base'
-import { type Command, type EventResult, OP, type Read, READ, STEP } from '@latchkey/protocol'
+import { type Command, type EventResult, encodeCommand, OP, type Read, READ, STEP } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
+import { isPlainPut } from './commands/plain-put.js'
 import { META_KEY, SPACE, numberIn } from './keyspaces.js'
 import { MemoryHome } from './rows/memory.js'
 import type { RowChange, RowStore } from './rows/port.js'
@@ -189,6 +190,10 @@ class Pair {
     const commands = random.chance(0.2)
       ? Array.from({ length: 60 }, (): Command => [OP.put, null, keyOf(random), Uint8Array.of(tag)])
       : Array.from({ length: random.between(1, 6) }, () => drawCommand(random, tag))
+    for (const body of commands.map(encodeCommand)) {
+      if (isPlainPut(body) && random.chance(0.7)) this.torn.machine.expectPut(body)
+    }
+    this.#lookAhead()
     const [one, other] = [await this.calm.run(...commands), await this.torn.run(...commands)]
     expect(plain(other)).toEqual(plain(one))
     await this.teller.run(...commands)
@@ -197,6 +202,10 @@ class Pair {
   }
 
   /** What was expected is looked up now, later, or never. */
+  #lookAhead(): void {
+    if (this.random.chance(0.6)) for (const run of this.#later.splice(0)) run()
+  }
+
   read(): void {
     const { random } = this
     const key = keyOf(random)
@@ -208,7 +217,7 @@ class Pair {
     ]
     const read = random.pick(reads)
     if (random.chance(0.7)) this.torn.machine.expect(random.chance(0.8) ? read : [READ.get, keyOf(random)])
-    if (random.chance(0.6)) for (const run of this.#later.splice(0)) run()
+    this.#lookAhead()
     if (random.chance(0.8))
       expect(plain(this.torn.machine.read(read))).toEqual(plain(this.calm.machine.read(read)))
   }

@@ -292,6 +292,11 @@ export class KvMachine implements KvStore {
     this.#ahead.expect(read)
   }
 
+  expectPut(body: Uint8Array): void {
+    // It costs nothing while nothing is looked up: there are more puts than there is to gain for them then.
+    if (this.#running?.state.data.looksAhead === true) this.#ahead.expectPut(body)
+  }
+
   closeViews(views: Iterable<number>): void {
     for (const view of views) this.#views.close(view)
   }

@@ -22,7 +22,7 @@ export interface KvOptions {
    */
   readonly stood?: (hash: StateHash) => Promise<unknown> | undefined
   readonly limits?: Partial<KvLimits>
-  /** Runs it behind what leaves in this turn of the event loop. Given, what is to be read is looked up ahead. */
+  /** Runs it behind what leaves in this turn of the event loop. Given, what is to be read or put over is looked up ahead. */
   readonly later?: (run: () => void) => void
 }
 
@@ -89,6 +89,8 @@ export interface KvStore extends StateMachine {
   read(read: Read, now?: number): unknown
   /** That will be read as soon as its round is back: its row is looked up meanwhile. A hint: the answer is that of `read`. */
   expect(read: Read): void
+  /** The body of a put (`isPlainPut`) that is on its way into the log: what it is put over is looked up meanwhile. A hint too. */
+  expectPut(body: Uint8Array): void
   /** Views of a connection that is gone. */
   closeViews(views: Iterable<number>): void
   /** from: inclusive; 0: after the store's revision as it is now. */

@@ -99,25 +99,30 @@ export class RowTable {
 
   /** The sealed value, not to be changed. `key` is the row's key behind its space, a character a byte. */
   get(key: string): Uint8Array | undefined {
+    const known = this.#known(key)
+    return (known === undefined ? this.#stored(key) : known) ?? undefined
+  }
+
+  /** undefined: only the store can tell. */
+  #known(key: string): Uint8Array | null | undefined {
     const pending = rowIn(this.#active, key)
-    return (pending === undefined ? this.#below(key) : pending) ?? undefined
-  }
-
-  #below(key: string): Uint8Array | null | undefined {
+    if (pending !== undefined) return pending
     const flying = this.#inFlight === undefined ? undefined : rowIn(this.#inFlight, key)
-    if (flying !== undefined) return flying
-    const recent = this.#recent.get(key) ?? this.#ahead.get(key)
-    return recent === undefined ? this.#stored(key) : recent
+    return flying === undefined ? (this.#recent.get(key) ?? this.#ahead.get(key)) : flying
   }
 
-  /** What is about to be read, where reads have to go to the store. */
+  /** Whether a look ahead would be worth it now. */
+  get looksAhead(): boolean {
+    return this.#ahead.worth
+  }
+
+  /** What is about to be asked for, where the store has to be asked. */
   lookAhead(keys: readonly Uint8Array[]): void {
     if (!this.#ahead.begin()) return
     for (const bytes of keys) {
       if (!this.#ahead.hasRoom) return
       const key = binary(bytes)
-      if (this.#ahead.get(key) !== undefined || this.#recent.get(key) !== undefined) continue
-      this.#ahead.put(key, this.#stored(key))
+      if (this.#known(key) === undefined) this.#ahead.put(key, this.#stored(key))
     }
   }
 

@@ -1,5 +1,5 @@
 // Driver: owns rows of the store that were looked up before they were asked for. A linearizable read waits for its round of the
-// members anyway: LevelDB is searched meanwhile, and not when all reads of a round are to be answered at once.
+// members anyway, and a put for the disks: LevelDB is searched meanwhile, and not when all of them are to be answered at once.
 //
 // Laws
 //   - a row is here only as it is in the store: whoever changes the store says so, by `clear`
@@ -25,7 +25,12 @@ export class RowsAhead {
     this.#missed = true
   }
 
-  /** Is it worth the look: was a row read from the store since this was asked last? */
+  /** Was a row read from the store since the last look? */
+  get worth(): boolean {
+    return this.#missed
+  }
+
+  /** Of a look; false: it is not worth it. */
   begin(): boolean {
     const worth = this.#missed
     this.#missed = false

@@ -22,7 +22,7 @@ import {
   type ReplicaPorts,
 } from '@latchkey/raft'
 import type { FileSystem } from '@latchkey/raft/wal'
-import { type KvStore, RecordSource, SPACE_NAMES, type StateHash } from '@latchkey/kv'
+import { isPlainPut, type KvStore, RecordSource, SPACE_NAMES, type StateHash } from '@latchkey/kv'
 import { Admin } from './admin.js'
 import { Attached } from './attached.js'
 import { Belonging } from './belonging.js'
@@ -296,6 +296,7 @@ export class Member extends Emitter<MemberEvents> {
     const told = (outcome: Outcome) => this.#answer(from, outcomeMessage(command.id, outcome))
     // Its own door has looked at it. Without a session it opens one, and stands alone in its entry.
     this.replica.node.submit(this.#record.of(command), told, command.session === 0)
+    if (isPlainPut(command.body)) this.kv.expectPut(command.body)
   }
 
   #callFor(from: MemberId, { id, call, args }: Extract<Between, { kind: 'call' }>): void {

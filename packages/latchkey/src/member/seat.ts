@@ -97,7 +97,10 @@ export class Seat implements Link {
     if (!this.#ports.allowed('write')) return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
     if (body.length > CAPS.commandBytes) return this.#refuse(id, new LatchkeyError('ERR_TOO_LARGE'))
     // Nearly all that is written comes as plain puts, and the machine decodes once more.
-    if (isPlainPut(body)) return this.#handOn(command, false)
+    if (isPlainPut(body)) {
+      this.#handOn(command, false)
+      return this.#ports.kv.expectPut(body)
+    }
     const decoded = decodeCommand(body)
     if (isBadCommand(decoded))
       return this.#refuse(
