@@ -39,6 +39,12 @@ test.each([
   ['sessionLife', { ...good, sessionLife: 10 }, 'sessionLife'],
   ['join alone', { ...good, join: true }, 'join'],
   ['tls', { ...good, tls: {} }, 'tls'],
+  [
+    'tls.memberName',
+    { ...good, tls: { cert: 'x', key: 'y', ca: 'z', memberName: 'members' } },
+    'tls.memberName',
+  ],
+  ['tls.ca', { ...good, tls: { cert: 'x', key: 'y', memberName: '{id}' } }, 'tls.memberName needs tls.ca'],
   ['auth', { ...good, auth: { tokens: [] } }, 'auth.tokens'],
   ['auth rights', { ...good, auth: { tokens: [{ token: 'x', rights: ['all'] }] } }, 'rights'],
   ['logger', { ...good, logger: {} }, 'logger'],

@@ -14,6 +14,11 @@ export interface TlsOptions {
   key: string | Uint8Array
   /** Who may be a member: certificates signed by this authority. Also what this member trusts when it dials. */
   ca?: string | Uint8Array | undefined
+  /**
+   * What a member's certificate must name, beside its address: '{id}.members.example', with the member's id for {id}. Without it any
+   * certificate of `ca` may come in as any member.
+   */
+  memberName?: string | undefined
 }
 
 /** Everything but `id`, and one of `dir` and `memory`, may be left out. */
@@ -266,7 +271,16 @@ function checkTls(tls: OpenOptions['tls']): TlsOptions | undefined {
     throw new TypeError('tls must hold cert and key in PEM form, and ca for members that check each other')
   }
   if (tls.ca !== undefined && !pem(tls.ca)) throw new TypeError('tls.ca must be in PEM form')
+  checkMemberName(tls)
   return tls
+}
+
+function checkMemberName({ memberName, ca }: TlsOptions): void {
+  if (memberName === undefined) return
+  if (typeof memberName !== 'string' || !memberName.includes('{id}'))
+    throw new TypeError("tls.memberName must be a name with {id} in it, such as '{id}.members.example'")
+  if (ca === undefined)
+    throw new TypeError('tls.memberName needs tls.ca: without it members show no certificates')
 }
 
 function checkAuth(auth: OpenOptions['auth']): AuthOptions | undefined {

@@ -50,7 +50,7 @@ function checked(settings: ResolvedSettings, read: (path: string) => string): Si
     maxInFlightBytes: value('maxInFlightBytes'),
     drift: value('drift'),
     sessionLife: value('sessionLife'),
-    tls: tlsOf(value('tlsCert'), value('tlsKey'), value('tlsCa'), read),
+    tls: tlsOf(value('tlsCert'), value('tlsKey'), value('tlsCa'), value('tlsMemberName'), read),
     auth: authOf(value('token'), value('memberToken')),
     insecure: value('insecure'),
   }
@@ -74,9 +74,10 @@ function tlsOf(
   cert: string | undefined,
   key: string | undefined,
   ca: string | undefined,
+  memberName: string | undefined,
   read: (path: string) => string,
 ): TlsOptions | undefined {
-  if (cert === undefined && key === undefined && ca === undefined) return undefined
+  if ([cert, key, ca, memberName].every((one) => one === undefined)) return undefined
   if (cert === undefined || key === undefined) throw new ConfigError('tls-cert and tls-key go together')
   const pem = (path: string) => {
     try {
@@ -85,7 +86,7 @@ function tlsOf(
       throw new ConfigError(`${path} cannot be read: ${(error as Error).message}`, { cause: error })
     }
   }
-  return { cert: pem(cert), key: pem(key), ca: ca === undefined ? undefined : pem(ca) }
+  return { cert: pem(cert), key: pem(key), ca: ca === undefined ? undefined : pem(ca), memberName }
 }
 
 function authOf(tokens: unknown, memberToken: string | undefined): OpenOptions['auth'] {

@@ -124,6 +124,13 @@ export const SETTINGS = {
     value: 'FILE',
     help: "the authority of the members' certificates (PEM)",
   },
+  tlsMemberName: {
+    flag: 'tls-member-name',
+    place: 'tls.memberName',
+    kind: 'text',
+    value: 'NAME',
+    help: "what a member's certificate must name, with {id} for its id",
+  },
   token: {
     flag: 'token',
     place: 'auth.tokens',

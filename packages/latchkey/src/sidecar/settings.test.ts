@@ -75,6 +75,8 @@ describe('refusals', () => {
     [{ listen: 'nowhere' }, 'listen'],
     [{ 'session-life': '1.5s' }, 'sessionLife'],
     [{ 'tls-cert': 'c' }, 'go together'],
+    [{ 'tls-member-name': '{id}' }, 'go together'],
+    [{ 'tls-cert': 'c', 'tls-key': 'k', 'tls-ca': 'a', 'tls-member-name': 'x' }, 'tls.memberName must'],
     [{ 'member-token': 't' }, 'at least one token'],
     [{ 'log-level': 'loud' }, 'log-level'],
     [{ 'max-connections': '0' }, 'max-connections'],

@@ -263,6 +263,33 @@ describe('mutual TLS', () => {
     expect([...a.events, ...b.events]).toEqual([])
   })
 
+  test('E19: a certificate that names another member is refused on both ways, before a token is shown', async () => {
+    const named = (id: string) => ({
+      cert: file(`named-${id}-cert`),
+      key: file(`named-${id}-key`),
+      ca: file('named-ca'),
+      memberName: '{id}.members.test',
+    })
+    const [a, b] = await meet({ tls: named('a') }, { tls: named('b') })
+    await until(() => a.network.connected('b') && b.network.connected('a'))
+    a.network.send('b', heartbeat(a, b, 1))
+    await until(() => b.messages.length === 1)
+    // d has the certificate of b.
+    const c = await crew.start('c', { tls: { ...named('a'), memberName: undefined } })
+    const d = await crew.start('d', { tls: named('b') })
+    c.network.setPeers({ b: { url: b.url } })
+    a.network.setPeers({ b: { url: b.url }, d: { url: d.url } })
+    await until(() => b.refused.length > 0 && a.refused.length > 0)
+    expect(b.refused[0]).toMatchObject({
+      id: 'c',
+      by: 'us',
+      code: 'ERR_UNAUTHORIZED',
+      reason: 'the certificate of member c does not name c.members.test',
+    })
+    expect(a.refused[0]).toMatchObject({ id: 'd', by: 'us', code: 'ERR_UNAUTHORIZED' })
+    expect([c.network.connected('b'), a.network.connected('d')]).toEqual([false, false])
+  })
+
   test('no certificate at all is refused, although the port itself takes connections without one', async () => {
     const a = await crew.start('a', { tls: cluster })
     const answer = await new Promise<number | undefined>((resolve) => {

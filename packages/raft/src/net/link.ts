@@ -19,7 +19,7 @@ import { Lanes } from './lanes.js'
 import { Pulse } from './pulse.js'
 import type { NetSettings, NetStats } from './settings.js'
 import { bytesOf, farewell, SOCKET_CAPS, SOCKET_FULL } from './socket.js'
-import { clientTls } from './tls.js'
+import { clientTls, whyNotNamed } from './tls.js'
 import type { PeerEvent, PeerInfo, RefusedEvent } from './transport.js'
 
 export interface LinkEvents {
@@ -143,12 +143,21 @@ export class Link {
     socket.on('upgrade', (response: IncomingMessage) => {
       raw = response.socket
     })
-    socket.on('open', () => socket.send(encodeHello(this.#settings.self(), this.id)))
+    socket.on('open', () => this.#greet(socket, raw as Socket))
     socket.on('message', (data) => this.#onFrame(socket, raw as Socket, data))
     socket.on('error', (error) => {
       if (this.#state.at === 'dialling' && this.#state.socket === socket) this.#state.error = error
     })
     socket.on('close', () => this.#onClose(socket))
+  }
+
+  /** The token is shown to nobody but that member. */
+  #greet(socket: WebSocket, raw: Socket): void {
+    const { tls, self } = this.#settings
+    const reason = whyNotNamed(tls, raw, this.id)
+    if (reason === undefined) return socket.send(encodeHello(self(), this.id))
+    this.#refused({ code: 'ERR_UNAUTHORIZED', reason, trusted: true }, 'us', undefined)
+    socket.terminate()
   }
 
   /** Undefined: that address cannot be dialled. */

@@ -1,14 +1,17 @@
 // Rule: TLS between members: which options of Node's say "both sides show a certificate of our authority".
 
 import type { ServerOptions } from 'node:https'
-import { TLSSocket } from 'node:tls'
 import type { Socket } from 'node:net'
+import { checkServerIdentity, TLSSocket } from 'node:tls'
+import type { MemberId } from '../core/types.js'
 
 export interface MemberTls {
   readonly cert: string | Uint8Array
   readonly key: string | Uint8Array
   /** Whose certificates members must show, and by whom the one they dial must be signed. */
   readonly ca?: string | Uint8Array | undefined
+  /** What the certificate of a member must name, such as '{id}.members.example': whoever has one is that member alone. */
+  readonly memberName?: string | undefined
 }
 
 const pem = (value: string | Uint8Array): string | Buffer =>
@@ -46,6 +49,15 @@ export const clientTls = (tls: MemberTls | undefined): Partial<Pems> & { rejectU
 export function isTrusted(tls: MemberTls | undefined, socket: Socket): boolean {
   if (tls?.ca === undefined) return true
   return socket instanceof TLSSocket && socket.authorized
+}
+
+/** The other end's certificate has to name the member that it says to be, where that is asked for. */
+export function whyNotNamed(tls: MemberTls | undefined, socket: Socket, id: MemberId): string | undefined {
+  if (tls?.memberName === undefined) return undefined
+  const name = tls.memberName.replaceAll('{id}', id)
+  const names =
+    socket instanceof TLSSocket && checkServerIdentity(name, socket.getPeerCertificate()) === undefined
+  return names ? undefined : `the certificate of member ${id} does not name ${name}`
 }
 
 /** Of one that is not trusted: what an operator can act on, such as CERT_HAS_EXPIRED. */

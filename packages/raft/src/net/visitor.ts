@@ -21,6 +21,7 @@ import { Pulse } from './pulse.js'
 import type { NetSettings, NetStats } from './settings.js'
 import { bytesOf, farewell } from './socket.js'
 import { GREETING_LIMIT, watchStranger } from './stranger.js'
+import { whyNotNamed } from './tls.js'
 import type { PeerInfo, RefusedEvent } from './transport.js'
 
 export interface VisitorEvents {
@@ -87,6 +88,9 @@ export class Visitor {
     const self = this.#settings.self()
     const verdict = judgeHello(self, hello, this.#settings.admit)
     if (isRefusal(verdict)) return this.#refuse(verdict, hello.info)
+    const reason = whyNotNamed(this.#settings.tls, this.#raw, verdict.id)
+    if (reason !== undefined)
+      return this.#refuse({ code: 'ERR_UNAUTHORIZED', reason, trusted: false }, verdict)
     if (this.#state.at === 'door') this.#state.deadline.cancel()
     this.#state = { at: 'in', info: verdict, assembly: new Assembly(), pulse: this.#listen() }
     this.#socket.send(encodeWelcome(self, verdict.version, this.#settings.missing(verdict.id)))
