@@ -30,7 +30,7 @@ export class Grants {
   }
 
   attached(): void {
-    for (const run of this.#attached.keys()) run()
+    for (const run of this.#attached.keys()) if (this.#attached.has(run)) run()
   }
 }
 

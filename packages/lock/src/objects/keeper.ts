@@ -15,6 +15,8 @@ export interface Concern extends Placed {
 }
 
 const SHORTEST_PAUSE = 10
+/** In one tick. */
+const MOST_LOOKS = 4
 
 /**
  * Laws:
@@ -29,6 +31,8 @@ export class BoundKeeper {
   #timer: Timer | undefined
   #armedFor = Number.POSITIVE_INFINITY
   #reading = false
+  /** Somebody came since this was last set to false. */
+  #joined = false
 
   constructor(port: LockPort) {
     this.#port = port
@@ -40,6 +44,7 @@ export class BoundKeeper {
   /** Until `remove`; `left` is what it has left now. */
   add(concern: Concern, left: number): void {
     this.#concerns.add(concern)
+    this.#joined = true
     const third = concern.lease / 3
     if (third < this.#third) {
       this.#third = third
@@ -74,6 +79,20 @@ export class BoundKeeper {
 
   #tick = (): void => {
     this.#armedFor = Number.POSITIVE_INFINITY
+    let next = this.#look()
+    // Who is told of a loss may ask for another hold at once.
+    for (let looks = 1; this.#joined && looks < MOST_LOOKS; looks++) next = this.#look()
+    if (this.#joined) next = Math.min(next, SHORTEST_PAUSE)
+    if (this.#concerns.size === 0) return
+    const { bound, clock } = this.#port
+    // A little early is in time; a timer that fires a hair before its third must not wait for another one.
+    if (bound.age(clock.instant()) >= this.#third * 0.9) this.#read()
+    this.#arm(Math.min(next, this.#untilRead()))
+  }
+
+  /** Ends what is over; ms until the first of the others is. */
+  #look(): number {
+    this.#joined = false
     let next = Number.POSITIVE_INFINITY
     let shortest = Number.POSITIVE_INFINITY
     this.#concerns.forEach((concern) => {
@@ -83,11 +102,7 @@ export class BoundKeeper {
       shortest = Math.min(shortest, concern.lease)
     })
     this.#third = shortest / 3
-    if (this.#concerns.size === 0) return
-    const { bound, clock } = this.#port
-    // A little early is in time; a timer that fires a hair before its third must not wait for another one.
-    if (bound.age(clock.instant()) >= this.#third * 0.9) this.#read()
-    this.#arm(Math.min(next, this.#untilRead()))
+    return next
   }
 
   /** Any confirmed read tells the cluster time; the engine teaches it to the bound. Its failure is the next tick's business. */
