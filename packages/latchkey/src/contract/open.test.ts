@@ -49,7 +49,9 @@ test('bad options: a TypeError that names the option, before doing anything', as
     ['sessionLife', { id: 'a', dir, sessionLife: '30' }],
     ['snapshot', { id: 'a', dir, snapshot: 7 }],
     ['everyEntries', { id: 'a', dir, snapshot: { everyEntries: -1 } }],
+    ['everyBytes', { id: 'a', dir, snapshot: { everyBytes: 0 } }],
     ['maxInFlightBytes', { id: 'a', dir, maxInFlightBytes: 'x' }],
+    ['maxInFlightBytes', { id: 'a', dir, maxInFlightBytes: 0 }],
     ['logger', { id: 'a', dir, logger: {} }],
     ['signal', { id: 'a', dir, signal: {} }],
     ['tls', { id: 'a', dir, tls: {} }],
@@ -297,6 +299,24 @@ test('close() is idempotent, and every call afterwards is ERR_CLOSED', async () 
     for (const locking of [store.locks.acquire('x'), store.locks.tryAcquire('x'), lock.tryLock()])
       await expect(locking).rejects.toMatchObject({ message: expect.stringContaining('store is closed') })
   }
+})
+
+test('small bounds are bounds, not mistakes: a call is done or ERR_BUSY, and the next ones are done again', async () => {
+  const dir = folder()
+  const small = { id: 'a', dir, maxInFlightBytes: 1_000, snapshot: { everyEntries: 1, everyBytes: 1 } }
+  const store = await opening(small)
+  await store.put('large', 'x'.repeat(1024 * 1024))
+  const ended = await Promise.allSettled(
+    Array.from({ length: 300 }, (_, n) => store.put(`k${n}`, 'x'.repeat(200))),
+  )
+  for (const [n, end] of ended.entries()) {
+    if (end.status === 'rejected')
+      expect(end.reason).toMatchObject(code('ERR_BUSY', { retryable: true, outcome: 'not-applied' }))
+    expect(await store.containsKey(`k${n}`)).toBe(end.status === 'fulfilled')
+  }
+  await store.close()
+  const again = await opening(small)
+  expect(await again.get('large', { as: 'string' })).toHaveLength(1024 * 1024)
 })
 
 test('several stores in one process', async () => {

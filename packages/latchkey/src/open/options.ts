@@ -43,7 +43,7 @@ export interface OpenOptions {
   heartbeat?: number | undefined
   /** When the log is compacted: after so many entries, or bytes. */
   snapshot?: { everyEntries?: number | undefined; everyBytes?: number | undefined } | undefined
-  /** Of commands that wait for the log; beyond it calls are refused with ERR_BUSY. */
+  /** Of commands that wait for the log, one at least; beyond it calls are refused with ERR_BUSY. Default 16 MiB. */
   maxInFlightBytes?: number | undefined
   /** How much the rate of a clock may be wrong. Default 0.005. The same on all members and clients. */
   drift?: number | undefined
@@ -142,7 +142,7 @@ export function checkOptions(options: OpenOptions): Settings {
     maxInFlightBytes: wholeNumber(
       options.maxInFlightBytes ?? 2 * CAPS.entryBytes,
       'maxInFlightBytes',
-      CAPS.entryBytes,
+      1,
       2 ** 40,
     ),
     drift: checkDrift(options.drift ?? 0.005),
@@ -242,8 +242,8 @@ function checkSnapshot(snapshot: OpenOptions['snapshot']): Settings['snapshot'] 
     refuseNull(value, `snapshot.${name}`)
   }
   return {
-    everyEntries: wholeNumber(snapshot?.everyEntries ?? 50_000, 'snapshot.everyEntries', 4, 10_000_000),
-    everyBytes: wholeNumber(snapshot?.everyBytes ?? 16 * 1024 * 1024, 'snapshot.everyBytes', 4096, 2 ** 40),
+    everyEntries: wholeNumber(snapshot?.everyEntries ?? 50_000, 'snapshot.everyEntries', 1, 10_000_000),
+    everyBytes: wholeNumber(snapshot?.everyBytes ?? 16 * 1024 * 1024, 'snapshot.everyBytes', 1, 2 ** 40),
   }
 }
 

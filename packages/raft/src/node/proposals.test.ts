@@ -97,6 +97,15 @@ test('C7: what gathers is bounded, and freed again when it is taken', () => {
   expect(proposals.add(record(11), () => {})).toBe('too-large')
 })
 
+test('C7: however little may gather, one command may', () => {
+  const proposals = new Proposals({ ...caps, gatheredBytes: 1 })
+  for (const _ of [1, 2]) {
+    expect(proposals.add(record(6), () => {})).toBeUndefined()
+    expect(proposals.add(record(1), () => {})).toBe('busy')
+    proposals.take()
+  }
+})
+
 test('L16, A9: callers are answered by the entry at their index AND term, never by the index alone', () => {
   const proposals = new Proposals(caps)
   const [told] = gather(proposals, 1)

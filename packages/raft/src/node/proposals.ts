@@ -42,7 +42,7 @@ export interface Batch {
 
 export interface ProposalCaps {
   readonly entryBytes: number
-  /** Bytes that may gather before the next entry: refused as busy beyond. */
+  /** Bytes that may gather before the next entry: refused as busy beyond, but one command at least. */
   readonly gatheredBytes: number
 }
 
@@ -113,7 +113,7 @@ export class Proposals {
   add(record: LogRecord, done: Done, alone = false, ticket = 0): Refusal | undefined {
     const { length } = record
     if (length > this.#caps.entryBytes) return 'too-large'
-    if (this.#bytes + length > this.#caps.gatheredBytes) return 'busy'
+    if (this.#bytes > 0 && this.#bytes + length > this.#caps.gatheredBytes) return 'busy'
     const last = this.#gathered[this.#gathered.length - 1]
     const grows = !alone && last?.alone === false && last.bytes + length <= this.#caps.entryBytes
     if (grows) last.add(record, done, ticket)
