@@ -180,13 +180,6 @@ test('ERR_DIR_LOCKED says what to do with several workers on one host', async ()
   await opening({ id: 'a', dir })
 })
 
-test('ERR_DIR_LOCKED also for a second worker whose options are all the same, its port with them', async () => {
-  const options = { id: 'a', dir: folder(), members: { a: await url() } }
-  const first = await opening(options)
-  await expect(open(options)).rejects.toMatchObject(code('ERR_DIR_LOCKED'))
-  await first.put('k', 'v')
-})
-
 test('ERR_WRONG_CLUSTER: a directory of another member', async () => {
   const dir = folder()
   await (await open({ id: 'a', dir })).close()

@@ -38,6 +38,20 @@ test('a directory is of one member of one cluster', async () => {
   })
 })
 
+test('ERR_DIR_LOCKED also where the other worker has all the same options, its port with them', async () => {
+  const options = { id: 'a', dir: join(root, 'a'), members: await addresses(['a']), ...FAST }
+  const first = await open(options)
+  await expect(open(options)).rejects.toMatchObject({ code: 'ERR_DIR_LOCKED' })
+  await first.put('k', 'v')
+  await first.close()
+  const ends = await Promise.allSettled([open(options), open(options)])
+  for (const end of ends) if (end.status === 'fulfilled') await end.value.close()
+  expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  expect(ends.find(({ status }) => status === 'rejected')).toMatchObject({
+    reason: { code: 'ERR_DIR_LOCKED' },
+  })
+})
+
 test('a store that was opened alone grows by its address, which it is reopened with once', async () => {
   const dir = join(root, 'a')
   const alone = await open({ id: 'a', dir, ...FAST })

@@ -1,5 +1,7 @@
 // Door: open(): an embedded store. Bad options are refused before anything is touched.
 
+import { uptime } from 'node:os'
+import { systemClock } from '@latchkey/base'
 import type { Store } from '@latchkey/client'
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 import { refuseLocked } from '@latchkey/raft/wal'
@@ -44,9 +46,18 @@ export async function open(options: OpenOptions): Promise<Store> {
   }
 }
 
+/** Between the listening of one that starts at the same moment and its hold of the directory, ms. */
+const START_MS = 500
+const LOOK_MS = 20
+
 /** A second worker with the same options meets the first one's port before its directory, and has to hear of the directory. */
 async function refusePort({ dir }: Settings, error: unknown): Promise<never> {
-  if (dir !== undefined && isLatchkeyError(error, 'ERR_BUSY')) await refuseLocked(dir)
+  if (dir === undefined || !isLatchkeyError(error, 'ERR_BUSY')) throw error
+  const clock = systemClock(uptime)
+  for (const end = clock.now() + START_MS; clock.now() < end; ) {
+    await refuseLocked(dir)
+    await new Promise<void>((done) => clock.after(LOOK_MS, done))
+  }
   throw error
 }
 
