@@ -138,10 +138,10 @@ const TELLS: Record<number, Row<LinkReply>> = {
     }),
   ],
   [TELL.events]: [
-    places('events', kind, id, count('upTo'), listOf(checkEvent, 'events')),
+    places('events', kind, listOf(id, 'ids'), count('upTo'), listOf(checkEvent, 'events')),
     (m: unknown[]) => ({
       kind: 'events',
-      id: m[1] as number,
+      ids: m[1] as readonly number[],
       upTo: m[2] as number,
       events: m[3] as readonly EventResult[],
     }),

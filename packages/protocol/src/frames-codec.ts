@@ -108,7 +108,7 @@ function replyPlaces(reply: LinkReply): unknown[] {
     case 'answer':
       return [TELL.answer, reply.id, reply.time, reply.never, reply.answer]
     case 'events':
-      return [TELL.events, reply.id, reply.upTo, reply.events]
+      return [TELL.events, reply.ids, reply.upTo, reply.events]
     case 'watchOver':
       return [TELL.watchOver, reply.id, reply.answer]
     case 'granted':

@@ -38,7 +38,7 @@ const REQUESTS: LinkRequest[] = [
 ]
 const REPLIES: LinkReply[] = [
   { kind: 'answer', id: 1, time: 123, never: false, answer: encodeAnswer(okAnswer(5)) },
-  { kind: 'events', id: 3, events: [[5, 0, key, key, null]], upTo: 5 },
+  { kind: 'events', ids: [3, 4], events: [[5, 0, key, key, null]], upTo: 5 },
   { kind: 'watchOver', id: 3, answer: encodeAnswer(errorAnswer('ERR_COMPACTED')) },
   { kind: 'granted', key, owner: ['me', 10, -1, 4, 1, 'ctx', 0, 5] },
   {

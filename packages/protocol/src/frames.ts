@@ -63,10 +63,10 @@ export type AdminCall = (typeof ADMIN_CALLS)[number]
 
 export type LinkReply =
   | AnswerReply
-  /** upTo: all revisions up to here have been told. */
+  /** The same for several watches, as those of one range are told. upTo: all revisions up to here have been told. */
   | {
       readonly kind: 'events'
-      readonly id: number
+      readonly ids: readonly number[]
       readonly events: readonly EventResult[]
       readonly upTo: number
     }

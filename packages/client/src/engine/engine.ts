@@ -241,7 +241,8 @@ export class Engine {
         return this.#ground.settle(live)
       }
       case 'events':
-        return this.#watches.received(live, reply.id, reply.events, reply.upTo)
+        for (const id of reply.ids) this.#watches.received(live, id, reply.events, reply.upTo)
+        return
       case 'watchOver':
         return this.#watches.over(live, reply.id, reply.answer)
       case 'granted':

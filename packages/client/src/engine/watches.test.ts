@@ -70,7 +70,12 @@ test('events of a revision come together: one that was cut by a lost link is tol
   cluster.machine.revision = 2
   const watchOf = (link: (typeof links)[number]) => [...(link?.watches.keys() ?? [])][0] as number
   let links = [...cluster.links]
-  links[0]?.tell({ kind: 'events', id: watchOf(links[0]), events: [event(1, 'a'), event(2, 'b')], upTo: 1 })
+  links[0]?.tell({
+    kind: 'events',
+    ids: [watchOf(links[0])],
+    events: [event(1, 'a'), event(2, 'b')],
+    upTo: 1,
+  })
   await world.run(20)
   expect(told).toEqual([1])
   links[0]?.break()
@@ -80,7 +85,7 @@ test('events of a revision come together: one that was cut by a lost link is tol
   const tell = (revision: number, upTo: number, keys: string[]) =>
     links[0]?.tell({
       kind: 'events',
-      id: watchOf(links[0]),
+      ids: [watchOf(links[0])],
       events: keys.map((key) => event(revision, key)),
       upTo,
     })
@@ -88,6 +93,23 @@ test('events of a revision come together: one that was cut by a lost link is tol
   tell(2, 2, ['c'])
   await world.run(20)
   expect(told).toEqual([1, 2, 2])
+})
+
+test('C11: events that are told of several watches at once are each reader’s own', async () => {
+  const { world, cluster, store } = scene()
+  const client = store()
+  const readers = [1, 2].map(() => follow(client.watch({ prefix: '', from: 1 }).next()))
+  await world.run(50)
+  const [link] = [...cluster.links]
+  const event: EventResult = [1, 0, utf8('k'), utf8('v'), null]
+  link?.tell({ kind: 'events', ids: [...link.watches.keys()], events: [event], upTo: 1 })
+  await world.run(20)
+  const values = readers.map(({ fate }) =>
+    fate.is === 'ok' ? (fate.value.value as { value: Uint8Array }).value : fate,
+  )
+  expect(values).toEqual([new Uint8Array(utf8('v')), new Uint8Array(utf8('v'))])
+  ;(values[0] as Uint8Array)[0] = 0
+  expect(values[1]).toEqual(new Uint8Array(utf8('v')))
 })
 
 test('back-pressure: a reader that does not read lets only so many events come', async () => {

@@ -127,9 +127,7 @@ export class Watches {
     const watch = this.#byId.get(id)
     if (!watch || watch.live !== live) return
     watch.credit -= events.length
-    watch.partial.push(...events)
-    const complete = watch.partial.filter(([revision]) => revision <= upTo && revision >= watch.from)
-    watch.partial = watch.partial.filter(([revision]) => revision > upTo)
+    const complete = completed(watch, events, upTo)
     watch.from = Math.max(watch.from, upTo + 1)
     if (complete.length > 0) {
       watch.untaken += complete.length
@@ -160,6 +158,16 @@ export class Watches {
   failAll(error: () => LatchkeyError): void {
     for (const watch of [...this.#all]) this.fail(watch, error())
   }
+}
+
+/** What can be told now; the rest waits in `partial`. The events may be other watches' too. */
+function completed(watch: Watch, events: readonly EventResult[], upTo: number): readonly EventResult[] {
+  const [first, last] = [events[0], events[events.length - 1]]
+  const isWhole = first === undefined || last === undefined || (first[0] >= watch.from && last[0] <= upTo)
+  if (isWhole && watch.partial.length === 0) return events
+  const all = [...watch.partial, ...events]
+  watch.partial = all.filter(([revision]) => revision > upTo)
+  return all.filter(([revision]) => revision <= upTo && revision >= watch.from)
 }
 
 export const REVISION_READ = [READ.revision] as const

@@ -271,6 +271,6 @@ export class FakeCluster {
   }
 
   tellEvent(link: FakeLink, id: number, event: EventResult): void {
-    link.tell({ kind: 'events', id, events: [event], upTo: event[0] })
+    link.tell({ kind: 'events', ids: [id], events: [event], upTo: event[0] })
   }
 }

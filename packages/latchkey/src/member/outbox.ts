@@ -19,6 +19,8 @@ export class Outbox {
   readonly #ports: OutboxPorts
   #replies: LinkReply[] = []
   #bytes = 0
+  /** Of the last events that were told: more may join them. */
+  #lastIds: number[] = []
   #over = false
 
   constructor(ports: OutboxPorts) {
@@ -26,10 +28,25 @@ export class Outbox {
   }
 
   tell(reply: LinkReply): void {
-    if (this.#over) return
+    if (this.#over || this.#joins(reply)) return
     this.#bytes += weigh(reply)
-    if (this.#replies.push(reply) === 1) this.#ports.defer(() => this.#flush())
+    if (this.#replies.push(this.#joinable(reply)) === 1) this.#ports.defer(() => this.#flush())
     if (this.#bytes > MOST_GATHERED) this.#flush()
+  }
+
+  /** Watches of one range are told the very same events, one after the other: they travel once. */
+  #joins(reply: LinkReply): boolean {
+    const last = this.#replies[this.#replies.length - 1]
+    if (reply.kind !== 'events' || last?.kind !== 'events') return false
+    if (reply.events !== last.events || reply.upTo !== last.upTo) return false
+    this.#lastIds.push(...reply.ids)
+    return true
+  }
+
+  #joinable(reply: LinkReply): LinkReply {
+    if (reply.kind !== 'events') return reply
+    this.#lastIds = [...reply.ids]
+    return { ...reply, ids: this.#lastIds }
   }
 
   #flush(): void {

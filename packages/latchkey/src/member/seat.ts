@@ -236,14 +236,14 @@ export class Seat implements Link {
   #openWatch({ id, start, end, from }: Extract<LinkRequest, { kind: 'watch' }>): void {
     try {
       const watch = this.#ports.kv.watch({ start, end }, from, {
-        events: (events, upTo) => this.tell({ kind: 'events', id, events, upTo }),
+        events: (events, upTo) => this.tell({ kind: 'events', ids: [id], events, upTo }),
         over: (error) => this.#watchOver(id, error),
       })
       this.#watches.set(id, watch)
       watch.more(this.#credit.get(id) ?? 0)
       this.#credit.delete(id)
       // Told at once, so that the watcher knows the revision it begins behind.
-      if (from === 0) this.tell({ kind: 'events', id, events: [], upTo: this.#ports.kv.revision })
+      if (from === 0) this.tell({ kind: 'events', ids: [id], events: [], upTo: this.#ports.kv.revision })
     } catch (error) {
       this.#watchOver(
         id,
