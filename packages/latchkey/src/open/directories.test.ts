@@ -133,7 +133,10 @@ test('a member of a grown cluster that is opened without members is where the ot
   await first.put('k', 'v')
   expect(await again.get('k', { as: 'string' })).toBe('v')
   await again.close()
-  const taken = await listen(parseListen(members.b.slice('ws://'.length)), undefined, () => {})
+  // The other member looks for this one there, and is sent away: a connection that nobody reads would keep the listener open.
+  const taken = await listen(parseListen(members.b.slice('ws://'.length)), undefined, (_, socket) =>
+    socket.destroy(),
+  )
   await expect(open(joining)).rejects.toMatchObject({ code: 'ERR_BUSY' })
   await taken.close()
   await first.close()

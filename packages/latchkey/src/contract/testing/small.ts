@@ -41,3 +41,27 @@ export const thrown = (run: () => unknown): unknown => {
   }
   return undefined
 }
+
+/**
+ * What a process may rightly fail at that stood still for so long: it is tried again then, and only then. The loop is looked at
+ * every few milliseconds meanwhile.
+ */
+export async function unlessStalled(most: number, run: () => Promise<void>): Promise<void> {
+  for (;;) {
+    let longest = 0
+    let last = performance.now()
+    const look = () => {
+      longest = Math.max(longest, performance.now() - last)
+      last = performance.now()
+    }
+    const looking = setInterval(look, 5)
+    try {
+      return await run()
+    } catch (error) {
+      look()
+      if (longest < most) throw error
+    } finally {
+      clearInterval(looking)
+    }
+  }
+}
