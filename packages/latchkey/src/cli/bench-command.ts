@@ -28,6 +28,9 @@ export const bench: Command = {
     return withStore(line, io, async ({ store, json, call }) => {
       const found: Figures[] = []
       const progress = new Progress(io)
+      const clean = (options?: typeof call) => store.deleteRange(PREFIX, `${PREFIX.slice(0, -1)}0`, options)
+      // Whether it may write at all, and whether anybody leads, is known before anything is measured.
+      await clean(call)
       try {
         for (const load of loadsUnder(PREFIX)) {
           const before = progress.seconds
@@ -40,7 +43,7 @@ export const bench: Command = {
           call.signal.throwIfAborted()
         }
       } finally {
-        await store.deleteRange(PREFIX, `${PREFIX.slice(0, -1)}0`)
+        await clean()
       }
       io.out(json ? jsonLine(found) : report(found))
       return found.every(({ samples }) => samples > 0) ? EXIT.ok : EXIT.failure

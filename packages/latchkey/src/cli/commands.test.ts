@@ -1,6 +1,7 @@
 // Test: the commands against a real store in memory: what they print, as text and as JSON, and what they exit with.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { LatchkeyError } from '@latchkey/protocol'
 import { type FakeWorld, fakeIo } from '../../test/fake-io.js'
 import { open } from '../open/index.js'
 import type { CommandStore } from './io.js'
@@ -169,4 +170,16 @@ test('bench measures each load, shows errors, and cleans up', async () => {
   expect(found.map(({ name }) => name)).toEqual(['lock and release', 'put 256 B', 'get'])
   for (const { samples, errors } of found) expect([samples > 0, errors]).toEqual([true, 0])
   expect(await store.scan()).toEqual([])
+})
+
+test('bench against a cluster without a leader measures nothing: 69 after --timeout', async () => {
+  const asked: unknown[] = []
+  const nobody = async (...args: unknown[]) => {
+    asked.push(args[2])
+    throw new LatchkeyError('ERR_NO_LEADER')
+  }
+  const connect = () =>
+    new Proxy(kept(), { get: (to, name) => (name === 'deleteRange' ? nobody : Reflect.get(to, name)) })
+  const { code, out } = await run(['bench', '--timeout', '300ms'], { connect })
+  expect([code, out, asked]).toEqual([69, '', [expect.objectContaining({ timeout: '300ms' })]])
 })
