@@ -29,6 +29,8 @@ function latchkey(args: string[], env: Record<string, string> = {}, input = ''):
   const printed = { out: '', err: '' }
   child.stdout.on('data', (bytes: Buffer) => (printed.out += bytes.toString()))
   child.stderr.on('data', (bytes: Buffer) => (printed.err += bytes.toString()))
+  // A command that ends at once may be gone before it is told anything.
+  child.stdin.on('error', () => {})
   child.stdin.end(input)
   const ended = new Promise<Awaited<Running['ended']>>((resolve) => {
     child.once('close', (code, signal) => resolve({ code, signal, ...printed }))
