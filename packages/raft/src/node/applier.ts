@@ -47,6 +47,11 @@ export class Applier {
     return this.#busy
   }
 
+  /** There is more to apply. */
+  get behind(): boolean {
+    return this.#committed > this.#state.position.index
+  }
+
   committed(index: number): void {
     this.#committed = Math.max(this.#committed, index)
   }

@@ -102,7 +102,7 @@ export class RaftNode extends Emitter<NodeEvents> {
       this.#ports.log,
       (batchId) => {
         this.#step((raft, now) => raft.persisted(batchId, now))
-        this.#soon()
+        if (this.#proposer.gathered > 0) this.#soon()
       },
       (error) => this.fail('the log', error),
     )
@@ -353,7 +353,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.emit('applied', { index: last.index, time: last.time })
     this.#reads.serve(last.index)
     this.#ticker.within(this.#untilTickEntry())
-    this.#soon()
+    if (this.#applier.behind) this.#soon()
   }
 
   #onInstalled(state: AppliedState): void {

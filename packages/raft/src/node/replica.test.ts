@@ -35,6 +35,25 @@ test('three members agree, found a cluster, and know each other’s incarnations
   expect(['a', 'b', 'c'].map((id) => world.seat(id).replica?.clusterId)).toEqual([cluster, cluster, cluster])
 })
 
+test('a turn is taken where there is something to do: at a leader to propose and to apply, at a follower not even one', async () => {
+  const leader = await world.three()
+  await world.add(leader, 'x')
+  await world.run(200)
+  const turns = () => ['a', 'b', 'c'].map((id) => world.seat(id).turns)
+  const before = turns()
+  const outcome = world.submit(leader, 'y')
+  await world.settle()
+  expect(await outcome).toMatchObject({ type: 'applied' })
+  const taken = turns().map((count, i) => count - (before[i] as number))
+  expect(taken.sort()).toEqual([0, 0, 2])
+  await world.run(10)
+  expect(['a', 'b', 'c'].map(words)).toEqual([
+    ['x', 'y'],
+    ['x', 'y'],
+    ['x', 'y'],
+  ])
+})
+
 test('D8: all crash at once: no acknowledged word is lost', async () => {
   const leader = await world.three()
   for (const word of ['x', 'y', 'z']) await world.add(leader, word)

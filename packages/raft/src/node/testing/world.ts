@@ -83,6 +83,8 @@ export interface Seat {
   readonly disk: MemoryDisk
   readonly counter: Counter
   replica: Replica | undefined
+  /** Turns that the loop has asked for. */
+  turns: number
 }
 
 export class World {
@@ -129,6 +131,7 @@ export class World {
       disk: before?.disk ?? new MemoryDisk(),
       counter: new Counter(before?.counter.disk),
       replica: undefined,
+      turns: 0,
     }
     this.#seats.set(id, seat)
     const urls = Object.fromEntries(this.ids.map((one) => [one, `ws://${one}`]))
@@ -148,7 +151,10 @@ export class World {
         dir: 'log',
         clock: this.clock,
         random: this.#random.fork(`${id}/${this.#boots}`),
-        defer: (run) => setImmediate(run),
+        defer: (run) => {
+          seat.turns++
+          setImmediate(run)
+        },
         logger: silentLogger,
         machine: seat.counter,
         transport: (owner) => {
@@ -182,6 +188,11 @@ export class World {
       this.clock.advance(2)
       for (let i = 0; i < 6; i++) await new Promise((resolve) => setImmediate(resolve))
     }
+  }
+
+  /** Everything that has been set off runs, while no time passes. */
+  async settle(): Promise<void> {
+    for (let i = 0; i < 40; i++) await new Promise((resolve) => setImmediate(resolve))
   }
 
   async until(what: () => boolean, ms = 5_000): Promise<void> {
