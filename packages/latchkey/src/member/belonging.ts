@@ -9,6 +9,10 @@
 import type { Clock, Timer } from '@latchkey/base'
 import { type MemberId, type Membership, membersOf } from '@latchkey/raft'
 
+/** For whoever runs that member. */
+export const removed = (id: string): string =>
+  `${id} was removed from its cluster. To have it back, start it over an empty directory with join: true and add it.`
+
 export interface BelongingPorts {
   readonly id: MemberId
   readonly clock: Clock

@@ -25,7 +25,7 @@ import type { FileSystem } from '@latchkey/raft/wal'
 import { isPlainPut, type KvStore, RecordSource, SPACE_NAMES, type StateHash } from '@latchkey/kv'
 import { Admin } from './admin.js'
 import { Attached } from './attached.js'
-import { Belonging } from './belonging.js'
+import { Belonging, removed } from './belonging.js'
 import { type Between, decodeBetween, encodeBetween } from './between.js'
 import { MemberChanges } from './changes.js'
 import { Forwarder } from './forwarder.js'
@@ -38,8 +38,6 @@ import { statusOf } from './status.js'
 
 /** So long nobody leads here before the others are believed that this member is none of them. */
 const LEADERLESS_TIMEOUTS = 4
-const LEFT_BEHIND =
-  'this member was removed from its cluster: stop it; to have it back, start it over an empty directory with join: true and add it'
 
 export interface MemberPorts {
   readonly fs: FileSystem
@@ -170,7 +168,7 @@ export class Member extends Emitter<MemberEvents> {
         node.raft.leader !== undefined || node.failure !== undefined || this.isLeft || !this.#isTold(),
       missedBy: () => this.replica.missedBy,
       tell: (by) => {
-        this.#ports.logger.warn(LEFT_BEHIND, { id: this.id, told: by })
+        this.#ports.logger.warn(removed(this.id), { id: this.id, told: by })
         this.#belonging.heard()
       },
     })

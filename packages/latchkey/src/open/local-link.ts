@@ -2,6 +2,7 @@
 
 import type { Dial } from '@latchkey/client'
 import { LatchkeyError, type LinkReply } from '@latchkey/protocol'
+import { removed } from '../member/belonging.js'
 import type { Member } from '../member/member.js'
 
 export interface LocalMember {
@@ -54,9 +55,6 @@ const removedError = (id: string) =>
     `${removed(id)} Only status() and stale reads are answered here: close this store.`,
     { retryable: false },
   )
-
-export const removed = (id: string): string =>
-  `${id} was removed from its cluster. To have it back, start it over an empty directory with join: true and add it.`
 
 /** A dial waits for a member that is being opened: trying again later would find it later. */
 async function settled(local: LocalMember, signal: AbortSignal): Promise<Member> {
