@@ -15,6 +15,7 @@ export {
 } from './bytes.js'
 export { checksum } from './checksum.js'
 export { type Clock, type Instant, type Timer, elapsed, systemClock } from './clock.js'
+export { ConnectionErrors, type ConnectionErrorsPorts, shortError } from './connection-errors.js'
 export { Emitter } from './emitter.js'
 export { Fleeting } from './fleeting.js'
 export { newId } from './ids.js'

@@ -29,7 +29,8 @@ export class HttpDoor {
     return this.#busy
   }
 
-  readonly handle = (request: IncomingMessage, response: ServerResponse): void => {
+  /** Resolves when the answer is written; whoever calls it guards it against what it throws. */
+  readonly handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const started = this.#ports.clock.now()
     const gone = new AbortController()
     this.#busy++
@@ -39,10 +40,9 @@ export class HttpDoor {
       if (--this.#busy === 0) this.#idle()
     })
     const signal = AbortSignal.any([gone.signal, this.#stop.signal])
-    void this.#answer(request, signal).then(({ name, reply }) => {
-      this.#ports.observe(name, reply.status, this.#ports.clock.now() - started)
-      write(request, response, withPage(this.#ports, request, reply), this.#stopping)
-    })
+    const { name, reply } = await this.#answer(request, signal)
+    this.#ports.observe(name, reply.status, this.#ports.clock.now() - started)
+    write(request, response, withPage(this.#ports, request, reply), this.#stopping)
   }
 
   /** New calls are still answered; resolves when none is left, and ends those that wait after `patience` ms. */
@@ -77,7 +77,9 @@ export class HttpDoor {
       if (route.name === 'kv' || route.name === 'lock') refuseUnknownQuery(query)
       return { name, reply: await this.#serve(route, call) }
     } catch (error) {
-      return { name, reply: errorReply(this.#reasonOf(error)) }
+      const reply = errorReply(this.#reasonOf(error))
+      if (!isLatchkeyError(error) && reply.status === 500) this.#ports.failed(error)
+      return { name, reply }
     }
   }
 

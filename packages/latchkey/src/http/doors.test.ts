@@ -36,6 +36,7 @@ beforeAll(async () => {
     origins: new Set(['https://ok.example']),
     hosts: new Set(),
     metrics: async () => ({ type: 'text/plain', text: 'latchkey_up 1\n' }),
+    failed: () => {},
     observe: () => {},
   }
   door = new HttpDoor(ports)

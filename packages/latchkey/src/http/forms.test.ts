@@ -28,6 +28,7 @@ beforeAll(async () => {
     origins: new Set([PAGE]),
     hosts: new Set(),
     metrics: async () => ({ type: 'text/plain', text: 'latchkey_up 1\n' }),
+    failed: () => {},
     observe: (route, status) => void seen.push(`${route} ${status}`),
   })
   server = createServer(door.handle)

@@ -1,13 +1,15 @@
 // Driver: owns the registry of figures and fills it when it is asked for.
 
 import type { Status } from '@latchkey/protocol'
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
 export interface MetricsPorts {
   status(): Promise<Status>
   isReady(): boolean
   /** Further figures by name, such as open connections. */
   figures(): Readonly<Record<string, number>>
+  /** Connections that were closed because their handler failed, by kind of handler. */
+  connectionErrors(): ReadonlyMap<string, number>
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -24,6 +26,7 @@ export class Metrics {
   readonly #registry = new Registry()
   readonly #ports: MetricsPorts
   readonly #calls: Histogram<'route' | 'status'>
+  readonly #connectionErrors: Counter<'where'>
   #watching = false
 
   constructor(ports: MetricsPorts) {
@@ -34,6 +37,12 @@ export class Metrics {
       help: 'HTTP calls by route and status, and how long each took',
       labelNames: ['route', 'status'],
       buckets: SECONDS,
+      registers,
+    })
+    this.#connectionErrors = new Counter({
+      name: 'latchkey_connection_errors_total',
+      help: 'Connections and calls that were ended by an error in their handler, by kind of handler',
+      labelNames: ['where'],
       registers,
     })
   }
@@ -51,6 +60,8 @@ export class Metrics {
       const help = FIGURES[name]
       if (help !== undefined) this.#set(`latchkey_${name}`, help, value)
     }
+    this.#connectionErrors.reset()
+    for (const [where, count] of this.#ports.connectionErrors()) this.#connectionErrors.inc({ where }, count)
     this.#members(status)
     return { type: this.#registry.contentType, text: await this.#registry.metrics() }
   }

@@ -22,6 +22,8 @@ export interface HttpPorts {
   /** Names under which this port is called, where it serves loopback only; undefined: any. */
   readonly hosts: ReadonlySet<string> | undefined
   metrics(): Promise<{ readonly type: string; readonly text: string }>
+  /** A call failed by a mistake of ours: it is answered with 500, and somebody has to see why. */
+  failed(error: unknown): void
   /** One call was answered. */
   observe(route: string, status: number, millis: number): void
 }

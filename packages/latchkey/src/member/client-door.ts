@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Clock, Logger } from '@latchkey/base'
+import type { Clock, ConnectionErrors, Logger } from '@latchkey/base'
 import {
   CAPS,
   CLIENT_WIRE,
@@ -27,12 +27,16 @@ const HELLO_MS = 5_000
 /** A connection that answers no ping for that long is gone (C8). */
 const PING_MS = 10_000
 
+/** So long a connection that is closed from here may take for its own goodbye. */
+const FAREWELL_MS = 500
+
 /** Between two lines about refusals of the same kind. */
 const NOTE_MS = 10_000
 
 export interface ClientDoorPorts {
   readonly clock: Clock
   readonly logger: Logger
+  readonly errors: ConnectionErrors
   readonly cluster: string
   clusterId(): string
   readonly auth: AuthOptions | undefined
@@ -80,11 +84,12 @@ export class ClientDoor {
       tooLate.cancel()
       this.#sockets.delete(socket)
     })
-    socket.once('message', (data: RawData) => {
+    const greet = (data: RawData) => {
       tooLate.cancel()
       greeted()
       this.#greet(socket, data as Buffer)
-    })
+    }
+    socket.once('message', this.#guard(socket, greet))
   }
 
   #greet(socket: WebSocket, frame: Buffer): void {
@@ -143,15 +148,26 @@ export class ClientDoor {
       (right) => rights.includes(right),
     )
     this.#watchPulse(socket)
-    socket.on('message', (data: RawData) => {
-      try {
-        this.#hear(socket, seat, data as Buffer)
-      } catch (error) {
-        this.#ports.logger.error('a frame of a client could not be served', { error: String(error) })
-        socket.terminate()
-      }
-    })
-    socket.on('close', () => seat.close())
+    socket.on(
+      'message',
+      this.#guard(socket, (data: RawData) => this.#hear(socket, seat, data as Buffer)),
+    )
+    socket.on(
+      'close',
+      this.#guard(socket, () => seat.close()),
+    )
+  }
+
+  /** An error in a handler of this connection ends this connection only. */
+  #guard<Args extends readonly unknown[]>(socket: WebSocket, handle: (...args: Args) => void) {
+    return this.#ports.errors.guard('client', handle, () => this.#fail(socket))
+  }
+
+  /** Nothing more is heard of it; it is told the reason, and not waited for beyond a moment. */
+  #fail(socket: WebSocket): void {
+    socket.removeAllListeners('message')
+    socket.close(1011, 'an error in this member: its log tells which')
+    this.#ports.clock.after(FAREWELL_MS, () => socket.terminate(), { ref: false })
   }
 
   #outbox(socket: WebSocket): Outbox {
@@ -198,7 +214,7 @@ export class ClientDoor {
   sendAway(): void {
     for (const socket of this.#sockets) {
       socket.close(1001)
-      this.#ports.clock.after(500, () => socket.terminate(), { ref: false })
+      this.#ports.clock.after(FAREWELL_MS, () => socket.terminate(), { ref: false })
     }
   }
 

@@ -5,7 +5,15 @@ import type { IncomingMessage } from 'node:http'
 import { uptime } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
-import { type Clock, Emitter, newId, seededRandom, systemClock, Turns } from '@latchkey/base'
+import {
+  type Clock,
+  ConnectionErrors,
+  Emitter,
+  newId,
+  seededRandom,
+  systemClock,
+  Turns,
+} from '@latchkey/base'
 import { ClientStore } from '@latchkey/client'
 import { classicHome, KvMachine, memoryLevelHome, type RowHome } from '@latchkey/kv'
 import type { LockPort } from '@latchkey/lock'
@@ -42,12 +50,15 @@ interface Ground {
 export class OpenedMember {
   readonly store: ClientStore
   readonly clock: Clock
+  /** Errors that escaped from handlers of connections: each ended its connection only. */
+  readonly connectionErrors: ConnectionErrors
   readonly #settings: Settings
   readonly #ground: Ground
   readonly #changes = new Emitter<Changes>()
   readonly #turns = new Turns(setImmediate)
   readonly #clients: ClientDoor
   readonly #gate: MembersGate
+  readonly #guardedUpgrade: OpenedMember['upgrade']
   #server: OwnServer | undefined
   #current: Member | undefined
   #readiness: Readiness | undefined
@@ -75,10 +86,17 @@ export class OpenedMember {
     this.#settings = settings
     this.#ground = ground
     this.clock = clock
+    this.connectionErrors = new ConnectionErrors({ clock, logger: settings.logger })
     this.#gate = new MembersGate(settings, clock, this.#turns.end)
+    this.#guardedUpgrade = this.connectionErrors.guard(
+      'upgrade',
+      (request: IncomingMessage, socket: Duplex, head: Buffer) => this.#upgrade(request, socket, head),
+      (_, socket) => socket.destroy(),
+    )
     this.#clients = new ClientDoor({
       clock,
       logger: settings.logger,
+      errors: this.connectionErrors,
       cluster: settings.cluster,
       clusterId: () => this.#current?.replica.clusterId ?? '',
       auth: settings.auth,
@@ -159,7 +177,11 @@ export class OpenedMember {
     return rightsOf(this.#settings.auth, token)
   }
 
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  upgrade(...arrival: [request: IncomingMessage, socket: Duplex, head: Buffer]): void {
+    this.#guardedUpgrade(...arrival)
+  }
+
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const path = request.url?.split('?')[0]
     if (path === CLIENTS_PATH) return this.#clients.upgrade(request, socket, head)
     if (!this.#gate.upgrade(request, socket, head)) refuseUpgrade(socket, '404 Not Found')

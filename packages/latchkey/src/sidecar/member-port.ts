@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { ConnectionErrors } from '@latchkey/base'
 import type { LockPort } from '@latchkey/lock'
 import type { ClusterCalls, KeyValueCalls } from '@latchkey/protocol'
 import type { Right } from '../member/rights.js'
@@ -10,6 +11,7 @@ import type { OpenOptions } from '../open/options.js'
 export interface Member {
   readonly store: KeyValueCalls & Pick<ClusterCalls, 'status' | 'transferLeadership' | 'close'>
   readonly locks: LockPort
+  readonly connectionErrors: ConnectionErrors
   /** Where the others look for it, as its log has it. */
   readonly address?: string | undefined
   isReady(): boolean

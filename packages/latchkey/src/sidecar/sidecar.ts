@@ -10,6 +10,7 @@ import type { Clock, Logger } from '@latchkey/base'
 import { HttpDoor, Metrics, refuseOrigin } from '../http/index.js'
 import { isClaimed } from '../open/owner-file.js'
 import { isLoopback, type Listen, listenAt } from '../open/options.js'
+import type { Upgrade } from '../open/server.js'
 import { Gate } from './gate.js'
 import type { Member, OpenMember } from './member-port.js'
 import { type SidecarOptions, withLogger } from './options.js'
@@ -113,7 +114,13 @@ export class Sidecar {
     const { store, locks } = member
     const status = store.status.bind(store)
     const isReady = () => member.isReady()
-    const metrics = new Metrics({ status, isReady, figures: () => member.figures() })
+    const { connectionErrors } = member
+    const metrics = new Metrics({
+      status,
+      isReady,
+      figures: () => member.figures(),
+      connectionErrors: () => connectionErrors.counts(),
+    })
     const guards = { origins: new Set(this.#options.origins), hosts: hostsOf(this.#options) }
     const door = new HttpDoor({
       clock: this.#ports.clock,
@@ -124,14 +131,19 @@ export class Sidecar {
       whyNotReady: () => member.whyNotReady?.(),
       rightsOf: (token) => member.rightsOf(token),
       ...guards,
+      failed: (error) => connectionErrors.note('http', error),
       metrics: () => metrics.collect(),
       observe: (route, code, millis) => metrics.observe(route, code, millis),
     })
-    this.#gate.serve(door.handle, (request, socket, head) => {
+    const upgrade: Upgrade = (request, socket, head) => {
       const refusal = refuseOrigin(guards, request.headers.origin, request.headers.host)
       if (refusal === null) return member.upgrade(request, socket, head)
       socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n')
-    })
+    }
+    this.#gate.serve(
+      connectionErrors.guard('http', door.handle, (_, response) => response.destroy()),
+      connectionErrors.guard('upgrade', upgrade, (_, socket) => socket.destroy()),
+    )
     return door
   }
 }
