@@ -1,6 +1,6 @@
 // Test: backup and restore: a checksum over everything, another cluster's life, tokens that never come again.
 
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { OP, READ } from '@latchkey/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -8,6 +8,7 @@ import { restoreRows, surveyBackup } from './restore.js'
 import { classicHome } from './rows/classic.js'
 import { MemoryHome } from './rows/memory.js'
 import type { RowHome } from './rows/port.js'
+import { writeBackup } from './testing/backup-file.js'
 import { Folders } from './testing/folders.js'
 import { newMachine } from './testing/members.js'
 import { show } from './testing/show.js'
@@ -36,9 +37,7 @@ beforeAll(async () => {
     [OP.tryLock, k('m'), k('f'), false, 'me', 60_000, 0, null, null],
   )
   file = join(folders.make(), 'store.backup')
-  const { position, bytes } = await w.machine.backup(file)
-  expect(position.index).toBe(w.log.length)
-  expect(readFileSync(file).length).toBe(bytes)
+  await writeBackup(w.machine, file)
 })
 
 /** A member of the new cluster, which applies behind the backup's place. */
@@ -89,7 +88,7 @@ test('K38: every counter starts above the raised base, also one that the backup 
 test('restored again and again, tokens still rise', async () => {
   const first = await restored(new MemoryHome())
   const second = join(folders.make(), 'again.backup')
-  await first.machine.backup(second)
+  await writeBackup(first.machine, second)
   const { tokenBase } = await restoreRows(second, new MemoryHome(), ALONE)
   expect(tokenBase).toBe(1 + 2 * 2 ** 32)
   expect(Number.isSafeInteger(tokenBase * 1000)).toBe(true)
@@ -132,13 +131,16 @@ describe('what is refused', () => {
     await expect(restoreRows(file, home, ALONE)).rejects.toMatchObject({ code: 'ERR_WRONG_CLUSTER' })
   })
 
-  test('a folder that is not there: not applied, and nothing half-written is left', async () => {
-    const folder = folders.make()
-    await expect(w.machine.backup(join(folder, 'no', 'such'))).rejects.toMatchObject({
-      code: 'ERR_STORAGE_FAILED',
-      outcome: 'not-applied',
-    })
-    await w.machine.backup(join(folder, 'good'))
-    expect(readdirSync(folder)).toEqual(['good'])
+  test('a view that is of ranges, and one that was closed', async () => {
+    const one = await World.open()
+    await one.run([OP.put, null, k('a'), k('1')], [OP.put, null, k('b'), k('2')])
+    const gone = { code: 'ERR_COMPACTED' }
+    const page = [READ.page, 0, true, null, null, false, 1, 'both'] as const
+    const [rows] = (await one.machine.read(page)) as [number]
+    await expect(one.machine.read([READ.backup, rows])).rejects.toMatchObject(gone)
+    const [whole, piece] = (await one.machine.read([READ.backup, 0])) as [number, Uint8Array]
+    expect(piece.length).toBeGreaterThan(0)
+    one.machine.closeViews([whole])
+    await expect(one.machine.read([READ.backup, whole])).rejects.toMatchObject(gone)
   })
 })

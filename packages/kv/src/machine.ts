@@ -13,7 +13,6 @@ import { LatchkeyError, READ, type Read } from '@latchkey/protocol'
 import type { Entry, LogPosition, Membership } from '@latchkey/raft/core'
 import type { Applied, AppliedState, SnapshotReader, SnapshotWriter } from '@latchkey/raft/node'
 import { Ahead } from './ahead.js'
-import { writeBackup } from './backup.js'
 import { Flusher } from './flusher.js'
 import { FrozenState } from './frozen.js'
 import { META_KEY } from './keyspaces.js'
@@ -60,7 +59,10 @@ export class KvMachine implements KvStore {
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits }
     this.#logger = options.logger ?? silentLogger
     this.#ahead = new Ahead(options.later, () => this.#up.state)
-    this.#views = new Views(options.clock, this.#limits, () => this.#freeze())
+    this.#views = new Views(options.clock, this.#limits, {
+      rows: () => this.#freeze(),
+      backup: () => this.snapshot(),
+    })
   }
 
   // ---- life
@@ -284,6 +286,7 @@ export class KvMachine implements KvStore {
     const { state } = this.#up
     assertRead(read)
     if (read[0] === READ.page) return this.#views.page(read)
+    if (read[0] === READ.backup) return this.#views.backupPiece(read)
     if (read[0] === READ.closeView) return this.closeViews([read[1]])
     return pointRead(state, read, now)
   }
@@ -320,10 +323,6 @@ export class KvMachine implements KvStore {
 
   async snapshot(): Promise<SnapshotReader> {
     return await readView(await this.#freeze())
-  }
-
-  async backup(path: string): Promise<{ readonly position: LogPosition; readonly bytes: number }> {
-    return await writeBackup(path, await this.snapshot())
   }
 
   async receive(state: AppliedState): Promise<SnapshotWriter> {

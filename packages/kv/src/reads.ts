@@ -9,7 +9,10 @@ import { createdOf, modifiedOf, valueOf, versionOf } from './state/data-row.js'
 import type { State } from './state/state.js'
 
 /** Reads that need no frozen view. */
-export type PointRead = Exclude<Read, readonly [typeof READ.page | typeof READ.closeView, ...unknown[]]>
+export type PointRead = Exclude<
+  Read,
+  readonly [typeof READ.page | typeof READ.closeView | typeof READ.backup, ...unknown[]]
+>
 
 export function assertRead(read: unknown): asserts read is Read {
   const reason = checkRead(read)

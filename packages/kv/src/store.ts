@@ -83,7 +83,7 @@ export interface KvStore extends StateMachine {
   /**
    * Answers from the local state; whether it is recent enough (ReadIndex) is the caller's to see to. `now`: the cluster time the
    * read may assume, where one was confirmed; the state's own time counts where it is later. Results as protocol's ops.ts says,
-   * at once, but for a page: the promise of a PageResult.
+   * at once, but for a page and a piece of a backup: the promise of a PageResult or a BackupResult.
    * Throws a LatchkeyError: ERR_CORRUPT, ERR_BUSY (too many views), ERR_COMPACTED (the view is gone), ERR_PROTOCOL.
    */
   read(read: Read, now?: number): unknown
@@ -100,6 +100,4 @@ export interface KvStore extends StateMachine {
   stateHash(): StateHash
   /** What is stored behind the entry `index`, to be closed by the caller; undefined when the state is elsewhere by then. */
   frozen(index: number): Promise<FrozenState | undefined>
-  /** Writes a frozen view with a checksum over everything to that file, complete and synced before it gets its name. */
-  backup(path: string): Promise<{ readonly position: LogPosition; readonly bytes: number }>
 }

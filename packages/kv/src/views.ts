@@ -1,8 +1,16 @@
-// Driver: owns the frozen views that scans and iterations read from, page by page. A view nobody asks for is closed; one that is
-// gone is said to be gone, never replaced by a newer one in silence (R9).
+// Driver: owns the frozen views that scans, iterations and backups read from, page by page or piece by piece. A view nobody asks for
+// is closed; one that is gone is said to be gone, never replaced by a newer one in silence (R9).
 
 import type { Clock, Timer } from '@latchkey/base'
-import { CAPS, LatchkeyError, type PageResult, type READ, type Read } from '@latchkey/protocol'
+import {
+  type BackupResult,
+  CAPS,
+  LatchkeyError,
+  type PageResult,
+  type READ,
+  type Read,
+} from '@latchkey/protocol'
+import type { SnapshotReader } from '@latchkey/raft/node'
 import { SPACE, keyOf, spaceRange } from './keyspaces.js'
 import type { Row, RowRange, RowView } from './rows/port.js'
 
@@ -12,23 +20,33 @@ import type { KvLimits } from './store.js'
 
 export type PageRead = Extract<Read, readonly [typeof READ.page, ...unknown[]]>
 
+export type BackupRead = Extract<Read, readonly [typeof READ.backup, ...unknown[]]>
+
+/** What a view may be of: the rows of ranges, or everything as one stream of bytes. */
+export interface FrozenSources {
+  rows(): Promise<RowView>
+  backup(): Promise<SnapshotReader>
+}
+
 interface OpenView {
-  readonly view: RowView
+  readonly of: { readonly rows: RowView } | { readonly backup: SnapshotReader }
   lastUsed: number
   busy: number
+  /** Bytes of a backup that were read. */
+  total: number
 }
 
 export class Views {
   readonly #clock: Clock
   readonly #limits: KvLimits
-  /** Everything applied so far, in a view. */
-  readonly #freeze: () => Promise<RowView>
+  /** Everything applied so far. */
+  readonly #freeze: FrozenSources
   readonly #open = new Map<number, OpenView>()
   #opening = 0
   #lastId = 0
   #timer: Timer | undefined
 
-  constructor(clock: Clock, limits: KvLimits, freeze: () => Promise<RowView>) {
+  constructor(clock: Clock, limits: KvLimits, freeze: FrozenSources) {
     this.#clock = clock
     this.#limits = limits
     this.#freeze = freeze
@@ -40,16 +58,39 @@ export class Views {
 
   async page(read: PageRead): Promise<PageResult> {
     const [, asked, keep, start, end, reverse, limit, part] = read
-    const id = asked === 0 ? await this.#openView() : asked
-    const open = this.#use(id)
-    try {
+    const id = asked === 0 ? await this.#openView(async () => ({ rows: await this.#freeze.rows() })) : asked
+    return await this.#using(id, async ({ of }) => {
+      if (!('rows' in of)) throw viewGone()
       const rows = Math.min(limit, CAPS.pageRows)
       const range = { ...dataRange(start, end), reverse, keysOnly: part === 'keys' }
-      const page = rows === 0 ? NO_ROWS : await open.view.page(range, rows, CAPS.pageBytes)
+      const page = rows === 0 ? NO_ROWS : await of.rows.page(range, rows, CAPS.pageBytes)
       const shown = page.rows.map((row) => show(row, part))
       if (keep && !page.end) return [id, shown]
       this.close(id)
       return [0, shown]
+    })
+  }
+
+  /** The reader checks each row; the member that restores checks the whole. */
+  async backupPiece([, asked]: BackupRead): Promise<BackupResult> {
+    const id =
+      asked === 0 ? await this.#openView(async () => ({ backup: await this.#freeze.backup() })) : asked
+    return await this.#using(id, async (open) => {
+      // One connection asks for one piece after the other: two at once would get them in no order.
+      if (!('backup' in open.of) || open.busy > 1) throw viewGone()
+      const piece = await open.of.backup.read(CAPS.pageBytes)
+      open.total += piece?.length ?? 0
+      if (piece !== undefined) return [id, piece, open.total]
+      this.close(id)
+      return [0, null, open.total]
+    })
+  }
+
+  /** A view at which something fails is closed. */
+  async #using<T>(id: number, use: (open: OpenView) => Promise<T>): Promise<T> {
+    const open = this.#use(id)
+    try {
+      return await use(open)
     } catch (error) {
       this.close(id)
       throw error
@@ -59,7 +100,7 @@ export class Views {
     }
   }
 
-  async #openView(): Promise<number> {
+  async #openView(freeze: () => Promise<OpenView['of']>): Promise<number> {
     if (this.#open.size + this.#opening >= this.#limits.views) {
       throw new LatchkeyError(
         'ERR_BUSY',
@@ -68,8 +109,8 @@ export class Views {
     }
     this.#opening++
     try {
-      const view = await this.#freeze()
-      this.#open.set(++this.#lastId, { view, lastUsed: this.#clock.now(), busy: 0 })
+      const of = await freeze()
+      this.#open.set(++this.#lastId, { of, lastUsed: this.#clock.now(), busy: 0, total: 0 })
       this.#watchIdle()
       return this.#lastId
     } finally {
@@ -79,18 +120,16 @@ export class Views {
 
   #use(id: number): OpenView {
     const open = this.#open.get(id)
-    if (open === undefined) {
-      throw new LatchkeyError(
-        'ERR_COMPACTED',
-        'The frozen view of this iteration is gone. Start the iteration again.',
-      )
-    }
+    if (open === undefined) throw viewGone()
     open.busy++
     return open
   }
 
   close(id: number): void {
-    this.#open.get(id)?.view.close()
+    const open = this.#open.get(id)
+    if (open === undefined) return
+    if ('rows' in open.of) open.of.rows.close()
+    else open.of.backup.close()
     this.#open.delete(id)
     if (this.#open.size === 0) this.#stopTimer()
   }
@@ -120,6 +159,9 @@ export class Views {
     this.#timer = undefined
   }
 }
+
+const viewGone = () =>
+  new LatchkeyError('ERR_COMPACTED', 'The frozen view of this iteration is gone. Start the iteration again.')
 
 const NO_ROWS = { rows: [], end: true } as const
 

@@ -181,6 +181,7 @@ const READS: Record<number, Check> = {
   [READ.lockOwner]: places('lockOwner', read, key),
   [READ.ticket]: places('ticket', read, key, holder),
   [READ.revision]: places('revision', read),
+  [READ.backup]: places('backup', read, count('a view')),
 }
 
 const kind = (value: unknown): number | undefined =>

@@ -2,7 +2,7 @@
 
 import { text } from '@latchkey/base'
 import { LatchkeyError } from './errors.js'
-import type { EventResult, PageResult } from './ops.js'
+import type { BackupResult, EventResult, PageResult } from './ops.js'
 import type { As, EntryOfKey, Value, WatchEvent } from './store.js'
 
 const nonsense = (what: string) =>
@@ -117,6 +117,12 @@ export function toPage(result: unknown): PageResult {
   const [view, rows] = toParts(result, 2)
   if (!Array.isArray(rows) || !rows.every(isRow)) throw nonsense('page')
   return [toCount(view), rows as PageResult[1]]
+}
+
+export function toBackupPiece(result: unknown): BackupResult {
+  const [view, piece, total] = toParts(result, 3)
+  if (piece !== null && !isData(piece)) throw nonsense('piece of a backup')
+  return [toCount(view), piece, toCount(total)]
 }
 
 const isRow = (row: unknown): boolean =>

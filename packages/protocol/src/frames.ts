@@ -57,7 +57,6 @@ export const ADMIN_CALLS = [
   'members.rebuild', //   [id]
   'transferLeadership', // [id | null]
   'snapshot', //          []
-  'backup', //            [path]
 ] as const
 export type AdminCall = (typeof ADMIN_CALLS)[number]
 

@@ -122,6 +122,8 @@ export const READ = {
   lockOwner: 9,
   ticket: 10,
   revision: 11,
+  /** The next piece of a backup, from a frozen view of the whole store. */
+  backup: 12,
 } as const
 
 export type Read =
@@ -149,6 +151,8 @@ export type Read =
   | readonly [read: typeof READ.lockOwner, key: Key]
   | readonly [read: typeof READ.ticket, key: Key, id: string]
   | readonly [read: typeof READ.revision]
+  /** view 0: opens a frozen view of the whole store; more: goes on in that one. It needs the admin right. Answer: a BackupResult. */
+  | readonly [read: typeof READ.backup, view: number]
 
 /** Owner on the wire, in this order. context: see ContextArg. code: index into OWNER_CODES. */
 export type OwnerResult = readonly [
@@ -197,6 +201,11 @@ export type LockInfoResult = readonly [
 export type EntryResult = readonly [createRevision: number, modRevision: number, version: number, value: Data]
 /** rows: keys and values as asked for, null where not. view 0: the view is closed, nothing follows. */
 export type PageResult = readonly [view: number, rows: readonly (readonly [Key | null, Data | null])[]]
+/**
+ * `piece` is null behind the last one, when the view is closed and 0. `total`: the bytes of all pieces up to here, so that a caller
+ * who lost one notices it.
+ */
+export type BackupResult = readonly [view: number, piece: Data | null, total: number]
 /**
  * What a command answers with (the second place of a good Answer):
  * openSession: the id · keepAlive, closeSession: true · cancelCall: boolean

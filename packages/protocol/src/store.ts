@@ -292,6 +292,12 @@ export interface MemberCalls {
   /** Its state is built anew from the others, for a damaged one; its log, and so its vote, stays. */
   rebuild(id: string, options?: CallOptions): Promise<void>
 }
+export interface BackupOptions extends CallOptions {
+  /** A file of that name is replaced, once the new one is whole. Without it, a file that is there is an error. */
+  overwrite?: boolean | undefined
+  /** Called with the bytes written so far, after each piece. */
+  progress?: ((bytes: number) => void) | undefined
+}
 export interface ClusterCalls {
   /** Resolves when a leader is known and this member has caught up. Without `timeout` it waits as long as it takes. */
   ready(options?: CallOptions): Promise<void>
@@ -304,8 +310,11 @@ export interface ClusterCalls {
   transferLeadership(id?: string, options?: CallOptions): Promise<void>
   /** Compacts now. */
   snapshot(options?: CallOptions): Promise<void>
-  /** A file with a checksum over everything, written by the member that answers, on its machine. */
-  backup(path: string, options?: CallOptions): Promise<void>
+  /**
+   * Everything, of one moment, into a new file on the caller's own machine, with a checksum over all of it. It needs the admin right.
+   * Without `timeout` it goes on as long as its pieces come.
+   */
+  backup(path: string, options?: BackupOptions): Promise<void>
   /** Idempotent. Ends pending calls with ERR_CLOSED; an embedded leader hands over. Holds are not released: their leases run out. */
   close(): Promise<void>
 }

@@ -44,10 +44,6 @@ export class Cluster {
     return this.#change('snapshot', () => [], options, NO_LIMIT)
   }
 
-  backup(path: string, options?: CallOptions): Promise<void> {
-    return this.#change('backup', () => [word(path, 'path')], options, NO_LIMIT)
-  }
-
   #change(call: AdminCall, args: () => unknown[], options: unknown, standard?: null): Promise<void> {
     return attempt(() => this.#engine.admin(call, args(), true, callArgs(options, standard), toNothing))
   }
@@ -71,11 +67,6 @@ function address(url: unknown): string {
   if (parsed && (parsed.protocol === 'ws:' || parsed.protocol === 'wss:') && parsed.hostname !== '')
     return url as string
   throw new TypeError(`url must be an address such as 'ws://127.0.0.1:7001'; got ${show(url)}`)
-}
-
-function word(value: unknown, name: string): string {
-  if (typeof value === 'string' && value !== '') return value
-  throw new TypeError(`${name} must be a string that is not empty; got ${show(value)}`)
 }
 
 /** What is absent is null on the wire. */

@@ -13,6 +13,7 @@ import {
 import {
   type Acquirer,
   type As,
+  type BackupOptions,
   type Bytes,
   type CallOptions,
   type Duration,
@@ -24,6 +25,8 @@ import {
 } from '@latchkey/protocol'
 import { Engine } from '../engine/engine.js'
 import type { Route } from '../engine/router.js'
+import { attempt } from './attempt.js'
+import { backupToFile } from './backup-file.js'
 import { Cluster } from './cluster.js'
 import { KeyValues } from './key-values.js'
 import { lockPort } from './lock-port.js'
@@ -128,8 +131,8 @@ export class ClientStore extends KeyValues implements Store {
     return this.#cluster.snapshot(options)
   }
 
-  backup(path: string, options?: CallOptions): Promise<void> {
-    return this.#cluster.backup(path, options)
+  backup(path: string, options?: BackupOptions): Promise<void> {
+    return attempt(() => backupToFile(this.engine, path, options))
   }
 
   // ---- events

@@ -21,12 +21,15 @@ import { viewLost } from '../engine/fate.js'
 /** The value is null where only keys were asked for. */
 export type Row = readonly [key: Uint8Array, value: Uint8Array | null]
 
-interface Page {
+export interface OpenView {
+  /** 0: the member has closed it, nothing follows. */
   readonly view: number
-  readonly rows: readonly Row[]
   readonly home: Live | undefined
   /** The link stays until this is called. */
   release(): void
+}
+interface Page extends OpenView {
+  readonly rows: readonly Row[]
 }
 
 /** Where the next page begins. */
@@ -142,9 +145,13 @@ async function ask(
 /** Runs as the answer comes: a link that is being left must learn at once that a view is open there. */
 function toPageOf(engine: Engine, result: unknown, call: Call): Page {
   const [view, rows] = toPage(result)
+  return { ...openView(engine, view, call), rows: rows as readonly Row[] }
+}
+
+/** The view that an answer tells of, and the link that it lives on. */
+export function openView(engine: Engine, view: number, call: Call): OpenView {
   const home = call.answeredBy
-  const release = home && view !== 0 ? engine.keepOpen(home) : () => {}
-  return { view, rows: rows as readonly Row[], home, release }
+  return { view, home, release: home && view !== 0 ? engine.keepOpen(home) : () => {} }
 }
 
 function advance(cursor: Cursor, reverse: boolean, rows: readonly Row[]): void {
@@ -160,7 +167,7 @@ function advance(cursor: Cursor, reverse: boolean, rows: readonly Row[]): void {
 }
 
 /** Said, not waited for: a view that nobody closes ends by itself. */
-function closeView(engine: Engine, { view, home }: Page): void {
+export function closeView(engine: Engine, { view, home }: OpenView): void {
   if (!home?.open) return
   const done = () => {}
   engine.read([READ.closeView, view], true, { timeout: undefined, signal: undefined }, done, home).catch(done)

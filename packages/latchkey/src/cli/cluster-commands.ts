@@ -2,14 +2,13 @@
 
 import { resolve } from 'node:path'
 import type { Status } from '@latchkey/protocol'
-import { type Command, text, words } from './command.js'
+import { type Command, flag, text, words } from './command.js'
 import { EXIT } from './exit.js'
 import { jsonLine, membersTable, paint, table } from './output.js'
 import { Progress } from './progress.js'
 import { JSON_OPTION, STORE_OPTIONS, withStore } from './store.js'
 
-/** A large store takes its time. */
-const BACKUP_TIMEOUT = '10m'
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
 
 export const status: Command = {
   name: 'status',
@@ -61,25 +60,39 @@ export const transfer: Command = {
 export const backup: Command = {
   name: 'backup',
   usage: 'FILE',
-  summary: 'Write a backup of the whole store. The member at the endpoint writes it, on its own machine.',
-  notes: `FILE is a path on the machine of that member, not of this command: with a member elsewhere give an absolute one. It is
-complete and synced before it gets its name; a file of that name is replaced. --timeout is ${BACKUP_TIMEOUT} here by default.`,
-  options: { ...JSON_OPTION, ...STORE_OPTIONS },
+  summary: 'Write a backup of the whole store to a new file on this machine.',
+  notes: `FILE is complete and synced before it gets its name. A file that is there already is kept, and the command fails, unless
+--force is given. The token needs the admin right. Without --timeout the backup goes on as long as data comes.`,
+  options: {
+    force: { type: 'boolean', help: 'replace FILE if it is there' },
+    ...JSON_OPTION,
+    ...STORE_OPTIONS,
+  },
   examples: [
     'latchkey backup ./monday.backup',
-    'latchkey backup /backups/monday.latchkey --endpoint wss://10.0.0.2:7001',
+    'latchkey backup /backups/newest.latchkey --force --endpoint wss://10.0.0.2:7001',
   ],
   async run(line, io) {
     const [file = ''] = words(line, 1, 1)
     const path = resolve(file)
     return withStore(line, io, async ({ store, json, call }) => {
       const progress = new Progress(io)
-      const timeout = text(line, 'timeout') ?? BACKUP_TIMEOUT
+      // The default timeout of a call is for answers, not for gigabytes.
+      const timeout = text(line, 'timeout')
+      let bytes = 0
       await progress.during(
-        () => `the backup is being written, ${progress.seconds} s`,
-        () => store.backup(path, { ...call, timeout }),
+        () => `the backup is being written: ${megabytes(bytes)}, ${progress.seconds} s`,
+        () =>
+          store.backup(path, {
+            ...call,
+            timeout,
+            overwrite: flag(line, 'force'),
+            progress: (written) => {
+              bytes = written
+            },
+          }),
       )
-      io.out(json ? jsonLine({ path }) : `${path} is written, on the machine of the member that was asked\n`)
+      io.out(json ? jsonLine({ path, bytes }) : `${path} is written, ${megabytes(bytes)}\n`)
       return EXIT.ok
     })
   },

@@ -1,6 +1,6 @@
 // Test: API.md, backup and restore; LOCKS.md, section 4.
 
-import { statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { connect, open, restore, type Store } from '../index.js'
@@ -137,4 +137,74 @@ test('a backup of a cluster of three, asked through any of its members', async (
       message: expect.stringMatching(/nowhere.*ENOENT.*then try again/),
     }),
   )
+}, 30_000)
+
+test('a backup never replaces a file by itself, and a failed one leaves nothing behind', async () => {
+  const store = later(await open({ id: 'a', memory: true }))
+  await store.put('k', 'v')
+  const dir = folder()
+  mkdirSync(dir, { recursive: true })
+  const file = join(dir, 'there')
+  writeFileSync(file, 'mine')
+  const refused = code('ERR_STORAGE_FAILED', {
+    outcome: 'not-applied',
+    message: expect.stringMatching(/file .* already.*overwrite: true.*--force/),
+  })
+  await expect(store.backup(file)).rejects.toMatchObject(refused)
+  expect(readFileSync(file, 'utf8')).toBe('mine')
+  // It appears while the backup is under way.
+  const second = join(dir, 'second')
+  const progress = () => writeFileSync(second, 'mine too')
+  await expect(store.backup(second, { progress })).rejects.toMatchObject(refused)
+  expect(readFileSync(second, 'utf8')).toBe('mine too')
+  await expect(
+    store.backup(join(dir, 'third'), {
+      progress: () => {
+        throw new Error('enough')
+      },
+    }),
+  ).rejects.toThrow('enough')
+  expect(readdirSync(dir).toSorted()).toEqual(['second', 'there'])
+  const seen: number[] = []
+  await store.backup(file, { overwrite: true, progress: (bytes) => seen.push(bytes) })
+  expect(seen.at(-1)).toBe(statSync(file).size)
+  await restore(file, { id: 'x', dir: join(dir, 'x') })
+  for (const bad of [{ overwrite: 1 }, { progress: 1 }])
+    await expect(store.backup(join(dir, 'y'), bad as never)).rejects.toThrow(TypeError)
+})
+
+test('a backup needs the admin right, and is written where the caller is, not at the member', async () => {
+  const [port] = await freePorts(1)
+  const members = { a: `ws://127.0.0.1:${port}` }
+  const tokens = ['all', { token: 'reader', rights: ['read'] as const }]
+  const member = later(await open({ id: 'a', memory: true, members, auth: { tokens, memberToken: 'm' } }))
+  await member.put('k', 'v'.repeat(100_000))
+  const reader = later(await connect([members.a], { token: 'reader' }))
+  const file = `${folder()}.backup`
+  await expect(reader.backup(file)).rejects.toMatchObject(code('ERR_FORBIDDEN'))
+  expect(existsSync(file)).toBe(false)
+  const admin = later(await connect([members.a], { token: 'all' }))
+  await admin.backup(file)
+  const dir = folder()
+  await restore(file, { id: 'b', dir })
+  expect((await later(await open({ id: 'b', dir })).get('k'))?.length).toBe(100_000)
+})
+
+test('the member stops in the middle of a backup: it fails, says so, and leaves no file', async () => {
+  const [port] = await freePorts(1)
+  const members = { a: `ws://127.0.0.1:${port}` }
+  const member = await open({ id: 'a', memory: true, members })
+  for (let n = 0; n < 8; n++) await member.put(`k${n}`, Buffer.alloc(900_000, n))
+  const client = later(await connect([members.a]))
+  const dir = folder()
+  mkdirSync(dir, { recursive: true })
+  let stopped: Promise<void> | undefined
+  const progress = () => {
+    stopped ??= member.close()
+  }
+  await expect(client.backup(join(dir, 'half'), { progress, timeout: '20s' })).rejects.toMatchObject(
+    code('ERR_COMPACTED', { retryable: true, message: expect.stringMatching(/Start the backup again/) }),
+  )
+  await stopped
+  expect(readdirSync(dir)).toEqual([])
 }, 30_000)

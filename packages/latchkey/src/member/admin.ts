@@ -41,12 +41,6 @@ const HERE: Partial<Record<AdminCall, Run>> = {
     await kv.flush()
     node.compact(0, 0)
   },
-  // Whatever was acknowledged before the call is in it, through any member.
-  backup: async ({ kv, ready }, [path]) => {
-    const file = id(path)
-    await ready()
-    await kv.backup(file)
-  },
 }
 
 const AT_LEADER: Partial<Record<AdminCall, Run>> = {

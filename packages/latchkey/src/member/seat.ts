@@ -155,10 +155,11 @@ export class Seat implements Link {
   // ---- reads
 
   #read(id: number, stale: boolean, read: Read): void {
-    if (!this.#ports.allowed('read')) return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
-    const view = read[0] === READ.page || read[0] === READ.closeView ? read[1] : 0
+    if (!this.#ports.allowed(read[0] === READ.backup ? 'admin' : 'read'))
+      return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
+    const view = viewOf(read)
     if (view !== 0 && !this.#views.has(view)) {
-      if (read[0] === READ.page) return this.#failed(id, viewGone())
+      if (read[0] !== READ.closeView) return this.#failed(id, viewGone())
       return this.#served(id, read, undefined, 0)
     }
     // A view is frozen: what it shows was confirmed when it was opened.
@@ -191,7 +192,8 @@ export class Seat implements Link {
   #served(id: number, read: Read, result: unknown, time: number): void {
     const many = read[0] === READ.multiGet || read[0] === READ.lockQuery
     if (many && weigh(result) > MOST_ANSWER) return this.#failed(id, tooMany())
-    if (read[0] === READ.page) this.#keepView(read[1], (result as readonly [number])[0])
+    if (read[0] === READ.page || read[0] === READ.backup)
+      this.#keepView(read[1], (result as readonly [number])[0])
     if (read[0] === READ.closeView) this.#views.delete(read[1])
     this.tell({ kind: 'answer', id, time, never: false, answer: okAnswer(result) })
   }
@@ -285,6 +287,9 @@ export class Seat implements Link {
 /** A kept answer proves no leadership (CT5). */
 export const provenTime = ({ answer, time }: Extract<Outcome, { type: 'applied' }>): number =>
   answer.fromTable ? 0 : time
+
+const viewOf = (read: Read): number =>
+  read[0] === READ.page || read[0] === READ.closeView || read[0] === READ.backup ? read[1] : 0
 
 function weigh(value: unknown): number {
   if (value instanceof Uint8Array || typeof value === 'string') return value.length + 5

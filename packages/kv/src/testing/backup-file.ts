@@ -1,0 +1,22 @@
+// Test: a backup as a file, as a client writes it.
+
+import { writeFileSync } from 'node:fs'
+import { type BackupResult, READ } from '@latchkey/protocol'
+import type { KvMachine } from '../machine.js'
+
+/** All pieces of one backup. */
+export async function backupOf(machine: KvMachine): Promise<Buffer> {
+  const pieces: Uint8Array[] = []
+  let view = 0
+  do {
+    const [next, piece, total] = (await machine.read([READ.backup, view])) as BackupResult
+    if (piece !== null) pieces.push(piece)
+    if (next === 0 && Buffer.concat(pieces).length !== total) throw new Error('a piece is missing')
+    view = next
+  } while (view !== 0)
+  return Buffer.concat(pieces)
+}
+
+export async function writeBackup(machine: KvMachine, path: string): Promise<void> {
+  writeFileSync(path, await backupOf(machine))
+}
