@@ -144,3 +144,14 @@ describe('what is refused', () => {
     await expect(one.machine.read([READ.backup, whole])).rejects.toMatchObject(gone)
   })
 })
+
+test('bytes behind the end are damage too, however few', async () => {
+  const longer = join(folders.make(), 'longer.backup')
+  for (let more = 1; more <= 9; more++) {
+    writeFileSync(longer, Buffer.concat([readFileSync(file), Buffer.alloc(more, more % 2)]))
+    await expect(restoreRows(longer, new MemoryHome(), ALONE), `${more} more`).rejects.toMatchObject({
+      code: 'ERR_CORRUPT',
+      message: expect.stringContaining('longer.backup'),
+    })
+  }
+})

@@ -73,6 +73,7 @@ export class StateStream {
   /** All has come, and it is what it says: its meta row. */
   finish(): Meta {
     if (!this.#frames.ended || this.#meta === undefined) throw damagedStream('it ends too early')
+    if (this.#frames.left > 0) throw damagedStream(`${this.#frames.left} bytes behind its end`)
     if (this.#piecesDue !== 0) throw damagedStream('rows of large revisions are missing')
     for (const space of SUMMED) {
       if (this.#sums[space].toString() !== this.#meta.sums[space].toString()) {

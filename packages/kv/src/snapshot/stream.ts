@@ -72,6 +72,11 @@ export class FrameReader {
     return this.#ended
   }
 
+  /** Bytes behind what was read: fewer than the head of a frame, or the beginning of one. */
+  get left(): number {
+    return this.#held
+  }
+
   push(piece: Uint8Array): Frame[] {
     this.#pieces.push(piece)
     this.#held += piece.length

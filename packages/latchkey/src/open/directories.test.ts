@@ -1,12 +1,13 @@
 // Test: whose a directory is, what is restored into it, and how long an open store keeps its process alive.
 
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { open } from './open.js'
+import { claimDirectory } from './owner-file.js'
 import { restore } from './restore.js'
 import { parseListen } from './options.js'
 import { listen } from './server.js'
@@ -110,11 +111,62 @@ test('a restore that fails leaves no directory behind, and one that was there as
     await expect(restore(path, { id: 'a', dir: join(root, 'new') })).rejects.toThrow()
   expect(await readdir(root)).toEqual(['garbage'])
   await mkdir(join(root, 'old'))
-  await writeFile(join(root, 'old', 'note'), 'mine')
   await expect(restore(garbage, { id: 'a', dir: join(root, 'old') })).rejects.toMatchObject({
     code: 'ERR_CORRUPT',
   })
-  expect(await readdir(join(root, 'old'))).toContain('note')
+  expect(await readdir(root)).toEqual(['garbage', 'old'])
+})
+
+test('nothing is restored into a directory that is not empty, whatever is in it', async () => {
+  const file = join(root, 'backup')
+  const old = await open({ id: 'x', memory: true, ...FAST })
+  await old.put('k', 'v')
+  await old.backup(file)
+  await old.close()
+  const dir = join(root, 'used')
+  await mkdir(dir)
+  await writeFile(join(dir, 'note'), 'mine')
+  await expect(restore(file, { id: 'a', dir })).rejects.toMatchObject({
+    code: 'ERR_WRONG_CLUSTER',
+    message: expect.stringMatching(/not empty.*note.*empty or new/),
+  })
+  expect(await readdir(dir)).toEqual(['note'])
+  await rm(join(dir, 'note'))
+  // What a file system makes at the place where it is mounted is nobody's.
+  await mkdir(join(dir, 'lost+found'))
+  await restore(file, { id: 'a', dir })
+  const store = await open({ id: 'a', dir, ...FAST })
+  expect(await store.get('k', { as: 'string' })).toBe('v')
+  await store.close()
+})
+
+test('a flipped bit in member.json is damage, and never taken for another member', async () => {
+  const dir = join(root, 'a')
+  await (await open({ id: 'a', dir, ...FAST })).close()
+  const path = join(dir, 'member.json')
+  const good = await readFile(path)
+  for (let bit = 0; bit < good.length * 8; bit++) {
+    const bad = Buffer.from(good)
+    bad[bit >> 3] = (bad[bit >> 3] as number) ^ (1 << (bit & 7))
+    await writeFile(path, bad)
+    await expect(claimDirectory(dir, { id: 'a', cluster: 'latchkey' }), `bit ${bit}`).rejects.toMatchObject({
+      code: 'ERR_CORRUPT',
+      message: expect.stringMatching(/member\.json.*delete it/),
+    })
+  }
+  await writeFile(path, good)
+  await (await open({ id: 'a', dir, ...FAST })).close()
+})
+
+test('a directory that others could read is closed to them at the start, and the log says so once', async () => {
+  const dir = join(root, 'a')
+  await mkdir(dir, { mode: 0o755 })
+  const said: string[] = []
+  const logger = { debug() {}, info() {}, warn: (line: string) => said.push(line), error() {} }
+  await (await open({ id: 'a', dir, logger, ...FAST })).close()
+  expect((await stat(dir)).mode & 0o777).toBe(0o700)
+  await (await open({ id: 'a', dir, logger, ...FAST })).close()
+  expect(said.filter((line) => line.includes('0700'))).toHaveLength(1)
 })
 
 test('a member of a grown cluster that is opened without members is where the others look for it', async () => {

@@ -29,6 +29,7 @@ import { localDial } from './local-link.js'
 import { MembersGate } from './members-gate.js'
 import type { Settings } from './options.js'
 import { claimDirectory } from './owner-file.js'
+import { closeToOthers } from './private-directory.js'
 import type { OwnServer } from './server.js'
 
 type Changes = {
@@ -313,12 +314,13 @@ export class OpenedMember {
 }
 
 /** The directory is this process's alone from here on; nothing in it was touched before. */
-async function takeGround({ dir, id, cluster }: Settings, clock: Clock): Promise<Ground> {
+async function takeGround({ dir, id, cluster, logger }: Settings, clock: Clock): Promise<Ground> {
   if (dir === undefined) {
     return { home: memoryLevelHome(), fs: new MemoryDisk(), dir: 'log', release: async () => {} }
   }
   const lock = await lockDirectory(dir, clock)
   try {
+    await closeToOthers(dir, logger)
     await claimDirectory(dir, { id, cluster })
   } catch (error) {
     await lock.release()

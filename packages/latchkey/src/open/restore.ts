@@ -11,6 +11,7 @@ import { lockDirectory } from '@latchkey/raft/wal'
 import { withDisk } from './disk-trouble.js'
 import { checkOptions, type OpenOptions } from './options.js'
 import { claimDirectory } from './owner-file.js'
+import { closeToOthers } from './private-directory.js'
 
 export type RestoreOptions = Pick<OpenOptions, 'id' | 'members' | 'cluster'> & { dir: string }
 
@@ -22,7 +23,7 @@ export async function restore(path: string, options: RestoreOptions): Promise<un
   if (typeof path !== 'string' || path === '' || path.includes('\0'))
     throw new TypeError('restore: path must be the path of a backup')
   // Nothing listens here: what an open door needs is open()'s to ask for, and of the addresses of others nobody's.
-  const { id, dir, members, cluster } = checkOptions({ ...options, insecure: true })
+  const { id, dir, members, cluster, logger } = checkOptions({ ...options, insecure: true })
   if (dir === undefined) throw new TypeError('dir must be the path of an empty or new folder')
   const urls = Object.entries(members ?? { [id]: '' }).sort(([a], [b]) => (a < b ? -1 : 1))
   const membership = {
@@ -38,6 +39,7 @@ export async function restore(path: string, options: RestoreOptions): Promise<un
     let done = false
     try {
       await refuseUsed(dir)
+      await closeToOthers(dir, logger)
       await restoreRows(path, classicHome(join(dir, 'state')), membership)
       await claimDirectory(dir, { id, cluster })
       done = true
@@ -55,12 +57,21 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** A log of before would not be that of the state that is restored beside it. */
+/** What a file system makes by itself in the folder that it is mounted at, and the file of our own hold of the directory. */
+const NOBODYS = /^(lost\+found|lock\.\d.*)$/
+
+/**
+ * A log of before would not be that of the state that is restored beside it. And what is not a member's is somebody's: a mistaken
+ * path would mix a store's files with them.
+ */
 async function refuseUsed(dir: string): Promise<void> {
-  const used = (await readdir(dir)).find((name) => name === 'log' || name === 'member.json')
+  const names = (await readdir(dir)).filter((name) => !NOBODYS.test(name))
+  const member = names.find((name) => name === 'log' || name === 'member.json' || name === 'state')
+  const [used = member] = member === undefined ? names : [member]
   if (used === undefined) return
+  const what = member === undefined ? 'is not empty: it has' : 'has a member already:'
   throw new LatchkeyError(
     'ERR_WRONG_CLUSTER',
-    `The directory ${dir} has a member already (${used}). Restore into an empty one.`,
+    `The directory ${dir} ${what} ${used}. Nothing was changed. Restore into an empty or new one.`,
   )
 }
