@@ -78,7 +78,8 @@ export type Message = Envelope &
     | {
         readonly type: 'vote'
         readonly lastIndex: number
-        readonly lastTerm: number /** Skips stickiness: the leader itself asked. */
+        readonly lastTerm: number
+        /** Skips stickiness: the leader itself asked. */
         readonly transfer: boolean
       }
     | { readonly type: 'voteReply'; readonly granted: boolean }
@@ -87,14 +88,17 @@ export type Message = Envelope &
         readonly prevIndex: number
         readonly prevTerm: number
         readonly commit: number
-        readonly entries: readonly Entry[] /** Read round, confirmed by the reply. */
+        readonly entries: readonly Entry[]
+        /** Read round, confirmed by the reply. */
         readonly round: number
       }
     | { readonly type: 'appendReply'; readonly ok: true; readonly match: number; readonly round: number }
     | {
         readonly type: 'appendReply'
-        readonly ok: false /** The prevIndex refused. */
-        readonly rejected: number /** Where to look next: last index of a term not above the leader's there. */
+        readonly ok: false
+        /** The prevIndex refused. */
+        readonly rejected: number
+        /** Where to look next: last index of a term not above the leader's there. */
         readonly hintIndex: number
         readonly hintTerm: number
         readonly round: number
@@ -102,7 +106,8 @@ export type Message = Envelope &
     | { readonly type: 'heartbeat'; readonly commit: number; readonly round: number }
     | {
         readonly type: 'heartbeatReply'
-        readonly round: number /** Durable and matching, as last acknowledged in this term; lets a leader notice a lost append. */
+        readonly round: number
+        /** Durable and matching, as last acknowledged in this term; lets a leader notice a lost append. */
         readonly match: number
       }
     | {
@@ -115,18 +120,20 @@ export type Message = Envelope &
       }
     | {
         readonly type: 'snapshotReply'
-        readonly position: LogPosition /** Bytes held so far; the next chunk starts here. */
-        readonly offset: number /** Built and in use: the log goes on after `position`. */
+        readonly position: LogPosition
+        /** Bytes held so far; the next chunk starts here. */
+        readonly offset: number
+        /** Built and in use: the log goes on after `position`. */
         readonly installed: boolean
       }
     | { readonly type: 'timeoutNow' }
     | { readonly type: 'readIndex'; readonly context: number }
     | {
         readonly type: 'readIndexReply'
-        readonly context: number /** Undefined: cannot be confirmed here, ask again. */
-        readonly index:
-          | number
-          | undefined /** The leader's cluster time, read after the request arrived (CT5). */
+        readonly context: number
+        /** Undefined: cannot be confirmed here, ask again. */
+        readonly index: number | undefined
+        /** The leader's cluster time, read after the request arrived (CT5). */
         readonly time: number
       }
   )
