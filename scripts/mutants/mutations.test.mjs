@@ -1,0 +1,34 @@
+// Test: a fault changes code, never text or comments, and a draw can be repeated.
+
+import { expect, test } from 'vitest'
+import { drawn, faultsOf } from './mutations.mjs'
+
+const lines = (line) => faultsOf(line).map((fault) => fault.line)
+
+test('each place that fits gives one fault', () => {
+  expect(lines('  if (a <= b && c === d) return')).toEqual([
+    '  if (a <= b && c !== d) return',
+    '  if (a < b && c === d) return',
+    '  if (a <= b || c === d) return',
+    '  if (!(a <= b && c === d)) return',
+  ])
+  expect(lines('  this.#timer.cancel()')).toEqual([''])
+  expect(lines('  const far = Math.max(near, 1)')).toEqual([
+    '  const far = Math.min(near, 1)',
+    '  const far = Math.max(near, 2)',
+  ])
+})
+
+test('text, comments and types are left alone', () => {
+  expect(lines("  const said = 'a + b is true' // 1 + 1")).toEqual([])
+  expect(lines('  // a < b')).toEqual([])
+  expect(lines('  readonly done: true')).toEqual([])
+  expect(lines("import { a } from './a.js'")).toEqual([])
+})
+
+test('the same seed draws the same, another seed draws others', () => {
+  const all = Array.from({ length: 100 }, (_, i) => i)
+  expect(drawn(all, 5, 7)).toEqual(drawn(all, 5, 7))
+  expect(drawn(all, 5, 7)).not.toEqual(drawn(all, 5, 8))
+  expect(drawn([1, 2], 5, 1)).toHaveLength(2)
+})
