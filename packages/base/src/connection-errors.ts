@@ -8,6 +8,7 @@
 // ours, and has to be seen: by the counter in the figures, and by the line in the log.
 
 import type { Clock } from './clock.js'
+import { LimitedLines, shortText } from './limited-lines.js'
 import type { Logger } from './logger.js'
 
 export interface ConnectionErrorsPorts {
@@ -15,21 +16,9 @@ export interface ConnectionErrorsPorts {
   readonly logger: Logger
 }
 
-/** Between two lines about one kind of handler: who can provoke an error once can do so all day. */
-const LINE_MS = 10_000
-/** A line is cut here: what failed may have a stranger's text in its message. */
-const MOST_CHARACTERS = 200
-
-interface Known {
-  count: number
-  /** Since the last line. */
-  untold: number
-  toldAt: number | undefined
-}
-
 export class ConnectionErrors {
   readonly #ports: ConnectionErrorsPorts
-  readonly #known = new Map<string, Known>()
+  readonly #lines = new LimitedLines()
 
   constructor(ports: ConnectionErrorsPorts) {
     this.#ports = ports
@@ -64,24 +53,14 @@ export class ConnectionErrors {
 
   /** For a handler that has closed its connection itself. */
   note(where: string, error: unknown): void {
-    const known = this.#known.get(where) ?? { count: 0, untold: 0, toldAt: undefined }
-    this.#known.set(where, known)
-    known.count++
-    known.untold++
-    const now = this.#ports.clock.now()
-    if (known.toldAt !== undefined && now - known.toldAt < LINE_MS) return
-    this.#ports.logger.error('an error ended a connection', {
-      where,
-      error: shortError(error),
-      errors: known.untold,
-    })
-    known.toldAt = now
-    known.untold = 0
+    const errors = this.#lines.note(where, this.#ports.clock.now())
+    if (errors === undefined) return
+    this.#ports.logger.error('an error ended a connection', { where, error: shortError(error), errors })
   }
 
   /** How many there have been, by kind of handler. */
   counts(): ReadonlyMap<string, number> {
-    return new Map([...this.#known].map(([where, { count }]) => [where, count]))
+    return this.#lines.counts()
   }
 }
 
@@ -90,7 +69,7 @@ export function shortError(error: unknown): string {
   try {
     const said = error instanceof Error ? `${error.name}: ${error.message}` : `a thrown ${typeof error}`
     const place = error instanceof Error ? /\(?([^\s()/]+:\d+:\d+)\)?\s*$/m.exec(stackOf(error)) : null
-    const line = said.replaceAll(/\s+/g, ' ').slice(0, MOST_CHARACTERS)
+    const line = shortText(said)
     return place === null ? line : `${line} (${place[1] as string})`
   } catch {
     return 'an error that cannot be described'

@@ -18,6 +18,8 @@ export const CAPS = {
   frameBytes: 256 * KiB,
   /** What a WebSocket accepts in one message: the connection is closed beyond. */
   maxPayload: 16 * MiB,
+  /** Connections of one port: strangers give way to newer ones, clients are refused, members have a reserve. */
+  connections: 10_000,
   /** Waiters of one lock: ERR_BUSY beyond. */
   waiters: 10_000,
   /** Sessions of a store: ERR_BUSY beyond. */

@@ -142,7 +142,10 @@ function refuse(
   name: string,
 ): Reply | null {
   const strange = refuseOrigin(ports, request.headers.origin, request.headers.host)
-  if (strange) return errorReply(strange)
+  if (strange) {
+    ports.refused('origin', strange.message)
+    return errorReply(strange)
+  }
   const allowed = METHODS[name] ?? []
   if (!allowed.includes(method)) {
     const headers = { allow: allowed.join(', ') }
@@ -151,8 +154,19 @@ function refuse(
   }
   const right = rightFor(route, method)
   const refusal = right && refuseRight(ports, request.headers.authorization, right)
-  return refusal ? errorReply(refusal) : null
+  if (refusal) {
+    ports.refused(refusal.code === 'ERR_FORBIDDEN' ? 'forbidden' : 'unauthorized', refusal.message)
+    return errorReply(refusal)
+  }
+  // Probes are no clients: they are answered in a stranger's place.
+  return right === undefined || ports.hasPlace(request) ? null : errorReply(noPlace())
 }
+
+const noPlace = () =>
+  new LatchkeyError(
+    'ERR_BUSY',
+    'This member has as many connections of clients, or of clients of your address, as it may. Close some, ask another member, or raise --max-connections.',
+  )
 
 /** A browser asks by OPTIONS before it calls by the method that it names. */
 function meant({ headers }: IncomingMessage, method: string): string {

@@ -37,6 +37,8 @@ beforeAll(async () => {
     hosts: new Set(),
     metrics: async () => ({ type: 'text/plain', text: 'latchkey_up 1\n' }),
     failed: () => {},
+    hasPlace: () => true,
+    refused: () => {},
     observe: () => {},
   }
   door = new HttpDoor(ports)

@@ -29,6 +29,8 @@ beforeAll(async () => {
     hosts: new Set(),
     metrics: async () => ({ type: 'text/plain', text: 'latchkey_up 1\n' }),
     failed: () => {},
+    hasPlace: () => true,
+    refused: () => {},
     observe: (route, status) => void seen.push(`${route} ${status}`),
   })
   server = createServer(door.handle)

@@ -1,5 +1,6 @@
 // Driver: owns the registry of figures and fills it when it is asked for.
 
+import type { RefusalCount } from '@latchkey/base'
 import type { Status } from '@latchkey/protocol'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
@@ -10,6 +11,10 @@ export interface MetricsPorts {
   figures(): Readonly<Record<string, number>>
   /** Connections that were closed because their handler failed, by kind of handler. */
   connectionErrors(): ReadonlyMap<string, number>
+  /** Connections of the port, by kind. */
+  connections(): Readonly<Record<string, number>>
+  /** What was refused, by door and reason. */
+  refusals(): readonly RefusalCount[]
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -27,6 +32,7 @@ export class Metrics {
   readonly #ports: MetricsPorts
   readonly #calls: Histogram<'route' | 'status'>
   readonly #connectionErrors: Counter<'where'>
+  readonly #refused: Counter<'door' | 'reason'>
   #watching = false
 
   constructor(ports: MetricsPorts) {
@@ -43,6 +49,12 @@ export class Metrics {
       name: 'latchkey_connection_errors_total',
       help: 'Connections and calls that were ended by an error in their handler, by kind of handler',
       labelNames: ['where'],
+      registers,
+    })
+    this.#refused = new Counter({
+      name: 'latchkey_refused_total',
+      help: 'Connections, frames and calls that were refused, by door and reason',
+      labelNames: ['door', 'reason'],
       registers,
     })
   }
@@ -62,6 +74,10 @@ export class Metrics {
     }
     this.#connectionErrors.reset()
     for (const [where, count] of this.#ports.connectionErrors()) this.#connectionErrors.inc({ where }, count)
+    this.#refused.reset()
+    for (const { door, reason, count } of this.#ports.refusals()) this.#refused.inc({ door, reason }, count)
+    const kinds = this.#gauge('latchkey_connections', 'Open connections of the port, by kind', ['kind'])
+    for (const [kind, count] of Object.entries(this.#ports.connections())) kinds.set({ kind }, count)
     this.#members(status)
     return { type: this.#registry.contentType, text: await this.#registry.metrics() }
   }

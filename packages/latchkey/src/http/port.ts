@@ -1,5 +1,6 @@
 // Types: what the HTTP doors need of the member behind them.
 
+import type { IncomingMessage } from 'node:http'
 import type { Clock } from '@latchkey/base'
 import type { LockPort } from '@latchkey/lock'
 import type { ClusterCalls, KeyValueCalls } from '@latchkey/protocol'
@@ -21,6 +22,10 @@ export interface HttpPorts {
   readonly origins: ReadonlySet<string>
   /** Names under which this port is called, where it serves loopback only; undefined: any. */
   readonly hosts: ReadonlySet<string> | undefined
+  /** Whose call is allowed has a place of a client until it is answered; false: there is none. */
+  hasPlace(request: IncomingMessage): boolean
+  /** A call was refused at the door; `kind` is one of few. */
+  refused(kind: string, reason: string): void
   metrics(): Promise<{ readonly type: string; readonly text: string }>
   /** A call failed by a mistake of ours: it is answered with 500, and somebody has to see why. */
   failed(error: unknown): void

@@ -1,5 +1,6 @@
 // Test: the clients' door on real sockets: who does not say hello, who floods, who sends nonsense.
 
+import { silentLogger } from '@latchkey/base'
 import { connect } from '@latchkey/client'
 import { CLIENTS_PATH, decodeWelcome, encodeHello, encodeRequests } from '@latchkey/protocol'
 import { READ } from '@latchkey/protocol'
@@ -13,21 +14,24 @@ import { addresses } from '../open/testing/ports.js'
 let opened: OpenedMember
 let server: OwnServer
 let url: string
+const warnings: unknown[] = []
 const sockets: WebSocket[] = []
 
 beforeEach(async () => {
+  warnings.length = 0
   const members = await addresses(['a'])
   url = members.a
   const settings = checkOptions({
     id: 'a',
     memory: true,
     members,
+    logger: { ...silentLogger, warn: (...line) => void warnings.push(line) },
     electionTimeout: 100,
     heartbeat: 20,
     auth: { tokens: ['all', { token: 'eyes', rights: ['read'] }] },
   })
   opened = await OpenedMember.open(settings)
-  server = await listen(settings.listen as never, undefined, (...args) => opened.upgrade(...args))
+  server = await listen(settings.listen as never, opened.arrivals(undefined))
   opened.serveAt(server)
   await opened.store.ready()
 })
@@ -88,6 +92,23 @@ test('nonsense after the handshake closes the connection, and the member goes on
   socket.send(Buffer.from('nonsense'))
   expect(await end).toBe(1002)
   await opened.store.put('k', 'v')
+})
+
+test('C21: frames that make no sense have one short line in the log, however long they are', async () => {
+  for (let i = 0; i < 3; i++) {
+    const socket = await knock()
+    const answer = said(socket)
+    socket.send(hello('all'))
+    await answer
+    const end = closed(socket)
+    socket.send(
+      encodeRequests([{ kind: 'attach', session: `${'x'.repeat(1_000_000)}` as never }])[0] as Uint8Array,
+    )
+    expect(await end).toBe(1002)
+  }
+  expect(opened.refusals.counts()).toContainEqual({ door: 'clients', reason: 'frame', count: 3 })
+  expect(warnings).toHaveLength(1)
+  expect(JSON.stringify(warnings).length).toBeLessThan(500)
 })
 
 test('who has not said who it is may say no more than a greeting, whole or in part', async () => {

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Clock, ConnectionErrors, Logger } from '@latchkey/base'
+import { type Clock, type ConnectionErrors, endRefused, type RefusalLog, REFUSED_MS } from '@latchkey/base'
 import {
   CAPS,
   CLIENT_WIRE,
@@ -20,23 +20,18 @@ import { Outbox } from './outbox.js'
 import { type AuthOptions, type Right, rightsOf } from './rights.js'
 import type { Seat } from './seat.js'
 
-/** Connections of clients at once: refused with 503 beyond. */
-const MOST_CONNECTIONS = 10_000
 /** A connection that has not said who it is by then is closed. */
 const HELLO_MS = 5_000
 /** A connection that answers no ping for that long is gone (C8). */
 const PING_MS = 10_000
 
-/** So long a connection that is closed from here may take for its own goodbye. */
-const FAREWELL_MS = 500
-
-/** Between two lines about refusals of the same kind. */
-const NOTE_MS = 10_000
+/** Whoever is a client now needs a place of one; false: there is none. */
+type HasPlace = (kind: 'client') => boolean
 
 export interface ClientDoorPorts {
   readonly clock: Clock
-  readonly logger: Logger
   readonly errors: ConnectionErrors
+  readonly refusals: RefusalLog
   readonly cluster: string
   clusterId(): string
   readonly auth: AuthOptions | undefined
@@ -47,6 +42,9 @@ export interface ClientDoorPorts {
   seat(tell: (reply: LinkReply) => void, allowed: (right: Right) => boolean): Seat
 }
 
+/** Who is told goodbye may take so long to say it too; ws knows this option, its types do not. */
+const GOODBYE = { closeTimeout: REFUSED_MS }
+
 export class ClientDoor {
   readonly #ports: ClientDoorPorts
   readonly #server = new WebSocketServer({
@@ -54,10 +52,9 @@ export class ClientDoor {
     perMessageDeflate: false,
     maxPayload: CAPS.maxPayload,
     skipUTF8Validation: true,
+    ...GOODBYE,
   })
   readonly #sockets = new Set<WebSocket>()
-  /** When a refusal of each code was last logged. */
-  readonly #noted = new Map<string, number>()
 
   constructor(ports: ClientDoorPorts) {
     this.#ports = ports
@@ -67,14 +64,18 @@ export class ClientDoor {
     return this.#sockets.size
   }
 
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, hasPlace: HasPlace): void {
     // A browser says where its page came from; no page is a client of ours.
-    if (request.headers.origin !== undefined) return refuseUpgrade(socket, '403 Forbidden')
-    if (this.#sockets.size >= MOST_CONNECTIONS) return refuseUpgrade(socket, '503 Service Unavailable')
-    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#accept(webSocket, socket))
+    if (request.headers.origin !== undefined) {
+      this.#note('origin', 'a page of a browser asked for a WebSocket')
+      return endRefused(socket, 'HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n', this.#ports.clock)
+    }
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => {
+      this.#accept(webSocket, socket, hasPlace)
+    })
   }
 
-  #accept(socket: WebSocket, raw: Duplex): void {
+  #accept(socket: WebSocket, raw: Duplex, hasPlace: HasPlace): void {
     this.#sockets.add(socket)
     socket.binaryType = 'nodebuffer'
     const greeted = watchStranger(socket, raw)
@@ -87,35 +88,31 @@ export class ClientDoor {
     const greet = (data: RawData) => {
       tooLate.cancel()
       greeted()
-      this.#greet(socket, data as Buffer)
+      this.#greet(socket, data as Buffer, hasPlace)
     }
     socket.once('message', this.#guard(socket, greet))
   }
 
-  #greet(socket: WebSocket, frame: Buffer): void {
+  #greet(socket: WebSocket, frame: Buffer, hasPlace: HasPlace): void {
     const hello = frame.length > GREETING_LIMIT ? 'it is too long' : decodeHello(frame)
     const verdict =
       typeof hello === 'string'
         ? new LatchkeyError('ERR_PROTOCOL', `The handshake was refused: ${hello}.`)
-        : this.#judge(hello)
+        : this.#judge(hello, hasPlace)
     if (verdict instanceof LatchkeyError) {
-      this.#note(verdict)
+      this.#note(verdict.code, verdict.message)
       socket.send(encodeWelcome({ ok: false, answer: errorAnswer(verdict.code, verdict.message) }))
       return socket.close(1008)
     }
     this.#serve(socket, verdict)
   }
 
-  /** Who is refused comes back soon: a line a while is enough to know it by. */
-  #note({ code, message }: LatchkeyError): void {
-    const now = this.#ports.clock.now()
-    const last = this.#noted.get(code)
-    if (last !== undefined && now - last < NOTE_MS) return
-    this.#noted.set(code, now)
-    this.#ports.logger.warn('a client was refused', { code, reason: message })
+  #note(kind: string, reason: string): void {
+    this.#ports.refusals.note('clients', kind, 'a client was refused', { reason })
   }
 
-  #judge({ cluster, clusterId, token, least, most }: Hello): readonly Right[] | LatchkeyError {
+  #judge(hello: Hello, hasPlace: HasPlace): readonly Right[] | LatchkeyError {
+    const { cluster, clusterId, token, least, most } = hello
     if (least > CLIENT_WIRE.most || most < CLIENT_WIRE.least) {
       return new LatchkeyError(
         'ERR_PROTOCOL',
@@ -137,7 +134,9 @@ export class ClientDoor {
     }
     const rights = rightsOf(this.#ports.auth, token)
     if (rights === undefined) return new LatchkeyError('ERR_UNAUTHORIZED')
-    return this.#ports.refusal() ?? rights
+    const refusal = this.#ports.refusal()
+    if (refusal !== undefined) return refusal
+    return hasPlace('client') ? rights : noPlace()
   }
 
   #serve(socket: WebSocket, rights: readonly Right[]): void {
@@ -167,7 +166,6 @@ export class ClientDoor {
   #fail(socket: WebSocket): void {
     socket.removeAllListeners('message')
     socket.close(1011, 'an error in this member: its log tells which')
-    this.#ports.clock.after(FAREWELL_MS, () => socket.terminate(), { ref: false })
   }
 
   #outbox(socket: WebSocket): Outbox {
@@ -175,7 +173,7 @@ export class ClientDoor {
       write: (frame) => socket.send(frame),
       waiting: () => socket.bufferedAmount,
       overflow: () => {
-        this.#ports.logger.warn('a client does not read what it asked for; its connection is closed')
+        this.#note('slow-reader', 'it does not read what it asked for')
         socket.terminate()
       },
       defer: this.#ports.defer,
@@ -186,7 +184,7 @@ export class ClientDoor {
   #hear(socket: WebSocket, seat: Seat, frame: Buffer): void {
     const requests = decodeRequests(frame)
     if (typeof requests === 'string') {
-      this.#ports.logger.warn('a frame of a client was refused', { reason: requests })
+      this.#note('frame', requests)
       return socket.close(1002)
     }
     for (const request of requests) {
@@ -212,10 +210,7 @@ export class ClientDoor {
 
   /** All clients that are connected now go to another member, or come back. */
   sendAway(): void {
-    for (const socket of this.#sockets) {
-      socket.close(1001)
-      this.#ports.clock.after(FAREWELL_MS, () => socket.terminate(), { ref: false })
-    }
+    for (const socket of this.#sockets) socket.close(1001)
   }
 
   close(): void {
@@ -224,8 +219,8 @@ export class ClientDoor {
   }
 }
 
-/** Closed on this side too as soon as it is said: who asked may never close. */
-export function refuseUpgrade(socket: Duplex, status: string): void {
-  socket.once('finish', () => socket.destroy())
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`)
-}
+const noPlace = () =>
+  new LatchkeyError(
+    'ERR_BUSY',
+    'This member has as many connections of clients, or of clients of your address, as it may. Close some, use another member, or raise --max-connections.',
+  )

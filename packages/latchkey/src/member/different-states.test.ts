@@ -26,7 +26,7 @@ async function member(id: string, members: Record<string, string>, lines: Line[]
   const opened = await openMember(options)
   closers.push(() => opened.store.close())
   const { listen: at, tls } = checkOptions(options)
-  if (at !== undefined) opened.serveAt(await listen(at, tls, (...args) => opened.upgrade(...args)))
+  if (at !== undefined) opened.serveAt(await listen(at, opened.arrivals(tls)))
   return opened
 }
 

@@ -2,9 +2,10 @@
 
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { tmpdir, uptime } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { RefusalLog, silentLogger, systemClock } from '@latchkey/base'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { open } from './open.js'
 import { claimDirectory } from './owner-file.js'
@@ -186,9 +187,13 @@ test('a member of a grown cluster that is opened without members is where the ot
   expect(await again.get('k', { as: 'string' })).toBe('v')
   await again.close()
   // The other member looks for this one there, and is sent away: a connection that nobody reads would keep the listener open.
-  const taken = await listen(parseListen(members.b.slice('ws://'.length)), undefined, (_, socket) =>
-    socket.destroy(),
-  )
+  const clock = systemClock(uptime)
+  const taken = await listen(parseListen(members.b.slice('ws://'.length)), {
+    tls: undefined,
+    clock,
+    refusals: new RefusalLog({ clock, logger: silentLogger }),
+    upgrade: (_, socket) => void socket.destroy(),
+  })
   await expect(open(joining)).rejects.toMatchObject({ code: 'ERR_BUSY' })
   await taken.close()
   await first.close()

@@ -4,7 +4,7 @@
 import { randomInt } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type Clock, type Defer, seededRandom } from '@latchkey/base'
+import { type Clock, type Defer, type RefusalLog, seededRandom } from '@latchkey/base'
 import { MemberNetwork, type Transport, type TransportOwner } from '@latchkey/raft'
 import { memberToken } from '../member/rights.js'
 import type { Settings } from './options.js'
@@ -16,12 +16,14 @@ export class MembersGate {
   readonly #settings: Settings
   readonly #clock: Clock
   readonly #atEnd: Defer
+  readonly #refusals: RefusalLog
   #network: MemberNetwork | undefined
 
-  constructor(settings: Settings, clock: Clock, atEnd: Defer) {
+  constructor(settings: Settings, clock: Clock, atEnd: Defer, refusals: RefusalLog) {
     this.#settings = settings
     this.#clock = clock
     this.#atEnd = atEnd
+    this.#refusals = refusals
   }
 
   transport(owner: TransportOwner): Transport {
@@ -32,6 +34,7 @@ export class MembersGate {
       random: seededRandom(boot),
       defer: this.#atEnd,
       logger,
+      refusals: this.#refusals,
       self: () => ({
         cluster,
         id,
@@ -49,7 +52,7 @@ export class MembersGate {
   }
 
   /** False: not a member's. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
-    return this.#network?.upgrade(request, socket, head) ?? false
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: () => void): boolean {
+    return this.#network?.upgrade(request, socket, head, proven) ?? false
   }
 }

@@ -10,6 +10,7 @@ import {
   ConnectionErrors,
   Emitter,
   newId,
+  RefusalLog,
   seededRandom,
   systemClock,
   Turns,
@@ -21,16 +22,17 @@ import { CLIENTS_PATH, LatchkeyError } from '@latchkey/protocol'
 import { MemoryDisk } from '@latchkey/raft/memory'
 import { lockDirectory, nodeFileSystem } from '@latchkey/raft/wal'
 import { removed } from '../member/belonging.js'
-import { ClientDoor, refuseUpgrade } from '../member/client-door.js'
+import { ClientDoor } from '../member/client-door.js'
 import { Member } from '../member/member.js'
 import { Readiness } from '../member/readiness.js'
 import { type Right, rightsOf } from '../member/rights.js'
 import { localDial } from './local-link.js'
 import { MembersGate } from './members-gate.js'
-import type { Settings } from './options.js'
+import type { Settings, TlsOptions } from './options.js'
 import { claimDirectory } from './owner-file.js'
 import { closeToOthers } from './private-directory.js'
-import type { OwnServer } from './server.js'
+import type { Proven } from './connections.js'
+import { type OwnServer, type PortOptions, refuseUpgrade } from './server.js'
 
 type Changes = {
   /** This member is gone; another one may come in its place. */
@@ -53,6 +55,7 @@ export class OpenedMember {
   readonly clock: Clock
   /** Errors that escaped from handlers of connections: each ended its connection only. */
   readonly connectionErrors: ConnectionErrors
+  readonly refusals: RefusalLog
   readonly #settings: Settings
   readonly #ground: Ground
   readonly #changes = new Emitter<Changes>()
@@ -67,10 +70,12 @@ export class OpenedMember {
   #closing = false
   #rebuilding: Promise<void> | undefined
 
-  static async open(settings: Settings): Promise<OpenedMember> {
+  /** `refusals`: those of the port that was opened before, where there is one. */
+  static async open(settings: Settings, refusals?: RefusalLog): Promise<OpenedMember> {
     const clock = systemClock(uptime)
     const ground = await takeGround(settings, clock)
-    const opened = new OpenedMember(settings, ground, clock)
+    const { logger } = settings
+    const opened = new OpenedMember(settings, ground, clock, refusals ?? new RefusalLog({ clock, logger }))
     try {
       await opened.#boot()
       if (settings.signal?.aborted)
@@ -83,21 +88,22 @@ export class OpenedMember {
     }
   }
 
-  constructor(settings: Settings, ground: Ground, clock: Clock) {
+  constructor(settings: Settings, ground: Ground, clock: Clock, refusals: RefusalLog) {
     this.#settings = settings
     this.#ground = ground
     this.clock = clock
     this.connectionErrors = new ConnectionErrors({ clock, logger: settings.logger })
-    this.#gate = new MembersGate(settings, clock, this.#turns.end)
+    this.refusals = refusals
+    this.#gate = new MembersGate(settings, clock, this.#turns.end, refusals)
     this.#guardedUpgrade = this.connectionErrors.guard(
       'upgrade',
-      (request: IncomingMessage, socket: Duplex, head: Buffer) => this.#upgrade(request, socket, head),
+      (...arrival: Parameters<OpenedMember['upgrade']>) => this.#upgrade(...arrival),
       (_, socket) => socket.destroy(),
     )
     this.#clients = new ClientDoor({
       clock,
-      logger: settings.logger,
       errors: this.connectionErrors,
+      refusals,
       cluster: settings.cluster,
       clusterId: () => this.#current?.replica.clusterId ?? '',
       auth: settings.auth,
@@ -178,14 +184,24 @@ export class OpenedMember {
     return rightsOf(this.#settings.auth, token)
   }
 
-  upgrade(...arrival: [request: IncomingMessage, socket: Duplex, head: Buffer]): void {
+  upgrade(...arrival: [request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven]): void {
     this.#guardedUpgrade(...arrival)
   }
 
-  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven): void {
     const path = request.url?.split('?')[0]
-    if (path === CLIENTS_PATH) return this.#clients.upgrade(request, socket, head)
-    if (!this.#gate.upgrade(request, socket, head)) refuseUpgrade(socket, '404 Not Found')
+    if (path === CLIENTS_PATH) return this.#clients.upgrade(request, socket, head, proven)
+    if (this.#gate.upgrade(request, socket, head, () => void proven('member'))) return
+    this.refusals.note('http', 'path', 'a WebSocket was refused', {
+      reason: 'there is nothing under its path',
+    })
+    refuseUpgrade(socket, '404 Not Found', this.clock)
+  }
+
+  /** What a port of its own is made of. */
+  arrivals(tls: TlsOptions | undefined): Omit<PortOptions, 'request'> {
+    const { clock, refusals } = this
+    return { tls, clock, refusals, upgrade: (...arrival) => this.upgrade(...arrival) }
   }
 
   /** The member's own port, where nobody else offers one. */

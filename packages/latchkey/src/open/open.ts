@@ -1,15 +1,14 @@
 // Door: open(): an embedded store. Bad options are refused before anything is touched.
 
 import { uptime } from 'node:os'
-import { systemClock } from '@latchkey/base'
+import { RefusalLog, systemClock } from '@latchkey/base'
 import type { Store } from '@latchkey/client'
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 import { refuseLocked } from '@latchkey/raft/wal'
-import { refuseUpgrade } from '../member/client-door.js'
 import { withDisk } from './disk-trouble.js'
 import { OpenedMember } from './open-member.js'
 import { checkOptions, listenAt, type OpenOptions, type Settings } from './options.js'
-import { listen } from './server.js'
+import { listen, refuseUpgrade } from './server.js'
 
 /**
  * One member in this process, or a cluster of one.
@@ -32,12 +31,20 @@ export async function open(options: OpenOptions): Promise<Store> {
     throw new LatchkeyError('ERR_ABORTED', undefined, { cause: settings.signal.reason })
   if (settings.listen === undefined) return withoutAddress(settings, options)
   let member: OpenedMember | undefined
-  const server = await listen(settings.listen, settings.tls, (request, socket, head) => {
-    if (member === undefined) refuseUpgrade(socket, '503 Service Unavailable')
-    else member.upgrade(request, socket, head)
+  const { tls, logger } = settings
+  const clock = systemClock(uptime)
+  const refusals = new RefusalLog({ clock, logger })
+  const server = await listen(settings.listen, {
+    tls,
+    clock,
+    refusals,
+    upgrade: (...arrival) => {
+      if (member === undefined) refuseUpgrade(arrival[1], '503 Service Unavailable', clock)
+      else member.upgrade(...arrival)
+    },
   }).catch((error: unknown) => refusePort(settings, error))
   try {
-    member = await openIn(settings)
+    member = await openIn(settings, refusals)
     member.serveAt(server)
     return member.store
   } catch (error) {
@@ -67,7 +74,7 @@ async function withoutAddress(settings: Settings, options: OpenOptions): Promise
   if (member.address === undefined || member.isAlone) return member.store
   try {
     const at = listenAt(member.address, options)
-    member.serveAt(await listen(at, settings.tls, (...arrival) => member.upgrade(...arrival)))
+    member.serveAt(await listen(at, member.arrivals(settings.tls)))
     return member.store
   } catch (error) {
     await member.store.close()
@@ -80,5 +87,5 @@ export async function openMember(options: OpenOptions): Promise<OpenedMember> {
   return openIn(checkOptions(options))
 }
 
-const openIn = (settings: Settings): Promise<OpenedMember> =>
-  withDisk(`The directory ${settings.dir} cannot be used`, () => OpenedMember.open(settings))
+const openIn = (settings: Settings, refusals?: RefusalLog): Promise<OpenedMember> =>
+  withDisk(`The directory ${settings.dir} cannot be used`, () => OpenedMember.open(settings, refusals))

@@ -1,23 +1,75 @@
-// Driver: the port of an embedded member: WebSockets of members and clients, nothing else.
+// Driver: the server of a port, which a sidecar and an embedded member share: its connections with their limits, and what becomes of
+// those that are refused.
+//
+// Law: no socket outlives its refusal by more than REFUSED_MS, and none that says nothing its time (connections.ts). That holds for
+// each way to be refused: no HTTP at all, a head that is too long or too slow, another path, a WebSocket that nobody wants, one that
+// is told goodbye and never answers.
 
-import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { Duplex } from 'node:stream'
+import { type Clock, endRefused, REFUSED_MS, type RefusalLog } from '@latchkey/base'
+import { CAPS } from '@latchkey/protocol'
 import { serverTls } from '@latchkey/raft'
+import { Connections, IDLE_MS, placesOf, type Proven } from './connections.js'
 import { listenTrouble } from './listen-trouble.js'
 import type { Listen, TlsOptions } from './options.js'
 
-export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+export type Request = (request: IncomingMessage, response: ServerResponse) => void
+/** `proven` is told once it is known who has come; false: there is no place for one more client. */
+export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven) => void
 
-export interface OwnServer {
-  close(): Promise<void>
+export interface PortOptions {
+  readonly tls: TlsOptions | undefined
+  readonly clock: Clock
+  readonly refusals: RefusalLog
+  readonly maxConnections?: number | undefined
+  readonly request: Request
+  readonly upgrade: Upgrade
 }
 
-/** Certificates are asked for and judged at the members' door: clients need none. A TypeError where they cannot be read. */
-export function makeServer(tls: TlsOptions | undefined): Server {
-  if (tls === undefined) return createServer()
+export interface Port {
+  readonly server: Server
+  readonly connections: Connections
+}
+
+/** A request's head has to be here by then, its body a while later; how often Node looks. */
+const HEAD_MS = 10_000
+const REQUEST_MS = 60_000
+const LOOK_MS = 1_000
+
+/** It does not listen yet. A TypeError where certificates cannot be read. */
+export function makePort(options: PortOptions): Port {
+  const { tls, clock, refusals, maxConnections = CAPS.connections } = options
+  const server = makeServer(tls)
+  const connections = new Connections({ clock, refusals, places: placesOf(maxConnections) })
+  connections.watch(server, tls !== undefined)
+  server.headersTimeout = HEAD_MS
+  server.requestTimeout = REQUEST_MS
+  server.keepAliveTimeout = IDLE_MS
+  server.on('request', (request, response) => {
+    connections.asked(request.socket)
+    response.once('close', () => connections.answered(request.socket))
+    options.request(request, response)
+  })
+  server.on('upgrade', (request, socket, head) => {
+    // Until somebody else takes it over, its faults are nobody's.
+    socket.on('error', () => socket.destroy())
+    // Once its last word is said from here, nobody waits for the other side's.
+    socket.once('finish', () => void clock.after(REFUSED_MS, () => socket.destroy(), { ref: false }))
+    connections.upgraded(socket)
+    options.upgrade(request, socket, head, (kind) => connections.proven(socket, kind))
+  })
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuse(options, error, socket))
+  return { server, connections }
+}
+
+/** Certificates are asked for and judged at the members' door: clients need none. */
+function makeServer(tls: TlsOptions | undefined): Server {
+  const look = { connectionsCheckingInterval: LOOK_MS }
+  if (tls === undefined) return createServer(look)
   try {
-    return createSecureServer(serverTls(tls))
+    return createSecureServer({ ...serverTls(tls), ...look })
   } catch (cause) {
     throw new TypeError(`tls: the certificate or its key cannot be used: ${(cause as Error).message}`, {
       cause,
@@ -25,13 +77,65 @@ export function makeServer(tls: TlsOptions | undefined): Server {
   }
 }
 
-export async function listen(at: Listen, tls: TlsOptions | undefined, upgrade: Upgrade): Promise<OwnServer> {
-  const server = makeServer(tls)
-  server.on('request', (_, response) => response.writeHead(404).end())
-  server.on('upgrade', (request, socket, head) => {
-    socket.on('error', () => socket.destroy())
-    upgrade(request, socket, head)
+interface HttpRefusal {
+  readonly status: string
+  readonly code: string
+  readonly message: string
+}
+
+const UNREADABLE: HttpRefusal = {
+  status: '400 Bad Request',
+  code: 'BAD_REQUEST',
+  message: 'This is no HTTP request that can be read.',
+}
+const HTTP_REFUSALS = new Map<string | undefined, HttpRefusal>([
+  [
+    'HPE_HEADER_OVERFLOW',
+    {
+      status: '431 Request Header Fields Too Large',
+      code: 'ERR_TOO_LARGE',
+      message: 'The head of the request is larger than 16 KiB.',
+    },
+  ],
+  [
+    'ERR_HTTP_REQUEST_TIMEOUT',
+    {
+      status: '408 Request Timeout',
+      code: 'BAD_REQUEST',
+      message: 'The request did not come whole in time.',
+    },
+  ],
+])
+
+/** What is no request is answered all the same, in the shape of every refusal. */
+function refuse({ clock, refusals }: PortOptions, { code }: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || code === 'ECONNRESET') return void socket.destroy()
+  const refusal = HTTP_REFUSALS.get(code) ?? UNREADABLE
+  refusals.note('http', refusal.status.slice(0, 3), 'what is no request was refused', {
+    reason: refusal.message,
   })
+  const body = `${JSON.stringify({ code: refusal.code, message: refusal.message, retryable: false, outcome: 'not-applied' })}\n`
+  const head = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}`
+  endRefused(socket, `HTTP/1.1 ${refusal.status}\r\n${head}\r\nConnection: close\r\n\r\n${body}`, clock)
+}
+
+export function refuseUpgrade(socket: Duplex, status: string, clock: Clock): void {
+  endRefused(socket, `HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`, clock)
+}
+
+// ---- the port of an embedded member: WebSockets of members and clients, nothing else
+
+export interface OwnServer {
+  readonly connections: Connections
+  close(): Promise<void>
+}
+
+export async function listen(
+  at: Listen,
+  options: Pick<PortOptions, 'tls' | 'clock' | 'refusals' | 'upgrade'>,
+): Promise<OwnServer> {
+  const request: Request = (_, response) => response.writeHead(404, { connection: 'close' }).end()
+  const { server, connections } = makePort({ ...options, request })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(listenTrouble(at, error)))
     server.listen(at.port, at.host, resolve)
@@ -39,6 +143,7 @@ export async function listen(at: Listen, tls: TlsOptions | undefined, upgrade: U
   // A connection that could not be accepted (too many open files) is its caller's matter, not the process's end.
   server.on('error', () => {})
   return {
+    connections,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

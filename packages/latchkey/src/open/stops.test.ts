@@ -27,7 +27,7 @@ async function member(options: OpenOptions): Promise<OpenedMember> {
   const opened = await openMember({ electionTimeout: 200, heartbeat: 40, ...options })
   closers.push(() => opened.store.close())
   const { listen: at, tls } = checkOptions(options)
-  if (at !== undefined) opened.serveAt(await listen(at, tls, (...args) => opened.upgrade(...args)))
+  if (at !== undefined) opened.serveAt(await listen(at, opened.arrivals(tls)))
   return opened
 }
 

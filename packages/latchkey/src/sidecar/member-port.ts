@@ -2,9 +2,10 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { ConnectionErrors } from '@latchkey/base'
+import type { ConnectionErrors, RefusalLog } from '@latchkey/base'
 import type { LockPort } from '@latchkey/lock'
 import type { ClusterCalls, KeyValueCalls } from '@latchkey/protocol'
+import type { Proven } from '../open/connections.js'
 import type { Right } from '../member/rights.js'
 import type { OpenOptions } from '../open/options.js'
 
@@ -12,13 +13,14 @@ export interface Member {
   readonly store: KeyValueCalls & Pick<ClusterCalls, 'status' | 'transferLeadership' | 'close'>
   readonly locks: LockPort
   readonly connectionErrors: ConnectionErrors
+  readonly refusals: RefusalLog
   /** Where the others look for it, as its log has it. */
   readonly address?: string | undefined
   isReady(): boolean
   whyNotReady?(): string | undefined
   rightsOf(token: string | undefined): readonly Right[] | undefined
   /** A WebSocket of a member or a client. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven): void
   figures(): Readonly<Record<string, number>>
   /** Settles when the member has stopped by itself, with the reason. */
   readonly failed: Promise<Error>

@@ -166,7 +166,7 @@ export const SETTINGS = {
     place: 'maxConnections',
     kind: 'number',
     value: 'N',
-    help: 'open connections beyond which new ones are refused',
+    help: 'open connections of all kinds: docs/operations.md says who has how many',
     fallback: 10_000,
   },
   grace: {

@@ -6,11 +6,11 @@
 // - A stop is announced first (/readyz), then leadership is handed over while everything still works, then calls in flight are
 //   finished, then the member closes. Nobody is answered by a member that has given up its directory.
 
-import type { Clock, Logger } from '@latchkey/base'
+import { type Clock, type Logger, RefusalLog } from '@latchkey/base'
 import { HttpDoor, Metrics, refuseOrigin } from '../http/index.js'
 import { isClaimed } from '../open/owner-file.js'
 import { isLoopback, type Listen, listenAt } from '../open/options.js'
-import type { Upgrade } from '../open/server.js'
+import { refuseUpgrade, type Upgrade } from '../open/server.js'
 import { Gate } from './gate.js'
 import type { Member, OpenMember } from './member-port.js'
 import { type SidecarOptions, withLogger } from './options.js'
@@ -44,7 +44,7 @@ export class Sidecar {
     const { dir } = options.open
     const known = dir !== undefined && (await isClaimed(dir))
     if (known && options.anywhere) return Sidecar.#openWhereKnown(options, ports)
-    const gate = await openGate(options, options.listen)
+    const gate = await openGate(options, ports, options.listen)
     try {
       const member = await ports.openMember(withLogger(known ? options : withAddress(options), ports.logger))
       return Sidecar.#serving(options, ports, gate, member)
@@ -57,7 +57,7 @@ export class Sidecar {
   static async #openWhereKnown(options: SidecarOptions, ports: SidecarPorts): Promise<Sidecar> {
     const member = await ports.openMember(withLogger(options, ports.logger))
     try {
-      const gate = await openGate(options, addressOf(member, options))
+      const gate = await openGate(options, ports, addressOf(member, options))
       return Sidecar.#serving(options, ports, gate, member)
     } catch (error) {
       await member.store.close()
@@ -111,6 +111,9 @@ export class Sidecar {
 
   #serve(): HttpDoor {
     const member = this.#member
+    const gate = this.#gate
+    const { clock } = this.#ports
+    const { refusals } = gate
     const { store, locks } = member
     const status = store.status.bind(store)
     const isReady = () => member.isReady()
@@ -120,10 +123,12 @@ export class Sidecar {
       isReady,
       figures: () => member.figures(),
       connectionErrors: () => connectionErrors.counts(),
+      connections: () => gate.connections.counts(),
+      refusals: () => [...gate.refusals.counts(), ...member.refusals.counts()],
     })
     const guards = { origins: new Set(this.#options.origins), hosts: hostsOf(this.#options) }
     const door = new HttpDoor({
-      clock: this.#ports.clock,
+      clock,
       kv: store,
       status,
       locks,
@@ -131,14 +136,17 @@ export class Sidecar {
       whyNotReady: () => member.whyNotReady?.(),
       rightsOf: (token) => member.rightsOf(token),
       ...guards,
+      hasPlace: (request) => gate.connections.proven(request.socket, 'client'),
+      refused: (reason, why) => refusals.note('http', reason, 'a call was refused', { reason: why }),
       failed: (error) => connectionErrors.note('http', error),
       metrics: () => metrics.collect(),
       observe: (route, code, millis) => metrics.observe(route, code, millis),
     })
-    const upgrade: Upgrade = (request, socket, head) => {
+    const upgrade: Upgrade = (request, socket, head, proven) => {
       const refusal = refuseOrigin(guards, request.headers.origin, request.headers.host)
-      if (refusal === null) return member.upgrade(request, socket, head)
-      socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n')
+      if (refusal === null) return member.upgrade(request, socket, head, proven)
+      refusals.note('http', 'origin', 'a WebSocket was refused', { reason: refusal.message })
+      refuseUpgrade(socket, '403 Forbidden', clock)
     }
     this.#gate.serve(
       connectionErrors.guard('http', door.handle, (_, response) => response.destroy()),
@@ -148,8 +156,12 @@ export class Sidecar {
   }
 }
 
-const openGate = ({ open, maxConnections }: SidecarOptions, listen: Listen): Promise<Gate> =>
-  Gate.open({ listen, tls: open.tls, maxConnections })
+const openGate = (
+  { open, maxConnections }: SidecarOptions,
+  { clock, logger }: SidecarPorts,
+  listen: Listen,
+): Promise<Gate> =>
+  Gate.open({ listen, tls: open.tls, maxConnections, clock, refusals: new RefusalLog({ clock, logger }) })
 
 function addressOf(member: Member, { listen, open }: SidecarOptions): Listen {
   try {

@@ -1,5 +1,6 @@
 // Driver: owns all connections that others have dialled: at most so many, and one a member.
 
+import { endRefused } from '@latchkey/base'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -13,7 +14,7 @@ import type { PeerInfo, RefusedEvent } from './transport.js'
 import { Visitor, type VisitorEvents } from './visitor.js'
 
 /** Connections that have not said who they are: beyond, the one that has waited longest makes room. */
-const MOST_STRANGERS = 64
+const MOST_STRANGERS = 512
 
 export type DoorEvents = Pick<VisitorEvents, 'message' | 'app'> & {
   /** That member has just dialled us. */
@@ -29,6 +30,8 @@ export class Door {
   readonly #server = new WebSocketServer({ noServer: true, clientTracking: false, ...SOCKET_CAPS })
   readonly #strangers = new Set<Visitor>()
   readonly #members = new Map<MemberId, Visitor>()
+  /** Told when that one is admitted. */
+  readonly #proven = new WeakMap<Visitor, () => void>()
   #closed = false
 
   constructor(settings: NetSettings, events: DoorEvents, stats: NetStats) {
@@ -49,19 +52,26 @@ export class Door {
   }
 
   /** For the 'upgrade' event of a server; false: not for members. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: () => void = () => {}): boolean {
     if ((request.url ?? '').split('?', 1)[0] !== MEMBERS_PATH) return false
     // A browser says where its page came from; no page is a member.
-    if (request.headers.origin !== undefined) refuse(socket, '403 Forbidden')
-    else if (this.#closed) refuse(socket, '503 Service Unavailable')
+    if (request.headers.origin !== undefined) this.#refuse(socket, '403 Forbidden')
+    else if (this.#closed) this.#refuse(socket, '503 Service Unavailable')
     else if (!isTrusted(this.#settings.tls, request.socket)) this.#refuseUntrusted(request.socket, socket)
     else
-      this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#enter(webSocket, request.socket))
+      this.#server.handleUpgrade(request, socket, head, (webSocket) =>
+        this.#enter(webSocket, request.socket, proven),
+      )
     return true
   }
 
+  #refuse(socket: Duplex, status: string): void {
+    const answer = `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`
+    endRefused(socket, answer, this.#settings.clock)
+  }
+
   #refuseUntrusted(raw: Socket, socket: Duplex): void {
-    refuse(socket, '401 Unauthorized')
+    this.#refuse(socket, '401 Unauthorized')
     this.#stats.refused++
     const reason = whyUntrusted(raw)
     this.#events.refused(
@@ -70,17 +80,20 @@ export class Door {
     )
   }
 
-  #enter(webSocket: WebSocketOf, raw: Socket): void {
+  #enter(webSocket: WebSocketOf, raw: Socket, proven: () => void): void {
     if (this.#strangers.size >= MOST_STRANGERS) {
       const [oldest] = this.#strangers
       oldest?.terminate()
     }
-    this.#strangers.add(new Visitor(webSocket, raw, this.#settings, this.#toldByVisitors, this.#stats))
+    const visitor = new Visitor(webSocket, raw, this.#settings, this.#toldByVisitors, this.#stats)
+    this.#strangers.add(visitor)
+    this.#proven.set(visitor, proven)
   }
 
   /** A member has one connection: what it dialled last. */
   #admitted(visitor: Visitor, info: PeerInfo): void {
     this.#strangers.delete(visitor)
+    this.#proven.get(visitor)?.()
     this.#members.get(info.id)?.terminate()
     this.#members.set(info.id, visitor)
     this.#events.came(info)
@@ -104,8 +117,3 @@ export class Door {
 }
 
 type WebSocketOf = ConstructorParameters<typeof Visitor>[0]
-
-function refuse(socket: Duplex, status: string): void {
-  socket.on('error', () => {})
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
-}

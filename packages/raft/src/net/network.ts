@@ -31,13 +31,13 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   constructor(options: NetOptions) {
     super()
     this.#settings = settle(options)
-    this.#refusals = new Refusals(this.#settings.logger)
+    this.#refusals = new Refusals(this.#settings.refusals)
     this.#door = new Door(
       this.#settings,
       {
         message: (message) => this.#tell('message', message),
         app: (from, bytes) => this.#tell('app', { from, bytes }),
-        refused: (event, where) => this.#refused(event, where),
+        refused: (event, where) => this.#refused(event, where, 'came'),
         came: (info) => this.#came(info),
       },
       this.stats,
@@ -48,9 +48,9 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
     if (this.#closed === undefined) this.emit(name, event)
   }
 
-  #refused(event: RefusedEvent, where: string): void {
+  #refused(event: RefusedEvent, where: string, way: 'came' | 'dialled'): void {
     if (this.#closed !== undefined) return
-    this.#refusals.note(event, where)
+    this.#refusals.note(event, where, way)
     this.emit('refused', event)
   }
 
@@ -113,7 +113,7 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
         if (event.state === 'up') this.#refusals.admitted(id, 'them')
         this.#tell('peer', event)
       },
-      refused: (event: RefusedEvent, where: string) => this.#refused(event, where),
+      refused: (event: RefusedEvent, where: string) => this.#refused(event, where, 'dialled'),
     }
     const link = new Link(id, url, this.#settings, events, this.stats)
     this.#links.set(id, link)
@@ -150,9 +150,12 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
 
   // ---- in
 
-  /** For the 'upgrade' event of the server whose port this member shares; false: not for members. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
-    return this.#door.upgrade(request, socket, head)
+  /**
+   * For the 'upgrade' event of the server whose port this member shares; false: not for members. `proven` is called once whoever came
+   * has proved to be a member.
+   */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven?: () => void): boolean {
+    return this.#door.upgrade(request, socket, head, proven)
   }
 
   close(): Promise<void> {

@@ -1,6 +1,6 @@
 // Test: pauses between attempts, signs of life, what is logged, and what the options of TLS are.
 
-import { type Logger, seededRandom, silentLogger } from '@latchkey/base'
+import { type Logger, RefusalLog, seededRandom, silentLogger } from '@latchkey/base'
 import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../memory/manual-clock.js'
 import { Backoff } from './backoff.js'
@@ -102,16 +102,22 @@ describe('what is logged', () => {
       ...silentLogger,
       warn: (_message, fields) => void lines.push(String(fields?.['reason'])),
     }
-    return { lines, refusals: new Refusals(logger) }
+    let now = 0
+    const log = new RefusalLog({ clock: { now: () => now }, logger })
+    return { lines, refusals: new Refusals(log), pass: () => (now += 10_000) }
   }
 
   test('each peer and reason once, and again after it had got in', () => {
-    const { lines, refusals } = scene()
-    for (let i = 0; i < 3; i++) refusals.note(refusal, '127.0.0.1')
-    refusals.note({ ...refusal, reason: 'another' }, '127.0.0.1')
+    const { lines, refusals, pass } = scene()
+    for (let i = 0; i < 3; i++) refusals.note(refusal, '127.0.0.1', 'came')
+    for (let i = 0; i < 3; i++) refusals.note({ ...refusal, reason: 'another' }, '127.0.0.1', 'came')
+    expect(lines, 'one line in ten seconds').toEqual(['no'])
+    pass()
+    for (let i = 0; i < 3; i++) refusals.note({ ...refusal, reason: 'another' }, '127.0.0.1', 'came')
     expect(lines).toEqual(['no', 'another'])
     refusals.admitted('b', 'us')
-    refusals.note(refusal, '127.0.0.1')
+    pass()
+    refusals.note(refusal, '127.0.0.1', 'came')
     expect(lines).toEqual(['no', 'another', 'no'])
   })
 
@@ -121,6 +127,7 @@ describe('what is logged', () => {
       refusals.note(
         { ...refusal, id: `x${i}`, reason: `r${i}`, code: 'ERR_UNAUTHORIZED', info: undefined },
         '127.0.0.1',
+        'came',
       )
     }
     expect(lines).toHaveLength(1)
@@ -130,7 +137,7 @@ describe('what is logged', () => {
     const { lines, refusals } = scene()
     for (let i = 0; i < 10; i++) {
       refusals.admitted('b', 'us')
-      refusals.note({ ...refusal, code: 'ERR_PROTOCOL', reason: `version ${i}` }, '127.0.0.1')
+      refusals.note({ ...refusal, code: 'ERR_PROTOCOL', reason: `version ${i}` }, '127.0.0.1', 'came')
     }
     expect(lines).toHaveLength(1)
   })

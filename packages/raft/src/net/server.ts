@@ -1,5 +1,7 @@
 // Driver: owns a port of its own for members, where nothing else shares it: tests, and raft used alone.
 
+import { uptime } from 'node:os'
+import { endRefused, systemClock } from '@latchkey/base'
 import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -26,11 +28,12 @@ export async function listen(
   network: MemberNetwork,
   where: { readonly host: string; readonly port: number; readonly tls?: MemberTls | undefined },
 ): Promise<Listener> {
+  const clock = systemClock(uptime)
   const server = where.tls === undefined ? createServer() : createTlsServer(serverTls(where.tls))
   server.on('request', (_request, response) => response.writeHead(426).end())
   server.on('upgrade', (request, socket, head) => {
     if (!network.upgrade(request, socket, head))
-      socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n')
+      endRefused(socket, 'HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n', clock)
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

@@ -1,6 +1,6 @@
 // Types: what members' networking is made of, and the values that stand when nothing was said.
 
-import type { Clock, Logger, Random } from '@latchkey/base'
+import { type Clock, type Logger, type Random, RefusalLog } from '@latchkey/base'
 import type { MemberId } from '../core/types.js'
 import type { BackoffLimits } from './backoff.js'
 import type { Admit, Missing, Self } from './handshake.js'
@@ -46,6 +46,8 @@ export interface NetOptions {
   /** Runs behind what the current turn of the event loop still delivers: setImmediate. */
   readonly defer: (run: () => void) => void
   readonly logger: Logger
+  /** Where refusals are counted; default: of its own. */
+  readonly refusals?: RefusalLog | undefined
   readonly self: () => Self
   /** Everybody with the right cluster and credentials, where nothing is said. */
   readonly admit?: Admit | undefined
@@ -62,6 +64,7 @@ export interface NetSettings {
   readonly random: Random
   readonly defer: (run: () => void) => void
   readonly logger: Logger
+  readonly refusals: RefusalLog
   readonly self: () => Self
   readonly admit: Admit
   readonly missing: Missing
@@ -76,6 +79,7 @@ export function settle(options: NetOptions): NetSettings {
     random: options.random,
     defer: options.defer,
     logger: options.logger,
+    refusals: options.refusals ?? new RefusalLog(options),
     self: options.self,
     admit: options.admit ?? (() => undefined),
     missing: options.missing ?? (() => undefined),

@@ -1,7 +1,7 @@
 // Rule: how both sides set their WebSockets up, and how they are let go of.
 
 import { CAPS } from '@latchkey/protocol'
-import type { Clock } from '@latchkey/base'
+import { type Clock, REFUSED_MS } from '@latchkey/base'
 import type { RawData, WebSocket } from 'ws'
 import { FRAME_LIMIT } from './frames.js'
 
@@ -13,6 +13,8 @@ export const SOCKET_CAPS = {
   maxFragments: 8,
   maxBufferedChunks: 2048,
   skipUTF8Validation: true,
+  // Who is told goodbye may take so long to say it too.
+  closeTimeout: REFUSED_MS,
 } as const
 
 /** Held by the system or by the socket: a peer is slow beyond, and not even small messages go out. */
