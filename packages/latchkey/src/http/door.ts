@@ -43,6 +43,7 @@ export class HttpDoor {
     const { name, reply } = await this.#answer(request, signal)
     this.#ports.observe(name, reply.status, this.#ports.clock.now() - started)
     write(request, response, withPage(this.#ports, request, reply), this.#stopping)
+    this.#ports.wrote(response)
   }
 
   /** New calls are still answered; resolves when none is left, and ends those that wait after `patience` ms. */

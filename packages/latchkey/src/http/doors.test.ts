@@ -38,6 +38,7 @@ beforeAll(async () => {
     metrics: async () => ({ type: 'text/plain', text: 'latchkey_up 1\n' }),
     failed: () => {},
     hasPlace: () => true,
+    wrote: () => {},
     refused: () => {},
     observe: () => {},
   }

@@ -30,6 +30,7 @@ beforeAll(async () => {
     metrics: async () => ({ type: 'text/plain', text: 'latchkey_up 1\n' }),
     failed: () => {},
     hasPlace: () => true,
+    wrote: () => {},
     refused: () => {},
     observe: (route, status) => void seen.push(`${route} ${status}`),
   })

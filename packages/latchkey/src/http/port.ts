@@ -1,6 +1,6 @@
 // Types: what the HTTP doors need of the member behind them.
 
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '@latchkey/base'
 import type { LockPort } from '@latchkey/lock'
 import type { ClusterCalls, KeyValueCalls } from '@latchkey/protocol'
@@ -24,6 +24,8 @@ export interface HttpPorts {
   readonly hosts: ReadonlySet<string> | undefined
   /** Whose call is allowed has a place of a client until it is answered; false: there is none. */
   hasPlace(request: IncomingMessage): boolean
+  /** An answer was written that its caller may not read soon. */
+  wrote(response: ServerResponse): void
   /** A call was refused at the door; `kind` is one of few. */
   refused(kind: string, reason: string): void
   metrics(): Promise<{ readonly type: string; readonly text: string }>

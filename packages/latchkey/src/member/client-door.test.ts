@@ -156,6 +156,36 @@ test('C7: a flood of questions whose answers nobody reads costs its connection, 
   expect((await opened.store.get('big'))?.length).toBe(1024 * 1024)
 }, 60_000)
 
+test('C23: twelve connections that never read cost a bounded sum together, the slowest goes first, and who reads is served', async () => {
+  await opened.store.put('big', new Uint8Array(1024 * 1024))
+  const remote = await connect([url], { token: 'all' })
+  const key = Buffer.from('big')
+  const before = process.memoryUsage().rss
+  let most = 0
+  // Each asks for less than one connection may leave unread.
+  const reads = Array.from({ length: 50 }, (_, k) => {
+    return { kind: 'read', id: k + 1, stale: true, read: [READ.get, key] } as const
+  })
+  for (let i = 0; i < 12; i++) {
+    const socket = await knock()
+    const answer = said(socket)
+    socket.send(hello('eyes'))
+    await answer
+    socket.pause()
+    for (const frame of encodeRequests(reads)) socket.send(frame)
+    expect((await remote.get('big'))?.length).toBe(1024 * 1024)
+    most = Math.max(most, opened.outboxes.bytes)
+  }
+  expect(most).toBeGreaterThan(64 * 1024 * 1024)
+  expect(most).toBeLessThanOrEqual(128 * 1024 * 1024)
+  expect(process.memoryUsage().rss - before).toBeLessThan(400 * 1024 * 1024)
+  const closed = opened.refusals.counts().find(({ reason }) => reason === 'slowest-of-all')
+  expect(closed?.count).toBeGreaterThanOrEqual(8)
+  // Whose connection was closed holds nothing here any more.
+  await expect.poll(() => opened.figures()['seats'], { timeout: 8_000 }).toBeLessThanOrEqual(6)
+  await remote.close()
+}, 60_000)
+
 test('C9: a close ends clients that are connected, greeted or not', async () => {
   const silent = await knock()
   const served = await connect([url], { token: 'all' })

@@ -17,6 +17,7 @@ import {
 import { GREETING_LIMIT, watchStranger } from '@latchkey/raft'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import { Outbox } from './outbox.js'
+import type { Outboxes } from './outboxes.js'
 import { type AuthOptions, type Right, rightsOf } from './rights.js'
 import type { Seat } from './seat.js'
 
@@ -32,6 +33,7 @@ export interface ClientDoorPorts {
   readonly clock: Clock
   readonly errors: ConnectionErrors
   readonly refusals: RefusalLog
+  readonly outboxes: Outboxes
   readonly cluster: string
   clusterId(): string
   readonly auth: AuthOptions | undefined
@@ -141,7 +143,7 @@ export class ClientDoor {
 
   #serve(socket: WebSocket, rights: readonly Right[]): void {
     socket.send(encodeWelcome({ ok: true, version: CLIENT_WIRE.most, clusterId: this.#ports.clusterId() }))
-    const outbox = this.#outbox(socket)
+    const outbox = this.#outbox(socket, () => seat.close())
     const seat = this.#ports.seat(
       (reply) => outbox.tell(reply),
       (right) => rights.includes(right),
@@ -168,16 +170,26 @@ export class ClientDoor {
     socket.close(1011, 'an error in this member: its log tells which')
   }
 
-  #outbox(socket: WebSocket): Outbox {
-    return new Outbox({
-      write: (frame) => socket.send(frame),
+  /** `close`: nothing more is looked up for who does not read what it has. */
+  #outbox(socket: WebSocket, close: () => void): Outbox {
+    const { outboxes, defer } = this.#ports
+    let isOpen = true
+    const reader = {
       waiting: () => socket.bufferedAmount,
-      overflow: () => {
-        this.#note('slow-reader', 'it does not read what it asked for')
+      close: () => {
+        isOpen = false
         socket.terminate()
+        close()
       },
-      defer: this.#ports.defer,
+    }
+    socket.on('close', () => {
+      isOpen = false
+      outboxes.left(reader)
     })
+    const write = (frame: Uint8Array) => {
+      if (isOpen) socket.send(frame)
+    }
+    return new Outbox({ write, wrote: () => isOpen && outboxes.wrote(reader), defer })
   }
 
   /** What follows in a frame whose sender is gone meanwhile is not begun. */

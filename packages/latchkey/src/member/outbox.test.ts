@@ -11,8 +11,7 @@ function outbox() {
   const told: LinkReply[][] = []
   const one = new Outbox({
     write: (frame) => told.push(decodeReplies(frame) as LinkReply[]),
-    waiting: () => 0,
-    overflow: () => {},
+    wrote: () => true,
     defer: (run) => turns.push(run),
   })
   return { one, told, turn: () => turns.splice(0).forEach((run) => run()) }

@@ -5,13 +5,11 @@ import { encodeReplies, type LinkReply } from '@latchkey/protocol'
 
 /** What gathers in one turn goes out at once beyond: a frame of questions may ask for far more than itself. */
 const MOST_GATHERED = 1024 * 1024
-/** Bytes that may wait in a socket: the connection is closed beyond, and the client comes back for what it missed. */
-const MOST_WAITING = 64 * 1024 * 1024
 
 export interface OutboxPorts {
   write(frame: Uint8Array): void
-  waiting(): number
-  overflow(): void
+  /** A frame was written; false: the connection is closed, since too much waits to be read. */
+  wrote(): boolean
   defer(run: () => void): void
 }
 
@@ -55,9 +53,7 @@ export class Outbox {
     this.#replies = []
     this.#bytes = 0
     for (const frame of encodeReplies(replies)) this.#ports.write(frame)
-    if (this.#ports.waiting() <= MOST_WAITING) return
-    this.#over = true
-    this.#ports.overflow()
+    this.#over = !this.#ports.wrote()
   }
 }
 

@@ -24,6 +24,7 @@ import { lockDirectory, nodeFileSystem } from '@latchkey/raft/wal'
 import { removed } from '../member/belonging.js'
 import { ClientDoor } from '../member/client-door.js'
 import { Member } from '../member/member.js'
+import { Outboxes } from '../member/outboxes.js'
 import { Readiness } from '../member/readiness.js'
 import { type Right, rightsOf } from '../member/rights.js'
 import { localDial } from './local-link.js'
@@ -56,6 +57,8 @@ export class OpenedMember {
   /** Errors that escaped from handlers of connections: each ended its connection only. */
   readonly connectionErrors: ConnectionErrors
   readonly refusals: RefusalLog
+  /** What clients were told and have not read. */
+  readonly outboxes: Outboxes
   readonly #settings: Settings
   readonly #ground: Ground
   readonly #changes = new Emitter<Changes>()
@@ -94,6 +97,7 @@ export class OpenedMember {
     this.clock = clock
     this.connectionErrors = new ConnectionErrors({ clock, logger: settings.logger })
     this.refusals = refusals
+    this.outboxes = new Outboxes(refusals)
     this.#gate = new MembersGate(settings, clock, this.#turns.end, refusals)
     this.#guardedUpgrade = this.connectionErrors.guard(
       'upgrade',
@@ -104,6 +108,7 @@ export class OpenedMember {
       clock,
       errors: this.connectionErrors,
       refusals,
+      outboxes: this.outboxes,
       cluster: settings.cluster,
       clusterId: () => this.#current?.replica.clusterId ?? '',
       auth: settings.auth,
@@ -161,10 +166,11 @@ export class OpenedMember {
   /** For gauges. */
   figures(): Readonly<Record<string, number>> {
     const member = this.#current
-    if (member === undefined) return { client_connections: this.#clients.connections }
+    const always = { client_connections: this.#clients.connections, unread_bytes: this.outboxes.bytes }
+    if (member === undefined) return always
     const { raft } = member.replica.node
     return {
-      client_connections: this.#clients.connections,
+      ...always,
       seats: member.seats,
       revision: member.kv.revision,
       log_entries: raft.lastIndex - raft.firstIndex + 1,

@@ -6,6 +6,7 @@ import type { ConnectionErrors, RefusalLog } from '@latchkey/base'
 import type { LockPort } from '@latchkey/lock'
 import type { ClusterCalls, KeyValueCalls } from '@latchkey/protocol'
 import type { Proven } from '../open/connections.js'
+import type { Outboxes } from '../member/outboxes.js'
 import type { Right } from '../member/rights.js'
 import type { OpenOptions } from '../open/options.js'
 
@@ -14,6 +15,7 @@ export interface Member {
   readonly locks: LockPort
   readonly connectionErrors: ConnectionErrors
   readonly refusals: RefusalLog
+  readonly outboxes: Outboxes
   /** Where the others look for it, as its log has it. */
   readonly address?: string | undefined
   isReady(): boolean

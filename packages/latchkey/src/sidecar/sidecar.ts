@@ -6,8 +6,10 @@
 // - A stop is announced first (/readyz), then leadership is handed over while everything still works, then calls in flight are
 //   finished, then the member closes. Nobody is answered by a member that has given up its directory.
 
+import type { ServerResponse } from 'node:http'
 import { type Clock, type Logger, RefusalLog } from '@latchkey/base'
 import { HttpDoor, Metrics, refuseOrigin } from '../http/index.js'
+import type { Outboxes } from '../member/outboxes.js'
 import { isClaimed } from '../open/owner-file.js'
 import { isLoopback, type Listen, listenAt } from '../open/options.js'
 import { refuseUpgrade, type Upgrade } from '../open/server.js'
@@ -137,6 +139,7 @@ export class Sidecar {
       rightsOf: (token) => member.rightsOf(token),
       ...guards,
       hasPlace: (request) => gate.connections.proven(request.socket, 'client'),
+      wrote: (response) => watchAnswer(member.outboxes, response),
       refused: (reason, why) => refusals.note('http', reason, 'a call was refused', { reason: why }),
       failed: (error) => connectionErrors.note('http', error),
       metrics: () => metrics.collect(),
@@ -162,6 +165,12 @@ const openGate = (
   listen: Listen,
 ): Promise<Gate> =>
   Gate.open({ listen, tls: open.tls, maxConnections, clock, refusals: new RefusalLog({ clock, logger }) })
+
+/** It counts with what other clients have not read, until its caller has read it or is gone. */
+function watchAnswer(outboxes: Outboxes, response: ServerResponse): void {
+  const reader = { waiting: () => response.writableLength, close: () => void response.destroy() }
+  if (outboxes.wrote(reader)) response.once('close', () => outboxes.left(reader))
+}
 
 function addressOf(member: Member, { listen, open }: SidecarOptions): Listen {
   try {
