@@ -5,6 +5,7 @@ import { uptime } from 'node:os'
 import { seededRandom, systemClock } from '@latchkey/base'
 import { LatchkeyError, errorAnswer } from '@latchkey/protocol'
 import { afterEach, expect, test } from 'vitest'
+import { WebSocketServer } from 'ws'
 import { connect } from './connect.js'
 import { socketDial } from './socket.js'
 import { ClientStore } from './store/create.js'
@@ -75,6 +76,27 @@ test('a port that is no member: not a handshake, and not a hang', async () => {
   const { port } = server.address() as { port: number }
   const error = await failure(connect([`ws://127.0.0.1:${port}`], { timeout: 300 }))
   expect(error?.code).toBe('ERR_NO_LEADER')
+})
+
+test('a server that sends a value which cannot be made a text: refused, first or later, and the process lives', async () => {
+  const hostile = Buffer.from('9182a8746f537472696e6701a776616c75654f6601', 'hex')
+  const first = new WebSocketServer({ host: '127.0.0.1', port: 0 })
+  await new Promise((resolve) => first.once('listening', resolve))
+  open.push({ close: () => new Promise((resolve) => first.close(resolve)) })
+  first.on('connection', (socket) => socket.send(hostile))
+  const { port } = first.address() as { port: number }
+  expect(await failure(connect([`ws://127.0.0.1:${port}`], { timeout: 300 }))).toMatchObject({
+    code: 'ERR_PROTOCOL',
+    message: expect.stringContaining('a map'),
+  })
+
+  const member = await socketMember()
+  open.push(member)
+  const store = await connect([member.url])
+  open.push(store)
+  for (const socket of member.sockets) socket.send(hostile)
+  await store.put('a', '1')
+  expect(await store.get('a', { as: 'string' })).toBe('1')
 })
 
 test.each([

@@ -1,6 +1,6 @@
 // Driver: owns one WebSocket to a member: the handshake, the frames of a turn, and the pulse that finds a peer which vanished (C8).
 
-import type { Clock, Timer } from '@latchkey/base'
+import { type Clock, shortError, type Timer } from '@latchkey/base'
 import {
   CAPS,
   CLIENTS_PATH,
@@ -84,7 +84,7 @@ class SocketLink implements Link {
   #listen(): void {
     const socket = this.#socket
     socket.on('open', () => socket.send(encodeHello(this.#hello())))
-    socket.on('message', (frame: Buffer) => this.#received(frame))
+    socket.on('message', (frame: Buffer) => this.#heardSafely(frame))
     socket.on('pong', () => {
       this.#heard = true
     })
@@ -131,6 +131,15 @@ class SocketLink implements Link {
   }
 
   // ---- in
+
+  /** An error that escapes while a frame is handled ends this link, and never the process: the frame came from outside. */
+  #heardSafely(frame: Buffer): void {
+    try {
+      this.#received(frame)
+    } catch (error) {
+      this.#end(nonsense(this.#url, shortError(error)))
+    }
+  }
 
   #received(frame: Buffer): void {
     this.#heard = true

@@ -1,6 +1,12 @@
 // Door: bytes of strangers to plain values. Any input ends, in memory bounded by its own length, with a value or a Malformed.
-// Laws: a count is believed only as far as bytes for it are left; depth is capped; nothing may follow the value; no type
-// outside the house's part of MessagePack is known, so that nothing is ever built, compiled or looked up for a sender.
+//
+// Laws
+//   - A count is believed only as far as bytes for it are left; depth is capped; nothing may follow the value.
+//   - No type outside the house's part of MessagePack is known, so that nothing is ever built, compiled or looked up for a sender.
+//   - There is no map, unless the caller says that the answer of a call may hold one. The story without this law: a stranger sends
+//     {toString: 1, valueOf: 1} where a number belongs, a refusal says which value it was, String(value) throws a TypeError, and
+//     the process ends.
+//   - No name in a map is one that every object has: what is read from a map has the methods of any object.
 
 import { View, asBuffer } from '@latchkey/base'
 
@@ -20,16 +26,18 @@ let memory: ArrayBufferLike = NOTHING.buffer
 let offset = 0
 let at = 0
 let depth = 0
+let mapsAllowed = false
 const float = new Float64Array(1)
 const floatBytes = new Uint8Array(float.buffer)
 
-/** Byte values in the result are views of `bytes`: copy what is kept. */
-export function unpack(bytes: Uint8Array): unknown {
+/** Byte values in the result are views of `bytes`: copy what is kept. `maps`: maps may be in it; of answers of calls alone. */
+export function unpack(bytes: Uint8Array, { maps = false }: { maps?: boolean } = {}): unknown {
   source = asBuffer(bytes)
   memory = source.buffer
   offset = source.byteOffset
   at = 0
   depth = 0
+  mapsAllowed = maps
   const value = read()
   const rest = bytes.length - at
   source = NOTHING
@@ -165,12 +173,13 @@ function readArray(length: number): unknown[] {
 }
 
 function readMap(length: number): Record<string, unknown> {
+  if (!mapsAllowed) throw new Malformed('a map where none belongs')
   if (length * 2 > source.length - at) throw new Malformed('it ends too early')
   if (++depth > MAX_DEPTH) throw new Malformed('nested too deep')
   const map: Record<string, unknown> = {}
   for (let i = 0; i < length; i++) {
     const name = read()
-    if (typeof name !== 'string' || name === '__proto__') throw new Malformed('a map with a bad name')
+    if (typeof name !== 'string' || name in Object.prototype) throw new Malformed('a map with a bad name')
     map[name] = read()
   }
   depth--

@@ -33,9 +33,9 @@ export const isBadCommand = (command: Command | BadCommand): command is BadComma
 const isForeignOperation = (value: unknown): boolean =>
   Array.isArray(value) && Number.isSafeInteger(value[0]) && value[0] > 0 && !isKnownOperation(value)
 
-function tryUnpack(bytes: Uint8Array): unknown {
+function tryUnpack(bytes: Uint8Array, maps = false): unknown {
   try {
-    return unpack(bytes)
+    return unpack(bytes, { maps })
   } catch (error) {
     if (error instanceof Malformed) return error
     throw error
@@ -48,7 +48,7 @@ export const encodeAnswer = (answer: Answer): Uint8Array => pack(answer)
 
 /** Byte values in it are views of `bytes`. */
 export function decodeAnswer(bytes: Uint8Array): Answer {
-  const value = tryUnpack(bytes)
+  const value = tryUnpack(bytes, true)
   return value instanceof Malformed ? noAnswer(value.message) : toAnswer(value)
 }
 

@@ -15,6 +15,7 @@ import {
   whole,
 } from './codec-check.js'
 import type { Check } from './codec-check.js'
+import { show } from './args.js'
 import { CAPS } from './caps.js'
 import { toAnswer } from './codec.js'
 import {
@@ -185,7 +186,7 @@ const toMember = ([of, at, role]: [string, string, MemberTuple[2] | null]): Memb
 function known<Message>(rows: Record<number, Row<Message>>, message: unknown): Message | string {
   const first: unknown = Array.isArray(message) ? message[0] : undefined
   const row = typeof first === 'number' ? rows[first] : undefined
-  if (!row) return `no known message: ${String(first)}`
+  if (!row) return `no known message: ${show(first)}`
   const reason = row[0](message)
   return reason ?? row[1](message as never[])
 }

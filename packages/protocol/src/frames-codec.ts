@@ -1,5 +1,6 @@
 // Door: frames between a client and a member. A frame is [version, ...messages]: all that one turn had to say, whole or refused.
 
+import { show } from './args.js'
 import { CAPS } from './caps.js'
 import { pack } from './codec-pack.js'
 import { Malformed, unpack } from './codec-unpack.js'
@@ -23,7 +24,7 @@ export const encodeReplies = (replies: readonly LinkReply[]): Uint8Array[] => fr
 
 /** A text is the reason why the frame is refused: close the connection. Byte values are views of `frame`. */
 export const decodeRequests = (frame: Uint8Array): LinkRequest[] | string => messages(frame, toRequest)
-export const decodeReplies = (frame: Uint8Array): LinkReply[] | string => messages(frame, toReply)
+export const decodeReplies = (frame: Uint8Array): LinkReply[] | string => messages(frame, toReply, true)
 
 function frames<Message>(list: readonly Message[], toPlaces: (message: Message) => unknown[]): Uint8Array[] {
   const done: Uint8Array[] = []
@@ -57,8 +58,9 @@ function weight(value: unknown): number {
 function messages<Message>(
   frame: Uint8Array,
   toMessage: (message: unknown) => Message | string,
+  maps = false,
 ): Message[] | string {
-  const opened = open(frame)
+  const opened = open(frame, maps)
   if (typeof opened === 'string') return opened
   const list: Message[] = []
   for (let i = 1; i < opened.length; i++) {
@@ -69,12 +71,13 @@ function messages<Message>(
   return list
 }
 
-function open(frame: Uint8Array): unknown[] | string {
+/** Only the answers in replies may hold maps. */
+function open(frame: Uint8Array, maps = false): unknown[] | string {
   if (frame.length > CAPS.maxPayload) return 'a frame is too long'
   try {
-    const value = unpack(frame)
+    const value = unpack(frame, { maps })
     if (!Array.isArray(value)) return 'a frame must be a list'
-    if (value[0] !== CLIENT_WIRE.most) return `version ${String(value[0])} is not spoken here`
+    if (value[0] !== CLIENT_WIRE.most) return `version ${show(value[0])} is not spoken here`
     return value
   } catch (error) {
     if (error instanceof Malformed) return error.message

@@ -143,6 +143,27 @@ test('hostile frames are refused whole, with the reason', () => {
   for (const frame of replies) expect(typeof decodeReplies(pack(frame))).toBe('string')
 })
 
+test('a value that cannot be made a text is refused with a reason, by every reader of a frame', () => {
+  // [{toString: 1, valueOf: 1}] where a version belongs, and where a kind of message belongs.
+  const frames = [
+    Buffer.from('9182a8746f537472696e6701a776616c75654f6601', 'hex'),
+    Buffer.from('92019182a8746f537472696e6701a776616c75654f6601', 'hex'),
+  ]
+  for (const frame of frames)
+    for (const decode of [decodeRequests, decodeReplies, decodeHello, decodeWelcome])
+      expect(decode(frame)).toMatch(/a map/)
+})
+
+test('a reason is short, however long the value is that it speaks of', () => {
+  const long = 'x'.repeat(100_000)
+  for (const places of [[long], [[long]], [1, [long]], [1, [[long, long]]]])
+    for (const decode of [decodeRequests, decodeReplies, decodeHello, decodeWelcome]) {
+      const reason = decode(pack(places))
+      expect(typeof reason).toBe('string')
+      expect((reason as string).length).toBeLessThan(200)
+    }
+})
+
 test('fuzz: any bytes are messages, or a reason', () => {
   const run = (frame: Uint8Array) => {
     for (const decode of [decodeRequests, decodeReplies, decodeHello, decodeWelcome]) {

@@ -7,6 +7,7 @@ import {
   errorOf,
   isError,
   LatchkeyError,
+  show,
   type Status,
 } from '@latchkey/protocol'
 import type { HandOver, RaftNode } from '@latchkey/raft'
@@ -82,12 +83,12 @@ export class Admin {
 
   /** As asked by a client of this member. */
   run(call: AdminCall, args: readonly unknown[]): Promise<unknown> {
-    const here = HERE[call]
+    const here = Object.hasOwn(HERE, call) ? HERE[call] : undefined
     if (here !== undefined) return here(this.#ports, args)
     const { node } = this.#ports
     const target = call === 'members.rebuild' ? (args[0] as string) : node.raft.leader
     if (call === 'members.rebuild' && node.raft.membership.peers[target as string] === undefined)
-      return Promise.reject(new LatchkeyError('ERR_PROTOCOL', `There is no member ${String(target)}.`))
+      return Promise.reject(new LatchkeyError('ERR_PROTOCOL', `There is no member ${show(target)}.`))
     if (target === undefined) return Promise.reject(new LatchkeyError('ERR_NO_LEADER'))
     if (target === node.options.id) return this.runHere(call, args)
     return this.#ask(target, call, args)
@@ -96,9 +97,9 @@ export class Admin {
   /** As asked by another member, or found to be this member's to do. */
   async runHere(call: AdminCall, args: readonly unknown[]): Promise<unknown> {
     if (call === 'members.rebuild') return this.#ports.rebuild()
-    const run = AT_LEADER[call]
+    const run = Object.hasOwn(AT_LEADER, call) ? AT_LEADER[call] : undefined
     if (run === undefined)
-      throw new LatchkeyError('ERR_PROTOCOL', `No member does ${JSON.stringify(call)} for another.`)
+      throw new LatchkeyError('ERR_PROTOCOL', `No member does ${show(call)} for another.`)
     if (this.#ports.node.role !== 'leader') throw new LatchkeyError('ERR_NO_LEADER')
     return (await run(this.#ports, args)) ?? null
   }

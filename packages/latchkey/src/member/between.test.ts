@@ -1,6 +1,7 @@
 // Test: what members say to each other survives the way, and nothing else gets in.
 
 import { seededRandom } from '@latchkey/base'
+import { pack } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { type Between, decodeBetween, encodeBetween } from './between.js'
 
@@ -24,6 +25,12 @@ test.each(all)('$kind', (message) => {
   const back = decodeBetween(encodeBetween(message))
   expect(back?.kind).toBe(message.kind)
   expect(encodeBetween(back as Between)).toEqual(encodeBetween(message))
+})
+
+test('a kind that is no number, or names what every list has, is null', () => {
+  for (const kind of ['length', 'constructor', '__proto__', [1], null, 1.5, -1, 99])
+    expect(decodeBetween(pack([kind, 1, 2, 3, 4, bytes]))).toBeNull()
+  expect(decodeBetween(Buffer.from('9182a8746f537472696e6701a776616c75654f6601', 'hex'))).toBeNull()
 })
 
 test('L22: whatever else comes is null, never a throw', () => {

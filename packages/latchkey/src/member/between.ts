@@ -110,8 +110,9 @@ export function decodeBetween(frame: Uint8Array): Between | null {
     return null
   }
   if (!Array.isArray(fields)) return null
-  const kind = KINDS[fields[0] as number]
-  return kind === undefined ? null : READERS[kind](fields.slice(1))
+  const [code, ...rest] = fields as unknown[]
+  const kind = Number.isSafeInteger(code) ? KINDS[code as number] : undefined
+  return kind === undefined ? null : READERS[kind](rest)
 }
 
 const READERS: Record<Kind, (fields: unknown[]) => Between | null> = {

@@ -63,6 +63,11 @@ test.each([
   ['another cluster', hello('all', 'other'), 'ERR_WRONG_CLUSTER'],
   ['no handshake', encodeRequests([{ kind: 'attach', session: 1 }])[0], 'ERR_PROTOCOL'],
   ['no frame', Buffer.from([0xc1]), 'ERR_PROTOCOL'],
+  [
+    'a value that cannot be made a text',
+    Buffer.from('9182a8746f537472696e6701a776616c75654f6601', 'hex'),
+    'ERR_PROTOCOL',
+  ],
 ])('%s is refused and closed', async (_, frame, code) => {
   const socket = await knock()
   const answer = said(socket)
@@ -109,6 +114,18 @@ test('C21: frames that make no sense have one short line in the log, however lon
   expect(opened.refusals.counts()).toContainEqual({ door: 'clients', reason: 'frame', count: 3 })
   expect(warnings).toHaveLength(1)
   expect(JSON.stringify(warnings).length).toBeLessThan(500)
+})
+
+test('a value that cannot be made a text closes the connection after the greeting, too', async () => {
+  const socket = await knock()
+  const welcome = said(socket)
+  socket.send(hello('all'))
+  await welcome
+  const end = closed(socket)
+  socket.send(Buffer.from('92019182a8746f537472696e6701a776616c75654f6601', 'hex'))
+  expect(await end).toBe(1002)
+  await opened.store.put('a', '1')
+  expect([...opened.connectionErrors.counts()]).toEqual([])
 })
 
 test('who has not said who it is may say no more than a greeting, whole or in part', async () => {

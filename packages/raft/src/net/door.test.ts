@@ -5,7 +5,7 @@ import { pack } from '@latchkey/protocol'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { WebSocket } from 'ws'
+import { WebSocket, WebSocketServer } from 'ws'
 import { FRAME_LIMIT, join, MEMBERS_PATH, turnParts } from './frames.js'
 import { encodeHello } from './handshake.js'
 import { TYPE } from './items.js'
@@ -138,6 +138,28 @@ describe('strangers', () => {
   test('one who says nothing is closed', async () => {
     const a = await crew.start('a')
     expect(await knock(a, [])).toBe(1006)
+  })
+
+  test('a value that cannot be made a text, from who dials and from who is dialled: refused, and the member lives', async () => {
+    const hostile = Buffer.from('9182a8746f537472696e6701a776616c75654f6601', 'hex')
+    const welcome = Buffer.from('93010182a8746f537472696e6701a776616c75654f6601', 'hex')
+    const a = await crew.start('a')
+    await knock(a, [hostile])
+    const impostor = new WebSocketServer({ host: '127.0.0.1', port: 0 })
+    await new Promise((resolve) => impostor.once('listening', resolve))
+    let dialled = 0
+    impostor.on('connection', (socket) => {
+      dialled++
+      socket.send(dialled % 2 === 0 ? hostile : welcome)
+    })
+    const { port } = impostor.address() as { port: number }
+    a.network.setPeers({ x: { url: `ws://127.0.0.1:${port}` } })
+    await until(() => dialled >= 2)
+    for (const socket of impostor.clients) socket.terminate()
+    await new Promise((resolve) => impostor.close(resolve))
+    const b = await crew.start('b')
+    introduce(a, b)
+    await until(() => a.network.connected('b'))
   })
 
   test('one who says too much is closed before it is in memory', async () => {

@@ -6,7 +6,7 @@
 //   - places may be added at the end; a build ignores those that it does not know
 
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { ERROR_CODES, type ErrorCode, Malformed, pack, unpack } from '@latchkey/protocol'
+import { ERROR_CODES, type ErrorCode, Malformed, pack, show, unpack } from '@latchkey/protocol'
 import type { GroupId, MemberId } from '../core/types.js'
 import { WIRE } from './frames.js'
 import type { PeerInfo } from './transport.js'
@@ -132,7 +132,7 @@ export function decodeReply(frame: Uint8Array): Reply | string {
 
 function toWelcome([, , version, token, who, missing]: unknown[]): Reply | string {
   if (!isCount(version) || version < WIRE.least || version > WIRE.most)
-    return `version ${String(version)} is not spoken here`
+    return `version ${show(version)} is not spoken here`
   const info = toInfo(who, version)
   if (!isToken(token) || info === undefined) return 'a welcome that does not say who it is'
   return { ok: true, token: token ?? undefined, info: isCount(missing) ? { ...info, missing } : info }
