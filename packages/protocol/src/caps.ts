@@ -22,6 +22,8 @@ export const CAPS = {
   connections: 10_000,
   /** Waiters of one lock: ERR_BUSY beyond. */
   waiters: 10_000,
+  /** A session's id and a call's number: what a record of the log and a row's key have room for. ERR_PROTOCOL beyond. */
+  recordNumber: 2 ** 48 - 1,
   /** Sessions of a store: ERR_BUSY beyond. */
   sessions: 10_000,
   /** Unfinished numbers of a session: the client waits, then ERR_BUSY. */

@@ -115,7 +115,7 @@ const COMMANDS: Record<number, Check> = {
   [OP.openSession]: places('openSession', op, whole(1, MOST, 'a life')),
   [OP.keepAlive]: places('keepAlive', op),
   [OP.closeSession]: places('closeSession', op),
-  [OP.cancelCall]: places('cancelCall', op, whole(1, MOST, 'a number')),
+  [OP.cancelCall]: places('cancelCall', op, whole(1, CAPS.recordNumber, 'a number')),
   [OP.put]: places('put', op, guard, key, data),
   [OP.putAll]: places('putAll', op, guard, listOf(places('a pair', key, data), 'pairs')),
   [OP.putIfAbsent]: places('putIfAbsent', op, guard, key, data),

@@ -42,6 +42,8 @@ export const ASK = {
 export const TELL = { welcome: 0, answer: 1, events: 2, watchOver: 3, granted: 4, leader: 5 } as const
 
 const kind = count('a kind')
+/** As wide as the narrowest place that the number comes to: the door refuses what the leader could not write into its log. */
+const recordNumber = (what: string): Check => whole(0, CAPS.recordNumber, what)
 const id = whole(1, Number.MAX_SAFE_INTEGER, 'an id')
 const bytes =
   (most: number, what: string): Check =>
@@ -63,9 +65,9 @@ const ASKS: Record<number, Row<LinkRequest>> = {
       'command',
       kind,
       id,
-      count('a session'),
-      count('a number'),
-      count('done'),
+      recordNumber('a session'),
+      recordNumber('a number'),
+      recordNumber('done'),
       bytes(CAPS.commandBytes, 'a body'),
     ),
     (m: unknown[]) => ({
@@ -99,7 +101,10 @@ const ASKS: Record<number, Row<LinkRequest>> = {
     places('watchEnd', kind, id),
     (m: unknown[]) => ({ kind: 'watchEnd', id: m[1] as number }),
   ],
-  [ASK.attach]: [places('attach', kind, id), (m: unknown[]) => ({ kind: 'attach', session: m[1] as number })],
+  [ASK.attach]: [
+    places('attach', kind, recordNumber('a session')),
+    (m: unknown[]) => ({ kind: 'attach', session: m[1] as number }),
+  ],
   [ASK.admin]: [
     places(
       'admin',

@@ -154,6 +154,19 @@ test('a value that cannot be made a text is refused with a reason, by every read
       expect(decode(frame)).toMatch(/a map/)
 })
 
+test('a number that no record of the log has room for is refused at the door', () => {
+  const wide = 2 ** 48
+  const requests: LinkRequest[] = [
+    { kind: 'command', id: 1, session: wide, number: 1, done: 0, body: encodeCommand([2]) },
+    { kind: 'command', id: 1, session: 1, number: wide, done: 0, body: encodeCommand([2]) },
+    { kind: 'command', id: 1, session: 1, number: 1, done: wide, body: encodeCommand([2]) },
+    { kind: 'attach', session: wide },
+  ]
+  for (const request of requests)
+    for (const frame of encodeRequests([request]))
+      expect(decodeRequests(frame)).toContain('a whole number from')
+})
+
 test('a reason is short, however long the value is that it speaks of', () => {
   const long = 'x'.repeat(100_000)
   for (const places of [[long], [[long]], [1, [long]], [1, [[long, long]]]])

@@ -25,7 +25,7 @@ test('what goes in comes out; a batch is its records joined', () => {
   expect(read(data)).toEqual(list.map((record) => ({ ...record, bad: false })))
   expect(countRecords(data)).toBe(3)
   expect(() => encodeRecord({ session: 2 ** 48, number: 0, done: 0, body: Buffer.alloc(0) })).toThrow(
-    '48 bits',
+    'wider than a record',
   )
   const source = new RecordSource()
   const into = Buffer.alloc(data.length)

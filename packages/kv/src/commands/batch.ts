@@ -5,6 +5,7 @@
 // Records follow each other without a gap, so that a proposer only joins them. Session 0: none (openSession, alone in its entry).
 
 import { assert, View } from '@latchkey/base'
+import { CAPS } from '@latchkey/protocol'
 import { u32, u48, writeU32, writeU48 } from '../numbers.js'
 
 export interface CommandRecord {
@@ -19,7 +20,6 @@ export interface CommandRecord {
 }
 
 export const RECORD_HEADER = 22
-const U48 = 2 ** 48
 
 export const recordBytes = (record: CommandRecord): number => RECORD_HEADER + record.body.length
 
@@ -65,7 +65,10 @@ export function encodeBatch(list: readonly CommandRecord[]): Uint8Array {
 }
 
 function writeRecord(into: Buffer, at: number, { session, number, done, body }: CommandRecord): number {
-  assert(session < U48 && number < U48 && done < U48, 'a session, number or done beyond 48 bits')
+  assert(
+    Math.max(session, number, done) <= CAPS.recordNumber,
+    'the doors let no number through that is wider than a record',
+  )
   writeU32(into, at, body.length)
   writeU48(into, at + 4, session)
   writeU48(into, at + 10, number)

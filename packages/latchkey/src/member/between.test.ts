@@ -33,6 +33,19 @@ test('a kind that is no number, or names what every list has, is null', () => {
   expect(decodeBetween(Buffer.from('9182a8746f537472696e6701a776616c75654f6601', 'hex'))).toBeNull()
 })
 
+test('a command with a number that no record of the log has room for is null', () => {
+  const command = (session: number, number: number, done: number) =>
+    decodeBetween(encodeBetween({ kind: 'command', id: 1, session, number, done, body: bytes }))
+  const widest = 2 ** 48 - 1
+  expect(command(widest, widest, widest)).toMatchObject({ session: widest, number: widest, done: widest })
+  for (const [session, number, done] of [
+    [2 ** 48, 1, 0],
+    [1, 2 ** 48, 0],
+    [1, 1, 2 ** 53 - 1],
+  ] as const)
+    expect(command(session, number, done)).toBeNull()
+})
+
 test('L22: whatever else comes is null, never a throw', () => {
   const random = seededRandom('between')
   for (let i = 0; i < 20_000; i++) {

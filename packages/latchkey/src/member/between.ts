@@ -2,7 +2,7 @@
 
 import { copyBytes, type Random } from '@latchkey/base'
 import { SPACE_NAMES, type SpaceName } from '@latchkey/kv'
-import { pack, unpack } from '@latchkey/protocol'
+import { CAPS, pack, unpack } from '@latchkey/protocol'
 
 /** A request that a follower hands to its leader, and what became of it. Ids are the asker's own. */
 export type Between =
@@ -102,6 +102,9 @@ const isSpace = (pair: unknown): pair is [string, string] =>
   pair.every((part) => typeof part === 'string' && part !== '__proto__')
 const bytes = (value: unknown): value is Uint8Array => value instanceof Uint8Array
 
+/** A command that another member hands on is written into this member's log: a number beyond its record is refused here. */
+const fitsRecord = (value: unknown): value is number => count(value) && value <= CAPS.recordNumber
+
 export function decodeBetween(frame: Uint8Array): Between | null {
   let fields: unknown
   try {
@@ -117,7 +120,7 @@ export function decodeBetween(frame: Uint8Array): Between | null {
 
 const READERS: Record<Kind, (fields: unknown[]) => Between | null> = {
   command: ([id, session, number, done, body]) =>
-    count(id) && count(session) && count(number) && count(done) && bytes(body)
+    count(id) && fitsRecord(session) && fitsRecord(number) && fitsRecord(done) && bytes(body)
       ? { kind: 'command', id, session, number, done, body: copyBytes(body) }
       : null,
   applied: ([id, time, answer]) =>
