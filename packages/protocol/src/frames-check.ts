@@ -171,6 +171,7 @@ const TELLS: Record<number, Row<LinkReply>> = {
       name,
       name,
       listOf(member, 'members'),
+      count('an election timeout'),
     ),
     (m: unknown[]): LeaderReply => ({
       kind: 'leader',
@@ -181,6 +182,7 @@ const TELLS: Record<number, Row<LinkReply>> = {
       self: m[5] as string,
       clusterId: m[6] as string,
       members: (m[7] as [string, string, MemberTuple[2] | null][]).map(toMember),
+      electionTimeout: m[8] as number,
     }),
   ],
 }

@@ -118,7 +118,8 @@ function replyPlaces(reply: LinkReply): unknown[] {
       return [TELL.granted, reply.key, reply.owner]
     case 'leader': {
       const members = reply.members.map(([id, url, role]) => [id, url, role ?? null])
-      return [TELL.leader, reply.id, reply.url, reply.term, reply.role, reply.self, reply.clusterId, members]
+      const { id, url, term, role, self, clusterId, electionTimeout } = reply
+      return [TELL.leader, id, url, term, role, self, clusterId, members, electionTimeout]
     }
   }
 }

@@ -53,6 +53,7 @@ const REPLIES: LinkReply[] = [
       ['a', 'ws://a', 'voter'],
       ['b', 'ws://b'],
     ],
+    electionTimeout: 1_000,
   },
 ]
 

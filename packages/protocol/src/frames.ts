@@ -95,6 +95,8 @@ export interface LeaderReply {
   readonly self: string
   readonly clusterId: string
   readonly members: readonly MemberTuple[]
+  /** ms. By it a client judges for how long its leader may be silent. */
+  readonly electionTimeout: number
 }
 export type MemberTuple = readonly [id: string, url: string, role?: 'voter' | 'learner']
 

@@ -28,6 +28,7 @@ export function lockPort(options: LockPortOptions): LockPort {
   return {
     clock,
     bound: engine.bound,
+    electionTimeout: () => engine.cluster?.electionTimeout ?? 0,
     as,
     closed,
     newId,
@@ -55,6 +56,10 @@ class CommandCall implements LockCall {
       const payload = { what: 'command', body: encodeCommand(command) } as const
       this.#call = engine.start(payload, limits, same, resolve, reject)
     })
+  }
+
+  get sent(): boolean {
+    return this.#call?.sentAt !== undefined
   }
 
   settled(): Promise<void> {

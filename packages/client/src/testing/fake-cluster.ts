@@ -103,6 +103,7 @@ export class FakeCluster {
   leader: string | undefined
   term = 1
   clusterId = 'cluster-1'
+  electionTimeout = 1_000
   dials = 0
   /** What a dial is refused with. */
   refusal: LatchkeyError | undefined
@@ -147,7 +148,8 @@ export class FakeCluster {
     const leader = this.cutOff.has(self) ? undefined : this.leader
     const role = leader === self ? 'leader' : 'follower'
     const members = this.urls.map((url) => [url, url, 'voter'] as const)
-    return { kind: 'leader', id: leader, url: leader, term, role, self, clusterId, members }
+    const { electionTimeout } = this
+    return { kind: 'leader', id: leader, url: leader, term, role, self, clusterId, members, electionTimeout }
   }
 
   elect(leader: string | undefined): void {

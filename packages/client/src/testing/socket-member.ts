@@ -97,7 +97,18 @@ function serve(
     })
   }
   const members = [['a', url, 'voter']] as const
-  tell({ kind: 'leader', id: 'a', url, term: 1, role: 'leader', self: 'a', clusterId, members })
+  const electionTimeout = 1_000
+  tell({
+    kind: 'leader',
+    id: 'a',
+    url,
+    term: 1,
+    role: 'leader',
+    self: 'a',
+    clusterId,
+    members,
+    electionTimeout,
+  })
   socket.on('message', (frame: Buffer) => {
     const requests = decodeRequests(frame)
     if (typeof requests === 'string') return socket.close(1002, requests.slice(0, 100))

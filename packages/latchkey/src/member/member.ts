@@ -257,6 +257,7 @@ export class Member extends Emitter<MemberEvents> {
       self: this.id,
       clusterId: this.replica.clusterId,
       members,
+      electionTimeout: Math.ceil(node.options.electionTimeout),
     }
   }
 

@@ -5,8 +5,6 @@ import {
   type Command,
   type LatchkeyError,
   type OwnerResult,
-  type RenewResult,
-  renewedOwners,
   OP,
   READ,
   type TicketResult,
@@ -17,8 +15,9 @@ import type { BoundKeeper } from './keeper.js'
 import { type Limit, OVER, type Over } from './limit.js'
 import { codeOf, isSuccess } from './owner.js'
 import type { LockCall, LockPort } from './port.js'
+import type { Confirmed, Renewals } from './renewals.js'
 import { isWorthRetry, mayBeApplied, pause, untilAnswered } from './retry.js'
-import { Tenure } from './tenure.js'
+import { type Renewal, Tenure } from './tenure.js'
 
 export interface Terms {
   readonly key: Uint8Array
@@ -28,6 +27,7 @@ export interface Terms {
 export interface Place {
   readonly port: LockPort
   readonly keeper: BoundKeeper
+  readonly renewals: Renewals
 }
 /** again: nothing came of it, through no refusal; the same attempt may ask once more, under the claim that is then the current one. */
 export type Step = 'held' | 'refused' | 'queued' | 'again'
@@ -175,7 +175,7 @@ export class Claim {
     // A new ownership instead of a reentry: the one that was believed in had gone. The new one is given back behind it.
     if (codeOf(owner) !== 'REENTRANT') before.lose('it was released behind its back')
     before.prolong(owner[1])
-    if (before.held && before.remaining() < before.lease / 2) await this.#renewOnce(owner, limit)
+    if (before.held && before.remaining() < before.lease / 2) await this.#renewReentered(before, limit)
     if (!before.held) return 'again'
     this.acquires++
     return 'held'
@@ -186,7 +186,13 @@ export class Claim {
     const { clock } = this.#place.port
     const now = clock.instant()
     if (this.#isFresh(owner, now)) return this.#hold(owner, now)
-    return this.#renewOnce(owner, limit).then((renewed) => this.#hold(renewed, clock.instant()))
+    const { renewal, answer } = this.#confirm(owner[3], limit)
+    return answer.then((renewed) => {
+      const step = this.#hold(afterRenewal(owner, renewed), clock.instant())
+      if (this.tenure === undefined) this.#place.renewals.discard(renewal)
+      else this.#place.renewals.adopt(renewal, this.tenure)
+      return step
+    })
   }
 
   #hold(owner: OwnerResult, now: Instant): Step {
@@ -213,28 +219,16 @@ export class Claim {
     return left >= lease / 2 && owner[1] - owner[7] >= lease
   }
 
-  /** The owner with the deadline after it; the same owner if nobody answered. A refusal leaves nothing: deadline 0. */
-  async #renewOnce(owner: OwnerResult, limit: Limit): Promise<OwnerResult> {
-    const { port } = this.#place
+  async #renewReentered(tenure: Tenure, limit: Limit): Promise<void> {
+    const { renewal, answer } = this.#confirm(tenure.token, limit)
+    const owner = await answer
+    this.#place.renewals.discard(renewal)
+    if (owner !== undefined && isSuccess(owner)) tenure.prolong(owner[1])
+  }
+
+  #confirm(token: number, limit: Limit): { readonly renewal: Renewal; readonly answer: Promise<Confirmed> } {
     const { key, lease } = this.#terms
-    try {
-      const list = [[key, this.id, owner[3], lease]] as const
-      const call = port.command([OP.renew, list], limit.within(lease))
-      const [kept] = renewedOwners(list, (await call.result) as RenewResult) as [OwnerResult]
-      this.tenure?.prolong(isSuccess(kept) ? kept[1] : 0)
-      return [
-        owner[0],
-        isSuccess(kept) ? kept[1] : 0,
-        owner[2],
-        owner[3],
-        owner[4],
-        owner[5],
-        owner[6],
-        kept[7],
-      ]
-    } catch {
-      return owner
-    }
+    return this.#place.renewals.confirm({ key, id: this.id, token, lease }, limit)
   }
 
   /** Before the first ask that may queue, so that no grant is missed. */
@@ -288,4 +282,11 @@ export class Claim {
       }
     }
   }
+}
+
+/** The owner with the deadline after it; the same owner if nobody answered. A refusal leaves nothing: deadline 0. */
+function afterRenewal(owner: OwnerResult, renewed: Confirmed): OwnerResult {
+  if (renewed === undefined) return owner
+  const [id, , remaining, token, acquires, context, code] = owner
+  return [id, isSuccess(renewed) ? renewed[1] : 0, remaining, token, acquires, context, code, renewed[7]]
 }

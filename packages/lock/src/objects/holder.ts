@@ -173,7 +173,11 @@ export class Holder {
 
   #nowHeld(claim: Claim): void {
     this.#loss = undefined
-    if (claim.tenure !== undefined) this.#terms.watchdog?.watch(this.#place.port, claim.tenure)
+    const { tenure } = claim
+    if (tenure === undefined) return
+    const { watchdog } = this.#terms
+    if (watchdog === undefined) this.#place.renewals.remove(tenure)
+    else watchdog.watch(this.#place.renewals, tenure)
   }
 
   /** K28: one who has given up meanwhile gives back what came. */
@@ -226,7 +230,7 @@ export class Holder {
   /** By the clocks or by a definite word; at any time. The row is released behind it. */
   #lost(claim: Claim, error: LatchkeyError): void {
     const { watchdog } = this.#terms
-    if (claim.tenure !== undefined) watchdog?.unwatch(this.#place.port, claim.tenure)
+    if (claim.tenure !== undefined) this.#place.renewals.remove(claim.tenure)
     this.#loss = { claim, error, reported: false }
     this.#retire(claim)
     if (this.#subject !== undefined) watchdog?.tellLost(this.#subject, error)
@@ -263,7 +267,7 @@ export class Holder {
 
   /** Before the request is sent: no renewal leaves after the release, and nothing is promised any more. */
   #letGo(tenure: Tenure): void {
-    this.#terms.watchdog?.unwatch(this.#place.port, tenure)
+    this.#place.renewals.remove(tenure)
     tenure.releasing()
     this.#claim = this.#newClaim()
   }

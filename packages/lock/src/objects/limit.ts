@@ -26,12 +26,6 @@ export class Limit implements LockCallOptions {
     this.due = timeout === undefined ? undefined : port.clock.now() + timeout
   }
 
-  /** For a request that is to be given up sooner. */
-  within(most: number): LockCallOptions {
-    const soon = this.#port.clock.now() + most
-    return { due: this.due === undefined ? soon : Math.min(this.due, soon), signal: this.signal }
-  }
-
   /** Compares the clock now: a blocked event loop does not make it longer. */
   get end(): LimitEnd | undefined {
     if (this.signal?.aborted) return 'aborted'

@@ -26,6 +26,7 @@ import { BoundKeeper } from './keeper.js'
 import { Locks } from './locks.js'
 import { toOwner } from './owner.js'
 import type { LockCallOptions, LockPort } from './port.js'
+import { Renewals } from './renewals.js'
 import { Watchdog } from './watchdog.js'
 
 /** The rare settings of a lock. */
@@ -43,7 +44,7 @@ export class Locking {
   constructor(port: LockPort) {
     // One listener for each call that waits: more than ten are no leak, and a library prints no warning.
     setMaxListeners(0, port.closed)
-    this.#place = { port, keeper: new BoundKeeper(port) }
+    this.#place = { port, keeper: new BoundKeeper(port), renewals: new Renewals(port) }
     const watchdog = new Watchdog()
     port.closed.addEventListener('abort', () => watchdog.close(), { once: true })
     this.locks = new Locks(this.#place, watchdog)

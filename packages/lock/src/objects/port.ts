@@ -14,6 +14,8 @@ export interface LockCallOptions {
 
 /** A command on its way. */
 export interface LockCall {
+  /** It was handed to a member at least once; before that it waits in this process. */
+  readonly sent: boolean
   /**
    * The decoded result. Rejects with a LatchkeyError only; `outcome: 'not-applied'` is a proof that it never will be applied,
    * `'unknown'` says that it was sent. Before it settles, the engine has taught `bound` what the answer proves.
@@ -31,6 +33,8 @@ export interface LockPort {
   readonly clock: Clock
   /** One per store; the engine calls meet() at each handshake and learn() for each answer. */
   readonly bound: ClusterBound
+  /** Of the members, ms: a change of leader takes one to two of these. 0: not known yet. */
+  electionTimeout(): number
   /** The store's default for `as`; undefined: bytes. */
   readonly as: As | undefined
   /** Aborted, with the ERR_CLOSED error as its reason, when the store closes. */

@@ -1,4 +1,4 @@
-// Driver: owns the renewals of one store's watched holds: one timer, and one request for all that fall due together.
+// Driver: owns the renewals of all holds of one store: one timer, and one request for all that fall due together.
 
 import type { Timer } from '@latchkey/base'
 import {
@@ -9,30 +9,32 @@ import {
   type RenewResult,
   renewedOwners,
 } from '@latchkey/protocol'
-import { Crowd, NOWHERE, type Placed } from './crowd.js'
+import { Crowd, NOWHERE } from './crowd.js'
+import type { Limit } from './limit.js'
 import { isSuccess } from './owner.js'
 import type { LockPort } from './port.js'
-import type { Renewal, Tenure } from './tenure.js'
+import { MOST_TRIES, RoundTrip, patienceOf, pauseOf, renewAfter } from './renewal-times.js'
+import { isWorthRetry } from './retry.js'
+import type { Renewal, RenewedHold, Tenure, Try } from './tenure.js'
 
 /** Those due within this part of their lease go along with the one that is due. */
 const TOGETHER = 1 / 20
-/** Tries that fit into the last third, the first one not counted. */
-const RETRIES = 4
-const SHORTEST_PAUSE = 5
-const LONGEST_PAUSE = 5_000
 const ITEM_BYTES = 64
 
 /**
  * Laws:
- * - Due at 2/3 of the lease after the last success, counted from its entry by the bound: which may be too early, never too late.
- * - A failed or unanswered renewal is tried again within the last third; only a definite refusal or the tenure's own clock ends it.
+ * - Due at 2/3 of the lease after the last success, or sooner where that leaves too little (renewal-times.ts), counted from its entry by
+ *   the bound: which may be too early, never too late.
+ * - Each answer counts, whenever it comes and in whatever order: the deadline it proves, by the bound that its request's first sending
+ *   gives. A round trip of most of the lease loses no hold: the next try leaves while the ones before it are unanswered.
+ * - Only a definite refusal or the tenure's own clock ends a hold. A try that failed, or that nobody answered, ends nothing.
+ * - Of one hold at most MOST_TRIES are under way, and no further one while the last waits in this process for a member to send it to.
  * - What was removed gets no renewal any more, and an answer that comes for it changes nothing.
  */
-export class Renewals implements Placed {
-  /** Among those of its watchdog that renew something. */
-  place = NOWHERE
+export class Renewals {
   readonly #port: LockPort
   readonly #renewals = new Crowd<Renewal>()
+  readonly #roundTrip = new RoundTrip()
   #timer: Timer | undefined
   #armedFor = Number.POSITIVE_INFINITY
 
@@ -40,27 +42,64 @@ export class Renewals implements Placed {
     this.#port = port
   }
 
-  get size(): number {
-    return this.#renewals.size
+  get closed(): boolean {
+    return this.#port.closed.aborted
   }
 
-  /** From now on; one that is there already is planned anew. */
-  add(tenure: Tenure): void {
-    const at = dueAt(tenure, this.#port.clock.now())
-    tenure.renewal ??= { place: NOWHERE, tenure, at }
-    tenure.renewal.at = at
-    this.#renewals.add(tenure.renewal)
-    if (at < this.#armedFor) this.#arm(at)
+  /** From now on, for that watchdog; one that is there already is planned anew. */
+  add(tenure: Tenure, by: object): void {
+    this.#roundTrip.took(tenure.age())
+    tenure.renewal ??= newRenewal(tenure, tenure)
+    const { renewal } = tenure
+    renewal.tenure = tenure
+    renewal.by = by
+    renewal.at = this.#dueAt(tenure, renewal)
+    this.#renewals.add(renewal)
+    if (renewal.at < this.#armedFor) this.#arm(renewal.at)
   }
 
   remove(tenure: Tenure): void {
-    if (tenure.renewal !== undefined) this.#renewals.delete(tenure.renewal)
+    if (tenure.renewal !== undefined) this.#drop(tenure.renewal)
     tenure.renewal = undefined
-    if (this.size === 0) this.#disarm()
   }
 
-  stop(): void {
-    this.#renewals.forEach(({ tenure }) => this.remove(tenure))
+  /** All that are renewed for that watchdog. */
+  stop(by: object): void {
+    this.#renewals.forEach((renewal) => {
+      if (renewal.by === by && renewal.tenure !== undefined) this.remove(renewal.tenure)
+    })
+  }
+
+  /**
+   * Renews what may be held, until somebody answers: the owner then, undefined where nobody did within its lease. The tries that are
+   * still under way count for the tenure that is made of it: `adopt` it, or `discard` it.
+   */
+  confirm(of: RenewedHold, limit: Limit): { readonly renewal: Renewal; readonly answer: Promise<Confirmed> } {
+    const renewal = newRenewal(of, undefined)
+    renewal.until = this.#port.clock.now() + of.lease
+    const answer = new Promise<OwnerResult | undefined>((resolve) => {
+      renewal.confirmed = resolve
+    })
+    this.#renewals.add(renewal)
+    this.#fire()
+    return {
+      renewal,
+      answer: limit.wait(answer).then((owner) => (typeof owner === 'symbol' ? undefined : owner)),
+    }
+  }
+
+  adopt(renewal: Renewal, tenure: Tenure): void {
+    renewal.tenure = tenure
+    tenure.renewal = renewal
+  }
+
+  discard(renewal: Renewal): void {
+    this.#drop(renewal)
+  }
+
+  #drop(renewal: Renewal): void {
+    this.#renewals.delete(renewal)
+    if (this.#renewals.size === 0) this.#disarm()
   }
 
   #arm(at: number): void {
@@ -77,16 +116,30 @@ export class Renewals implements Placed {
   #fire = (): void => {
     this.#armedFor = Number.POSITIVE_INFINITY
     const now = this.#port.clock.now()
-    const due: Tenure[] = []
+    const due: Renewal[] = []
     let anyDue = false
-    this.#renewals.forEach(({ tenure, at }) => {
-      // After a stall the clocks decide, not this timer: what is lost is not renewed.
-      if (!tenure.held) this.remove(tenure)
-      else if (at <= now + tenure.lease * TOGETHER) due.push(tenure)
-      anyDue ||= at <= now
+    this.#renewals.forEach((renewal) => {
+      if (!this.#isWanted(renewal, now)) return
+      if (renewal.at > now + renewal.of.lease * TOGETHER) return
+      anyDue ||= renewal.at <= now
+      if (mayTry(renewal)) due.push(renewal)
+      else if (renewal.at <= now) renewal.at = now + pauseOf(renewal.of.lease)
     })
-    if (anyDue && !this.#port.closed.aborted) for (const part of inRequests(due)) void this.#renew(part, now)
+    if (anyDue && !this.closed) for (const part of inRequests(due)) this.#try(part, now)
     this.#rearm()
+  }
+
+  /** After a stall the clocks decide, not this timer: what is lost is not renewed. */
+  #isWanted(renewal: Renewal, now: number): boolean {
+    const { tenure, confirmed } = renewal
+    if (tenure !== undefined) {
+      if (!tenure.held) this.remove(tenure)
+      return renewal.place !== NOWHERE
+    }
+    if (confirmed === undefined || now <= renewal.until) return true
+    this.#drop(renewal)
+    confirmed(undefined)
+    return false
   }
 
   #rearm(): void {
@@ -94,60 +147,109 @@ export class Renewals implements Placed {
     this.#renewals.forEach(({ at }) => {
       next = Math.min(next, at)
     })
-    if (next < this.#armedFor && !this.#port.closed.aborted) this.#arm(next)
+    if (next < this.#armedFor && !this.closed) this.#arm(next)
   }
 
-  async #renew(tenures: readonly Tenure[], now: number): Promise<void> {
-    const pause = shortestPause(tenures)
-    // The next try is planned before this one is sent: no answer is needed for it.
-    for (const { renewal } of tenures) if (renewal !== undefined) renewal.at = now + pause
-    const list = tenures.map(item)
-    let owners: readonly OwnerResult[]
-    try {
-      const call = this.#port.command([OP.renew, list], { timeout: pause })
-      owners = renewedOwners(list, (await call.result) as RenewResult)
-    } catch {
-      return
+  #try(renewals: readonly Renewal[], now: number): void {
+    const list = renewals.map(item)
+    let patience = 0
+    for (const { of } of renewals) patience = Math.max(patience, patienceOf(of.lease))
+    const call = this.#port.command([OP.renew, list], { due: now + patience })
+    const one: Try = { call, over: false }
+    // The next try is planned before this one is answered: no answer is needed for it.
+    for (const renewal of renewals) {
+      renewal.at = now + pauseOf(renewal.of.lease)
+      renewal.triedAt = now
+      renewal.last = one
+      renewal.tries++
     }
-    tenures.forEach((tenure, i) => this.#answered(tenure, owners[i] as OwnerResult))
+    call.result.then(
+      (result) => this.#answered(renewals, one, renewedOwners(list, result as RenewResult), now),
+      (error: unknown) => this.#failed(renewals, one, error),
+    )
+  }
+
+  #answered(renewals: readonly Renewal[], one: Try, owners: readonly OwnerResult[], sentAt: number): void {
+    one.over = true
+    this.#roundTrip.took(this.#port.clock.now() - sentAt)
+    renewals.forEach((renewal, i) => {
+      renewal.tries--
+      if (renewal.place !== NOWHERE) this.#decide(renewal, owners[i] as OwnerResult)
+    })
     this.#rearm()
   }
 
-  #answered(tenure: Tenure, owner: OwnerResult): void {
-    if (tenure.renewal === undefined) return
+  #failed(renewals: readonly Renewal[], one: Try, error: unknown): void {
+    one.over = true
+    for (const renewal of renewals) {
+      renewal.tries--
+      if (renewal.confirmed === undefined || isWorthRetry(error)) continue
+      this.#drop(renewal)
+      confirm(renewal, undefined)
+    }
+  }
+
+  #decide(renewal: Renewal, owner: OwnerResult): void {
+    const { tenure } = renewal
+    if (tenure === undefined) return confirm(renewal, owner)
     if (!isSuccess(owner)) {
       this.remove(tenure)
       return tenure.lose('its renewal was refused, for another holds it or nobody does')
     }
     tenure.prolong(owner[1])
     // It may have been over all the same: then nobody renews it any more.
-    const now = this.#port.clock.now()
-    if (tenure.renewal) tenure.renewal.at = Math.max(now + SHORTEST_PAUSE, dueAt(tenure, now))
+    if (tenure.renewal === renewal) renewal.at = this.#dueAt(tenure, renewal)
+  }
+
+  #dueAt(tenure: Tenure, { triedAt }: Renewal): number {
+    const { lease } = tenure
+    const after = renewAfter(lease, this.#roundTrip.expected, this.#port.electionTimeout())
+    const due = this.#port.clock.now() + after - tenure.age()
+    return Math.max(triedAt + pauseOf(lease), due)
   }
 }
 
-function dueAt(tenure: Tenure, now: number): number {
-  return now + (tenure.lease * 2) / 3 - tenure.age()
+/** Of what was asked for before anybody knew whether it is held: the owner, or nobody answered. */
+export type Confirmed = OwnerResult | undefined
+
+function confirm(renewal: Renewal, owner: Confirmed): void {
+  const { confirmed } = renewal
+  renewal.confirmed = undefined
+  confirmed?.(owner)
 }
 
-function shortestPause(tenures: readonly Tenure[]): number {
-  const lease = Math.min(...tenures.map((tenure) => tenure.lease))
-  return Math.min(LONGEST_PAUSE, Math.max(SHORTEST_PAUSE, Math.floor(lease / 3 / RETRIES)))
+function newRenewal(of: RenewedHold, tenure: Tenure | undefined): Renewal {
+  return {
+    place: NOWHERE,
+    of,
+    tenure,
+    by: undefined,
+    at: Number.NEGATIVE_INFINITY,
+    triedAt: Number.NEGATIVE_INFINITY,
+    until: Number.POSITIVE_INFINITY,
+    last: undefined,
+    tries: 0,
+    confirmed: undefined,
+  }
 }
 
-const item = (tenure: Tenure): RenewalArg => [tenure.key, tenure.id, tenure.token, tenure.lease]
+/** Another one would stand behind it in the queue of this process, and say no more. */
+const mayTry = ({ last, tries }: Renewal): boolean =>
+  tries < MOST_TRIES && (last === undefined || last.over || last.call.sent)
+
+const item = ({ of }: Renewal): RenewalArg => [of.key, of.id, of.token, of.lease]
 
 /** One request for all; more than one only where a command's cap asks for it. */
-function inRequests(tenures: readonly Tenure[]): Tenure[][] {
-  const requests: Tenure[][] = []
+function inRequests(renewals: readonly Renewal[]): Renewal[][] {
+  const requests: Renewal[][] = []
   let room = 0
-  for (const tenure of tenures) {
-    const size = tenure.key.length + tenure.id.length + ITEM_BYTES
+  for (const renewal of renewals) {
+    const size = renewal.of.key.length + renewal.of.id.length + ITEM_BYTES
     if (size > room) {
       requests.push([])
       room = CAPS.commandBytes / 2
     }
-    requests.at(-1)?.push(tenure)
+    requests.at(-1)?.push(renewal)
     room -= size
   }
   return requests

@@ -1,10 +1,10 @@
 // Driver: owns the local truth about one hold: whether it may still be promised, and the signal that says when not.
 
 import type { Instant } from '@latchkey/base'
-import { LatchkeyError } from '@latchkey/protocol'
+import { LatchkeyError, type OwnerResult } from '@latchkey/protocol'
 import { NOWHERE, type Placed } from './crowd.js'
 import type { BoundKeeper, Concern } from './keeper.js'
-import type { LockPort } from './port.js'
+import type { LockCall, LockPort } from './port.js'
 
 export interface TenureOf {
   readonly key: Uint8Array
@@ -14,10 +14,32 @@ export interface TenureOf {
   readonly deadline: number
 }
 
-/** Of a hold that a watchdog renews: when its next try is due. */
+/** What is renewed. */
+export type RenewedHold = Pick<TenureOf, 'key' | 'id' | 'token' | 'lease'>
+
+/** One hold that is being renewed. */
 export interface Renewal extends Placed {
-  readonly tenure: Tenure
+  readonly of: RenewedHold
+  /** Undefined: the hold is not known to be in time yet; the first answer decides (confirm). */
+  tenure: Tenure | undefined
+  /** On whose behalf: a watchdog. */
+  by: object | undefined
+  /** When the next try is due. */
   at: number
+  /** When the last try was made. */
+  triedAt: number
+  /** So long the first answer is waited for. */
+  until: number
+  last: Try | undefined
+  tries: number
+  /** Told of the first answer; undefined: nobody answers. */
+  confirmed: ((owner: OwnerResult | undefined) => void) | undefined
+}
+
+/** One request. */
+export interface Try {
+  readonly call: LockCall
+  over: boolean
 }
 
 /** releasing: its release is on the way or was; it is no longer promised, and whether it was lost is not known yet. */

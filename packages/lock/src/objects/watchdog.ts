@@ -2,10 +2,8 @@
 
 import { Emitter } from '@latchkey/base'
 import type { LatchkeyError } from '@latchkey/protocol'
-import { Crowd } from './crowd.js'
 import type { LockObject } from './lock.js'
-import type { LockPort } from './port.js'
-import { Renewals } from './renewals.js'
+import type { Renewals } from './renewals.js'
 import type { Tenure } from './tenure.js'
 
 // A type, not an interface: an Emitter's events are a Record.
@@ -15,8 +13,8 @@ export type WatchdogEvents = {
 }
 
 /**
- * Renews the locks that were made with it, at 2/3 of their leases; one serves any number of locks, and all that fall due together go
- * in one request. Yours to create and to close.
+ * Renews the locks that were made with it, at 2/3 of their leases at the latest; one serves any number of locks, and all that fall due
+ * together go in one request. Yours to create and to close.
  * ```ts
  * const watchdog = new Watchdog()
  * watchdog.on('lost', ({ error }) => console.error(error.code)) // ERR_LOCK_LOST
@@ -25,9 +23,8 @@ export type WatchdogEvents = {
  */
 export class Watchdog implements Disposable {
   readonly #events = new Emitter<WatchdogEvents>()
-  readonly #renewals = new WeakMap<LockPort, Renewals>()
-  /** Those that renew something just now. */
-  readonly #active = new Crowd<Renewals>()
+  /** Of each store whose locks it was given. */
+  readonly #stores = new Set<Renewals>()
   #closed = false
 
   on<Name extends keyof WatchdogEvents>(name: Name, listener: (event: WatchdogEvents[Name]) => void): this {
@@ -68,10 +65,8 @@ export class Watchdog implements Disposable {
   /** No timer is left, and no renewal leaves any more. Holds go on to the end of their lease. */
   close(): void {
     this.#closed = true
-    this.#active.forEach((renewals) => {
-      this.#active.delete(renewals)
-      renewals.stop()
-    })
+    for (const renewals of this.#stores) renewals.stop(this)
+    this.#stores.clear()
   }
 
   [Symbol.dispose](): void {
@@ -79,23 +74,13 @@ export class Watchdog implements Disposable {
   }
 
   /** Internal: renews that hold from now on. */
-  watch(port: LockPort, tenure: Tenure): void {
+  watch(renewals: Renewals, tenure: Tenure): void {
     if (this.#closed) return
-    let renewals = this.#renewals.get(port)
-    if (renewals === undefined) {
-      renewals = new Renewals(port)
-      this.#renewals.set(port, renewals)
+    if (!this.#stores.has(renewals)) {
+      for (const other of this.#stores) if (other.closed) this.#stores.delete(other)
+      this.#stores.add(renewals)
     }
-    this.#active.add(renewals)
-    renewals.add(tenure)
-  }
-
-  /** Internal: before a complete release is sent, and after a loss. */
-  unwatch(port: LockPort, tenure: Tenure): void {
-    const renewals = this.#renewals.get(port)
-    if (renewals === undefined) return
-    renewals.remove(tenure)
-    if (renewals.size === 0) this.#active.delete(renewals)
+    renewals.add(tenure, this)
   }
 
   /** Internal. */

@@ -141,6 +141,12 @@ export class FakePort implements LockPort {
   /** false: nothing gets through; requests wait for their deadline. */
   up = true
   pushes = true
+  /** How long each way takes, ms. */
+  travel: (way: 'out' | 'back') => number
+  /** Told of each answer that comes, whether or not anybody still waits for it. */
+  came: (command: Command | Read, value: unknown, time: number, sentAt: Instant) => void = () => {}
+  /** Of the members; 0: not known. */
+  timeout = 0
   session: number
   readonly delay: number
   readonly #store: FakeStore
@@ -155,6 +161,7 @@ export class FakePort implements LockPort {
     this.#store = store
     this.session = session
     this.delay = delay
+    this.travel = () => delay
     this.#life = life
     this.clock = new ProcessClock(store.world)
     this.bound.meet('cluster')
@@ -175,9 +182,15 @@ export class FakePort implements LockPort {
     return `${this.session}.${++this.#ids}`
   }
 
+  electionTimeout(): number {
+    return this.timeout
+  }
+
   command(command: Command, options: LockCallOptions = {}): LockCall {
     let settle: () => Promise<void> = () => Promise.resolve()
+    let sent = false
     const result = this.#request(options, async (sentAt) => {
+      sent = true
       this.sent.push(command)
       const fault = this.fault(command)
       if (fault instanceof LatchkeyError) throw fault
@@ -188,25 +201,33 @@ export class FakePort implements LockPort {
         settle = () => this.#whenUp().then(() => void (late.settled = true))
         return NEVER
       }
-      await this.#travel()
+      await this.#travel('out')
       const value = this.#store.entry(this.session, command)
       const time = fault === 'prove nothing' ? 0 : this.#store.time
       settle = () => this.#whenUp()
       if (fault === 'lose answer') return NEVER
-      await this.#travel()
+      await this.#travel('back')
       this.bound.learn(time, sentAt, this.clock.instant())
+      this.came(command, value, time, sentAt)
       return value
     })
-    return { result, settled: () => settle() }
+    return {
+      result,
+      get sent() {
+        return sent
+      },
+      settled: () => settle(),
+    }
   }
 
   read(read: Read, options: LockCallOptions = {}): Promise<unknown> {
     return this.#request(options, async (sentAt) => {
       this.reads.push(read)
-      await this.#travel()
+      await this.#travel('out')
       const [value, time] = [this.#store.read(read), this.#store.time]
-      await this.#travel()
+      await this.#travel('back')
       this.bound.learn(time, sentAt, this.clock.instant())
+      this.came(read, value, time, sentAt)
       return value
     })
   }
@@ -272,13 +293,14 @@ export class FakePort implements LockPort {
     this.closing.abort(new LatchkeyError('ERR_CLOSED'))
   }
 
-  #travel(): Promise<void> {
-    if (this.delay === 0) return Promise.resolve()
-    return new Promise((resolve) => this.#store.world.after(this.delay, resolve))
+  #travel(way: 'out' | 'back'): Promise<void> {
+    const ms = this.travel(way)
+    if (ms === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#store.world.after(ms, resolve))
   }
 
   #whenUp(): Promise<void> {
-    return this.up ? this.#travel() : new Promise((resolve) => this.#waiting.add(resolve))
+    return this.up ? this.#travel('out') : new Promise((resolve) => this.#waiting.add(resolve))
   }
 
   /** Sent at once, or when the link is up again; ends by its deadline, its signal or the closing of the store. */
