@@ -18,7 +18,10 @@ let three: Cluster
 let store: Store
 
 beforeAll(async () => {
-  three = await Cluster.start({ flags: ['--token', TOKEN, '--token', 'read:reader'], token: TOKEN })
+  three = await Cluster.start({
+    flags: ['--token', TOKEN, '--token', 'read:reader', '--member-token', 'm'],
+    token: TOKEN,
+  })
 }, 60_000)
 afterAll(() => three.destroy())
 beforeEach(async () => {

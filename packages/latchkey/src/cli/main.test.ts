@@ -163,6 +163,7 @@ describe('start', () => {
     [['--id', 'a', '--dir', 'x', '--config', 'none.json']],
     [['--id', 'a', '--dir', 'x', '--heartbeat', 'often']],
     [['--id', 'a', '--dir', 'x', '--member', 'b=ws://127.0.0.1:1']],
+    [['--id', 'a', '--dir', 'x', '--member', 'a=ws://[::1]:1', '--member', 'b=ws://[::1]:2', '--token', 't']],
   ])('%j is bad configuration', async (args) => {
     const { code, err } = await run(['start', ...args])
     expect(code).toBe(78)

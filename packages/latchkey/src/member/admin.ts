@@ -24,6 +24,8 @@ export interface AdminPorts {
   /** Resolves when a leader is known and this member has caught up. */
   readonly ready: () => Promise<void>
   handOver(to: string | undefined): Promise<HandOver>
+  /** Why no member can be added; undefined: one can. */
+  readonly whyNoMembers: string | undefined
   /** Drops this member's state and builds it anew from a peer's. */
   rebuild(): Promise<void>
 }
@@ -100,7 +102,10 @@ export class Admin {
     const run = Object.hasOwn(AT_LEADER, call) ? AT_LEADER[call] : undefined
     if (run === undefined)
       throw new LatchkeyError('ERR_PROTOCOL', `No member does ${show(call)} for another.`)
-    if (this.#ports.node.role !== 'leader') throw new LatchkeyError('ERR_NO_LEADER')
+    const { node, whyNoMembers } = this.#ports
+    if (node.role !== 'leader') throw new LatchkeyError('ERR_NO_LEADER')
+    if (call === 'members.add' && whyNoMembers !== undefined)
+      throw new LatchkeyError('ERR_FORBIDDEN', `No member can be added: ${whyNoMembers}.`)
     return (await run(this.#ports, args)) ?? null
   }
 

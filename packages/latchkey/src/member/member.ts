@@ -32,7 +32,7 @@ import { Forwarder } from './forwarder.js'
 import { Inquiry } from './inquiry.js'
 import type { Right } from './rights.js'
 import { provenTime, Seat } from './seat.js'
-import { type Stand, StateCheck } from './state-check.js'
+import { currentStand, type Stand, StateCheck, standOf } from './state-check.js'
 import { StateSearch } from './state-search.js'
 import { statusOf } from './status.js'
 
@@ -48,6 +48,8 @@ export interface MemberPorts {
   readonly logger: Logger
   readonly transport: ReplicaPorts['transport']
   readonly newId: () => string
+  /** Why no member can be added; undefined: members can be told from strangers. */
+  readonly whyNoMembers?: string | undefined
   /** This member's state is to be dropped, and the member to be opened anew. Returns at once. */
   rebuild(): void
   machine(hooks: {
@@ -118,6 +120,7 @@ export class Member extends Emitter<MemberEvents> {
       ready: () => this.ready(),
       handOver: (to) => replica.handOver(node.options.electionTimeout * 2, to),
       rebuild: async () => this.#rebuild(),
+      whyNoMembers: ports.whyNoMembers,
     })
     node.on('role', ({ leader }) => {
       if (leader !== undefined) this.#leads(leader)
@@ -384,16 +387,5 @@ function outcomeMessage(id: number, outcome: Outcome): Between {
       return { kind: 'refused', id, reason: outcome.reason }
     case 'unknown':
       return { kind: 'unknown', id }
-  }
-}
-
-const standOf = ({ position, spaces }: StateHash): Stand => ({ index: position.index, spaces })
-
-function currentStand(kv: KvStore): Stand | undefined {
-  try {
-    return standOf(kv.stateHash())
-  } catch {
-    // It is being swapped, or has stopped: whoever must know of that has been told.
-    return undefined
   }
 }

@@ -11,8 +11,11 @@ export const RIGHTS: readonly Right[] = ['read', 'write', 'admin']
 export interface AuthOptions {
   /** What clients may carry; several, so that one can be replaced while both work. A bare string has all rights. */
   tokens: readonly (string | { token: string; rights?: readonly Right[] | undefined })[]
-  /** What members show each other; default: the first token with the admin right. */
-  memberToken?: string | undefined
+  /**
+   * What members prove to each other that they have, without showing it: 32 random bytes in hex, for one. Needed where there are several
+   * members. Of a list the first is proved and each is accepted, so that it can be replaced member by member.
+   */
+  memberToken?: string | readonly string[] | undefined
 }
 
 /** undefined: not one of ours. Every token is compared, in constant time. */
@@ -27,14 +30,6 @@ export function rightsOf(
     if (sameSecret(known.token, token ?? '')) rights = known.rights ?? RIGHTS
   }
   return rights
-}
-
-export function memberToken(auth: AuthOptions | undefined): string | undefined {
-  if (auth === undefined || auth.memberToken !== undefined) return auth?.memberToken
-  const all = auth.tokens.find(
-    (entry) => typeof entry === 'string' || (entry.rights ?? RIGHTS).includes('admin'),
-  )
-  return typeof all === 'object' ? all.token : all
 }
 
 function sameSecret(a: string, b: string): boolean {

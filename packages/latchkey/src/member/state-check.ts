@@ -3,6 +3,7 @@
 // disk that nothing else has noticed; which row is the first to differ is found by state-search.ts.
 
 import type { Clock, Timer } from '@latchkey/base'
+import type { KvStore, StateHash } from '@latchkey/kv'
 
 /** Behind the entry `index`: a hash for each key space, by name. */
 export interface Stand {
@@ -106,4 +107,15 @@ export class StateCheck {
 function remember(stands: Stand[], stand: Stand): void {
   stands.push(stand)
   if (stands.length > STANDS) stands.shift()
+}
+
+export const standOf = ({ position, spaces }: StateHash): Stand => ({ index: position.index, spaces })
+
+export function currentStand(kv: KvStore): Stand | undefined {
+  try {
+    return standOf(kv.stateHash())
+  } catch {
+    // It is being swapped, or has stopped: whoever must know of that has been told.
+    return undefined
+  }
 }

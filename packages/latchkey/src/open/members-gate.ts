@@ -5,8 +5,9 @@ import { randomInt } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type Clock, type Defer, type RefusalLog, seededRandom } from '@latchkey/base'
-import { MemberNetwork, type Transport, type TransportOwner } from '@latchkey/raft'
-import { memberToken } from '../member/rights.js'
+import { MEMBERS_PATH, MemberNetwork, type Transport, type TransportOwner } from '@latchkey/raft'
+import { refuseUpgrade } from './server.js'
+import { memberTokens, whyNoMembers } from './member-proof.js'
 import type { Settings } from './options.js'
 
 /** The newest kinds of commands and entries that this build understands. */
@@ -41,7 +42,7 @@ export class MembersGate {
         boot,
         group: 0,
         level: LEVEL,
-        token: memberToken(auth),
+        tokens: memberTokens(auth),
         ...owner.identity(),
       }),
       admit: (info) => owner.admit(info),
@@ -53,6 +54,12 @@ export class MembersGate {
 
   /** False: not a member's. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: () => void): boolean {
+    if (whyNoMembers(this.#settings) !== undefined && isForMembers(request)) {
+      refuseUpgrade(socket, '401 Unauthorized', this.#clock)
+      return true
+    }
     return this.#network?.upgrade(request, socket, head, proven) ?? false
   }
 }
+
+const isForMembers = ({ url = '' }: IncomingMessage): boolean => url.split('?', 1)[0] === MEMBERS_PATH

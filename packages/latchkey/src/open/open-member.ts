@@ -28,6 +28,7 @@ import { Outboxes } from '../member/outboxes.js'
 import { Readiness } from '../member/readiness.js'
 import { type Right, rightsOf } from '../member/rights.js'
 import { localDial } from './local-link.js'
+import { refuseUnprovenMembers, whyNoMembers } from './member-proof.js'
 import { MembersGate } from './members-gate.js'
 import type { Settings, TlsOptions } from './options.js'
 import { claimDirectory } from './owner-file.js'
@@ -263,9 +264,11 @@ export class OpenedMember {
         transport: (owner) => this.#gate.transport(owner),
         machine: (hooks) => new KvMachine({ home, clock, logger, later, ...hooks }),
         rebuild: () => void setImmediate(() => this.#rebuild()),
+        whyNoMembers: whyNoMembers(this.#settings),
       },
     )
     this.#current = member
+    refuseUnprovenMembers(this.#settings, !this.isAlone)
     this.#readiness = new Readiness(member, clock)
     member.on('failed', (error) => this.#onFailed(error))
     // It may have stopped before anybody listened.

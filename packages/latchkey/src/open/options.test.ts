@@ -1,7 +1,7 @@
 // Test: whatever is wrong with the options of open() is a TypeError that names the option.
 
 import { resolve } from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { checkOptions, isLoopback, type OpenOptions, parseListen } from './options.js'
 
 const good: OpenOptions = { id: 'a', dir: 'data' }
@@ -47,6 +47,17 @@ test.each([
   ['tls.ca', { ...good, tls: { cert: 'x', key: 'y', memberName: '{id}' } }, 'tls.memberName needs tls.ca'],
   ['auth', { ...good, auth: { tokens: [] } }, 'auth.tokens'],
   ['auth rights', { ...good, auth: { tokens: [{ token: 'x', rights: ['all'] }] } }, 'rights'],
+  ['auth.memberToken', { ...good, auth: { tokens: ['t'], memberToken: [] } }, 'auth.memberToken'],
+  [
+    'auth.memberToken empty',
+    { ...good, auth: { tokens: ['t'], memberToken: ['m', ''] } },
+    'auth.memberToken',
+  ],
+  [
+    'auth.memberToken many',
+    { ...good, auth: { tokens: ['t'], memberToken: Array(9).fill('m') } },
+    'auth.memberToken',
+  ],
   ['logger', { ...good, logger: {} }, 'logger'],
   ['signal', { ...good, signal: {} }, 'signal'],
   ['as', { ...good, as: 'text' }, 'as'],
@@ -62,6 +73,36 @@ test('beyond loopback: with tls and tokens, or openly', () => {
   expect(checkOptions({ ...wide, tls: { cert: 'x', key: 'y' }, auth: { tokens: ['t'] } }).listen?.port).toBe(
     7001,
   )
+})
+
+describe('M21: several members and tokens for clients need a proof of members', () => {
+  const members = { a: 'ws://127.0.0.1:7001', b: 'ws://127.0.0.1:7002' }
+  const tls = { cert: 'x', key: 'y' }
+  const several = { ...good, members, auth: { tokens: ['all'] } }
+
+  test.each([
+    ['on loopback', several],
+    [
+      'an admin token is none',
+      { ...several, auth: { tokens: [{ token: 'x', rights: ['admin'] as const }] } },
+    ],
+    ['openly', { ...several, listen: '0.0.0.0:7001', insecure: true }],
+    ['under TLS without an authority of members', { ...several, tls }],
+    ['one that joins', { ...several, members: { a: members.a }, join: true }],
+  ])('%s: refused, with what to add', (_what, options) => {
+    expect(() => checkOptions(options)).toThrow(TypeError)
+    expect(() => checkOptions(options)).toThrow(/auth\.memberToken.*--member-token/)
+  })
+
+  test.each([
+    ['with a member token', { ...several, auth: { tokens: ['all'], memberToken: 'm' } }],
+    ['with two of them', { ...several, auth: { tokens: ['all'], memberToken: ['m', 'n'] } }],
+    ['with certificates of members', { ...several, tls: { ...tls, ca: 'z' } }],
+    ['without tokens for clients', { ...good, members }],
+    ['alone', { ...several, members: { a: members.a } }],
+  ])('%s: started', (_what, options) => {
+    expect(checkOptions(options).members).toBeDefined()
+  })
 })
 
 test('listen and loopback', () => {

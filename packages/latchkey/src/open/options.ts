@@ -4,7 +4,8 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { type Logger, silentLogger } from '@latchkey/base'
 import { type As, CAPS, type Duration, millis } from '@latchkey/protocol'
-import { type AuthOptions, memberToken, RIGHTS } from '../member/rights.js'
+import { type AuthOptions, RIGHTS } from '../member/rights.js'
+import { checkMemberToken, refuseUnprovenMembers } from './member-proof.js'
 
 export type { AuthOptions, Right } from '../member/rights.js'
 
@@ -15,8 +16,8 @@ export interface TlsOptions {
   /** Who may be a member: certificates signed by this authority. Also what this member trusts when it dials. */
   ca?: string | Uint8Array | undefined
   /**
-   * What a member's certificate must name, beside its address: '{id}.members.example', with the member's id for {id}. Without it any
-   * certificate of `ca` may come in as any member.
+   * What a member's certificate must name, beside its address: '{id}.members.example', with the member's id for {id}. Without it, and
+   * without auth.memberToken, any certificate of `ca` that is good for a server may come in as any member.
    */
   memberName?: string | undefined
 }
@@ -155,6 +156,7 @@ export function checkOptions(options: OpenOptions): Settings {
   }
   if (settings.join && members === undefined)
     throw new TypeError('join needs members: itself and the voters that it will meet')
+  refuseUnprovenMembers(settings, settings.join || Object.keys(members ?? {}).length > 1)
   refuseOpenDoors(settings, checkBoolean(options.insecure, 'insecure'))
   return settings
 }
@@ -299,9 +301,7 @@ function checkAuth(auth: OpenOptions['auth']): AuthOptions | undefined {
       throw new TypeError("auth.tokens: rights must be a list of 'read', 'write' and 'admin'")
     }
   }
-  if (auth.memberToken !== undefined && (typeof auth.memberToken !== 'string' || auth.memberToken === '')) {
-    throw new TypeError('auth.memberToken must be a text that is not empty')
-  }
+  checkMemberToken(auth.memberToken)
   return auth
 }
 
@@ -338,11 +338,6 @@ function refuseOpenDoors(
   insecure: boolean,
 ): void {
   if (listen === undefined || isLoopback(listen.host) || insecure) return
-  // A client's right to read must not be enough to come in as a member.
-  if (tls && auth && tls.ca === undefined && memberToken(auth) === undefined)
-    throw new TypeError(
-      `listen: ${listen.host} is beyond loopback, and nothing keeps strangers from coming in as members: give tls.ca, auth.memberToken, or a token with the admin right`,
-    )
   if (tls && auth) return
   throw new TypeError(
     `listen: ${listen.host} is beyond loopback, which needs tls and auth.tokens; or allow it openly with insecure: true (--insecure)`,

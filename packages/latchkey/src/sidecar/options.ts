@@ -3,6 +3,7 @@
 
 import type { Logger } from '@latchkey/base'
 import { checkOptions, type Listen, type OpenOptions, parseListen, type TlsOptions } from '../open/options.js'
+import { memberTokens } from '../open/member-proof.js'
 import { DEFAULT_LISTEN } from './settings-table.js'
 import { ConfigError, type ResolvedSettings } from './settings.js'
 
@@ -89,7 +90,7 @@ function tlsOf(
   return { cert: pem(cert), key: pem(key), ca: ca === undefined ? undefined : pem(ca), memberName }
 }
 
-function authOf(tokens: unknown, memberToken: string | undefined): OpenOptions['auth'] {
+function authOf(tokens: unknown, memberToken: readonly string[] | undefined): OpenOptions['auth'] {
   if (tokens === undefined && memberToken === undefined) return undefined
   if (tokens === undefined) throw new ConfigError('member-token needs at least one token')
   return { tokens: tokens as NonNullable<OpenOptions['auth']>['tokens'], memberToken }
@@ -120,7 +121,7 @@ function levelOf(value: unknown): LogLevel {
 function secretsOf({ auth, tls }: OpenOptions): string[] {
   const tokens = (auth?.tokens ?? []).map((entry) => (typeof entry === 'string' ? entry : entry.token))
   const key = tls === undefined ? [] : [String(tls.key)]
-  return [...tokens, ...(auth?.memberToken ? [auth.memberToken] : []), ...key]
+  return [...tokens, ...memberTokens(auth), ...key]
 }
 
 export const withLogger = (options: SidecarOptions, logger: Logger): OpenOptions => ({

@@ -142,9 +142,9 @@ export const SETTINGS = {
   memberToken: {
     flag: 'member-token',
     place: 'auth.memberToken',
-    kind: 'text',
+    kind: 'list',
     value: 'TOKEN',
-    help: 'what members show each other',
+    help: 'what members prove to each other; the first is proved, each is accepted',
     secret: true,
   },
   insecure: {

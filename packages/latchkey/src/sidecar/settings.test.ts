@@ -77,7 +77,7 @@ describe('refusals', () => {
     [{ 'tls-cert': 'c' }, 'go together'],
     [{ 'tls-member-name': '{id}' }, 'go together'],
     [{ 'tls-cert': 'c', 'tls-key': 'k', 'tls-ca': 'a', 'tls-member-name': 'x' }, 'tls.memberName must'],
-    [{ 'member-token': 't' }, 'at least one token'],
+    [{ 'member-token': ['t'] }, 'at least one token'],
     [{ 'log-level': 'loud' }, 'log-level'],
     [{ 'max-connections': '0' }, 'max-connections'],
   ])('%j', (flags, message) => {
@@ -112,11 +112,31 @@ test('beyond loopback with tls and a token, or openly insecure', () => {
   ])
 })
 
-test('beyond loopback the door of members is locked too', () => {
-  const wide = { listen: '0.0.0.0:7001', 'tls-cert': 'c', 'tls-key': 'k', token: ['read:one'] }
-  expect(() => optionsOf(wide)).toThrow(/strangers from coming in as members/)
-  for (const more of [{ 'tls-ca': 'ca' }, { 'member-token': 'm' }, { token: ['read:one', 'two'] }])
-    expect(optionsOf({ ...wide, ...more }).listen.host).toBe('0.0.0.0')
+test('M21: several members with tokens for clients need a member token, also on loopback', () => {
+  const several = {
+    token: ['read:one', 'two'],
+    member: ['a=ws://127.0.0.1:7001', 'b=ws://127.0.0.1:7002'],
+  }
+  expect(() => optionsOf(several)).toThrow(ConfigError)
+  expect(() => optionsOf(several)).toThrow(/--member-token/)
+  const certificates = { 'tls-cert': 'c', 'tls-key': 'k', 'tls-ca': 'ca' }
+  for (const more of [certificates, { 'member-token': ['m'] }, { 'member-token': ['m', 'n'] }])
+    expect(optionsOf({ ...several, ...more }).listen.port).toBe(7001)
+})
+
+test('a member token may be one or several: by flag, by variable, in the file; none is shown or logged', () => {
+  const given = [
+    resolve({ flags: { ...base, token: ['t'], 'member-token': ['one', 'two'] } }),
+    resolve({ flags: { ...base, token: ['t'] }, env: { LATCHKEY_MEMBER_TOKEN: 'one,two' } }),
+    resolve({ flags: base, file: file({ auth: { tokens: ['t'], memberToken: ['one', 'two'] } }) }),
+  ]
+  for (const settings of given) {
+    const options = sidecarOptions(settings, () => '')
+    expect(options.open.auth?.memberToken).toEqual(['one', 'two'])
+    expect(options.secrets).toEqual(['t', 'one', 'two'])
+  }
+  const lone = resolve({ flags: base, file: file({ auth: { tokens: ['t'], memberToken: 'one' } }) })
+  expect(sidecarOptions(lone, () => '').open.auth?.memberToken).toEqual(['one'])
 })
 
 test('without members and address it listens on loopback', () => {

@@ -170,8 +170,9 @@ function fromFile(row: SettingRow, value: unknown, path: string | undefined): un
       if (typeof value === 'boolean') return value
       throw new ConfigError(`${name} must be true or false`)
     case 'list':
+      if (typeof value === 'string') return [value]
       if (Array.isArray(value) && value.every((part) => typeof part === 'string')) return value
-      throw new ConfigError(`${name} must be a list of texts`)
+      throw new ConfigError(`${name} must be a text, or a list of texts`)
     // Their shape is checked with the other options of open().
     case 'members':
     case 'tokens':

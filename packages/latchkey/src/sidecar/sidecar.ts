@@ -11,7 +11,7 @@ import { type Clock, type Logger, RefusalLog } from '@latchkey/base'
 import { HttpDoor, Metrics, refuseOrigin } from '../http/index.js'
 import type { Outboxes } from '../member/outboxes.js'
 import { isClaimed } from '../open/owner-file.js'
-import { isLoopback, type Listen, listenAt } from '../open/options.js'
+import { isLoopback, type Listen, listenAt, type OpenOptions } from '../open/options.js'
 import { refuseUpgrade, type Upgrade } from '../open/server.js'
 import { Gate } from './gate.js'
 import type { Member, OpenMember } from './member-port.js'
@@ -48,7 +48,7 @@ export class Sidecar {
     if (known && options.anywhere) return Sidecar.#openWhereKnown(options, ports)
     const gate = await openGate(options, ports, options.listen)
     try {
-      const member = await ports.openMember(withLogger(known ? options : withAddress(options), ports.logger))
+      const member = await openWith(withLogger(known ? options : withAddress(options), ports.logger), ports)
       return Sidecar.#serving(options, ports, gate, member)
     } catch (error) {
       gate.close()
@@ -57,7 +57,7 @@ export class Sidecar {
   }
 
   static async #openWhereKnown(options: SidecarOptions, ports: SidecarPorts): Promise<Sidecar> {
-    const member = await ports.openMember(withLogger(options, ports.logger))
+    const member = await openWith(withLogger(options, ports.logger), ports)
     try {
       const gate = await openGate(options, ports, addressOf(member, options))
       return Sidecar.#serving(options, ports, gate, member)
@@ -156,6 +156,15 @@ export class Sidecar {
       connectionErrors.guard('upgrade', upgrade, (_, socket) => socket.destroy()),
     )
     return door
+  }
+}
+
+/** What is wrong with the options in the light of the directory is wrong with the configuration. */
+async function openWith(options: OpenOptions, { openMember }: SidecarPorts): Promise<Member> {
+  try {
+    return await openMember(options)
+  } catch (error) {
+    throw error instanceof TypeError ? new ConfigError(error.message, { cause: error }) : error
   }
 }
 

@@ -7,8 +7,9 @@ import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { FRAME_LIMIT, join, MEMBERS_PATH, turnParts } from './frames.js'
-import { encodeHello } from './handshake.js'
+import type { Self } from './handshake.js'
 import { TYPE } from './items.js'
+import { dialAs } from './testing/handshakes.js'
 import { Crew, heartbeat, introduce, type Member, type Options, pause, until } from './testing/crew.js'
 
 let crew = new Crew()
@@ -30,11 +31,11 @@ describe('refused, with a reason that is logged once', () => {
   test.each([
     ['another cluster name', { cluster: 'other' }, 'ERR_WRONG_CLUSTER'],
     ['another cluster id', { clusterId: 'c-2' }, 'ERR_WRONG_CLUSTER'],
-    ['a wrong member token', { token: 'guess' }, 'ERR_UNAUTHORIZED'],
-    ['no member token', { token: undefined }, 'ERR_UNAUTHORIZED'],
+    ['a wrong member token', { tokens: ['guess'] }, 'ERR_UNAUTHORIZED'],
+    ['no member token', { tokens: [] }, 'ERR_UNAUTHORIZED'],
     ['another group', { group: 4 }, 'ERR_WRONG_CLUSTER'],
   ])('%s', async (_what, self, code) => {
-    const ours = { clusterId: 'c-1', token: 'secret' }
+    const ours = { clusterId: 'c-1', tokens: ['secret'] }
     const [a, b] = await meet({ self: ours }, { self: { ...ours, ...self } })
     // Several attempts of each.
     await until(() => a.network.stats.refused >= 6 && b.network.stats.refused >= 6)
@@ -98,6 +99,16 @@ function knock(member: Member, frames: readonly (Uint8Array | string)[]): Promis
     socket.on('open', () => {
       for (const frame of frames) socket.send(frame)
     })
+    socket.on('close', (code) => resolve(code))
+  })
+}
+
+/** The same of one who is let in first. */
+function enter(member: Member, self: Self, frame: Uint8Array): Promise<number> {
+  return new Promise((resolve) => {
+    const socket = new WebSocket(url(member), { perMessageDeflate: false })
+    socket.on('error', () => {})
+    dialAs(self, member.id, socket, () => socket.send(frame))
     socket.on('close', (code) => resolve(code))
   })
 }
@@ -201,8 +212,8 @@ describe('strangers', () => {
         knock(a, ['text']),
         knock(a, [pack([1, 0, 'latchkey', null, 'a', 0, 0, ['c', '', 1, '', 0, 1]])]),
         // One who is let in, and then speaks nonsense.
-        knock(a, [encodeHello(member, 'a'), noise(random, random.between(0, 4000))]),
-        knock(a, [encodeHello(member, 'a'), hostileTurn(random.between(0, 6))]),
+        enter(a, member, noise(random, random.between(0, 4000))),
+        enter(a, member, hostileTurn(random.between(0, 6))),
       ])
     }
     expect(memory() - before).toBeLessThan(128 * 1024 * 1024)
@@ -285,7 +296,7 @@ describe('mutual TLS', () => {
     expect([...a.events, ...b.events]).toEqual([])
   })
 
-  test('E19: a certificate that names another member is refused on both ways, before a token is shown', async () => {
+  test('E19: a certificate that names another member is refused on both ways, before anything is proved', async () => {
     const named = (id: string) => ({
       cert: file(`named-${id}-cert`),
       key: file(`named-${id}-key`),
@@ -310,6 +321,22 @@ describe('mutual TLS', () => {
     })
     expect(a.refused[0]).toMatchObject({ id: 'd', by: 'us', code: 'ERR_UNAUTHORIZED' })
     expect([c.network.connected('b'), a.network.connected('d')]).toEqual([false, false])
+  })
+
+  test('M21: a certificate of our authority that is good for clients alone is no member, though no token is asked for', async () => {
+    const mixed = (name: string) => ({
+      cert: file(`mixed-${name}-cert`),
+      key: file(`mixed-${name}-key`),
+      ca: file('mixed-ca'),
+    })
+    const [a, b] = await meet({ tls: mixed('member') }, { tls: mixed('member') })
+    await until(() => a.network.connected('b') && b.network.connected('a'))
+    const client = await crew.start('c', { tls: mixed('client') })
+    client.network.setPeers({ b: { url: b.url } })
+    await until(() => client.refused.length > 0 && b.refused.length > 0)
+    expect(client.refused[0]).toMatchObject({ id: 'b', by: 'them', code: 'ERR_UNAUTHORIZED' })
+    expect(b.refused[0]?.reason).toBe('its certificate is for clients alone, not for a server')
+    expect(client.events).toEqual([])
   })
 
   test('no certificate at all is refused, although the port itself takes connections without one', async () => {

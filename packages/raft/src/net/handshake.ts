@@ -1,14 +1,27 @@
-// Door: who is there? One frame each way, of this form for ever, so that any two builds understand at least a refusal.
+// Door: who is there? Every frame of a handshake has a form that stays for ever, so that any two builds understand at least a refusal.
+//
+//   the one who dials                                  the one who was dialled
+//   greeting  versions, cluster name, ids, nonce   ->
+//                                                  <-  challenge  versions, nonce
+//   proof     (proof.ts)                           ->
+//                                                  <-  proof
+//   hello     what it says of itself               ->
+//                                                  <-  welcome  what it says of itself; or, at any step, a refusal
 //
 // Laws
-//   - nothing is told of this cluster to one who has not named it and shown its token
+//   - nothing of this cluster but its name and the two ids is told to one who has not proved itself. Otherwise a stranger who listens at
+//     the address of a member that is down learns the id of the cluster and the incarnation, with which he can then pass for a member
+//     where no token is asked for, or set two clusters against each other
+//   - what one says who has not proved itself is believed by nobody: a refusal with another boot in it would let a stranger tell that
+//     a living leader is dead (T3)
 //   - secrets are compared in constant time, and no reason repeats one
 //   - places may be added at the end; a build ignores those that it does not know
 
-import { createHash, timingSafeEqual } from 'node:crypto'
-import { ERROR_CODES, type ErrorCode, Malformed, pack, show, unpack } from '@latchkey/protocol'
+import { copyBytes, NONCE_BYTES } from '@latchkey/base'
+import { ERROR_CODES, type ErrorCode, Malformed, pack, unpack } from '@latchkey/protocol'
 import type { GroupId, MemberId } from '../core/types.js'
 import { WIRE } from './frames.js'
+import { PROOF_BYTES, type Side } from './proof.js'
 import type { PeerInfo } from './transport.js'
 
 /** Who this member is. Asked anew for each handshake, since a cluster's id is drawn late. */
@@ -20,36 +33,34 @@ export interface Self {
   readonly boot: number
   readonly group: GroupId
   readonly level: number
-  /** What all members show each other; undefined: nothing is asked for. */
-  readonly token: string | undefined
+  /** What all members have: the first is proved, every one is accepted. None: nothing is asked for. */
+  readonly tokens: readonly string[]
 }
 
-export interface Hello {
+export interface Greeting extends Side {
   readonly cluster: string
-  readonly token: string | undefined
-  /** Whom the caller believes to have dialled. */
+  /** Who dials, as it says. */
+  readonly from: MemberId
+  /** Whom it believes to have dialled. */
   readonly to: MemberId
-  readonly least: number
-  readonly most: number
-  /** Its `version` is the highest that it speaks. */
-  readonly info: PeerInfo
 }
 
 export interface Refusal {
   readonly code: ErrorCode
   readonly reason: string
-  /** The other side named this cluster and showed its token: it is told who refuses. */
+  /** The other side has proved itself: it is told who refuses. */
   readonly trusted: boolean
 }
 
-export type Reply =
-  | { readonly ok: true; readonly token: string | undefined; readonly info: PeerInfo }
-  | {
-      readonly ok: false
-      readonly code: ErrorCode
-      readonly reason: string
-      readonly info: PeerInfo | undefined
-    }
+/** A refusal as it came in; what it says is believed only of one who has proved itself. */
+export interface Refused {
+  readonly ok: false
+  readonly code: ErrorCode
+  readonly reason: string
+  readonly info: PeerInfo | undefined
+}
+
+export type Reply = { readonly ok: true; readonly info: PeerInfo } | Refused
 
 /** The entry up to which that id is known to be no member; undefined: it is one, or nobody is known. */
 export type Missing = (id: MemberId) => number | undefined
@@ -61,8 +72,11 @@ const HANDSHAKE = 1
 const HELLO = 0
 const WELCOME = 1
 const REFUSAL = 2
-/** A handshake is never longer. */
-export const HANDSHAKE_LIMIT = 16 * 1024
+const GREETING = 3
+const CHALLENGE = 4
+const PROOF = 5
+/** A frame of a handshake is never longer. */
+export const HANDSHAKE_LIMIT = 8 * 1024
 const TEXT_LIMIT = 1024
 
 // ---- out
@@ -76,11 +90,18 @@ const placesOf = (self: Self): unknown[] => [
   self.level,
 ]
 
-export const encodeHello = (self: Self, to: MemberId): Uint8Array =>
-  pack([HANDSHAKE, HELLO, self.cluster, self.token, to, WIRE.least, WIRE.most, placesOf(self)])
+export const encodeGreeting = ({ least, most, cluster, from, to, nonce }: Greeting): Uint8Array =>
+  pack([HANDSHAKE, GREETING, least, most, cluster, from, to, nonce])
+
+export const encodeChallenge = ({ least, most, nonce }: Side): Uint8Array =>
+  pack([HANDSHAKE, CHALLENGE, least, most, nonce])
+
+export const encodeProof = (proof: Uint8Array): Uint8Array => pack([HANDSHAKE, PROOF, proof])
+
+export const encodeHello = (self: Self): Uint8Array => pack([HANDSHAKE, HELLO, placesOf(self)])
 
 export const encodeWelcome = (self: Self, version: number, missing?: number): Uint8Array =>
-  pack([HANDSHAKE, WELCOME, version, self.token, placesOf(self), missing ?? null])
+  pack([HANDSHAKE, WELCOME, version, placesOf(self), missing ?? null])
 
 export const encodeRefusal = ({ code, reason, trusted }: Refusal, self: Self): Uint8Array =>
   pack([HANDSHAKE, REFUSAL, ERROR_CODES.indexOf(code), reason, trusted ? placesOf(self) : null])
@@ -90,7 +111,8 @@ export const encodeRefusal = ({ code, reason, trusted }: Refusal, self: Self): U
 const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= TEXT_LIMIT
 const isName = (value: unknown): value is string => isText(value) && value.length > 0
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
-const isToken = (value: unknown): value is string | null => value === null || isText(value)
+const isBytes = (value: unknown, length: number): value is Uint8Array =>
+  value instanceof Uint8Array && value.length === length
 
 function open(frame: Uint8Array, kinds: readonly number[]): unknown[] | string {
   if (frame.length > HANDSHAKE_LIMIT) return 'a handshake is too long'
@@ -113,15 +135,41 @@ function toInfo(places: unknown, version: number): PeerInfo | undefined {
   return { id, incarnation, boot, clusterId, group, level, version }
 }
 
-export function decodeHello(frame: Uint8Array): Hello | string {
+export function decodeGreeting(frame: Uint8Array): Greeting | string {
+  const places = open(frame, [GREETING])
+  if (typeof places === 'string') return places
+  const [, , least, most, cluster, from, to, nonce] = places
+  const side = toSide(least, most, nonce)
+  if (side === undefined) return 'a greeting without versions or a nonce'
+  if (!isText(cluster) || !isName(from) || !isName(to)) return 'a greeting with a wrong name'
+  return { cluster, from, to, ...side }
+}
+
+export function decodeChallenge(frame: Uint8Array): Side | Refused | string {
+  const places = open(frame, [CHALLENGE, REFUSAL])
+  if (typeof places === 'string') return places
+  if (places[1] === REFUSAL) return toRefusal(places)
+  const [, , least, most, nonce] = places
+  return toSide(least, most, nonce) ?? 'a challenge without versions or a nonce'
+}
+
+const toSide = (least: unknown, most: unknown, nonce: unknown): Side | undefined =>
+  isCount(least) && isCount(most) && isBytes(nonce, NONCE_BYTES)
+    ? { least, most, nonce: copyBytes(nonce) }
+    : undefined
+
+export function decodeProof(frame: Uint8Array): Uint8Array | Refused | string {
+  const places = open(frame, [PROOF, REFUSAL])
+  if (typeof places === 'string') return places
+  if (places[1] === REFUSAL) return toRefusal(places)
+  return isBytes(places[2], PROOF_BYTES) ? places[2] : 'a proof that is none'
+}
+
+/** Its `version` is the one that both speak. */
+export function decodeHello(frame: Uint8Array, version: number): PeerInfo | string {
   const places = open(frame, [HELLO])
   if (typeof places === 'string') return places
-  const [, , cluster, token, to, least, most, who] = places
-  if (!isText(cluster) || !isToken(token) || !isText(to)) return 'a handshake with a wrong name'
-  if (!isCount(least) || !isCount(most)) return 'a handshake with a wrong version'
-  const info = toInfo(who, most)
-  if (info === undefined) return 'a handshake that does not say who it is'
-  return { cluster, token: token ?? undefined, to, least, most, info }
+  return toInfo(places[2], version) ?? 'a handshake that does not say who it is'
 }
 
 export function decodeReply(frame: Uint8Array): Reply | string {
@@ -130,59 +178,67 @@ export function decodeReply(frame: Uint8Array): Reply | string {
   return places[1] === WELCOME ? toWelcome(places) : toRefusal(places)
 }
 
-function toWelcome([, , version, token, who, missing]: unknown[]): Reply | string {
+function toWelcome([, , version, who, missing]: unknown[]): Reply | string {
   if (!isCount(version) || version < WIRE.least || version > WIRE.most)
-    return `version ${show(version)} is not spoken here`
+    return 'a welcome in a version that is not spoken here'
   const info = toInfo(who, version)
-  if (!isToken(token) || info === undefined) return 'a welcome that does not say who it is'
-  return { ok: true, token: token ?? undefined, info: isCount(missing) ? { ...info, missing } : info }
+  if (info === undefined) return 'a welcome that does not say who it is'
+  return { ok: true, info: isCount(missing) ? { ...info, missing } : info }
 }
 
-function toRefusal([, , code, reason, who]: unknown[]): Reply | string {
+function toRefusal([, , code, reason, who]: unknown[]): Refused | string {
   if (!isCount(code) || !isText(reason)) return 'a refusal without a reason'
   return { ok: false, code: ERROR_CODES[code] ?? 'ERR_PROTOCOL', reason, info: toInfo(who, 0) }
 }
 
 // ---- the verdict
 
-/** The version that both speak, or why the caller is turned away. */
-export function judgeHello(self: Self, hello: Hello, admit: Admit): PeerInfo | Refusal {
-  const { info, to } = hello
-  const version = Math.min(hello.most, WIRE.most)
-  if (version < Math.max(hello.least, WIRE.least))
-    return refuse(
-      'ERR_PROTOCOL',
-      `the dialling side speaks wire versions ${hello.least} to ${hello.most}, the other ${WIRE.least} to ${WIRE.most}: update the older one`,
-    )
-  if (hello.cluster !== self.cluster)
-    return refuse(
-      'ERR_WRONG_CLUSTER',
-      'the names of the clusters differ: check the address and the cluster name',
-    )
-  if (!sameSecret(self.token, hello.token)) return refuse('ERR_UNAUTHORIZED', NO_TOKEN)
-  if (to !== self.id)
-    return refuse('ERR_WRONG_CLUSTER', `this is member ${self.id}, not ${to}: check the addresses`, true)
-  return judgeInfo(self, { ...info, version }, admit)
+/** The highest version that both speak. */
+export const versionOf = (dialled: Side, answered: Side): number => Math.min(dialled.most, answered.most)
+
+/** Why the two cannot talk at all. */
+export function noVersion(dialled: Side, answered: Side): Refusal | undefined {
+  if (versionOf(dialled, answered) >= Math.max(dialled.least, answered.least)) return undefined
+  return refuse(
+    'ERR_PROTOCOL',
+    `the dialling side speaks wire versions ${dialled.least} to ${dialled.most}, the other ${answered.least} to ${answered.most}: update the older one`,
+  )
 }
 
-/** The same from the other side: the one who was dialled. */
-export function judgeWelcome(
-  self: Self,
-  to: MemberId,
-  reply: Reply & { ok: true },
-  admit: Admit,
-): PeerInfo | Refusal {
-  if (!sameSecret(self.token, reply.token)) return refuse('ERR_UNAUTHORIZED', NO_TOKEN)
-  if (reply.info.id !== to)
+export const WRONG_NAME = refuse(
+  'ERR_WRONG_CLUSTER',
+  'the names of the clusters differ: check the address and the cluster name',
+)
+
+export const WRONG_PROOF = refuse(
+  'ERR_UNAUTHORIZED',
+  'the member token was not proved: give all members the same auth.memberToken (--member-token), and under TLS let nothing between them end it',
+)
+
+/**
+ * The proof was for another member than the one who was dialled. Nothing more is told: somebody who listens at the address of that other
+ * member may have handed it on.
+ */
+export const notForUs = (self: MemberId, to: MemberId): Refusal =>
+  refuse('ERR_WRONG_CLUSTER', `this is member ${self}, not ${to}: check the addresses`)
+
+/** What the dialling side said of itself, and what it has proved. */
+export function judgeHello(self: Self, proven: MemberId, info: PeerInfo, admit: Admit): PeerInfo | Refusal {
+  if (info.id !== proven)
+    return refuse('ERR_UNAUTHORIZED', `one that has proved to be member ${proven} says that it is another`)
+  return judgeInfo(self, info, admit)
+}
+
+/** The same from the other side. */
+export function judgeWelcome(self: Self, to: MemberId, info: PeerInfo, admit: Admit): PeerInfo | Refusal {
+  if (info.id !== to)
     return refuse(
       'ERR_WRONG_CLUSTER',
-      `member ${reply.info.id} answers at the address of ${to}: check the addresses`,
+      `member ${info.id} answers at the address of ${to}: check the addresses`,
       true,
     )
-  return judgeInfo(self, reply.info, admit)
+  return judgeInfo(self, info, admit)
 }
-
-const NO_TOKEN = 'no valid member token was shown'
 
 /** Also asked again of one who is connected, when what this member knows has changed. */
 export function judgeInfo(self: Self, info: PeerInfo, admit: Admit): PeerInfo | Refusal {
@@ -206,10 +262,6 @@ export function judgeInfo(self: Self, info: PeerInfo, admit: Admit): PeerInfo | 
 
 export const isRefusal = (verdict: PeerInfo | Refusal): verdict is Refusal => 'code' in verdict
 
-const refuse = (code: ErrorCode, reason: string, trusted = false): Refusal => ({ code, reason, trusted })
-
-const digest = (secret: string): Buffer => createHash('sha256').update(secret).digest()
-
-function sameSecret(own: string | undefined, shown: string | undefined): boolean {
-  return own === undefined || timingSafeEqual(digest(own), digest(shown ?? ''))
+function refuse(code: ErrorCode, reason: string, trusted = false): Refusal {
+  return { code, reason, trusted }
 }

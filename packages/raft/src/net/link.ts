@@ -14,12 +14,13 @@ import { type ClientOptions, type RawData, WebSocket } from 'ws'
 import type { MemberId, Message } from '../core/types.js'
 import { Backoff } from './backoff.js'
 import { MEMBERS_PATH } from './frames.js'
-import { decodeReply, encodeHello, isRefusal, judgeInfo, judgeWelcome, type Refusal } from './handshake.js'
+import { isRefusal, judgeInfo, type Refusal } from './handshake.js'
+import { DiallingHandshake } from './handshake-steps.js'
 import { Lanes } from './lanes.js'
 import { Pulse } from './pulse.js'
 import type { NetSettings, NetStats } from './settings.js'
 import { bytesOf, farewell, SOCKET_CAPS, SOCKET_FULL } from './socket.js'
-import { clientTls, whyNotNamed } from './tls.js'
+import { channelOf, clientTls, whyNotNamed } from './tls.js'
 import type { PeerEvent, PeerInfo, RefusedEvent } from './transport.js'
 
 export interface LinkEvents {
@@ -29,7 +30,13 @@ export interface LinkEvents {
 
 type State =
   | { readonly at: 'waiting'; readonly timer: Timer | undefined }
-  | { readonly at: 'dialling'; readonly socket: WebSocket; readonly deadline: Timer; error: unknown }
+  | {
+      readonly at: 'dialling'
+      readonly socket: WebSocket
+      readonly deadline: Timer
+      handshake: DiallingHandshake | undefined
+      error: unknown
+    }
   | {
       readonly at: 'up'
       readonly socket: WebSocket
@@ -138,7 +145,7 @@ export class Link {
     if (socket === undefined) return this.#retryLater()
     const { clock, timing } = this.#settings
     const deadline = clock.after(timing.connect, () => socket.terminate(), { ref: false })
-    this.#state = { at: 'dialling', socket, deadline, error: undefined }
+    this.#state = { at: 'dialling', socket, deadline, handshake: undefined, error: undefined }
     let raw: Socket | undefined
     socket.on('upgrade', (response: IncomingMessage) => {
       raw = response.socket
@@ -151,13 +158,18 @@ export class Link {
     socket.on('close', () => this.#onClose(socket))
   }
 
-  /** The token is shown to nobody but that member. */
+  /** Nothing is proved to one whose certificate names somebody else. */
   #greet(socket: WebSocket, raw: Socket): void {
-    const { tls, self } = this.#settings
+    if (this.#state.at !== 'dialling' || this.#state.socket !== socket) return
+    const { tls, self, admit, newNonce } = this.#settings
     const reason = whyNotNamed(tls, raw, this.id)
-    if (reason === undefined) return socket.send(encodeHello(self(), this.id))
-    this.#refused({ code: 'ERR_UNAUTHORIZED', reason, trusted: true }, 'us', undefined)
-    socket.terminate()
+    if (reason !== undefined) {
+      this.#refused({ code: 'ERR_UNAUTHORIZED', reason, trusted: true }, 'us', undefined)
+      return socket.terminate()
+    }
+    const channel = channelOf(tls, raw)
+    this.#state.handshake = new DiallingHandshake({ self, admit, newNonce, channel }, this.id)
+    socket.send(this.#state.handshake.greeting)
   }
 
   /** Undefined: that address cannot be dialled. */
@@ -186,24 +198,15 @@ export class Link {
   }
 
   #onFrame(socket: WebSocket, raw: Socket, data: RawData): void {
-    // Only a welcome or a refusal ever comes this way.
+    // Only the frames of a handshake ever come this way.
     if (this.#state.at !== 'dialling' || this.#state.socket !== socket) return socket.terminate()
-    const reply = decodeReply(bytesOf(data))
-    if (typeof reply === 'string') {
-      this.#refused({ code: 'ERR_PROTOCOL', reason: reply, trusted: false }, 'us', undefined)
-      return socket.terminate()
-    }
-    if (!reply.ok) {
-      this.#judgeLost(reply.info)
-      this.#refused({ code: reply.code, reason: reply.reason, trusted: true }, 'them', reply.info)
-      return socket.terminate()
-    }
-    const verdict = judgeWelcome(this.#settings.self(), this.id, reply, this.#settings.admit)
-    if (isRefusal(verdict)) {
-      this.#refused(verdict, 'us', reply.info)
-      return socket.terminate()
-    }
-    this.#onUp(socket, raw, verdict)
+    const step = this.#state.handshake?.hear(bytesOf(data))
+    if (step === undefined) return socket.terminate()
+    if (step.next === 'wait') return socket.send(step.send)
+    if (step.next === 'in') return this.#onUp(socket, raw, step.info)
+    if (step.by === 'them') this.#judgeLost(step.info)
+    this.#refused(step.refusal, step.by, step.info)
+    socket.terminate()
   }
 
   #onUp(socket: WebSocket, raw: Socket, info: PeerInfo): void {
@@ -342,7 +345,7 @@ function refusalIn(error: unknown): (Refusal & { readonly by: 'us' | 'them' }) |
     return refusal(
       'them',
       'ERR_UNAUTHORIZED',
-      'it answers 401: it does not accept the certificate of this member',
+      'it answers 401: it does not accept the certificate of this member, or has no member token and lets no member in',
     )
   if (answer !== undefined && answer !== '503')
     return refusal('them', 'ERR_PROTOCOL', `it answers ${answer}: is that the address of a member?`)

@@ -22,13 +22,13 @@ export class Refusals {
 
   /** `where`: the address, for one that did not show who it is. `way`: whether it came to us, or we had dialled it. */
   note({ id, by, code, reason, info }: RefusedEvent, where: string, way: 'came' | 'dialled'): void {
-    // A name without credentials is only a claim: then it is the address that counts, and one line for it.
-    const known = by === 'them' || info !== undefined
-    const peer = known && id !== undefined ? id : where
-    // Numbers in a reason come from the other side, who could make up any.
-    const key = JSON.stringify([peer, by, code, known ? reason.replace(/\d+/g, '#') : ''])
+    // A name without a proof is only a claim, but for the one that we dialled: then it is the address that counts.
+    const proven = info !== undefined
+    const peer = (by === 'them' || proven) && id !== undefined ? id : where
+    // Without a proof there is one line, whatever reasons are made up; and numbers in a reason come from the other side.
+    const key = JSON.stringify([peer, by, code, proven ? reason.replace(/\d+/g, '#') : ''])
     // A stranger's refusals never keep a member's own out of the log.
-    const who = by === 'them' ? 'refused-us' : way === 'dialled' ? 'dialled' : known ? 'member' : 'stranger'
+    const who = by === 'them' ? 'refused-us' : way === 'dialled' ? 'dialled' : proven ? 'member' : 'stranger'
     const kind = `${who}-${code}`
     if (this.#said.has(key)) return this.#log.count('members', kind)
     const fields = { peer: id ?? 'unknown', address: where, code, reason }

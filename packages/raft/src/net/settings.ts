@@ -1,6 +1,6 @@
 // Types: what members' networking is made of, and the values that stand when nothing was said.
 
-import { type Clock, type Logger, type Random, RefusalLog } from '@latchkey/base'
+import { type Clock, type Logger, newNonce, type Random, RefusalLog } from '@latchkey/base'
 import type { MemberId } from '../core/types.js'
 import type { BackoffLimits } from './backoff.js'
 import type { Admit, Missing, Self } from './handshake.js'
@@ -11,7 +11,7 @@ import type { MemberTls } from './tls.js'
 export interface Timing {
   /** From the first packet to the welcome; then the attempt is given up. */
   readonly connect: number
-  /** A connection that has not said who it is by then is closed. */
+  /** A connection that has not proved who it is by then is closed, however far its handshake has come. */
   readonly hello: number
   /** Between two signs of life that are asked for. */
   readonly ping: number
@@ -43,6 +43,8 @@ export const TIMING: Timing = {
 export interface NetOptions {
   readonly clock: Clock
   readonly random: Random
+  /** 32 bytes that nobody can guess; default: from the system. */
+  readonly newNonce?: (() => Uint8Array) | undefined
   /** Runs behind what the current turn of the event loop still delivers: setImmediate. */
   readonly defer: (run: () => void) => void
   readonly logger: Logger
@@ -62,6 +64,7 @@ export interface NetOptions {
 export interface NetSettings {
   readonly clock: Clock
   readonly random: Random
+  readonly newNonce: () => Uint8Array
   readonly defer: (run: () => void) => void
   readonly logger: Logger
   readonly refusals: RefusalLog
@@ -77,6 +80,7 @@ export function settle(options: NetOptions): NetSettings {
   return {
     clock: options.clock,
     random: options.random,
+    newNonce: options.newNonce ?? newNonce,
     defer: options.defer,
     logger: options.logger,
     refusals: options.refusals ?? new RefusalLog(options),

@@ -1,5 +1,6 @@
 // Rule: TLS between members: which options of Node's say "both sides show a certificate of our authority".
 
+import { EMPTY, newNonce } from '@latchkey/base'
 import type { ServerOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import { checkServerIdentity, TLSSocket } from 'node:tls'
@@ -23,6 +24,8 @@ interface Pems {
   readonly ca?: string | Buffer
 }
 
+type ClientOptions = Partial<Pems> & { readonly rejectUnauthorized: true; readonly minVersion: 'TLSv1.3' }
+
 const pems = ({ cert, key, ca }: MemberTls): Pems => ({
   cert: pem(cert),
   key: pem(key),
@@ -40,15 +43,41 @@ export const serverTls = (tls: MemberTls): ServerOptions => ({
   minVersion: 'TLSv1.2',
 })
 
-export const clientTls = (tls: MemberTls | undefined): Partial<Pems> & { rejectUnauthorized: true } => ({
+export const clientTls = (tls: MemberTls | undefined): ClientOptions => ({
   ...(tls === undefined ? {} : pems(tls)),
   rejectUnauthorized: true,
+  minVersion: 'TLSv1.3',
 })
 
-/** Came over TLS with a certificate of our authority, where one is configured. */
+/**
+ * Came over TLS with a certificate of our authority, where one is configured. It has to be good for a server, as that of each member is:
+ * otherwise a client with a certificate of the same authority, made for clients alone, comes in as a member where no token is asked for.
+ */
 export function isTrusted(tls: MemberTls | undefined, socket: Socket): boolean {
   if (tls?.ca === undefined) return true
-  return socket instanceof TLSSocket && socket.authorized
+  return socket instanceof TLSSocket && socket.authorized && isForServers(socket)
+}
+
+const SERVERS = '1.3.6.1.5.5.7.3.1'
+const ANY_USE = '2.5.29.37.0'
+
+/** A certificate that does not say what it is for is for everything. */
+function isForServers(socket: TLSSocket): boolean {
+  const { ext_key_usage: uses } = socket.getPeerCertificate()
+  return uses === undefined || uses.includes(SERVERS) || uses.includes(ANY_USE)
+}
+
+const CHANNEL_LABEL = 'EXPORTER-latchkey-members'
+const CHANNEL_BYTES = 32
+
+/**
+ * What only the two ends of this very connection can compute (RFC 5705): a part of the proofs of both. Where TLS is asked for and there
+ * is none, it is a number that fits nothing.
+ */
+export function channelOf(tls: MemberTls | undefined, socket: Socket): Uint8Array {
+  if (tls === undefined) return EMPTY
+  if (!(socket instanceof TLSSocket) || socket.destroyed) return newNonce()
+  return socket.exportKeyingMaterial(CHANNEL_BYTES, CHANNEL_LABEL, Buffer.alloc(0))
 }
 
 /** The other end's certificate has to name the member that it says to be, where that is asked for. */
@@ -63,6 +92,7 @@ export function whyNotNamed(tls: MemberTls | undefined, socket: Socket, id: Memb
 /** Of one that is not trusted: what an operator can act on, such as CERT_HAS_EXPIRED. */
 export function whyUntrusted(socket: Socket): string {
   const shown = socket instanceof TLSSocket && Object.keys(socket.getPeerCertificate()).length > 0
+  if (shown && socket.authorized) return 'its certificate is for clients alone, not for a server'
   return shown
     ? `its certificate is not accepted: ${String(socket.authorizationError)}`
     : "no certificate of this cluster's authority was shown"

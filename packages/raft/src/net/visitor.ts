@@ -1,5 +1,5 @@
-// Driver: owns one connection that another member has dialled: it says who it is, then it is listened to. Nothing but the answer
-// to its handshake is ever said on it.
+// Driver: owns one connection that another member has dialled: it proves who it is, then it is listened to. Nothing but the answers
+// of its handshake is ever said on it.
 
 import type { Timer } from '@latchkey/base'
 import type { Socket } from 'node:net'
@@ -7,21 +7,14 @@ import type { RawData, WebSocket } from 'ws'
 import type { MemberId, Message } from '../core/types.js'
 import { type Parcel, toMessage } from './codec.js'
 import { Assembly } from './frames.js'
-import {
-  decodeHello,
-  encodeRefusal,
-  encodeWelcome,
-  isRefusal,
-  judgeHello,
-  judgeInfo,
-  type Refusal,
-} from './handshake.js'
+import { encodeRefusal, isRefusal, judgeInfo, type Refusal } from './handshake.js'
+import { DialledHandshake, type Step } from './handshake-steps.js'
 import { APP } from './items.js'
 import { Pulse } from './pulse.js'
 import type { NetSettings, NetStats } from './settings.js'
 import { bytesOf, farewell } from './socket.js'
-import { GREETING_LIMIT, watchStranger } from './stranger.js'
-import { whyNotNamed } from './tls.js'
+import { watchStranger } from './stranger.js'
+import { channelOf, whyNotNamed } from './tls.js'
 import type { PeerInfo, RefusedEvent } from './transport.js'
 
 export interface VisitorEvents {
@@ -33,7 +26,7 @@ export interface VisitorEvents {
 }
 
 type State =
-  | { readonly at: 'door'; readonly deadline: Timer }
+  | { readonly at: 'door'; readonly deadline: Timer; readonly handshake: DialledHandshake }
   | { readonly at: 'in'; readonly info: PeerInfo; readonly assembly: Assembly; readonly pulse: Pulse }
   | { readonly at: 'out' }
 
@@ -61,6 +54,7 @@ export class Visitor {
     this.#state = {
       at: 'door',
       deadline: clock.after(timing.hello, () => socket.terminate(), { ref: false }),
+      handshake: this.#newHandshake(),
     }
     this.#greeted = watchStranger(socket, raw)
     // A socket's error is always followed by its close; frames beyond the caps end here.
@@ -74,27 +68,32 @@ export class Visitor {
   }
 
   #onFrame(data: RawData): void {
-    if (this.#state.at === 'door') this.#greet(bytesOf(data))
+    if (this.#state.at === 'door') this.#step(this.#state.handshake.hear(bytesOf(data)))
     else if (this.#state.at === 'in') this.#hear(bytesOf(data), this.#state.info, this.#state.assembly)
   }
 
   // ---- the handshake
 
-  #greet(frame: Uint8Array): void {
+  #newHandshake(): DialledHandshake {
+    const { self, admit, missing, newNonce, tls } = this.#settings
+    return new DialledHandshake({
+      self,
+      admit,
+      missing,
+      newNonce,
+      channel: channelOf(tls, this.#raw),
+      whyNotNamed: (id) => whyNotNamed(tls, this.#raw, id),
+    })
+  }
+
+  #step(step: Step): void {
+    if (step.next === 'wait') return this.#socket.send(step.send)
     this.#greeted()
-    const hello = frame.length > GREETING_LIMIT ? 'too long a greeting' : decodeHello(frame)
-    if (typeof hello === 'string')
-      return this.#refuse({ code: 'ERR_PROTOCOL', reason: hello, trusted: false }, undefined)
-    const self = this.#settings.self()
-    const verdict = judgeHello(self, hello, this.#settings.admit)
-    if (isRefusal(verdict)) return this.#refuse(verdict, hello.info)
-    const reason = whyNotNamed(this.#settings.tls, this.#raw, verdict.id)
-    if (reason !== undefined)
-      return this.#refuse({ code: 'ERR_UNAUTHORIZED', reason, trusted: false }, verdict)
+    if (step.next === 'refused') return this.#refuse(step.refusal, step.id, step.info)
     if (this.#state.at === 'door') this.#state.deadline.cancel()
-    this.#state = { at: 'in', info: verdict, assembly: new Assembly(), pulse: this.#listen() }
-    this.#socket.send(encodeWelcome(self, verdict.version, this.#settings.missing(verdict.id)))
-    this.#events.admitted(this, verdict)
+    this.#state = { at: 'in', info: step.info, assembly: new Assembly(), pulse: this.#listen() }
+    if (step.send !== undefined) this.#socket.send(step.send)
+    this.#events.admitted(this, step.info)
   }
 
   #listen(): Pulse {
@@ -107,16 +106,13 @@ export class Visitor {
     )
   }
 
-  #refuse(refusal: Refusal, info: PeerInfo | undefined): void {
-    const { code, reason, trusted } = refusal
+  #refuse(refusal: Refusal, id: MemberId | undefined, info: PeerInfo | undefined): void {
+    const { code, reason } = refusal
     this.#stats.refused++
     if (this.#socket.readyState === this.#socket.OPEN)
       this.#socket.send(encodeRefusal(refusal, this.#settings.self()))
     void this.close(1008)
-    this.#events.refused(
-      { id: info?.id, by: 'us', code, reason, info: trusted ? info : undefined },
-      this.#where,
-    )
+    this.#events.refused({ id, by: 'us', code, reason, info }, this.#where)
   }
 
   /** What this member knows has changed: would it be admitted now? */

@@ -129,12 +129,13 @@ class Ways {
   open(owner: TransportOwner): MemberNetwork {
     const { id, cluster = 'raft', token, tls, logger = silentLogger } = this.#options
     const boot = randomInt(1, 2 ** 47)
+    const tokens = token === undefined ? [] : [token]
     this.#network = new MemberNetwork({
       clock: this.#clock,
       random: seededRandom(boot),
       defer: this.#turns.end,
       logger,
-      self: () => ({ cluster, id, boot, group: 0, level: 1, token, ...owner.identity() }),
+      self: () => ({ cluster, id, boot, group: 0, level: 1, tokens, ...owner.identity() }),
       admit: (info) => owner.admit(info),
       missing: (id) => owner.missing(id),
       tls,

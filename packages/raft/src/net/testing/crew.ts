@@ -74,7 +74,7 @@ export class Crew {
       boot: ++boots,
       group: 0,
       level: 1,
-      token: undefined,
+      tokens: [],
       ...options.self,
     }
     const network: MemberNetwork = new MemberNetwork({

@@ -1,0 +1,221 @@
+// Rule: the two ends of a handshake, step by step: a frame in, the next frame or the verdict out. Who waits for the frames, and for
+// how long, is for link.ts and visitor.ts to say.
+
+import {
+  type Admit,
+  decodeChallenge,
+  decodeGreeting,
+  decodeHello,
+  decodeProof,
+  decodeReply,
+  encodeChallenge,
+  encodeGreeting,
+  encodeHello,
+  encodeProof,
+  encodeWelcome,
+  type Greeting,
+  isRefusal,
+  judgeHello,
+  judgeWelcome,
+  type Missing,
+  notForUs,
+  noVersion,
+  type Refusal,
+  type Refused,
+  type Self,
+  versionOf,
+  WRONG_NAME,
+  WRONG_PROOF,
+} from './handshake.js'
+import type { MemberId } from '../core/types.js'
+import { WIRE } from './frames.js'
+import { type Meeting, proofOf, provenWith, type Side } from './proof.js'
+import type { PeerInfo } from './transport.js'
+
+export interface DiallingPorts {
+  /** Asked anew at each step, since a cluster's id is drawn late. */
+  readonly self: () => Self
+  readonly admit: Admit
+  readonly newNonce: () => Uint8Array
+  /** What only the two ends of this TLS connection know; empty where members use no TLS. */
+  readonly channel: Uint8Array
+}
+
+export interface HandshakePorts extends DiallingPorts {
+  readonly missing: Missing
+  /** The other end's certificate does not name the member that it says to be. */
+  whyNotNamed(id: MemberId): string | undefined
+}
+
+export type Step =
+  | { readonly next: 'wait'; readonly send: Uint8Array }
+  | { readonly next: 'in'; readonly send: Uint8Array | undefined; readonly info: PeerInfo }
+  | {
+      readonly next: 'refused'
+      readonly by: 'us' | 'them'
+      readonly refusal: Refusal
+      /** Who it is, as it says. */
+      readonly id: MemberId | undefined
+      /** What it said of itself, when it has proved itself. */
+      readonly info: PeerInfo | undefined
+    }
+
+const sideOf = (nonce: Uint8Array): Side => ({ nonce, ...WIRE })
+
+const malformed = (reason: string): Refusal => ({ code: 'ERR_PROTOCOL', reason, trusted: false })
+
+/** The end that dials. */
+export class DiallingHandshake {
+  readonly #ports: DiallingPorts
+  readonly #greeting: Greeting
+  #at: 'greeted' | 'proved' | 'told' | 'over' = 'greeted'
+  #meeting: Meeting | undefined
+  /** What this end has proved is the token that the other has to prove too. */
+  #token: string | undefined
+
+  constructor(ports: DiallingPorts, to: MemberId) {
+    const { cluster, id } = ports.self()
+    this.#ports = ports
+    this.#greeting = { cluster, from: id, to, ...sideOf(ports.newNonce()) }
+  }
+
+  get greeting(): Uint8Array {
+    return encodeGreeting(this.#greeting)
+  }
+
+  hear(frame: Uint8Array): Step {
+    const { to } = this.#greeting
+    switch (this.#at) {
+      case 'greeted':
+        return this.#challenged(decodeChallenge(frame))
+      case 'proved':
+        return this.#answered(decodeProof(frame))
+      case 'told':
+        return this.#welcomed(decodeReply(frame))
+      case 'over':
+        return this.#refuse(malformed(`member ${to} says more than a welcome`))
+    }
+  }
+
+  #challenged(challenge: Side | Refused | string): Step {
+    if (typeof challenge === 'string') return this.#refuse(malformed(challenge))
+    if ('ok' in challenge) return this.#refused(challenge)
+    const refusal = noVersion(this.#greeting, challenge)
+    if (refusal !== undefined) return this.#refuse(refusal)
+    const { cluster, from, to } = this.#greeting
+    const { channel } = this.#ports
+    this.#meeting = { cluster, from, to, dialled: this.#greeting, answered: challenge, channel }
+    this.#token = this.#ports.self().tokens[0]
+    this.#at = 'proved'
+    return wait(encodeProof(proofOf(this.#token, 'the one who dials', this.#meeting)))
+  }
+
+  #answered(proof: Uint8Array | Refused | string): Step {
+    if (typeof proof === 'string') return this.#refuse(malformed(proof))
+    if ('ok' in proof) return this.#refused(proof)
+    const tokens = this.#token === undefined ? [] : [this.#token]
+    if (provenWith(tokens, 'the one who was dialled', this.#meeting as Meeting, proof) === false)
+      return this.#refuse(WRONG_PROOF)
+    this.#at = 'told'
+    return wait(encodeHello(this.#ports.self()))
+  }
+
+  #welcomed(reply: ReturnType<typeof decodeReply>): Step {
+    if (typeof reply === 'string') return this.#refuse(malformed(reply))
+    if (!reply.ok) return this.#refused(reply)
+    const verdict = judgeWelcome(this.#ports.self(), this.#greeting.to, reply.info, this.#ports.admit)
+    if (isRefusal(verdict)) return this.#refuse(verdict, reply.info)
+    this.#at = 'over'
+    return { next: 'in', send: undefined, info: verdict }
+  }
+
+  #refuse(refusal: Refusal, info?: PeerInfo): Step {
+    this.#at = 'over'
+    return { next: 'refused', by: 'us', refusal, id: this.#greeting.to, info }
+  }
+
+  /** Of one who has not proved itself only the code and the reason are heard. */
+  #refused({ code, reason, info }: Refused): Step {
+    const trusted = this.#at === 'told'
+    this.#at = 'over'
+    const refusal = { code, reason, trusted }
+    return {
+      next: 'refused',
+      by: 'them',
+      refusal,
+      id: this.#greeting.to,
+      info: trusted ? info : undefined,
+    }
+  }
+}
+
+/** The end that was dialled. */
+export class DialledHandshake {
+  readonly #ports: HandshakePorts
+  readonly #side: Side
+  #at: 'new' | 'challenged' | 'proved' | 'over' = 'new'
+  #greeting: Greeting | undefined
+
+  constructor(ports: HandshakePorts) {
+    this.#ports = ports
+    this.#side = sideOf(ports.newNonce())
+  }
+
+  hear(frame: Uint8Array): Step {
+    switch (this.#at) {
+      case 'new':
+        return this.#greeted(decodeGreeting(frame))
+      case 'challenged':
+        return this.#proved(decodeProof(frame), this.#greeting as Greeting)
+      case 'proved':
+        return this.#told(frame, this.#greeting as Greeting)
+      case 'over':
+        return this.#refuse(malformed('a handshake is over'))
+    }
+  }
+
+  #greeted(greeting: Greeting | string): Step {
+    if (typeof greeting === 'string') return this.#refuse(malformed(greeting))
+    this.#greeting = greeting
+    const refusal = noVersion(greeting, this.#side)
+    if (refusal !== undefined) return this.#refuse(refusal)
+    if (greeting.cluster !== this.#ports.self().cluster) return this.#refuse(WRONG_NAME)
+    this.#at = 'challenged'
+    return wait(encodeChallenge(this.#side))
+  }
+
+  #proved(proof: Uint8Array | Refused | string, greeting: Greeting): Step {
+    if (typeof proof === 'string') return this.#refuse(malformed(proof))
+    if ('ok' in proof) return this.#refuse(malformed('a handshake must come first'))
+    const { id, tokens } = this.#ports.self()
+    const { cluster, from, to } = greeting
+    const { channel } = this.#ports
+    const meeting: Meeting = { cluster, from, to, dialled: greeting, answered: this.#side, channel }
+    const proven = provenWith(tokens, 'the one who dials', meeting, proof)
+    if (proven === false) return this.#refuse(WRONG_PROOF)
+    const reason = this.#ports.whyNotNamed(from)
+    if (reason !== undefined) return this.#refuse({ code: 'ERR_UNAUTHORIZED', reason, trusted: false })
+    if (to !== id) return this.#refuse(notForUs(id, to))
+    this.#at = 'proved'
+    return wait(encodeProof(proofOf(proven.token, 'the one who was dialled', meeting)))
+  }
+
+  #told(frame: Uint8Array, greeting: Greeting): Step {
+    const info = decodeHello(frame, versionOf(greeting, this.#side))
+    if (typeof info === 'string') return this.#refuse(malformed(info))
+    const self = this.#ports.self()
+    const verdict = judgeHello(self, greeting.from, info, this.#ports.admit)
+    if (isRefusal(verdict)) return this.#refuse(verdict, info)
+    this.#at = 'over'
+    const send = encodeWelcome(self, verdict.version, this.#ports.missing(verdict.id))
+    return { next: 'in', send, info: verdict }
+  }
+
+  #refuse(refusal: Refusal, info?: PeerInfo): Step {
+    this.#at = 'over'
+    const told = refusal.trusted ? info : undefined
+    return { next: 'refused', by: 'us', refusal, id: this.#greeting?.from, info: told }
+  }
+}
+
+const wait = (send: Uint8Array): Step => ({ next: 'wait', send })

@@ -1,0 +1,20 @@
+// Test: a handshake by hand over a plain WebSocket, for one who then says whatever a test wants.
+
+import { EMPTY, newNonce } from '@latchkey/base'
+import type { WebSocket } from 'ws'
+import type { Self } from '../handshake.js'
+import { DiallingHandshake } from '../handshake-steps.js'
+import { bytesOf } from '../socket.js'
+
+/** Calls `entered` when that member has let it in. */
+export function dialAs(self: Self, to: string, socket: WebSocket, entered: () => void): void {
+  const ports = { self: () => self, admit: () => undefined, newNonce, channel: EMPTY }
+  const handshake = new DiallingHandshake(ports, to)
+  socket.on('open', () => socket.send(handshake.greeting))
+  socket.on('message', (data) => {
+    const step = handshake.hear(bytesOf(data))
+    if (step.next === 'wait') socket.send(step.send)
+    else if (step.next === 'in') entered()
+    else socket.terminate()
+  })
+}
