@@ -25,7 +25,7 @@ export const SECTIONS = [
     'Open',
     [server('open/open'), 'open'],
     [server('open/options'), 'OpenOptions', 'TlsOptions'],
-    [server('member/rights'), 'AuthOptions', 'Right'],
+    [server('member/rights'), 'AuthOptions', 'TokenEntry', 'Right'],
     ['packages/base/dist/logger.d.ts', 'Logger'],
   ],
   ['Connect', [client('connect'), 'connect'], [client('connect-options'), 'ConnectOptions', 'ClientTls']],

@@ -17,5 +17,5 @@ export {
   connect,
 } from '@latchkey/client'
 export type * from '@latchkey/client'
-export { type AuthOptions, type Right } from './member/rights.js'
+export { type AuthOptions, type Right, type TokenEntry } from './member/rights.js'
 export { type OpenOptions, type RestoreOptions, type TlsOptions, open, restore } from './open/index.js'

@@ -32,7 +32,7 @@ beforeAll(async () => {
     status: store.status.bind(store),
     locks,
     isReady: () => ready,
-    rightsOf: (token) => member.rightsOf(token),
+    identify: (token) => member.identify(token),
     origins: new Set(['https://ok.example']),
     hosts: new Set(),
     metrics: async () => ({ type: 'text/plain', text: 'latchkey_up 1\n' }),

@@ -24,7 +24,7 @@ beforeAll(async () => {
     status: store.status.bind(store),
     locks,
     isReady: () => ready,
-    rightsOf: (token) => member.rightsOf(token),
+    identify: (token) => member.identify(token),
     origins: new Set([PAGE]),
     hosts: new Set(),
     metrics: async () => ({ type: 'text/plain', text: 'latchkey_up 1\n' }),

@@ -18,9 +18,9 @@ export function refuseRight(
   right: Right,
 ): LatchkeyError | null {
   const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
-  const rights = ports.rightsOf(token)
-  if (rights === undefined) return new LatchkeyError('ERR_UNAUTHORIZED')
-  return rights.includes(right) ? null : new LatchkeyError('ERR_FORBIDDEN')
+  const identity = ports.identify(token)
+  if (identity === undefined) return new LatchkeyError('ERR_UNAUTHORIZED')
+  return identity.rights.includes(right) ? null : new LatchkeyError('ERR_FORBIDDEN')
 }
 
 /**

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '@latchkey/base'
 import type { LockPort } from '@latchkey/lock'
 import type { ClusterCalls, KeyValueCalls } from '@latchkey/protocol'
-import type { Right } from '../member/rights.js'
+import type { Identity } from '../member/rights.js'
 
 export interface HttpPorts {
   readonly clock: Clock
@@ -16,8 +16,8 @@ export interface HttpPorts {
   isReady(): boolean
   /** Where there is more to say than that it waits for a leader. */
   whyNotReady?(): string | undefined
-  /** What a token may do; undefined: it is none of ours. Without tokens at all everybody may do everything. */
-  rightsOf(token: string | undefined): readonly Right[] | undefined
+  /** Who shows that token; undefined: it is none of ours. Without tokens at all everybody may do everything. */
+  identify(token: string | undefined): Identity | undefined
   /** Origins of browser pages that may call; none unless listed. */
   readonly origins: ReadonlySet<string>
   /** Names under which this port is called, where it serves loopback only; undefined: any. */

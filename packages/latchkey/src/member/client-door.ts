@@ -18,7 +18,7 @@ import { GREETING_LIMIT, watchStranger } from '@latchkey/raft'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import { Outbox } from './outbox.js'
 import type { Outboxes } from './outboxes.js'
-import { type AuthOptions, type Right, rightsOf } from './rights.js'
+import { type AuthOptions, identify, type Identity } from './rights.js'
 import type { Seat } from './seat.js'
 
 /** A connection that has not said who it is by then is closed. */
@@ -40,8 +40,8 @@ export interface ClientDoorPorts {
   readonly defer: (run: () => void) => void
   /** Why no client is served here just now; it goes to another member. */
   refusal(): LatchkeyError | undefined
-  /** A seat for a client with these rights; what it is told goes to `tell`. */
-  seat(tell: (reply: LinkReply) => void, allowed: (right: Right) => boolean): Seat
+  /** A seat for that client; what it is told goes to `tell`. */
+  seat(tell: (reply: LinkReply) => void, identity: Identity): Seat
 }
 
 /** Who is told goodbye may take so long to say it too; ws knows this option, its types do not. */
@@ -113,7 +113,7 @@ export class ClientDoor {
     this.#ports.refusals.note('clients', kind, 'a client was refused', { reason })
   }
 
-  #judge(hello: Hello, hasPlace: HasPlace): readonly Right[] | LatchkeyError {
+  #judge(hello: Hello, hasPlace: HasPlace): Identity | LatchkeyError {
     const { cluster, clusterId, token, least, most } = hello
     if (least > CLIENT_WIRE.most || most < CLIENT_WIRE.least) {
       return new LatchkeyError(
@@ -134,20 +134,17 @@ export class ClientDoor {
         'This is another cluster of the same name: it was founded or restored anew. Connect again to use it.',
       )
     }
-    const rights = rightsOf(this.#ports.auth, token)
-    if (rights === undefined) return new LatchkeyError('ERR_UNAUTHORIZED')
+    const identity = identify(this.#ports.auth, token)
+    if (identity === undefined) return new LatchkeyError('ERR_UNAUTHORIZED')
     const refusal = this.#ports.refusal()
     if (refusal !== undefined) return refusal
-    return hasPlace('client') ? rights : noPlace()
+    return hasPlace('client') ? identity : noPlace()
   }
 
-  #serve(socket: WebSocket, rights: readonly Right[]): void {
+  #serve(socket: WebSocket, identity: Identity): void {
     socket.send(encodeWelcome({ ok: true, version: CLIENT_WIRE.most, clusterId: this.#ports.clusterId() }))
     const outbox = this.#outbox(socket, () => seat.close())
-    const seat = this.#ports.seat(
-      (reply) => outbox.tell(reply),
-      (right) => rights.includes(right),
-    )
+    const seat = this.#ports.seat((reply) => outbox.tell(reply), identity)
     this.#watchPulse(socket)
     socket.on(
       'message',

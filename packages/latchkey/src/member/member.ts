@@ -30,7 +30,7 @@ import { type Between, decodeBetween, encodeBetween } from './between.js'
 import { MemberChanges } from './changes.js'
 import { Forwarder } from './forwarder.js'
 import { Inquiry } from './inquiry.js'
-import type { Right } from './rights.js'
+import type { Identity } from './rights.js'
 import { provenTime, Seat } from './seat.js'
 import { currentStand, type Stand, StateCheck, standOf } from './state-check.js'
 import { StateSearch } from './state-search.js'
@@ -208,14 +208,14 @@ export class Member extends Emitter<MemberEvents> {
   // ---- clients
 
   /** `tell` is called in a later turn than what it answers. */
-  seat(tell: (reply: LinkReply) => void, allowed: (right: Right) => boolean): Seat {
+  seat(tell: (reply: LinkReply) => void, identity: Identity): Seat {
     const seat = new Seat({
       node: this.replica.node,
       kv: this.kv,
       forwarder: this.#forwarder,
       admin: this.#admin,
       tell,
-      allowed,
+      identity,
       attach: (session, by) => this.#attached.attach(session, by),
       ended: (by) => this.#leave(by),
     })

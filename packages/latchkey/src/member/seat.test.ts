@@ -8,7 +8,7 @@ import { OpenedMember } from '../open/open-member.js'
 import { checkOptions } from '../open/options.js'
 import { Attached } from './attached.js'
 import { Outbox } from './outbox.js'
-import type { Right } from './rights.js'
+import { ANONYMOUS, type Right } from './rights.js'
 import type { Seat } from './seat.js'
 
 let opened: OpenedMember
@@ -28,10 +28,7 @@ class Client {
 
   constructor(rights: readonly Right[] = ['read', 'write', 'admin']) {
     const member = opened.current as NonNullable<OpenedMember['current']>
-    this.seat = member.seat(
-      (reply) => this.replies.push(reply),
-      (right) => rights.includes(right),
-    )
+    this.seat = member.seat((reply) => this.replies.push(reply), { ...ANONYMOUS, rights })
   }
 
   /** The answer, decoded. */

@@ -18,7 +18,7 @@ import {
 import type { Outcome, RaftNode } from '@latchkey/raft'
 import type { Admin } from './admin.js'
 import type { Forwarder } from './forwarder.js'
-import type { Right } from './rights.js'
+import type { Identity, Right } from './rights.js'
 
 export interface SeatPorts {
   readonly node: RaftNode
@@ -26,7 +26,8 @@ export interface SeatPorts {
   readonly forwarder: Forwarder
   readonly admin: Admin
   tell(reply: LinkReply): void
-  allowed(right: Right): boolean
+  /** Whose seat it is. */
+  readonly identity: Identity
   /** Grants of that session are pushed to this seat from now on. */
   attach(session: number, seat: Seat): void
   ended(seat: Seat): void
@@ -74,7 +75,7 @@ export class Seat implements Link {
       case 'watchEnd':
         return this.#endWatch(request.id)
       case 'attach':
-        if (this.#ports.allowed('write')) this.#ports.attach(request.session, this)
+        if (this.#may('write')) this.#ports.attach(request.session, this)
         return
       case 'admin':
         return this.#admin(request)
@@ -90,11 +91,15 @@ export class Seat implements Link {
     this.#ports.ended(this)
   }
 
+  #may(right: Right): boolean {
+    return this.#ports.identity.rights.includes(right)
+  }
+
   // ---- commands
 
   #command(command: Command): void {
     const { id, body } = command
-    if (!this.#ports.allowed('write')) return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
+    if (!this.#may('write')) return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
     if (body.length > CAPS.commandBytes) return this.#refuse(id, new LatchkeyError('ERR_TOO_LARGE'))
     // Nearly all that is written comes as plain puts, and the machine decodes once more.
     if (isPlainPut(body)) {
@@ -155,7 +160,7 @@ export class Seat implements Link {
   // ---- reads
 
   #read(id: number, stale: boolean, read: Read): void {
-    if (!this.#ports.allowed(read[0] === READ.backup ? 'admin' : 'read'))
+    if (!this.#may(read[0] === READ.backup ? 'admin' : 'read'))
       return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
     const view = viewOf(read)
     if (view !== 0 && !this.#views.has(view)) {
@@ -222,7 +227,7 @@ export class Seat implements Link {
 
   #watch(request: Extract<LinkRequest, { kind: 'watch' }>): void {
     const { id } = request
-    if (!this.#ports.allowed('read')) return this.#watchOver(id, new LatchkeyError('ERR_FORBIDDEN'))
+    if (!this.#may('read')) return this.#watchOver(id, new LatchkeyError('ERR_FORBIDDEN'))
     // A number that is given again ends what it was given to before.
     this.#endWatch(id)
     if (this.#watches.size + this.#credit.size >= MOST_WATCHES)
@@ -276,7 +281,7 @@ export class Seat implements Link {
 
   #admin({ id, call, args }: Extract<LinkRequest, { kind: 'admin' }>): void {
     const { admin } = this.#ports
-    if (!this.#ports.allowed(admin.right(call))) return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
+    if (!this.#may(admin.right(call))) return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
     admin.run(call, args).then(
       (result) => this.tell({ kind: 'answer', id, time: 0, never: false, answer: okAnswer(result) }),
       (error) => this.#failed(id, error),

@@ -4,6 +4,7 @@ import type { Dial } from '@latchkey/client'
 import { LatchkeyError, type LinkReply } from '@latchkey/protocol'
 import { removed } from '../member/belonging.js'
 import type { Member } from '../member/member.js'
+import { EMBEDDED } from '../member/rights.js'
 
 export interface LocalMember {
   /** The member as it stands now; undefined while it is being opened. */
@@ -25,12 +26,9 @@ export function localDial(local: LocalMember): Dial {
       replies = []
       for (const reply of told) events.reply(reply)
     }
-    const seat = member.seat(
-      (reply) => {
-        if (replies.push(reply) === 1) queueMicrotask(flush)
-      },
-      () => true,
-    )
+    const seat = member.seat((reply) => {
+      if (replies.push(reply) === 1) queueMicrotask(flush)
+    }, EMBEDDED)
     const offs: (() => void)[] = []
     const leave = () => {
       for (const off of offs.splice(0)) off()

@@ -26,7 +26,7 @@ import { ClientDoor } from '../member/client-door.js'
 import { Member } from '../member/member.js'
 import { Outboxes } from '../member/outboxes.js'
 import { Readiness } from '../member/readiness.js'
-import { type Right, rightsOf } from '../member/rights.js'
+import { identify, type Identity } from '../member/rights.js'
 import { localDial } from './local-link.js'
 import { refuseUnprovenMembers, whyNoMembers } from './member-proof.js'
 import { MembersGate } from './members-gate.js'
@@ -115,7 +115,7 @@ export class OpenedMember {
       auth: settings.auth,
       defer: this.#turns.end,
       refusal: () => this.#refusal(),
-      seat: (tell, allowed) => this.#member().seat(tell, allowed),
+      seat: (tell, identity) => this.#member().seat(tell, identity),
     })
     this.store = new ClientStore({
       route: {
@@ -187,8 +187,8 @@ export class OpenedMember {
     })
   }
 
-  rightsOf(token: string | undefined): readonly Right[] | undefined {
-    return rightsOf(this.#settings.auth, token)
+  identify(token: string | undefined): Identity | undefined {
+    return identify(this.#settings.auth, token)
   }
 
   upgrade(...arrival: [request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven]): void {

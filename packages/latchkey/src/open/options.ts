@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { type Logger, silentLogger } from '@latchkey/base'
 import { type As, CAPS, type Duration, millis } from '@latchkey/protocol'
-import { type AuthOptions, RIGHTS } from '../member/rights.js'
+import { type AuthOptions, RIGHTS, type TokenEntry } from '../member/rights.js'
 import { checkMemberToken, refuseUnprovenMembers } from './member-proof.js'
 
 export type { AuthOptions, Right } from '../member/rights.js'
@@ -291,9 +291,11 @@ function checkAuth(auth: OpenOptions['auth']): AuthOptions | undefined {
     throw new TypeError('auth.tokens must be a list of at least one token')
   }
   for (const entry of auth.tokens) {
-    const { token, rights } = typeof entry === 'string' ? { token: entry, rights: undefined } : (entry ?? {})
+    const { token, name, rights }: Partial<TokenEntry> =
+      typeof entry === 'string' ? { token: entry } : (entry ?? {})
     if (typeof token !== 'string' || token === '')
       throw new TypeError('auth.tokens: a token must be a text that is not empty')
+    if (name !== undefined) checkName(name, 'auth.tokens: a name')
     if (
       rights !== undefined &&
       !(Array.isArray(rights) && rights.every((right) => (RIGHTS as readonly unknown[]).includes(right)))

@@ -7,7 +7,7 @@ import type { LockPort } from '@latchkey/lock'
 import type { ClusterCalls, KeyValueCalls } from '@latchkey/protocol'
 import type { Proven } from '../open/connections.js'
 import type { Outboxes } from '../member/outboxes.js'
-import type { Right } from '../member/rights.js'
+import type { Identity } from '../member/rights.js'
 import type { OpenOptions } from '../open/options.js'
 
 export interface Member {
@@ -20,7 +20,7 @@ export interface Member {
   readonly address?: string | undefined
   isReady(): boolean
   whyNotReady?(): string | undefined
-  rightsOf(token: string | undefined): readonly Right[] | undefined
+  identify(token: string | undefined): Identity | undefined
   /** A WebSocket of a member or a client. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven): void
   figures(): Readonly<Record<string, number>>

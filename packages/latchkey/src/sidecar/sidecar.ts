@@ -136,7 +136,7 @@ export class Sidecar {
       locks,
       isReady,
       whyNotReady: () => member.whyNotReady?.(),
-      rightsOf: (token) => member.rightsOf(token),
+      identify: (token) => member.identify(token),
       ...guards,
       hasPlace: (request) => gate.connections.proven(request.socket, 'client'),
       wrote: (response) => watchAnswer(member.outboxes, response),

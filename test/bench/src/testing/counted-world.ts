@@ -7,6 +7,7 @@ import { KvMachine, MemoryHome, type RowBuilder, type RowHome, type RowStore } f
 import type { LinkReply } from '@latchkey/protocol'
 import { type DiskOp, ManualClock, MemoryDisk } from '@latchkey/raft/memory'
 import { Member } from '../../../../packages/latchkey/src/member/member.js'
+import { ANONYMOUS } from '../../../../packages/latchkey/src/member/rights.js'
 import { Wire, type WireWorld } from './wire.js'
 
 /** How long things take here: what comes meanwhile gathers, as it does on a machine. */
@@ -158,12 +159,9 @@ export class CountedWorld implements WireWorld {
               for (const reply of told) events.reply(reply)
             })
           }
-          const seat = (this.#leader() as Member).seat(
-            (reply) => {
-              if (replies.push(reply) === 1) this.defer(flush)
-            },
-            () => true,
-          )
+          const seat = (this.#leader() as Member).seat((reply) => {
+            if (replies.push(reply) === 1) this.defer(flush)
+          }, ANONYMOUS)
           return {
             send: (request) => this.after(CLIENT_MILLIS, () => seat.send(request)),
             close: () => seat.close(),

@@ -17,6 +17,7 @@ import type { JournaledRows, split } from '../../../../packages/kv/dist/rows/jou
 import type { StateLockTransaction } from '../../../../packages/kv/dist/rules/lock-tx.js'
 import type { journalOnDisk } from '../../../../packages/kv/dist/testing/journal-on-disk.js'
 import type { Member } from '../../../../packages/latchkey/dist/member/member.js'
+import type { ANONYMOUS } from '../../../../packages/latchkey/dist/member/rights.js'
 import type { localDial } from '../../../../packages/latchkey/dist/open/local-link.js'
 import type { toMessage } from '../../../../packages/raft/dist/net/codec.js'
 import type { messageItem } from '../../../../packages/raft/dist/net/items.js'
@@ -24,6 +25,7 @@ import { type Patch, PatchMisfit } from '../run/load-core.js'
 
 export interface House {
   readonly Member: typeof Member
+  readonly ANONYMOUS: typeof ANONYMOUS
   readonly localDial: typeof localDial
   readonly KvMachine: typeof KvMachine
   readonly MemoryHome: typeof MemoryHome
@@ -56,6 +58,7 @@ const OTHERS = ['msgpackr', 'ws', 'classic-level', 'memory-level', 'abstract-lev
 
 const MODULES: Readonly<Record<string, readonly string[]>> = {
   'latchkey/dist/member/member.js': ['Member'],
+  'latchkey/dist/member/rights.js': ['ANONYMOUS'],
   'latchkey/dist/open/local-link.js': ['localDial'],
   'kv/dist/machine.js': ['KvMachine'],
   'kv/dist/rows/journal.js': ['Journal'],

@@ -117,10 +117,7 @@ export class Dials {
     signal.addEventListener('abort', () => pipe.end(0), { once: true })
     this.#pipes.push(pipe)
     pipe.greet(0)
-    const seat = member.seat(
-      (reply) => pipe.send(1, this.#replyFrame(reply)),
-      () => true,
-    )
+    const seat = member.seat((reply) => pipe.send(1, this.#replyFrame(reply)), this.#house.ANONYMOUS)
     station.onGone((silent) => pipe.end(1, silent))
   }
 
