@@ -53,7 +53,7 @@ test('at the first entry of each half minute; the next entry waits for what is f
   const run = async (atOnce: number, waits: boolean) => {
     const seen: { hash: StateHash; sums?: Record<string, string> }[] = []
     const machine: KvMachine = new KvMachine({
-      ...{ home: new MemoryHome(), clock: new HandClock(), limits: SMALL_LIMITS },
+      ...{ home: new MemoryHome(), nextTurn: setImmediate, clock: new HandClock(), limits: SMALL_LIMITS },
       stood: (hash) => {
         const one: (typeof seen)[number] = { hash }
         seen.push(one)

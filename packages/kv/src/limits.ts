@@ -1,6 +1,6 @@
 // Rule: the caps of a store, and their defaults.
 
-import { CAPS } from '@latchkey/protocol'
+import { CAPS, COMMAND_BUDGET } from '@latchkey/protocol'
 import type { KvLimits } from './store.js'
 
 const MiB = 1024 * 1024
@@ -19,7 +19,7 @@ export const DEFAULT_LIMITS: KvLimits = {
   watches: 10_000,
   events: CAPS.events,
   eventBytes: CAPS.eventBytes,
-  stepKeys: 100_000,
+  budget: COMMAND_BUDGET,
   sessions: CAPS.sessions,
   sessionNumbers: CAPS.sessionNumbers,
   sessionAnswerBytes: CAPS.sessionAnswerBytes,

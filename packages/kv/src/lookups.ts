@@ -1,99 +1,108 @@
-// Driver: the stored keys that a range command needs, read before it runs. What was applied but is not stored yet, the command
-// finds in the overlay itself; what a batch in flight holds is added here, since it may reach the store at any moment.
+// Driver: the stored keys that a range command needs, read before it runs, together with what the overlay has of them: what was
+// applied and is not stored yet, and what a batch in flight holds. A page at a time, so that the loop is free in between.
+//
+// Laws
+//   - while the entry of the command waits nothing is applied, so what is found is what the command meets
+//   - of the ranges of steps no more is gathered than the command's budget allows; the rest is not looked at
 
 import { binary } from '@latchkey/base'
+import type { BudgetLimits, Step } from '@latchkey/protocol'
 import { SPACE, keyOfBinary } from './keyspaces.js'
 import type { RowView } from './rows/port.js'
 import { pagesOf } from './rows/scan.js'
 import { damagedRow, isSealed, sealOf } from './rows/seal.js'
-import type { Found, NeededRange, WholeRange } from './rules/ranges.js'
+import { overFound } from './rules/budget.js'
+import type { Found, KeySpan, LiveKeys, Needed, WholeRange } from './rules/ranges.js'
 import { Changes, type EventCaps } from './state/changes.js'
 import type { Overlay } from './state/row-table.js'
 import type { State } from './state/state.js'
 import { Sum } from './state/sum.js'
 
-/** Law: every key that is live when the command runs is in the answer or in the overlay then; more keys do no harm. */
-export async function lookUp(state: State, ranges: readonly NeededRange[], caps: EventCaps): Promise<Found> {
+export type LookUpCaps = EventCaps & { readonly budget: BudgetLimits }
+
+export async function lookUp(state: State, needed: Needed, caps: LookUpCaps): Promise<Found> {
   const view = state.store.view()
   // Taken in the same turn as the view: nothing can move from one to the other unseen.
-  const overlays = ranges.map(({ start, end }) => state.data.overlay(start, end))
+  const look = lookIn(state, view)
   try {
-    const [first] = ranges
-    if (first?.alone === true) {
-      return { keys: new Map(), whole: await wholeRange(view, first, overlays[0] as Overlay, caps) }
-    }
-    const keys = new Map<object, readonly string[]>()
-    for (const [i, range] of ranges.entries()) {
-      keys.set(range.of, [...(overlays[i] as Overlay).keys, ...(await storedKeys(view, range))])
-    }
-    return { keys }
+    if ('whole' in needed) return { whole: await wholeRange(look(needed.whole), caps) }
+    const branches = needed.branches.map(({ steps, spans }) => ({ steps, looks: spans.map(look) }))
+    const live = new Map<readonly Step[], LiveKeys>()
+    for (const { steps, looks } of branches) live.set(steps, await liveKeys(looks, caps.budget))
+    return { live }
   } finally {
     view.close()
   }
 }
 
-const rowRange = ({ start, end }: NeededRange) => ({
-  start: keyOfBinary(SPACE.data, start),
-  end: keyOfBinary(SPACE.data, end),
-})
+/** One range, in the store and in the overlay. */
+interface Look {
+  readonly view: RowView
+  readonly span: KeySpan
+  readonly overlay: Overlay
+}
 
-async function storedKeys(view: RowView, range: NeededRange): Promise<string[]> {
+const lookIn =
+  (state: State, view: RowView) =>
+  (span: KeySpan): Look => ({ view, span, overlay: state.data.overlay(span.start, span.end) })
+
+/** False: that is enough. `row` is empty where only keys are asked for and it is the store's. */
+type Each = (key: string, row: Uint8Array) => boolean
+
+/** Every live row of the range, in key order, until it is enough. */
+async function eachLive({ view, span, overlay }: Look, keysOnly: boolean, each: Each): Promise<void> {
+  let at = 0
+  /** Keys that only the overlay knows, up to that one. */
+  const passOverlay = (key: string | undefined): boolean => {
+    for (; at < overlay.keys.length; at++) {
+      const known = overlay.keys[at] as string
+      if (key !== undefined && known >= key) break
+      const row = overlay.row(known)
+      if (row !== null && row !== undefined && !each(known, row)) return false
+    }
+    return true
+  }
+  const range = { start: keyOfBinary(SPACE.data, span.start), end: keyOfBinary(SPACE.data, span.end) }
+  for await (const page of pagesOf(view, range, keysOnly)) {
+    for (const { key: rowKey, value } of page) {
+      const key = binary(rowKey.subarray(1))
+      if (!passOverlay(key)) return
+      if (overlay.keys[at] === key) at++
+      const pending = overlay.row(key)
+      if (pending === null) continue
+      if (pending === undefined && !keysOnly && !isSealed(rowKey, value)) throw damagedRow(rowKey)
+      if (!each(key, pending ?? value)) return
+    }
+  }
+  passOverlay(undefined)
+}
+
+/** Of the ranges of one branch, all together. */
+async function liveKeys(looks: readonly Look[], budget: BudgetLimits): Promise<LiveKeys> {
   const keys: string[] = []
-  for await (const page of pagesOf(view, rowRange(range), true)) {
-    for (const row of page) keys.push(binary(row.key.subarray(1)))
+  let bytes = 0
+  for (const look of looks) {
+    await eachLive(look, true, (key) => {
+      keys.push(key)
+      bytes += key.length
+      return keys.length <= budget.rows && bytes <= budget.readBytes
+    })
+    const over = overFound(budget, keys.length, bytes)
+    if (over !== undefined) return over
   }
   return keys
 }
 
-/**
- * A page at a time, so that the loop is free in between, and no more kept than the keys. It is what the command will meet: while
- * its entry waits, nothing is applied.
- */
-async function wholeRange(
-  view: RowView,
-  range: NeededRange,
-  overlay: Overlay,
-  caps: EventCaps,
-): Promise<WholeRange> {
-  const whole = new Gathering(caps)
-  let at = 0
-  /** Keys that only the overlay knows, up to that one. */
-  const passOverlay = (key: string | undefined) => {
-    for (; at < overlay.keys.length; at++) {
-      const known = overlay.keys[at] as string
-      if (key !== undefined && known >= key) break
-      whole.add(known, overlay.row(known))
-    }
-  }
-  for await (const page of pagesOf(view, rowRange(range))) {
-    for (const { key: rowKey, value } of page) {
-      const key = binary(rowKey.subarray(1))
-      passOverlay(key)
-      if (overlay.keys[at] === key) at++
-      const pending = overlay.row(key)
-      if (pending === undefined && !isSealed(rowKey, value)) throw damagedRow(rowKey)
-      whole.add(key, pending === undefined ? value : pending)
-    }
-  }
-  passOverlay(undefined)
-  return whole
-}
-
-class Gathering implements WholeRange {
-  readonly keys: string[] = []
-  readonly sum = new Sum()
-  readonly changes: Changes
-
-  constructor(caps: EventCaps) {
-    this.changes = new Changes(caps)
-  }
-
-  /** In key order. null, undefined: it is not live. */
-  add(key: string, row: Uint8Array | null | undefined): void {
-    if (row === null || row === undefined) return
-    this.keys.push(key)
-    this.sum.add(sealOf(row))
+async function wholeRange(look: Look, caps: EventCaps): Promise<WholeRange> {
+  const keys: string[] = []
+  const sum = new Sum()
+  const changes = new Changes(caps)
+  await eachLive(look, false, (key, row) => {
+    keys.push(key)
+    sum.add(sealOf(row))
     // Once there are too many for the history, none is kept.
-    if (this.changes.kept) this.changes.add({ key, row: null, before: row })
-  }
+    if (changes.kept) changes.add({ key, row: null, before: row })
+    return true
+  })
+  return { keys, sum, changes }
 }

@@ -4,8 +4,9 @@
 // Laws
 //   K1  Entries are applied strictly in order, each whole, from the log's bytes; the cluster time never goes back (CT1).
 //   K2  After any throw in apply nothing is written and nothing is applied any more: the member stops (A4, A5).
-//   K3  While an entry waits for stored keys nothing is written (A2), and no other entry begins.
+//   K3  While an entry waits for stored keys, or for another turn, nothing is written (A2), and no other entry begins.
 //   K4  Nothing of before a swap is seen after it: state, overlay, flusher and views go together (S3).
+//   K5  What is applied in one turn of the event loop is bounded, however much is to be applied (rules/turn.ts).
 
 import { type Logger, assert, silentLogger } from '@latchkey/base'
 import { ownerOfHold } from '@latchkey/lock'
@@ -20,8 +21,9 @@ import { DEFAULT_LIMITS } from './limits.js'
 import { lookUp } from './lookups.js'
 import { assertRead, pointRead } from './reads.js'
 import type { RowBuilder, RowStore, RowView } from './rows/port.js'
-import { EntryRun } from './rules/entry-run.js'
+import { EntryRun, type Waiting } from './rules/entry-run.js'
 import { StateLockTransaction } from './rules/lock-tx.js'
+import { Turn } from './rules/turn.js'
 import { readView } from './snapshot/reader.js'
 import { StreamedState } from './snapshot/writer.js'
 import { emptyMeta, encodeMeta } from './state/meta.js'
@@ -34,7 +36,6 @@ import { Watches } from './watches.js'
 const STAND_MILLIS = 30_000
 const MOST_HASHED_ROWS = 50_000
 
-type Needed = ReturnType<EntryRun['proceed']>
 type MembershipAt = (index: number) => Membership
 
 /** What is swapped as one (K4). */
@@ -49,6 +50,8 @@ export class KvMachine implements KvStore {
   readonly #logger: Logger
   readonly #views: Views
   readonly #ahead: Ahead
+  /** Of the event loop: what was applied in it so far. */
+  readonly #turn = new Turn()
   #running: Running | undefined
   #watches: Watches | undefined
   #stopped: LatchkeyError | undefined
@@ -141,13 +144,14 @@ export class KvMachine implements KvStore {
     const { state, flusher } = this.#up
     assert(this.#busy === undefined, `apply while ${String(this.#busy)}`)
     const results: Applied[] = []
+    this.#turn.begin()
     try {
       for (let i = 0; i < entries.length; i++) {
         const entry = entries[i] as Entry
         const run = this.#begin(state, entry)
-        const needed = run.proceed()
-        if (needed !== undefined)
-          return this.#applyWaiting(entries, i, { run, needed }, results, membershipAt)
+        const waiting = run.proceed()
+        if (waiting !== undefined)
+          return this.#applyWaiting(entries, i, { run, waiting }, results, membershipAt)
         const before = state.meta.position.time
         results.push(this.#finish(state, entry, run, membershipAt))
         const stood = this.#stand(state, before)
@@ -168,7 +172,7 @@ export class KvMachine implements KvStore {
     const locks = new StateLockTransaction(state, entry.time, (row) => {
       this.#options.granted?.(row.session, row.key, ownerOfHold(row, entry.time))
     })
-    return new EntryRun({ state, locks, caps: this.#limits }, entry, this.#limits)
+    return new EntryRun({ state, locks, caps: this.#limits, turn: this.#turn }, entry, this.#limits)
   }
 
   #finish(state: State, entry: Entry, run: EntryRun, membershipAt: MembershipAt): Applied {
@@ -191,7 +195,7 @@ export class KvMachine implements KvStore {
   async #applyWaiting(
     entries: readonly Entry[],
     from: number,
-    begun: { readonly run?: EntryRun; readonly needed?: Needed; readonly stood?: Promise<unknown> },
+    begun: { readonly run?: EntryRun; readonly waiting?: Waiting; readonly stood?: Promise<unknown> },
     results: Applied[],
     membershipAt: MembershipAt,
   ): Promise<readonly Applied[]> {
@@ -204,11 +208,11 @@ export class KvMachine implements KvStore {
         if (this.#stopped !== undefined) throw this.#stopped
         const entry = entries[i] as Entry
         const run = (i === from ? begun.run : undefined) ?? this.#begin(state, entry)
-        const needed = (i === from ? begun.needed : undefined) ?? run.proceed()
-        if (needed !== undefined) await this.#lookUpFor(run, needed)
+        const waiting = (i === from ? begun.waiting : undefined) ?? run.proceed()
+        if (waiting !== undefined) await this.#waitFor(run, waiting)
         const before = state.meta.position.time
         results.push(this.#finish(state, entry, run, membershipAt))
-        if (needed !== undefined) flusher.release()
+        if (waiting !== undefined) flusher.release()
         const stood = this.#stand(state, before)
         if (stood !== undefined) await stood
       }
@@ -225,12 +229,21 @@ export class KvMachine implements KvStore {
   }
 
   /** The flusher stays held: the caller releases it once the entry is whole, and never when it failed. */
-  async #lookUpFor(run: EntryRun, first: NonNullable<Needed>): Promise<void> {
+  async #waitFor(run: EntryRun, first: Waiting): Promise<void> {
     const { state, flusher } = this.#up
     flusher.hold()
-    for (let needed: Needed = first; needed !== undefined; )
-      needed = run.proceed(await lookUp(state, needed, this.#limits))
-    if (this.#stopped !== undefined) throw this.#stopped
+    for (let waiting: Waiting | undefined = first; waiting !== undefined; ) {
+      const found = waiting === 'turn' ? undefined : await lookUp(state, waiting, this.#limits)
+      await this.#nextTurn()
+      if (this.#stopped !== undefined) throw this.#stopped
+      waiting = run.proceed(found)
+    }
+  }
+
+  /** Everything else that is due runs first: heartbeats, votes, renewals, reads. */
+  async #nextTurn(): Promise<void> {
+    await new Promise<void>((resolve) => this.#options.nextTurn(resolve))
+    this.#turn.begin()
   }
 
   #applyFailed(error: unknown): LatchkeyError {

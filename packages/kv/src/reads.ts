@@ -2,7 +2,7 @@
 
 import { binary, copyBytes } from '@latchkey/base'
 import { lockInfo, lockOwner, ticketOf } from '@latchkey/lock'
-import { LatchkeyError, READ, type Read, checkRead } from '@latchkey/protocol'
+import { CAPS, LatchkeyError, READ, type Read, checkRead, tooManyKeys } from '@latchkey/protocol'
 import { StateLockView } from './rules/lock-tx.js'
 import { nextStart } from './rules/sequences.js'
 import { createdOf, modifiedOf, valueOf, versionOf } from './state/data-row.js'
@@ -27,7 +27,7 @@ export function pointRead(state: State, read: PointRead, now: number): unknown {
     case READ.getEntry:
       return entryAt(state, read[1])
     case READ.multiGet:
-      return read[1].map((key) => valueAt(state, key))
+      return valuesAt(state, read[1])
     case READ.contains:
       return state.data.get(binary(read[1])) !== undefined
     case READ.sequence:
@@ -57,6 +57,28 @@ function lockRead(state: State, read: LockRead, now: number): unknown {
     }
   }
 }
+
+/** No more is gathered than one answer may hold: many keys of large values would be gigabytes. */
+function valuesAt(state: State, keys: readonly Uint8Array[]): (Uint8Array | null)[] {
+  const reason = tooManyKeys(keys.length)
+  if (reason !== null) throw new LatchkeyError('ERR_TOO_LARGE', reason)
+  let bytes = 0
+  return keys.map((key) => {
+    const value = valueAt(state, key)
+    bytes += ITEM_BYTES + (value?.length ?? 0)
+    if (bytes > CAPS.readBytes) throw tooMuch()
+    return value
+  })
+}
+
+/** What a value takes in an answer besides its bytes. */
+const ITEM_BYTES = 5
+
+const tooMuch = () =>
+  new LatchkeyError(
+    'ERR_TOO_LARGE',
+    `What was found has more than ${CAPS.readBytes} bytes, too many for one answer. Ask for fewer keys at once.`,
+  )
 
 function valueAt(state: State, key: Uint8Array): Uint8Array | null {
   const row = state.data.get(binary(key))

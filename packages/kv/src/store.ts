@@ -1,7 +1,7 @@
 // Rule: what a member gets from its key-value state machine, besides the StateMachine that consensus drives.
 
 import type { Clock, Logger } from '@latchkey/base'
-import type { EventResult, LatchkeyError, OwnerResult, Read } from '@latchkey/protocol'
+import type { BudgetLimits, EventResult, LatchkeyError, OwnerResult, Read } from '@latchkey/protocol'
 import type { LogPosition } from '@latchkey/raft/core'
 import type { StateMachine } from '@latchkey/raft/node'
 import type { FrozenState } from './frozen.js'
@@ -22,6 +22,8 @@ export interface KvOptions {
    */
   readonly stood?: (hash: StateHash) => Promise<unknown> | undefined
   readonly limits?: Partial<KvLimits>
+  /** Runs it in another turn of the event loop, behind all that is due by then (setImmediate). */
+  readonly nextTurn: (run: () => void) => void
   /** Runs it behind what leaves in this turn of the event loop. Given, what is to be read or put over is looked up ahead. */
   readonly later?: (run: () => void) => void
 }
@@ -45,8 +47,8 @@ export interface KvLimits {
   /** * Events kept: the oldest revisions go beyond. */
   readonly events: number
   readonly eventBytes: number
-  /** * Keys that a deleteRange may remove as a step of a batch or txn: ERR_TOO_LARGE beyond. One that stands alone has no cap. */
-  readonly stepKeys: number
+  /** * Of one command: ERR_TOO_LARGE beyond. A deleteRange that stands alone has none. */
+  readonly budget: BudgetLimits
   /** * ERR_BUSY beyond. */
   readonly sessions: number
   readonly sessionNumbers: number

@@ -1,6 +1,8 @@
 // Door: the arguments of reads, ranges and watches. Everything kept is copied: the caller's arrays are the caller's.
 
 import { compareBytes, copyBytes, prefixEnd } from '@latchkey/base'
+import { tooManyKeys } from './budget.js'
+import { LatchkeyError } from './errors.js'
 import { show, toBound, toKeyCopy, toList, toRecord } from './args.js'
 import { READ, type Read } from './ops.js'
 
@@ -8,10 +10,12 @@ export const getArgs = (key: unknown): Read => [READ.get, toKeyCopy(key)]
 export const getEntryArgs = (key: unknown): Read => [READ.getEntry, toKeyCopy(key)]
 export const containsArgs = (key: unknown): Read => [READ.contains, toKeyCopy(key)]
 export const sequenceArgs = (key: unknown): Read => [READ.sequence, toKeyCopy(key)]
-export const multiGetArgs = (keys: unknown): Read => [
-  READ.multiGet,
-  toList(keys, 'keys').map((key, at) => toKeyCopy(key, `keys[${at}]`)),
-]
+export function multiGetArgs(keys: unknown): Read {
+  const list = toList(keys, 'keys')
+  const reason = tooManyKeys(list.length)
+  if (reason !== null) throw new LatchkeyError('ERR_TOO_LARGE', reason)
+  return [READ.multiGet, list.map((key, at) => toKeyCopy(key, `keys[${at}]`))]
+}
 
 /** start inclusive, end exclusive; null: unbounded. limit: Infinity where none was given. */
 export interface RangeArgs {

@@ -12,6 +12,17 @@ export const CAPS = {
   contextBytes: 4 * KiB,
   /** One command: ERR_TOO_LARGE at the door. */
   commandBytes: 4 * MiB,
+  /**
+   * The budget of one command (budget.ts): ERR_TOO_LARGE beyond, at the door or when it is applied, and nothing was changed. Rows are
+   * the keys, conditions and steps that it names, and what its deleteRange steps remove.
+   */
+  commandRows: 20_000,
+  /** deleteRange steps of a batch or txn. One that stands alone has no budget. */
+  commandRanges: 128,
+  /** Keys and values that it looks at, ... */
+  commandReadBytes: 16 * MiB,
+  /** ... and those that its events hold: the key, the new value and the one before. */
+  commandWriteBytes: 16 * MiB,
   /** One entry of the log: the batch is closed before it grows beyond. */
   entryBytes: 8 * MiB,
   /** A frame between processes is cut at this size, so that a heartbeat waits for one piece at most. */
@@ -33,6 +44,9 @@ export const CAPS = {
   /** Recent events kept for watchers: trimmed at apply, by both. */
   events: 100_000,
   eventBytes: 64 * MiB,
+  /** Keys of a multiGet, and bytes of what it or a query of locks finds, all in one turn: ERR_TOO_LARGE beyond. */
+  readKeys: 4_096,
+  readBytes: 16 * MiB - 256 * KiB,
   /** A lease, ms: TypeError outside. */
   minLease: 50,
   maxLease: 30 * 24 * 60 * 60 * 1000,

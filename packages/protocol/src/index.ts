@@ -1,4 +1,5 @@
 export { CAPS } from './caps.js'
+export { type BudgetLimits, COMMAND_BUDGET, overBudget, rowsNamed, tooManyKeys } from './budget.js'
 export { type Duration, millis } from './duration.js'
 export {
   ERRORS,

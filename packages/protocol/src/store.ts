@@ -114,7 +114,7 @@ export interface WatchEvent {
 export interface KeyValueCalls {
   /** The value, or undefined. */
   get(key: Bytes, options?: ReadOptions): Promise<Value>
-  /** In the order asked; undefined where a key is absent. All of one moment. */
+  /** In the order asked; undefined where a key is absent. All of one moment. 4,096 keys and 15.75 MiB at the most (ERR_TOO_LARGE). */
   multiGet(keys: readonly Bytes[], options?: ReadOptions): Promise<Value[]>
   containsKey(key: Bytes, options?: ReadOptions): Promise<boolean>
   /** The value with its revisions, or undefined. */
@@ -126,7 +126,7 @@ export interface KeyValueCalls {
    * ```
    */
   put(key: Bytes, value: Bytes, options?: WriteOptions): Promise<Revised>
-  /** One atomic step; of a key that comes twice the last wins. */
+  /** One atomic step; of a key that comes twice the last wins. 20,000 rows at the most (ERR_TOO_LARGE; see `batch`). */
   putAll(
     entries: Iterable<{ key: Bytes; value: Bytes } | readonly [Bytes, Bytes]>,
     options?: WriteOptions,
@@ -156,8 +156,9 @@ export interface KeyValueCalls {
   /** How many were removed, as many as there are; `end` is exclusive. Locks and sequences are not touched. */
   deleteRange(start: Bytes, end: Bytes, options?: WriteOptions): Promise<number>
   /**
-   * One atomic step. Results in order: true for put and merge, a count for delete and deleteRange. A deleteRange in it removes
-   * 100,000 keys at the most (ERR_TOO_LARGE); so it is in a txn.
+   * One atomic step. Results in order: true for put and merge, a count for delete and deleteRange. It has a budget, as a txn has
+   * (ERR_TOO_LARGE beyond, nothing changed): 20,000 rows, which are its steps, its conditions and each row that a deleteRange in it
+   * removes; 128 deleteRange steps; 16 MiB of keys and values that it reads, and 16 MiB that it writes, the values before counted.
    */
   batch(
     ops: readonly WriteOp[],

@@ -137,6 +137,21 @@ test('a mistake rejects; only iterators and watches throw at the call', async ()
   await expect(store.putAll(many)).rejects.toMatchObject({ code: 'ERR_TOO_LARGE', outcome: 'not-applied' })
 })
 
+test('A13: what is over the budget of a command is refused before anything is sent', async () => {
+  const { kv, commands, reads } = desk({ [OP.putAll]: 1 })
+  const store = kv()
+  const keys = Array.from({ length: 20_001 }, (_, at) => `${at}`)
+  const tooLarge = { code: 'ERR_TOO_LARGE', outcome: 'not-applied', retryable: false }
+  const range = { type: 'deleteRange', start: 'a', end: 'b' } as const
+  await expect(store.putAll(keys.map((key) => [key, ''] as const))).rejects.toMatchObject(tooLarge)
+  await expect(store.deleteAll(keys)).rejects.toThrow(/20001 keys.*one call may touch 20000 rows.*Split it/)
+  await expect(store.batch(keys.slice(0, 129).map(() => range))).rejects.toThrow(/129 deleteRange steps/)
+  await expect(store.multiGet(keys.slice(0, 4_097))).rejects.toMatchObject(tooLarge)
+  expect([commands, reads]).toEqual([[], []])
+  await store.putAll(keys.slice(1).map((key) => [key, ''] as const))
+  expect(commands.length).toBe(1)
+})
+
 test('a stored value that is no JSON, and an answer that makes no sense', async () => {
   const { kv } = desk({ [READ.get]: bytes('{'), [OP.put]: 'x', [OP.batch]: [1] })
   await expect(kv().get('k', { as: 'json' })).rejects.toBeInstanceOf(TypeError)

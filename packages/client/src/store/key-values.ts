@@ -33,6 +33,7 @@ import {
   mergeArgs,
   multiGetArgs,
   nextSequenceArgs,
+  overBudget,
   putAllArgs,
   putArgs,
   putIfAbsentArgs,
@@ -254,7 +255,10 @@ function toKeyValue([key, value]: Row, as: As): KeyValue {
   return { key: toUserKey(key, as), value: value === null ? undefined : toUserValue(value, as) }
 }
 
+/** Too large a command is refused before anything of it is sent. */
 function encoded(command: Command): Uint8Array {
+  const reason = overBudget(command)
+  if (reason !== null) throw new LatchkeyError('ERR_TOO_LARGE', reason)
   const body = encodeCommand(command)
   if (body.length <= CAPS.commandBytes) return body
   throw new LatchkeyError(

@@ -82,10 +82,6 @@ export const TOO_MANY_SESSIONS = new Refused(
 )
 export const FENCED = new Refused('ERR_FENCED')
 export const CANCELLED = new Refused('ERR_ABORTED', 'The call was cancelled before it was executed.')
-export const RANGE_TOO_LARGE = new Refused(
-  'ERR_TOO_LARGE',
-  'A deleteRange inside a batch or a txn removes 100,000 keys at most: give so large a range a deleteRange of its own. Nothing was changed.',
-)
 export const MERGED_TOO_LARGE = new Refused(
   'ERR_TOO_LARGE',
   'The merged value would be over 1 MiB. Nothing was changed.',

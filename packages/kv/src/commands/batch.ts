@@ -112,6 +112,11 @@ export class BatchReader {
     return new View(this.#memory, this.#offset + from, end - from)
   }
 
+  /** `next` would find nothing more. */
+  get isDone(): boolean {
+    return this.#at >= this.data.length
+  }
+
   next(): boolean {
     const { data } = this
     const start = this.#at

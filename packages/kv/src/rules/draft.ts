@@ -1,39 +1,48 @@
 // Rule: what one command does to keys and values, until it is known to succeed. Laws: it reads its own writes (A12); a command
-// that fails leaves nothing behind; one that changed something takes one revision for all its keys, any other takes none.
+// that fails leaves nothing behind; one that changed something takes one revision for all its keys, any other takes none. Whatever it
+// looks at or changes is counted against its budget first (budget.ts): what is over ends it with a throw.
 
 import { binary, copyBytes } from '@latchkey/base'
 import { Changes, type EventCaps } from '../state/changes.js'
-import { nextRow, valueOf } from '../state/data-row.js'
+import { nextRow, valueLength, valueOf } from '../state/data-row.js'
+import { type Change, eventBytes } from '../state/event-row.js'
 import type { State } from '../state/state.js'
+import type { Budget } from './budget.js'
 
 interface Slot {
   readonly before: Uint8Array | undefined
   now: Uint8Array | undefined
 }
 
-export interface DraftCaps extends EventCaps {
-  /** Of one deleteRange among other steps: it is done key by key, and held here until the command succeeds. */
-  readonly stepKeys: number
-}
-
 export class Draft {
-  readonly stepKeys: number
+  readonly budget: Budget
   readonly #state: State
   readonly #changes: Changes
   readonly #slots = new Map<string, Slot>()
   /** The revision that this command takes if it changes something. */
   readonly #revision: number
 
-  constructor(state: State, caps: DraftCaps) {
-    this.stepKeys = caps.stepKeys
+  constructor(state: State, caps: EventCaps, budget: Budget) {
+    this.budget = budget
     this.#state = state
     this.#changes = new Changes(caps)
     this.#revision = state.meta.revision + 1
   }
 
+  /** Enough was done in this turn: the caller yields. */
+  get turnIsOver(): boolean {
+    return this.budget.turn.isOver
+  }
+
   /** The key's row as this command sees it. */
   row(key: string): Uint8Array | undefined {
-    return this.#slot(key).now
+    return this.#look(key).now
+  }
+
+  #look(key: string): Slot {
+    const slot = this.#slot(key)
+    this.budget.read(key.length + (slot.now === undefined ? 0 : valueLength(slot.now)))
+    return slot
   }
 
   #slot(key: string): Slot {
@@ -47,25 +56,29 @@ export class Draft {
 
   put(key: Uint8Array, value: Uint8Array): void {
     const name = binary(key)
-    const slot = this.#slot(name)
+    const slot = this.#look(name)
     const before = slot.now
     slot.now = nextRow(name, this.#revision, value, before)
-    this.#changes.add({ key: name, row: slot.now, before: before ?? null })
+    this.#change({ key: name, row: slot.now, before: before ?? null })
+  }
+
+  #change(change: Change): void {
+    this.budget.written(eventBytes(change.key, change.row, change.before))
+    this.#changes.add(change)
   }
 
   /** Was there something to remove? */
-  delete(key: Uint8Array, name = binary(key)): boolean {
-    const slot = this.#slot(name)
+  delete(key: string): boolean {
+    const slot = this.#look(key)
     if (slot.now === undefined) return false
-    this.#changes.add({ key: name, row: null, before: slot.now })
+    this.#change({ key, row: null, before: slot.now })
     slot.now = undefined
     return true
   }
 
-  /** Keys in [start, end) that this command or others before it may have made since the rows were looked up. */
+  /** Keys in [start, end) that this command has looked at: it may have made some of them. */
   knownKeys(start: string, end: string): string[] {
-    const own = [...this.#slots.keys()].filter((key) => key >= start && key < end)
-    return [...own, ...this.#state.data.overlayKeys(start, end)]
+    return [...this.#slots.keys()].filter((key) => key >= start && key < end)
   }
 
   /** The store's revision after the command. */

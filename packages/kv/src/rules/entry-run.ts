@@ -1,5 +1,5 @@
 // Rule: one entry, from its time to its last command (CT3, CT4). It runs to its end unless a command needs stored keys of a
-// range: then it says which, and goes on when it is given them.
+// range, or the turn of the event loop is used up: then it says so, and goes on when it is given them, or in another turn.
 //
 // Laws
 //   A  Before the commands, in this order: sessions that ended, waits that are over, holds that ran out, rows to reclaim.
@@ -11,7 +11,7 @@
 
 import { checksum } from '@latchkey/base'
 import { expire, touch } from '@latchkey/lock'
-import { type Command, LatchkeyError, OP, decodeCommand, isBadCommand } from '@latchkey/protocol'
+import { type Command, LatchkeyError, OP, decodeCommand, isBadCommand, overBudget } from '@latchkey/protocol'
 import type { Entry } from '@latchkey/raft/core'
 import {
   FINISHED,
@@ -19,6 +19,7 @@ import {
   NOT_ALONE,
   NO_SESSION,
   OTHER_BODY,
+  Refused,
   SESSION_IS_FULL,
   SESSION_IS_OVER,
   answerBytes,
@@ -32,17 +33,23 @@ import { keyChecksum, withWord } from '../rows/short-crc.js'
 import type { KvLimits } from '../store.js'
 import { ANY_BODY, type Session } from '../state/session-rows.js'
 import { type Bench, execute } from './execute.js'
-import { type Found, NOTHING_FOUND, type NeededRange, rangesOf } from './ranges.js'
+import { type Found, NOTHING_FOUND, type Needed, rangesOf } from './ranges.js'
 import { put } from './key-values.js'
+import { OverBudget } from './budget.js'
+import { TurnWork } from './turn.js'
 import { endDueSessions, openSession } from './sessions.js'
 
-/** A command that waits for keys. */
+/** A command that waits for keys, or for another turn. */
 interface Held {
   readonly session: Session
   readonly number: number
   readonly crc: number
   readonly command: Command
+  work?: TurnWork
 }
+
+/** What the next call of `proceed` must bring; 'turn': nothing but another turn. */
+export type Waiting = Needed | 'turn'
 
 export class EntryRun {
   readonly answers: GivenAnswer[] = []
@@ -67,26 +74,42 @@ export class EntryRun {
     expire(locks)
   }
 
-  /** undefined: the entry is applied. Else the ranges whose keys the next call must bring. */
-  proceed(found: Found = NOTHING_FOUND): readonly NeededRange[] | undefined {
-    if (this.#held !== undefined) {
-      const held = this.#held
+  /** undefined: the entry is applied. Else what the next call must bring. */
+  proceed(found: Found = NOTHING_FOUND): Waiting | undefined {
+    const held = this.#held
+    if (held !== undefined) {
       this.#held = undefined
-      this.#finish(
-        held.session,
-        held.number,
-        held.crc,
-        execute(this.#bench, held.session, held.command, found),
-      )
+      const waiting = this.#run(held, found)
+      if (waiting !== undefined) return waiting
     }
-    while (this.#reader.next()) {
-      const needed = this.#record()
-      if (needed !== undefined) return needed
+    const { turn } = this.#bench
+    while (!this.#reader.isDone) {
+      if (turn.isOver) return 'turn'
+      this.#reader.next()
+      turn.record(this.#reader.bodyEnd - this.#reader.bodyAt)
+      const waiting = this.#record()
+      if (waiting !== undefined) return waiting
     }
     return undefined
   }
 
-  #record(): readonly NeededRange[] | undefined {
+  /** A command until it is answered, or the turn is over. */
+  #run(held: Held, found: Found): 'turn' | undefined {
+    const { session, number, crc, command } = held
+    try {
+      const outcome = held.work ?? execute(this.#bench, session, command, found)
+      if (!(outcome instanceof TurnWork)) return this.#finish(session, number, crc, outcome)
+      const { done, value } = outcome.steps.next()
+      if (done === true) return this.#finish(session, number, crc, value)
+      this.#held = { ...held, work: outcome }
+      return 'turn'
+    } catch (error) {
+      if (error instanceof OverBudget) return this.#finish(session, number, crc, error.refused)
+      throw error
+    }
+  }
+
+  #record(): Waiting | undefined {
     const { session, number, bad } = this.#reader
     if (bad) return this.#answer(MALFORMED.bytes)
     if (session === 0) return this.#answer(answerBytes(this.#withoutSession()))
@@ -129,7 +152,7 @@ export class EntryRun {
     return this.#answer(answerBytes(outcome))
   }
 
-  #numbered(session: Session): readonly NeededRange[] | undefined {
+  #numbered(session: Session): Waiting | undefined {
     const { number, data, bodyAt, bodyEnd } = this.#reader
     if (number < session.done) return this.#answer(FINISHED.bytes)
     const valueAt = plainValueAt(data, bodyAt, bodyEnd)
@@ -140,12 +163,13 @@ export class EntryRun {
     const command = this.#decoded(body)
     if (command === undefined || isOwnCancel(command, number))
       return this.#finish(session, number, crc, MALFORMED)
+    const over = overBudget(command, this.#limits.budget)
+    if (over !== null) return this.#finish(session, number, crc, new Refused('ERR_TOO_LARGE', over))
     const needed = rangesOf(command)
-    if (needed.length > 0) {
-      this.#held = { session, number, crc, command }
-      return needed
-    }
-    return this.#finish(session, number, crc, execute(this.#bench, session, command, NOTHING_FOUND))
+    const held = { session, number, crc, command }
+    if (needed === undefined) return this.#run(held, NOTHING_FOUND)
+    this.#held = held
+    return needed
   }
 
   /** Its value is summed up once: for its row, and to know the command again. */

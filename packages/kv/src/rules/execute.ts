@@ -2,28 +2,35 @@
 
 import { binary, unreachable } from '@latchkey/base'
 import { cancelWait, forceRelease, isHeldWith, release, renew, tryLock } from '@latchkey/lock'
-import { type Command, type GuardArg, OP } from '@latchkey/protocol'
+import { type BudgetLimits, type Command, type GuardArg, OP, rowsNamed } from '@latchkey/protocol'
 import { FENCED, MALFORMED, refusedWith } from '../commands/answers.js'
 import type { Session } from '../state/session-rows.js'
 import type { State } from '../state/state.js'
-import { Draft, type DraftCaps } from './draft.js'
+import type { EventCaps } from '../state/changes.js'
+import { Budget } from './budget.js'
+import { Draft } from './draft.js'
 import * as kv from './key-values.js'
 import type { StateLockTransaction } from './lock-tx.js'
 import type { Found } from './ranges.js'
 import { nextBlock, reset } from './sequences.js'
 import { cancelCall, closeSession } from './sessions.js'
 import { batch, txn } from './steps.js'
+import { type Turn, TurnWork } from './turn.js'
 
 /** What commands of one entry work on. */
 export interface Bench {
   readonly state: State
   readonly locks: StateLockTransaction
-  readonly caps: DraftCaps
+  readonly caps: EventCaps & { readonly budget: BudgetLimits }
+  readonly turn: Turn
 }
 
 type WriteCommand = Extract<Command, readonly [number, GuardArg, ...unknown[]]>
 
-/** A result, or a Refused that changed nothing. */
+/**
+ * A result, or a Refused that changed nothing; or a TurnWork that comes to one. Throws an OverBudget, and the work does, where the
+ * command asks for too much: nothing was changed then, since all that it did was in its draft.
+ */
 export function execute(bench: Bench, session: Session, command: Command, found: Found): unknown {
   switch (command[0]) {
     case OP.openSession:
@@ -71,28 +78,29 @@ function guarded(bench: Bench, command: WriteCommand, found: Found): unknown {
   return write(bench, command, found)
 }
 
-function write({ state, locks, caps }: Bench, command: WriteCommand, found: Found): unknown {
+function write({ state, locks, caps, turn }: Bench, command: WriteCommand, found: Found): unknown {
+  const draft = () => new Draft(state, caps, new Budget(caps.budget, rowsNamed(command), turn))
   switch (command[0]) {
     case OP.put:
       return kv.put(state, binary(command[2]), command[3])
     case OP.putAll:
-      return kv.putAll(new Draft(state, caps), command)
+      return new TurnWork(kv.putAll(draft(), command))
     case OP.putIfAbsent:
-      return kv.putIfAbsent(new Draft(state, caps), command)
+      return kv.putIfAbsent(draft(), command)
     case OP.getAndPut:
-      return kv.getAndPut(new Draft(state, caps), command)
+      return kv.getAndPut(draft(), command)
     case OP.compareAndPutAll:
-      return kv.compareAndPutAll(new Draft(state, caps), command)
+      return new TurnWork(kv.compareAndPutAll(draft(), command))
     case OP.merge:
-      return kv.merge(new Draft(state, caps), command)
+      return kv.merge(draft(), command)
     case OP.deleteAll:
-      return kv.deleteAll(new Draft(state, caps), command)
+      return new TurnWork(kv.deleteAll(draft(), command))
     case OP.deleteRange:
       return kv.deleteRange(state, command, found)
     case OP.batch:
-      return batch(new Draft(state, caps), command, found)
+      return new TurnWork(batch(draft(), command, found))
     case OP.txn:
-      return txn(new Draft(state, caps), locks, command, found)
+      return new TurnWork(txn(draft(), locks, command, found))
     case OP.nextSequence:
       return nextBlock(state.sequences, command[2], command[3])
     case OP.resetSequence:

@@ -1,12 +1,14 @@
 // Rule: the key-value commands (API.md's table). Each is atomic; each answers as protocol's ops.ts says.
 
-import { binary, equalBytes, fromBinary } from '@latchkey/base'
+import { binary, equalBytes } from '@latchkey/base'
 import { CAPS, type Command, type OP } from '@latchkey/protocol'
-import { MERGED_TOO_LARGE, RANGE_TOO_LARGE, type Refused } from '../commands/answers.js'
+import { MERGED_TOO_LARGE, type Refused } from '../commands/answers.js'
 import { nextRow, valueOf } from '../state/data-row.js'
+import { lowerBound } from '../rows/sorted-keys.js'
 import { type Draft, ownValue } from './draft.js'
 import type { State } from '../state/state.js'
 import type { Found } from './ranges.js'
+import type { InTurns } from './turn.js'
 
 type Of<Name extends keyof typeof OP> = Extract<Command, readonly [(typeof OP)[Name], ...unknown[]]>
 
@@ -27,8 +29,11 @@ export function put(
 }
 
 /** Of a repeated key the last wins: one change a key. */
-export function putAll(draft: Draft, [, , pairs]: Of<'putAll'>): number {
-  for (const [key, value] of lastOfEach(pairs)) draft.put(key, value)
+export function* putAll(draft: Draft, [, , pairs]: Of<'putAll'>): InTurns<number> {
+  for (const [key, value] of lastOfEach(pairs)) {
+    draft.put(key, value)
+    if (draft.turnIsOver) yield
+  }
   return draft.commit()
 }
 
@@ -53,11 +58,15 @@ export function getAndPut(draft: Draft, [, , key, value]: Of<'getAndPut'>): Uint
 }
 
 /** All or nothing: everything is compared with the state before, then of a repeated key the last update wins. */
-export function compareAndPutAll(draft: Draft, [, , list]: Of<'compareAndPutAll'>): boolean {
-  for (const [key, expect] of list) if (!hasValue(draft.row(binary(key)), expect)) return false
+export function* compareAndPutAll(draft: Draft, [, , list]: Of<'compareAndPutAll'>): InTurns<boolean> {
+  for (const [key, expect] of list) {
+    if (!hasValue(draft.row(binary(key)), expect)) return false
+    if (draft.turnIsOver) yield
+  }
   for (const [key, , update] of lastOfEach(list)) {
-    if (update === null) draft.delete(key)
+    if (update === null) draft.delete(binary(key))
     else draft.put(key, update)
+    if (draft.turnIsOver) yield
   }
   draft.commit()
   return true
@@ -83,9 +92,12 @@ export function mergeInto(draft: Draft, key: Uint8Array, value: Uint8Array): Ref
 }
 const COMMA = Buffer.from(',')
 
-export function deleteAll(draft: Draft, [, , keys]: Of<'deleteAll'>): number {
+export function* deleteAll(draft: Draft, [, , keys]: Of<'deleteAll'>): InTurns<number> {
   let removed = 0
-  for (const key of keys) if (draft.delete(key)) removed++
+  for (const key of keys) {
+    if (draft.delete(binary(key))) removed++
+    if (draft.turnIsOver) yield
+  }
   draft.commit()
   return removed
 }
@@ -99,22 +111,24 @@ export function deleteRange(state: State, [, , start, end]: Of<'deleteRange'>, {
   return whole.keys.length
 }
 
-/** As a step among others. In key order, as their events say. */
-export function deleteKeysIn(
+/** As a step among others. In key order, as their events say. `live`: in order, what its command's ranges had when it began. */
+export function* deleteKeysIn(
   draft: Draft,
-  of: object,
   startKey: Uint8Array,
   endKey: Uint8Array,
-  found: Found,
-): number | Refused {
+  live: readonly string[],
+): InTurns<number> {
   const start = binary(startKey)
   const end = binary(endKey)
   if (start >= end) return 0
-  const keys = new Set([...(found.keys.get(of) ?? []), ...draft.knownKeys(start, end)])
+  const from = lowerBound(live, start)
+  const to = lowerBound(live, end)
+  draft.budget.rows(to - from)
+  const keys = new Set([...live.slice(from, to), ...draft.knownKeys(start, end)])
   let removed = 0
   for (const key of [...keys].sort()) {
-    if (draft.delete(fromBinary(key), key)) removed++
-    if (removed > draft.stepKeys) return RANGE_TOO_LARGE
+    if (draft.delete(key)) removed++
+    if (draft.turnIsOver) yield
   }
   return removed
 }

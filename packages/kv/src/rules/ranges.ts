@@ -5,15 +5,23 @@ import { binary } from '@latchkey/base'
 import { type Command, OP, STEP, type Step } from '@latchkey/protocol'
 import type { Changes } from '../state/changes.js'
 import type { Sum } from '../state/sum.js'
+import type { OverBudget } from './budget.js'
 
-export interface NeededRange {
-  /** The step, or the command itself, that it is for. */
-  readonly of: object
+/** Of keys, a character a byte: start inclusive, end exclusive. */
+export interface KeySpan {
   readonly start: string
   readonly end: string
-  /** The command does nothing else: what is found in it is what the command meets. */
-  readonly alone: boolean
 }
+
+/** The deleteRange steps of a batch, or of a branch of a txn. Where they overlap they are looked up once. */
+export interface NeededSteps {
+  readonly steps: readonly Step[]
+  /** In order, none overlaps another. */
+  readonly spans: readonly KeySpan[]
+}
+
+/** `whole`: a deleteRange that stands alone, however much it removes. */
+export type Needed = { readonly whole: KeySpan } | { readonly branches: readonly NeededSteps[] }
 
 /** All that is live in a range, however much it is, so that nothing of it has to be looked at again. */
 export interface WholeRange {
@@ -25,37 +33,56 @@ export interface WholeRange {
   readonly changes: Changes
 }
 
+/** The live keys of some ranges, in order; or why they are too many: then the look-up ended before it had all. */
+export type LiveKeys = readonly string[] | OverBudget
+
+/** As the state is when the command begins: while its entry waits nothing else is applied. */
 export interface Found {
-  /** For each range: a superset of the live keys in it, as they were before this command's entry or later. */
-  readonly keys: ReadonlyMap<object, readonly string[]>
-  /** Of a range that stands alone. */
   readonly whole?: WholeRange
+  readonly live?: ReadonlyMap<readonly Step[], LiveKeys>
 }
-export const NOTHING_FOUND: Found = { keys: new Map() }
+export const NOTHING_FOUND: Found = {}
 
-const NONE: readonly NeededRange[] = []
-
-export function rangesOf(command: Command): readonly NeededRange[] {
+export function rangesOf(command: Command): Needed | undefined {
   switch (command[0]) {
-    case OP.deleteRange:
-      return needed(command, command[2], command[3], true)
+    case OP.deleteRange: {
+      const span = spanOf(command[2], command[3])
+      return isEmpty(span) ? undefined : { whole: span }
+    }
     case OP.batch:
-      return inSteps(command[2])
+      return inBranches([command[2]])
     case OP.txn:
-      return [...inSteps(command[3]), ...inSteps(command[4])]
+      return inBranches([command[3], command[4]])
     default:
-      return NONE
+      return undefined
   }
 }
 
-function inSteps(steps: readonly Step[]): readonly NeededRange[] {
-  return steps.flatMap((step) =>
-    step[0] === STEP.deleteRange ? needed(step, step[1], step[2], false) : NONE,
-  )
+const spanOf = (start: Uint8Array, end: Uint8Array): KeySpan => ({ start: binary(start), end: binary(end) })
+
+/** It removes nothing, and needs nothing. */
+const isEmpty = ({ start, end }: KeySpan): boolean => start >= end
+
+function inBranches(branches: readonly (readonly Step[])[]): Needed | undefined {
+  const needed = branches
+    .map((steps) => ({ steps, spans: union(steps.flatMap(spansOf)) }))
+    .filter(({ spans }) => spans.length > 0)
+  return needed.length === 0 ? undefined : { branches: needed }
 }
 
-/** start >= end removes nothing, and needs nothing. */
-function needed(of: object, start: Uint8Array, end: Uint8Array, alone: boolean): readonly NeededRange[] {
-  const range = { of, start: binary(start), end: binary(end), alone }
-  return range.start < range.end ? [range] : NONE
+function spansOf(step: Step): KeySpan[] {
+  if (step[0] !== STEP.deleteRange) return []
+  const span = spanOf(step[1], step[2])
+  return isEmpty(span) ? [] : [span]
+}
+
+/** What is in any of them, without overlaps. */
+export function union(spans: readonly KeySpan[]): KeySpan[] {
+  const joined: KeySpan[] = []
+  for (const span of [...spans].sort((a, b) => (a.start < b.start ? -1 : a.start > b.start ? 1 : 0))) {
+    const last = joined[joined.length - 1]
+    if (last === undefined || span.start > last.end) joined.push(span)
+    else if (span.end > last.end) joined[joined.length - 1] = { start: last.start, end: span.end }
+  }
+  return joined
 }

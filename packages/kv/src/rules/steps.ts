@@ -18,27 +18,41 @@ import { RESULTS_TOO_LARGE, Refused } from '../commands/answers.js'
 import { createdOf, modifiedOf, valueOf, versionOf } from '../state/data-row.js'
 import type { Draft } from './draft.js'
 import { deleteKeysIn, hasValue, mergeInto } from './key-values.js'
+import { OverBudget } from './budget.js'
 import type { Found } from './ranges.js'
+import type { InTurns } from './turn.js'
 
 type Of<Name extends keyof typeof OP> = Extract<Command, readonly [(typeof OP)[Name], ...unknown[]]>
 
-export function batch(draft: Draft, [, , steps]: Of<'batch'>, found: Found): unknown {
-  const results = runSteps(draft, steps, found)
+export function* batch(draft: Draft, [, , steps]: Of<'batch'>, found: Found): InTurns<unknown> {
+  const results = yield* runSteps(draft, steps, found)
   return results instanceof Refused ? results : [draft.commit(), results]
 }
 
-export function txn(draft: Draft, locks: LockView, command: Of<'txn'>, found: Found): unknown {
+export function* txn(draft: Draft, locks: LockView, command: Of<'txn'>, found: Found): InTurns<unknown> {
   const [, , when, then, otherwise] = command
-  const succeeded = when.every((condition) => holds(draft, locks, condition))
-  const results = runSteps(draft, succeeded ? then : otherwise, found)
+  const succeeded = yield* allHold(draft, locks, when)
+  const results = yield* runSteps(draft, succeeded ? then : otherwise, found)
   return results instanceof Refused ? results : [succeeded, draft.commit(), results]
 }
 
-function runSteps(draft: Draft, steps: readonly Step[], found: Found): StepResult[] | Refused {
+function* allHold(draft: Draft, locks: LockView, when: readonly ConditionArg[]): InTurns<boolean> {
+  for (const condition of when) {
+    if (!holds(draft, locks, condition)) return false
+    if (draft.turnIsOver) yield
+  }
+  return true
+}
+
+function* runSteps(draft: Draft, steps: readonly Step[], found: Found): InTurns<StepResult[] | Refused> {
+  const live = found.live?.get(steps) ?? NO_KEYS
+  if (live instanceof OverBudget) throw live
   const results: StepResult[] = []
   let bytes = 0
   for (const step of steps) {
-    const result = runStep(draft, step, found)
+    const result =
+      step[0] === STEP.deleteRange ? yield* deleteKeysIn(draft, step[1], step[2], live) : runStep(draft, step)
+    if (draft.turnIsOver) yield
     if (result instanceof Refused) return result
     if (Array.isArray(result)) bytes += result[3].length
     // It is kept until its caller has it, and sent in one piece.
@@ -48,7 +62,11 @@ function runSteps(draft: Draft, steps: readonly Step[], found: Found): StepResul
   return results
 }
 
-function runStep(draft: Draft, step: Step, found: Found): StepResult | Refused {
+const NO_KEYS: readonly string[] = []
+
+type OtherStep = Exclude<Step, readonly [typeof STEP.deleteRange, ...unknown[]]>
+
+function runStep(draft: Draft, step: OtherStep): StepResult | Refused {
   switch (step[0]) {
     case STEP.put:
       draft.put(step[1], step[2])
@@ -56,9 +74,7 @@ function runStep(draft: Draft, step: Step, found: Found): StepResult | Refused {
     case STEP.merge:
       return mergeInto(draft, step[1], step[2]) ?? true
     case STEP.delete:
-      return draft.delete(step[1]) ? 1 : 0
-    case STEP.deleteRange:
-      return deleteKeysIn(draft, step, step[1], step[2], found)
+      return draft.delete(binary(step[1])) ? 1 : 0
     case STEP.get:
       return entry(draft.row(binary(step[1])))
   }

@@ -15,7 +15,7 @@ import { HandClock, MEMBERS } from './world.js'
 export const SMALL_LIMITS: Partial<KvLimits> = { events: 60, eventBytes: 20_000 }
 
 export const newMachine = (home: RowHome, limits: Partial<KvLimits> = SMALL_LIMITS): KvMachine =>
-  new KvMachine({ home, clock: new HandClock(), limits })
+  new KvMachine({ home, clock: new HandClock(), nextTurn: setImmediate, limits })
 
 export async function applyAll(machine: KvMachine, entries: readonly Entry[]): Promise<Buffer[][]> {
   const applied = await machine.apply(entries, () => MEMBERS)

@@ -72,6 +72,7 @@ export class World {
   #machine(): KvMachine {
     return new KvMachine({
       clock: this.clock,
+      nextTurn: setImmediate,
       granted: (session, key, owner) => this.granted.push([session, text(key), owner]),
       ...this.#options,
       home: this.home,

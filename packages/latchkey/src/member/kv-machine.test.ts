@@ -9,7 +9,12 @@ import { describe, test } from 'vitest'
 const homes = new WeakMap<StateMachine, MemoryHome>()
 
 function machineAt(home: MemoryHome): StateMachine {
-  const machine = new KvMachine({ home, clock: systemClock(() => 0), logger: silentLogger })
+  const machine = new KvMachine({
+    home,
+    clock: systemClock(() => 0),
+    nextTurn: setImmediate,
+    logger: silentLogger,
+  })
   homes.set(machine, home)
   return machine
 }

@@ -2,7 +2,7 @@
 
 import type { LinkReply, LinkRequest } from '@latchkey/client'
 import { utf8 } from '@latchkey/base'
-import { decodeAnswer, encodeCommand, OP, READ } from '@latchkey/protocol'
+import { decodeAnswer, encodeCommand, OP, READ, STEP } from '@latchkey/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { OpenedMember } from '../open/open-member.js'
 import { checkOptions } from '../open/options.js'
@@ -66,6 +66,30 @@ test('R9: a view is read and closed by the seat that opened it alone', async () 
     [0, unknown[]],
   ]
   expect([ok, rows.length]).toEqual([0, 1])
+})
+
+test('A13: a command over its budget is refused at the door, and never reaches the log', async () => {
+  const client = new Client()
+  const session = await client.session()
+  const { node } = (opened.current as NonNullable<OpenedMember['current']>).replica
+  const range = [STEP.deleteRange, utf8('0'), utf8('1')] as const
+  const body = encodeCommand([OP.batch, null, Array.from({ length: 1_500 }, () => range)])
+  const before = node.raft.lastIndex
+  const [, message] = await client.ask({ kind: 'command', session, number: 1, done: 1, body })
+  expect(message).toMatch(/1500 deleteRange steps; one call may have 128.*Split it/)
+  expect(client.replies.at(-1)).toMatchObject({ kind: 'answer', never: true })
+  const keys = Array.from({ length: 4_097 }, () => utf8('k'))
+  const read = await client.ask({ kind: 'read', stale: false, read: [READ.multiGet, keys] })
+  expect(read[1]).toMatch(/4097 keys; one call may ask for 4096/)
+  expect(node.raft.lastIndex - before).toBeLessThan(3)
+  await client.ask({
+    kind: 'command',
+    session,
+    number: 1,
+    done: 1,
+    body: encodeCommand([OP.put, null, utf8('k'), utf8('v')]),
+  })
+  expect(node.raft.lastIndex).toBeGreaterThan(before)
 })
 
 test('a watch whose number is given again ends: none is left behind', async () => {

@@ -12,6 +12,7 @@ import {
   LatchkeyError,
   okAnswer,
   OP,
+  overBudget,
   type Read,
   READ,
 } from '@latchkey/protocol'
@@ -112,6 +113,8 @@ export class Seat implements Link {
         id,
         new LatchkeyError('ERR_PROTOCOL', `The command was refused: ${decoded.reason}.`),
       )
+    const reason = overBudget(decoded)
+    if (reason !== null) return this.#refuse(id, new LatchkeyError('ERR_TOO_LARGE', reason))
     this.#handOn(command, decoded[0] === OP.openSession)
   }
 

@@ -14,7 +14,7 @@ const key = (i: number) => utf8(`key/${String(i).padStart(6, '0')}`)
 
 /** The same entries everywhere, but for what a member with a fault makes of them. */
 async function machineWith(last: readonly Command[]): Promise<KvMachine> {
-  const machine = new KvMachine({ home: new MemoryHome(), clock: new ManualClock() })
+  const machine = new KvMachine({ home: new MemoryHome(), clock: new ManualClock(), nextTurn: setImmediate })
   await machine.open()
   let index = 0
   const apply = (session: number, number: number, command: Command) => {

@@ -262,7 +262,7 @@ export class OpenedMember {
         logger,
         newId,
         transport: (owner) => this.#gate.transport(owner),
-        machine: (hooks) => new KvMachine({ home, clock, logger, later, ...hooks }),
+        machine: (hooks) => new KvMachine({ home, clock, logger, nextTurn: setImmediate, later, ...hooks }),
         rebuild: () => void setImmediate(() => this.#rebuild()),
         whyNoMembers: whyNoMembers(this.#settings),
       },

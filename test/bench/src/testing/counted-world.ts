@@ -73,7 +73,13 @@ export class CountedWorld implements WireWorld {
         newId: () => this.#newId(),
         transport: (owner) => new Wire(this, id, owner, turns.end),
         machine: (hooks) =>
-          new KvMachine({ home: this.#home(), clock: this.clock, logger: silentLogger, ...hooks }),
+          new KvMachine({
+            home: this.#home(),
+            clock: this.clock,
+            logger: silentLogger,
+            nextTurn: turns.work,
+            ...hooks,
+          }),
         rebuild: () => {
           throw new Error('nothing is lost here')
         },

@@ -189,6 +189,7 @@ export class Station {
             clock,
             logger,
             limits,
+            nextTurn: defer,
             later: defer,
             ...hooks,
           })

@@ -1,0 +1,82 @@
+// Rule: the budget of one command while it is applied (protocol's budget.ts tells what its bytes alone can tell).
+//
+// The story without it: one command of 15 KB names 1,500 ranges over the same 5,000 long keys, or appends to a value of 0.9 MB two
+// thousand times. It is committed, so every member that applies it runs out of memory or stands still for a minute, and does so
+// again at every start.
+//
+// Laws
+//   - what is counted is what the command asks for: the rows it touches and the bytes it reads and writes, never what happens to be
+//     in memory or on the disk. So every member refuses the same command, at the same place, with the same words
+//   - it is counted before it is done, or as one row at the most; what is over leaves nothing behind (draft.ts)
+
+import type { BudgetLimits } from '@latchkey/protocol'
+import { Refused } from '../commands/answers.js'
+import type { Turn } from './turn.js'
+
+/** Thrown out of a draft, whatever the command was doing; `execute` answers with its refusal. */
+export class OverBudget extends Error {
+  override readonly name = 'OverBudget'
+  readonly refused: Refused
+
+  constructor(what: string, most: number, unit: string, advice: string) {
+    super(`The call would ${what} more than ${most} ${unit}. Nothing was changed. ${advice}`)
+    this.refused = new Refused('ERR_TOO_LARGE', this.message)
+  }
+}
+
+export class Budget {
+  readonly limits: BudgetLimits
+  readonly turn: Turn
+  #rows: number
+  #read = 0
+  #written = 0
+
+  /** `rows`: that the command names; `turn`: what it does counts for that, too. */
+  constructor(limits: BudgetLimits, rows: number, turn: Turn) {
+    this.limits = limits
+    this.turn = turn
+    this.#rows = rows
+  }
+
+  /** Rows that the command found, besides those that it names. */
+  rows(count: number): void {
+    this.#rows += count
+    if (this.#rows > this.limits.rows) throw tooManyRows(this.limits)
+  }
+
+  read(bytes: number): void {
+    this.turn.row(bytes)
+    this.#read += bytes
+    if (this.#read > this.limits.readBytes) throw tooManyReadBytes(this.limits)
+  }
+
+  /** That an event takes: its key, the new value and the one before. */
+  written(bytes: number): void {
+    this.turn.row(bytes)
+    this.#written += bytes
+    if (this.#written > this.limits.writeBytes)
+      throw new OverBudget(
+        'write',
+        this.limits.writeBytes,
+        'bytes of keys, values and the values before them',
+        'Split it.',
+      )
+  }
+}
+
+const tooManyRows = ({ rows }: BudgetLimits): OverBudget =>
+  new OverBudget(
+    'touch',
+    rows,
+    'rows, those counted that its deleteRange steps remove',
+    'Split it, or give a large range a deleteRange of its own.',
+  )
+
+const tooManyReadBytes = ({ readBytes }: BudgetLimits): OverBudget =>
+  new OverBudget('read', readBytes, 'bytes of keys and values', 'Split it.')
+
+/** Why the rows that a look-up met are more than the command may touch or read; undefined: they are not. */
+export function overFound(limits: BudgetLimits, rows: number, bytes: number): OverBudget | undefined {
+  if (rows > limits.rows) return tooManyRows(limits)
+  return bytes > limits.readBytes ? tooManyReadBytes(limits) : undefined
+}
