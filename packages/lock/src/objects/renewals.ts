@@ -240,12 +240,15 @@ const mayTry = ({ last, tries }: Renewal): boolean =>
 const item = ({ of }: Renewal): RenewalArg => [of.key, of.id, of.token, of.lease]
 
 /** One request for all; more than one only where a command's cap asks for it. */
+/** Of one request: far within a command's budget, and answered in a short turn. */
+const REQUEST_RENEWALS = 4_096
+
 function inRequests(renewals: readonly Renewal[]): Renewal[][] {
   const requests: Renewal[][] = []
   let room = 0
   for (const renewal of renewals) {
     const size = renewal.of.key.length + renewal.of.id.length + ITEM_BYTES
-    if (size > room) {
+    if (size > room || requests.at(-1)?.length === REQUEST_RENEWALS) {
       requests.push([])
       room = CAPS.commandBytes / 2
     }
