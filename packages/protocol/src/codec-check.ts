@@ -56,6 +56,12 @@ export const places =
     }
     return null
   }
+export const anyBytes: Check = (value) => (value instanceof Uint8Array ? null : 'bytes belong here')
+/** A time may have a fraction, a tally may be below nothing. */
+export const finite =
+  (what: string): Check =>
+  (value) =>
+    Number.isFinite(value) ? null : `${what} must be a number`
 const oneOf =
   (values: readonly unknown[], what: string): Check =>
   (value) =>
@@ -73,7 +79,7 @@ const lease = whole(CAPS.minLease, CAPS.maxLease, 'a lease')
 const ID_LENGTH = CAPS.keyBytes
 const holder = text(1, ID_LENGTH, 'an id')
 const guard = orNull(places('a guard', key, whole(1, MOST, "a guard's token")))
-const context: Check = (value) => {
+export const context: Check = (value) => {
   if (value === null) return null
   const size =
     typeof value === 'string'

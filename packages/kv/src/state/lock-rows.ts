@@ -1,12 +1,13 @@
 // Rule: holds, waiters and counters as rows. Their bodies are packed lists, so that the same state is the same bytes.
 
 import type { ContextArg } from '@latchkey/protocol'
-import { pack, unpack } from '@latchkey/protocol'
+import { pack } from '@latchkey/protocol'
 import type { HoldRow, WaiterRow } from '@latchkey/lock'
 import { copyBytes } from '@latchkey/base'
 import { SPACE, counterKey, keyOf, keyOfNumber, numberIn } from '../keyspaces.js'
 import type { Row } from '../rows/port.js'
-import { sealBody, unseal } from '../rows/seal.js'
+import { sealBody } from '../rows/seal.js'
+import { COUNTER_SHAPE, HOLD_SHAPE, unpackRow, WAITER_SHAPE } from './packed-row.js'
 
 const sealed = (key: Uint8Array, body: unknown): Row => ({ key, value: sealBody(key, pack(body)) })
 
@@ -38,7 +39,7 @@ type PackedHold = readonly [
 ]
 
 export function decodeHold({ key, value }: Row): HoldRow {
-  const packed = unpack(unseal(key, value)) as PackedHold
+  const packed = unpackRow(key, value, HOLD_SHAPE) as PackedHold
   const [id, token, acquires, deadline, context, fencingKey, session, touchBy, code] = packed
   return keptHold({
     key: key.subarray(1),
@@ -62,7 +63,7 @@ export function encodeWaiter(row: WaiterRow): Row {
 type PackedWaiter = readonly [Uint8Array, string, number, number, number, ContextArg, Uint8Array | null]
 
 export function decodeWaiter(row: Row): WaiterRow {
-  const packed = unpack(unseal(row.key, row.value)) as PackedWaiter
+  const packed = unpackRow(row.key, row.value, WAITER_SHAPE) as PackedWaiter
   const [key, id, session, deadline, lease, context, fencingKey] = packed
   return keptWaiter({
     key,
@@ -81,7 +82,8 @@ export function encodeCounter(fencingKey: Uint8Array | null, last: number): Row 
 }
 
 export function decodeCounter({ key, value }: Row): { fencingKey: Uint8Array | null; last: number } {
-  return { fencingKey: key[1] === 0 ? null : key.subarray(2), last: unpack(unseal(key, value)) as number }
+  const last = unpackRow(key, value, COUNTER_SHAPE) as number
+  return { fencingKey: key[1] === 0 ? null : key.subarray(2), last }
 }
 
 const kept = <T extends ContextArg>(value: T): T =>

@@ -1,9 +1,10 @@
 // Rule: the one meta row: up to where the log is applied, and everything that counts across rows. It is in every batch (A2).
 
 import { type Membership, type LogPosition } from '@latchkey/raft/core'
-import { LatchkeyError, pack, unpack } from '@latchkey/protocol'
+import { LatchkeyError, pack, show } from '@latchkey/protocol'
 import { META_KEY } from '../keyspaces.js'
-import { sealBody, unseal } from '../rows/seal.js'
+import { sealBody } from '../rows/seal.js'
+import { META_SHAPE, unpackRow } from './packed-row.js'
 import { Sum, type SumParts } from './sum.js'
 
 /** Of the rows' layout. A store of a later one is not opened. */
@@ -78,9 +79,13 @@ export function encodeMeta(meta: Meta): Uint8Array {
   )
 }
 
+/** Of another format only that much is known. */
+const shapeOfFormat = (value: unknown): string | null =>
+  Array.isArray(value) && value[0] !== FORMAT ? null : META_SHAPE(value)
+
 /** ERR_CORRUPT when it is not what was written. */
 export function decodeMeta(value: Uint8Array): Meta {
-  const packed = unpack(unseal(META_KEY, value)) as Packed
+  const packed = unpackRow(META_KEY, value, shapeOfFormat) as Packed
   if (packed[0] !== FORMAT) throw foreignFormat(packed[0])
   const [, [index, term, time], members, revision, arrival, tokenBase, events, sums] = packed
   const [voters, outgoing, learners, learnersNext, peers, cluster] = members
@@ -105,6 +110,6 @@ export function decodeMeta(value: Uint8Array): Meta {
 function foreignFormat(format: unknown): LatchkeyError {
   return new LatchkeyError(
     'ERR_CORRUPT',
-    `These rows have format ${String(format)}, this version reads ${FORMAT}. Start the version that wrote them, or rebuild this member from its peers.`,
+    `These rows have format ${show(format)}, this version reads ${FORMAT}. Start the version that wrote them, or rebuild this member from its peers.`,
   )
 }
