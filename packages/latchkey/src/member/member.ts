@@ -234,7 +234,7 @@ export class Member extends Emitter<MemberEvents> {
   }
 
   push(session: number, key: Uint8Array, owner: OwnerResult): void {
-    for (const seat of this.#attached.of(session)) seat.tell({ kind: 'granted', key, owner })
+    for (const seat of this.#attached.of(session)) seat.granted(key, owner)
   }
 
   #tellLeader(): void {

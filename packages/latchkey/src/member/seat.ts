@@ -13,12 +13,16 @@ import {
   okAnswer,
   OP,
   overBudget,
+  type OwnerResult,
   type Read,
+  type TicketResult,
   READ,
 } from '@latchkey/protocol'
 import type { Outcome, RaftNode } from '@latchkey/raft'
 import type { Admin } from './admin.js'
 import type { Forwarder } from './forwarder.js'
+import { isLimited, mayTouchLock, refusalOfCommand, refusalOfRead, refusalOfWatch } from './access.js'
+import { type HoldBack, heldBackOf, ownerWithoutContext, ticketWithoutContext } from './held-back.js'
 import type { Identity, Right } from './rights.js'
 
 export interface SeatPorts {
@@ -42,6 +46,7 @@ const MOST_WATCHES = 1_000
 const MOST_READS = 20_000
 
 type Command = Extract<LinkRequest, { kind: 'command' }>
+type Told = Outcome | { type: 'returned'; answer: Uint8Array }
 
 export class Seat implements Link {
   readonly #ports: SeatPorts
@@ -83,6 +88,13 @@ export class Seat implements Link {
     }
   }
 
+  /** A grant made to the session that it is attached to. */
+  granted(key: Uint8Array, owner: OwnerResult): void {
+    if (!mayTouchLock(this.#ports.identity, key)) return
+    const shown = this.#may('read') ? owner : ownerWithoutContext(owner)
+    this.tell({ kind: 'granted', key, owner: shown })
+  }
+
   close(): void {
     if (this.#closed) return
     this.#closed = true
@@ -100,10 +112,12 @@ export class Seat implements Link {
 
   #command(command: Command): void {
     const { id, body } = command
-    if (!this.#may('write')) return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
+    const { identity } = this.#ports
+    if (!identity.rights.includes('write')) return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
     if (body.length > CAPS.commandBytes) return this.#refuse(id, new LatchkeyError('ERR_TOO_LARGE'))
     // Nearly all that is written comes as plain puts, and the machine decodes once more.
-    if (isPlainPut(body)) {
+    const isPlain = isPlainPut(body)
+    if (isPlain && !isLimited(identity)) {
       this.#handOn(command, false)
       return this.#ports.kv.expectPut(body)
     }
@@ -115,24 +129,29 @@ export class Seat implements Link {
       )
     const reason = overBudget(decoded)
     if (reason !== null) return this.#refuse(id, new LatchkeyError('ERR_TOO_LARGE', reason))
-    this.#handOn(command, decoded[0] === OP.openSession)
+    const refusal = refusalOfCommand(identity, decoded)
+    if (refusal !== undefined) return this.#refuse(id, refusal)
+    const holdBack = this.#may('read') ? undefined : heldBackOf(decoded)
+    const told = holdBack && ((outcome: Told, at: number) => this.#told(outcome, at, holdBack))
+    this.#handOn(command, decoded[0] === OP.openSession, told)
+    if (isPlain) this.#ports.kv.expectPut(body)
   }
 
-  #handOn(command: Command, alone: boolean): void {
+  #handOn(command: Command, alone: boolean, told = this.#told): void {
     const { node, forwarder } = this.#ports
     const leader = node.raft.leader
     if (node.role === 'leader' || leader === undefined)
-      return node.submit(this.#record.of(command), this.#told, alone, command.id)
-    forwarder.command(leader, command, (outcome) => this.#told(outcome, command.id))
+      return node.submit(this.#record.of(command), told, alone, command.id)
+    forwarder.command(leader, command, (outcome) => told(outcome, command.id))
   }
 
   /** One for all commands: the number is the client's own. */
-  readonly #told = (outcome: Outcome | { type: 'returned'; answer: Uint8Array }, id: number): void => {
+  readonly #told = (outcome: Told, id: number, holdBack: HoldBack = asItIs): void => {
     switch (outcome.type) {
       case 'applied':
-        return this.#answer(id, provenTime(outcome), toldAs(outcome.answer))
+        return this.#answer(id, provenTime(outcome), holdBack(toldAs(outcome.answer)))
       case 'returned':
-        return this.#answer(id, 0, outcome.answer)
+        return this.#answer(id, 0, holdBack(outcome.answer))
       case 'refused':
         return this.#refuse(id, refusalError(outcome.reason))
       case 'unknown':
@@ -163,8 +182,8 @@ export class Seat implements Link {
   // ---- reads
 
   #read(id: number, stale: boolean, read: Read): void {
-    if (!this.#may(read[0] === READ.backup ? 'admin' : 'read'))
-      return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
+    const refusal = refusalOfRead(this.#ports.identity, read)
+    if (refusal !== undefined) return this.#refuse(id, refusal)
     const view = viewOf(read)
     if (view !== 0 && !this.#views.has(view)) {
       if (read[0] !== READ.closeView) return this.#failed(id, viewGone())
@@ -203,7 +222,9 @@ export class Seat implements Link {
     if (read[0] === READ.page || read[0] === READ.backup)
       this.#keepView(read[1], (result as readonly [number])[0])
     if (read[0] === READ.closeView) this.#views.delete(read[1])
-    this.tell({ kind: 'answer', id, time, never: false, answer: okAnswer(result) })
+    const shown =
+      read[0] === READ.ticket && !this.#may('read') ? ticketWithoutContext(result as TicketResult) : result
+    this.tell({ kind: 'answer', id, time, never: false, answer: okAnswer(shown) })
   }
 
   #keepView(asked: number, open: number): void {
@@ -230,7 +251,8 @@ export class Seat implements Link {
 
   #watch(request: Extract<LinkRequest, { kind: 'watch' }>): void {
     const { id } = request
-    if (!this.#may('read')) return this.#watchOver(id, new LatchkeyError('ERR_FORBIDDEN'))
+    const refusal = refusalOfWatch(this.#ports.identity, [request.start, request.end])
+    if (refusal !== undefined) return this.#watchOver(id, refusal)
     // A number that is given again ends what it was given to before.
     this.#endWatch(id)
     if (this.#watches.size + this.#credit.size >= MOST_WATCHES)
@@ -291,6 +313,8 @@ export class Seat implements Link {
     )
   }
 }
+
+const asItIs: HoldBack = (answer) => answer
 
 /** A kept answer proves no leadership (CT5). */
 export const provenTime = ({ answer, time }: Extract<Outcome, { type: 'applied' }>): number =>

@@ -1,0 +1,269 @@
+// Rule: what a request reads, changes and touches, and whether somebody may. The one place that says so, for every door.
+//
+// Law: what shows something of a stored value needs the right to read, by whatever call it comes. The story without it: a token that
+// may only write learns every value by putIfAbsent, and learns it bit by bit where it may ask "is it greater than this?".
+//
+//   request                                     | right          | touches
+//   openSession, keepAlive, closeSession        | write          | nothing
+//   cancelCall                                  | write          | nothing
+//   put, putAll, merge, deleteAll               | write          | their keys, and the guard's lock
+//   compareAndPutAll                            | write          | the same; equality only tests a guess
+//   putIfAbsent, getAndPut                      | write and read | the same; they answer what was there
+//   deleteRange                                 | write          | its range, and the guard's lock
+//   batch                                       | write          | the keys and ranges of its steps, and the guard's lock
+//   txn                                         | write          | also the keys and locks of its conditions
+//   txn with a get, or a value compared         | write and read | the same
+//     by < or >                                 |                |
+//   nextSequence, resetSequence                 | write          | the key, and the guard's lock
+//   tryLock                                     | write          | the lock, and the fencing key as a lock
+//   release, renew, cancelWait, forceRelease    | write          | their locks
+//   read get, getEntry, multiGet, contains      | read           | their keys
+//   read page                                   | read           | its range
+//   read sequence                               | read           | the key
+//   read closeView, revision                    | read           | nothing
+//   read lockOwner                              | read           | the lock
+//   read lockQuery                              | read           | all locks below its prefix
+//   read ticket                                 | write          | the lock: part of waiting for it
+//   read backup                                 | admin          | everything
+//   watch                                       | read           | its range
+//
+// Whoever has no right to read is told no context of any hold, also not of one it names as its own: names of holders are no secret.
+//
+// Law: what is touched lies below an allowed prefix, a range below one alone. What does not is refused, and not cut down to what is
+// allowed: a scan that leaves something out in silence is taken for the whole.
+
+import { compareBytes, prefixEnd } from '@latchkey/base'
+import {
+  type Command,
+  type ConditionArg,
+  FIELD,
+  type GuardArg,
+  IS,
+  LatchkeyError,
+  OP,
+  READ,
+  type Read,
+  show,
+  STEP,
+  type Step,
+} from '@latchkey/protocol'
+import type { Identity, Right } from './rights.js'
+
+type Key = Uint8Array
+/** Start inclusive, end exclusive; null: without a bound. */
+export type Span = readonly [start: Key | null, end: Key | null]
+
+export interface Touched {
+  readonly keys: readonly Key[]
+  readonly spans: readonly Span[]
+  readonly locks: readonly Key[]
+  readonly lockSpans: readonly Span[]
+}
+
+const NOTHING: Touched = { keys: [], spans: [], locks: [], lockSpans: [] }
+const ALL: Span = [null, null]
+
+// ---- rights
+
+const WRITE: readonly Right[] = ['write']
+const WRITE_AND_READ: readonly Right[] = ['write', 'read']
+
+export function rightsForCommand(command: Command): readonly Right[] {
+  if (command[0] === OP.putIfAbsent || command[0] === OP.getAndPut) return WRITE_AND_READ
+  if (command[0] !== OP.txn) return WRITE
+  const [, , when, then, otherwise] = command
+  return when.some(ordersValues) || then.some(isGet) || otherwise.some(isGet) ? WRITE_AND_READ : WRITE
+}
+
+const ordersValues = ([field, is]: ConditionArg): boolean =>
+  field === FIELD.value && (is === IS['<'] || is === IS['>'])
+const isGet = ([step]: Step): boolean => step === STEP.get
+
+export function rightForRead(read: Read): Right {
+  if (read[0] === READ.backup) return 'admin'
+  return read[0] === READ.ticket ? 'write' : 'read'
+}
+
+// ---- what is touched
+
+export function touchedByCommand(command: Command): Touched {
+  switch (command[0]) {
+    case OP.openSession:
+    case OP.keepAlive:
+    case OP.closeSession:
+    case OP.cancelCall:
+      return NOTHING
+    case OP.put:
+    case OP.putIfAbsent:
+    case OP.getAndPut:
+    case OP.merge:
+    case OP.nextSequence:
+    case OP.resetSequence:
+      return guarded(command[1], { keys: [command[2]] })
+    case OP.putAll:
+    case OP.compareAndPutAll:
+      return guarded(command[1], { keys: command[2].map(([key]) => key) })
+    case OP.deleteAll:
+      return guarded(command[1], { keys: command[2] })
+    case OP.deleteRange:
+      return guarded(command[1], { spans: [[command[2], command[3]]] })
+    case OP.batch:
+      return guarded(command[1], stepped(command[2]))
+    case OP.txn:
+      return touchedByTxn(command)
+    case OP.tryLock:
+      return { ...NOTHING, locks: command[2] === null ? [command[1]] : [command[1], command[2]] }
+    case OP.release:
+    case OP.cancelWait:
+    case OP.forceRelease:
+      return { ...NOTHING, locks: [command[1]] }
+    case OP.renew:
+      return { ...NOTHING, locks: command[1].map(([key]) => key) }
+  }
+}
+
+const guarded = (guard: GuardArg, touched: Partial<Touched>): Touched => ({
+  ...NOTHING,
+  ...touched,
+  locks: guard === null ? [] : [guard[0]],
+})
+
+function stepped(steps: readonly Step[]): Pick<Touched, 'keys' | 'spans'> {
+  const keys: Key[] = []
+  const spans: Span[] = []
+  for (const step of steps) {
+    if (step[0] === STEP.deleteRange) spans.push([step[1], step[2]])
+    else keys.push(step[1])
+  }
+  return { keys, spans }
+}
+
+function touchedByTxn([, guard, when, then, otherwise]: Extract<
+  Command,
+  readonly [typeof OP.txn, ...unknown[]]
+>): Touched {
+  const asked = (isLock: boolean) =>
+    when.filter(([field]) => (field === FIELD.lock) === isLock).map(([, , key]) => key)
+  const { keys, spans } = stepped([...then, ...otherwise])
+  const touched = guarded(guard, { keys: [...asked(false), ...keys], spans })
+  return { ...touched, locks: [...touched.locks, ...asked(true)] }
+}
+
+export function touchedByRead(read: Read): Touched {
+  switch (read[0]) {
+    case READ.get:
+    case READ.getEntry:
+    case READ.contains:
+    case READ.sequence:
+      return { ...NOTHING, keys: [read[1]] }
+    case READ.multiGet:
+      return { ...NOTHING, keys: read[1] }
+    case READ.page:
+      return { ...NOTHING, spans: [[read[3], read[4]]] }
+    case READ.lockOwner:
+    case READ.ticket:
+      return { ...NOTHING, locks: [read[1]] }
+    case READ.lockQuery:
+      return { ...NOTHING, lockSpans: [read[1] === null ? ALL : [read[1], prefixEnd(read[1]) ?? null]] }
+    case READ.backup:
+      return { ...NOTHING, spans: [ALL], lockSpans: [ALL] }
+    case READ.closeView:
+    case READ.revision:
+      return NOTHING
+  }
+}
+
+// ---- may they
+
+/** undefined: it may; else why not. What is touched is looked at for those only who may not touch everything. */
+export function refusalOfCommand(who: Identity, command: Command): LatchkeyError | undefined {
+  const missing = rightsForCommand(command).find((right) => !who.rights.includes(right))
+  if (missing !== undefined) return lacks(missing)
+  return isLimited(who) ? outside(who, touchedByCommand(command)) : undefined
+}
+
+export function refusalOfRead(who: Identity, read: Read): LatchkeyError | undefined {
+  const right = rightForRead(read)
+  if (!who.rights.includes(right)) return lacks(right)
+  return isLimited(who) ? outside(who, touchedByRead(read)) : undefined
+}
+
+export function refusalOfWatch(who: Identity, span: Span): LatchkeyError | undefined {
+  if (!who.rights.includes('read')) return lacks('read')
+  return isLimited(who) ? outside(who, { ...NOTHING, spans: [span] }) : undefined
+}
+
+export const isLimited = ({ keys, locks }: Identity): boolean => keys !== undefined || locks !== undefined
+
+/** Whether a grant of that lock is anything to tell. */
+export const mayTouchLock = ({ locks }: Identity, key: Key): boolean =>
+  locks === undefined || prefixOf(locks, key) !== undefined
+
+function lacks(right: Right): LatchkeyError {
+  const why = right === 'read' ? ' What answers a stored value or compares one by < or > needs it too.' : ''
+  return new LatchkeyError(
+    'ERR_FORBIDDEN',
+    `These credentials lack the right ${JSON.stringify(right)}, which this call needs.${why}`,
+  )
+}
+
+function outside({ keys, locks }: Identity, touched: Touched): LatchkeyError | undefined {
+  if (keys !== undefined && !isWithin(keys, touched.keys, touched.spans)) return notBelow('keys', keys)
+  if (locks !== undefined && !isWithin(locks, touched.locks, touched.lockSpans))
+    return notBelow('locks', locks)
+  return undefined
+}
+
+const isWithin = (prefixes: readonly Key[], keys: readonly Key[], spans: readonly Span[]): boolean =>
+  keys.every((key) => prefixOf(prefixes, key) !== undefined) &&
+  spans.every((span) => isBelowOne(prefixes, span))
+
+/**
+ * Of prefixes in order, none of which begins with another, only the last one up to the key can be its own. So a command of many keys
+ * costs little more for somebody with many prefixes.
+ */
+function prefixOf(prefixes: readonly Key[], key: Key): Key | undefined {
+  let [low, high] = [0, prefixes.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (compareBytes(prefixes[middle] as Key, key) <= 0) low = middle + 1
+    else high = middle
+  }
+  const last = prefixes[low - 1]
+  return last !== undefined && startsWith(key, last) ? last : undefined
+}
+
+function startsWith(key: Key, prefix: Key): boolean {
+  if (key.length < prefix.length) return false
+  for (let i = 0; i < prefix.length; i++) if (key[i] !== prefix[i]) return false
+  return true
+}
+
+function isBelowOne(prefixes: readonly Key[], [start, end]: Span): boolean {
+  const prefix = start === null ? undefined : prefixOf(prefixes, start)
+  if (prefix === undefined) return false
+  const last = prefixEnd(prefix)
+  return last === undefined || (end !== null && compareBytes(end, last) <= 0)
+}
+
+/** As an Identity has them: in order, and none that begins with another. */
+export function tidyPrefixes(prefixes: readonly Key[]): readonly Key[] {
+  const tidy: Key[] = []
+  for (const prefix of [...prefixes].sort(compareBytes)) {
+    const before = tidy.at(-1)
+    if (before === undefined || !startsWith(prefix, before)) tidy.push(prefix)
+  }
+  return tidy
+}
+
+const MOST_NAMED = 10
+
+function notBelow(what: 'keys' | 'locks', prefixes: readonly Key[]): LatchkeyError {
+  const named = prefixes.slice(0, MOST_NAMED).map((prefix) => show(Buffer.from(prefix).toString()))
+  const more = prefixes.length > MOST_NAMED ? ` and ${prefixes.length - MOST_NAMED} more` : ''
+  const allowed =
+    named.length === 0
+      ? `These credentials may touch no ${what} at all.`
+      : `These credentials may touch ${what} below ${named.join(', ')}${more} only, and a range must lie below one of them.`
+  return new LatchkeyError('ERR_FORBIDDEN', allowed)
+}
