@@ -8,7 +8,7 @@ import { OpenedMember } from '../open/open-member.js'
 import { checkOptions } from '../open/options.js'
 import { Attached } from './attached.js'
 import { Outbox } from './outbox.js'
-import { ANONYMOUS, type Right } from './rights.js'
+import { ANONYMOUS, type Identity, type Right, RIGHTS } from './rights.js'
 import type { Seat } from './seat.js'
 
 let opened: OpenedMember
@@ -21,14 +21,16 @@ beforeEach(async () => {
 })
 afterEach(() => opened.store.close())
 
+const k = (text: string) => utf8(text)
+
 class Client {
   readonly replies: LinkReply[] = []
   readonly seat: Seat
   #id = 0
 
-  constructor(rights: readonly Right[] = ['read', 'write', 'admin']) {
+  constructor(rights: readonly Right[] = RIGHTS, identity: Identity = { ...ANONYMOUS, rights }) {
     const member = opened.current as NonNullable<OpenedMember['current']>
-    this.seat = member.seat((reply) => this.replies.push(reply), { ...ANONYMOUS, rights })
+    this.seat = member.seat((reply) => this.replies.push(reply), identity)
   }
 
   /** The answer, decoded. */
@@ -147,6 +149,50 @@ test('each kind of request asks for its right', async () => {
   expect(await allowed(['read'])).toEqual([false, true, false, true])
   expect(await allowed(['write'])).toEqual([true, false, false, false])
   expect(await allowed(['admin'])).toEqual([false, false, true, false])
+})
+
+test('C24: who has no right to read is told holders of locks without their contexts, and no value by a write', async () => {
+  const [holder, writer, both] = [new Client(), new Client(['write']), new Client(['read', 'write'])]
+  const lock = async (client: Client, session: number, id: string, number: number, context: string | null) =>
+    client.ask({
+      kind: 'command',
+      session,
+      number,
+      done: 0,
+      body: encodeCommand([OP.tryLock, k('l'), null, false, id, 60_000, 0, context, null]),
+    })
+  const held = await holder.session()
+  await lock(holder, held, 'me', 1, 'a secret')
+  const contextIn = ([, result]: readonly unknown[]) => (result as [readonly unknown[]])[0][5]
+  const [ofBoth, ofWriter] = [await both.session(), await writer.session()]
+  expect(contextIn(await lock(both, ofBoth, 'you', 1, null))).toBe('a secret')
+  const refused = await lock(writer, ofWriter, 'you', 1, null)
+  expect((refused[1] as [readonly unknown[]])[0][0]).toBe('me')
+  expect(contextIn(refused)).toBeNull()
+  // Nor by calling itself the holder, whose id it was just told.
+  expect(contextIn(await lock(writer, ofWriter, 'me', 2, null))).toBeNull()
+  const ticket = { kind: 'read', stale: true, read: [READ.ticket, k('l'), 'me'] } as const
+  expect(JSON.stringify(await writer.ask(ticket))).not.toContain('secret')
+  const release = encodeCommand([OP.release, k('l'), 'me', 0, false])
+  const released = await writer.ask({ kind: 'command', session: ofWriter, number: 3, done: 0, body: release })
+  expect(released[0]).toBe(0)
+  expect(JSON.stringify(released)).not.toContain('secret')
+  const body = encodeCommand([OP.getAndPut, null, k('a'), k('w')])
+  const swapped = await writer.ask({ kind: 'command', session: ofWriter, number: 4, done: 0, body })
+  expect(swapped[0]).not.toBe(0)
+  expect((await both.ask({ kind: 'command', session: ofBoth, number: 4, done: 0, body }))[0]).toBe(0)
+})
+
+test('a grant is pushed without its context to who may not read, and not at all where its lock is not allowed', () => {
+  const owner = ['me', 1, 1, 1, 1, 'a secret', 0, 0] as const
+  const push = (identity: Partial<Identity>) => {
+    const client = new Client([], { ...ANONYMOUS, ...identity })
+    client.seat.granted(k('l'), owner)
+    return client.replies.filter(({ kind }) => kind === 'granted')
+  }
+  expect(push({})).toMatchObject([{ owner }])
+  expect(push({ rights: ['write'] })).toMatchObject([{ owner: ['me', 1, 1, 1, 1, null, 0, 0] }])
+  expect(push({ locks: [k('m')] })).toEqual([])
 })
 
 test('a seat names one session at a time, and leaves nothing behind', () => {
