@@ -24,6 +24,10 @@ export interface Link {
   send(request: LinkRequest): void
   /** Nothing arrives after it; `closed` is not called for it. */
   close(): void
+  /** Bytes received so far, of whatever kind. Where it and `probe` are missing there is no way that could be cut: it is this process. */
+  received?(): number
+  /** Asks the other end for a sign of life: bytes, of whatever kind. */
+  probe?(): void
 }
 export interface LinkEvents {
   reply(reply: LinkReply): void

@@ -1,5 +1,6 @@
 // Driver: owns one WebSocket to a member: the handshake, the frames of a turn, and the pulse that finds a peer which vanished (C8).
 
+import type { Socket } from 'node:net'
 import { type Clock, shortError, type Timer } from '@latchkey/base'
 import {
   CAPS,
@@ -54,6 +55,8 @@ class SocketLink implements Link {
   #outbox: LinkRequest[] = []
   #heard = true
   #pulse: Timer | undefined
+  /** Below the WebSocket: a part of a long message is a sign of life too. */
+  #raw: Socket | undefined
 
   constructor(
     url: string,
@@ -83,6 +86,9 @@ class SocketLink implements Link {
 
   #listen(): void {
     const socket = this.#socket
+    socket.on('upgrade', (response) => {
+      this.#raw = response.socket
+    })
     socket.on('open', () => socket.send(encodeHello(this.#hello())))
     socket.on('message', (frame: Buffer) => this.#heardSafely(frame))
     socket.on('pong', () => {
@@ -128,6 +134,14 @@ class SocketLink implements Link {
     this.#socket.close(1000)
     // A peer that does not say goodbye does not keep us.
     this.#options.clock.after(500, () => this.#socket.terminate(), { ref: false })
+  }
+
+  received(): number {
+    return this.#raw?.bytesRead ?? 0
+  }
+
+  probe(): void {
+    if (this.#state === 'open') this.#socket.ping()
   }
 
   // ---- in

@@ -4,12 +4,14 @@ import { parseArgs } from 'node:util'
 import { Cluster } from './cluster.js'
 import { crashRounds } from './crash-rounds.js'
 import { leaderGaps, median } from './leader-gaps.js'
+import { leaderStops } from './leader-stops.js'
 
-const HELP = `Usage: npm run chaos -- [--rounds 200] [--seed 1] [--writers 4] [--leaders 20]
+const HELP = `Usage: npm run chaos -- [--rounds 200] [--seed 1] [--writers 4] [--leaders 20] [--stops 20]
 
 Kills members of a real cluster of three (SIGKILL: the leader, a follower, or all at once) and starts them again, under write
 load, then accounts for every write: none that was acknowledged may be lost, none may be applied twice. Then kills the leader of
-another cluster with default settings, --leaders times, and tells how long nobody was served.
+another cluster with default settings, --leaders times, and tells how long nobody was served. Then stops its leader's process for
+3 s (SIGSTOP), --stops times, under eight watched locks of 3 s, and tells how many were lost and how long a put waited.
 
 Exit code: 0 no fault, 1 faults found, 2 usage.`
 
@@ -21,6 +23,7 @@ function readArgs() {
         seed: { type: 'string', default: '1' },
         writers: { type: 'string', default: '4' },
         leaders: { type: 'string', default: '20' },
+        stops: { type: 'string', default: '20' },
         help: { type: 'boolean', short: 'h' },
       },
     })
@@ -29,6 +32,7 @@ function readArgs() {
       seed: Number(values.seed),
       writers: Number(values.writers),
       leaders: Number(values.leaders),
+      stops: Number(values.stops),
     }
     if (!Object.values(numbers).every((n) => Number.isSafeInteger(n) && n > 0))
       throw new Error('all values are positive whole numbers')
@@ -48,6 +52,13 @@ if (args.help) {
   for (const fault of report.faults.slice(0, 20)) console.error(fault)
   process.exitCode = report.faults.length === 0 ? 0 : 1
   const cluster = await Cluster.start()
-  const gaps = await leaderGaps(cluster, args.leaders).finally(() => cluster.destroy())
-  console.log(`after kill -9 of the leader: median ${median(gaps)} ms, longest ${Math.max(...gaps)} ms`)
+  try {
+    const gaps = await leaderGaps(cluster, args.leaders)
+    console.log(`after kill -9 of the leader: median ${median(gaps)} ms, longest ${Math.max(...gaps)} ms`)
+    const stops = await leaderStops(cluster, { rounds: args.stops, tell: (line) => console.log(line) })
+    console.log(JSON.stringify(stops, null, 2))
+    if (stops.lost > 0) process.exitCode = 1
+  } finally {
+    await cluster.destroy()
+  }
 }

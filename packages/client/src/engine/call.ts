@@ -61,6 +61,8 @@ export class Call implements Due {
   /** The attempt under way: its id, and the link on which it was sent. */
   id = 0
   live: Live | undefined = undefined
+  /** Attempts on links that were left: their answers count, should they come. */
+  earlier: { readonly live: Live; readonly id: number }[] | undefined = undefined
   /** Of the first attempt (CT5). */
   sentAt: Instant | undefined = undefined
   /** The last reason why it was not handed on. */

@@ -52,6 +52,11 @@ export class Commands {
     })
   }
 
+  /** Somebody waits for what may come without having been asked for: a grant. */
+  get awaits(): boolean {
+    return this.#chores.keep.inUse
+  }
+
   get sessionId(): number | undefined {
     return this.#session?.id
   }
@@ -216,6 +221,7 @@ export class Commands {
   // ---- answers
 
   received(live: Live, call: Call, reply: AnswerReply): void {
+    if (call.live !== live || call.id !== reply.id) return this.#late(live, call, reply)
     const answer = this.#ground.received(live, call, reply)
     if (call.role !== 'user') return this.#chores.received(call, answer, reply.never)
     switch (judgeCommand(answer, reply.never, call.uncertain)) {
@@ -231,6 +237,14 @@ export class Commands {
         this.#full ||= answer[0] === SESSION_FULL
         return this.#retry(call, answer)
     }
+  }
+
+  /** To an attempt on a link that was left, while another one is under way or due: only the command's own answer says something. */
+  #late(live: Live, call: Call, reply: AnswerReply): void {
+    const answer = this.#ground.late(live, call, reply)
+    if (call.finished || judgeCommand(answer, reply.never, true) !== 'final') return
+    this.#ground.leave(call)
+    this.#final(call, answer)
   }
 
   #final(call: Call, answer: Answer): void {
@@ -269,6 +283,19 @@ export class Commands {
   lost(call: Call): void {
     call.live = undefined
     if (call.role !== 'user') return this.#chores.lost(call)
+    call.uncertain = true
+    this.#wait(call)
+  }
+
+  /** The link on which it was asked was left: it is asked again, and what comes there all the same counts. */
+  left(live: Live, call: Call): void {
+    if (call.role !== 'user') {
+      live.inflight.delete(call.id)
+      return this.lost(call)
+    }
+    // Of a session that is over: only that link may still have an answer.
+    if (call.session !== this.#session?.id) return
+    this.#ground.leave(call)
     call.uncertain = true
     this.#wait(call)
   }

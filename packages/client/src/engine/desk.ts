@@ -12,6 +12,8 @@ export interface DeskPort {
   crowded(): boolean
   /** The caller was told; what is left of the call is for whoever owns it. */
   gaveUp(call: Call): void
+  /** The call is over: nobody waits for its earlier attempts. */
+  forget(call: Call): void
 }
 
 const NOTHING_SENT: Standing = {
@@ -100,6 +102,7 @@ export class Desk {
     this.#deadlines.remove(call)
     call.offAbort?.()
     call.offAbort = undefined
+    if (call.earlier !== undefined) this.#port.forget(call)
     return true
   }
 

@@ -63,6 +63,7 @@ export class Engine {
       leaderKnown: () => this.#ground.leading !== undefined,
       crowded: () => this.#commands.crowded,
       gaveUp: (call) => this.#gaveUp(call),
+      forget: (call) => this.#ground.forget(call),
     })
     this.#commands = new Commands(this.#ground, this.#desk, options.sessionLife, () => this.#attach())
     this.#questions = new Questions(this.#ground, this.#desk)
@@ -201,6 +202,8 @@ export class Engine {
       leader: (_: Live, leader: LeaderReply) => this.#leader(leader),
       reply: (live: Live, reply: Exclude<LinkReply, LeaderReply>) => this.#reply(live, reply),
       lost: (live: Live, reason: Error) => this.#lost(live, reason),
+      left: (live: Live) => this.#left(live),
+      awaits: () => this.#watches.size > 0 || this.#commands.awaits,
       barred: (error: LatchkeyError | undefined) => this.#barred(error),
       stranded: (reason: LatchkeyError | undefined) => this.#stranded(reason),
       failed: (error: unknown) => {
@@ -253,11 +256,21 @@ export class Engine {
   #lost(live: Live, reason: Error): void {
     const owed = live.inflight.takeAll()
     for (const call of owed) {
+      // It has been asked elsewhere since then, or will be.
+      if (call.live !== live) continue
       if (call.payload.what === 'command') this.#commands.lost(call)
       else this.#questions.lost(call, reason)
     }
     // A link that had been left: the active one stays as it is, and no word of it would wake what was asked there.
     if (owed.length > 0 && this.#router.active) this.#ground.later()
+  }
+
+  #left(live: Live): void {
+    for (const call of live.inflight.all()) {
+      if (call.live !== live) continue
+      if (call.payload.what === 'command') this.#commands.left(live, call)
+      else this.#questions.left(call)
+    }
   }
 
   #gaveUp(call: Call): void {

@@ -58,6 +58,38 @@ export class Ground {
     call.sentAt ??= this.#stamps.take()
     live.inflight.add(request.id, call)
     live.link?.send(request)
+    this.#router().asked(live)
+  }
+
+  /** Something is awaited there that nobody answers for: events. */
+  awaited(live: Live): void {
+    this.#router().asked(live)
+  }
+
+  /** The attempt goes on where it was sent, but nobody counts on it: the call is free to be sent anew. */
+  leave(call: Call): void {
+    const { live, id } = call
+    if (live === undefined) return
+    call.live = undefined
+    call.earlier ??= []
+    call.earlier.push({ live, id })
+  }
+
+  /** The answer to an attempt that was left. What it proves counts as ever: its request was sent no sooner than the call's first. */
+  late(live: Live, call: Call, reply: AnswerReply): Answer {
+    live.inflight.delete(reply.id)
+    call.earlier = call.earlier?.filter((one) => one.id !== reply.id)
+    if (reply.time > 0 && call.sentAt) this.#learn(reply.time, call.sentAt)
+    return reply.answer instanceof Uint8Array ? decodeAnswer(reply.answer) : reply.answer
+  }
+
+  /** The call is over: nobody waits for its earlier attempts. */
+  forget(call: Call): void {
+    for (const { live, id } of call.earlier ?? []) {
+      live.inflight.delete(id)
+      this.settle(live)
+    }
+    call.earlier = undefined
   }
 
   /** The answer to an attempt: the attempt is over, and what the answer proves of the time is learned (CT5). */

@@ -74,6 +74,7 @@ export class Questions {
   }
 
   received(live: Live, call: Call, reply: AnswerReply): void {
+    if (call.live !== live || call.id !== reply.id) return this.#late(live, call, reply)
     const answer = this.#ground.received(live, call, reply)
     if (call.settled) return
     if (this.#judge(call, answer, reply.never) === 'again') {
@@ -86,6 +87,15 @@ export class Questions {
     this.#ground.wentWell()
     this.#desk.answer(call, answer)
     if (this.#linear.length > 0 || this.#anywhere.length > 0) this.pump()
+  }
+
+  /** To an attempt on a link that was left, while another one is under way or due. */
+  #late(live: Live, call: Call, reply: AnswerReply): void {
+    const answer = this.#ground.late(live, call, reply)
+    if (call.settled || this.#judge(call, answer, reply.never) === 'again') return
+    this.#ground.leave(call)
+    call.answeredBy = live
+    this.#desk.answer(call, answer)
   }
 
   #judge(call: Call, answer: Answer, never: boolean) {
@@ -101,6 +111,13 @@ export class Questions {
     if (call.home) this.#desk.tell(call, viewLost())
     else if (call.payload.what === 'admin' && call.payload.changes) this.#desk.tell(call, lostSight(reason))
     else this.#queueOf(call).push(call)
+  }
+
+  /** The link on which it was asked was left. What is open there is there alone, and what changes the cluster is sent once. */
+  left(call: Call): void {
+    if (call.settled || call.home || (call.payload.what === 'admin' && call.payload.changes)) return
+    this.#ground.leave(call)
+    this.#queueOf(call).push(call)
   }
 
   gaveUp(call: Call): void {

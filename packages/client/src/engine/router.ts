@@ -2,13 +2,17 @@
 // Laws:
 // - new requests go to `active` alone; a link that was left stays until everything asked there is answered;
 // - a link that is gone is told once, with everything it still owed;
-// - a member that knows no leader is left for one that does: it may be cut off, or no member any more.
+// - a member that knows no leader is left for one that does: it may be cut off, or no member any more;
+// - a member that is silent (silence.ts) is left for the leader that another one names, or, when its silence is sure, for that other
+//   one: one of them is asked at a time, and it is asked no more as soon as the silent one says something. What was asked on a link
+//   that was left for such a reason is asked again; an answer that comes on it all the same counts.
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import { LatchkeyError, type LeaderReply, type LinkReply, isLatchkeyError } from '@latchkey/protocol'
 import type { Dial } from '../link.js'
 import type { Live } from './call.js'
 import { Inflight } from './inflight.js'
+import { Silence } from './silence.js'
 
 /** How members are reached. Embedded: the own member alone. Remote: some addresses, and more are learned from the members. */
 export type Route =
@@ -21,6 +25,10 @@ export interface RouterEvents {
   leader(live: Live, leader: LeaderReply): void
   reply(live: Live, reply: Exclude<LinkReply, LeaderReply>): void
   lost(live: Live, reason: Error): void
+  /** Nothing is expected there any more, though something may come: what is owed there is asked elsewhere. */
+  left(live: Live): void
+  /** Something may come without having been asked for. */
+  awaits(): boolean
   /** Every address was tried and refused for a reason that will not pass by itself; undefined: no longer so. */
   barred(error: LatchkeyError | undefined): void
   /** The only member there is was removed: why nothing comes from the cluster any more. undefined: it is one again. */
@@ -34,6 +42,9 @@ const STAGGER = 250
 const DIAL_TIMEOUT = 3_000
 const LEAST_PAUSE = 20
 const MOST_PAUSE = 1_000
+/** One that is asked who leads, because another one is silent, may take so long to let us in: ms at least, and of the election timeout. */
+const LEAST_SCOUT = 500
+const SCOUT = 0.75
 /** A member that has known no leader for so long is not waited for any more: the others are asked, one each time, ms. */
 const LEADERLESS = 500
 
@@ -59,6 +70,10 @@ export class Router {
   #seeking: Timer | undefined
   /** Links opened to hear whether a leader is known there, and the one that each may replace. */
   readonly #visits = new Map<Live, Live>()
+  readonly #silence: Silence
+  /** The member that is asked who leads, because the active one is silent; 'dialling': not reached yet. */
+  #scout: Live | 'dialling' | undefined
+  #scouted = 0
   #closed = false
 
   constructor(route: Route, clock: Clock, random: Random, events: RouterEvents) {
@@ -66,6 +81,14 @@ export class Router {
     this.#clock = clock
     this.#random = random
     this.#events = events
+    this.#silence = new Silence({
+      clock,
+      random: random.fork('silence'),
+      active: () => this.active,
+      awaits: () => events.awaits(),
+      suspected: (live, sure) => this.#suspected(live, sure),
+      lives: () => this.#endScout(),
+    })
   }
 
   start(): void {
@@ -77,6 +100,8 @@ export class Router {
     this.#timer?.cancel()
     this.#seeking?.cancel()
     this.#stopDialing()
+    this.#endScout()
+    this.#silence.stop()
     for (const live of [...this.#draining, ...this.#visits.keys()]) this.#shut(live)
     if (this.active) this.#shut(this.active)
     this.active = undefined
@@ -85,6 +110,11 @@ export class Router {
   /** Every link on which something may be owed. */
   lives(): Live[] {
     return this.active ? [this.active, ...this.#draining] : [...this.#draining]
+  }
+
+  /** Something was asked there, or is awaited. */
+  asked(live: Live): void {
+    this.#silence.asked(live)
   }
 
   /** Called when something that was owed on a link has come: one that was left is closed once it owes nothing. */
@@ -139,7 +169,12 @@ export class Router {
     return lasting.length === this.#errors.length ? lasting[0] : undefined
   }
 
-  async #dial(url: string | undefined, arrived: (live: Live) => void): Promise<void> {
+  async #dial(
+    url: string | undefined,
+    arrived: (live: Live) => void,
+    patience = DIAL_TIMEOUT,
+    failed = (error: unknown) => this.#dialFailed(url, error),
+  ): Promise<void> {
     const live: Live = {
       url,
       link: undefined,
@@ -150,7 +185,7 @@ export class Router {
       stranded: undefined,
     }
     const stop = new AbortController()
-    const timer = this.#clock.after(DIAL_TIMEOUT, () => stop.abort(unreachable(url)))
+    const timer = this.#clock.after(patience, () => stop.abort(unreachable(url)))
     const attempt = { stop, timer }
     this.#attempts.add(attempt)
     try {
@@ -161,7 +196,7 @@ export class Router {
     } catch (error) {
       this.#attempts.delete(attempt)
       this.#shut(live)
-      if (!this.#closed) this.#dialFailed(url, error)
+      if (!this.#closed) failed(error)
     } finally {
       timer.cancel()
     }
@@ -199,6 +234,7 @@ export class Router {
   }
 
   #use(live: Live): void {
+    this.#endScout()
     this.active = live
     this.#events.stranded(live.stranded)
     this.#events.active(live)
@@ -224,6 +260,7 @@ export class Router {
 
   #heard(live: Live, leader: LeaderReply): void {
     live.leader = leader
+    if (live === this.#scout) return this.#scoutHeard(live)
     const from = this.#visits.get(live)
     if (from) return this.#visit(from, live)
     if (live !== this.active) return
@@ -239,7 +276,11 @@ export class Router {
     if ('dial' in this.#route || url === undefined || leader.id === leader.self) return
     if (url === live.url || this.#moving === url) return
     this.#moving = url
-    void this.#dial(url, (next) => this.#moved(live, next))
+    void this.#dial(url, (next) => {
+      // Another one may lead by the time that it has let us in; without any link it is welcome all the same.
+      if (this.#moving === url || this.active === undefined) this.#moved(live, next, false)
+      else this.#shut(next)
+    })
   }
 
   #seekLeader(): void {
@@ -266,16 +307,65 @@ export class Router {
     this.#visits.delete(live)
     if (live.leader === undefined && from === this.active && !this.#closed) this.#visits.set(live, from)
     else if (live.leader?.id === undefined || !this.#isLeaderless()) this.#shut(live)
-    else this.#moved(from, live)
+    else this.#moved(from, live, true)
   }
 
-  #moved(from: Live, to: Live): void {
+  // ---- a member that is silent
+
+  #suspected(live: Live, sure: boolean): void {
+    if ('dial' in this.#route) return
+    if (this.#scout === undefined) this.#sendScout(live)
+    else if (sure && this.#scout !== 'dialling' && this.#scout.leader?.id !== undefined)
+      this.#moved(live, this.#scout, true)
+  }
+
+  /** Each time another one: the one before did not let us in. */
+  #sendScout(from: Live): void {
+    const { seeds } = this.#route as { readonly seeds: readonly string[] }
+    const others = [...new Set([...this.#learned, ...seeds])].filter((url) => url !== from.url)
+    if (this.#scouted === 0) this.#scouted = this.#random.between(0, others.length + 1)
+    const url = others[this.#scouted++ % others.length]
+    if (url === undefined) return
+    this.#scout = 'dialling'
+    // The silent one may be gone by then, and any member is welcome.
+    const arrived = (live: Live) => {
+      if (this.active === undefined) return this.#arrived(live)
+      if (this.#scout !== 'dialling' || from !== this.active) return this.#shut(live)
+      this.#scout = live
+      if (live.leader !== undefined) this.#scoutHeard(live)
+    }
+    const failed = (error: unknown) => {
+      if (this.#scout === 'dialling') this.#scout = undefined
+      this.#dialFailed(url, error)
+    }
+    const patience = Math.min(DIAL_TIMEOUT, (from.leader?.electionTimeout ?? 0) * SCOUT)
+    void this.#dial(url, arrived, Math.max(LEAST_SCOUT, patience), failed)
+  }
+
+  /** A leader of the term of the silent one is the silent one, or it would have been told of by now. */
+  #scoutHeard(scout: Live): void {
+    const { active } = this
+    if (active === undefined) return this.#endScout()
+    if (scout.leader?.id !== undefined && scout.leader.term > (active.leader?.term ?? 0))
+      this.#moved(active, scout, true)
+  }
+
+  #endScout(): void {
+    const scout = this.#scout
+    this.#scout = undefined
+    if (scout !== undefined && scout !== 'dialling') this.#shut(scout)
+  }
+
+  /** `all`: what is owed at the one that is left is asked again. */
+  #moved(from: Live, to: Live, all: boolean): void {
     this.#moving = undefined
     if (this.#closed || this.active !== from) {
       if (!this.#closed && !this.active) return this.#arrived(to)
       return this.#shut(to)
     }
+    if (to === this.#scout) this.#scout = undefined
     this.#draining.add(from)
+    if (all) this.#events.left(from)
     this.#use(to)
     this.settle(from)
   }
@@ -285,10 +375,15 @@ export class Router {
     live.open = false
     this.#draining.delete(live)
     this.#visits.delete(live)
+    if (live === this.#scout) this.#scout = undefined
     const wasActive = live === this.active
     if (wasActive) this.active = undefined
     this.#events.lost(live, reason)
-    if (wasActive) this.#round(live.url)
+    if (!wasActive) return
+    const scout = this.#scout
+    this.#scout = undefined
+    if (scout === undefined || scout === 'dialling') this.#round(live.url)
+    else this.#arrived(scout)
   }
 
   #shut(live: Live): void {

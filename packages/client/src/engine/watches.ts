@@ -94,6 +94,7 @@ export class Watches {
     this.#byId.set(watch.id, watch)
     live.link.send({ kind: 'watch', id: watch.id, start: watch.start, end: watch.end_, from: watch.from })
     this.#allow(watch)
+    this.#ground.awaited(live)
   }
 
   /** The member it was on, if it is still there, need not go on. */
@@ -153,6 +154,10 @@ export class Watches {
     if (!this.#all.has(watch)) return
     this.#end(watch)
     watch.sink.over(error)
+  }
+
+  get size(): number {
+    return this.#all.size
   }
 
   failAll(error: () => LatchkeyError): void {

@@ -55,6 +55,7 @@ export class FakeLink implements Link {
   readonly url: string
   readonly events: LinkEvents
   open = true
+  bytes = 0
   readonly sent: LinkRequest[] = []
   readonly watches = new Map<number, Watch>()
 
@@ -64,15 +65,45 @@ export class FakeLink implements Link {
     this.events = events
   }
 
+  received(): number {
+    return this.bytes
+  }
+
+  probe(): void {
+    this.cluster.probes++
+    const { latency } = this.cluster.faults
+    this.#arrive(latency, () => this.hear(latency, () => {}))
+  }
+
+  /** Its member has stopped, or the way there is cut: nothing closes, and what is on its way waits. */
+  get silent(): boolean {
+    return this.cluster.silent.has(this.url)
+  }
+
+  #arrive(delay: number, run: () => void): void {
+    const arrive = () => {
+      if (this.silent) this.cluster.stuck.push(arrive)
+      else run()
+    }
+    this.cluster.world.after(delay, arrive)
+  }
+
+  hear(delay: number, run: () => void): void {
+    this.#arrive(delay, () => {
+      this.bytes++
+      run()
+    })
+  }
+
   send(request: LinkRequest): void {
     if (!this.open) return
     this.sent.push(request)
     this.cluster.requests.push(request)
-    this.cluster.world.after(this.cluster.faults.latency, () => this.cluster.handle(this, request))
+    this.#arrive(this.cluster.faults.latency, () => this.cluster.handle(this, request))
   }
 
   tell(reply: LinkReply, delay = this.cluster.faults.latency): void {
-    this.cluster.world.after(delay, () => {
+    this.hear(delay, () => {
       if (this.open) this.events.reply(reply)
     })
   }
@@ -99,6 +130,10 @@ export class FakeCluster {
   readonly down = new Set<string>()
   /** Members that are cut off from the others, or were removed: they know no leader. */
   readonly cutOff = new Set<string>()
+  /** Members that have stopped, and say nothing; `stuck` is what waits there. */
+  readonly silent = new Set<string>()
+  stuck: (() => void)[] = []
+  probes = 0
   faults: Faults = { ...NO_FAULTS }
   leader: string | undefined
   term = 1
@@ -133,6 +168,7 @@ export class FakeCluster {
         this.dials++
         signal.addEventListener('abort', () => reject(signal.reason as Error))
         this.world.after(this.faults.latency, () => {
+          if (this.silent.has(url)) return
           if (this.refusal) return reject(this.refusal)
           if (this.down.has(url)) return reject(new LatchkeyError('ERR_NO_LEADER', `${url} is down`))
           const link = new FakeLink(this, url, events)
@@ -156,6 +192,12 @@ export class FakeCluster {
     this.leader = leader
     if (leader !== undefined) this.term++
     for (const link of this.links) link.tell(this.#leaderReply(link.url), 0)
+  }
+
+  /** It goes on where it stood. */
+  wake(url: string): void {
+    this.silent.delete(url)
+    for (const run of this.stuck.splice(0)) run()
   }
 
   kill(url: string): void {

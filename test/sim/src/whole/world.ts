@@ -75,7 +75,11 @@ export class WholeWorld {
       house,
       ways,
       (url) => this.stations.find((station) => station.url === url),
-      this.locks,
+      {
+        asked: (life, request) => this.locks.asked(life, request),
+        answered: (life, reply) => this.locks.answered(life, reply),
+        heard: () => {},
+      },
     )
     for (let i = 0; i < options.members; i++) this.addStation(false)
   }

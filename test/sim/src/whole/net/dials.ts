@@ -18,6 +18,8 @@ export interface DialsOptions extends PipeOptions {
 export interface Ear {
   asked(life: Life, request: LinkRequest): void
   answered(life: Life, reply: LinkReply): void
+  /** Bytes came, of whatever kind. */
+  heard(life: Life): void
 }
 
 export class Dials {
@@ -105,15 +107,27 @@ export class Dials {
     const there = station.host.life
     if (member === undefined || there === undefined) return
     const pipe = new Pipe(this.#ground, this.#cuts, this.#random, this.#options, [
-      { life, receive: (frame) => this.#heard(life, frame, events, resolve, link), closed: () => gone() },
+      {
+        life,
+        receive: (frame) => {
+          frames++
+          this.#ear.heard(life)
+          this.#heard(life, frame, events, resolve, link)
+        },
+        closed: () => gone(),
+      },
       {
         life: there,
-        receive: (frame) => this.#requests(frame, (one) => seat.send(one)),
+        receive: (frame) => {
+          if (frame === 'ping') pipe.send(1, 'pong')
+          else this.#requests(frame, (one) => seat.send(one))
+        },
         closed: () => seat.close(),
       },
     ])
     const gone = () => events.closed(new Error(`the connection to ${station.id} is gone`))
-    const link = this.#link(life, pipe)
+    let frames = 0
+    const link = this.#link(life, pipe, () => frames)
     signal.addEventListener('abort', () => pipe.end(0), { once: true })
     this.#pipes.push(pipe)
     pipe.greet(0)
@@ -121,8 +135,10 @@ export class Dials {
     station.onGone((silent) => pipe.end(1, silent))
   }
 
-  #link(life: Life, pipe: Pipe): Link {
+  #link(life: Life, pipe: Pipe, received: () => number): Link {
     return {
+      received,
+      probe: () => pipe.send(0, 'ping'),
       send: (request) => {
         this.#ear.asked(life, request)
         for (const frame of this.#requestFrames(request)) pipe.send(0, frame)
@@ -133,6 +149,7 @@ export class Dials {
 
   #heard(life: Life, frame: unknown, events: LinkEvents, resolve: (link: Link) => void, link: Link): void {
     if (frame === 'up') return resolve(link)
+    if (frame === 'pong') return
     for (const reply of this.#replies(frame)) {
       this.#ear.answered(life, reply)
       events.reply(reply)

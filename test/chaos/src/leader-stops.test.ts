@@ -1,0 +1,18 @@
+// Test: a short version of the stops of `npm run chaos`: the leader stands still, and neither locks nor calls pay for it.
+
+import { expect, test } from 'vitest'
+import { Cluster } from './cluster.js'
+import { leaderStops } from './leader-stops.js'
+
+test('C13, K42: the leader stands still for 3 s: watched locks live on, and calls are answered soon after the next one’s start', async () => {
+  const cluster = await Cluster.start()
+  try {
+    // A longer lease than is promised for, and more time: this machine may be busy.
+    const report = await leaderStops(cluster, { rounds: 2, lease: 8_000, locks: 8 })
+    expect([report.lost, report.errors]).toEqual([0, []])
+    expect(report.afterLeader.most).toBeLessThan(1_500)
+    expect(report.embeddedAfterLeader.most).toBeLessThan(1_500)
+  } finally {
+    await cluster.destroy()
+  }
+})
