@@ -30,17 +30,19 @@ export class Emitter<Events extends Record<string, unknown>> {
     if (ear !== undefined) this.#remove(name, ear)
   }
 
-  emit<Name extends keyof Events>(name: Name, event: Events[Name]): void {
+  /** `failed` is given what a listener throws; without it the runtime is, after the work that emitted is done. */
+  emit<Name extends keyof Events>(
+    name: Name,
+    event: Events[Name],
+    failed: (error: unknown) => void = throwLater,
+  ): void {
     for (const ear of this.#ears.get(name) ?? []) {
       if (ear.off) continue
       if (ear.once) this.#remove(name, ear)
       try {
         ;(ear.listener as (event: Events[Name]) => void)(event)
       } catch (error) {
-        // The listener's own fault: told as the runtime tells it, after the work that emitted is done.
-        queueMicrotask(() => {
-          throw error
-        })
+        failed(error)
       }
     }
   }
@@ -59,3 +61,9 @@ export class Emitter<Events extends Record<string, unknown>> {
     else this.#ears.delete(name)
   }
 }
+
+/** The listener's own fault: told as the runtime tells it. */
+const throwLater = (thrown: unknown): void =>
+  queueMicrotask(() => {
+    throw thrown
+  })

@@ -3,8 +3,8 @@
 import { createServer } from 'node:net'
 import { uptime } from 'node:os'
 import { seededRandom, systemClock } from '@latchkey/base'
-import { LatchkeyError, errorAnswer } from '@latchkey/protocol'
-import { afterEach, expect, test } from 'vitest'
+import { LatchkeyError, READ, errorAnswer } from '@latchkey/protocol'
+import { afterEach, expect, test, vi } from 'vitest'
 import { WebSocketServer } from 'ws'
 import { connect } from './connect.js'
 import { socketDial } from './socket.js'
@@ -97,6 +97,30 @@ test('a server that sends a value which cannot be made a text: refused, first or
   for (const socket of member.sockets) socket.send(hostile)
   await store.put('a', '1')
   expect(await store.get('a', { as: 'string' })).toBe('1')
+})
+
+test('C26: who listens to a link throws, at a word and again at its end: the link is over, and the process lives', async () => {
+  const member = await socketMember()
+  open.push(member)
+  const real = systemClock(uptime)
+  const told: string[] = []
+  const options = { clock: real, cluster: 'latchkey', token: undefined, tls: undefined }
+  const events = {
+    reply: () => {
+      told.push('reply')
+      throw new Error('no word like that')
+    },
+    closed: (reason: Error) => {
+      told.push(reason.message)
+      throw new Error('no end like that')
+    },
+    stranded: () => {},
+  }
+  const dial = socketDial(member.url, { ...options, identity: { clusterId: undefined } })
+  const link = await dial(events, new AbortController().signal)
+  link.send({ kind: 'read', id: 1, stale: true, read: [READ.revision] })
+  await vi.waitFor(() => expect(member.sockets.size).toBe(0))
+  expect(told).toEqual(['reply', expect.stringContaining('no word like that')])
 })
 
 test.each([

@@ -86,21 +86,48 @@ class SocketLink implements Link {
 
   #listen(): void {
     const socket = this.#socket
+    const guarded = this.#guarded.bind(this)
+    const open = guarded(() => socket.send(encodeHello(this.#hello())))
+    const hear = guarded((frame: Buffer) => this.#received(frame))
+    const refused = guarded((_request: unknown, { statusCode }: { statusCode?: number | undefined }) =>
+      this.#end(refusedBy(this.#url, statusCode)),
+    )
+    const failed = guarded((error: Error) => this.#end(unreachable(this.#url, error)))
+    const closed = guarded((code: number) =>
+      this.#end(unreachable(this.#url, `the connection was closed (${code})`)),
+    )
     socket.on('upgrade', (response) => {
       this.#raw = response.socket
     })
-    socket.on('open', () => socket.send(encodeHello(this.#hello())))
-    socket.on('message', (frame: Buffer) => this.#heardSafely(frame))
+    socket.on('open', open)
+    socket.on('message', hear)
     socket.on('pong', () => {
       this.#heard = true
     })
-    socket.on('unexpected-response', (_request, response) =>
-      this.#end(refusedBy(this.#url, response.statusCode)),
-    )
-    socket.on('error', (error) => this.#end(unreachable(this.#url, error)))
-    socket.on('close', (code) => this.#end(unreachable(this.#url, `the connection was closed (${code})`)))
+    socket.on('unexpected-response', refused)
+    socket.on('error', failed)
+    socket.on('close', closed)
     if (this.#signal.aborted) this.#abort()
     else this.#signal.addEventListener('abort', this.#abort, { once: true })
+  }
+
+  /**
+   * Law: an error that escapes from a handler of this connection ends this link, and never the process. Without it the story is: a
+   * server says something that no check foresaw, and the application that called connect() is gone. Who listens to the link is told
+   * of its end; should that throw in turn, there is nobody left to tell.
+   */
+  #guarded<Args extends readonly unknown[]>(handle: (...args: Args) => void): (...args: Args) => void {
+    return (...args) => {
+      try {
+        handle(...args)
+      } catch (error) {
+        try {
+          this.#end(nonsense(this.#url, shortError(error)))
+        } catch {
+          this.#socket.terminate()
+        }
+      }
+    }
   }
 
   #hello() {
@@ -114,8 +141,10 @@ class SocketLink implements Link {
     if (this.#state !== 'open') return
     this.#outbox.push(request)
     // A tick comes when all that was woken in this turn has said what it wants: so a turn is one frame.
-    if (this.#outbox.length === 1) process.nextTick(() => this.#flush())
+    if (this.#outbox.length === 1) process.nextTick(this.#flushGuarded)
   }
+
+  readonly #flushGuarded = this.#guarded(() => this.#flush())
 
   #flush(): void {
     const requests = this.#outbox
@@ -145,15 +174,6 @@ class SocketLink implements Link {
   }
 
   // ---- in
-
-  /** An error that escapes while a frame is handled ends this link, and never the process: the frame came from outside. */
-  #heardSafely(frame: Buffer): void {
-    try {
-      this.#received(frame)
-    } catch (error) {
-      this.#end(nonsense(this.#url, shortError(error)))
-    }
-  }
 
   #received(frame: Buffer): void {
     this.#heard = true
@@ -189,16 +209,13 @@ class SocketLink implements Link {
   }
 
   #beat(): void {
-    this.#pulse = this.#options.clock.after(
-      PULSE,
-      () => {
-        if (!this.#heard) return this.#end(unreachable(this.#url, 'it does not answer any more'))
-        this.#heard = false
-        this.#socket.ping()
-        this.#beat()
-      },
-      { ref: false },
-    )
+    const look = this.#guarded(() => {
+      if (!this.#heard) return this.#end(unreachable(this.#url, 'it does not answer any more'))
+      this.#heard = false
+      this.#socket.ping()
+      this.#beat()
+    })
+    this.#pulse = this.#options.clock.after(PULSE, look, { ref: false })
   }
 
   // ---- the end

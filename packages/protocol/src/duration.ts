@@ -1,5 +1,7 @@
 // Door: durations as people write them. A bad one is a TypeError before anything is sent.
 
+import { show } from './show.js'
+
 /** Milliseconds, or text such as '250ms', '10s', '2m', '1h': whole, positive, one unit. */
 export type Duration = number | string
 
@@ -21,5 +23,3 @@ function fromText(value: string): number | undefined {
   const match = SHAPE.exec(value)
   return match ? Number(match[1]) * UNITS[match[2] as keyof typeof UNITS] : undefined
 }
-
-const show = (value: unknown) => (typeof value === 'string' ? JSON.stringify(value) : String(value))

@@ -79,7 +79,8 @@ export class HttpDoor {
       return { name, reply: await this.#serve(route, call) }
     } catch (error) {
       const reply = errorReply(this.#reasonOf(error))
-      if (!isLatchkeyError(error) && reply.status === 500) this.#ports.failed(error)
+      // That its caller has gone is no fault of this member.
+      if (!isLatchkeyError(error) && reply.status === 500 && !signal.aborted) this.#ports.failed(error)
       return { name, reply }
     }
   }

@@ -13,6 +13,7 @@ let member: OpenedMember
 let server: Server
 let base: string
 let ready = true
+const faults: unknown[] = []
 
 beforeAll(async () => {
   member = await openMember({ id: 'a', memory: true, electionTimeout: 100, heartbeat: 10 })
@@ -28,7 +29,7 @@ beforeAll(async () => {
     origins: new Set([PAGE]),
     hosts: new Set(),
     metrics: async () => ({ type: 'text/plain', text: 'latchkey_up 1\n' }),
-    failed: () => {},
+    failed: (error) => void faults.push(error),
     hasPlace: () => true,
     wrote: () => {},
     refused: () => {},
@@ -155,4 +156,28 @@ test('a POST without a verb is told which there are; a release of what was relea
     code: 'ERR_LOCK_LOST',
     message: expect.stringContaining('released'),
   })
+})
+
+test('C28: values in a body that cannot be made a text, or only a long one, are refused with a short reason', async () => {
+  const acquire = async (body: string) => {
+    const answer = await call('/v1/locks/a:acquire', 'POST', {}, body)
+    return { status: answer.status, message: ((await answer.json()) as { message: string }).message }
+  }
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+  const long = JSON.stringify('x'.repeat(50_000))
+  for (const value of ['{"toString":1,"valueOf":1}', deep, long, '{"__proto__":{}}']) {
+    for (const body of [
+      `{"id":"x","lease":${value}}`,
+      `{"id":"x","wait":${value}}`,
+      `{"id":"x","a":${value}}`,
+    ]) {
+      const { status, message } = await acquire(body)
+      expect(status).toBe(400)
+      expect(message.length).toBeLessThan(250)
+    }
+  }
+  const named = await acquire(`{"id":"x",${long}:1}`)
+  expect(named).toMatchObject({ status: 400, message: expect.stringContaining('Unknown field') })
+  expect(named.message.length).toBeLessThan(250)
+  expect(faults).toEqual([])
 })

@@ -1,6 +1,6 @@
 // Rule: who may come in: which right a call needs, which pages of browsers may call, under which names.
 
-import { LatchkeyError } from '@latchkey/protocol'
+import { LatchkeyError, show } from '@latchkey/protocol'
 import type { Right } from '../member/rights.js'
 import type { HttpPorts } from './port.js'
 import type { Route } from './route.js'
@@ -36,7 +36,7 @@ export function refuseOrigin(
   if (origin !== undefined && !ports.origins.has(origin)) {
     return new LatchkeyError(
       'ERR_FORBIDDEN',
-      `Pages of ${JSON.stringify(origin)} may not call here; list it with --allow-origin.`,
+      `Pages of ${show(origin)} may not call here; list it with --allow-origin.`,
     )
   }
   if (ports.hosts === undefined || host === undefined || isKnownHost(ports.hosts, host)) return null

@@ -1,6 +1,6 @@
 // Door: the JSON bodies of the lock verbs.
 
-import { CAPS, type ContextArg, type Duration, LatchkeyError, millis } from '@latchkey/protocol'
+import { CAPS, type ContextArg, type Duration, LatchkeyError, millis, show } from '@latchkey/protocol'
 import type { Call } from './port.js'
 
 export interface AcquireBody {
@@ -57,7 +57,7 @@ async function objectOf(call: Call): Promise<Record<string, unknown>> {
 
 function refuseMore(rest: Record<string, unknown>, known: string): void {
   const [name] = Object.keys(rest)
-  if (name !== undefined) throw new TypeError(`Unknown field ${JSON.stringify(name)}; there are ${known}.`)
+  if (name !== undefined) throw new TypeError(`Unknown field ${show(name)}; there are ${known}.`)
 }
 
 function idOf(id: unknown): string {

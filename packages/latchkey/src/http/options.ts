@@ -1,6 +1,6 @@
 // Door: what a caller may say beside the body: headers that come once, ?timeout=5s, ?consistency=stale.
 
-import { type CallOptions, type Duration, millis, type ReadOptions } from '@latchkey/protocol'
+import { type CallOptions, type Duration, millis, type ReadOptions, show } from '@latchkey/protocol'
 import type { Call } from './port.js'
 
 const KNOWN = new Set(['timeout', 'consistency'])
@@ -14,9 +14,7 @@ export function oneHeader(call: Call, name: string): string | undefined {
 export function refuseUnknownQuery(query: URLSearchParams): void {
   for (const name of query.keys()) {
     if (!KNOWN.has(name))
-      throw new TypeError(
-        `Unknown query parameter ${JSON.stringify(name)}; there are timeout and consistency.`,
-      )
+      throw new TypeError(`Unknown query parameter ${show(name)}; there are timeout and consistency.`)
   }
 }
 

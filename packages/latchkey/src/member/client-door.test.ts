@@ -214,3 +214,19 @@ test('C9: a close ends clients that are connected, greeted or not', async () => 
   await end
   await served.close()
 })
+
+test('C26: what a client is told and cannot be packed ends its connection, and is counted', async () => {
+  const socket = await knock()
+  const welcome = said(socket)
+  socket.send(hello('all'))
+  await welcome
+  socket.send(encodeRequests([{ kind: 'attach', session: 5 }])[0] as Uint8Array)
+  // Answered behind what was said before it.
+  socket.send(encodeRequests([{ kind: 'read', id: 1, stale: true, read: [READ.revision] }])[0] as Uint8Array)
+  await said(socket)
+  const end = closed(socket)
+  opened.current?.push(5, Buffer.from('k'), [1n] as never)
+  expect(await end).toBe(1011)
+  expect([...opened.connectionErrors.counts()]).toEqual([['client', 1]])
+  await opened.store.put('a', '1')
+})

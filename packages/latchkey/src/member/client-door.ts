@@ -13,6 +13,7 @@ import {
   type Hello,
   LatchkeyError,
   type LinkReply,
+  show,
 } from '@latchkey/protocol'
 import { GREETING_LIMIT, watchStranger } from '@latchkey/raft'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
@@ -124,7 +125,7 @@ export class ClientDoor {
     if (cluster !== this.#ports.cluster) {
       return new LatchkeyError(
         'ERR_WRONG_CLUSTER',
-        `This is cluster ${JSON.stringify(this.#ports.cluster)}, not ${JSON.stringify(cluster)}. Check the address and the cluster's name.`,
+        `This is cluster ${JSON.stringify(this.#ports.cluster)}, not ${show(cluster)}. Check the address and the cluster's name.`,
       )
     }
     const own = this.#ports.clusterId()
@@ -144,7 +145,11 @@ export class ClientDoor {
   #serve(socket: WebSocket, identity: Identity): void {
     socket.send(encodeWelcome({ ok: true, version: CLIENT_WIRE.most, clusterId: this.#ports.clusterId() }))
     const outbox = this.#outbox(socket, () => seat.close())
-    const seat = this.#ports.seat((reply) => outbox.tell(reply), identity)
+    const seat = this.#ports.seat(
+      // Whoever tells it something is not this connection's: its errors must not become theirs.
+      this.#guard(socket, (reply: LinkReply) => outbox.tell(reply)),
+      identity,
+    )
     this.#watchPulse(socket)
     socket.on(
       'message',
@@ -179,14 +184,16 @@ export class ClientDoor {
         close()
       },
     }
-    socket.on('close', () => {
+    const left = () => {
       isOpen = false
       outboxes.left(reader)
-    })
+    }
+    socket.on('close', this.#guard(socket, left))
     const write = (frame: Uint8Array) => {
       if (isOpen) socket.send(frame)
     }
-    return new Outbox({ write, wrote: () => isOpen && outboxes.wrote(reader), defer })
+    const deferGuarded = (run: () => void) => defer(this.#guard(socket, run))
+    return new Outbox({ write, wrote: () => isOpen && outboxes.wrote(reader), defer: deferGuarded })
   }
 
   /** What follows in a frame whose sender is gone meanwhile is not begun. */
@@ -207,12 +214,12 @@ export class ClientDoor {
     socket.on('pong', () => {
       alive = true
     })
-    const beat = () => {
+    const beat = this.#guard(socket, () => {
       if (!alive) return socket.terminate()
       alive = false
       socket.ping()
       timer = this.#ports.clock.after(PING_MS, beat, { ref: false })
-    }
+    })
     let timer = this.#ports.clock.after(PING_MS, beat, { ref: false })
     socket.on('close', () => timer.cancel())
   }

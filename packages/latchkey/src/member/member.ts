@@ -1,9 +1,10 @@
 // Driver: one member whole: the replica with its key-value state, the seats of its clients, and the way to the other members.
 // Everything that touches the world comes in through the ports, so that the simulator runs this very wiring.
 
-import { type Clock, Emitter, type Logger, type Random } from '@latchkey/base'
+import { type Clock, Emitter, type Logger, type Random, shortError } from '@latchkey/base'
 import {
   type AdminCall,
+  type Answer,
   encodeAnswer,
   errorAnswer,
   LatchkeyError,
@@ -302,19 +303,16 @@ export class Member extends Emitter<MemberEvents> {
   }
 
   #callFor(from: MemberId, { id, call, args }: Extract<Between, { kind: 'call' }>): void {
-    this.#admin.runHere(call as AdminCall, args).then(
-      (result) =>
-        this.#answer(from, { kind: 'returned', id, answer: encodeAnswer(okAnswer(result ?? null)) }),
-      (error: unknown) => {
+    const tell = (answer: Answer) =>
+      this.#answer(from, { kind: 'returned', id, answer: encodeAnswer(answer) })
+    this.#admin
+      .runHere(call as AdminCall, args)
+      .then((result) => tell(okAnswer(result ?? null)))
+      .catch((error: unknown) => {
         const known =
-          error instanceof LatchkeyError ? error : new LatchkeyError('ERR_PROTOCOL', String(error))
-        this.#answer(from, {
-          kind: 'returned',
-          id,
-          answer: encodeAnswer(errorAnswer(known.code, known.message, known)),
-        })
-      },
-    )
+          error instanceof LatchkeyError ? error : new LatchkeyError('ERR_PROTOCOL', shortError(error))
+        tell(errorAnswer(known.code, known.message, known))
+      })
   }
 
   /** At a mark of cluster time, while the next entry waits for what this returns. */

@@ -206,10 +206,9 @@ export class Seat implements Link {
     try {
       const result = this.#ports.kv.read(read, time === 0 ? undefined : time)
       if (result instanceof Promise)
-        result.then(
-          (later) => this.#served(id, read, later, time),
-          (error) => this.#failed(id, error),
-        )
+        result
+          .then((later) => this.#served(id, read, later, time))
+          .catch((error: unknown) => this.#failed(id, error))
       else this.#served(id, read, result, time)
     } catch (error) {
       this.#failed(id, error)

@@ -81,7 +81,8 @@ export class StateSearch {
     const held = this.#held
     this.#held = undefined
     held?.timer?.cancel()
-    void held?.state.then((state) => state?.close())
+    // One that cannot be closed in peace is gone all the same.
+    held?.state.then((state) => state?.close()).catch(() => {})
   }
 
   /** One search a member at a time. Resolves when it is over: true when each of the spaces was looked through. */

@@ -4,7 +4,7 @@
 import { randomInt } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type Clock, type Defer, type RefusalLog, seededRandom } from '@latchkey/base'
+import { type Clock, type ConnectionErrors, type Defer, type RefusalLog, seededRandom } from '@latchkey/base'
 import { MEMBERS_PATH, MemberNetwork, type Transport, type TransportOwner } from '@latchkey/raft'
 import { refuseUpgrade } from './server.js'
 import { memberTokens, whyNoMembers } from './member-proof.js'
@@ -18,13 +18,21 @@ export class MembersGate {
   readonly #clock: Clock
   readonly #atEnd: Defer
   readonly #refusals: RefusalLog
+  readonly #errors: ConnectionErrors
   #network: MemberNetwork | undefined
 
-  constructor(settings: Settings, clock: Clock, atEnd: Defer, refusals: RefusalLog) {
+  constructor(
+    settings: Settings,
+    clock: Clock,
+    atEnd: Defer,
+    refusals: RefusalLog,
+    errors: ConnectionErrors,
+  ) {
     this.#settings = settings
     this.#clock = clock
     this.#atEnd = atEnd
     this.#refusals = refusals
+    this.#errors = errors
   }
 
   transport(owner: TransportOwner): Transport {
@@ -36,6 +44,7 @@ export class MembersGate {
       defer: this.#atEnd,
       logger,
       refusals: this.#refusals,
+      errors: this.#errors,
       self: () => ({
         cluster,
         id,

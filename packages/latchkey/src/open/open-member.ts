@@ -99,7 +99,7 @@ export class OpenedMember {
     this.connectionErrors = new ConnectionErrors({ clock, logger: settings.logger })
     this.refusals = refusals
     this.outboxes = new Outboxes(refusals)
-    this.#gate = new MembersGate(settings, clock, this.#turns.end, refusals)
+    this.#gate = new MembersGate(settings, clock, this.#turns.end, refusals, this.connectionErrors)
     this.#guardedUpgrade = this.connectionErrors.guard(
       'upgrade',
       (...arrival: Parameters<OpenedMember['upgrade']>) => this.#upgrade(...arrival),

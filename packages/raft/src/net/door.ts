@@ -58,11 +58,17 @@ export class Door {
     if (request.headers.origin !== undefined) this.#refuse(socket, '403 Forbidden')
     else if (this.#closed) this.#refuse(socket, '503 Service Unavailable')
     else if (!isTrusted(this.#settings.tls, request.socket)) this.#refuseUntrusted(request.socket, socket)
-    else
-      this.#server.handleUpgrade(request, socket, head, (webSocket) =>
-        this.#enter(webSocket, request.socket, proven),
-      )
+    else this.#server.handleUpgrade(request, socket, head, this.#entrance(request.socket, proven))
     return true
+  }
+
+  /** An error in it ends the connection that has come, and nothing else. */
+  #entrance(raw: Socket, proven: () => void): (webSocket: WebSocketOf) => void {
+    return this.#settings.errors.guard(
+      'member',
+      (webSocket: WebSocketOf) => this.#enter(webSocket, raw, proven),
+      (webSocket) => webSocket.terminate(),
+    )
   }
 
   #refuse(socket: Duplex, status: string): void {

@@ -69,10 +69,23 @@ export class Link {
     this.#stats = stats
     this.#lanes = new Lanes(settings.caps)
     this.#backoff = new Backoff(settings.timing.backoff, settings.random)
+    this.pump = this.#guarded(() => this.#pump())
+  }
+
+  /** An error in a handler ends this connection, and nothing else: it is dialled again as after any end. */
+  #guarded<Args extends readonly unknown[]>(handle: (...args: Args) => void): (...args: Args) => void {
+    return this.#settings.errors.guard('dialled member', handle, () => this.#broken())
+  }
+
+  /** Its socket's close is heard of and retried; where there is no socket any more, nobody else would. */
+  #broken(): void {
+    const state = this.#state
+    if (state.at === 'dialling' || state.at === 'up') return state.socket.terminate()
+    if (state.at === 'waiting' && state.timer === undefined) this.#retryLater()
   }
 
   start(): void {
-    this.#retry()
+    this.#guarded(() => this.#retry())()
   }
 
   get info(): PeerInfo | undefined {
@@ -110,7 +123,9 @@ export class Link {
   }
 
   /** Sends what waits, as far as the socket takes it. */
-  pump(): void {
+  readonly pump: () => void
+
+  #pump(): void {
     this.#blocked = false
     if (this.#state.at !== 'up') return
     const { socket } = this.#state
@@ -136,26 +151,38 @@ export class Link {
     if (this.#leaving !== undefined) return this.#leave()
     const pause = this.#backoff.next()
     if (pause === 0) return this.#dial()
-    const timer = this.#settings.clock.after(pause, () => this.#dial(), { ref: false })
-    this.#state = { at: 'waiting', timer }
+    this.#dialLater(pause)
+  }
+
+  #dialLater(pause: number): void {
+    const dial = this.#guarded(() => this.#dial())
+    this.#state = { at: 'waiting', timer: this.#settings.clock.after(pause, dial, { ref: false }) }
   }
 
   #dial(): void {
+    this.#state = { at: 'waiting', timer: undefined }
     const socket = this.#open()
     if (socket === undefined) return this.#retryLater()
     const { clock, timing } = this.#settings
     const deadline = clock.after(timing.connect, () => socket.terminate(), { ref: false })
     this.#state = { at: 'dialling', socket, deadline, handshake: undefined, error: undefined }
+    this.#listen(socket)
+  }
+
+  #listen(socket: WebSocket): void {
     let raw: Socket | undefined
+    const greet = this.#guarded(() => this.#greet(socket, raw as Socket))
+    const hear = this.#guarded((data: RawData) => this.#onFrame(socket, raw as Socket, data))
+    const close = this.#guarded(() => this.#onClose(socket))
     socket.on('upgrade', (response: IncomingMessage) => {
       raw = response.socket
     })
-    socket.on('open', () => this.#greet(socket, raw as Socket))
-    socket.on('message', (data) => this.#onFrame(socket, raw as Socket, data))
+    socket.on('open', greet)
+    socket.on('message', hear)
     socket.on('error', (error) => {
       if (this.#state.at === 'dialling' && this.#state.socket === socket) this.#state.error = error
     })
-    socket.on('close', () => this.#onClose(socket))
+    socket.on('close', close)
   }
 
   /** Nothing is proved to one whose certificate names somebody else. */
@@ -193,8 +220,7 @@ export class Link {
   #retryLater(): void {
     if (this.#state.at === 'closed') return
     const pause = this.#backoff.next() || this.#settings.timing.backoff.most
-    const timer = this.#settings.clock.after(pause, () => this.#dial(), { ref: false })
-    this.#state = { at: 'waiting', timer }
+    this.#dialLater(pause)
   }
 
   #onFrame(socket: WebSocket, raw: Socket, data: RawData): void {
@@ -215,7 +241,7 @@ export class Link {
     const pulse = new Pulse(
       {
         clock,
-        defer,
+        defer: (run) => defer(this.#guarded(run)),
         received: () => raw.bytesRead,
         waiting: () => socket.bufferedAmount,
         ping: () => socket.ping(),
@@ -284,7 +310,7 @@ export class Link {
   knock(boot: number): void {
     if (this.#state.at === 'waiting' && this.#leaving === undefined) {
       this.#state.timer?.cancel()
-      this.#dial()
+      this.#guarded(() => this.#dial())()
     } else if (this.#state.at === 'up' && this.#state.info.boot !== boot) this.#state.socket.terminate()
   }
 

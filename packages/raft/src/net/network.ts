@@ -44,14 +44,18 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
     )
   }
 
+  /** What a listener throws goes back to the handler of the connection that it was told of, which is guarded: that connection ends. */
   #tell<Name extends keyof TransportEvents>(name: Name, event: TransportEvents[Name]): void {
-    if (this.#closed === undefined) this.emit(name, event)
+    if (this.#closed !== undefined) return
+    const faults: unknown[] = []
+    this.emit(name, event, (error) => void faults.push(error))
+    if (faults.length > 0) throw faults[0]
   }
 
   #refused(event: RefusedEvent, where: string, way: 'came' | 'dialled'): void {
     if (this.#closed !== undefined) return
     this.#refusals.note(event, where, way)
-    this.emit('refused', event)
+    this.#tell('refused', event)
   }
 
   #came({ id, boot }: PeerInfo): void {

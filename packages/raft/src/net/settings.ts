@@ -1,6 +1,6 @@
 // Types: what members' networking is made of, and the values that stand when nothing was said.
 
-import { type Clock, type Logger, newNonce, type Random, RefusalLog } from '@latchkey/base'
+import { type Clock, ConnectionErrors, type Logger, newNonce, type Random, RefusalLog } from '@latchkey/base'
 import type { MemberId } from '../core/types.js'
 import type { BackoffLimits } from './backoff.js'
 import type { Admit, Missing, Self } from './handshake.js'
@@ -50,6 +50,8 @@ export interface NetOptions {
   readonly logger: Logger
   /** Where refusals are counted; default: of its own. */
   readonly refusals?: RefusalLog | undefined
+  /** Where errors that escape from handlers of connections are counted; default: of its own. */
+  readonly errors?: ConnectionErrors | undefined
   readonly self: () => Self
   /** Everybody with the right cluster and credentials, where nothing is said. */
   readonly admit?: Admit | undefined
@@ -68,6 +70,7 @@ export interface NetSettings {
   readonly defer: (run: () => void) => void
   readonly logger: Logger
   readonly refusals: RefusalLog
+  readonly errors: ConnectionErrors
   readonly self: () => Self
   readonly admit: Admit
   readonly missing: Missing
@@ -84,6 +87,7 @@ export function settle(options: NetOptions): NetSettings {
     defer: options.defer,
     logger: options.logger,
     refusals: options.refusals ?? new RefusalLog(options),
+    errors: options.errors ?? new ConnectionErrors(options),
     self: options.self,
     admit: options.admit ?? (() => undefined),
     missing: options.missing ?? (() => undefined),

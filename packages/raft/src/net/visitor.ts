@@ -59,8 +59,19 @@ export class Visitor {
     this.#greeted = watchStranger(socket, raw)
     // A socket's error is always followed by its close; frames beyond the caps end here.
     socket.on('error', () => socket.terminate())
-    socket.on('message', (data) => this.#onFrame(data))
-    socket.on('close', () => this.#onClose())
+    socket.on(
+      'message',
+      this.#guarded((data: RawData) => this.#onFrame(data)),
+    )
+    socket.on(
+      'close',
+      this.#guarded(() => this.#onClose()),
+    )
+  }
+
+  /** An error in a handler ends this connection, and nothing else. */
+  #guarded<Args extends readonly unknown[]>(handle: (...args: Args) => void): (...args: Args) => void {
+    return this.#settings.errors.guard('member', handle, () => this.terminate())
   }
 
   get info(): PeerInfo | undefined {
@@ -99,8 +110,16 @@ export class Visitor {
   #listen(): Pulse {
     const { clock, defer, timing } = this.#settings
     const silent = () => this.#socket.terminate()
+    const guardedDefer = (run: () => void) => defer(this.#guarded(run))
     return new Pulse(
-      { clock, defer, received: () => this.#raw.bytesRead, waiting: () => 0, ping: undefined, silent },
+      {
+        clock,
+        defer: guardedDefer,
+        received: () => this.#raw.bytesRead,
+        waiting: () => 0,
+        ping: undefined,
+        silent,
+      },
       timing.ping,
       timing.missed * PATIENCE,
     )

@@ -1,6 +1,6 @@
 // Test: members on real sockets of this machine, which can be killed as a process is killed.
 
-import { type Logger, seededRandom, systemClock } from '@latchkey/base'
+import { ConnectionErrors, type Logger, seededRandom, systemClock } from '@latchkey/base'
 import type { Socket } from 'node:net'
 import { uptime } from 'node:os'
 import type { Message } from '../../core/types.js'
@@ -42,6 +42,7 @@ export interface Member {
   readonly peers: PeerEvent[]
   readonly refused: RefusedEvent[]
   readonly log: Line[]
+  readonly errors: ConnectionErrors
   /** Sockets that were accepted. */
   readonly sockets: Set<Socket>
   self: Self
@@ -77,11 +78,14 @@ export class Crew {
       tokens: [],
       ...options.self,
     }
+    const logger = { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+    const errors = new ConnectionErrors({ clock, logger })
     const network: MemberNetwork = new MemberNetwork({
       clock,
       random: seededRandom(id),
       defer: (run) => void setImmediate(run),
-      logger: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
+      logger,
+      errors,
       self: () => member.self,
       admit: options.admit,
       tls: options.tls,
@@ -101,6 +105,7 @@ export class Crew {
       peers: [],
       refused: [],
       log,
+      errors,
       sockets: new Set(),
       self: identity,
       kill: () => kill(member),

@@ -1,0 +1,63 @@
+// Test: an error that escapes while a word of another member is handled ends that connection, is counted, and nothing else.
+
+import { afterEach, expect, test } from 'vitest'
+import { Crew, heartbeat, introduce, type Member, until } from './testing/crew.js'
+
+let crew = new Crew()
+afterEach(async () => {
+  await crew.close()
+  crew = new Crew()
+})
+
+async function pair(): Promise<[Member, Member]> {
+  const [a, b] = [await crew.start('a'), await crew.start('b')]
+  introduce(a, b)
+  await until(() => a.network.connected('b') && b.network.connected('a'))
+  return [a, b]
+}
+
+/** Throws when it is told something for the first time. */
+const once = (what: string) => {
+  let told = 0
+  return () => {
+    if (++told === 1) throw new Error(what)
+  }
+}
+
+const hasEnded = (member: Member, id: string) => member.events.includes(`gone ${id}`)
+const isBack = (member: Member, id: string) => member.events.lastIndexOf(`up ${id}`) > 0
+
+test('C26: who is told a message throws: the connection it came on is closed, and comes again', async () => {
+  const [a, b] = await pair()
+  a.network.on('message', once('no message like that'))
+  a.network.on('app', once('no bytes like that'))
+  b.network.send('a', heartbeat(b, a, 1))
+  await until(() => hasEnded(b, 'a') && isBack(b, 'a'))
+  expect([...a.errors.counts()]).toEqual([['member', 1]])
+  b.events.length = 0
+  b.network.sendApp('a', Buffer.from('x'))
+  await until(() => hasEnded(b, 'a') && isBack(b, 'a'))
+  expect([...a.errors.counts()]).toEqual([['member', 2]])
+  b.network.sendApp('a', Buffer.from('y'))
+  await until(() => a.apps.some(({ bytes }) => bytes.toString() === 'y'))
+  expect(a.log.some(({ fields }) => String(fields?.['error']).includes('no message like that'))).toBe(true)
+})
+
+test('C26: who is told that a member is there throws: that connection is dialled again', async () => {
+  const a = await crew.start('a')
+  const b = await crew.start('b')
+  a.network.on('peer', once('nobody like that'))
+  introduce(a, b)
+  await until(() => a.events.filter((event) => event === 'up b').length >= 2 && b.network.connected('a'))
+  expect([...a.errors.counts()]).toEqual([['dialled member', 1]])
+  b.network.send('a', heartbeat(b, a, 7))
+  await until(() => a.messages.length > 0)
+})
+
+test('C26: who is told that a member is gone throws: it is dialled again all the same', async () => {
+  const [a, b] = await pair()
+  a.network.on('peer', once('nobody is gone'))
+  for (const socket of b.sockets) socket.destroy()
+  await until(() => hasEnded(a, 'b') && isBack(a, 'b'))
+  expect(a.errors.counts().get('dialled member')).toBe(1)
+})
