@@ -102,8 +102,8 @@ function checkTls(tls: unknown): ClientTls {
 
 function checkLife(value: Duration): number {
   const life = millis(value, 'sessionLife')
-  if (life >= 1_000 && life <= CAPS.maxLease) return life
-  throw new TypeError(`sessionLife must be from 1 s to 30 days; got ${life} ms`)
+  if (life >= 1_000 && life <= CAPS.maxSessionLife) return life
+  throw new TypeError(`sessionLife must be from '1s' to '24h'; got ${life} ms`)
 }
 
 function checkDrift(value: unknown): number {

@@ -21,6 +21,8 @@ export const DEFAULT_LIMITS: KvLimits = {
   eventBytes: CAPS.eventBytes,
   budget: COMMAND_BUDGET,
   sessions: CAPS.sessions,
+  sessionsOfOne: CAPS.sessionsOfOne,
+  sessionIdleMillis: CAPS.sessionIdleMillis,
   sessionNumbers: CAPS.sessionNumbers,
   sessionAnswerBytes: CAPS.sessionAnswerBytes,
 }

@@ -10,7 +10,7 @@
 
 import { type Logger, assert, silentLogger } from '@latchkey/base'
 import { ownerOfHold } from '@latchkey/lock'
-import { LatchkeyError, READ, type Read } from '@latchkey/protocol'
+import { LatchkeyError, READ, type Read, type SessionResult } from '@latchkey/protocol'
 import type { Entry, LogPosition, Membership } from '@latchkey/raft/core'
 import type { Applied, AppliedState, SnapshotReader, SnapshotWriter } from '@latchkey/raft/node'
 import { Ahead } from './ahead.js'
@@ -22,6 +22,7 @@ import { lookUp } from './lookups.js'
 import { assertRead, pointRead } from './reads.js'
 import type { RowBuilder, RowStore, RowView } from './rows/port.js'
 import { EntryRun, type Waiting } from './rules/entry-run.js'
+import { listSessions, whyNoSession } from './rules/sessions.js'
 import { StateLockTransaction } from './rules/lock-tx.js'
 import { Turn } from './rules/turn.js'
 import { readView } from './snapshot/reader.js'
@@ -324,6 +325,18 @@ export class KvMachine implements KvStore {
 
   stateHash(): StateHash {
     return this.#up.state.hash()
+  }
+
+  get sessionCount(): number {
+    return this.#up.state.sessions.size
+  }
+
+  sessions(): SessionResult[] {
+    return listSessions(this.#up.state)
+  }
+
+  whyNoSession(): string | undefined {
+    return whyNoSession(this.#up.state, this.#limits)
   }
 
   async frozen(index: number): Promise<FrozenState | undefined> {

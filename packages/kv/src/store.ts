@@ -1,7 +1,14 @@
 // Rule: what a member gets from its key-value state machine, besides the StateMachine that consensus drives.
 
 import type { Clock, Logger } from '@latchkey/base'
-import type { BudgetLimits, EventResult, LatchkeyError, OwnerResult, Read } from '@latchkey/protocol'
+import type {
+  BudgetLimits,
+  EventResult,
+  LatchkeyError,
+  OwnerResult,
+  Read,
+  SessionResult,
+} from '@latchkey/protocol'
 import type { LogPosition } from '@latchkey/raft/core'
 import type { StateMachine } from '@latchkey/raft/node'
 import type { FrozenState } from './frozen.js'
@@ -51,6 +58,10 @@ export interface KvLimits {
   readonly budget: BudgetLimits
   /** * ERR_BUSY beyond. */
   readonly sessions: number
+  /** * Of those that one identity opened: ERR_BUSY beyond. */
+  readonly sessionsOfOne: number
+  /** * A session that holds nothing gives way to a new one when it said nothing for so long, ms of cluster time. */
+  readonly sessionIdleMillis: number
   readonly sessionNumbers: number
   readonly sessionAnswerBytes: number
 }
@@ -100,6 +111,11 @@ export interface KvStore extends StateMachine {
   readonly position: LogPosition
   readonly revision: number
   stateHash(): StateHash
+  readonly sessionCount: number
+  /** All that are open, by id. */
+  sessions(): SessionResult[]
+  /** Why no session can be opened just now, for want of room. */
+  whyNoSession(): string | undefined
   /** What is stored behind the entry `index`, to be closed by the caller; undefined when the state is elsewhere by then. */
   frozen(index: number): Promise<FrozenState | undefined>
 }

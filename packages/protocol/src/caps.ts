@@ -35,8 +35,15 @@ export const CAPS = {
   waiters: 10_000,
   /** A session's id and a call's number: what a record of the log and a row's key have room for. ERR_PROTOCOL beyond. */
   recordNumber: 2 ** 48 - 1,
-  /** Sessions of a store: ERR_BUSY beyond. */
+  /** Sessions of a store, and of those that one identity opened: an idle one that holds nothing gives way, else ERR_BUSY. */
   sessions: 10_000,
+  sessionsOfOne: 5_000,
+  /** A session may give way that has said nothing for so long, ms of cluster time. */
+  sessionIdleMillis: 15_000,
+  /** A session's life, ms: TypeError beyond. */
+  maxSessionLife: 24 * 60 * 60 * 1000,
+  /** Characters of a name that stands in the state: who opened a session. Cut beyond. */
+  identityLength: 128,
   /** Unfinished numbers of a session: the client waits, then ERR_BUSY. */
   sessionNumbers: 1_024,
   /** Bytes of kept answers of a session: the client waits, then ERR_BUSY. */

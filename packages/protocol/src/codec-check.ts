@@ -117,8 +117,12 @@ const condition: Check = (value) => {
 }
 
 const op = count('an operation')
+const life = whole(1, CAPS.maxSessionLife, 'a life')
+const openSession = places('openSession', op, life)
+const openSessionBy = places('openSession', op, life, text(0, CAPS.identityLength, 'an identity'))
 const COMMANDS: Record<number, Check> = {
-  [OP.openSession]: places('openSession', op, whole(1, MOST, 'a life')),
+  [OP.openSession]: (value) => ((value as unknown[]).length === 3 ? openSessionBy : openSession)(value),
+  [OP.endSession]: places('endSession', op, whole(1, CAPS.recordNumber, 'a session')),
   [OP.keepAlive]: places('keepAlive', op),
   [OP.closeSession]: places('closeSession', op),
   [OP.cancelCall]: places('cancelCall', op, whole(1, CAPS.recordNumber, 'a number')),

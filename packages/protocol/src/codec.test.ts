@@ -3,6 +3,7 @@
 import fc from 'fast-check'
 import { Packr, Unpackr } from 'msgpackr'
 import { describe, expect, test } from 'vitest'
+import { CAPS } from './caps.js'
 import {
   type Command,
   ERROR_CODES,
@@ -178,7 +179,13 @@ const lease = fc.integer({ min: 50, max: 30 * 86_400_000 })
 const token = fc.nat()
 const context = fc.oneof(fc.constant(null), fc.string(), bytes())
 const command = fc.oneof(
-  fc.tuple(fc.constant(OP.openSession), fc.integer({ min: 1 })),
+  fc.tuple(fc.constant(OP.openSession), fc.integer({ min: 1, max: CAPS.maxSessionLife })),
+  fc.tuple(
+    fc.constant(OP.openSession),
+    fc.integer({ min: 1, max: CAPS.maxSessionLife }),
+    fc.string({ maxLength: CAPS.identityLength }),
+  ),
+  fc.tuple(fc.constant(OP.endSession), fc.integer({ min: 1 })),
   fc.tuple(fc.constantFrom(OP.keepAlive, OP.closeSession)),
   fc.tuple(fc.constant(OP.cancelCall), fc.integer({ min: 1 })),
   fc.tuple(fc.constantFrom(OP.put, OP.putIfAbsent, OP.getAndPut, OP.merge), guard, key, bytes()),

@@ -3,7 +3,7 @@
 import { text } from '@latchkey/base'
 import { LatchkeyError } from './errors.js'
 import type { BackupResult, EventResult, PageResult } from './ops.js'
-import type { As, EntryOfKey, Value, WatchEvent } from './store.js'
+import type { As, EntryOfKey, SessionInfo, Value, WatchEvent } from './store.js'
 
 const nonsense = (what: string) =>
   new LatchkeyError(
@@ -109,6 +109,21 @@ function toResults(results: unknown, as: As): (true | number | EntryOfKey | unde
     if (result === true || typeof result === 'number') return result
     return toEntry(result, as)
   })
+}
+
+// ---- sessions
+
+export function toSessions(result: unknown): SessionInfo[] {
+  if (!Array.isArray(result)) throw nonsense('list of sessions')
+  return result.map(toSession)
+}
+
+function toSession(row: unknown): SessionInfo {
+  const [id, openedBy, ...counts] = toParts(row, 6)
+  if (typeof openedBy !== 'string') throw nonsense('session')
+  const [lifeMillis, idleMillis, holds, waiters] = counts.map(toCount) as [number, number, number, number]
+  const remainingMillis = Math.max(0, lifeMillis - idleMillis)
+  return { id: toCount(id), openedBy, lifeMillis, idleMillis, remainingMillis, holds, waiters }
 }
 
 // ---- pages and events

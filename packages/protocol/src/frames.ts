@@ -46,7 +46,7 @@ export interface CommandRequest {
   readonly body: Uint8Array
 }
 
-/** Calls outside the log's data, with their arguments: ids and urls are text, absent ones null. Results: a Status, else null. */
+/** Calls outside the log's data, with their arguments: ids and urls are text, absent ones null. Results: a Status, what is said there, else null. */
 export const ADMIN_CALLS = [
   'status', //            []
   'ready', //             []            answered when ready() of that member would resolve
@@ -57,6 +57,8 @@ export const ADMIN_CALLS = [
   'members.rebuild', //   [id]
   'transferLeadership', // [id | null]
   'snapshot', //          []
+  'sessions.list', //     []            a SessionResult[]
+  'sessions.end', //      [number as text]  whether there was such a session
 ] as const
 export type AdminCall = (typeof ADMIN_CALLS)[number]
 

@@ -8,6 +8,7 @@ export const OP = {
   keepAlive: 2,
   closeSession: 3,
   cancelCall: 4,
+  endSession: 5,
   // keys and values
   put: 10,
   putAll: 11,
@@ -55,8 +56,13 @@ export type ConditionArg = readonly [field: number, is: number, key: Key, value:
 export type ContextArg = string | Uint8Array | null
 
 export type Command =
-  /** Alone in its entry: the session's id is that entry's index. life in ms. Answer: the id. */
-  | readonly [op: typeof OP.openSession, life: number]
+  /**
+   * Alone in its entry: the session's id is that entry's index. life in ms. by: who opened it, written by the member at whose door it
+   * was asked for; what a client says there is not believed. Answer: the id.
+   */
+  | readonly [op: typeof OP.openSession, life: number, by?: string]
+  /** For an admin, without a session, alone in its entry: its waiters leave, its holds stay. Answer: whether there was such a session. */
+  | readonly [op: typeof OP.endSession, session: number]
   | readonly [op: typeof OP.keepAlive]
   | readonly [op: typeof OP.closeSession]
   /** "number" of this session, if it has not arrived yet, is answered with ERR_ABORTED and never executed. Answer: true if it was cancelled, false if it had been applied. */
@@ -185,6 +191,16 @@ export const OWNER_CODES = [
  */
 export type RenewResult = readonly [now: number, items: readonly (OwnerResult | number)[]]
 
+/** A session in the list of all. by: who opened it. idle: ms since it last said something. */
+export type SessionResult = readonly [
+  id: number,
+  by: string,
+  life: number,
+  idle: number,
+  holds: number,
+  waiters: number,
+]
+
 export type TicketState = 'queued' | 'granted' | 'unknown'
 export type TicketResult = readonly [state: TicketState, owner: OwnerResult | null]
 /** Answer of lockQuery: one a hold in force, in key order. */
@@ -208,7 +224,7 @@ export type PageResult = readonly [view: number, rows: readonly (readonly [Key |
 export type BackupResult = readonly [view: number, piece: Data | null, total: number]
 /**
  * What a command answers with (the second place of a good Answer):
- * openSession: the id · keepAlive, closeSession: true · cancelCall: boolean
+ * openSession: the id · keepAlive, closeSession: true · cancelCall, endSession: boolean
  * put, putAll, merge: the revision · putIfAbsent, getAndPut: the previous value or null · compareAndPutAll: boolean
  * deleteAll, deleteRange: count · batch: [revision, StepResult[]] · txn: [succeeded, revision, StepResult[]]
  * nextSequence: [start, end] · resetSequence: true · locks: said at each operation

@@ -293,6 +293,31 @@ export interface MemberCalls {
   /** Its state is built anew from the others, for a damaged one; its log, and so its vote, stays. */
   rebuild(id: string, options?: CallOptions): Promise<void>
 }
+/** What a store needs to write, lock and wait: each has one, and opens it at its first such call. */
+export interface SessionInfo {
+  id: number
+  /** The token's name, or the address, of whoever opened it, as the member there knew them. */
+  openedBy: string
+  /** How long it survives a silence. */
+  lifeMillis: number
+  /** Since it last said something. */
+  idleMillis: number
+  remainingMillis: number
+  /** Locks in force that were asked for through it. They outlive it, until their leases are over. */
+  holds: number
+  /** Places in queues: these end with it. */
+  waiters: number
+}
+/** For an admin. Both work where no session can be opened any more. */
+export interface SessionCalls {
+  /** All that are open, by their numbers. */
+  list(options?: CallOptions): Promise<SessionInfo[]>
+  /**
+   * Its waiters leave their queues, its holds stay until their leases are over, and a store that comes back opens another one.
+   * Resolves whether there was such a session.
+   */
+  end(id: number, options?: CallOptions): Promise<boolean>
+}
 export interface BackupOptions extends CallOptions {
   /** A file of that name is replaced, once the new one is whole. Without it, a file that is there is an error. */
   overwrite?: boolean | undefined
@@ -304,6 +329,7 @@ export interface ClusterCalls {
   ready(options?: CallOptions): Promise<void>
   status(options?: CallOptions): Promise<Status>
   readonly members: MemberCalls
+  readonly sessions: SessionCalls
   /**
    * To that member, or to the one that is furthest. ERR_TIMEOUT: it stayed where it was; ERR_OUTCOME_UNKNOWN: the other one was asked to
    * take over, and may still do so.

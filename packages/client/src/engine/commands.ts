@@ -213,6 +213,14 @@ export class Commands {
     this.#queue(call)
   }
 
+  /** This copy was not executed. If it was the only one, the call goes on under the next session; an earlier one may have been. */
+  #refusedAsOver(call: Call): void {
+    // This call is among those that are open in it.
+    if (this.#session?.id === call.session) return this.over(call.session)
+    this.#outlived(call)
+    this.pump()
+  }
+
   #endUnknown(call: Call): void {
     call.finish()
     this.#desk.tell(call, sessionOver())
@@ -228,8 +236,7 @@ export class Commands {
       case 'final':
         return this.#final(call, answer)
       case 'over':
-        this.#endUnknown(call)
-        return this.over(call.session)
+        return this.#refusedAsOver(call)
       case 'uncertain':
         call.uncertain = true
         return this.#retry(call, answer)

@@ -2,11 +2,15 @@
 
 import {
   type CallOptions,
+  CAPS,
   type MemberCalls,
+  type SessionCalls,
   type Status,
   callArgs,
   show,
+  toBoolean,
   toNothing,
+  toSessions,
 } from '@latchkey/protocol'
 import type { AdminCall } from '@latchkey/protocol'
 import type { Engine } from '../engine/engine.js'
@@ -14,6 +18,7 @@ import { attempt } from './attempt.js'
 
 export class Cluster {
   readonly members: MemberCalls
+  readonly sessions: SessionCalls
   readonly #engine: Engine
 
   constructor(engine: Engine) {
@@ -25,6 +30,18 @@ export class Cluster {
       remove: (id, options) => this.#change('members.remove', () => [name(id)], options),
       rebuild: (id, options) => this.#change('members.rebuild', () => [name(id)], options),
     }
+    this.sessions = {
+      list: (options) =>
+        attempt(() => engine.admin('sessions.list', [], false, callArgs(options), toSessions)),
+      end: (id, options) => this.#end(id, options),
+    }
+  }
+
+  #end(id: number, options?: CallOptions): Promise<boolean> {
+    return attempt(() => {
+      const args = [session(id)]
+      return this.#engine.admin('sessions.end', args, true, callArgs(options), toBoolean)
+    })
   }
 
   /** Waits without limit, unless one is given. */
@@ -60,6 +77,13 @@ function name(id: unknown): string {
   throw new TypeError(
     `id must be 1 to 64 letters, digits, dots, dashes or underscores, beginning with a letter or digit; got ${show(id)}`,
   )
+}
+
+/** As text, like all arguments of calls about the cluster. */
+function session(id: unknown): string {
+  if (Number.isSafeInteger(id) && (id as number) >= 1 && (id as number) <= CAPS.recordNumber)
+    return String(id)
+  throw new TypeError(`id must be the number of a session, as sessions.list() tells it; got ${show(id)}`)
 }
 
 function address(url: unknown): string {

@@ -20,6 +20,7 @@ import {
   LatchkeyError,
   type MemberCalls,
   type Owner,
+  type SessionCalls,
   type Status,
   type StoreEvents,
 } from '@latchkey/protocol'
@@ -57,6 +58,7 @@ export function createStore(options: StoreOptions): Store {
 export class ClientStore extends KeyValues implements Store {
   readonly engine: Engine
   readonly members: MemberCalls
+  readonly sessions: SessionCalls
   readonly locks: Locks
   /** What the lock objects stand on; also for doors that hold locks under their callers' ids. */
   readonly lockPort: LockPort
@@ -81,6 +83,7 @@ export class ClientStore extends KeyValues implements Store {
     this.#closeHook = options.closeHook
     this.#cluster = new Cluster(engine)
     this.members = this.#cluster.members
+    this.sessions = this.#cluster.sessions
     const guarded = (hold: ConstructorParameters<typeof KeyValues>[2]) =>
       new KeyValues(engine, as ?? 'bytes', hold)
     this.lockPort = lockPort({ engine, clock, as, newId, closed: this.#closed.signal, guarded })

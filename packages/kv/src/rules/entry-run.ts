@@ -37,7 +37,7 @@ import { type Found, NOTHING_FOUND, type Needed, rangesOf } from './ranges.js'
 import { put } from './key-values.js'
 import { OverBudget } from './budget.js'
 import { TurnWork } from './turn.js'
-import { endDueSessions, openSession } from './sessions.js'
+import { endDueSessions, endSessionOf, openSession } from './sessions.js'
 
 /** A command that waits for keys, or for another turn. */
 interface Held {
@@ -127,11 +127,13 @@ export class EntryRun {
   #withoutSession(): unknown {
     const command = this.#decoded()
     if (command === undefined) return MALFORMED
-    if (command[0] !== OP.openSession) return NO_SESSION
+    if (command[0] !== OP.openSession && command[0] !== OP.endSession) return NO_SESSION
     const { bodyEnd, data } = this.#reader
     if (this.answers.length > 0 || bodyEnd !== data.length) return NOT_ALONE
-    const { index, time } = this.#entry
-    return openSession(this.#bench.state.sessions, index, command[1], time, this.#limits.sessions)
+    const { state, locks } = this.#bench
+    if (command[0] === OP.endSession) return endSessionOf(state, locks, command[1])
+    const wanted = { id: this.#entry.index, life: command[1], by: command[2] ?? '' }
+    return openSession(state, locks, wanted, this.#limits)
   }
 
   /** Any command of a session renews it, also one that is refused, and touches its grants. */

@@ -34,6 +34,7 @@ type WriteCommand = Extract<Command, readonly [number, GuardArg, ...unknown[]]>
 export function execute(bench: Bench, session: Session, command: Command, found: Found): unknown {
   switch (command[0]) {
     case OP.openSession:
+    case OP.endSession:
       return MALFORMED
     case OP.keepAlive:
       return true

@@ -47,6 +47,8 @@ export class Holds {
   readonly #live = new DueHeap<Hold>()
   readonly #over = new DueHeap<Hold>()
   readonly #untouched = new Map<number, Set<Hold>>()
+  /** Of holds in force, by session: one that has some holds something. */
+  readonly #inForce = new Map<number, number>()
   readonly #dirty = new Fleeting<Hold, true>()
   #removed = new Set<string>()
   /** The one that was looked up last: who reads a row and writes it anew asks for its key once. */
@@ -66,15 +68,32 @@ export class Holds {
     const hold = last ?? this.#byKey.get(binary(row.key))
     if (hold === undefined) return this.#add(new Hold(binary(row.key), keptHold(row)))
     this.#unlist(hold)
+    const before = hold.over ? undefined : hold.row.session
     hold.row = keptHold(row, hold.row)
     this.#placed(hold)
+    if (before !== row.session) {
+      this.#count(row.session, 1)
+      if (before !== undefined) this.#count(before, -1)
+    }
     this.#touch(hold)
   }
 
   #add(hold: Hold): void {
     this.#byKey.set(hold.key, hold)
     this.#placed(hold)
+    this.#count(hold.row.session, 1)
     this.#touch(hold)
+  }
+
+  #count(session: number, by: 1 | -1): void {
+    const count = (this.#inForce.get(session) ?? 0) + by
+    if (count === 0) this.#inForce.delete(session)
+    else this.#inForce.set(session, count)
+  }
+
+  /** Holds in force that this session asked for. */
+  countOf(session: number): number {
+    return this.#inForce.get(session) ?? 0
   }
 
   #placed(hold: Hold): void {
@@ -112,6 +131,7 @@ export class Holds {
     this.#last = undefined
     this.#unlist(hold)
     this.#heapOf(hold).remove(hold)
+    if (!hold.over) this.#count(hold.row.session, -1)
     this.#dirty.delete(hold)
     if (hold.stored) this.#removed.add(hold.key)
   }
@@ -125,6 +145,7 @@ export class Holds {
     const rows = due.map((hold) => hold.row)
     for (const hold of due) {
       hold.over = true
+      this.#count(hold.row.session, -1)
       hold.due = reclaimAt(hold.row)
       this.#over.update(hold)
     }
@@ -185,6 +206,7 @@ export class Holds {
       hold.stored = true
       this.#byKey.set(hold.key, hold)
       this.#placed(hold)
+      this.#count(held.session, 1)
     }
   }
 }

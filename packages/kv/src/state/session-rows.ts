@@ -1,9 +1,9 @@
 // Rule: a session and a kept answer, in memory and as rows.
 //
-//   session   f64le life | f64le deadline | f64le done
+//   session   f64le life | f64le deadline | f64le done | who opened it, in UTF-8
 //   reply     u8 1: cancelled before it came | u32le checksum of the request | answer
 
-import { Fleeting, asBuffer } from '@latchkey/base'
+import { Fleeting, asBuffer, text, utf8 } from '@latchkey/base'
 import { type GivenAnswer, answerSize } from '../commands/answers.js'
 import type { Row } from '../rows/port.js'
 import { SEAL, seal } from '../rows/seal.js'
@@ -40,6 +40,8 @@ export const ANY_BODY = -1
 export class Session implements Due {
   readonly id: number
   readonly life: number
+  /** Who opened it, as the member at its door knew them. */
+  readonly by: string
   due = 0
   place = -1
   placed = 0
@@ -50,18 +52,21 @@ export class Session implements Due {
   stored = false
   dirty = false
 
-  constructor(id: number, life: number) {
+  constructor(id: number, life: number, by: string) {
     this.id = id
     this.life = life
+    this.by = by
   }
 }
 
 export function sessionRow(session: Session): Row {
   const key = keyOfNumber(SPACE.sessions, session.id)
-  const value = Buffer.allocUnsafe(SEAL + 24)
+  const by = utf8(session.by)
+  const value = Buffer.allocUnsafe(SEAL + 24 + by.length)
   value.writeDoubleLE(session.life, SEAL)
   value.writeDoubleLE(session.due, SEAL + 8)
   value.writeDoubleLE(session.done, SEAL + 16)
+  value.set(by, SEAL + 24)
   seal(key, value)
   return { key, value }
 }
@@ -79,7 +84,7 @@ export function replyRow(reply: Reply, bytes = reply.bytes as Uint8Array): Row {
 
 export function decodeSession(id: number, body: Uint8Array): Session {
   const row = asBuffer(body)
-  const session = new Session(id, row.readDoubleLE(0))
+  const session = new Session(id, row.readDoubleLE(0), text(row.subarray(24)))
   session.due = row.readDoubleLE(8)
   session.done = row.readDoubleLE(16)
   session.stored = true

@@ -21,6 +21,8 @@ const ownAnswer = (bytes: Uint8Array): GivenAnswer => ({ bytes: Uint8Array.from(
 export class Sessions {
   readonly #store: RowStore
   readonly #byId = new Map<number, Session>()
+  /** How many each has opened. */
+  readonly #countOf = new Map<string, number>()
   readonly #heap = new DueHeap<Session>()
   readonly #dirty = new Set<Session>()
   #pendingBytes = 0
@@ -55,10 +57,20 @@ export class Sessions {
     return this.#byId.values()
   }
 
-  open(id: number, life: number, now: number): Session {
+  /** Of those that are open, how many `by` has opened. */
+  countOf(by: string): number {
+    return this.#countOf.get(by) ?? 0
+  }
+
+  #add(session: Session): void {
+    this.#byId.set(session.id, session)
+    this.#countOf.set(session.by, this.countOf(session.by) + 1)
+  }
+
+  open(id: number, life: number, by: string, now: number): Session {
     assert(!this.#byId.has(id), `session ${id} twice`)
-    const session = new Session(id, life)
-    this.#byId.set(id, session)
+    const session = new Session(id, life, by)
+    this.#add(session)
     this.renew(session, now)
     return session
   }
@@ -83,6 +95,9 @@ export class Sessions {
 
   end(session: Session): void {
     this.#byId.delete(session.id)
+    const left = this.countOf(session.by) - 1
+    if (left === 0) this.#countOf.delete(session.by)
+    else this.#countOf.set(session.by, left)
     this.#heap.remove(session)
     this.#dirty.delete(session)
     for (const reply of session.replies.values()) this.#drop(reply)
@@ -184,7 +199,7 @@ export class Sessions {
   async #loadSessions(): Promise<void> {
     for await (const { key, value } of rowsOf(this.#store, SPACE.sessions)) {
       const session = decodeSession(numberIn(key, 1), unseal(key, value))
-      this.#byId.set(session.id, session)
+      this.#add(session)
       this.#heap.update(session)
     }
   }

@@ -142,6 +142,10 @@ export class Waiters {
       .map((waiter) => waiter.row)
   }
 
+  countOf(session: number): number {
+    return this.#ofSession.get(session)?.size ?? 0
+  }
+
   /** In order of arrival. */
   ofSession(session: number): WaiterRow[] {
     const waiters = [...(this.#ofSession.get(session) ?? [])]

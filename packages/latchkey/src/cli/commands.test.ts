@@ -134,6 +134,29 @@ test('status and members, for people and as JSON', async () => {
   expect(JSON.parse((await run(['members', '--json'])).out)).toMatchObject([{ id: 'a', role: 'voter' }])
 })
 
+test('sessions: the list, as text and as JSON, and the end of one', async () => {
+  await store.put('k', 'v')
+  type Listed = { id: number; openedBy: string }
+  const listed = JSON.parse((await run(['sessions', '--json'])).out) as Listed[]
+  expect(listed).toMatchObject([{ openedBy: 'embedded in a', holds: 0, waiters: 0 }])
+  const [{ id }] = listed as [Listed]
+  const text = await run(['sessions'])
+  expect(text.out).toMatch(/^id +opened by +silent for +ends in +locks +waits\n/)
+  expect(text.out).toMatch(new RegExp(`^${id} +embedded in a +[0-9.]+ s`, 'm'))
+  expect(await run(['sessions', '--end', String(id)])).toEqual({
+    code: 0,
+    out: `session ${id} is ended\n`,
+    err: '',
+  })
+  expect(await run(['sessions', '--end', String(id), '--json'])).toMatchObject({
+    code: 1,
+    out: `{"id":${id},"ended":false}\n`,
+  })
+  for (const wrong of ['0', '-1', 'a', '1e3', '1.5'])
+    expect((await run(['sessions', `--end=${wrong}`])).code).toBe(2)
+  await store.put('k', 'with another session')
+})
+
 test('transfer to a member that is not there fails with its code', async () => {
   expect(await run(['transfer', 'nobody', '--timeout', '300ms'])).toMatchObject({
     code: 1,

@@ -18,7 +18,8 @@ const run = async (args: string[], world = {}) => {
   return { code: await main(args, io, parts), ...io.printed, connected: io.connected }
 }
 
-const NAMES = 'start demo status get put del scan watch lock members transfer backup restore bench'.split(' ')
+const NAMES =
+  'start demo status get put del scan watch lock members sessions transfer backup restore bench'.split(' ')
 
 test('the commands are those of the contract', () => {
   expect(commands.map(({ name }) => name)).toEqual(NAMES)

@@ -10,6 +10,7 @@ import { del, get, put, scan, watch } from './kv-commands.js'
 import { lock } from './lock-command.js'
 import { members } from './members-command.js'
 import { type Restore, restoreCommand } from './restore-command.js'
+import { sessions } from './sessions-command.js'
 import { type SidecarParts, startCommand } from './start-command.js'
 
 /** What only some commands need, and is loaded for them alone. */
@@ -22,7 +23,8 @@ export interface Parts {
 export function commandsOf(parts: Parts): readonly Command[] {
   const start = startCommand(() => parts.sidecar())
   const restore = restoreCommand(() => parts.restore())
-  return [start, demo, status, get, put, del, scan, watch, lock, members, transfer, backup, restore, bench]
+  const store = [status, get, put, del, scan, watch, lock]
+  return [start, demo, ...store, members, sessions, transfer, backup, restore, bench]
 }
 
 /** The exit code of `latchkey ARGS`. */

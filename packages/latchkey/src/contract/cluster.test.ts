@@ -44,6 +44,32 @@ test('status: { id, role, leader, term, commit, applied, clusterTime, members } 
   expect(Object.keys(trio.stores)).toContain((await remote.status()).id)
 })
 
+test('C25: sessions: who opened each and what it holds; an ended one frees its waits, keeps its locks, and its store goes on', async () => {
+  const other = await trio.connect()
+  const hold = await other.locks.acquire('held', { lease: '20s' })
+  const first = await remote.locks.acquire('elsewhere', { lease: '20s' })
+  const waits = other.locks.acquire('elsewhere', { lease: '20s', wait: '20s' })
+  await until(async () => (await remote.sessions.list()).some(({ waiters }) => waiters === 1))
+  const listed = await remote.sessions.list()
+  const its = listed.find(({ holds, waiters }) => holds + waiters > 0)
+  expect(listed.length).toBeGreaterThanOrEqual(2)
+  expect(its).toMatchObject({ openedBy: expect.stringMatching(/127\.0\.0\.1/), lifeMillis: 30_000 })
+  expect(its?.remainingMillis).toBeGreaterThan(0)
+  for (const { id } of listed) expect(await remote.sessions.end(id)).toBe(true)
+  expect(await remote.sessions.end(listed[0]?.id as number)).toBe(false)
+  expect((await remote.sessions.list()).some(({ id }) => listed.some((one) => one.id === id))).toBe(false)
+  expect(hold.held).toBe(true)
+  await hold.kv.put('held/state', 'still')
+  await remote.put('k', 'with another session')
+  await expect(remote.sessions.end('1' as never)).rejects.toThrow(TypeError)
+  await expect(remote.sessions.end(0)).rejects.toThrow(TypeError)
+  await hold.release()
+  // The store whose place in the queue is gone takes another one.
+  await first.release()
+  await (await waits).release()
+  await other.close()
+})
+
 test('transferLeadership(id), and without an id to anybody; events leader and role are told', async () => {
   const before = await trio.leader()
   const { id: from } = await before.status()

@@ -110,7 +110,10 @@ export class HttpDoor {
 
   #readiness(): Reply {
     if (this.#stopping) return problem(503, 'STOPPING', 'This member is stopping.', LATER)
-    if (this.#ports.isReady()) return { status: 200, body: 'ok\n' }
+    if (this.#ports.isReady()) {
+      const warning = this.#ports.warning?.()
+      return { status: 200, body: warning === undefined ? 'ok\n' : `ok, but: ${warning}\n` }
+    }
     const why = this.#ports.whyNotReady?.() ?? 'No leader is known, or this member has not caught up yet.'
     return problem(503, 'NOT_READY', why, LATER)
   }

@@ -15,6 +15,7 @@ let ports: HttpPorts
 let door: HttpDoor
 let base: string
 let ready = true
+let warning: string | undefined
 
 beforeAll(async () => {
   const auth = {
@@ -32,6 +33,7 @@ beforeAll(async () => {
     status: store.status.bind(store),
     locks,
     isReady: () => ready,
+    warning: () => warning,
     identify: (token) => member.identify(token),
     origins: new Set(['https://ok.example']),
     hosts: new Set(),
@@ -381,6 +383,9 @@ test('/status is the status of the store; /readyz follows readiness', async () =
   expect((await call('/readyz')).status).toBe(503)
   ready = true
   expect((await call('/readyz')).status).toBe(200)
+  warning = 'No session can be opened.'
+  expect(await (await call('/readyz')).text()).toBe('ok, but: No session can be opened.\n')
+  warning = undefined
 })
 
 test('what is not there is 404, and a wrong method says which are right', async () => {

@@ -16,6 +16,8 @@ export interface HttpPorts {
   isReady(): boolean
   /** Where there is more to say than that it waits for a leader. */
   whyNotReady?(): string | undefined
+  /** It is ready, and there is something to say all the same. */
+  warning?(): string | undefined
   /** Who shows that token; undefined: it is none of ours. Without tokens at all everybody may do everything. */
   identify(token: string | undefined): Identity | undefined
   /** Origins of browser pages that may call; none unless listed. */

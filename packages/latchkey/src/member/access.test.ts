@@ -34,6 +34,7 @@ const COMMANDS: readonly (readonly [keyof typeof OP, Command, string, string])[]
   ['keepAlive', [OP.keepAlive], W, ' |  |  | '],
   ['closeSession', [OP.closeSession], W, ' |  |  | '],
   ['cancelCall', [OP.cancelCall, 1], W, ' |  |  | '],
+  ['endSession', [OP.endSession, 1], 'admin', ' |  |  | '],
   ['put', [OP.put, null, k('a'), v], W, 'a |  |  | '],
   ['put', [OP.put, guard, k('a'), v], W, 'a |  | g | '],
   [

@@ -66,10 +66,12 @@ const ALL: Span = [null, null]
 // ---- rights
 
 const WRITE: readonly Right[] = ['write']
+const ADMIN: readonly Right[] = ['admin']
 const WRITE_AND_READ: readonly Right[] = ['write', 'read']
 
 export function rightsForCommand(command: Command): readonly Right[] {
   if (command[0] === OP.putIfAbsent || command[0] === OP.getAndPut) return WRITE_AND_READ
+  if (command[0] === OP.endSession) return ADMIN
   if (command[0] !== OP.txn) return WRITE
   const [, , when, then, otherwise] = command
   return when.some(ordersValues) || then.some(isGet) || otherwise.some(isGet) ? WRITE_AND_READ : WRITE
@@ -92,6 +94,7 @@ export function touchedByCommand(command: Command): Touched {
     case OP.keepAlive:
     case OP.closeSession:
     case OP.cancelCall:
+    case OP.endSession:
       return NOTHING
     case OP.put:
     case OP.putIfAbsent:

@@ -14,6 +14,7 @@ import type { HandOver, RaftNode } from '@latchkey/raft'
 import type { MemberChanges } from './changes.js'
 import type { Forwarder } from './forwarder.js'
 import type { Right } from './rights.js'
+import { endSession, listSessions } from './session-calls.js'
 
 export interface AdminPorts {
   readonly node: RaftNode
@@ -40,6 +41,7 @@ type Run = (ports: AdminPorts, args: readonly unknown[]) => Promise<unknown>
 const HERE: Partial<Record<AdminCall, Run>> = {
   status: async (ports) => ports.status(),
   ready: (ports) => ports.ready(),
+  'sessions.list': ({ node, kv }) => listSessions(node, kv),
   snapshot: async ({ kv, node }) => {
     await kv.flush()
     node.compact(0, 0)
@@ -51,6 +53,7 @@ const AT_LEADER: Partial<Record<AdminCall, Run>> = {
   'members.promote': ({ changes }, [name]) => changes.promote(id(name)),
   'members.update': ({ changes }, [name, url]) => changes.update(id(name), id(url)),
   'members.remove': ({ changes }, [name]) => changes.remove(id(name)),
+  'sessions.end': ({ node }, [session]) => endSession(node, session),
   transferLeadership: async (ports, [name]) => {
     const to = typeof name === 'string' ? name : undefined
     if (to === ports.node.options.id) return

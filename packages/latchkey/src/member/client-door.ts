@@ -19,7 +19,7 @@ import { GREETING_LIMIT, watchStranger } from '@latchkey/raft'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import { Outbox } from './outbox.js'
 import type { Outboxes } from './outboxes.js'
-import { type AuthOptions, identify, type Identity } from './rights.js'
+import { ANONYMOUS, type AuthOptions, identify, type Identity } from './rights.js'
 import type { Seat } from './seat.js'
 
 /** A connection that has not said who it is by then is closed. */
@@ -29,6 +29,11 @@ const PING_MS = 10_000
 
 /** Whoever is a client now needs a place of one; false: there is none. */
 type HasPlace = (kind: 'client') => boolean
+
+interface Arrival {
+  readonly address: string
+  readonly hasPlace: HasPlace
+}
 
 export interface ClientDoorPorts {
   readonly clock: Clock
@@ -67,18 +72,18 @@ export class ClientDoor {
     return this.#sockets.size
   }
 
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, hasPlace: HasPlace): void {
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, arrival: Arrival): void {
     // A browser says where its page came from; no page is a client of ours.
     if (request.headers.origin !== undefined) {
       this.#note('origin', 'a page of a browser asked for a WebSocket')
       return endRefused(socket, 'HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n', this.#ports.clock)
     }
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
-      this.#accept(webSocket, socket, hasPlace)
+      this.#accept(webSocket, socket, arrival)
     })
   }
 
-  #accept(socket: WebSocket, raw: Duplex, hasPlace: HasPlace): void {
+  #accept(socket: WebSocket, raw: Duplex, arrival: Arrival): void {
     this.#sockets.add(socket)
     socket.binaryType = 'nodebuffer'
     const greeted = watchStranger(socket, raw)
@@ -91,17 +96,17 @@ export class ClientDoor {
     const greet = (data: RawData) => {
       tooLate.cancel()
       greeted()
-      this.#greet(socket, data as Buffer, hasPlace)
+      this.#greet(socket, data as Buffer, arrival)
     }
     socket.once('message', this.#guard(socket, greet))
   }
 
-  #greet(socket: WebSocket, frame: Buffer, hasPlace: HasPlace): void {
+  #greet(socket: WebSocket, frame: Buffer, arrival: Arrival): void {
     const hello = frame.length > GREETING_LIMIT ? 'it is too long' : decodeHello(frame)
     const verdict =
       typeof hello === 'string'
         ? new LatchkeyError('ERR_PROTOCOL', `The handshake was refused: ${hello}.`)
-        : this.#judge(hello, hasPlace)
+        : this.#judge(hello, arrival)
     if (verdict instanceof LatchkeyError) {
       this.#note(verdict.code, verdict.message)
       socket.send(encodeWelcome({ ok: false, answer: errorAnswer(verdict.code, verdict.message) }))
@@ -114,7 +119,7 @@ export class ClientDoor {
     this.#ports.refusals.note('clients', kind, 'a client was refused', { reason })
   }
 
-  #judge(hello: Hello, hasPlace: HasPlace): Identity | LatchkeyError {
+  #judge(hello: Hello, { address, hasPlace }: Arrival): Identity | LatchkeyError {
     const { cluster, clusterId, token, least, most } = hello
     if (least > CLIENT_WIRE.most || most < CLIENT_WIRE.least) {
       return new LatchkeyError(
@@ -139,7 +144,9 @@ export class ClientDoor {
     if (identity === undefined) return new LatchkeyError('ERR_UNAUTHORIZED')
     const refusal = this.#ports.refusal()
     if (refusal !== undefined) return refusal
-    return hasPlace('client') ? identity : noPlace()
+    if (!hasPlace('client')) return noPlace()
+    // Without tokens the address is all by which one client is told from another.
+    return identity === ANONYMOUS ? { ...identity, name: `anonymous at ${address}` } : identity
   }
 
   #serve(socket: WebSocket, identity: Identity): void {

@@ -2,7 +2,7 @@
 
 import type { LinkReply, LinkRequest } from '@latchkey/client'
 import { utf8 } from '@latchkey/base'
-import { decodeAnswer, encodeCommand, OP, READ, STEP } from '@latchkey/protocol'
+import { decodeAnswer, encodeCommand, ERROR_CODES, OP, READ, STEP } from '@latchkey/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { OpenedMember } from '../open/open-member.js'
 import { checkOptions } from '../open/options.js'
@@ -206,6 +206,23 @@ test('a seat names one session at a time, and leaves nothing behind', () => {
   expect([...attached.of(999)]).toEqual(['y'])
   attached.leave('y')
   expect(attached.sessions).toBe(0)
+})
+
+test('C25: who opened a session is what the member says, not what the client does; no command of a client ends one', async () => {
+  const client = new Client(['read', 'write'], { ...ANONYMOUS, name: 'tester', rights: ['read', 'write'] })
+  const open = encodeCommand([OP.openSession, 30_000, 'somebody else'])
+  const [code, id] = await client.ask({ kind: 'command', session: 0, number: 0, done: 0, body: open })
+  expect(code).toBe(0)
+  const kv = (opened.current as NonNullable<OpenedMember['current']>).kv
+  expect(kv.sessions().find(([session]) => session === id)?.[1]).toBe('tester')
+  const end = encodeCommand([OP.endSession, id as number])
+  const ended = await client.ask({ kind: 'command', session: 0, number: 0, done: 0, body: end })
+  expect(ended[0]).toBe(1 + ERROR_CODES.indexOf('ERR_FORBIDDEN'))
+  for (const call of ['sessions.list', 'sessions.end'] as const)
+    expect((await client.ask({ kind: 'admin', call, args: [id] }))[0]).toBe(
+      1 + ERROR_CODES.indexOf('ERR_FORBIDDEN'),
+    )
+  expect(kv.sessions().some(([session]) => session === id)).toBe(true)
 })
 
 test('C7: what one turn asks for goes out as it grows, and ends when nobody reads it', () => {

@@ -7,6 +7,7 @@ import {
   type Answer,
   CAPS,
   decodeCommand,
+  encodeCommand,
   errorAnswer,
   isBadCommand,
   LatchkeyError,
@@ -133,8 +134,16 @@ export class Seat implements Link {
     if (refusal !== undefined) return this.#refuse(id, refusal)
     const holdBack = this.#may('read') ? undefined : heldBackOf(decoded)
     const told = holdBack && ((outcome: Told, at: number) => this.#told(outcome, at, holdBack))
-    this.#handOn(command, decoded[0] === OP.openSession, told)
+    if (decoded[0] === OP.openSession) return this.#openSession(command, decoded[1])
+    this.#handOn(command, decoded[0] === OP.endSession, told)
     if (isPlain) this.#ports.kv.expectPut(body)
+  }
+
+  /** Who opens it is written here, whatever the client wrote: names that count are never the client's own word. */
+  #openSession(command: Command, life: number): void {
+    const by = this.#ports.identity.name.slice(0, CAPS.identityLength)
+    const body = encodeCommand([OP.openSession, life, by])
+    this.#handOn({ ...command, body }, true)
   }
 
   #handOn(command: Command, alone: boolean, told = this.#told): void {

@@ -280,7 +280,7 @@ const TOO_LATE_BODY =
 const TOO_LATE = `HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\ncontent-length: ${TOO_LATE_BODY.length}\r\nConnection: close\r\n\r\n${TOO_LATE_BODY}`
 
 /** Of IPv6 the network: who has one address has the 2^64 of it. */
-function addressOf({ remoteAddress = 'unknown' }: Socket): string {
+export function addressOf({ remoteAddress = 'unknown' }: Socket): string {
   const address = remoteAddress.replace(/^::ffff:(?=[0-9.]+$)/i, '')
   if (!address.includes(':')) return address
   const [head = '', tail] = address.split('::')

@@ -26,9 +26,12 @@ export function localDial(local: LocalMember): Dial {
       replies = []
       for (const reply of told) events.reply(reply)
     }
-    const seat = member.seat((reply) => {
-      if (replies.push(reply) === 1) queueMicrotask(flush)
-    }, EMBEDDED)
+    const seat = member.seat(
+      (reply) => {
+        if (replies.push(reply) === 1) queueMicrotask(flush)
+      },
+      { ...EMBEDDED, name: `embedded in ${member.id}` },
+    )
     const offs: (() => void)[] = []
     const leave = () => {
       for (const off of offs.splice(0)) off()

@@ -33,7 +33,7 @@ import { MembersGate } from './members-gate.js'
 import type { Settings, TlsOptions } from './options.js'
 import { claimDirectory } from './owner-file.js'
 import { closeToOthers } from './private-directory.js'
-import type { Proven } from './connections.js'
+import { addressOf, type Proven } from './connections.js'
 import { type OwnServer, type PortOptions, refuseUpgrade } from './server.js'
 
 type Changes = {
@@ -164,6 +164,11 @@ export class OpenedMember {
     return this.#current?.isLeft ? removed(this.#settings.id) : undefined
   }
 
+  /** Served, but not everything: where no session can be opened, new stores can only read. */
+  warning(): string | undefined {
+    return this.isReady() ? this.#current?.kv.whyNoSession() : undefined
+  }
+
   /** For gauges. */
   figures(): Readonly<Record<string, number>> {
     const member = this.#current
@@ -174,6 +179,7 @@ export class OpenedMember {
       ...always,
       seats: member.seats,
       revision: member.kv.revision,
+      sessions: member.kv.sessionCount,
       log_entries: raft.lastIndex - raft.firstIndex + 1,
       is_leader: raft.role === 'leader' ? 1 : 0,
     }
@@ -197,7 +203,9 @@ export class OpenedMember {
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven): void {
     const path = request.url?.split('?')[0]
-    if (path === CLIENTS_PATH) return this.#clients.upgrade(request, socket, head, proven)
+    const address = addressOf(request.socket)
+    if (path === CLIENTS_PATH)
+      return this.#clients.upgrade(request, socket, head, { address, hasPlace: proven })
     if (this.#gate.upgrade(request, socket, head, () => void proven('member'))) return
     this.refusals.note('http', 'path', 'a WebSocket was refused', {
       reason: 'there is nothing under its path',

@@ -262,8 +262,8 @@ function checkDrift(value: unknown): number {
 
 function checkSessionLife(value: Duration): number {
   const life = millis(value, 'sessionLife')
-  if (life >= 1000 && life <= CAPS.maxLease) return life
-  throw new TypeError("sessionLife must be from '1s' to 30 days")
+  if (life >= 1000 && life <= CAPS.maxSessionLife) return life
+  throw new TypeError("sessionLife must be from '1s' to '24h'")
 }
 
 function checkTls(tls: OpenOptions['tls']): TlsOptions | undefined {

@@ -20,6 +20,7 @@ export interface Member {
   readonly address?: string | undefined
   isReady(): boolean
   whyNotReady?(): string | undefined
+  warning?(): string | undefined
   identify(token: string | undefined): Identity | undefined
   /** A WebSocket of a member or a client. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven): void

@@ -136,6 +136,7 @@ export class Sidecar {
       locks,
       isReady,
       whyNotReady: () => member.whyNotReady?.(),
+      warning: () => member.warning?.(),
       identify: (token) => member.identify(token),
       ...guards,
       hasPlace: (request) => gate.connections.proven(request.socket, 'client'),

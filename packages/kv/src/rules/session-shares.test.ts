@@ -1,0 +1,126 @@
+// Test: how many sessions there may be, of one identity and of all, which of them give way, and how an admin ends one.
+
+import { CAPS, type Command, OP, encodeCommand } from '@latchkey/protocol'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { codeOf } from '../testing/show.js'
+import { World, k, record } from '../testing/world.js'
+
+const IDLE = 15_000
+const DAY = CAPS.maxSessionLife
+let w: World
+beforeEach(async () => {
+  w = new World({ limits: { sessions: 6, sessionsOfOne: 4, sessionIdleMillis: IDLE } })
+  await w.machine.open()
+})
+
+const asked = async (command: Command): Promise<unknown> => {
+  const [answer] = await w.answers([{ session: 0, number: 0, done: 0, body: encodeCommand(command) }])
+  return answer?.[0] === 0 ? answer[1] : codeOf(answer)
+}
+const open = (by: string, life = DAY) => asked([OP.openSession, life, by])
+const say = async (session: unknown, number: number, command: Command) =>
+  await w.answers([record(session as number, number, command)])
+const ids = () => w.machine.sessions().map(([id]) => id)
+
+describe('C25: sessions are shared out', () => {
+  test('one identity has its share, and others still find room', async () => {
+    for (let i = 0; i < 4; i++) expect(await open('greedy')).toEqual(expect.any(Number))
+    expect(await open('greedy')).toBe('ERR_BUSY')
+    expect(await open('modest')).toEqual(expect.any(Number))
+    expect(await open('modest')).toEqual(expect.any(Number))
+    expect(w.machine.whyNoSession()).toContain('there are 6')
+    expect(await open('modest')).toBe('ERR_BUSY')
+  })
+
+  test('the share counts after a restart, and what was ended is no part of it', async () => {
+    const first = await open('greedy', 60_000)
+    for (let i = 0; i < 3; i++) await open('greedy')
+    await w.restart()
+    expect(await open('greedy')).toBe('ERR_BUSY')
+    await say(first, 0, [OP.closeSession])
+    expect(await open('greedy')).toEqual(expect.any(Number))
+    expect(w.machine.sessions().every(([, by]) => by === 'greedy')).toBe(true)
+  })
+
+  test('whose share is used up makes room among its own: the one that was renewed first, and holds nothing', async () => {
+    const other = await open('modest')
+    const mine = [await open('greedy'), await open('greedy'), await open('greedy'), await open('greedy')]
+    await w.tick(IDLE + 1)
+    expect(w.machine.whyNoSession()).toBeUndefined()
+    // The first one is heard of again, the second holds a lock, the third waits for it.
+    await say(mine[0], 0, [OP.keepAlive])
+    await say(mine[1], 1, [OP.tryLock, k('l'), null, false, 'a', DAY, 0, null, null])
+    await say(mine[2], 1, [OP.tryLock, k('l'), null, false, 'b', DAY, 0, null, 0])
+    await w.tick(IDLE + 1)
+    await say(mine[0], 0, [OP.keepAlive])
+    const next = await open('greedy')
+    expect(ids()).toEqual([other, mine[0], mine[1], mine[2], next])
+    expect(await open('greedy')).toBe('ERR_BUSY')
+    expect(ids()).toContain(other)
+  })
+
+  test('a hold that ran out is none, and a hold of an ended session stays', async () => {
+    const mine = [await open('greedy'), await open('greedy'), await open('greedy'), await open('greedy')]
+    for (const [i, session] of mine.entries())
+      await say(session, 1, [OP.tryLock, k(`l${i}`), null, false, 'me', 20_000, 0, null, null])
+    expect(w.machine.sessions().map(([, , , , holds]) => holds)).toEqual([1, 1, 1, 1])
+    await w.tick(19_000)
+    expect(await open('greedy')).toBe('ERR_BUSY')
+    await w.tick(2_000)
+    await w.restart()
+    expect(await open('greedy')).toEqual(expect.any(Number))
+    expect(ids()).not.toContain(mine[0])
+  })
+
+  test('where all is full the longest idle gives way, whoever opened it, the same one after a restart', async () => {
+    const all: unknown[] = []
+    for (const by of ['a', 'a', 'a', 'b', 'b', 'b']) all.push(await open(by))
+    await w.tick(IDLE + 1)
+    await say(all[0], 0, [OP.keepAlive])
+    await w.restart()
+    expect(await open('c')).toEqual(expect.any(Number))
+    expect(ids()).not.toContain(all[1])
+    expect(ids()).toContain(all[0])
+    await w.restart()
+    expect(await open('c')).toEqual(expect.any(Number))
+    expect(ids()).not.toContain(all[2])
+  })
+
+  test('two that were renewed at once: the lower number gives way', async () => {
+    const all: unknown[] = []
+    for (const by of ['a', 'a', 'a', 'b', 'b', 'b']) all.push(await open(by))
+    await w.tick(IDLE + 1)
+    await w.answers([4, 5].map((i) => record(all[i] as number, 0, [OP.keepAlive])))
+    await w.tick(IDLE + 1)
+    for (let i = 0; i < 4; i++) await open('c')
+    expect(ids().slice(0, 2)).toEqual([all[4], all[5]])
+    await w.tick(1)
+    await open('d')
+    expect(ids()).not.toContain(all[4])
+    expect(ids()).toContain(all[5])
+  })
+
+  test('a life is a day at most', async () => {
+    expect(await open('a', DAY)).toEqual(expect.any(Number))
+    expect(await open('a', DAY + 1)).toBe('ERR_PROTOCOL')
+  })
+
+  test('an admin ends one, without a session: its waiters leave, its holds stay, and it is not executed any more', async () => {
+    const mine = await open('a')
+    const other = await open('b')
+    await say(mine, 1, [OP.tryLock, k('held'), null, false, 'me', DAY, 0, null, null])
+    await say(other, 1, [OP.tryLock, k('other'), null, false, 'you', DAY, 0, null, null])
+    await say(mine, 2, [OP.tryLock, k('other'), null, false, 'me', DAY, 0, null, 0])
+    expect(w.machine.sessions()).toEqual([
+      [mine, 'a', DAY, 0, 1, 1],
+      [other, 'b', DAY, 0, 1, 0],
+    ])
+    // A client cannot: the command belongs to no session.
+    expect((await say(other, 9, [OP.endSession, mine as number])).map(codeOf)).toEqual(['ERR_PROTOCOL'])
+    expect(await asked([OP.endSession, mine as number])).toBe(true)
+    expect(await asked([OP.endSession, mine as number])).toBe(false)
+    expect((await say(mine, 3, [OP.put, null, k('a'), k('1')])).map(codeOf)).toEqual(['SESSION_OVER'])
+    expect(ids()).toEqual([other])
+    expect(w.machine.sessions()[0]?.[5]).toBe(0)
+  })
+})

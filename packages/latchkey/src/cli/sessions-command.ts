@@ -1,0 +1,58 @@
+// Driver: `latchkey sessions`: the list of sessions, and the end of one.
+
+import type { SessionInfo } from '@latchkey/protocol'
+import { type Command, text, UsageError, words } from './command.js'
+import { EXIT } from './exit.js'
+import { jsonLine, table } from './output.js'
+import { JSON_OPTION, STORE_OPTIONS, withStore } from './store.js'
+
+export const sessions: Command = {
+  name: 'sessions',
+  usage: '',
+  summary: 'List the sessions of all stores, or end one.',
+  notes: `A store opens a session at its first write, lock or wait. The list tells who opened each, for how long it has been silent, and
+what it holds. --end takes its places in queues; its locks stay until their leases are over, and a store that comes back opens
+another one. Both need the admin right, and work also where no session can be opened any more.`,
+  options: {
+    end: { type: 'string', value: 'ID', help: 'end the session of this number' },
+    ...JSON_OPTION,
+    ...STORE_OPTIONS,
+  },
+  examples: ['latchkey sessions', 'latchkey sessions --json', 'latchkey sessions --end 4711'],
+  async run(line, io) {
+    words(line, 0, 0)
+    const end = text(line, 'end')
+    const id = end === undefined ? undefined : numberOf(end)
+    return withStore(line, io, async ({ store, json, call }) => {
+      if (id === undefined) {
+        const list = await store.sessions.list(call)
+        io.out(json ? jsonLine(list) : listText(list))
+        return EXIT.ok
+      }
+      const ended = await store.sessions.end(id, call)
+      if (json) io.out(jsonLine({ id, ended }))
+      else io.out(ended ? `session ${id} is ended\n` : `there is no session ${id}\n`)
+      return ended ? EXIT.ok : EXIT.failure
+    })
+  },
+}
+
+function numberOf(given: string): number {
+  const id = Number(given)
+  if (/^[1-9][0-9]*$/.test(given) && Number.isSafeInteger(id)) return id
+  throw new UsageError(`--end takes the number of a session, as 'latchkey sessions' lists it; got ${given}`)
+}
+
+const seconds = (millis: number): string => `${(millis / 1000).toFixed(1)} s`
+
+function listText(list: readonly SessionInfo[]): string {
+  const rows = list.map(({ id, openedBy, idleMillis, remainingMillis, holds, waiters }) => [
+    String(id),
+    openedBy === '' ? '-' : openedBy,
+    seconds(idleMillis),
+    seconds(remainingMillis),
+    String(holds),
+    String(waiters),
+  ])
+  return table([['id', 'opened by', 'silent for', 'ends in', 'locks', 'waits'], ...rows])
+}
