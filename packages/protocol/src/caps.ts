@@ -54,6 +54,10 @@ export const CAPS = {
   /** Keys of a multiGet, and bytes of what it or a query of locks finds, all in one turn: ERR_TOO_LARGE beyond. */
   readKeys: 4_096,
   readBytes: 16 * MiB - 256 * KiB,
+  /** Tokens of a member, prefixes of one, and bytes of the file that they stand in: TypeError beyond. */
+  tokens: 1_000,
+  prefixes: 64,
+  tokensFile: 1 * MiB,
   /** A lease, ms: TypeError outside. */
   minLease: 50,
   maxLease: 30 * 24 * 60 * 60 * 1000,

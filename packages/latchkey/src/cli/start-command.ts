@@ -78,6 +78,7 @@ function readConfig(line: Line, io: Io): { path: string; text: string } | undefi
 async function serve(options: SidecarOptions, io: Io, parts: SidecarParts): Promise<number> {
   const { Sidecar, jsonLogger, openMember } = parts
   const logger = jsonLogger(options.logLevel, options.secrets, (line) => io.out(line))
+  for (const warning of options.warnings) logger.warn(warning)
   const sidecar = await Sidecar.open(options, { clock: io.clock, logger, openMember })
   const asked = nextSignal(io)
   const ending = await Promise.race([asked.first, sidecar.failed])

@@ -4,7 +4,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 import { errorReply, problem } from './errors.js'
-import { pageHeaders, refuseOrigin, refuseRight, rightFor } from './guards.js'
+import type { Identity, Right } from '../member/rights.js'
+import { callerOf, pageHeaders, refuseOrigin, rightFor } from './guards.js'
 import { serveKv } from './kv.js'
 import { LockDoor } from './locks.js'
 import { callOptions, refuseUnknownQuery } from './options.js'
@@ -13,7 +14,7 @@ import { METHODS, type Route, routeOf } from './route.js'
 
 export class HttpDoor {
   readonly #ports: HttpPorts
-  readonly #locks: LockDoor
+  readonly #locks = new LockDoor()
   #busy = 0
   #stopping = false
   readonly #stop = new AbortController()
@@ -21,7 +22,6 @@ export class HttpDoor {
 
   constructor(ports: HttpPorts) {
     this.#ports = ports
-    this.#locks = new LockDoor(ports)
   }
 
   /** Calls that have not been answered yet. */
@@ -67,7 +67,12 @@ export class HttpDoor {
       name = route.name === 'lock' && route.verb ? 'lock verb' : route.name
       const early = refuse(this.#ports, request, route, method, name)
       if (early) return { name, reply: early }
+      const right = rightFor(route, method)
+      if (right === undefined) return { name, reply: this.#probe(route) }
+      const caller = admitted(this.#ports, request, right)
+      if ('status' in caller) return { name, reply: caller }
       const call: Call = {
+        by: this.#ports.actAs(caller),
         method,
         headers: request.headers,
         query,
@@ -94,18 +99,22 @@ export class HttpDoor {
   #serve(route: Route, call: Call): Promise<Reply> | Reply {
     switch (route.name) {
       case 'livez':
-        return { status: 200, body: 'ok\n' }
       case 'readyz':
-        return this.#readiness()
+        return this.#probe(route)
       case 'metrics':
         return this.#metrics()
       case 'status':
-        return this.#status(call)
+        return status(call)
       case 'kv':
-        return serveKv(this.#ports, route.key, call)
+        return serveKv(route.key, call)
       case 'lock':
         return this.#locks.serve(route.key, route.verb, call)
     }
+  }
+
+  /** Probes carry no token. */
+  #probe({ name }: Route): Reply {
+    return name === 'readyz' ? this.#readiness() : { status: 200, body: 'ok\n' }
   }
 
   #readiness(): Reply {
@@ -122,11 +131,12 @@ export class HttpDoor {
     const { type, text } = await this.#ports.metrics()
     return { status: 200, headers: { 'content-type': type }, body: text }
   }
-
-  async #status(call: Call): Promise<Reply> {
-    return { status: 200, body: await this.#ports.status(callOptions(call)) }
-  }
 }
+
+const status = async (call: Call): Promise<Reply> => ({
+  status: 200,
+  body: await call.by.status(callOptions(call)),
+})
 
 const LATER = { retryable: true, headers: { 'retry-after': '1' } }
 
@@ -157,14 +167,15 @@ function refuse(
     if (method === 'OPTIONS') return { status: 204, headers }
     return problem(405, 'METHOD_NOT_ALLOWED', wrongMethod(route, method, allowed), { headers })
   }
-  const right = rightFor(route, method)
-  const refusal = right && refuseRight(ports, request.headers.authorization, right)
-  if (refusal) {
-    ports.refused(refusal.code === 'ERR_FORBIDDEN' ? 'forbidden' : 'unauthorized', refusal.message)
-    return errorReply(refusal)
-  }
-  // Probes are no clients: they are answered in a stranger's place.
-  return right === undefined || ports.hasPlace(request) ? null : errorReply(noPlace())
+  return null
+}
+
+/** Who calls, with a place of a client: probes are answered in a stranger's. Or why it may not. */
+function admitted(ports: HttpPorts, request: IncomingMessage, right: Right): Identity | Reply {
+  const caller = callerOf(ports, request.headers.authorization, right)
+  if (!(caller instanceof LatchkeyError)) return ports.hasPlace(request) ? caller : errorReply(noPlace())
+  ports.refused(caller.code === 'ERR_FORBIDDEN' ? 'forbidden' : 'unauthorized', caller.message)
+  return errorReply(caller)
 }
 
 const noPlace = () =>

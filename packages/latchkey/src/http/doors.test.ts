@@ -26,12 +26,9 @@ beforeAll(async () => {
   }
   member = await openMember({ id: 'a', memory: true, electionTimeout: 100, heartbeat: 10, auth })
   await member.store.ready()
-  const { store, locks } = member
   ports = {
     clock: member.clock,
-    kv: store,
-    status: store.status.bind(store),
-    locks,
+    actAs: (who) => member.actAs(who),
     isReady: () => ready,
     warning: () => warning,
     identify: (token) => member.identify(token),
@@ -353,7 +350,10 @@ describe('who may', () => {
 test('a read that nobody confirms for want of a leader is 503, with a time to try again', async () => {
   ready = false
   const timedOut = () => Promise.reject(new LatchkeyError('ERR_TIMEOUT'))
-  const lost = new HttpDoor({ ...ports, kv: { ...ports.kv, getEntry: timedOut } })
+  const lost = new HttpDoor({
+    ...ports,
+    actAs: (who) => Object.assign(Object.create(ports.actAs(who)), { getEntry: timedOut }),
+  })
   const other = createServer(lost.handle)
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
   const at = `http://127.0.0.1:${(other.address() as AddressInfo).port}/v1/kv/a`

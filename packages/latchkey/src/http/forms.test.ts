@@ -18,12 +18,9 @@ const faults: unknown[] = []
 beforeAll(async () => {
   member = await openMember({ id: 'a', memory: true, electionTimeout: 100, heartbeat: 10 })
   await member.store.ready()
-  const { store, locks } = member
   const door = new HttpDoor({
     clock: member.clock,
-    kv: store,
-    status: store.status.bind(store),
-    locks,
+    actAs: (who) => member.actAs(who),
     isReady: () => ready,
     identify: (token) => member.identify(token),
     origins: new Set([PAGE]),

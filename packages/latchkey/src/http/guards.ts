@@ -1,7 +1,7 @@
 // Rule: who may come in: which right a call needs, which pages of browsers may call, under which names.
 
 import { LatchkeyError, show } from '@latchkey/protocol'
-import type { Right } from '../member/rights.js'
+import type { Identity, Right } from '../member/rights.js'
 import type { HttpPorts } from './port.js'
 import type { Route } from './route.js'
 
@@ -11,16 +11,16 @@ export function rightFor(route: Route, method: string): Right | undefined {
   return method === 'GET' || method === 'HEAD' ? 'read' : 'write'
 }
 
-/** null: it may; else why not. */
-export function refuseRight(
+/** Who calls, if it has that right; else why not. */
+export function callerOf(
   ports: HttpPorts,
   authorization: string | undefined,
   right: Right,
-): LatchkeyError | null {
+): Identity | LatchkeyError {
   const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
   const identity = ports.identify(token)
   if (identity === undefined) return new LatchkeyError('ERR_UNAUTHORIZED')
-  return identity.rights.includes(right) ? null : new LatchkeyError('ERR_FORBIDDEN')
+  return identity.rights.includes(right) ? identity : new LatchkeyError('ERR_FORBIDDEN')
 }
 
 /**

@@ -3,20 +3,20 @@
 import { CAPS, type Guard, LatchkeyError, type TxnOp } from '@latchkey/protocol'
 import { problem } from './errors.js'
 import { oneHeader, readOptions, timeoutOption } from './options.js'
-import type { Call, HttpPorts, Reply } from './port.js'
+import type { Call, Reply } from './port.js'
 import { keyOf } from './route.js'
 
-export function serveKv(ports: HttpPorts, key: Uint8Array, call: Call): Promise<Reply> {
-  if (call.method === 'PUT') return put(ports, key, call)
-  return call.method === 'DELETE' ? remove(ports, key, call) : get(ports, key, call)
+export function serveKv(key: Uint8Array, call: Call): Promise<Reply> {
+  if (call.method === 'PUT') return put(key, call)
+  return call.method === 'DELETE' ? remove(key, call) : get(key, call)
 }
 
 const absent = () => problem(404, 'NOT_FOUND', 'No value is stored under that key.')
 const etagOf = (revision: number) => ({ etag: `"${revision}"` })
 
-async function get(ports: HttpPorts, key: Uint8Array, call: Call): Promise<Reply> {
+async function get(key: Uint8Array, call: Call): Promise<Reply> {
   const known = oneHeader(call, 'if-none-match')
-  const entry = await ports.kv.getEntry(key, { ...readOptions(call), as: 'bytes' })
+  const entry = await call.by.getEntry(key, { ...readOptions(call), as: 'bytes' })
   if (entry === undefined) return absent()
   const headers = {
     ...etagOf(entry.modRevision),
@@ -32,20 +32,20 @@ async function get(ports: HttpPorts, key: Uint8Array, call: Call): Promise<Reply
 const isNamed = (known: string, revision: number): boolean =>
   known.trim() === '*' || known.split(',').some((part) => part.trim().replace(/^W\//, '') === `"${revision}"`)
 
-async function put(ports: HttpPorts, key: Uint8Array, call: Call): Promise<Reply> {
+async function put(key: Uint8Array, call: Call): Promise<Reply> {
   const options = { guard: guardOf(call), timeout: timeoutOption(call), signal: call.signal }
   const wanted = conditionOf(call)
   const value = await call.body(CAPS.valueBytes)
-  if (wanted === undefined) return written((await ports.kv.put(key, value, options)).revision)
-  const { succeeded, revision } = await change(ports, key, wanted, { type: 'put', key, value }, options)
+  if (wanted === undefined) return written((await call.by.put(key, value, options)).revision)
+  const { succeeded, revision } = await change(call, key, wanted, { type: 'put', key, value }, options)
   return succeeded ? written(revision) : refused()
 }
 
-async function remove(ports: HttpPorts, key: Uint8Array, call: Call): Promise<Reply> {
+async function remove(key: Uint8Array, call: Call): Promise<Reply> {
   const options = { guard: guardOf(call), timeout: timeoutOption(call), signal: call.signal }
   const wanted = conditionOf(call)
-  if (wanted === undefined) return (await ports.kv.delete(key, options)) > 0 ? { status: 204 } : absent()
-  const { succeeded, results } = await change(ports, key, wanted, { type: 'delete', key }, options)
+  if (wanted === undefined) return (await call.by.delete(key, options)) > 0 ? { status: 204 } : absent()
+  const { succeeded, results } = await change(call, key, wanted, { type: 'delete', key }, options)
   if (!succeeded) return refused()
   return results[0] === 0 ? absent() : { status: 204 }
 }
@@ -63,7 +63,7 @@ interface Wanted {
 const NEVER = { succeeded: false, revision: 0, results: [] } as const
 
 const change = async (
-  ports: HttpPorts,
+  call: Call,
   key: Uint8Array,
   { is, modRevision }: Wanted,
   op: TxnOp,
@@ -71,7 +71,7 @@ const change = async (
 ) =>
   modRevision === null
     ? NEVER
-    : ports.kv.txn({ when: [{ key, field: 'modRevision', is, value: modRevision }], then: [op] }, options)
+    : call.by.txn({ when: [{ key, field: 'modRevision', is, value: modRevision }], then: [op] }, options)
 
 /** If-Match: "7" · If-Match: * (there is one) · If-None-Match: * (there is none). */
 function conditionOf(call: Call): Wanted | undefined {

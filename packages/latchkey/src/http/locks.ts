@@ -13,21 +13,16 @@ import { holdName, Leases } from './leases.js'
 import { type AcquireBody, acquireBody, holdBody, type HoldBody } from './lock-body.js'
 import { timeoutOption } from './options.js'
 import { codeOf, isGranted, ownerJson, promisedMillis } from './owner.js'
-import type { Call, HttpPorts, Reply } from './port.js'
+import type { Call, Reply } from './port.js'
 import type { LockVerb } from './route.js'
 import { type Acquired, Ticket } from './ticket.js'
 
 const DEFAULT_TIMEOUT = 5_000
 
 export class LockDoor {
-  readonly #ports: HttpPorts
   readonly #leases = new Leases()
   /** How many calls ask for a hold right now. */
   readonly #asking = new Map<string, number>()
-
-  constructor(ports: HttpPorts) {
-    this.#ports = ports
-  }
 
   serve(key: Uint8Array, verb: LockVerb | undefined, call: Call): Promise<Reply> {
     if (verb === undefined) return this.#show(key, call)
@@ -36,7 +31,7 @@ export class LockDoor {
   }
 
   async #show(key: Uint8Array, call: Call): Promise<Reply> {
-    const owner = (await this.#ports.locks.read([READ.lockOwner, key], limits(call))) as OwnerResult
+    const owner = (await call.by.lockPort.read([READ.lockOwner, key], limits(call))) as OwnerResult
     if (codeOf(owner) === 'NOT_HELD') return ownerReply(404, owner, 'Nobody holds that lock.', false)
     return { status: 200, body: { ...ownerJson(owner), success: false, code: codeOf(owner) } }
   }
@@ -47,7 +42,7 @@ export class LockDoor {
     if (!isGranted(owner))
       return ownerReply(409, owner, 'Another holds the lock. Try again, or pass a wait.', true)
     this.#leases.set(key, ask.id, ask.lease)
-    return this.#granted(owner, stamped)
+    return granted(call, owner, stamped)
   }
 
   async #ask(key: Uint8Array, ask: AcquireBody, call: Call): Promise<Acquired> {
@@ -55,7 +50,7 @@ export class LockDoor {
     this.#asking.set(name, (this.#asking.get(name) ?? 0) + 1)
     const isShared = () => (this.#asking.get(name) ?? 0) > 1
     try {
-      return await new Ticket(this.#ports.locks, key, ask, limits(call), isShared).acquire()
+      return await new Ticket(call.by.lockPort, key, ask, limits(call), isShared).acquire()
     } finally {
       const left = (this.#asking.get(name) ?? 1) - 1
       if (left > 0) this.#asking.set(name, left)
@@ -67,27 +62,27 @@ export class LockDoor {
     const hold = await holdBody(call, true)
     const lease = hold.lease ?? this.#leases.get(key, hold.id)
     const list = [[key, hold.id, hold.token, lease]] as const
-    const answer = await this.#ports.locks.command([OP.renew, list], limits(call)).result
+    const answer = await call.by.lockPort.command([OP.renew, list], limits(call)).result
     const [owner] = renewedOwners(list, answer as RenewResult)
     if (owner === undefined) throw new LatchkeyError('ERR_PROTOCOL')
     if (!isGranted(owner)) throw lostHold(owner, hold)
-    return this.#granted(owner, owner[7])
+    return granted(call, owner, owner[7])
   }
 
   async #release(key: Uint8Array, call: Call): Promise<Reply> {
     const hold = await holdBody(call, false)
     const command = [OP.release, key, hold.id, hold.token, true] as const
-    const owner = (await this.#ports.locks.command(command, limits(call)).result) as OwnerResult
+    const owner = (await call.by.lockPort.command(command, limits(call)).result) as OwnerResult
     if (codeOf(owner) !== 'RELEASED') throw lostHold(owner, hold)
     this.#leases.delete(key, hold.id)
     return { status: 200, body: { id: hold.id, fencingToken: hold.token, acquires: 0 } }
   }
+}
 
-  #granted(owner: OwnerResult, stamped: number): Reply {
-    const [id, deadline, , fencingToken] = owner
-    const remainingMillis = promisedMillis(deadline, stamped, this.#ports.locks.bound.rate)
-    return { status: 200, body: { id, fencingToken, remainingMillis } }
-  }
+function granted(call: Call, owner: OwnerResult, stamped: number): Reply {
+  const [id, deadline, , fencingToken] = owner
+  const remainingMillis = promisedMillis(deadline, stamped, call.by.lockPort.bound.rate)
+  return { status: 200, body: { id, fencingToken, remainingMillis } }
 }
 
 const limits = (call: Call) => ({ timeout: timeoutOption(call) ?? DEFAULT_TIMEOUT, signal: call.signal })

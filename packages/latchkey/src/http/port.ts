@@ -6,12 +6,17 @@ import type { LockPort } from '@latchkey/lock'
 import type { ClusterCalls, KeyValueCalls } from '@latchkey/protocol'
 import type { Identity } from '../member/rights.js'
 
-export interface HttpPorts {
-  readonly clock: Clock
-  readonly kv: Pick<KeyValueCalls, 'getEntry' | 'put' | 'delete' | 'txn'>
+/** Whatever a call does it does by this, so that no door can forget to ask what its caller may. */
+export interface Acting extends Pick<KeyValueCalls, 'getEntry' | 'put' | 'delete' | 'txn'> {
   readonly status: ClusterCalls['status']
   /** For locks under the caller's own id, as a program in another language holds them. */
-  readonly locks: LockPort
+  readonly lockPort: LockPort
+}
+
+export interface HttpPorts {
+  readonly clock: Clock
+  /** The store of somebody who may not do everything, or of the member itself: it knows what that one may. */
+  actAs(who: Identity): Acting
   /** Where ready() would resolve. */
   isReady(): boolean
   /** Where there is more to say than that it waits for a leader. */
@@ -47,6 +52,8 @@ export interface Reply {
 
 /** A request whose way in has been checked. */
 export interface Call {
+  /** What its caller may do is done by this. */
+  readonly by: Acting
   readonly method: string
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly query: URLSearchParams

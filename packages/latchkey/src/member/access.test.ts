@@ -9,11 +9,11 @@ import {
   refusalOfWatch,
   rightForRead,
   rightsForCommand,
-  tidyPrefixes,
   type Touched,
   touchedByCommand,
   touchedByRead,
 } from './access.js'
+import { tidyPrefixes } from './prefixes.js'
 import { ANONYMOUS, type Identity, type Right } from './rights.js'
 
 const k = (text: string) => Buffer.from(text)

@@ -32,7 +32,7 @@
 // Law: what is touched lies below an allowed prefix, a range below one alone. What does not is refused, and not cut down to what is
 // allowed: a scan that leaves something out in silence is taken for the whole.
 
-import { compareBytes, prefixEnd } from '@latchkey/base'
+import { prefixEnd } from '@latchkey/base'
 import {
   type Command,
   type ConditionArg,
@@ -47,12 +47,10 @@ import {
   STEP,
   type Step,
 } from '@latchkey/protocol'
+import { isBelowOne, prefixOf, type Span } from './prefixes.js'
 import type { Identity, Right } from './rights.js'
 
 type Key = Uint8Array
-/** Start inclusive, end exclusive; null: without a bound. */
-export type Span = readonly [start: Key | null, end: Key | null]
-
 export interface Touched {
   readonly keys: readonly Key[]
   readonly spans: readonly Span[]
@@ -220,44 +218,6 @@ function outside({ keys, locks }: Identity, touched: Touched): LatchkeyError | u
 const isWithin = (prefixes: readonly Key[], keys: readonly Key[], spans: readonly Span[]): boolean =>
   keys.every((key) => prefixOf(prefixes, key) !== undefined) &&
   spans.every((span) => isBelowOne(prefixes, span))
-
-/**
- * Of prefixes in order, none of which begins with another, only the last one up to the key can be its own. So a command of many keys
- * costs little more for somebody with many prefixes.
- */
-function prefixOf(prefixes: readonly Key[], key: Key): Key | undefined {
-  let [low, high] = [0, prefixes.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (compareBytes(prefixes[middle] as Key, key) <= 0) low = middle + 1
-    else high = middle
-  }
-  const last = prefixes[low - 1]
-  return last !== undefined && startsWith(key, last) ? last : undefined
-}
-
-function startsWith(key: Key, prefix: Key): boolean {
-  if (key.length < prefix.length) return false
-  for (let i = 0; i < prefix.length; i++) if (key[i] !== prefix[i]) return false
-  return true
-}
-
-function isBelowOne(prefixes: readonly Key[], [start, end]: Span): boolean {
-  const prefix = start === null ? undefined : prefixOf(prefixes, start)
-  if (prefix === undefined) return false
-  const last = prefixEnd(prefix)
-  return last === undefined || (end !== null && compareBytes(end, last) <= 0)
-}
-
-/** As an Identity has them: in order, and none that begins with another. */
-export function tidyPrefixes(prefixes: readonly Key[]): readonly Key[] {
-  const tidy: Key[] = []
-  for (const prefix of [...prefixes].sort(compareBytes)) {
-    const before = tidy.at(-1)
-    if (before === undefined || !startsWith(prefix, before)) tidy.push(prefix)
-  }
-  return tidy
-}
 
 const MOST_NAMED = 10
 

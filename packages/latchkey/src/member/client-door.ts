@@ -19,7 +19,7 @@ import { GREETING_LIMIT, watchStranger } from '@latchkey/raft'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import { Outbox } from './outbox.js'
 import type { Outboxes } from './outboxes.js'
-import { ANONYMOUS, type AuthOptions, identify, type Identity } from './rights.js'
+import { ANONYMOUS, type Identity } from './rights.js'
 import type { Seat } from './seat.js'
 
 /** A connection that has not said who it is by then is closed. */
@@ -42,7 +42,8 @@ export interface ClientDoorPorts {
   readonly outboxes: Outboxes
   readonly cluster: string
   clusterId(): string
-  readonly auth: AuthOptions | undefined
+  /** undefined: the token is none of ours. */
+  identify(token: string | undefined): Identity | undefined
   readonly defer: (run: () => void) => void
   /** Why no client is served here just now; it goes to another member. */
   refusal(): LatchkeyError | undefined
@@ -140,7 +141,7 @@ export class ClientDoor {
         'This is another cluster of the same name: it was founded or restored anew. Connect again to use it.',
       )
     }
-    const identity = identify(this.#ports.auth, token)
+    const identity = this.#ports.identify(token)
     if (identity === undefined) return new LatchkeyError('ERR_UNAUTHORIZED')
     const refusal = this.#ports.refusal()
     if (refusal !== undefined) return refusal

@@ -1,7 +1,8 @@
 // Rule: who somebody is by the token shown, and what that one may do.
 
-import { timingSafeEqual } from 'node:crypto'
+import { createHash, timingSafeEqual } from 'node:crypto'
 import { utf8 } from '@latchkey/base'
+import { tidyPrefixes } from './prefixes.js'
 
 /** `write` includes nothing else: a caller that reads and writes has both. `admin` changes members, backs up, transfers. */
 export type Right = 'read' | 'write' | 'admin'
@@ -10,7 +11,12 @@ export const RIGHTS: readonly Right[] = ['read', 'write', 'admin']
 /** Bearer tokens. */
 export interface AuthOptions {
   /** What clients may carry; several, so that one can be replaced while both work. A bare string has all rights. */
-  tokens: readonly (string | TokenEntry)[]
+  tokens?: readonly (string | TokenEntry)[] | undefined
+  /**
+   * A file with more of them, as JSON: `{ "tokens": [...], "memberToken": "..." }`. Closed to other users of the machine, or it is
+   * refused.
+   */
+  file?: string | undefined
   /**
    * What members prove to each other that they have, without showing it: 32 random bytes in hex, for one. Needed where there are several
    * members. Of a list the first is proved and each is accepted, so that it can be replaced member by member.
@@ -18,12 +24,25 @@ export interface AuthOptions {
   memberToken?: string | readonly string[] | undefined
 }
 
+/** What is in force: the file has been read. */
+export interface Auth {
+  readonly tokens: readonly TokenEntry[]
+  readonly memberToken: string | readonly string[] | undefined
+}
+
 export interface TokenEntry {
-  token: string
-  /** Stands in logs and counts, where the token must not. Default: its place in the list. */
+  /** The token itself, or `sha256` in its place. */
+  token?: string | undefined
+  /** SHA-256 of the token's UTF-8, in hex: so that who reads the list cannot use it. */
+  sha256?: string | undefined
+  /** Stands in logs and counts, where the token must not. Two tokens may have one name. Default: the place in the list. */
   name?: string | undefined
   /** Default: all. */
   rights?: readonly Right[] | undefined
+  /** Prefixes of the keys that it may touch, sequences too; [] for none. Default: all keys. Not with the admin right. */
+  keys?: readonly string[] | undefined
+  /** Prefixes of the locks that it may touch, also in guards; [] for none. Default: all locks. Not with the admin right. */
+  locks?: readonly string[] | undefined
 }
 
 /** Who a caller is to a member: what it may do, and the name under which it is counted and logged. */
@@ -31,9 +50,9 @@ export interface Identity {
   /** Never the token, nor a part of it. */
   readonly name: string
   readonly rights: readonly Right[]
-  /** Prefixes of the keys it may touch; undefined: all keys. */
+  /** Prefixes of the keys it may touch, as tidyPrefixes leaves them; undefined: all keys. */
   readonly keys: readonly Uint8Array[] | undefined
-  /** Prefixes of the locks it may touch; undefined: all locks. */
+  /** Prefixes of the locks it may touch, likewise; undefined: all locks. */
   readonly locks: readonly Uint8Array[] | undefined
 }
 
@@ -42,27 +61,40 @@ export const ANONYMOUS: Identity = { name: 'anonymous', rights: RIGHTS, keys: un
 /** The process that a member is embedded in. */
 export const EMBEDDED: Identity = { ...ANONYMOUS, name: 'embedded' }
 
-/** undefined: not one of ours. Every token is compared, in constant time. */
-export function identify(auth: AuthOptions | undefined, token: string | undefined): Identity | undefined {
-  if (auth === undefined) return ANONYMOUS
-  let found: Identity | undefined
-  for (const [at, entry] of auth.tokens.entries()) {
-    const known: TokenEntry = typeof entry === 'string' ? { token: entry } : entry
-    if (sameSecret(known.token, token ?? '')) found = identityOf(known, at)
+/** Whose tokens a member knows. One identity an entry, always the same object. */
+export class Identities {
+  readonly #known: readonly { readonly digest: Uint8Array; readonly who: Identity }[] | undefined
+
+  /** undefined: none are asked for. They have been checked. */
+  constructor(tokens: readonly TokenEntry[] | undefined) {
+    this.#known = tokens?.map((entry, at) => ({ digest: digestOf(entry), who: identityOf(entry, at) }))
   }
-  return found
+
+  /**
+   * undefined: not one of ours. Digests are compared, each of them and in constant time: how long it takes tells nothing of a token,
+   * not even its length.
+   */
+  of(token: string | undefined): Identity | undefined {
+    if (this.#known === undefined) return ANONYMOUS
+    const shown = sha256(token ?? '')
+    let found: Identity | undefined
+    for (const { digest, who } of this.#known) if (timingSafeEqual(digest, shown)) found = who
+    return token === undefined ? undefined : found
+  }
 }
 
-const identityOf = ({ name, rights }: TokenEntry, at: number): Identity => ({
+export const entryOf = (given: string | TokenEntry): TokenEntry =>
+  typeof given === 'string' ? { token: given } : given
+
+/** By which two entries for one token are known, also where one has the token and the other its digest. */
+export const digestOf = ({ token, sha256: hex }: TokenEntry): Uint8Array =>
+  hex === undefined ? sha256(token ?? '') : Buffer.from(hex, 'hex')
+
+const sha256 = (text: string): Uint8Array => createHash('sha256').update(utf8(text)).digest()
+
+const identityOf = ({ name, rights, keys, locks }: TokenEntry, at: number): Identity => ({
   name: name ?? `token ${at + 1}`,
   rights: rights ?? RIGHTS,
-  keys: undefined,
-  locks: undefined,
+  keys: keys && tidyPrefixes(keys.map(utf8)),
+  locks: locks && tidyPrefixes(locks.map(utf8)),
 })
-
-function sameSecret(a: string, b: string): boolean {
-  const [left, right] = [utf8(a), utf8(b)]
-  // Of unequal lengths something of equal length is compared all the same.
-  if (left.length !== right.length) return timingSafeEqual(left, left) && false
-  return timingSafeEqual(left, right)
-}

@@ -4,7 +4,7 @@ import type { Dial } from '@latchkey/client'
 import { LatchkeyError, type LinkReply } from '@latchkey/protocol'
 import { removed } from '../member/belonging.js'
 import type { Member } from '../member/member.js'
-import { EMBEDDED } from '../member/rights.js'
+import { EMBEDDED, type Identity } from '../member/rights.js'
 
 export interface LocalMember {
   /** The member as it stands now; undefined while it is being opened. */
@@ -17,7 +17,8 @@ export interface LocalMember {
   onSettled(run: () => void): () => void
 }
 
-export function localDial(local: LocalMember): Dial {
+/** `who`: as whom it asks; the process itself, unless it asks for somebody else. */
+export function localDial(local: LocalMember, who?: Identity): Dial {
   return async (events, signal) => {
     const member = await settled(local, signal)
     let replies: LinkReply[] = []
@@ -26,12 +27,10 @@ export function localDial(local: LocalMember): Dial {
       replies = []
       for (const reply of told) events.reply(reply)
     }
-    const seat = member.seat(
-      (reply) => {
-        if (replies.push(reply) === 1) queueMicrotask(flush)
-      },
-      { ...EMBEDDED, name: `embedded in ${member.id}` },
-    )
+    const identity = who ?? { ...EMBEDDED, name: `embedded in ${member.id}` }
+    const seat = member.seat((reply) => {
+      if (replies.push(reply) === 1) queueMicrotask(flush)
+    }, identity)
     const offs: (() => void)[] = []
     const leave = () => {
       for (const off of offs.splice(0)) off()

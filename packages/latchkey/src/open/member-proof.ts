@@ -5,15 +5,15 @@
 //   - several members, tokens for clients, and no member token (nor an authority whose certificates members show): not started
 //   - one member with tokens for clients and no member token: nobody comes in as a member, and no member can be added
 
-import type { AuthOptions } from '../member/rights.js'
+import type { Auth } from '../member/rights.js'
 
 interface Proofs {
-  readonly auth: AuthOptions | undefined
+  readonly auth: Pick<Auth, 'memberToken'> | undefined
   readonly tls: { readonly ca?: unknown } | undefined
 }
 
 /** The first is proved to others, each of them is accepted. */
-export function memberTokens(auth: AuthOptions | undefined): readonly string[] {
+export function memberTokens(auth: Pick<Auth, 'memberToken'> | undefined): readonly string[] {
   const given = auth?.memberToken
   if (given === undefined) return []
   return typeof given === 'string' ? [given] : given

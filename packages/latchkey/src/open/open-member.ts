@@ -15,9 +15,8 @@ import {
   systemClock,
   Turns,
 } from '@latchkey/base'
-import { ClientStore } from '@latchkey/client'
+import { ClientStore, type StoreOptions } from '@latchkey/client'
 import { classicHome, KvMachine, memoryLevelHome, type RowHome } from '@latchkey/kv'
-import type { LockPort } from '@latchkey/lock'
 import { CLIENTS_PATH, LatchkeyError } from '@latchkey/protocol'
 import { MemoryDisk } from '@latchkey/raft/memory'
 import { lockDirectory, nodeFileSystem } from '@latchkey/raft/wal'
@@ -26,7 +25,8 @@ import { ClientDoor } from '../member/client-door.js'
 import { Member } from '../member/member.js'
 import { Outboxes } from '../member/outboxes.js'
 import { Readiness } from '../member/readiness.js'
-import { identify, type Identity } from '../member/rights.js'
+import { Identities, type Identity } from '../member/rights.js'
+import { ActingStores } from './acting.js'
 import { localDial } from './local-link.js'
 import { refuseUnprovenMembers, whyNoMembers } from './member-proof.js'
 import { MembersGate } from './members-gate.js'
@@ -65,6 +65,8 @@ export class OpenedMember {
   readonly #changes = new Emitter<Changes>()
   readonly #turns = new Turns(setImmediate)
   readonly #clients: ClientDoor
+  readonly #acting: ActingStores
+  #identities: Identities
   readonly #gate: MembersGate
   readonly #guardedUpgrade: OpenedMember['upgrade']
   #server: OwnServer | undefined
@@ -94,6 +96,7 @@ export class OpenedMember {
 
   constructor(settings: Settings, ground: Ground, clock: Clock, refusals: RefusalLog) {
     this.#settings = settings
+    this.#identities = new Identities(settings.auth?.tokens)
     this.#ground = ground
     this.clock = clock
     this.connectionErrors = new ConnectionErrors({ clock, logger: settings.logger })
@@ -112,27 +115,31 @@ export class OpenedMember {
       outboxes: this.outboxes,
       cluster: settings.cluster,
       clusterId: () => this.#current?.replica.clusterId ?? '',
-      auth: settings.auth,
+      identify: (token) => this.identify(token),
       defer: this.#turns.end,
       refusal: () => this.#refusal(),
       seat: (tell, identity) => this.#member().seat(tell, identity),
     })
-    this.store = new ClientStore({
-      route: {
-        dial: localDial({
-          current: () => this.#current,
-          failure: () => this.#failed,
-          onGone: (run) => this.#changes.on('gone', run),
-          onSettled: (run) => this.#changes.on('settled', run),
-        }),
-      },
-      clock,
+    this.store = this.#makeStore(undefined, { as: settings.as, closeHook: () => this.#close() })
+    this.#acting = new ActingStores(this.store, (who) => this.#makeStore(who, {}))
+  }
+
+  #makeStore(who: Identity | undefined, more: Pick<StoreOptions, 'as' | 'closeHook'>): ClientStore {
+    const { sessionLife, drift } = this.#settings
+    const local = {
+      current: () => this.#current,
+      failure: () => this.#failed,
+      onGone: (run: () => void) => this.#changes.on('gone', run),
+      onSettled: (run: () => void) => this.#changes.on('settled', run),
+    }
+    return new ClientStore({
+      route: { dial: localDial(local, who) },
+      clock: this.clock,
       random: seededRandom(newId()),
       newId,
-      as: settings.as,
-      sessionLife: settings.sessionLife,
-      drift: settings.drift,
-      closeHook: () => this.#close(),
+      sessionLife,
+      drift,
+      ...more,
     })
   }
 
@@ -140,9 +147,9 @@ export class OpenedMember {
     return this.#current
   }
 
-  /** What programs in other languages hold their locks through, under ids of their own. */
-  get locks(): LockPort {
-    return this.store.lockPort
+  /** The store of a caller of HTTP: it may do what that one may. */
+  actAs(who: Identity): ClientStore {
+    return this.#acting.of(who)
   }
 
   /** Where the others look for this member, as its own log has it. */
@@ -194,7 +201,7 @@ export class OpenedMember {
   }
 
   identify(token: string | undefined): Identity | undefined {
-    return identify(this.#settings.auth, token)
+    return this.#identities.of(token)
   }
 
   upgrade(...arrival: [request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven]): void {
@@ -337,6 +344,7 @@ export class OpenedMember {
   async #close(): Promise<void> {
     this.#closing = true
     this.#clients.close()
+    await this.#acting.close()
     await this.#rebuilding
     await this.#stopMember().catch((error: unknown) =>
       this.#settings.logger.warn('closing was not clean', { error: String(error) }),

@@ -4,10 +4,11 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { type Logger, silentLogger } from '@latchkey/base'
 import { type As, CAPS, type Duration, millis } from '@latchkey/protocol'
-import { type AuthOptions, RIGHTS, type TokenEntry } from '../member/rights.js'
-import { checkMemberToken, refuseUnprovenMembers } from './member-proof.js'
+import type { Auth, AuthOptions } from '../member/rights.js'
+import { checkAuth } from './auth.js'
+import { refuseUnprovenMembers } from './member-proof.js'
 
-export type { AuthOptions, Right } from '../member/rights.js'
+export type { AuthOptions, Right, TokenEntry } from '../member/rights.js'
 
 /** Certificates as PEM, not paths. */
 export interface TlsOptions {
@@ -83,7 +84,8 @@ export interface Settings {
   readonly drift: number
   readonly sessionLife: number
   readonly tls: TlsOptions | undefined
-  readonly auth: AuthOptions | undefined
+  /** What was read of a file stands in it. */
+  readonly auth: Auth | undefined
   readonly as: As | undefined
   readonly logger: Logger
   readonly signal: AbortSignal | undefined
@@ -285,28 +287,6 @@ function checkMemberName({ memberName, ca }: TlsOptions): void {
     throw new TypeError('tls.memberName needs tls.ca: without it members show no certificates')
 }
 
-function checkAuth(auth: OpenOptions['auth']): AuthOptions | undefined {
-  if (auth === undefined) return undefined
-  if (typeof auth !== 'object' || auth === null || !Array.isArray(auth.tokens) || auth.tokens.length === 0) {
-    throw new TypeError('auth.tokens must be a list of at least one token')
-  }
-  for (const entry of auth.tokens) {
-    const { token, name, rights }: Partial<TokenEntry> =
-      typeof entry === 'string' ? { token: entry } : (entry ?? {})
-    if (typeof token !== 'string' || token === '')
-      throw new TypeError('auth.tokens: a token must be a text that is not empty')
-    if (name !== undefined) checkName(name, 'auth.tokens: a name')
-    if (
-      rights !== undefined &&
-      !(Array.isArray(rights) && rights.every((right) => (RIGHTS as readonly unknown[]).includes(right)))
-    ) {
-      throw new TypeError("auth.tokens: rights must be a list of 'read', 'write' and 'admin'")
-    }
-  }
-  checkMemberToken(auth.memberToken)
-  return auth
-}
-
 function checkAs(as: unknown): As | undefined {
   if (as === undefined || as === 'bytes' || as === 'string' || as === 'json') return as
   throw new TypeError("as must be 'bytes', 'string' or 'json'")
@@ -336,7 +316,7 @@ export function isLoopback(host: string): boolean {
 }
 
 function refuseOpenDoors(
-  { listen, tls, auth }: Pick<Settings, 'listen' | 'tls' | 'auth'>,
+  { listen, tls, auth }: Pick<Settings, 'listen' | 'tls'> & { readonly auth: unknown },
   insecure: boolean,
 ): void {
   if (listen === undefined || isLoopback(listen.host) || insecure) return

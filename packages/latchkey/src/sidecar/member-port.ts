@@ -12,7 +12,8 @@ import type { OpenOptions } from '../open/options.js'
 
 export interface Member {
   readonly store: KeyValueCalls & Pick<ClusterCalls, 'status' | 'transferLeadership' | 'close'>
-  readonly locks: LockPort
+  /** The store of a caller of HTTP: it may do what that one may. */
+  actAs(who: Identity): KeyValueCalls & Pick<ClusterCalls, 'status'> & { readonly lockPort: LockPort }
   readonly connectionErrors: ConnectionErrors
   readonly refusals: RefusalLog
   readonly outboxes: Outboxes

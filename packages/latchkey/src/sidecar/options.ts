@@ -2,9 +2,17 @@
 // a port is opened, and every refusal is a ConfigError.
 
 import type { Logger } from '@latchkey/base'
-import { checkOptions, type Listen, type OpenOptions, parseListen, type TlsOptions } from '../open/options.js'
+import type { Auth } from '../member/rights.js'
+import {
+  type AuthOptions,
+  checkOptions,
+  type Listen,
+  type OpenOptions,
+  parseListen,
+  type TlsOptions,
+} from '../open/options.js'
 import { memberTokens } from '../open/member-proof.js'
-import { DEFAULT_LISTEN } from './settings-table.js'
+import { DEFAULT_LISTEN, rowOf, variableOf } from './settings-table.js'
 import { ConfigError, type ResolvedSettings } from './settings.js'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -19,6 +27,8 @@ export interface SidecarOptions {
   readonly maxConnections: number
   readonly grace: number
   readonly logLevel: LogLevel
+  /** For the log, at the start. */
+  readonly warnings: readonly string[]
   /** Every text that no log may hold. */
   readonly secrets: readonly string[]
 }
@@ -52,7 +62,7 @@ function checked(settings: ResolvedSettings, read: (path: string) => string): Si
     drift: value('drift'),
     sessionLife: value('sessionLife'),
     tls: tlsOf(value('tlsCert'), value('tlsKey'), value('tlsCa'), value('tlsMemberName'), read),
-    auth: authOf(value('token'), value('memberToken')),
+    auth: authOf(value('token'), value('tokens'), value('memberToken')),
     insecure: value('insecure'),
   }
   for (const name of ['id', 'dir'] as const) {
@@ -67,7 +77,8 @@ function checked(settings: ResolvedSettings, read: (path: string) => string): Si
     maxConnections: positive(value('maxConnections'), 'max-connections'),
     grace: value('grace'),
     logLevel: levelOf(value('logLevel')),
-    secrets: secretsOf(open),
+    secrets: secretsOf(known.auth, open.tls),
+    warnings: warningsOf(settings),
   }
 }
 
@@ -90,10 +101,24 @@ function tlsOf(
   return { cert: pem(cert), key: pem(key), ca: ca === undefined ? undefined : pem(ca), memberName }
 }
 
-function authOf(tokens: unknown, memberToken: readonly string[] | undefined): OpenOptions['auth'] {
-  if (tokens === undefined && memberToken === undefined) return undefined
-  if (tokens === undefined) throw new ConfigError('member-token needs at least one token')
-  return { tokens: tokens as NonNullable<OpenOptions['auth']>['tokens'], memberToken }
+function authOf(
+  tokens: AuthOptions['tokens'],
+  file: string | undefined,
+  memberToken: readonly string[] | undefined,
+): OpenOptions['auth'] {
+  if (tokens === undefined && file === undefined && memberToken === undefined) return undefined
+  if (tokens === undefined && file === undefined)
+    throw new ConfigError('member-token needs at least one token')
+  return { tokens, file, memberToken }
+}
+
+/** What people should know about how it was started. */
+function warningsOf(settings: ResolvedSettings): string[] {
+  const shown = (['token', 'memberToken'] as const).filter((name) => settings[name].source.startsWith('flag'))
+  return shown.map((name) => {
+    const { flag } = rowOf(name)
+    return `every user of this machine sees --${flag} in its list of processes: use --tokens FILE, or ${variableOf(flag)} in the environment`
+  })
 }
 
 const missing = (name: string) =>
@@ -118,8 +143,8 @@ function levelOf(value: unknown): LogLevel {
   return level
 }
 
-function secretsOf({ auth, tls }: OpenOptions): string[] {
-  const tokens = (auth?.tokens ?? []).map((entry) => (typeof entry === 'string' ? entry : entry.token))
+function secretsOf(auth: Auth | undefined, tls: TlsOptions | undefined): string[] {
+  const tokens = (auth?.tokens ?? []).flatMap(({ token }) => token ?? [])
   const key = tls === undefined ? [] : [String(tls.key)]
   return [...tokens, ...memberTokens(auth), ...key]
 }

@@ -139,6 +139,13 @@ export const SETTINGS = {
     help: 'what callers must show; several let one be replaced; RIGHTS such as read+write',
     secret: true,
   },
+  tokens: {
+    flag: 'tokens',
+    place: 'auth.file',
+    kind: 'text',
+    value: 'FILE',
+    help: 'a file of tokens with their names, rights and prefixes (JSON, closed to other users)',
+  },
   memberToken: {
     flag: 'member-token',
     place: 'auth.memberToken',

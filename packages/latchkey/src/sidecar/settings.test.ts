@@ -112,6 +112,15 @@ test('beyond loopback with tls and a token, or openly insecure', () => {
   ])
 })
 
+test('a token on the command line is warned of, one in the environment or a file is not', () => {
+  const warned = (flags: Record<string, unknown>, env = {}) =>
+    sidecarOptions(resolveSettings({ flags: { id: 'a', memory: true, ...flags }, env }), () => '').warnings
+  expect(warned({ token: ['t'] })).toEqual([expect.stringContaining('--tokens FILE')])
+  expect(warned({ token: ['t'], 'member-token': ['m'] })).toHaveLength(2)
+  expect(warned({}, { LATCHKEY_TOKEN: 't', LATCHKEY_MEMBER_TOKEN: 'm' })).toEqual([])
+  expect(() => warned({ token: ['t', 'read:t'] })).toThrow(/auth.tokens\[0\] and auth.tokens\[1\]/)
+})
+
 test('M21: several members with tokens for clients need a member token, also on loopback', () => {
   const several = {
     token: ['read:one', 'two'],

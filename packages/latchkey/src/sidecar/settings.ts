@@ -137,7 +137,7 @@ function readFile(path: string, text: string): ReadonlyMap<string, unknown> {
   try {
     json = JSON.parse(text)
   } catch (error) {
-    throw new ConfigError(`${path} is not JSON: ${(error as Error).message}`, { cause: error })
+    throw new ConfigError(`${path} is not JSON${placeOf(error)}`)
   }
   const places = new Map<string, SettingRow>(SETTING_NAMES.map((name) => [rowOf(name).place, rowOf(name)]))
   const found = new Map<string, unknown>()
@@ -154,6 +154,12 @@ function readFile(path: string, text: string): ReadonlyMap<string, unknown> {
   }
   visit(json, '')
   return found
+}
+
+/** Where it ends to be JSON, if that is told. Its words show a piece of the text, which may be a token. */
+function placeOf(error: unknown): string {
+  const place = /at position [0-9]+(?: \(line [0-9]+ column [0-9]+\))?/.exec((error as Error).message)?.[0]
+  return place === undefined ? '' : `: what is wrong is ${place}`
 }
 
 function fromFile(row: SettingRow, value: unknown, path: string | undefined): unknown {

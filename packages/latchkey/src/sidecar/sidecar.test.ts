@@ -1,10 +1,11 @@
 // Test: a sidecar on a real port with a real member in memory: what it serves, whom it refuses, how it stops.
 
-import { mkdtempSync, rmSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir, uptime } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { silentLogger, systemClock } from '@latchkey/base'
 import { connect } from '@latchkey/client'
 import { expect, onTestFinished, test } from 'vitest'
@@ -61,6 +62,53 @@ test('the figures are in the format of Prometheus, with the members', async () =
   expect(text).toMatch(/^latchkey_member_alive\{member="a"\} 1$/m)
   expect(text).toMatch(/^latchkey_http_request_duration_seconds_count\{route="kv",status="404"\} 1$/m)
   expect(text).toMatch(/^process_cpu_seconds_total/m)
+})
+
+test('C29: a tokens file gives names, rights and prefixes, for WebSockets and HTTP alike', async () => {
+  const tokens = join(mkdtempSync(join(tmpdir(), 'latchkey-tokens-')), 'tokens.json')
+  onTestFinished(() => rmSync(dirname(tokens), { recursive: true }))
+  const written = [
+    { sha256: createHash('sha256').update('all').digest('hex') },
+    { token: 'writer', rights: ['write'] },
+    { token: 'inside', rights: ['read', 'write'], keys: ['a/'], locks: ['l/'] },
+  ]
+  writeFileSync(tokens, JSON.stringify({ tokens: written }), { mode: 0o600 })
+  const { at } = await start({ tokens })
+  const call = async (token: string, method: string, path: string, body?: string, more = {}) => {
+    const headers = { authorization: `Bearer ${token}`, ...more }
+    const response = await fetch(`http://${at}/v1/${path}`, { method, headers, ...(body && { body }) })
+    return [response.status, await response.text()] as const
+  }
+  const ask = (id: string) => JSON.stringify({ id, lease: '1m', context: 'a secret' })
+  expect((await call('all', 'POST', 'locks/l%2F1:acquire', ask('me')))[0]).toBe(200)
+  const [held, owner] = await call('writer', 'POST', 'locks/l%2F1:acquire', ask('you'))
+  expect([held, JSON.parse(owner).id, owner.includes('secret')]).toEqual([409, 'me', false])
+  expect((await call('inside', 'POST', 'locks/l%2F1:acquire', ask('you')))[1]).toContain('a secret')
+  expect((await call('inside', 'POST', 'locks/m:acquire', ask('you')))[0]).toBe(403)
+  expect((await call('inside', 'PUT', 'kv/a%2F1', 'v'))[0]).toBe(200)
+  expect((await call('inside', 'PUT', 'kv/a%2F1', 'v', { 'if-match': '*' }))[0]).toBe(200)
+  expect((await call('inside', 'GET', 'kv/a%2F1'))[1]).toBe('v')
+  for (const [method, body] of [['PUT', 'v'], ['GET'], ['DELETE']] as const) {
+    const [status, text] = await call('inside', method, 'kv/b', body)
+    expect([status, JSON.parse(text).code]).toEqual([403, 'ERR_FORBIDDEN'])
+    expect(text).toContain('keys below \\"a/\\"')
+  }
+  expect((await call('inside', 'PUT', 'kv/b', 'v', { 'if-match': '*' }))[0]).toBe(403)
+  expect((await call('inside', 'PUT', 'kv/a%2F1', 'v', { 'latchkey-guard': 'm;1' }))[0]).toBe(403)
+  expect((await call('inside', 'PUT', 'kv/a%2F1', 'v', { 'latchkey-guard': 'l%2F9;1' }))[0]).toBe(409)
+  const remote = await connect([`ws://${at}`], { token: 'inside' })
+  onTestFinished(() => remote.close())
+  await expect(remote.put('b', 'v')).rejects.toMatchObject({ code: 'ERR_FORBIDDEN', outcome: 'not-applied' })
+  expect(await remote.scan({ prefix: 'a/' }, { as: 'string' })).toMatchObject([{ key: 'a/1', value: 'v' }])
+  await expect(remote.scan()).rejects.toMatchObject({ code: 'ERR_FORBIDDEN' })
+  // A wait for a lock, by one who may not read: woken by the push of its grant.
+  const waiter = await connect([`ws://${at}`], { token: 'writer' })
+  onTestFinished(() => waiter.close())
+  const hold = await remote.locks.acquire('l/2', { lease: '1m' })
+  const waiting = waiter.locks.acquire('l/2', { lease: '1m', wait: '20s' })
+  await expect.poll(async () => (await remote.locks.query('l/2'))[0]?.waiters).toBe(1)
+  await hold.release()
+  expect((await waiting).held).toBe(true)
 })
 
 test('tokens: none and wrong ones are refused on every door, an old and a new one work together', async () => {

@@ -116,7 +116,7 @@ export class Sidecar {
     const gate = this.#gate
     const { clock } = this.#ports
     const { refusals } = gate
-    const { store, locks } = member
+    const { store } = member
     const status = store.status.bind(store)
     const isReady = () => member.isReady()
     const { connectionErrors } = member
@@ -131,9 +131,7 @@ export class Sidecar {
     const guards = { origins: new Set(this.#options.origins), hosts: hostsOf(this.#options) }
     const door = new HttpDoor({
       clock,
-      kv: store,
-      status,
-      locks,
+      actAs: (who) => member.actAs(who),
       isReady,
       whyNotReady: () => member.whyNotReady?.(),
       warning: () => member.warning?.(),

@@ -1,0 +1,45 @@
+// Rule: keys and ranges below prefixes.
+
+import { compareBytes, prefixEnd } from '@latchkey/base'
+
+type Key = Uint8Array
+/** Start inclusive, end exclusive; null: without a bound. */
+export type Span = readonly [start: Key | null, end: Key | null]
+
+/**
+ * Of prefixes in order, none of which begins with another, only the last one up to the key can be its own. So a command of many keys
+ * costs little more for somebody with many prefixes.
+ */
+export function prefixOf(prefixes: readonly Key[], key: Key): Key | undefined {
+  let [low, high] = [0, prefixes.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (compareBytes(prefixes[middle] as Key, key) <= 0) low = middle + 1
+    else high = middle
+  }
+  const last = prefixes[low - 1]
+  return last !== undefined && startsWith(key, last) ? last : undefined
+}
+
+function startsWith(key: Key, prefix: Key): boolean {
+  if (key.length < prefix.length) return false
+  for (let i = 0; i < prefix.length; i++) if (key[i] !== prefix[i]) return false
+  return true
+}
+
+export function isBelowOne(prefixes: readonly Key[], [start, end]: Span): boolean {
+  const prefix = start === null ? undefined : prefixOf(prefixes, start)
+  if (prefix === undefined) return false
+  const last = prefixEnd(prefix)
+  return last === undefined || (end !== null && compareBytes(end, last) <= 0)
+}
+
+/** As an Identity has them: in order, and none that begins with another. */
+export function tidyPrefixes(prefixes: readonly Key[]): readonly Key[] {
+  const tidy: Key[] = []
+  for (const prefix of [...prefixes].sort(compareBytes)) {
+    const before = tidy.at(-1)
+    if (before === undefined || !startsWith(prefix, before)) tidy.push(prefix)
+  }
+  return tidy
+}

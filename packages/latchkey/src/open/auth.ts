@@ -1,0 +1,124 @@
+// Door: who may come in, from the options and from the tokens file, checked whole before any of it is used.
+//
+// Laws:
+// - A token stands once. The story without it: the same token twice, once with all rights and once with few, and nobody can say which
+//   hold. A text and the digest of that text are the same token.
+// - No message holds a token, nor a piece of the file: messages go to logs.
+
+import { CAPS, show } from '@latchkey/protocol'
+import { type Auth, type AuthOptions, digestOf, entryOf, RIGHTS, type TokenEntry } from '../member/rights.js'
+import { checkMemberToken } from './member-proof.js'
+import { readTokensFile } from './tokens-file.js'
+
+interface Placed {
+  readonly given: unknown
+  /** As a message names it. */
+  readonly place: string
+}
+
+/** A TypeError that names the place of what is wrong. */
+export function checkAuth(auth: AuthOptions | undefined): Auth | undefined {
+  if (auth === undefined) return undefined
+  const own = listOf(auth, 'auth', ['tokens', 'memberToken', 'file'])
+  const { file } = auth
+  if (file !== undefined && (typeof file !== 'string' || file === ''))
+    throw new TypeError('auth.file must be the path of a tokens file')
+  const written = file === undefined ? undefined : readTokensFile(file)
+  const more = written === undefined ? [] : listOf(written, `${file}: `, ['tokens', 'memberToken'])
+  const placed = [...own, ...more]
+  if (placed.length === 0)
+    throw new TypeError('auth.tokens must be a list of at least one token, or auth.file name a file of them')
+  if (placed.length > CAPS.tokens)
+    throw new TypeError(`auth: ${placed.length} tokens; at most ${CAPS.tokens}`)
+  const tokens = placed.map(checkEntry)
+  refuseTwice(tokens, placed)
+  return { tokens, memberToken: memberTokenOf(auth.memberToken, written?.memberToken, file) }
+}
+
+function listOf(given: unknown, place: string, names: readonly string[]): Placed[] {
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw new TypeError(`${place} must be an object such as { tokens: [...] }`)
+  const inside = place.endsWith(' ') ? place : `${place}.`
+  for (const name of Object.keys(given)) {
+    if (!names.includes(name)) throw new TypeError(`${inside}unknown name ${show(name)}`)
+  }
+  const { tokens } = given as { tokens?: unknown }
+  if (tokens === undefined) return []
+  if (!Array.isArray(tokens)) throw new TypeError(`${inside}tokens must be a list`)
+  return tokens.map((one: unknown, at) => ({ given: one, place: `${inside}tokens[${at}]` }))
+}
+
+function memberTokenOf(own: unknown, written: unknown, file: string | undefined): Auth['memberToken'] {
+  if (own !== undefined && written !== undefined)
+    throw new TypeError(`auth.memberToken stands in ${file} too: leave one of them out`)
+  const token = own ?? written
+  checkMemberToken(token)
+  return token as Auth['memberToken']
+}
+
+const FIELDS: readonly string[] = ['token', 'sha256', 'name', 'rights', 'keys', 'locks']
+/** Of no token at all. */
+const EMPTY = Buffer.from(digestOf({ token: '' })).toString('hex')
+
+function checkEntry({ given, place }: Placed): TokenEntry {
+  const entry = typeof given === 'string' ? entryOf(given) : given
+  if (typeof entry !== 'object' || entry === null || Array.isArray(entry))
+    throw new TypeError(`${place} must be a text, or an object such as { token, rights }`)
+  for (const name of Object.keys(entry)) {
+    if (!FIELDS.includes(name)) throw new TypeError(`${place}: unknown name ${show(name)}`)
+  }
+  const { token, sha256, name, rights, keys, locks } = entry as Record<string, unknown>
+  if ((token === undefined) === (sha256 === undefined))
+    throw new TypeError(`${place} must have one of token and sha256`)
+  if (token !== undefined && (typeof token !== 'string' || token === ''))
+    throw new TypeError(`${place}: a token must be a text that is not empty`)
+  if (sha256 !== undefined && !isDigest(sha256))
+    throw new TypeError(`${place}.sha256 must be the SHA-256 of a token that is not empty: 64 hex digits`)
+  if (name !== undefined && !(typeof name === 'string' && /^[A-Za-z0-9][A-Za-z0-9._@ -]{0,63}$/.test(name)))
+    throw new TypeError(
+      `${place}.name must be 1 to 64 letters, digits, dots, dashes, underscores, blanks or @, beginning with a letter or digit`,
+    )
+  checkRights(rights, place)
+  checkPrefixes(keys, `${place}.keys`)
+  checkPrefixes(locks, `${place}.locks`)
+  const isAdmin = rights === undefined || (rights as readonly unknown[]).includes('admin')
+  if (isAdmin && (keys !== undefined || locks !== undefined))
+    throw new TypeError(
+      `${place}: keys and locks cannot limit who has the right 'admin', which reads all in a backup: give it rights: ['read', 'write'], or leave them out`,
+    )
+  return entry
+}
+
+const isDigest = (given: unknown): boolean =>
+  typeof given === 'string' && /^[0-9a-fA-F]{64}$/.test(given) && given.toLowerCase() !== EMPTY
+
+function checkRights(rights: unknown, place: string): void {
+  if (rights === undefined) return
+  const isRight = (one: unknown) => (RIGHTS as readonly unknown[]).includes(one)
+  if (Array.isArray(rights) && rights.length > 0 && rights.every(isRight)) return
+  throw new TypeError(`${place}.rights must be a list of 'read', 'write' and 'admin', one at least`)
+}
+
+function checkPrefixes(given: unknown, place: string): void {
+  if (given === undefined) return
+  const isPrefix = (one: unknown) =>
+    typeof one === 'string' && one !== '' && Buffer.byteLength(one) <= CAPS.keyBytes
+  if (Array.isArray(given) && given.length <= CAPS.prefixes && given.every(isPrefix)) return
+  throw new TypeError(
+    `${place} must be a list of at most ${CAPS.prefixes} prefixes, each 1 to ${CAPS.keyBytes} bytes; leave it out to allow all`,
+  )
+}
+
+function refuseTwice(tokens: readonly TokenEntry[], placed: readonly Placed[]): void {
+  const seen = new Map<string, string>()
+  for (const [at, entry] of tokens.entries()) {
+    const digest = Buffer.from(digestOf(entry)).toString('hex')
+    const place = placed[at]?.place ?? ''
+    const before = seen.get(digest)
+    if (before !== undefined)
+      throw new TypeError(
+        `${before} and ${place} are the same token: list it once, with the rights it is to have`,
+      )
+    seen.set(digest, place)
+  }
+}

@@ -1,0 +1,65 @@
+// Door: the tokens file: JSON with tokens, and perhaps the member token. It is read only where other users of the machine cannot read or
+// change it. Read at the start and at each reload, a whole file at once: it is small.
+
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
+import { CAPS } from '@latchkey/protocol'
+
+/** Any bit for others, and writing for the group. A group may read: systemd's credentials are given so. */
+const TOO_OPEN = 0o027
+
+export interface WrittenAuth {
+  readonly tokens?: unknown
+  readonly memberToken?: unknown
+}
+
+/** A TypeError that says what to do, without a word of what the file holds. */
+export function readTokensFile(path: string): WrittenAuth {
+  const text = readClosed(path)
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    // The error of JSON.parse shows a piece of the text.
+    throw new TypeError(`auth.file: ${path} is not JSON, or not whole`)
+  }
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
+    throw new TypeError(
+      `auth.file: ${path} must hold an object such as { "tokens": [{ "sha256": "...", "rights": ["read"] }] }`,
+    )
+  return json
+}
+
+function readClosed(path: string): string {
+  let file: number
+  try {
+    // Not to wait for the other end of a pipe.
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  } catch (cause) {
+    throw new TypeError(`auth.file: ${path} cannot be read: ${(cause as NodeJS.ErrnoException).code}`, {
+      cause,
+    })
+  }
+  try {
+    const { mode, size, isFile } = look(file)
+    if (!isFile) throw new TypeError(`auth.file: ${path} is not a file`)
+    refuseOpen(path, mode)
+    if (size > CAPS.tokensFile)
+      throw new TypeError(`auth.file: ${path} has ${size} bytes; at most ${CAPS.tokensFile}`)
+    return readFileSync(file, 'utf8')
+  } finally {
+    closeSync(file)
+  }
+}
+
+function look(file: number) {
+  const stat = fstatSync(file)
+  return { mode: stat.mode & 0o777, size: stat.size, isFile: stat.isFile() }
+}
+
+function refuseOpen(path: string, mode: number): void {
+  // A system without users and rights of this kind.
+  if (process.getuid === undefined || (mode & TOO_OPEN) === 0) return
+  throw new TypeError(
+    `auth.file: other users of this machine may read or change ${path} (its rights are ${mode.toString(8)}): run chmod 600 ${path}`,
+  )
+}
