@@ -296,11 +296,11 @@ export class KvMachine implements KvStore {
     return this.#running?.state.meta.revision ?? 0
   }
 
-  read(read: Read, now = 0): unknown {
+  read(read: Read, now = 0, by?: string): unknown {
     const { state } = this.#up
     assertRead(read)
-    if (read[0] === READ.page) return this.#views.page(read)
-    if (read[0] === READ.backup) return this.#views.backupPiece(read)
+    if (read[0] === READ.page) return this.#views.page(read, by)
+    if (read[0] === READ.backup) return this.#views.backupPiece(read, by)
     if (read[0] === READ.closeView) return this.closeViews([read[1]])
     return pointRead(state, read, now)
   }
@@ -318,9 +318,9 @@ export class KvMachine implements KvStore {
     for (const view of views) this.#views.close(view)
   }
 
-  watch(range: KeyRange, from: number, sink: WatchSink): Watch {
+  watch(range: KeyRange, from: number, sink: WatchSink, by?: string): Watch {
     assert(this.#up !== undefined && this.#watches !== undefined, 'the store is not open')
-    return this.#watches.open(range, from, sink)
+    return this.#watches.open(range, from, sink, by)
   }
 
   stateHash(): StateHash {

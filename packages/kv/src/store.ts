@@ -45,12 +45,14 @@ export interface KvLimits {
   readonly flushEventBytes: number
   /** Apply waits for the disk beyond. */
   readonly overlayBytes: number
-  /** Frozen views open at once: ERR_BUSY beyond. */
+  /** Frozen views open at once, and of those that one asker opened: ERR_BUSY beyond. */
   readonly views: number
+  readonly viewsOfOne: number
   /** A view nobody asked for that long is closed. */
   readonly viewIdleMillis: number
-  /** Watches at once: ERR_BUSY beyond. */
+  /** Watches at once, and of those that one asker opened: ERR_BUSY beyond. */
   readonly watches: number
+  readonly watchesOfOne: number
   /** * Events kept: the oldest revisions go beyond. */
   readonly events: number
   readonly eventBytes: number
@@ -97,9 +99,10 @@ export interface KvStore extends StateMachine {
    * Answers from the local state; whether it is recent enough (ReadIndex) is the caller's to see to. `now`: the cluster time the
    * read may assume, where one was confirmed; the state's own time counts where it is later. Results as protocol's ops.ts says,
    * at once, but for a page and a piece of a backup: the promise of a PageResult or a BackupResult.
+   * `by`: who asks; one asker has a part of the views and of the watches.
    * Throws a LatchkeyError: ERR_CORRUPT, ERR_BUSY (too many views), ERR_COMPACTED (the view is gone), ERR_PROTOCOL.
    */
-  read(read: Read, now?: number): unknown
+  read(read: Read, now?: number, by?: string): unknown
   /** That will be read as soon as its round is back: its row is looked up meanwhile. A hint: the answer is that of `read`. */
   expect(read: Read): void
   /** The body of a put (`isPlainPut`) that is on its way into the log: what it is put over is looked up meanwhile. A hint too. */
@@ -107,7 +110,7 @@ export interface KvStore extends StateMachine {
   /** Views of a connection that is gone. */
   closeViews(views: Iterable<number>): void
   /** from: inclusive; 0: after the store's revision as it is now. */
-  watch(range: KeyRange, from: number, sink: WatchSink): Watch
+  watch(range: KeyRange, from: number, sink: WatchSink, by?: string): Watch
   readonly position: LogPosition
   readonly revision: number
   stateHash(): StateHash

@@ -55,6 +55,29 @@ test('R9: all pages are of one moment, whatever is written, deleted and flushed 
   expect(end).toBe(0)
 })
 
+test('C35: one asker has its share of the views, and others still scan; what is closed or idle is no part of it', async () => {
+  const world = await World.open({ limits: { views: 4, viewsOfOne: 2, viewIdleMillis: 1_000 } })
+  await world.one([OP.putAll, null, ['a', 'b'].map((key) => [k(key), k('v')] as const)])
+  const ask = async (by: string, keep = true) => {
+    const read = [READ.page, 0, keep, null, null, false, 1, 'both'] as const
+    return (await world.machine.read(read, 0, by)) as PageResult
+  }
+  const [first] = await ask('greedy')
+  const together = await Promise.allSettled([ask('greedy'), ask('greedy'), ask('modest')])
+  expect(together.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  await expect(ask('greedy')).rejects.toMatchObject({
+    code: 'ERR_BUSY',
+    message: expect.stringContaining('these credentials'),
+  })
+  world.machine.closeViews([first])
+  await ask('greedy')
+  await expect(ask('greedy', false)).rejects.toMatchObject({ code: 'ERR_BUSY' })
+  await ask('modest', false)
+  world.clock.advance(2_500)
+  await ask('greedy')
+  await ask('greedy')
+})
+
 test('a view shows what the overlay held when it was opened', async () => {
   await w.one([OP.put, null, k('overlay'), k('1')])
   expect(await keys({ start: 'o' })).toBe('overlay')

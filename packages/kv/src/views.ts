@@ -29,6 +29,8 @@ export interface FrozenSources {
 }
 
 interface OpenView {
+  /** Who opened it. */
+  readonly by: string
   readonly of: { readonly rows: RowView } | { readonly backup: SnapshotReader }
   lastUsed: number
   busy: number
@@ -42,7 +44,8 @@ export class Views {
   /** Everything applied so far. */
   readonly #freeze: FrozenSources
   readonly #open = new Map<number, OpenView>()
-  #opening = 0
+  /** Who is having one opened. */
+  readonly #opening: string[] = []
   #lastId = 0
   #timer: Timer | undefined
 
@@ -56,9 +59,10 @@ export class Views {
     return this.#open.size
   }
 
-  async page(read: PageRead): Promise<PageResult> {
+  async page(read: PageRead, by = ''): Promise<PageResult> {
     const [, asked, keep, start, end, reverse, limit, part] = read
-    const id = asked === 0 ? await this.#openView(async () => ({ rows: await this.#freeze.rows() })) : asked
+    const rowsOf = async () => ({ rows: await this.#freeze.rows() })
+    const id = asked === 0 ? await this.#openView(rowsOf, by) : asked
     return await this.#using(id, async ({ of }) => {
       if (!('rows' in of)) throw viewGone()
       const rows = Math.min(limit, CAPS.pageRows)
@@ -72,9 +76,9 @@ export class Views {
   }
 
   /** The reader checks each row; the member that restores checks the whole. */
-  async backupPiece([, asked]: BackupRead): Promise<BackupResult> {
-    const id =
-      asked === 0 ? await this.#openView(async () => ({ backup: await this.#freeze.backup() })) : asked
+  async backupPiece([, asked]: BackupRead, by = ''): Promise<BackupResult> {
+    const backupOf = async () => ({ backup: await this.#freeze.backup() })
+    const id = asked === 0 ? await this.#openView(backupOf, by) : asked
     return await this.#using(id, async (open) => {
       // One connection asks for one piece after the other: two at once would get them in no order.
       if (!('backup' in open.of) || open.busy > 1) throw viewGone()
@@ -100,22 +104,26 @@ export class Views {
     }
   }
 
-  async #openView(freeze: () => Promise<OpenView['of']>): Promise<number> {
-    if (this.#open.size + this.#opening >= this.#limits.views) {
-      throw new LatchkeyError(
-        'ERR_BUSY',
-        'Too many scans are under way on this member. Wait a little and try again.',
-      )
-    }
-    this.#opening++
+  /** One who scans much leaves room for all others. */
+  async #openView(freeze: () => Promise<OpenView['of']>, by: string): Promise<number> {
+    if (this.#open.size + this.#opening.length >= this.#limits.views) throw tooMany('on this member')
+    if (this.#countOf(by) >= this.#limits.viewsOfOne) throw tooMany('by these credentials on this member')
+    this.#opening.push(by)
     try {
       const of = await freeze()
-      this.#open.set(++this.#lastId, { of, lastUsed: this.#clock.now(), busy: 0, total: 0 })
+      this.#open.set(++this.#lastId, { by, of, lastUsed: this.#clock.now(), busy: 0, total: 0 })
       this.#watchIdle()
       return this.#lastId
     } finally {
-      this.#opening--
+      this.#opening.splice(this.#opening.indexOf(by), 1)
     }
+  }
+
+  /** There are few views. */
+  #countOf(by: string): number {
+    let count = this.#opening.filter((one) => one === by).length
+    for (const view of this.#open.values()) if (view.by === by) count++
+    return count
   }
 
   #use(id: number): OpenView {
@@ -159,6 +167,9 @@ export class Views {
     this.#timer = undefined
   }
 }
+
+const tooMany = (whose: string) =>
+  new LatchkeyError('ERR_BUSY', `Too many scans are under way ${whose}. Wait a little and try again.`)
 
 const viewGone = () =>
   new LatchkeyError('ERR_COMPACTED', 'The frozen view of this iteration is gone. Start the iteration again.')

@@ -15,6 +15,8 @@ export interface Group extends Span {
 export interface Cursor {
   readonly group: Group
   readonly sink: WatchSink
+  /** Who opened it. */
+  readonly by: string
   /** It has seen what all who follow have seen; `next` says nothing then. */
   follows: boolean
   /** The next revision to look at. */
@@ -31,7 +33,7 @@ export class Groups {
   #event: EventResult | undefined
   #bytes = 0
 
-  enter(range: KeyRange, sink: WatchSink, next: number): Cursor {
+  enter(range: KeyRange, sink: WatchSink, next: number, by: string): Cursor {
     const start = range.start === null ? '' : binary(range.start)
     const end = range.end === null ? NO_END : binary(range.end)
     let group = this.#index.get(start, end)
@@ -39,7 +41,7 @@ export class Groups {
       group = { start, end, range, cursors: new Set(), found: [] }
       this.#index.add(group)
     }
-    const cursor = { group, sink, follows: false, next, told: next - 1, credit: 0, over: false }
+    const cursor = { group, sink, by, follows: false, next, told: next - 1, credit: 0, over: false }
     group.cursors.add(cursor)
     return cursor
   }

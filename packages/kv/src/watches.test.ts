@@ -308,6 +308,21 @@ describe('back-pressure', () => {
     expect(revisions(good)).toEqual([1, 2])
   })
 
+  test('C35: one asker has its share of the watches, and others still watch', async () => {
+    const world = await World.open({ limits: { watches: 5, watchesOfOne: 3 } })
+    const sink = { events: () => {}, over: () => {} }
+    const open = (by: string) => world.machine.watch({ start: null, end: null }, 0, sink, by)
+    const mine = [open('greedy'), open('greedy'), open('greedy')]
+    expect(() => open('greedy')).toThrow(expect.objectContaining({ code: 'ERR_BUSY' }))
+    open('modest')
+    mine[0]?.close()
+    mine[0]?.close()
+    open('greedy')
+    expect(() => open('greedy')).toThrow(expect.objectContaining({ code: 'ERR_BUSY' }))
+    open('modest')
+    expect(() => open('third')).toThrow(expect.objectContaining({ code: 'ERR_BUSY' }))
+  })
+
   test('too many watches: ERR_BUSY', () => {
     for (let i = 0; i < 5; i++) watch(0)
     expect(() => watch(0)).toThrow(expect.objectContaining({ code: 'ERR_BUSY' }))

@@ -32,6 +32,8 @@ export class Watches {
   readonly #groups = new Groups()
   readonly #all = new Set<Cursor>()
   readonly #behind = new Set<Cursor>()
+  /** How many each asker has opened. */
+  readonly #countOf = new Map<string, number>()
   /** Who follows has looked at all revisions up to here. */
   #seen = 0
   /** Where the silent ones among them were told last how far they have come. */
@@ -51,17 +53,15 @@ export class Watches {
     return this.#all.size
   }
 
-  open(range: KeyRange, from: number, sink: WatchSink): Watch {
-    if (this.#all.size >= this.#limits.watches) {
-      throw new LatchkeyError(
-        'ERR_BUSY',
-        'Too many watches are open on this member. Close some, or watch a prefix.',
-      )
-    }
+  open(range: KeyRange, from: number, sink: WatchSink, by = ''): Watch {
+    if (this.#all.size >= this.#limits.watches) throw tooMany('on this member')
+    const mine = this.#countOf.get(by) ?? 0
+    if (mine >= this.#limits.watchesOfOne) throw tooMany('by these credentials on this member')
     const { revision, events } = this.#state.meta
     const next = from === 0 ? revision + 1 : from
     if (next < events.floor) throw compacted(next, events.floor)
-    const cursor = this.#groups.enter(range, sink, next)
+    const cursor = this.#groups.enter(range, sink, next, by)
+    this.#countOf.set(by, mine + 1)
     this.#all.add(cursor)
     this.#behind.add(cursor)
     return {
@@ -76,8 +76,14 @@ export class Watches {
   #forget(cursor: Cursor): void {
     cursor.over = true
     this.#groups.leave(cursor)
-    this.#all.delete(cursor)
+    if (this.#all.delete(cursor)) this.#uncount(cursor.by)
     this.#behind.delete(cursor)
+  }
+
+  #uncount(by: string): void {
+    const left = (this.#countOf.get(by) ?? 0) - 1
+    if (left > 0) this.#countOf.set(by, left)
+    else this.#countOf.delete(by)
   }
 
   /** A snapshot was installed: the cursors go on in the new history, or learn that it does not reach them. */
@@ -255,6 +261,9 @@ export class Watches {
     for (const cursor of [...this.#all]) this.#end(cursor, error)
   }
 }
+
+const tooMany = (whose: string) =>
+  new LatchkeyError('ERR_BUSY', `Too many watches are open ${whose}. Close some, or watch a prefix.`)
 
 const isIn = ({ start, end }: KeyRange, key: Uint8Array): boolean =>
   (start === null || compareBytes(key, start) >= 0) && (end === null || compareBytes(key, end) < 0)

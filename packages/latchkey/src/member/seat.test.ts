@@ -208,6 +208,23 @@ test('a seat names one session at a time, and leaves nothing behind', () => {
   expect(attached.sessions).toBe(0)
 })
 
+test('C35: whoever scans and watches on several connections is counted as one, by the name of its token', async () => {
+  const greedy = { ...ANONYMOUS, name: 'greedy' }
+  const answers: readonly unknown[][] = []
+  for (let i = 0; i < 140; i++) {
+    const answer = await new Client(RIGHTS, greedy).ask({ kind: 'read', stale: true, read: page(0) })
+    ;(answers as unknown[][]).push(answer as unknown[])
+  }
+  expect(answers.filter(([code]) => code === 0)).toHaveLength(128)
+  expect(answers[139]?.[0]).toBe(1 + ERROR_CODES.indexOf('ERR_BUSY'))
+  const modest = await new Client(RIGHTS, { ...ANONYMOUS, name: 'modest' }).ask({
+    kind: 'read',
+    stale: true,
+    read: page(0),
+  })
+  expect(modest[0]).toBe(0)
+})
+
 test('C25: who opened a session is what the member says, not what the client does; no command of a client ends one', async () => {
   const client = new Client(['read', 'write'], { ...ANONYMOUS, name: 'tester', rights: ['read', 'write'] })
   const open = encodeCommand([OP.openSession, 30_000, 'somebody else'])

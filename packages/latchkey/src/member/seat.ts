@@ -2,7 +2,7 @@
 // client says has been checked by the door before; here it is led to the log, to the state, or to the leader.
 
 import type { Link, LinkReply, LinkRequest } from '@latchkey/client'
-import { isPlainPut, type KvStore, RecordSource, toldAs, type Watch } from '@latchkey/kv'
+import { isPlainPut, type KvStore, RecordSource, toldAs, type Watch, type WatchSink } from '@latchkey/kv'
 import {
   type Answer,
   CAPS,
@@ -213,7 +213,7 @@ export class Seat implements Link {
   #serve(id: number, read: Read, time: number): void {
     if (this.#closed) return
     try {
-      const result = this.#ports.kv.read(read, time === 0 ? undefined : time)
+      const result = this.#ports.kv.read(read, time === 0 ? undefined : time, this.#ports.identity.name)
       if (result instanceof Promise)
         result
           .then((later) => this.#served(id, read, later, time))
@@ -275,10 +275,11 @@ export class Seat implements Link {
 
   #openWatch({ id, start, end, from }: Extract<LinkRequest, { kind: 'watch' }>): void {
     try {
-      const watch = this.#ports.kv.watch({ start, end }, from, {
+      const sink: WatchSink = {
         events: (events, upTo) => this.tell({ kind: 'events', ids: [id], events, upTo }),
         over: (error) => this.#watchOver(id, error),
-      })
+      }
+      const watch = this.#ports.kv.watch({ start, end }, from, sink, this.#ports.identity.name)
       this.#watches.set(id, watch)
       watch.more(this.#credit.get(id) ?? 0)
       this.#credit.delete(id)
