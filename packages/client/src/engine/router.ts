@@ -324,7 +324,8 @@ export class Router {
     const { seeds } = this.#route as { readonly seeds: readonly string[] }
     const others = [...new Set([...this.#learned, ...seeds])].filter((url) => url !== from.url)
     if (this.#scouted === 0) this.#scouted = this.#random.between(0, others.length + 1)
-    const url = others[this.#scouted++ % others.length]
+    // Where there is nobody else it may be the connection that is dead, and not the member.
+    const url = others[this.#scouted++ % others.length] ?? from.url
     if (url === undefined) return
     this.#scout = 'dialling'
     // The silent one may be gone by then, and any member is welcome.

@@ -117,6 +117,16 @@ describe('C13: a leader that stopped and closed nothing', () => {
   })
 })
 
+test('C13: the only member there is, on a connection that died without a word: another one is made', async () => {
+  const { world, cluster, client } = await connected('alone', ['a'])
+  const [link] = [...cluster.links]
+  if (link) link.deaf = true
+  const write = follow(client.put('k', 'v'))
+  await world.run(1_900)
+  expect(codeOf(write)).toBe('ok')
+  expect([...cluster.links].filter((one) => one !== link)).toHaveLength(1)
+})
+
 describe('C13: a leader that lives is not left', () => {
   test('a slow one: every byte is a sign of life, an answer or not', async () => {
     const { world, cluster, client } = await connected('slow')

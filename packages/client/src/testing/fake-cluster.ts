@@ -56,6 +56,8 @@ export class FakeLink implements Link {
   readonly events: LinkEvents
   open = true
   bytes = 0
+  /** Nothing comes through any more, though its member is there. */
+  deaf = false
   readonly sent: LinkRequest[] = []
   readonly watches = new Map<number, Watch>()
 
@@ -82,6 +84,7 @@ export class FakeLink implements Link {
 
   #arrive(delay: number, run: () => void): void {
     const arrive = () => {
+      if (this.deaf) return
       if (this.silent) this.cluster.stuck.push(arrive)
       else run()
     }

@@ -20,6 +20,8 @@ import type { Renewal, RenewedHold, Tenure, Try } from './tenure.js'
 /** Those due within this part of their lease go along with the one that is due. */
 const TOGETHER = 1 / 20
 const ITEM_BYTES = 64
+/** Of one request: far within a command's budget, and answered in a short turn. */
+const REQUEST_RENEWALS = 4_096
 
 /**
  * Laws:
@@ -239,10 +241,7 @@ const mayTry = ({ last, tries }: Renewal): boolean =>
 
 const item = ({ of }: Renewal): RenewalArg => [of.key, of.id, of.token, of.lease]
 
-/** One request for all; more than one only where a command's cap asks for it. */
-/** Of one request: far within a command's budget, and answered in a short turn. */
-const REQUEST_RENEWALS = 4_096
-
+/** One request for all; more than one only where a command's cap or budget asks for it. */
 function inRequests(renewals: readonly Renewal[]): Renewal[][] {
   const requests: Renewal[][] = []
   let room = 0

@@ -35,6 +35,8 @@ export class Nemesis {
     if (this.#over) return
     const { stations } = this.#world
     const who = this.#station(fault.who)
+    this.#world.reach.changed(this.#world.ground.now)
+    if (fault.kind === 'slowNet') this.#world.reach.end()
     this.#world.say(`fault ${fault.kind} ${who.id} ${fault.other} ${fault.millis} ms`)
     DEEDS[fault.kind]({
       world: this.#world,
@@ -51,7 +53,9 @@ export class Nemesis {
 
   #undo(millis: number, mend: () => void): void {
     const once = () => {
-      if (this.#open.delete(once)) mend()
+      if (!this.#open.delete(once)) return
+      this.#world.reach.changed(this.#world.ground.now)
+      mend()
     }
     this.#open.add(once)
     this.#world.ground.later(millis * 1000, once)

@@ -103,7 +103,7 @@ const isBorn = ({ stations }: WholeWorld): boolean =>
 
 async function live(world: WholeWorld, faults: readonly WholeFault[]): Promise<void> {
   const { ground, options } = world
-  const laws = () => world.holds.look(world.locks.forced)
+  const laws = () => world.look()
   const nemesis = new Nemesis(world)
   world.start()
   await ground.run(BIRTH, laws, () => isBorn(world))
@@ -124,6 +124,7 @@ async function demandProgress(world: WholeWorld, laws: () => void): Promise<void
   const healedAt = ground.now
   await ground.run(ground.now + 1_500_000, laws)
   desk.stopping = true
+  world.reach.end()
   // What is under way comes to its end, and what was given up is cancelled.
   await ground.run(ground.now + 1_000_000, laws)
   await ground.run(ground.now + PATIENCE * 1000, laws, () => isCalm(world))

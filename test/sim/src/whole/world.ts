@@ -2,6 +2,7 @@
 
 import { type Logger, type Random, seededRandom, silentLogger } from '@latchkey/base'
 import type { KvMachine } from '@latchkey/kv'
+import type { LinkRequest } from '@latchkey/protocol'
 import type { Entry } from '@latchkey/raft/core'
 import { Client, type Route, type Way } from './clients/crew.js'
 import { Desk } from './clients/desk.js'
@@ -10,6 +11,8 @@ import { Host, type Life } from './ground/host.js'
 import type { House } from './house.js'
 import { Broken } from './judge/broken.js'
 import { Holds } from './judge/holds.js'
+import { Reach } from './judge/reach.js'
+import { Renewed } from './judge/renewed.js'
 import { Leaders } from './judge/leaders.js'
 import { LockStory } from './judge/lock-story.js'
 import { LogStory } from './judge/log-story.js'
@@ -17,11 +20,14 @@ import { Station, type StationOptions, type StationPorts } from './members/stati
 import { Cuts } from './net/cuts.js'
 import { Dials } from './net/dials.js'
 import { Wires } from './net/wires.js'
-import { spreadOf, type WholeOptions } from './options.js'
+import { spreadOf, type WholeOptions, type WholeProfile } from './options.js'
 import { listen } from './probes.js'
 
 type RaftView = Parameters<StationPorts['role']>[2]
 export type Workers = (client: Client) => void
+
+/** Their clients ask something at any time. */
+const ALWAYS_ASKING: ReadonlySet<WholeProfile> = new Set(['kv', 'power', 'snapshots'])
 
 const MEMBERS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
 
@@ -35,6 +41,8 @@ export class WholeWorld {
   readonly leaders = new Leaders()
   readonly locks: LockStory
   readonly holds: Holds
+  readonly renewed: Renewed
+  readonly reach: Reach
   readonly cuts: Cuts
   readonly wires: Wires
   readonly dials: Dials
@@ -60,6 +68,8 @@ export class WholeWorld {
     this.#logger = tracing ? this.#telling() : silentLogger
     this.desk = new Desk(this.ground, options)
     this.log = new LogStory(Math.max(options.drift, spreadOf(options)))
+    this.renewed = new Renewed(options.drift)
+    this.reach = new Reach(options.electionTimeout, ALWAYS_ASKING.has(options.profile))
     this.holds = new Holds(this.ground, options.clocks !== 'beyond')
     this.locks = new LockStory(this.log, (event) => this.tracing && this.say(JSON.stringify(event)))
     this.cuts = new Cuts(() => this.#cutsChanged())
@@ -76,9 +86,12 @@ export class WholeWorld {
       ways,
       (url) => this.stations.find((station) => station.url === url),
       {
-        asked: (life, request) => this.locks.asked(life, request),
-        answered: (life, reply) => this.locks.answered(life, reply),
-        heard: () => {},
+        asked: (life, request) => this.#asked(life, request),
+        answered: (life, reply) => {
+          this.locks.answered(life, reply)
+          this.renewed.answered(life, reply)
+        },
+        heard: (life) => this.reach.heard(life),
       },
     )
     for (let i = 0; i < options.members; i++) this.addStation(false)
@@ -255,11 +268,35 @@ export class WholeWorld {
   #roleChanged({ id }: Station, life: Life, { role, term, leader }: RaftView): void {
     this.say(`${id} is ${role} of term ${term}, led by ${leader ?? 'nobody'}`)
     if (role !== 'leader') return
+    this.reach.changed(this.ground.now)
     try {
       this.leaders.leads(term, id, life)
     } catch (error) {
       this.ground.fail(error)
     }
+  }
+
+  #asked(life: Life, request: LinkRequest): void {
+    this.locks.asked(life, request)
+    this.renewed.asked(life, request)
+    if (request.kind === 'command' || request.kind === 'read') this.reach.asked(life, this.ground.now)
+  }
+
+  /** The laws that are looked at after every event. */
+  look(): void {
+    this.holds.look(this.locks.forced)
+    this.renewed.look()
+    this.reach.look(this.ground.now, () => this.#works())
+  }
+
+  /** One leads whose process runs, most of the others run too, and nothing is cut. */
+  #works(): boolean {
+    const leader = this.leader()
+    const members = this.membersNow()
+    const running = members.filter(({ host }) => host.life?.running === true && !host.dark)
+    const isCut = this.hosts.some((a) => this.hosts.some((b) => this.cuts.blocked(a.index, b.index)))
+    const isSlow = members.some(({ slowness }) => slowness > 1)
+    return leader?.host.life?.running === true && running.length * 2 > members.length && !isCut && !isSlow
   }
 
   #appended(entries: readonly Entry[]): void {

@@ -37,6 +37,25 @@ export const clientBugs: readonly WholeBug[] = [
     scene: { faults: 2 },
   },
   {
+    name: 'a renewal is given up after a twelfth of the lease',
+    ids: ['K42'],
+    patches: [
+      edit('lock/objects/renewal-times', 'return Math.min(lease * 2, ', 'return Math.min(lease / 12, '),
+    ],
+    profile: 'renewing',
+    seeds: 300,
+    scene: { faults: 0.6 },
+  },
+  {
+    name: 'a leader that is silent is waited for',
+    ids: ['C13'],
+    patches: [edit('client/engine/silence', 'this.#beats++;', '')],
+    profile: 'kv',
+    seeds: 20,
+    scene: { members: 3, embedded: 0, electionTimeout: 300, heartbeat: 75 },
+    faults: [{ at: 2_000_000, kind: 'pause', who: -1, other: 0, millis: 8_000 }],
+  },
+  {
     name: 'what may be in the log is told as refused',
     ids: ['C4', 'C1'],
     patches: [

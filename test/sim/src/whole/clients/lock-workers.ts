@@ -40,7 +40,10 @@ const HABITS: Readonly<Record<Habit, Run>> = {
     const fencingKey = fencingKeyOf(key)
     const hold = await store.locks.acquire(key, { lease: leaseOf(client), wait, fencingKey })
     began(world, client, key, hold)
+    const { name, life } = client
+    if (life.host.name.startsWith('p')) world.renewed.began(name, life, key, hold.token, () => hold.held)
     await work(client, key, hold, leaseOf(client) * random.float() * 3)
+    world.renewed.leaves(key, hold.token)
     await hold.release()
   },
 

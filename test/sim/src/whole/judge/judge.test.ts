@@ -1,11 +1,16 @@
 // Test: the judges of the whole wiring, on histories whose verdict is known.
 
+import { utf8 } from '@latchkey/base'
+import { encodeCommand, okAnswer, OP, OWNER_CODES } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
+import type { Life } from '../ground/host.js'
 import { judgeAppends } from './appends.js'
 import { KvHistory } from './kv-history.js'
 import type { KvOp } from './kv-op.js'
 import { Leaders } from './leaders.js'
 import { Sequences, WatchStory } from './ledger.js'
+import { Reach } from './reach.js'
+import { Renewed } from './renewed.js'
 
 const READER = { died: () => false, stranded: () => false, untold: () => false }
 const NEVER = Number.POSITIVE_INFINITY
@@ -157,5 +162,58 @@ describe('leaders', () => {
     const leaders = new Leaders()
     leaders.leads(1, 'a', life)
     expect(() => leaders.leads(1, member, in_)).toThrow('term 1')
+  })
+})
+
+describe('liveness', () => {
+  const life = (running = true) => ({ dead: false, running, host: { name: 'p0' } }) as unknown as Life
+
+  test('C13: a client that asks and hears nothing for too long, though somebody leads', () => {
+    const reach = new Reach(300, true)
+    const asker = life()
+    reach.changed(1_000_000)
+    reach.asked(asker, 1_000_000)
+    // Three election timeouts and two seconds, in microseconds.
+    reach.look(3_900_000, () => true)
+    expect(() => reach.look(3_900_001, () => true)).toThrow('heard nothing')
+    reach.heard(asker)
+    expect(() => reach.look(9_000_000, () => true)).not.toThrow()
+  })
+
+  test('C13: nothing is demanded while nobody leads, of one that stands still, or right behind a change', () => {
+    const reach = new Reach(300, true)
+    reach.asked(life(false), 0)
+    expect(() => reach.look(9_000_000, () => true)).not.toThrow()
+    reach.asked(life(), 0)
+    expect(() => reach.look(9_000_000, () => false)).not.toThrow()
+    expect(() => reach.look(9_000_001, () => true)).not.toThrow()
+    expect(() => reach.look(12_000_000, () => true)).toThrow('heard nothing')
+  })
+
+  test('K42: a hold that is lost although an answer that came proves it', () => {
+    let now = 0
+    const at = () => ({ hr: now, up: now, wall: now })
+    const holder = { dead: false, running: true, clock: { instant: at } } as unknown as Life
+    const key = utf8('k')
+    const told = (answeredAt: number, code: 'kept' | 'refused', lostAt: number) => {
+      now = 0
+      let held = true
+      const renewed = new Renewed(0.005)
+      renewed.began('p0', holder, 'k', 7, () => held)
+      const body = encodeCommand([OP.renew, [[key, 'me', 7, 1_000]]])
+      renewed.asked(holder, { kind: 'command', id: 1, session: 1, number: 1, done: 1, body })
+      now = answeredAt
+      const refused = ['', 0, 0, 0, 0, null, OWNER_CODES.indexOf('KEEP_LEASE_FAIL'), 100]
+      const answer = okAnswer([100, [code === 'kept' ? 1_000 : refused]])
+      renewed.answered(holder, { kind: 'answer', id: 1, time: 100, never: false, answer })
+      now = lostAt
+      held = false
+      return () => renewed.look()
+    }
+    expect(told(600, 'kept', 700)).toThrow('lost k/7')
+    expect(told(600, 'kept', 995)).not.toThrow()
+    expect(told(600, 'refused', 700)).not.toThrow()
+    // It came too late to prove anything.
+    expect(told(1_100, 'kept', 1_101)).not.toThrow()
   })
 })

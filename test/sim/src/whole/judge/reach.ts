@@ -1,0 +1,59 @@
+// Rule: law of liveness: a client finds the new leader in time. While somebody leads, is in office, and nothing stands in the way, no
+// client that asks is left without a word for longer than it may take to notice a silent member and to go to another one.
+
+import type { Life } from '../ground/host.js'
+import { Stuck } from './broken.js'
+
+/** Of election timeouts: one and a half to notice, the rest for one more that does not answer. */
+const TIMEOUTS = 3
+/** ms for the ways, the disks, and what an earlier trouble left to be done. */
+const WORK = 2_000
+
+export class Reach {
+  readonly #limit: number
+  /** Since when each process has been waiting for a word; microseconds. */
+  readonly #waiting = new Map<Life, number>()
+  /** When something was last broken or mended, or somebody became leader. */
+  #changedAt = 0
+  #off = false
+
+  constructor(electionTimeout: number, isJudged: boolean) {
+    this.#limit = (electionTimeout * TIMEOUTS + WORK) * 1000
+    this.#off = !isJudged
+  }
+
+  asked(life: Life, now: number): void {
+    if (!this.#waiting.has(life)) this.#waiting.set(life, now)
+  }
+
+  heard(life: Life): void {
+    this.#waiting.delete(life)
+  }
+
+  changed(now: number): void {
+    this.#changedAt = now
+  }
+
+  /** Something was made slow for good, or clients begin nothing new any more: one whose callers gave up then waits for nothing. */
+  end(): void {
+    this.#off = true
+  }
+
+  /** `works`: somebody leads, and reaches a majority and every client. */
+  look(now: number, works: () => boolean): void {
+    if (this.#off || now - this.#changedAt <= this.#limit || this.#waiting.size === 0) return
+    for (const [life, since] of this.#waiting) {
+      if (life.dead) this.#waiting.delete(life)
+      else if (life.running && now - since > this.#limit) this.#judge(life, since, now, works)
+    }
+  }
+
+  #judge(life: Life, since: number, now: number, works: () => boolean): void {
+    if (!works()) return this.changed(now)
+    const waited = Math.floor((now - Math.max(since, this.#changedAt)) / 1000)
+    throw new Stuck(
+      'new leader',
+      `${life.host.name} asks, somebody leads, and for ${waited} ms it heard nothing`,
+    )
+  }
+}
