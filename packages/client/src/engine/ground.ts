@@ -79,8 +79,7 @@ export class Ground {
   late(live: Live, call: Call, reply: AnswerReply): Answer {
     live.inflight.delete(reply.id)
     call.earlier = call.earlier?.filter((one) => one.id !== reply.id)
-    if (reply.time > 0 && call.sentAt) this.#learn(reply.time, call.sentAt)
-    return reply.answer instanceof Uint8Array ? decodeAnswer(reply.answer) : reply.answer
+    return this.#taken(call, reply)
   }
 
   /** The call is over: nobody waits for its earlier attempts. */
@@ -97,6 +96,10 @@ export class Ground {
     live.inflight.delete(reply.id)
     call.live = undefined
     call.answeredBy = live
+    return this.#taken(call, reply)
+  }
+
+  #taken(call: Call, reply: AnswerReply): Answer {
     if (reply.time > 0 && call.sentAt) this.#learn(reply.time, call.sentAt)
     return reply.answer instanceof Uint8Array ? decodeAnswer(reply.answer) : reply.answer
   }
