@@ -1,5 +1,5 @@
-// Driver: ranges, page by page over one frozen view, which lives at the member that opened it. A page is asked for when the one
-// before has been read, never earlier: nothing piles up.
+// Driver: ranges, page by page over one frozen view, which lives at the member that opened it. The next page is asked for as soon as
+// one has come, so that the member reads it while this side hands the rows out; never more than one, so that nothing piles up.
 // Law (R9): all rows come from one view. If it is lost, an iteration that has told nothing begins again; one that has told rows
 // ends with an error that says so.
 
@@ -101,20 +101,36 @@ async function* pagesOf(
   deadline?: () => number | undefined,
 ): AsyncGenerator<readonly Row[], undefined> {
   const cursor: Cursor = { start: range.start, end: range.end, left: range.limit }
+  const next = (before: Page | undefined): Promise<Page> =>
+    ask(engine, range, cursor, { ...options, timeout: deadline ? deadline() : options.timeout }, before)
   let page: Page | undefined
+  let asked: Promise<Page> | undefined = next(undefined)
   try {
-    while (page === undefined || (page.view !== 0 && cursor.left > 0)) {
-      const timeout = deadline ? deadline() : options.timeout
+    while (asked !== undefined) {
       const before: Page | undefined = page
-      page = await ask(engine, range, cursor, { ...options, timeout }, before)
-      before?.release()
+      page = await asked
+      asked = undefined
       advance(cursor, range.reverse, page.rows)
+      if (page.view !== 0 && cursor.left > 0) asked = next(page)
+      // Nobody may come back for it: an error of a page that nobody waits for is nobody's.
+      asked?.catch(() => {})
+      before?.release()
       yield page.rows
     }
   } finally {
-    if (page && page.view !== 0) closeView(engine, page)
-    page?.release()
+    leave(engine, page, asked)
   }
+}
+
+/** The view is closed behind the page that is still under way: the member may read only what was asked before. */
+function leave(engine: Engine, page: Page | undefined, asked: Promise<Page> | undefined): void {
+  const close = (last: Page | undefined) => {
+    if (last && last.view !== 0) closeView(engine, last)
+    last?.release()
+    if (last !== page) page?.release()
+  }
+  if (asked === undefined) return close(page)
+  asked.then(close, () => close(page))
 }
 
 async function ask(

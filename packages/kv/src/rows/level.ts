@@ -1,6 +1,6 @@
 // Driver: rows in a level (classic-level on a disk, memory-level in memory). Every write is one batch with sync.
 
-import { EMPTY } from '@latchkey/base'
+import { compareBytes, EMPTY } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import { type BatchChain, bytesOf } from './chain.js'
 import type { Reclaimer } from './reclaim.js'
@@ -134,16 +134,44 @@ const SYNC = { sync: true }
 const MANY = 50_000
 const SLICE = 5_000
 
+/** An iterator that stands where its last page ended, with what the level read ahead. */
+interface Standing {
+  readonly iterator: LevelIterator
+  readonly range: RowRange
+  /** The last key of that page. */
+  last: Uint8Array
+  ahead: readonly LevelRow[]
+}
+type LevelRow = readonly [key: Uint8Array, value: Uint8Array | undefined]
+
 class LevelView implements RowView {
   readonly #level: Level
   readonly #snapshot: LevelSnapshot
+  /** Of the page before, while nobody uses it: pages that follow each other need no new search through the tables. */
+  #standing: Standing | undefined
+  #closed = false
 
   constructor(level: Level, snapshot: LevelSnapshot) {
     this.#level = level
     this.#snapshot = snapshot
   }
 
-  async page({ start, end, reverse, keysOnly }: RowRange, rows: number, bytes: number): Promise<RowPage> {
+  async page(range: RowRange, rows: number, bytes: number): Promise<RowPage> {
+    const standing = this.#takeStanding(range) ?? this.#begin(range, bytes)
+    try {
+      const page = await gather(standing, rows, bytes)
+      const last = page.rows.at(-1)
+      if (page.end || last === undefined || this.#closed) await standing.iterator.close()
+      else this.#leaveStanding({ ...standing, last: last.key })
+      return page
+    } catch (error) {
+      await standing.iterator.close().catch(() => {})
+      throw translated(error)
+    }
+  }
+
+  #begin(range: RowRange, bytes: number): Standing {
+    const { start, end, reverse, keysOnly } = range
     const options = {
       gte: start ?? FIRST_KEY,
       ...(end === undefined ? {} : { lt: end }),
@@ -153,40 +181,67 @@ class LevelView implements RowView {
       highWaterMarkBytes: Math.min(bytes, MOST_READ_AHEAD),
     }
     try {
-      const iterator = this.#level.iterator(options)
-      try {
-        return await gather((count) => iterator.nextv(count), rows, bytes)
-      } finally {
-        await iterator.close()
-      }
+      return { iterator: this.#level.iterator(options), range, last: EMPTY, ahead: [] }
     } catch (error) {
       throw translated(error)
     }
   }
 
+  /** The iterator of the page before, if this page begins where that one ended. */
+  #takeStanding(range: RowRange): Standing | undefined {
+    const standing = this.#standing
+    if (standing === undefined || !follows(standing, range)) return undefined
+    this.#standing = undefined
+    return standing
+  }
+
+  #leaveStanding(standing: Standing): void {
+    this.#standing?.iterator.close().catch(() => {})
+    this.#standing = standing
+  }
+
   close(): void {
+    this.#closed = true
+    this.#standing?.iterator.close().catch(() => {})
+    this.#standing = undefined
     this.#snapshot.close().catch(() => {})
   }
 }
 
+/** The same range but for the rows that were told: forwards its start is the first key behind them, backwards its end is the last. */
+function follows({ range, last }: Standing, next: RowRange): boolean {
+  const [from, to] = [range.reverse === true, next.reverse === true]
+  if (from !== to || (range.keysOnly === true) !== (next.keysOnly === true)) return false
+  if (to) return same(range.start, next.start) && same(last, next.end)
+  return same(range.end, next.end) && next.start !== undefined && isBehind(next.start, last)
+}
+
+const same = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
+  a === undefined || b === undefined ? a === b : compareBytes(a, b) === 0
+
+/** `key` is `last` with a zero byte: the first key behind it. */
+const isBehind = (key: Uint8Array, last: Uint8Array): boolean =>
+  key.length === last.length + 1 &&
+  key[last.length] === 0 &&
+  compareBytes(key.subarray(0, last.length), last) === 0
+
 const MOST_READ_AHEAD = 256 * 1024
 
-async function gather(
-  next: (count: number) => Promise<[Uint8Array, Uint8Array | undefined][]>,
-  rows: number,
-  bytes: number,
-): Promise<RowPage> {
+/** What the level read ahead beyond the page stays with the iterator. */
+async function gather(from: Standing, rows: number, bytes: number): Promise<RowPage> {
   const found: Row[] = []
   let size = 0
   while (found.length < rows && size < bytes) {
-    const some = await next(rows - found.length)
+    const some = from.ahead.length > 0 ? from.ahead : await from.iterator.nextv(rows - found.length)
     if (some.length === 0) return { rows: found, end: true }
+    let taken = 0
     for (const [key, value = EMPTY] of some) {
-      // What a level read ahead beyond the page is read again for the next one.
-      if (size >= bytes) break
+      if (size >= bytes || found.length >= rows) break
       found.push({ key, value })
       size += key.length + value.length
+      taken++
     }
+    from.ahead = some.slice(taken)
   }
   return { rows: found, end: false }
 }

@@ -3,6 +3,7 @@
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import type { Row, RowHome, RowRange, RowStore, RowView } from '../rows/port.js'
+import { behind } from '../rows/scan.js'
 import { SEAL, sealBody } from '../rows/seal.js'
 
 const b = (text: string) => Buffer.from(text)
@@ -92,6 +93,7 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
     await again.close()
   },
   'pages: ranges, both directions, by rows and by bytes, keys only': pages,
+  'pages that follow each other, with pages of other ranges between them, are all rows once': followingPages,
   'keys are ordered by bytes, and may hold any': byteOrder,
   'random batches against a plain map': randomBatches,
   'nothing of a store that is built is seen before commit, nothing of the old one after it': swap,
@@ -108,6 +110,42 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
     await home.discard()
     expect(await home.open()).toBeUndefined()
   },
+}
+
+/** Each page of one range is asked for behind the last row of the page before; the ranges take turns. */
+async function followingPages(home: RowHome): Promise<void> {
+  const store = await opened(home)
+  const names = Array.from({ length: 60 }, (_, i) => `k${String(i).padStart(3, '0')}`)
+  await store.write(names.map((key) => put(key, key.repeat(30))))
+  const view = store.view()
+  // Written later: not of this view.
+  await store.write([del('k003'), put('k0035', 'late')])
+  const walk = async function* (reverse: boolean, keysOnly: boolean, rows: number, bytes: number) {
+    let range: RowRange = { start: b('k'), end: b('l'), reverse, keysOnly }
+    for (let end = false; !end; ) {
+      const page = await view.page(range, rows, bytes)
+      for (const { key, value } of page.rows)
+        yield [text(key), keysOnly ? value.length === 0 : value.length > 0]
+      const last = page.rows.at(-1)?.key
+      end = page.end
+      if (last !== undefined) range = reverse ? { ...range, end: last } : { ...range, start: behind(last) }
+    }
+  }
+  const told = names.map((key) => [key, true])
+  const walks = [
+    { seen: [] as unknown[], of: walk(false, false, 7, 1_000_000), expected: told },
+    { seen: [] as unknown[], of: walk(true, false, 5, 1_000_000), expected: told.toReversed() },
+    { seen: [] as unknown[], of: walk(false, true, 4, 1_000_000), expected: told },
+    { seen: [] as unknown[], of: walk(false, false, 1_000, 500), expected: told },
+  ]
+  for (let open = walks; open.length > 0; ) {
+    const steps = await Promise.all(open.map(({ of }) => of.next()))
+    steps.forEach((step, i) => step.done === true || open[i]?.seen.push(step.value))
+    open = open.filter((_, i) => steps[i]?.done !== true)
+  }
+  for (const { seen, expected } of walks) expect(seen).toEqual(expected)
+  view.close()
+  await store.close()
 }
 
 async function pages(home: RowHome): Promise<void> {
