@@ -118,6 +118,40 @@ test('60,000 keys at once, written in slices as one batch; what is put since sta
   await w.machine.close()
 })
 
+test('A15: a large range is looked up in turns, however fast its pages come', async () => {
+  let turns = 0
+  const nextTurn = (run: () => void) => {
+    turns++
+    setImmediate(run)
+  }
+  const w = await World.open({ nextTurn })
+  for (let from = 10_000; from < 40_000; from += 10_000)
+    await w.one([
+      OP.putAll,
+      null,
+      Array.from({ length: 10_000 }, (_, i) => [k(`x${from + i}`), k('v')] as const),
+    ])
+  await w.machine.flush()
+  const before = turns
+  expect(await w.one([OP.deleteRange, null, k('x'), k('y')])).toBe(30_000)
+  expect(turns - before).toBeGreaterThanOrEqual(30)
+  // Its events are all there, in order, in pieces that were made on the way.
+  const told: string[] = []
+  let upTo = 0
+  const watch = w.machine.watch({ start: null, end: null }, 4, {
+    events: (events, to) => {
+      for (const [, type, key] of events) if (type === 1) told.push(Buffer.from(key).toString())
+      upTo = to
+    },
+    over: (error) => {
+      throw error
+    },
+  })
+  watch.more(1_000_000)
+  for (let i = 0; i < 100 && upTo < 4; i++) w.clock.advance(1)
+  expect(told).toEqual(Array.from({ length: 30_000 }, (_, i) => `x${10_000 + i}`))
+})
+
 test('as a step of a batch: so many keys at the most, else nothing is changed', async () => {
   const w = await World.open({ limits: { budget: { ...COMMAND_BUDGET, rows: 21 } } })
   for (let i = 0; i < 21; i++) await w.one([OP.put, null, k(`x${i}`), k('')])

@@ -8,7 +8,8 @@
 import { binary } from '@latchkey/base'
 import type { BudgetLimits, Step } from '@latchkey/protocol'
 import { SPACE, keyOfBinary } from './keyspaces.js'
-import type { RowView } from './rows/port.js'
+import type { Row, RowView } from './rows/port.js'
+import { RowKeys } from './rows/row-keys.js'
 import { pagesOf } from './rows/scan.js'
 import { damagedRow, isSealed, sealOf } from './rows/seal.js'
 import { overFound } from './rules/budget.js'
@@ -20,15 +21,23 @@ import { Sum } from './state/sum.js'
 
 export type LookUpCaps = EventCaps & { readonly budget: BudgetLimits }
 
-export async function lookUp(state: State, needed: Needed, caps: LookUpCaps): Promise<Found> {
+/** Where the loop is let go of between two pages. */
+export interface Turns {
+  next(): Promise<void>
+}
+
+export async function lookUp(state: State, needed: Needed, caps: LookUpCaps, turns: Turns): Promise<Found> {
   const view = state.store.view()
   // Taken in the same turn as the view: nothing can move from one to the other unseen.
   const look = lookIn(state, view)
   try {
-    if ('whole' in needed) return { whole: await wholeRange(look(needed.whole), caps) }
+    if ('whole' in needed) {
+      const changes = new Changes(state.meta.revision + 1, caps)
+      return { whole: await wholeRange(look(needed.whole), changes, turns) }
+    }
     const branches = needed.branches.map(({ steps, spans }) => ({ steps, looks: spans.map(look) }))
     const live = new Map<readonly Step[], LiveKeys>()
-    for (const { steps, looks } of branches) live.set(steps, await liveKeys(looks, caps.budget))
+    for (const { steps, looks } of branches) live.set(steps, await liveKeys(looks, caps.budget, turns))
     return { live }
   } finally {
     view.close()
@@ -46,11 +55,11 @@ const lookIn =
   (state: State, view: RowView) =>
   (span: KeySpan): Look => ({ view, span, overlay: state.data.overlay(span.start, span.end) })
 
-/** False: that is enough. `row` is empty where only keys are asked for and it is the store's. */
-type Each = (key: string, row: Uint8Array) => boolean
+/** False: that is enough. The row is empty where only keys are asked for and it is the store's. */
+type Each = (rowKey: Uint8Array, row: Uint8Array) => boolean
 
 /** Every live row of the range, in key order, until it is enough. */
-async function eachLive({ view, span, overlay }: Look, keysOnly: boolean, each: Each): Promise<void> {
+async function eachLive({ view, span, overlay }: Look, keysOnly: boolean, turns: Turns, each: Each) {
   let at = 0
   /** Keys that only the overlay knows, up to that one. */
   const passOverlay = (key: string | undefined): boolean => {
@@ -58,33 +67,39 @@ async function eachLive({ view, span, overlay }: Look, keysOnly: boolean, each: 
       const known = overlay.keys[at] as string
       if (key !== undefined && known >= key) break
       const row = overlay.row(known)
-      if (row !== null && row !== undefined && !each(known, row)) return false
+      if (row !== null && row !== undefined && !each(keyOfBinary(SPACE.data, known), row)) return false
     }
     return true
   }
+  const one = ({ key: rowKey, value }: Row): boolean => {
+    const pending = overlay.isEmpty ? undefined : pendingRow(binary(rowKey.subarray(1)))
+    if (pending === null) return true
+    if (pending === undefined && !keysOnly && !isSealed(rowKey, value)) throw damagedRow(rowKey)
+    return each(rowKey, pending ?? value)
+  }
+  const pendingRow = (key: string): Uint8Array | null | undefined => {
+    if (overlay.keys[at] === key) at++
+    return overlay.row(key)
+  }
   const range = { start: keyOfBinary(SPACE.data, span.start), end: keyOfBinary(SPACE.data, span.end) }
   for await (const page of pagesOf(view, range, keysOnly)) {
-    for (const { key: rowKey, value } of page) {
-      const key = binary(rowKey.subarray(1))
-      if (!passOverlay(key)) return
-      if (overlay.keys[at] === key) at++
-      const pending = overlay.row(key)
-      if (pending === null) continue
-      if (pending === undefined && !keysOnly && !isSealed(rowKey, value)) throw damagedRow(rowKey)
-      if (!each(key, pending ?? value)) return
+    for (const row of page) {
+      if (!overlay.isEmpty && !passOverlay(binary(row.key.subarray(1)))) return
+      if (!one(row)) return
     }
+    await turns.next()
   }
   passOverlay(undefined)
 }
 
 /** Of the ranges of one branch, all together. */
-async function liveKeys(looks: readonly Look[], budget: BudgetLimits): Promise<LiveKeys> {
+async function liveKeys(looks: readonly Look[], budget: BudgetLimits, turns: Turns): Promise<LiveKeys> {
   const keys: string[] = []
   let bytes = 0
   for (const look of looks) {
-    await eachLive(look, true, (key) => {
-      keys.push(key)
-      bytes += key.length
+    await eachLive(look, true, turns, (rowKey) => {
+      keys.push(binary(rowKey.subarray(1)))
+      bytes += rowKey.length - 1
       return keys.length <= budget.rows && bytes <= budget.readBytes
     })
     const over = overFound(budget, keys.length, bytes)
@@ -93,15 +108,14 @@ async function liveKeys(looks: readonly Look[], budget: BudgetLimits): Promise<L
   return keys
 }
 
-async function wholeRange(look: Look, caps: EventCaps): Promise<WholeRange> {
-  const keys: string[] = []
+/** Of its rows no more is kept than the history may hold of their events. */
+async function wholeRange(look: Look, changes: Changes, turns: Turns): Promise<WholeRange> {
+  const keys = new RowKeys()
   const sum = new Sum()
-  const changes = new Changes(caps)
-  await eachLive(look, false, (key, row) => {
-    keys.push(key)
+  await eachLive(look, false, turns, (rowKey, row) => {
+    keys.add(rowKey)
     sum.add(sealOf(row))
-    // Once there are too many for the history, none is kept.
-    if (changes.kept) changes.add({ key, row: null, before: row })
+    if (changes.kept) changes.add({ key: binary(rowKey.subarray(1)), row: null, before: row })
     return true
   })
   return { keys, sum, changes }

@@ -51,6 +51,7 @@ export class KvMachine implements KvStore {
   readonly #logger: Logger
   readonly #views: Views
   readonly #ahead: Ahead
+  readonly #turns = { next: () => this.#nextTurn() }
   /** Of the event loop: what was applied in it so far. */
   readonly #turn = new Turn()
   #running: Running | undefined
@@ -234,7 +235,7 @@ export class KvMachine implements KvStore {
     const { state, flusher } = this.#up
     flusher.hold()
     for (let waiting: Waiting | undefined = first; waiting !== undefined; ) {
-      const found = waiting === 'turn' ? undefined : await lookUp(state, waiting, this.#limits)
+      const found = waiting === 'turn' ? undefined : await lookUp(state, waiting, this.#limits, this.#turns)
       await this.#nextTurn()
       if (this.#stopped !== undefined) throw this.#stopped
       waiting = run.proceed(found)

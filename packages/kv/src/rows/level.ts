@@ -4,6 +4,7 @@ import { compareBytes, EMPTY } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import { type BatchChain, bytesOf } from './chain.js'
 import type { Reclaimer } from './reclaim.js'
+import type { RowKeys } from './row-keys.js'
 import type { Row, RowChange, RowPage, RowRange, RowStore, RowView } from './port.js'
 import { damagedRow } from './seal.js'
 
@@ -76,7 +77,8 @@ export class LevelRows implements RowStore {
   async write(batch: readonly RowChange[]): Promise<void> {
     if (this.#closed) throw new LatchkeyError('ERR_CLOSED')
     try {
-      await (batch.length > MANY ? this.#writeMany(batch) : this.#writeFew(batch))
+      const many = batch.length > MANY || batch.some(hasOthers)
+      await (many ? this.#writeMany(batch) : this.#writeFew(batch))
       this.#reclaim(batch)
     } catch (error) {
       throw translated(error)
@@ -103,20 +105,36 @@ export class LevelRows implements RowStore {
   /** One batch all the same; the loop is free now and then while it is made. */
   async #writeMany(batch: readonly RowChange[]): Promise<void> {
     const filled = this.#level.batch()
-    const add = ({ key, value }: RowChange) =>
-      value === undefined ? filled.del(key) : filled.put(key, value)
     let bytes = 0
     try {
       for (const [i, change] of batch.entries()) {
-        bytes += bytesOf(change)
-        add(change)
-        if (i % SLICE === SLICE - 1) await new Promise((resolve) => setImmediate(resolve))
+        bytes += await this.#add(filled, change)
+        if (i % SLICE === SLICE - 1) await nextTurn()
       }
-      for (const mark of this.#chain?.next(bytes) ?? []) add(mark)
+      for (const mark of this.#chain?.next(bytes) ?? []) await this.#add(filled, mark)
       await filled.write(SYNC)
     } finally {
       await filled.close()
     }
+  }
+
+  /** Answers with its bytes. */
+  async #add(filled: LevelBatch, change: RowChange): Promise<number> {
+    const { key, value, others } = change
+    if (value === undefined) filled.del(key)
+    else filled.put(key, value)
+    return bytesOf(change) + (others === undefined ? 0 : await this.#removeAll(filled, others))
+  }
+
+  async #removeAll(filled: LevelBatch, keys: RowKeys): Promise<number> {
+    let [bytes, count] = [0, 0]
+    for (const key of keys) {
+      filled.del(key)
+      this.#reclaimer?.removed(key)
+      bytes += bytesOf({ key, value: undefined })
+      if (++count % SLICE === 0) await nextTurn()
+    }
+    return bytes
   }
 
   view(): RowView {
@@ -133,6 +151,9 @@ const SYNC = { sync: true }
 /** Rows of a batch that is made at once; more are made in slices. */
 const MANY = 50_000
 const SLICE = 5_000
+const hasOthers = ({ others }: RowChange): boolean => others !== undefined
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** An iterator that stands where its last page ended, with what the level read ahead. */
 interface Standing {

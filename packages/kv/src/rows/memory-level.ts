@@ -25,7 +25,9 @@ const newLevel = async (): Promise<Memory> => {
 class OwnRows extends LevelRows {
   override write(batch: readonly RowChange[]): Promise<void> {
     return super.write(
-      batch.map(({ key, value }) => ({ key, value: value === undefined ? undefined : copyBytes(value) })),
+      batch.map((change) =>
+        change.value === undefined ? change : { key: change.key, value: copyBytes(change.value) },
+      ),
     )
   }
 }

@@ -28,7 +28,8 @@ class Image {
   with(batch: readonly RowChange[]): Image {
     const image = this.shared ? new Image(new Map(this.rows)) : this
     image.#sorted = undefined
-    for (const { key, value } of batch) {
+    for (const { key, value, others } of batch) {
+      if (others !== undefined) for (const one of others) image.rows.delete(binary(one))
       if (value === undefined) image.rows.delete(binary(key))
       else image.rows.set(binary(key), copyBytes(value))
     }

@@ -1,9 +1,13 @@
 // Driver's port: ordered rows on a disk or in memory. Everything above works on this; the conformance suite is conformance.ts.
 
+import type { RowKeys } from './row-keys.js'
+
 /** value undefined: the row is removed. Else it is sealed (seal.ts), and nobody changes it until the batch is written: not longer. */
 export interface RowChange {
   readonly key: Uint8Array
   readonly value: Uint8Array | undefined
+  /** With no value: these rows are removed as well, however many they are. None of them is the journal's. */
+  readonly others?: RowKeys
 }
 export interface Row {
   readonly key: Uint8Array

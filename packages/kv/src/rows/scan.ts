@@ -1,7 +1,7 @@
 // Driver: a whole space of a store, a page at a time.
 
 import { spaceRange } from '../keyspaces.js'
-import type { Row, RowStore, RowView } from './port.js'
+import type { Row, RowPage, RowStore, RowView } from './port.js'
 
 const PAGE_ROWS = 1_000
 const PAGE_BYTES = 1024 * 1024
@@ -15,18 +15,24 @@ export async function* rowsOf(store: RowStore, space: number): AsyncIterable<Row
   }
 }
 
-/** The rows of [start, end) of a view, in order. */
+/** The rows of [start, end) of a view, in order. The next page is on its way while the caller looks at one. */
 export async function* pagesOf(
   view: RowView,
   range: { readonly start: Uint8Array | undefined; readonly end: Uint8Array | undefined },
   keysOnly = false,
 ): AsyncIterable<readonly Row[]> {
-  let start = range.start
-  for (;;) {
-    const { rows, end } = await view.page({ start, end: range.end, keysOnly }, PAGE_ROWS, PAGE_BYTES)
-    if (rows.length > 0) yield rows
-    if (end) return
-    start = behind((rows[rows.length - 1] as Row).key)
+  const from = (start: Uint8Array | undefined) =>
+    view.page({ start, end: range.end, keysOnly }, PAGE_ROWS, PAGE_BYTES)
+  let next: Promise<RowPage> | undefined = from(range.start)
+  try {
+    while (next !== undefined) {
+      const { rows, end }: RowPage = await next
+      next = end ? undefined : from(behind((rows[rows.length - 1] as Row).key))
+      if (rows.length > 0) yield rows
+    }
+  } finally {
+    // The caller had enough: what is on its way is let go of before the view is.
+    await next?.catch(() => {})
   }
 }
 

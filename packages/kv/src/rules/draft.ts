@@ -25,8 +25,8 @@ export class Draft {
   constructor(state: State, caps: EventCaps, budget: Budget) {
     this.budget = budget
     this.#state = state
-    this.#changes = new Changes(caps)
     this.#revision = state.meta.revision + 1
+    this.#changes = new Changes(this.#revision, caps)
   }
 
   /** Enough was done in this turn: the caller yields. */

@@ -4,7 +4,7 @@
 import { binary } from '@latchkey/base'
 import { type Command, OP, STEP, type Step } from '@latchkey/protocol'
 import type { Changes } from '../state/changes.js'
-import type { Sum } from '../state/sum.js'
+import type { RangeRows } from '../state/row-table.js'
 import type { OverBudget } from './budget.js'
 
 /** Of keys, a character a byte: start inclusive, end exclusive. */
@@ -24,11 +24,7 @@ export interface NeededSteps {
 export type Needed = { readonly whole: KeySpan } | { readonly branches: readonly NeededSteps[] }
 
 /** All that is live in a range, however much it is, so that nothing of it has to be looked at again. */
-export interface WholeRange {
-  /** In order. */
-  readonly keys: readonly string[]
-  /** Of their rows. */
-  readonly sum: Sum
+export interface WholeRange extends RangeRows {
   /** Their removal. */
   readonly changes: Changes
 }

@@ -7,7 +7,7 @@ import type { Row } from '../rows/port.js'
 import { seal, sealBody, sealOf } from '../rows/seal.js'
 import { nextRow } from '../state/data-row.js'
 import { EventGroup, LEAST } from '../state/event-group.js'
-import { encodePiece, eventBytes, markOf, writeEvents } from '../state/event-row.js'
+import { encodePiece, eventBytes, firstMark, marked, writeEvents } from '../state/event-row.js'
 import { type Meta, emptyMeta, encodeMeta } from '../state/meta.js'
 import { StateStream } from './check.js'
 import { FrameWriter, PREAMBLE } from './stream.js'
@@ -19,7 +19,10 @@ const data = (name: string, body = 'value') => sealed(keyOf(SPACE.data, Buffer.f
 function events(): { rows: Row[]; marks: number[] } {
   const small = { key: 'a', row: nextRow('a', 1, Buffer.from('1'), undefined), before: null }
   const large = { key: 'a', row: nextRow('a', 2, Buffer.alloc(9_000), small.row), before: small.row }
-  const marks = [markOf(1, [small]), markOf(2, [large])] as const
+  const marks = [
+    marked(firstMark(1), small.row, small.before),
+    marked(firstMark(2), large.row, large.before),
+  ] as const
   const group = EventGroup.begin(0, Buffer.alloc(LEAST))
   const at = group.add(1, 1, eventBytes('a', small.row, null), marks[0], 0)
   writeEvents(group.bytes, at, [small])

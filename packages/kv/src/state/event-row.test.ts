@@ -7,21 +7,21 @@ import { isSealed } from '../rows/seal.js'
 import { eventKey } from '../keyspaces.js'
 import { nextRow, valueOf } from './data-row.js'
 import { EventGroup, LEAST, groupSums } from './event-group.js'
-import {
-  type Change,
-  GROUP,
-  cut,
-  decodeEvents,
-  encodePiece,
-  eventBytes,
-  markOf,
-  writeEvents,
-} from './event-row.js'
+import { type Change, GROUP, decodeEvents, eventBytes, writeEvents } from './event-row.js'
+import { Changes } from './changes.js'
 import { SpareBuffers } from './spare-buffers.js'
 import { Tallies } from './tallies.js'
 
 const bytes = (random: Random, most: number) =>
   Buffer.from(Array.from({ length: random.between(0, most) }, () => random.between(0, 256)))
+
+const MANY = { events: 1_000, eventBytes: 1e9 }
+function changesOf(revision: number, list: readonly Change[]): Changes {
+  const changes = new Changes(revision, MANY)
+  for (const change of list) changes.add(change)
+  return changes
+}
+const markOf = (revision: number, list: readonly Change[]): number => changesOf(revision, list).mark
 
 function drawChange(random: Random, revision: number): Change {
   const key = binary(Buffer.concat([bytes(random, random.chance(0.1) ? 300 : 20), Buffer.from('k')]))
@@ -104,10 +104,12 @@ test('pieces of a large revision are its events, none cut', () => {
     before: null,
   })
   const changes = Array.from({ length: 40 }, (_, i) => large(`k${i}`))
-  const pieces = cut(changes)
+  const made = changesOf(9, changes)
+  made.closePiece()
+  const { pieces } = made
   expect(pieces.length).toBeGreaterThan(3)
   const found: EventResult[] = []
-  for (const piece of pieces) decodeEvents(9, encodePiece(piece).subarray(4), found)
+  for (const piece of pieces) decodeEvents(9, piece.subarray(4), found)
   expect(found.map(asTold)).toEqual(changes.map((change) => told(9, change)))
 })
 

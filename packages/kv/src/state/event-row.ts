@@ -19,8 +19,8 @@ import { ROW_TAIL, valueLength } from './data-row.js'
 export const GROUP = 16
 /** Larger revisions are not in their group's row. */
 export const INLINE_BYTES: number = 4 * 1024
-/** A piece is closed when it would grow beyond; an event is never cut. */
-const PIECE_BYTES = 256 * 1024
+/** Of a row of a larger one: it may be more where a single event is. */
+export const PIECE_BYTES: number = 256 * 1024
 
 const EVENT_HEAD = 11
 const NONE = 0xffffffff
@@ -40,9 +40,6 @@ export const eventBytes = (key: string, row: Uint8Array | null, before: Uint8Arr
 
 const lengthOf = (row: Uint8Array | null): number => (row === null ? 0 : valueLength(row))
 
-export const markOf = (revision: number, changes: readonly Change[]): number =>
-  changes.reduce((mark, { row, before }) => marked(mark, row, before), firstMark(revision))
-
 export const firstMark = (revision: number): number => revision >>> 0
 
 /** A revision's mark with one more of its changes; the order counts. */
@@ -52,22 +49,6 @@ export const marked = (mark: number, row: Uint8Array | null, before: Uint8Array 
 function stirred(mark: number, word: number): number {
   const mixed = Math.imul(mark ^ word, 0x9e3779b1)
   return (mixed ^ (mixed >>> 15)) >>> 0
-}
-
-/** Which changes share a piece. */
-export function cut(changes: readonly Change[]): Change[][] {
-  const pieces: Change[][] = []
-  let bytes = Number.POSITIVE_INFINITY
-  for (const change of changes) {
-    const size = eventBytes(change.key, change.row, change.before)
-    if (bytes + size > PIECE_BYTES) {
-      pieces.push([])
-      bytes = 0
-    }
-    pieces[pieces.length - 1]?.push(change)
-    bytes += size
-  }
-  return pieces
 }
 
 /** A piece's row, not yet sealed. */

@@ -6,19 +6,16 @@ import { assert, binary } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
 import { SPACE, eventKey } from '../keyspaces.js'
 import type { RowChange, RowStore } from '../rows/port.js'
-import { SEAL, damagedRow, isSealed, seal } from '../rows/seal.js'
+import { SEAL, damagedRow, isSealed } from '../rows/seal.js'
 import { Changes, type EventCaps } from './changes.js'
 import { EventGroup, LEAST } from './event-group.js'
 import {
   GROUP,
   INLINE_BYTES,
   SCRATCH,
-  cut,
   decodeEvents,
-  encodePiece,
   eventBytes,
   firstMark,
-  markOf,
   marked,
   writeEvent,
   writeEvents,
@@ -73,15 +70,14 @@ export class Events {
   append(changes: Changes): void {
     const { revision } = this.#meta
     if (!changes.kept) return this.#dropAll()
-    const { list, bytes } = changes
-    const mark = markOf(revision, list)
-    const large = bytes > INLINE_BYTES
-    const pieces = large ? cut(list) : []
-    pieces.forEach((piece, i) => this.#setPiece(revision, i + 1, encodePiece(piece)))
+    const { bytes, count, mark } = changes
+    if (bytes > INLINE_BYTES) changes.closePiece()
+    const { list, pieces } = changes
+    pieces.forEach((piece, i) => this.#pieces.set(pieceKey(revision, i + 1), piece, undefined))
     const group = this.#groupFor(revision)
-    const at = group.add(revision, list.length, bytes, mark, pieces.length)
-    if (!large) writeEvents(group.bytes, at, list)
-    this.#added(group, revision, list.length, bytes, mark, pieces.length)
+    const at = group.add(revision, count, bytes, mark, pieces.length)
+    writeEvents(group.bytes, at, list)
+    this.#added(group, revision, count, bytes, mark, pieces.length)
   }
 
   /** The same of one change, which is what most commands make. */
@@ -89,7 +85,7 @@ export class Events {
     const { revision } = this.#meta
     const bytes = eventBytes(key, row, before)
     if (bytes > INLINE_BYTES || bytes > this.#caps.eventBytes || this.#caps.events < 1) {
-      const changes = new Changes(this.#caps)
+      const changes = new Changes(revision, this.#caps)
       changes.add({ key, row, before })
       return this.append(changes)
     }
@@ -121,11 +117,6 @@ export class Events {
     events.count += count
     events.bytes += bytes
     while (events.count > this.#caps.events || events.bytes > this.#caps.eventBytes) this.#dropOldest()
-  }
-
-  #setPiece(revision: number, piece: number, row: Uint8Array): void {
-    seal(eventKey(revision, piece), row)
-    this.#pieces.set(pieceKey(revision, piece), row, undefined)
   }
 
   #mark(group: EventGroup): void {

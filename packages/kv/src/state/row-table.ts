@@ -13,6 +13,7 @@ import { assert, binary } from '@latchkey/base'
 import { keyOfBinary } from '../keyspaces.js'
 import type { RowChange, RowStore } from '../rows/port.js'
 import { damagedRow, isSealed, sealOf } from '../rows/seal.js'
+import type { RowKeys } from '../rows/row-keys.js'
 import { SortedKeys } from '../rows/sorted-keys.js'
 import { RecentRows } from './recent-rows.js'
 import { RowsAhead } from './rows-ahead.js'
@@ -39,28 +40,17 @@ interface Grave {
   readonly start: string
   readonly end: string
   /** What has to go from the store: all that was live. */
-  readonly keys: readonly string[]
+  readonly keys: RowKeys
 }
-/** Fewer keys are removed one by one. */
+
+/** What is live in a range. */
+export interface RangeRows {
+  readonly keys: RowKeys
+  /** Of their rows. */
+  readonly sum: Sum
+}
+/** So few are removed one by one. */
 const GRAVE_KEYS = 500
-/** What a key costs in a grave besides its bytes, roughly. */
-const GRAVE_ENTRY_BYTES = 40
-
-/** A row to remove. Its key is made when it is written: there may be millions. */
-class Removal implements RowChange {
-  readonly #space: number
-  readonly #key: string
-  readonly value = undefined
-
-  constructor(space: number, key: string) {
-    this.#space = space
-    this.#key = key
-  }
-
-  get key(): Uint8Array {
-    return keyOfBinary(this.#space, this.#key)
-  }
-}
 
 /** What a layer says of a key; null: it is gone; undefined: nothing. */
 function rowIn({ rows, graves }: Layer, key: string): Uint8Array | null | undefined {
@@ -73,6 +63,8 @@ function rowIn({ rows, graves }: Layer, key: string): Uint8Array | null | undefi
 export interface Overlay {
   /** That it knows of, live or removed, sorted. */
   readonly keys: readonly string[]
+  /** It says nothing of any key. */
+  readonly isEmpty: boolean
   row(key: string): Uint8Array | null | undefined
 }
 
@@ -154,23 +146,27 @@ export class RowTable {
     else known.row = value
   }
 
-  /** Removes all of [start, end): these keys, which is what is live in it, and the sum of their rows. */
-  clear(start: string, end: string, keys: readonly string[], sum: Sum): void {
-    if (keys.length < GRAVE_KEYS) {
-      for (const key of keys) this.set(key, null, this.get(key))
-      return
-    }
+  /** Removes all of [start, end), which has these rows. */
+  clear(start: string, end: string, { keys, sum }: RangeRows): void {
+    if (keys.size <= GRAVE_KEYS) return this.#removeEach(keys)
     this.#sum.subtract(sum)
     const { rows, graves, keys: known } = this.#active
     for (const key of known.range(start, end)) {
       const row = rows.get(key)?.row ?? null
-      // A removed row stays: it may be one of the store, which is not among the live ones.
+      // A removed row stays removed.
       if (row === null) continue
       rows.delete(key)
       this.#bytes -= row.length
     }
     graves.push({ start, end, keys })
-    for (const key of keys) this.#bytes += key.length + GRAVE_ENTRY_BYTES
+    this.#bytes += keys.bytes
+  }
+
+  #removeEach(rowKeys: RowKeys): void {
+    for (const rowKey of rowKeys) {
+      const key = binary(rowKey.subarray(1))
+      this.set(key, null, this.get(key))
+    }
   }
 
   overlay(start: string, end: string): Overlay {
@@ -179,7 +175,9 @@ export class RowTable {
       const pending = rowIn(active, key)
       return pending === undefined && flying !== undefined ? rowIn(flying, key) : pending
     }
-    return { keys: this.overlayKeys(start, end), row }
+    const keys = this.overlayKeys(start, end)
+    const graves = active.graves.length + (flying?.graves.length ?? 0)
+    return { keys, isEmpty: keys.length + graves === 0, row }
   }
 
   /** Keys in [start, end) that the overlay knows of, live or removed, sorted. `end` undefined: to the end of the space. */
@@ -193,9 +191,8 @@ export class RowTable {
   seal(batch: RowChange[]): void {
     assert(this.#inFlight === undefined, 'two batches in flight')
     // First: what was put since stands behind its own removal.
-    for (const { keys } of this.#active.graves) {
-      for (const key of keys) batch.push(new Removal(this.#space, key))
-    }
+    for (const { start, keys } of this.#active.graves)
+      batch.push({ key: keyOfBinary(this.#space, start), value: undefined, others: keys })
     for (const [key, { row }] of this.#active.rows) {
       batch.push({ key: keyOfBinary(this.#space, key), value: row ?? undefined })
     }

@@ -2,6 +2,7 @@
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
+import { RowKeys } from '../rows/row-keys.js'
 import type { Row, RowHome, RowRange, RowStore, RowView } from '../rows/port.js'
 import { behind } from '../rows/scan.js'
 import { SEAL, sealBody } from '../rows/seal.js'
@@ -57,6 +58,19 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
     await store.close()
     const again = (await home.open()) as RowStore
     expect(await all(again.view())).toEqual(['100007=again'])
+    await again.close()
+  },
+  'R1: so is one that removes very many rows by one change; what it puts behind that stays': async (home) => {
+    const store = await opened(home)
+    const keys = Array.from({ length: 12_000 }, (_, i) => String(100_000 + i))
+    await store.write([...keys.map((key) => put(key, 'v')), put('a', 'v')])
+    const others = new RowKeys()
+    for (const key of [...keys, 'never there']) others.add(b(key))
+    await store.write([{ key: b('0'), value: undefined, others }, put('100007', 'again')])
+    expect(await all(store.view())).toEqual(['100007=again', 'a=v'])
+    await store.close()
+    const again = (await home.open()) as RowStore
+    expect(await all(again.view())).toEqual(['100007=again', 'a=v'])
     await again.close()
   },
   'R2: what was written is there when it is opened again': async (home) => {

@@ -1,0 +1,48 @@
+// Rule: very many keys of rows, in few pieces of memory: a string or a buffer for each would be ten times as much, and work for
+// the collector all the while.
+
+import { View } from '@latchkey/base'
+
+const PIECE_BYTES = 256 * 1024
+/** Before each key: its length, u16le. */
+const HEAD = 2
+
+export class RowKeys implements Iterable<Uint8Array> {
+  size = 0
+  /** Of all pieces. */
+  bytes = 0
+  readonly #pieces: Uint8Array[] = []
+  #piece = new Uint8Array(0)
+  #used = 0
+
+  /** It is copied. */
+  add(key: Uint8Array): void {
+    if (this.#used + HEAD + key.length > this.#piece.length) this.#begin()
+    const at = this.#used
+    this.#piece[at] = key.length & 0xff
+    this.#piece[at + 1] = key.length >> 8
+    this.#piece.set(key, at + HEAD)
+    this.#used += HEAD + key.length
+    this.size++
+  }
+
+  /** A length of zero, which no key has, ends a piece. */
+  #begin(): void {
+    this.#piece = new Uint8Array(PIECE_BYTES + HEAD)
+    this.#pieces.push(this.#piece)
+    this.#used = 0
+    this.bytes += this.#piece.length
+  }
+
+  /** In the order in which they came; views. */
+  *[Symbol.iterator](): Iterator<Uint8Array> {
+    for (const piece of this.#pieces) {
+      for (let at = 0; at + HEAD <= piece.length; ) {
+        const length = (piece[at] as number) | ((piece[at + 1] as number) << 8)
+        if (length === 0) break
+        yield new View(piece.buffer, at + HEAD, length)
+        at += HEAD + length
+      }
+    }
+  }
+}
