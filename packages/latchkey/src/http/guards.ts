@@ -42,7 +42,7 @@ export function refuseOrigin(
   if (ports.hosts === undefined || host === undefined || isKnownHost(ports.hosts, host)) return null
   return new LatchkeyError(
     'ERR_FORBIDDEN',
-    'This port serves loopback only and is not known under that name.',
+    `This port is not known under the name ${JSON.stringify(host.slice(0, 100))}. If that is one of its names, list it with --allow-host.`,
   )
 }
 

@@ -27,7 +27,7 @@ export interface HttpPorts {
   identify(token: string | undefined): Identity | undefined
   /** Origins of browser pages that may call; none unless listed. */
   readonly origins: ReadonlySet<string>
-  /** Names under which this port is called, where it serves loopback only; undefined: any. */
+  /** Names under which this port is called, beside addresses and localhost; undefined: any. */
   readonly hosts: ReadonlySet<string> | undefined
   /** Whose call is allowed has a place of a client until it is answered; false: there is none. */
   hasPlace(request: IncomingMessage): boolean

@@ -24,6 +24,8 @@ export interface SidecarOptions {
   /** Nobody said where: a member that has been there before listens where the others look for it. */
   readonly anywhere: boolean
   readonly origins: readonly string[]
+  /** Names of this port besides those of the members. */
+  readonly hosts: readonly string[]
   readonly maxConnections: number
   readonly grace: number
   readonly logLevel: LogLevel
@@ -74,6 +76,7 @@ function checked(settings: ResolvedSettings, read: (path: string) => string): Si
     listen: known.listen ?? parseListen(DEFAULT_LISTEN),
     anywhere: members === undefined && value('listen') === undefined,
     origins: (value<string[] | undefined>('allowOrigin') ?? []).map(originOf),
+    hosts: (value<string[] | undefined>('allowHost') ?? []).map(hostOf),
     maxConnections: positive(value('maxConnections'), 'max-connections'),
     grace: value('grace'),
     logLevel: levelOf(value('logLevel')),
@@ -129,6 +132,14 @@ function originOf(text: string): string {
   if (URL.canParse(text) && new URL(text).origin === text) return text
   throw new ConfigError(
     `allow-origin must be an origin such as 'https://app.example' or 'http://localhost:3000'; got ${JSON.stringify(text)}`,
+  )
+}
+
+/** A name without its port, as it is compared. */
+function hostOf(text: string): string {
+  if (/^[A-Za-z0-9]([A-Za-z0-9._-]{0,252})$/.test(text)) return text.toLowerCase()
+  throw new ConfigError(
+    `allow-host must be a name such as 'latchkey.example', without a port; got ${JSON.stringify(text)}`,
   )
 }
 

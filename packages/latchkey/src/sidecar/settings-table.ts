@@ -161,6 +161,13 @@ export const SETTINGS = {
     help: 'allow listening beyond loopback without TLS and tokens',
     fallback: false,
   },
+  allowHost: {
+    flag: 'allow-host',
+    place: 'allowHost',
+    kind: 'list',
+    value: 'NAME',
+    help: 'answer HTTP under this name too; asked for on loopback, and where no tokens are',
+  },
   allowOrigin: {
     flag: 'allow-origin',
     place: 'allowOrigin',

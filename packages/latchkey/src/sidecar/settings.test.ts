@@ -70,6 +70,8 @@ describe('refusals', () => {
     [{ id: undefined }, 'id is missing: give --id, LATCHKEY_ID'],
     [{ dir: undefined }, 'dir is missing: give --dir'],
     [{ 'allow-origin': ['*'] }, 'allow-origin must be an origin'],
+    [{ 'allow-host': ['a:7001'] }, 'allow-host must be a name'],
+    [{ 'allow-host': [''] }, 'allow-host must be a name'],
     [{ 'allow-origin': ['https://app.example/'] }, 'allow-origin must be an origin'],
     [{ listen: '0.0.0.0:7001' }, 'beyond loopback'],
     [{ listen: 'nowhere' }, 'listen'],

@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { get } from 'node:http'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir, uptime } from 'node:os'
@@ -134,6 +135,26 @@ test("a page's WebSocket is refused", async () => {
     socket.on('error', () => {})
   })
   expect(status).toBe(403)
+})
+
+test.each([
+  ['beyond loopback without tokens', { listen: '0.0.0.0:0', insecure: true }, 403],
+  ['beyond loopback with tokens', { listen: '0.0.0.0:0', insecure: true, token: ['t'] }, 404],
+  ['on loopback', {}, 403],
+])('C36: a page that had its own name lead here reads nothing: %s', async (_, flags, status) => {
+  const { at } = await start({ ...flags, 'allow-host': ['known.example'] })
+  const ask = (host: string) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const headers = { host, authorization: 'Bearer t' }
+      get(`http://${at}/v1/kv/absent`, { headers }, (response) => {
+        response.resume()
+        resolve(response.statusCode)
+      }).on('error', reject)
+    })
+  expect(await ask('evil.example')).toBe(status)
+  expect(await ask(`evil.example:${at.split(':')[1]}`)).toBe(status)
+  for (const host of ['known.example', 'Known.example:80', 'localhost', '127.0.0.1', '[::1]:7001'])
+    expect(await ask(host), host).toBe(404)
 })
 
 test('connections beyond the cap are refused, those within go on', async () => {

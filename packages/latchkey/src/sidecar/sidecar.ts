@@ -145,7 +145,9 @@ export class Sidecar {
       observe: (route, code, millis) => metrics.observe(route, code, millis),
     })
     const upgrade: Upgrade = (request, socket, head, proven) => {
-      const refusal = refuseOrigin(guards, request.headers.origin, request.headers.host)
+      // Every page says its origin when it asks for a WebSocket: beyond loopback that is enough.
+      const host = isLoopback(this.#options.listen.host) ? request.headers.host : undefined
+      const refusal = refuseOrigin(guards, request.headers.origin, host)
       if (refusal === null) return member.upgrade(request, socket, head, proven)
       refusals.note('http', 'origin', 'a WebSocket was refused', { reason: refusal.message })
       refuseUpgrade(socket, '403 Forbidden', clock)
@@ -199,8 +201,13 @@ function withAddress(options: SidecarOptions): SidecarOptions {
 
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 
-/** Where only loopback is served, the names that may lead here: those of the members. */
-function hostsOf({ listen, open }: SidecarOptions): ReadonlySet<string> | undefined {
-  if (!isLoopback(listen.host)) return undefined
-  return new Set(Object.values(open.members ?? {}).map((url) => new URL(url).hostname.toLowerCase()))
+/**
+ * The names under which HTTP is answered: those of the members, and what was listed. undefined: any.
+ * Law: a page that has its own name lead to this port reads nothing. Where tokens are asked for it has none, and beyond loopback its
+ * name says nothing else; where nobody asks for tokens (loopback, or --insecure) the name is all that tells it from a program.
+ */
+function hostsOf({ listen, open, hosts }: SidecarOptions): ReadonlySet<string> | undefined {
+  if (!isLoopback(listen.host) && open.auth !== undefined) return undefined
+  const members = Object.values(open.members ?? {}).map((url) => new URL(url).hostname.toLowerCase())
+  return new Set([...members, ...hosts])
 }
