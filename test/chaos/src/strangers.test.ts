@@ -1,0 +1,23 @@
+// Test: a cluster of real processes goes on under silent, slow and half-open sockets and under readers that never read. The full size is
+// `npm run chaos -- --strangers 5000 --readers 20`.
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Cluster } from './cluster.js'
+import { strangers } from './strangers.js'
+
+let cluster: Cluster
+beforeAll(async () => {
+  cluster = await Cluster.start()
+}, 60_000)
+afterAll(() => cluster.destroy())
+
+test('C20, C22, C23: no call fails, nobody else leads, and the memory is bounded', async () => {
+  const report = await strangers(cluster, { sockets: 600, readers: 9, seconds: 8 })
+  expect(report.failed).toEqual([])
+  expect(report.leaderChanged).toBe(false)
+  expect(report.calls).toBeGreaterThan(20)
+  // All of them were there at once, and each was closed by its member, not by itself.
+  expect(report.mostOpen).toBeGreaterThan(300)
+  expect(report.closed).toBeGreaterThan(600)
+  for (const { before, most } of report.memory) expect(most - before).toBeLessThan(450)
+})
