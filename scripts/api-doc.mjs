@@ -25,6 +25,8 @@ export const SECTIONS = [
     'Open',
     [server('open/open'), 'open'],
     [server('open/options'), 'OpenOptions', 'TlsOptions'],
+    [server('open/embedded-store'), 'EmbeddedStore'],
+    [server('open/reload'), 'ReloadOptions'],
     [server('member/rights'), 'AuthOptions', 'TokenEntry', 'Right'],
     ['packages/base/dist/logger.d.ts', 'Logger'],
   ],

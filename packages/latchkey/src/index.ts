@@ -18,4 +18,12 @@ export {
 } from '@latchkey/client'
 export type * from '@latchkey/client'
 export { type AuthOptions, type Right, type TokenEntry } from './member/rights.js'
-export { type OpenOptions, type RestoreOptions, type TlsOptions, open, restore } from './open/index.js'
+export {
+  type EmbeddedStore,
+  type OpenOptions,
+  type ReloadOptions,
+  type RestoreOptions,
+  type TlsOptions,
+  open,
+  restore,
+} from './open/index.js'

@@ -54,6 +54,7 @@ export function fakeIo({
       return text
     },
     interrupted: interruption.signal,
+    onHangUp: () => {},
     takeSignals(run) {
       takers.add(run)
       return () => takers.delete(run)

@@ -70,6 +70,8 @@ export interface Io {
   /** Aborted by SIGINT or SIGTERM, or by SIGPIPE when nobody reads on, with an Interrupted as its reason. */
   readonly interrupted: AbortSignal
   /** From now on these signals go here, and interrupt nothing. Returns the function that ends that. */
+  /** For as long as the process lives, a SIGHUP does this and no more. */
+  onHangUp(run: () => void): void
   takeSignals(run: (signal: NodeJS.Signals) => void, signals: readonly NodeJS.Signals[]): () => void
   connect(endpoints: readonly string[], options: ConnectOptions): Promise<CommandStore>
   /** With the streams of this process, or `quiet`: with none but standard error. */

@@ -54,6 +54,7 @@ export function processIo(): ProcessIo {
     stdin: readAll,
     readFile: (path) => readFileSync(path, 'utf8'),
     interrupted: interruption.signal,
+    onHangUp: (run) => void process.on('SIGHUP', run),
     takeSignals(run, signals) {
       taken++
       // Whoever takes the signals answers for the end, also of one that came before.

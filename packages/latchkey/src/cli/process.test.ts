@@ -164,6 +164,40 @@ describe('start', () => {
   })
 })
 
+describe('SIGHUP', () => {
+  const tokens = join(dir, 'tokens.json')
+  const write = (text: string) => writeFileSync(tokens, text, { mode: 0o600 })
+  const get = async (at: number, token: string) =>
+    (await fetch(`http://127.0.0.1:${at}/v1/kv/k`, { headers: { authorization: `Bearer ${token}` } })).status
+
+  test('C30: a tokens file is read again by it and when it changes; a broken one changes nothing; the process stays', async () => {
+    const at = await freePort()
+    write(JSON.stringify({ tokens: [{ token: 'secret-one' }] }))
+    const member = await start('hup', at, '--tokens', tokens)
+    onTestFinished(() => void member.child.kill('SIGKILL'))
+    expect([await get(at, 'secret-one'), await get(at, 'secret-two')]).toEqual([404, 401])
+    write(JSON.stringify({ tokens: [{ token: 'secret-two' }] }))
+    member.child.kill('SIGHUP')
+    await expect.poll(() => get(at, 'secret-two'), { timeout: 20_000 }).toBe(404)
+    expect(await get(at, 'secret-one')).toBe(401)
+    write('{ "tokens": ["secret-thr')
+    member.child.kill('SIGHUP')
+    await expect.poll(() => member.printed.out, { timeout: 20_000 }).toContain('those in force stay')
+    expect(await get(at, 'secret-two')).toBe(404)
+    // Nobody says so: it is seen by itself.
+    write(JSON.stringify({ tokens: [{ token: 'secret-three' }, { token: 'secret-two' }] }))
+    await expect.poll(() => get(at, 'secret-three'), { timeout: 20_000 }).toBe(404)
+    const headers = { authorization: 'Bearer secret-two' }
+    const figures = await (await fetch(`http://127.0.0.1:${at}/metrics`, { headers })).text()
+    expect(figures).toMatch(/^latchkey_reloads_total\{result="ok"\} [1-9]/m)
+    expect(figures).toMatch(/^latchkey_reloads_total\{result="refused"\} [1-9]/m)
+    member.child.kill('SIGTERM')
+    const ended = await member.ended
+    expect(ended.code).toBe(0)
+    expect(ended.out + ended.err).not.toContain('secret-')
+  })
+})
+
 test('a backup is restored into a new directory', async () => {
   const file = join(dir, 'backup')
   await run('put', 'saved', 'value')

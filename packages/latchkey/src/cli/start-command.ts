@@ -50,8 +50,9 @@ export const startCommand = (load: () => Promise<SidecarParts>): Command => ({
     if (flag(line, 'print-config')) {
       io.out(flag(line, 'json') ? jsonLine(configJson(settings)) : configText(settings))
     }
-    const options = sidecarOptions(settings, (path) => io.readFile(path))
-    return flag(line, 'print-config') ? EXIT.ok : serve(options, io, await load())
+    const read = () => sidecarOptions(settings, (path) => io.readFile(path))
+    const options = read()
+    return flag(line, 'print-config') ? EXIT.ok : serve(options, read, io, await load())
   },
 })
 
@@ -75,13 +76,38 @@ function readConfig(line: Line, io: Io): { path: string; text: string } | undefi
   }
 }
 
-async function serve(options: SidecarOptions, io: Io, parts: SidecarParts): Promise<number> {
-  const { Sidecar, jsonLogger, openMember } = parts
-  const logger = jsonLogger(options.logLevel, options.secrets, (line) => io.out(line))
+/** `read`: the same settings, with what stands now in the files that they name. */
+async function serve(
+  options: SidecarOptions,
+  read: () => SidecarOptions,
+  io: Io,
+  parts: SidecarParts,
+): Promise<number> {
+  const { Sidecar, jsonLogger, openMember, Reloader } = parts
+  let { secrets } = options
+  const logger = jsonLogger(
+    options.logLevel,
+    () => secrets,
+    (line) => io.out(line),
+  )
   for (const warning of options.warnings) logger.warn(warning)
-  const sidecar = await Sidecar.open(options, { clock: io.clock, logger, openMember })
+  let hangUp = () => {}
+  // From now on it ends nobody; what has just been read needs no reading again.
+  io.onHangUp(() => hangUp())
+  const reloads = (): Readonly<Record<string, number>> => reloader.counts
+  const sidecar = await Sidecar.open(options, { clock: io.clock, logger, openMember, reloads })
+  const reload = () => {
+    const again = read()
+    sidecar.reload(again)
+    // Those that were taken back may still be shown, and refused.
+    secrets = [...new Set([...secrets, ...again.secrets])]
+  }
+  const reloader = new Reloader({ clock: io.clock, logger, files: options.files, reload })
+  hangUp = () => reloader.run('SIGHUP')
   const asked = nextSignal(io)
   const ending = await Promise.race([asked.first, sidecar.failed])
+  reloader.close()
+  hangUp = () => {}
   if (ending instanceof Error) {
     logger.error('the member has stopped by itself', { error: ending })
     io.err(`latchkey: ${explain(ending)}\n`)

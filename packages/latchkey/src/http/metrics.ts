@@ -13,6 +13,8 @@ export interface MetricsPorts {
   connectionErrors(): ReadonlyMap<string, number>
   /** Connections of the port, by kind. */
   connections(): Readonly<Record<string, number>>
+  /** How often certificates and tokens were read again, by result. */
+  reloads?(): Readonly<Record<string, number>>
   /** What was refused, by door and reason. */
   refusals(): readonly RefusalCount[]
 }
@@ -35,6 +37,7 @@ export class Metrics {
   readonly #calls: Histogram<'route' | 'status'>
   readonly #connectionErrors: Counter<'where'>
   readonly #refused: Counter<'door' | 'reason'>
+  readonly #reloads: Counter<'result'>
   #watching = false
 
   constructor(ports: MetricsPorts) {
@@ -51,6 +54,12 @@ export class Metrics {
       name: 'latchkey_connection_errors_total',
       help: 'Connections and calls that were ended by an error in their handler, by kind of handler',
       labelNames: ['where'],
+      registers,
+    })
+    this.#reloads = new Counter({
+      name: 'latchkey_reloads_total',
+      help: 'How often certificates and tokens were read again, by result: ok or refused',
+      labelNames: ['result'],
       registers,
     })
     this.#refused = new Counter({
@@ -76,6 +85,9 @@ export class Metrics {
     }
     this.#connectionErrors.reset()
     for (const [where, count] of this.#ports.connectionErrors()) this.#connectionErrors.inc({ where }, count)
+    this.#reloads.reset()
+    for (const [result, count] of Object.entries(this.#ports.reloads?.() ?? {}))
+      this.#reloads.inc({ result }, count)
     this.#refused.reset()
     for (const { door, reason, count } of this.#ports.refusals()) this.#refused.inc({ door, reason }, count)
     const kinds = this.#gauge('latchkey_connections', 'Open connections of the port, by kind', ['kind'])

@@ -63,7 +63,8 @@ export class ClientDoor {
     skipUTF8Validation: true,
     ...GOODBYE,
   })
-  readonly #sockets = new Set<WebSocket>()
+  /** Each with who it is, once that is known. */
+  readonly #sockets = new Map<WebSocket, Identity | undefined>()
 
   constructor(ports: ClientDoorPorts) {
     this.#ports = ports
@@ -85,7 +86,7 @@ export class ClientDoor {
   }
 
   #accept(socket: WebSocket, raw: Duplex, arrival: Arrival): void {
-    this.#sockets.add(socket)
+    this.#sockets.set(socket, undefined)
     socket.binaryType = 'nodebuffer'
     const greeted = watchStranger(socket, raw)
     const tooLate = this.#ports.clock.after(HELLO_MS, () => socket.terminate(), { ref: false })
@@ -113,14 +114,15 @@ export class ClientDoor {
       socket.send(encodeWelcome({ ok: false, answer: errorAnswer(verdict.code, verdict.message) }))
       return socket.close(1008)
     }
-    this.#serve(socket, verdict)
+    this.#sockets.set(socket, verdict)
+    this.#serve(socket, named(verdict, arrival.address))
   }
 
   #note(kind: string, reason: string): void {
     this.#ports.refusals.note('clients', kind, 'a client was refused', { reason })
   }
 
-  #judge(hello: Hello, { address, hasPlace }: Arrival): Identity | LatchkeyError {
+  #judge(hello: Hello, { hasPlace }: Arrival): Identity | LatchkeyError {
     const { cluster, clusterId, token, least, most } = hello
     if (least > CLIENT_WIRE.most || most < CLIENT_WIRE.least) {
       return new LatchkeyError(
@@ -145,9 +147,7 @@ export class ClientDoor {
     if (identity === undefined) return new LatchkeyError('ERR_UNAUTHORIZED')
     const refusal = this.#ports.refusal()
     if (refusal !== undefined) return refusal
-    if (!hasPlace('client')) return noPlace()
-    // Without tokens the address is all by which one client is told from another.
-    return identity === ANONYMOUS ? { ...identity, name: `anonymous at ${address}` } : identity
+    return hasPlace('client') ? identity : noPlace()
   }
 
   #serve(socket: WebSocket, identity: Identity): void {
@@ -232,9 +232,18 @@ export class ClientDoor {
     socket.on('close', () => timer.cancel())
   }
 
+  /** Whoever is nobody any more is told so, and why: when it dials again. */
+  keepOnly(isKnown: (who: Identity) => boolean): void {
+    for (const [socket, who] of this.#sockets) {
+      if (who === undefined || isKnown(who)) continue
+      this.#note('reload', `the rights of ${who.name} were changed or taken back`)
+      socket.close(1008, 'ERR_UNAUTHORIZED: these credentials were changed or taken back')
+    }
+  }
+
   /** All clients that are connected now go to another member, or come back. */
   sendAway(): void {
-    for (const socket of this.#sockets) socket.close(1001)
+    for (const socket of this.#sockets.keys()) socket.close(1001)
   }
 
   close(): void {
@@ -242,6 +251,10 @@ export class ClientDoor {
     this.#server.close()
   }
 }
+
+/** Without tokens the address is all by which one client is told from another. */
+const named = (who: Identity, address: string): Identity =>
+  who === ANONYMOUS ? { ...who, name: `anonymous at ${address}` } : who
 
 const noPlace = () =>
   new LatchkeyError(

@@ -61,13 +61,31 @@ export const ANONYMOUS: Identity = { name: 'anonymous', rights: RIGHTS, keys: un
 /** The process that a member is embedded in. */
 export const EMBEDDED: Identity = { ...ANONYMOUS, name: 'embedded' }
 
-/** Whose tokens a member knows. One identity an entry, always the same object. */
+interface Known {
+  readonly digest: Uint8Array
+  /** All else that the entry says. */
+  readonly says: string
+  readonly who: Identity
+}
+
+/** Whose tokens a member knows. One identity an entry, always the same object; also where `before` knew the same entry already. */
 export class Identities {
-  readonly #known: readonly { readonly digest: Uint8Array; readonly who: Identity }[] | undefined
+  readonly #known: readonly Known[] | undefined
 
   /** undefined: none are asked for. They have been checked. */
-  constructor(tokens: readonly TokenEntry[] | undefined) {
-    this.#known = tokens?.map((entry, at) => ({ digest: digestOf(entry), who: identityOf(entry, at) }))
+  constructor(tokens: readonly TokenEntry[] | undefined, before?: Identities) {
+    const known = before === undefined ? undefined : before.#known
+    this.#known = tokens?.map((entry, at) => {
+      const digest = digestOf(entry)
+      const says = JSON.stringify([entry.name, entry.rights, entry.keys, entry.locks])
+      const same = known?.find((one) => one.says === says && timingSafeEqual(one.digest, digest))
+      return same ?? { digest, says, who: identityOf(entry, at) }
+    })
+  }
+
+  /** Whether it is still somebody: an entry that is gone, or says something else, is not. */
+  has(who: Identity): boolean {
+    return this.#known === undefined ? who === ANONYMOUS : this.#known.some((one) => one.who === who)
   }
 
   /**

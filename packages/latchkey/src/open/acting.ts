@@ -26,9 +26,9 @@ export class ActingStores {
   }
 
   /** Those of others end: what they have under way is ERR_CLOSED. */
-  keepOnly(identities: ReadonlySet<Identity>): void {
+  keepOnly(isKnown: (who: Identity) => boolean): void {
     for (const [who, store] of this.#stores) {
-      if (identities.has(who)) continue
+      if (isKnown(who)) continue
       this.#stores.delete(who)
       void store.close().catch(() => {})
     }

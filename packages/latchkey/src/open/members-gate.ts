@@ -14,7 +14,8 @@ import type { Settings } from './options.js'
 const LEVEL = 1
 
 export class MembersGate {
-  readonly #settings: Settings
+  /** Certificates and member tokens may change while it runs. */
+  readonly #settings: () => Settings
   readonly #clock: Clock
   readonly #atEnd: Defer
   readonly #refusals: RefusalLog
@@ -22,7 +23,7 @@ export class MembersGate {
   #network: MemberNetwork | undefined
 
   constructor(
-    settings: Settings,
+    settings: () => Settings,
     clock: Clock,
     atEnd: Defer,
     refusals: RefusalLog,
@@ -36,7 +37,8 @@ export class MembersGate {
   }
 
   transport(owner: TransportOwner): Transport {
-    const { id, cluster, auth, tls, logger } = this.#settings
+    const settings = this.#settings
+    const { id, cluster, logger } = settings()
     const boot = randomInt(1, 2 ** 47)
     this.#network = new MemberNetwork({
       clock: this.#clock,
@@ -51,19 +53,21 @@ export class MembersGate {
         boot,
         group: 0,
         level: LEVEL,
-        tokens: memberTokens(auth),
+        tokens: memberTokens(settings().auth),
         ...owner.identity(),
       }),
       admit: (info) => owner.admit(info),
       missing: (id) => owner.missing(id),
-      tls,
+      get tls() {
+        return settings().tls
+      },
     })
     return this.#network
   }
 
   /** False: not a member's. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: () => void): boolean {
-    if (whyNoMembers(this.#settings) !== undefined && isForMembers(request)) {
+    if (whyNoMembers(this.#settings()) !== undefined && isForMembers(request)) {
       refuseUpgrade(socket, '401 Unauthorized', this.#clock)
       return true
     }

@@ -27,11 +27,13 @@ import { Outboxes } from '../member/outboxes.js'
 import { Readiness } from '../member/readiness.js'
 import { Identities, type Identity } from '../member/rights.js'
 import { ActingStores } from './acting.js'
+import { type EmbeddedStore, OwnStore } from './embedded-store.js'
 import { localDial } from './local-link.js'
 import { refuseUnprovenMembers, whyNoMembers } from './member-proof.js'
 import { MembersGate } from './members-gate.js'
 import type { Settings, TlsOptions } from './options.js'
 import { claimDirectory } from './owner-file.js'
+import { reloaded, type ReloadOptions } from './reload.js'
 import { closeToOthers } from './private-directory.js'
 import { addressOf, type Proven } from './connections.js'
 import { type OwnServer, type PortOptions, refuseUpgrade } from './server.js'
@@ -53,14 +55,14 @@ interface Ground {
 }
 
 export class OpenedMember {
-  readonly store: ClientStore
+  readonly store: EmbeddedStore & ClientStore
   readonly clock: Clock
   /** Errors that escaped from handlers of connections: each ended its connection only. */
   readonly connectionErrors: ConnectionErrors
   readonly refusals: RefusalLog
   /** What clients were told and have not read. */
   readonly outboxes: Outboxes
-  readonly #settings: Settings
+  #settings: Settings
   readonly #ground: Ground
   readonly #changes = new Emitter<Changes>()
   readonly #turns = new Turns(setImmediate)
@@ -102,7 +104,13 @@ export class OpenedMember {
     this.connectionErrors = new ConnectionErrors({ clock, logger: settings.logger })
     this.refusals = refusals
     this.outboxes = new Outboxes(refusals)
-    this.#gate = new MembersGate(settings, clock, this.#turns.end, refusals, this.connectionErrors)
+    this.#gate = new MembersGate(
+      () => this.#settings,
+      clock,
+      this.#turns.end,
+      refusals,
+      this.connectionErrors,
+    )
     this.#guardedUpgrade = this.connectionErrors.guard(
       'upgrade',
       (...arrival: Parameters<OpenedMember['upgrade']>) => this.#upgrade(...arrival),
@@ -120,11 +128,14 @@ export class OpenedMember {
       refusal: () => this.#refusal(),
       seat: (tell, identity) => this.#member().seat(tell, identity),
     })
-    this.store = this.#makeStore(undefined, { as: settings.as, closeHook: () => this.#close() })
-    this.#acting = new ActingStores(this.store, (who) => this.#makeStore(who, {}))
+    this.store = new OwnStore(
+      { ...this.#storeOptions(), as: settings.as, closeHook: () => this.#close() },
+      (given) => this.reload(given),
+    )
+    this.#acting = new ActingStores(this.store, (who) => new ClientStore(this.#storeOptions(who)))
   }
 
-  #makeStore(who: Identity | undefined, more: Pick<StoreOptions, 'as' | 'closeHook'>): ClientStore {
+  #storeOptions(who?: Identity): StoreOptions {
     const { sessionLife, drift } = this.#settings
     const local = {
       current: () => this.#current,
@@ -132,15 +143,14 @@ export class OpenedMember {
       onGone: (run: () => void) => this.#changes.on('gone', run),
       onSettled: (run: () => void) => this.#changes.on('settled', run),
     }
-    return new ClientStore({
+    return {
       route: { dial: localDial(local, who) },
       clock: this.clock,
       random: seededRandom(newId()),
       newId,
       sessionLife,
       drift,
-      ...more,
-    })
+    }
   }
 
   get current(): Member | undefined {
@@ -202,6 +212,17 @@ export class OpenedMember {
 
   identify(token: string | undefined): Identity | undefined {
     return this.#identities.of(token)
+  }
+
+  /** New certificates and tokens; a TypeError, and nothing was changed. */
+  reload(given: ReloadOptions): void {
+    this.#settings = reloaded(this.#settings, given, !this.isAlone)
+    this.#server?.useTls(this.#settings.tls)
+    const identities = new Identities(this.#settings.auth?.tokens, this.#identities)
+    this.#identities = identities
+    const isKnown = (who: Identity) => identities.has(who)
+    this.#clients.keepOnly(isKnown)
+    this.#acting.keepOnly(isKnown)
   }
 
   upgrade(...arrival: [request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven]): void {

@@ -2,10 +2,10 @@
 
 import { uptime } from 'node:os'
 import { RefusalLog, systemClock } from '@latchkey/base'
-import type { Store } from '@latchkey/client'
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 import { refuseLocked } from '@latchkey/raft/wal'
 import { withDisk } from './disk-trouble.js'
+import type { EmbeddedStore } from './embedded-store.js'
 import { OpenedMember } from './open-member.js'
 import { checkOptions, listenAt, type OpenOptions, type Settings } from './options.js'
 import { listen, refuseUpgrade } from './server.js'
@@ -25,7 +25,7 @@ import { listen, refuseUpgrade } from './server.js'
  * refused before anything on disk is touched.
  * An open store keeps the process alive until `close()`; it installs no signal handler, prints nothing and never exits.
  */
-export async function open(options: OpenOptions): Promise<Store> {
+export async function open(options: OpenOptions): Promise<EmbeddedStore> {
   const settings = checkOptions(options)
   if (settings.signal?.aborted)
     throw new LatchkeyError('ERR_ABORTED', undefined, { cause: settings.signal.reason })
@@ -69,7 +69,7 @@ async function refusePort({ dir }: Settings, error: unknown): Promise<never> {
 }
 
 /** A cluster of one has no port. A member that has others by now is reached where its log says that they look for it. */
-async function withoutAddress(settings: Settings, options: OpenOptions): Promise<Store> {
+async function withoutAddress(settings: Settings, options: OpenOptions): Promise<EmbeddedStore> {
   const member = await openIn(settings)
   if (member.address === undefined || member.isAlone) return member.store
   try {

@@ -86,6 +86,8 @@ export interface Settings {
   readonly tls: TlsOptions | undefined
   /** What was read of a file stands in it. */
   readonly auth: Auth | undefined
+  /** From which it can be read again. */
+  readonly givenAuth: AuthOptions | undefined
   readonly as: As | undefined
   readonly logger: Logger
   readonly signal: AbortSignal | undefined
@@ -152,6 +154,7 @@ export function checkOptions(options: OpenOptions): Settings {
     sessionLife: checkSessionLife(options.sessionLife ?? '30s'),
     tls: checkTls(options.tls),
     auth: checkAuth(options.auth),
+    givenAuth: options.auth,
     as: checkAs(options.as),
     logger: checkLogger(options.logger),
     signal: checkSignal(options.signal),
@@ -268,7 +271,7 @@ function checkSessionLife(value: Duration): number {
   throw new TypeError("sessionLife must be from '1s' to '24h'")
 }
 
-function checkTls(tls: OpenOptions['tls']): TlsOptions | undefined {
+export function checkTls(tls: OpenOptions['tls']): TlsOptions | undefined {
   if (tls === undefined) return undefined
   const pem = (value: unknown) => (typeof value === 'string' && value !== '') || value instanceof Uint8Array
   if (typeof tls !== 'object' || tls === null || !pem(tls.cert) || !pem(tls.key)) {

@@ -6,7 +6,7 @@
 // is told goodbye and never answers.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { createServer as createSecureServer } from 'node:https'
+import { createServer as createSecureServer, Server as SecureServer } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { type Clock, endRefused, REFUSED_MS, type RefusalLog } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
@@ -77,6 +77,11 @@ function makeServer(tls: TlsOptions | undefined): Server {
   }
 }
 
+/** For connections that come from now on; those that are there stay. */
+export function useTls(server: Server, tls: TlsOptions | undefined): void {
+  if (tls !== undefined && server instanceof SecureServer) server.setSecureContext(serverTls(tls))
+}
+
 interface HttpRefusal {
   readonly status: string
   readonly code: string
@@ -127,6 +132,7 @@ export function refuseUpgrade(socket: Duplex, status: string, clock: Clock): voi
 
 export interface OwnServer {
   readonly connections: Connections
+  useTls(tls: TlsOptions | undefined): void
   close(): Promise<void>
 }
 
@@ -144,6 +150,7 @@ export async function listen(
   server.on('error', () => {})
   return {
     connections,
+    useTls: (tls) => useTls(server, tls),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

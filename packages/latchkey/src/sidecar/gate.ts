@@ -6,7 +6,7 @@ import type { Clock, RefusalLog } from '@latchkey/base'
 import type { Connections } from '../open/connections.js'
 import { cannotListen } from '../open/listen-trouble.js'
 import type { Listen, TlsOptions } from '../open/options.js'
-import { makePort, type Request, refuseUpgrade, type Upgrade } from '../open/server.js'
+import { makePort, type Request, refuseUpgrade, type Upgrade, useTls } from '../open/server.js'
 import { ConfigError } from './settings.js'
 
 export interface GateOptions {
@@ -67,6 +67,10 @@ export class Gate {
   serve(request: Request, upgrade: Upgrade): void {
     this.#request = request
     this.#upgrade = upgrade
+  }
+
+  useTls(tls: TlsOptions | undefined): void {
+    useTls(this.#server, tls)
   }
 
   /** No new connections; idle ones go at once, the rest when `close` is called. */

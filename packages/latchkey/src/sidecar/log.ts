@@ -9,14 +9,17 @@ const SHORTEST = 4
 
 export function jsonLogger(
   level: LogLevel,
-  secrets: readonly string[],
+  secrets: () => readonly string[],
   write: (line: string) => void,
 ): Logger {
-  const hidden = secrets
-    .filter((secret) => secret.length >= SHORTEST)
-    .flatMap(forms)
-    .toSorted((a, b) => b.length - a.length)
-  const scrub = (line: string) => hidden.reduce((text, secret) => text.replaceAll(secret, '***'), line)
+  let known: readonly string[] | undefined
+  let hidden: readonly string[] = []
+  const scrub = (line: string) => {
+    const now = secrets()
+    if (now !== known) hidden = hiddenOf(now)
+    known = now
+    return hidden.reduce((text, secret) => text.replaceAll(secret, '***'), line)
+  }
   const log = pino(
     {
       level,
@@ -33,6 +36,13 @@ export function jsonLogger(
     error: (message, fields) => log.error(plain(fields), message),
   }
 }
+
+/** The longest first: one may be a part of another. */
+const hiddenOf = (secrets: readonly string[]): string[] =>
+  secrets
+    .filter((secret) => secret.length >= SHORTEST)
+    .flatMap(forms)
+    .toSorted((a, b) => b.length - a.length)
 
 /** A secret as it is and as it stands in JSON. */
 function forms(secret: string): string[] {

@@ -9,6 +9,7 @@ import type { Proven } from '../open/connections.js'
 import type { Outboxes } from '../member/outboxes.js'
 import type { Identity } from '../member/rights.js'
 import type { OpenOptions } from '../open/options.js'
+import type { ReloadOptions } from '../open/reload.js'
 
 export interface Member {
   readonly store: KeyValueCalls & Pick<ClusterCalls, 'status' | 'transferLeadership' | 'close'>
@@ -25,6 +26,8 @@ export interface Member {
   identify(token: string | undefined): Identity | undefined
   /** A WebSocket of a member or a client. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven): void
+  /** New certificates and tokens; a TypeError, and nothing was changed. */
+  reload(given: ReloadOptions): void
   figures(): Readonly<Record<string, number>>
   /** Settles when the member has stopped by itself, with the reason. */
   readonly failed: Promise<Error>

@@ -29,6 +29,8 @@ export interface SidecarOptions {
   readonly maxConnections: number
   readonly grace: number
   readonly logLevel: LogLevel
+  /** What is read again when it changes. */
+  readonly files: readonly string[]
   /** For the log, at the start. */
   readonly warnings: readonly string[]
   /** Every text that no log may hold. */
@@ -82,6 +84,9 @@ function checked(settings: ResolvedSettings, read: (path: string) => string): Si
     logLevel: levelOf(value('logLevel')),
     secrets: secretsOf(known.auth, open.tls),
     warnings: warningsOf(settings),
+    files: (['tlsCert', 'tlsKey', 'tlsCa', 'tokens'] as const).flatMap(
+      (name) => value<string | undefined>(name) ?? [],
+    ),
   }
 }
 

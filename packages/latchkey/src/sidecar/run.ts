@@ -2,4 +2,5 @@
 
 export { openMember } from '../open/index.js'
 export { jsonLogger } from './log.js'
+export { Reloader } from './reloader.js'
 export { Sidecar } from './sidecar.js'

@@ -177,7 +177,11 @@ test('the printed configuration names sources and shows no secret', () => {
 
 test('a log line is JSON and holds no secret, wherever it stands', () => {
   const lines: string[] = []
-  const log = jsonLogger('info', ['hunter2', 'a"quoted"one'], (line) => lines.push(line))
+  const log = jsonLogger(
+    'info',
+    () => ['hunter2', 'a"quoted"one'],
+    (line) => lines.push(line),
+  )
   log.debug('not at this level')
   log.warn('refused hunter2', {
     header: 'Bearer hunter2',

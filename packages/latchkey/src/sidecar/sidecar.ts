@@ -22,6 +22,8 @@ export interface SidecarPorts {
   readonly clock: Clock
   readonly logger: Logger
   readonly openMember: OpenMember
+  /** How often certificates and tokens were read again, by result. */
+  reloads?(): Readonly<Record<string, number>>
 }
 
 /** How long a hand-over may take before the stop goes on without it. */
@@ -82,6 +84,12 @@ export class Sidecar {
     return this.#member.failed
   }
 
+  /** Takes certificates and tokens into use; throws where something is wrong with them, with nothing changed. */
+  reload({ open: { tls, auth } }: SidecarOptions): void {
+    this.#member.reload({ tls, auth })
+    this.#gate.useTls(tls)
+  }
+
   async stop(): Promise<void> {
     const { logger } = this.#ports
     logger.info('stopping')
@@ -126,6 +134,7 @@ export class Sidecar {
       figures: () => member.figures(),
       connectionErrors: () => connectionErrors.counts(),
       connections: () => gate.connections.counts(),
+      reloads: () => this.#ports.reloads?.() ?? {},
       refusals: () => [...gate.refusals.counts(), ...member.refusals.counts()],
     })
     const guards = { origins: new Set(this.#options.origins), hosts: hostsOf(this.#options) }

@@ -57,7 +57,7 @@ export interface NetOptions {
   readonly admit?: Admit | undefined
   /** Told to whom was admitted: a removed one may come back without knowing it. */
   readonly missing?: Missing | undefined
-  /** Members show each other certificates when `ca` is there; then `wss:` addresses only. */
+  /** Members show each other certificates when `ca` is there; then `wss:` addresses only. Asked at each connection: it may change. */
   readonly tls?: MemberTls | undefined
   readonly timing?: Partial<Timing> | undefined
   readonly caps?: Partial<LaneCaps> | undefined
@@ -91,7 +91,9 @@ export function settle(options: NetOptions): NetSettings {
     self: options.self,
     admit: options.admit ?? (() => undefined),
     missing: options.missing ?? (() => undefined),
-    tls: options.tls,
+    get tls() {
+      return options.tls
+    },
     timing: { ...TIMING, ...options.timing },
     caps: { ...LANE_CAPS, ...options.caps },
   }

@@ -1,0 +1,51 @@
+// Door: new certificates and tokens for a member that runs. All of it is checked before any of it is used.
+//
+// Law: what is in force changes as a whole, or not at all. The story without it: a certificate is written, its key a moment later; a
+// member that took the one without the other could greet nobody any more.
+
+import { serverTls } from '@latchkey/raft'
+import { createSecureContext } from 'node:tls'
+import type { AuthOptions } from '../member/rights.js'
+import { checkAuth } from './auth.js'
+import { refuseUnprovenMembers } from './member-proof.js'
+import { checkTls, type Settings, type TlsOptions } from './options.js'
+
+export interface ReloadOptions {
+  /** Certificates that take the place of those in force; connections stay. `ca` can be another one, but not come or go. */
+  tls?: TlsOptions | undefined
+  /**
+   * Tokens that take the place of those in force. Who is connected by one that is no more, or that may now do something else, is
+   * disconnected. Left out: a file that `open()` was told is read again.
+   */
+  auth?: AuthOptions | undefined
+}
+
+/** `others`: it is a member of several. A TypeError says what is wrong, and nothing was changed. */
+export function reloaded(settings: Settings, given: ReloadOptions, others: boolean): Settings {
+  if (typeof given !== 'object' || given === null) throw new TypeError('reload: options must be an object')
+  for (const name of Object.keys(given)) {
+    if (name !== 'tls' && name !== 'auth')
+      throw new TypeError(`reload: unknown option ${JSON.stringify(name)}`)
+  }
+  const tls = given.tls === undefined ? settings.tls : checkTls(given.tls)
+  const givenAuth = given.auth ?? settings.givenAuth
+  const auth = checkAuth(givenAuth)
+  if (tls !== settings.tls) checkChange(settings.tls, tls)
+  const next = { ...settings, tls, auth, givenAuth }
+  refuseUnprovenMembers(next, others)
+  return next
+}
+
+function checkChange(before: TlsOptions | undefined, after: TlsOptions | undefined): void {
+  if (before === undefined || after === undefined)
+    throw new TypeError('tls cannot come or go while a member runs: start it again')
+  if ((before.ca === undefined) !== (after.ca === undefined))
+    throw new TypeError('tls.ca cannot come or go while a member runs: start it again')
+  try {
+    createSecureContext(serverTls(after))
+  } catch (cause) {
+    throw new TypeError(`tls: the certificate or its key cannot be used: ${(cause as Error).message}`, {
+      cause,
+    })
+  }
+}
