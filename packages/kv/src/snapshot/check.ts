@@ -2,11 +2,12 @@
 // row sums up by those sums: a row left out or told twice is noticed, not only one that was changed.
 
 import type { Row } from '../rows/port.js'
-import { META_KEY, type SpaceName, numberIn, spaceOf } from '../keyspaces.js'
+import { type SpaceName, numberIn, spaceOf } from '../keyspaces.js'
 import { isSealed, sealOf } from '../rows/seal.js'
 import { groupSums } from '../state/event-group.js'
 import { type Meta, decodeMeta } from '../state/meta.js'
 import { Sum } from '../state/sum.js'
+import { isRowOf } from './row-shape.js'
 import { FRAME, type Frame, FrameReader, damagedStream, rowsIn } from './stream.js'
 
 const SUMMED = ['data', 'sequences', 'events'] as const satisfies readonly SpaceName[]
@@ -46,15 +47,15 @@ export class StateStream {
     const { floor } = this.#meta.events
     if (kind === FRAME.rows) return rowsIn(body).map((row) => this.#row(row, floor))
     if (kind !== FRAME.end) throw damagedStream(`a frame of kind ${kind}`)
-    if (body.readUIntLE(0, 6) !== this.#count)
+    if (body.length !== 6 || body.readUIntLE(0, 6) !== this.#count)
       throw damagedStream(`${this.#count} rows, not as many as it says`)
     return []
   }
 
   #row(row: Row, floor: number): Row {
     const space = spaceOf(row.key)
-    if (space === undefined || META.equals(row.key)) throw damagedStream('a row of no known space')
-    if (!isSealed(row.key, row.value)) throw damagedStream(`a row of ${space}`)
+    if (space === undefined || space === 'meta') throw damagedStream('a row of no known space')
+    if (!isSealed(row.key, row.value) || !isRowOf(space, row)) throw damagedStream(`a row of ${space}`)
     if (this.#lastKey.compare(row.key) >= 0) throw damagedStream(`a row of ${space} out of order`)
     this.#lastKey = Buffer.from(row.key)
     this.#count++
@@ -83,4 +84,3 @@ export class StateStream {
     return this.#meta
   }
 }
-const META = Buffer.from(META_KEY)

@@ -13,7 +13,10 @@ import { StateStream } from './check.js'
 import { FrameWriter, PREAMBLE } from './stream.js'
 
 const sealed = (key: Uint8Array, body: Uint8Array): Row => ({ key, value: sealBody(key, body) })
-const data = (name: string, body = 'value') => sealed(keyOf(SPACE.data, Buffer.from(name)), Buffer.from(body))
+const data = (name: string, body = 'value'): Row => ({
+  key: keyOf(SPACE.data, Buffer.from(name)),
+  value: nextRow(name, 1, Buffer.from(body), undefined),
+})
 
 /** Revision 1 is small, revision 2 has a piece of its own. */
 function events(): { rows: Row[]; marks: number[] } {

@@ -6,7 +6,7 @@ import { asBuffer } from '@latchkey/base'
 import { SEAL, seal } from '../rows/seal.js'
 import { eventKey } from '../keyspaces.js'
 import { writeU16, writeU32 } from '../numbers.js'
-import { GROUP, SCRATCH } from './event-row.js'
+import { GROUP, SCRATCH, areEvents } from './event-row.js'
 
 const HEAD = 14
 const TABLE = SEAL + GROUP * HEAD
@@ -112,6 +112,20 @@ export class EventGroup {
     seal(eventKey(this.first, 0), value)
     return value
   }
+}
+
+/** Is this the row of a group: its table, and the events that the table speaks of? */
+export function isGroup(first: number, row: Uint8Array): boolean {
+  if (row.length < TABLE) return false
+  const group = EventGroup.from(first, row)
+  let end = TABLE
+  for (let revision = first; revision < first + GROUP; revision++) {
+    if (group.pieces(revision) > 0) continue
+    const begin = end
+    end += group.size(revision)
+    if (end > row.length || !areEvents(row.subarray(begin, end), group.count(revision))) return false
+  }
+  return end === row.length
 }
 
 /** A group's row counts for the revisions from `floor` on; `pieces` is how many rows of large ones go with it. */

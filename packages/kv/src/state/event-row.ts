@@ -94,6 +94,23 @@ function writeText(into: Buffer, at: number, text: string): void {
   else for (let i = 0; i < text.length; i++) into[at + i] = text.charCodeAt(i)
 }
 
+/** Are these bytes whole events, and as many as that, where it is known? */
+export function areEvents(bytes: Uint8Array, count?: number): boolean {
+  const row = asBuffer(bytes)
+  let at = 0
+  let found = 0
+  for (; at < row.length; found++) {
+    if (at + 3 > row.length || (row[at] as number) > 1) return false
+    at += 3 + row.readUInt16LE(at + 1)
+    for (let data = 0; data < 2; data++) {
+      if (at + 4 > row.length) return false
+      const length = row.readUInt32LE(at)
+      at += length === NONE ? 4 : 4 + length
+    }
+  }
+  return at === row.length && (count === undefined || found === count)
+}
+
 /** Appends the events to `into`; their bytes are views. */
 export function decodeEvents(revision: number, bytes: Uint8Array, into: EventResult[]): void {
   const row = asBuffer(bytes)

@@ -1,0 +1,108 @@
+// Test: a row with the right checksum and the wrong shape is not let in, whatever its space: a backup may have been made by anybody.
+
+import { pack } from '@latchkey/protocol'
+import { describe, expect, test } from 'vitest'
+import { SPACE, counterKey, eventKey, keyOf, keyOfNumber, replyKey } from '../keyspaces.js'
+import { sealBody } from '../rows/seal.js'
+import { nextRow } from '../state/data-row.js'
+import { emptyMeta, encodeMeta } from '../state/meta.js'
+import { StateStream } from './check.js'
+import { FrameWriter, PREAMBLE } from './stream.js'
+
+const key = Buffer.from('k')
+const doubles = (...numbers: number[]) => {
+  const body = Buffer.alloc(8 * numbers.length)
+  numbers.forEach((number, i) => body.writeDoubleLE(number, 8 * i))
+  return body
+}
+/** The table of a group, with one revision that counts so much. */
+const table = (count: number, bytes: number, pieces = 0, events: Uint8Array = Buffer.alloc(0)) => {
+  const body = Buffer.alloc(16 * 14)
+  body.writeUInt32LE(count, 14)
+  body.writeUInt32LE(bytes, 18)
+  body.writeUInt16LE(pieces, 26)
+  return Buffer.concat([body, events])
+}
+/** One event: key 'k', put, value 'v', nothing before. */
+const event = Buffer.from('0001006b0100000076ffffffff', 'hex')
+const long = Buffer.alloc(100_000)
+const hold = ['me', 1, 1, 99, null, null, 5, 0, 1]
+
+const ROWS: Record<string, [right: [Uint8Array, Uint8Array], ...wrong: [Uint8Array, Uint8Array][]]> = {
+  data: [
+    [keyOf(SPACE.data, key), nextRow('k', 1, Buffer.from('v'), undefined).subarray(4)],
+    [keyOf(SPACE.data, key), Buffer.alloc(17)],
+    [keyOf(SPACE.data, Buffer.alloc(0)), Buffer.alloc(18)],
+    [keyOf(SPACE.data, Buffer.alloc(60_000)), Buffer.alloc(18)],
+  ],
+  sequences: [
+    [keyOf(SPACE.sequences, key), doubles(7)],
+    [keyOf(SPACE.sequences, key), Buffer.alloc(7)],
+    [keyOf(SPACE.sequences, key), doubles(Number.NaN)],
+    [keyOf(SPACE.sequences, key), doubles(2 ** 53)],
+    [keyOf(SPACE.sequences, key), doubles(0.5)],
+  ],
+  events: [
+    [eventKey(0, 0), table(1, event.length, 0, event)],
+    [eventKey(0, 0), Buffer.alloc(5)],
+    [eventKey(3, 0), table(1, event.length, 0, event)],
+    [eventKey(0, 0), table(2, event.length, 0, event)],
+    [eventKey(0, 0), table(1, 0xffffffff, 0, event)],
+    [eventKey(0, 0), table(1, event.length, 0, Buffer.concat([event, event]))],
+    [eventKey(0, 0), table(1, 12, 0, Buffer.from('0001006bffffff7f76ffffffff', 'hex').subarray(0, 12))],
+    [eventKey(1, 1), Buffer.from('00ffff', 'hex')],
+    [spaceOnly(SPACE.events), table(1, event.length, 0, event)],
+  ],
+  sessions: [
+    [keyOfNumber(SPACE.sessions, 5), doubles(1_000, 2_000, 1)],
+    [keyOfNumber(SPACE.sessions, 5), Buffer.alloc(1)],
+    [keyOfNumber(SPACE.sessions, 5), doubles(Number.NaN, 2_000, 1)],
+    [keyOfNumber(SPACE.sessions, 5), doubles(1_000, Number.POSITIVE_INFINITY, 1)],
+    [keyOfNumber(SPACE.sessions, 5), doubles(1_000, 2_000, 1.5)],
+    [spaceOnly(SPACE.sessions), doubles(1_000, 2_000, 1)],
+  ],
+  replies: [
+    [replyKey(5, 1), Buffer.from('00000000009200c0', 'hex')],
+    [replyKey(5, 1), Buffer.alloc(4)],
+    [replyKey(5, 1), Buffer.from('07000000009200c0', 'hex')],
+    [keyOfNumber(SPACE.replies, 5), Buffer.alloc(9)],
+  ],
+  holds: [
+    [keyOf(SPACE.holds, key), pack(hold)],
+    [keyOf(SPACE.holds, key), pack([{ a: 1 }])],
+    [keyOf(SPACE.holds, key), pack(['me', 'many', 1, 99, null, null, 5, 0, 1])],
+    [keyOf(SPACE.holds, Buffer.alloc(60_000)), pack(hold)],
+  ],
+  waiters: [
+    [keyOfNumber(SPACE.waiters, 3), pack([key, 'me', 5, 99, 1_000, null, null])],
+    [keyOfNumber(SPACE.waiters, 3), pack([key, 'me'])],
+    [spaceOnly(SPACE.waiters), pack([key, 'me', 5, 99, 1_000, null, null])],
+  ],
+  counters: [
+    [counterKey(null), pack(7)],
+    [counterKey(null), pack('seven')],
+    [Buffer.of(SPACE.counters, 9), pack(7)],
+    [counterKey(long.subarray(0, 60_000)), pack(7)],
+  ],
+}
+
+function spaceOnly(space: number): Uint8Array {
+  return Uint8Array.of(space)
+}
+
+const take = ([at, body]: [Uint8Array, Uint8Array]) => {
+  const writer = new FrameWriter()
+  const meta = writer.meta(encodeMeta(emptyMeta()))
+  const rows = writer.rows([{ key: at, value: sealBody(at, body) }])
+  return new StateStream().push(Buffer.concat([PREAMBLE, meta, rows]))
+}
+
+describe('S17: one row of each space', () => {
+  test.each(Object.entries(ROWS))('%s', (space, [right, ...wrong]) => {
+    expect(take(right)).toHaveLength(1)
+    for (const [at, body] of wrong) {
+      const said = `${space} ${Buffer.from(at.subarray(0, 10)).toString('hex')} ${Buffer.from(body.subarray(0, 40)).toString('hex')}`
+      expect(() => take([at, body]), said).toThrow(expect.objectContaining({ code: 'ERR_CORRUPT' }))
+    }
+  })
+})
