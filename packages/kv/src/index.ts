@@ -4,6 +4,7 @@ export {
   BatchReader,
   type CommandRecord,
   RECORD_HEADER,
+  fitsRecord,
   RecordSource,
   countRecords,
   encodeBatch,

@@ -29,12 +29,18 @@ export const CAPS = {
   frameBytes: 256 * KiB,
   /** What a WebSocket accepts in one message: the connection is closed beyond. */
   maxPayload: 16 * MiB,
+  /** Values in a frame of a client, or in one command, each part of a list counted: ERR_PROTOCOL beyond. */
+  values: 2 ** 18,
+  /** The same in an answer: some hundred thousand locks. The client leaves a member that says more. */
+  answerValues: 2 ** 22,
   /** Connections of one port: strangers give way to newer ones, clients are refused, members have a reserve. */
   connections: 10_000,
   /** Waiters of one lock: ERR_BUSY beyond. */
   waiters: 10_000,
   /** A session's id and a call's number: what a record of the log and a row's key have room for. ERR_PROTOCOL beyond. */
   recordNumber: 2 ** 48 - 1,
+  /** A term, an index, a time, a round between members: an index becomes a session's id. The connection is closed beyond. */
+  memberNumber: 2 ** 48 - 1,
   /** Sessions of a store, and of those that one identity opened: an idle one that holds nothing gives way, else ERR_BUSY. */
   sessions: 10_000,
   sessionsOfOne: 5_000,

@@ -35,9 +35,10 @@ export const orNull =
   (value) =>
     value === null ? null : check(value)
 export const listOf =
-  (check: Check, what: string): Check =>
+  (check: Check, what: string, most: number = CAPS.answerValues): Check =>
   (value) => {
     if (!Array.isArray(value)) return `${what} must be a list`
+    if (value.length > most) return `${what} must be at most ${most}`
     for (const item of value) {
       const reason = check(item)
       if (reason !== null) return reason

@@ -2,6 +2,8 @@
 //
 // Laws
 //   - A count is believed only as far as bytes for it are left; depth is capped; nothing may follow the value.
+//   - There are at most so many values in it. The story without this law: each byte of a frame of 16 MiB is an empty list, which is
+//     fifty times as large in memory; reading it stops a member for two seconds and costs it 900 MB.
 //   - No type outside the house's part of MessagePack is known, so that nothing is ever built, compiled or looked up for a sender.
 //   - There is no map, unless the caller says that the answer of a call may hold one. The story without this law: a stranger sends
 //     {toString: 1, valueOf: 1} where a number belongs, a refusal says which value it was, String(value) throws a TypeError, and
@@ -9,6 +11,7 @@
 //   - No name in a map is one that every object has: what is read from a map has the methods of any object.
 
 import { View, asBuffer } from '@latchkey/base'
+import { CAPS } from './caps.js'
 
 export class Malformed extends Error {
   override readonly name = 'Malformed'
@@ -17,6 +20,9 @@ export class Malformed extends Error {
 const MAX_DEPTH = 16
 
 const NOTHING = Buffer.alloc(0)
+const NO_OPTIONS: UnpackOptions = {}
+/** What a member answers: by some calls maps, by others more than anybody may ask with. */
+export const OF_ANSWERS: UnpackOptions = { maps: true, most: CAPS.answerValues }
 /** Up to here an array is given its places at once: a command, a message. A longer one grows with what is read into it. */
 const FEW = 32
 
@@ -27,17 +33,27 @@ let offset = 0
 let at = 0
 let depth = 0
 let mapsAllowed = false
+let valuesLeft = 0
 const float = new Float64Array(1)
 const floatBytes = new Uint8Array(float.buffer)
 
-/** Byte values in the result are views of `bytes`: copy what is kept. `maps`: maps may be in it; of answers of calls alone. */
-export function unpack(bytes: Uint8Array, { maps = false }: { maps?: boolean } = {}): unknown {
+export interface UnpackOptions {
+  /** Maps may be in it; of answers of calls alone. */
+  readonly maps?: boolean
+  /** So many values. */
+  readonly most?: number
+}
+
+/** Byte values in the result are views of `bytes`: copy what is kept. */
+export function unpack(bytes: Uint8Array, options: UnpackOptions = NO_OPTIONS): unknown {
+  const { maps = false, most = CAPS.values } = options
   source = asBuffer(bytes)
   memory = source.buffer
   offset = source.byteOffset
   at = 0
   depth = 0
   mapsAllowed = maps
+  valuesLeft = most
   const value = read()
   const rest = bytes.length - at
   source = NOTHING
@@ -163,8 +179,15 @@ function readText(length: number): string {
   return source.toString('utf8', start, at)
 }
 
+/** Each value takes one byte at least. */
+function count(values: number): void {
+  if (values > source.length - at) throw new Malformed('it ends too early')
+  valuesLeft -= values
+  if (valuesLeft < 0) throw new Malformed('more values than there may be')
+}
+
 function readArray(length: number): unknown[] {
-  if (length > source.length - at) throw new Malformed('it ends too early')
+  count(length)
   if (++depth > MAX_DEPTH) throw new Malformed('nested too deep')
   const list = length <= FEW ? new Array<unknown>(length) : []
   for (let i = 0; i < length; i++) list[i] = read()
@@ -174,7 +197,7 @@ function readArray(length: number): unknown[] {
 
 function readMap(length: number): Record<string, unknown> {
   if (!mapsAllowed) throw new Malformed('a map where none belongs')
-  if (length * 2 > source.length - at) throw new Malformed('it ends too early')
+  count(length * 2)
   if (++depth > MAX_DEPTH) throw new Malformed('nested too deep')
   const map: Record<string, unknown> = {}
   for (let i = 0; i < length; i++) {

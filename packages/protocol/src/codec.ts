@@ -3,7 +3,7 @@
 import { CAPS } from './caps.js'
 import { checkAnswer, checkCommand, isKnownOperation } from './codec-check.js'
 import { pack } from './codec-pack.js'
-import { Malformed, unpack } from './codec-unpack.js'
+import { Malformed, OF_ANSWERS, unpack, type UnpackOptions } from './codec-unpack.js'
 import { ERROR_CODES, type ErrorCode, ERRORS, type ErrorOptions, LatchkeyError } from './errors.js'
 import { type Answer, type Command, SESSION_FULL, SESSION_OVER } from './ops.js'
 
@@ -33,9 +33,9 @@ export const isBadCommand = (command: Command | BadCommand): command is BadComma
 const isForeignOperation = (value: unknown): boolean =>
   Array.isArray(value) && Number.isSafeInteger(value[0]) && value[0] > 0 && !isKnownOperation(value)
 
-function tryUnpack(bytes: Uint8Array, maps = false): unknown {
+function tryUnpack(bytes: Uint8Array, options?: UnpackOptions): unknown {
   try {
-    return unpack(bytes, { maps })
+    return unpack(bytes, options)
   } catch (error) {
     if (error instanceof Malformed) return error
     throw error
@@ -48,7 +48,7 @@ export const encodeAnswer = (answer: Answer): Uint8Array => pack(answer)
 
 /** Byte values in it are views of `bytes`. */
 export function decodeAnswer(bytes: Uint8Array): Answer {
-  const value = tryUnpack(bytes, true)
+  const value = tryUnpack(bytes, OF_ANSWERS)
   return value instanceof Malformed ? noAnswer(value.message) : toAnswer(value)
 }
 

@@ -44,6 +44,8 @@ export const TELL = { welcome: 0, answer: 1, events: 2, watchOver: 3, granted: 4
 const kind = count('a kind')
 /** As wide as the narrowest place that the number comes to: the door refuses what the leader could not write into its log. */
 const recordNumber = (what: string): Check => whole(0, CAPS.recordNumber, what)
+/** Of a call about the cluster. */
+const MOST_ARGUMENTS = 8
 const id = whole(1, Number.MAX_SAFE_INTEGER, 'an id')
 const bytes =
   (most: number, what: string): Check =>
@@ -84,7 +86,7 @@ const ASKS: Record<number, Row<LinkRequest>> = {
     (m: unknown[]) => ({ kind: 'read', id: m[1] as number, stale: m[2] as boolean, read: m[3] as Read }),
   ],
   [ASK.watch]: [
-    places('watch', kind, id, orNull(bound), orNull(bound), count('from')),
+    places('watch', kind, id, orNull(bound), orNull(bound), recordNumber('from')),
     (m: unknown[]) => ({
       kind: 'watch',
       id: m[1] as number,
@@ -111,7 +113,7 @@ const ASKS: Record<number, Row<LinkRequest>> = {
       kind,
       id,
       (call) => (ADMIN_CALLS.includes(call as AdminCall) ? null : 'no known call'),
-      listOf(orNull(name), 'arguments'),
+      listOf(orNull(name), 'arguments', MOST_ARGUMENTS),
     ),
     (m: unknown[]) => ({
       kind: 'admin',

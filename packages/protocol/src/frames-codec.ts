@@ -3,7 +3,7 @@
 import { show } from './args.js'
 import { CAPS } from './caps.js'
 import { pack } from './codec-pack.js'
-import { Malformed, unpack } from './codec-unpack.js'
+import { Malformed, OF_ANSWERS, unpack, type UnpackOptions } from './codec-unpack.js'
 import {
   ASK,
   TELL,
@@ -24,7 +24,7 @@ export const encodeReplies = (replies: readonly LinkReply[]): Uint8Array[] => fr
 
 /** A text is the reason why the frame is refused: close the connection. Byte values are views of `frame`. */
 export const decodeRequests = (frame: Uint8Array): LinkRequest[] | string => messages(frame, toRequest)
-export const decodeReplies = (frame: Uint8Array): LinkReply[] | string => messages(frame, toReply, true)
+export const decodeReplies = (frame: Uint8Array): LinkReply[] | string => messages(frame, toReply, OF_ANSWERS)
 
 function frames<Message>(list: readonly Message[], toPlaces: (message: Message) => unknown[]): Uint8Array[] {
   const done: Uint8Array[] = []
@@ -58,9 +58,9 @@ function weight(value: unknown): number {
 function messages<Message>(
   frame: Uint8Array,
   toMessage: (message: unknown) => Message | string,
-  maps = false,
+  options?: UnpackOptions,
 ): Message[] | string {
-  const opened = open(frame, maps)
+  const opened = open(frame, options)
   if (typeof opened === 'string') return opened
   const list: Message[] = []
   for (let i = 1; i < opened.length; i++) {
@@ -71,11 +71,10 @@ function messages<Message>(
   return list
 }
 
-/** Only the answers in replies may hold maps. */
-function open(frame: Uint8Array, maps = false): unknown[] | string {
+function open(frame: Uint8Array, options?: UnpackOptions): unknown[] | string {
   if (frame.length > CAPS.maxPayload) return 'a frame is too long'
   try {
-    const value = unpack(frame, { maps })
+    const value = unpack(frame, options)
     if (!Array.isArray(value)) return 'a frame must be a list'
     if (value[0] !== CLIENT_WIRE.most) return `version ${show(value[0])} is not spoken here`
     return value

@@ -5,10 +5,13 @@ import { expect, test } from 'vitest'
 import {
   type Answer,
   CAPS,
+  type Command,
   type LinkReply,
   type LinkRequest,
+  OP,
   READ,
   codeOf,
+  decodeCommand,
   decodeHello,
   decodeReplies,
   decodeRequests,
@@ -20,6 +23,7 @@ import {
   encodeRequests,
   encodeWelcome,
   errorAnswer,
+  isBadCommand,
   okAnswer,
   pack,
 } from './index.js'
@@ -218,4 +222,43 @@ test('the handshake: who, which cluster, which versions; and a refusal with its 
   expect(typeof decodeHello(encodeWelcome(welcome))).toBe('string')
   expect(typeof decodeHello(encodeRequests(REQUESTS)[0] as Uint8Array)).toBe('string')
   expect(typeof decodeWelcome(encodeReplies(REPLIES)[0] as Uint8Array)).toBe('string')
+})
+
+/** A list of that many empty lists. */
+const emptyLists = (count: number, first = 0x90) => {
+  const bytes = Buffer.alloc(5 + count, 0x90)
+  bytes[0] = 0xdd
+  bytes.writeUInt32BE(count, 1)
+  bytes[5] = first
+  return bytes
+}
+
+test('C37: what would be far larger in memory than it is as bytes is refused before it is there', () => {
+  // As bytes these are 16 and 4 MiB; in memory they would be 900 and 220.
+  const frame = emptyLists(CAPS.maxPayload - 5, 1)
+  for (const decode of [decodeRequests, decodeReplies, decodeHello, decodeWelcome])
+    expect(decode(frame)).toContain('more values')
+  expect(decodeCommand(emptyLists(CAPS.commandBytes - 5))).toMatchObject({ bad: 'invalid' })
+  expect(decodeCommand(emptyLists(CAPS.commandBytes - 5))).toMatchObject({
+    reason: 'more values than there may be',
+  })
+  // Nested, each list well below: the sum counts.
+  const inner = emptyLists(CAPS.values / 4)
+  const nested = Buffer.concat([Buffer.of(0x96, 1), inner, inner, inner, inner, inner])
+  expect(decodeRequests(nested)).toContain('more values')
+})
+
+test('C37: the largest commands that are within their budget are read', () => {
+  const key = Buffer.from('k')
+  const rows = Array.from({ length: CAPS.commandRows }, () => [key, null, null] as const)
+  const command: Command = [OP.compareAndPutAll, null, rows]
+  expect(isBadCommand(decodeCommand(encodeCommand(command)))).toBe(false)
+})
+
+test('C27: lists that nobody needs long are short, and a revision has 48 bits', () => {
+  const frames = [
+    [1, [7, 1, 'status', Array.from({ length: 9 }, () => null)]],
+    [1, [3, 1, null, null, 2 ** 48]],
+  ]
+  for (const frame of frames) expect(typeof decodeRequests(pack(frame))).toBe('string')
 })

@@ -64,11 +64,13 @@ export function encodeBatch(list: readonly CommandRecord[]): Uint8Array {
   return bytes
 }
 
-function writeRecord(into: Buffer, at: number, { session, number, done, body }: CommandRecord): number {
-  assert(
-    Math.max(session, number, done) <= CAPS.recordNumber,
-    'the doors let no number through that is wider than a record',
-  )
+/** Asked where a command comes in, so that it is refused: once it is written into a record there is nobody left to refuse it. */
+export const fitsRecord = ({ session, number, done }: CommandRecord): boolean =>
+  Math.max(session, number, done) <= CAPS.recordNumber
+
+function writeRecord(into: Buffer, at: number, record: CommandRecord): number {
+  assert(fitsRecord(record), 'the doors let no number through that is wider than a record')
+  const { session, number, done, body } = record
   writeU32(into, at, body.length)
   writeU48(into, at + 4, session)
   writeU48(into, at + 10, number)

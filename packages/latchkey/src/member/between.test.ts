@@ -56,3 +56,14 @@ test('L22: whatever else comes is null, never a throw', () => {
     if (message !== null) expect(typeof message.kind).toBe('string')
   }
 })
+
+test('C27: lists, texts and bodies are no longer than anybody needs', () => {
+  const call = (args: unknown) => decodeBetween(pack([4, 1, 'members.add', args]))
+  expect(call(['d', 'ws://d', null])).not.toBeNull()
+  for (const args of [Array.from({ length: 9 }, () => 'x'), [1], [['x']], [bytes], ['x'.repeat(5_000)]])
+    expect(call(args)).toBeNull()
+  expect(decodeBetween(pack([2, 1, 'x'.repeat(5_000)]))).toBeNull()
+  const long = Buffer.alloc(4 * 1024 * 1024 + 1)
+  expect(decodeBetween(pack([0, 1, 1, 1, 0, long]))).toBeNull()
+  expect(decodeBetween(pack([0, 1, 1, 1, 0, long.subarray(1)]))).not.toBeNull()
+})

@@ -97,10 +97,17 @@ const copyOf = (value: Uint8Array | null): Uint8Array | undefined =>
 /** More key spaces than there will ever be. */
 const MOST_SPACES = 64
 const isSpace = (pair: unknown): pair is [string, string] =>
-  Array.isArray(pair) &&
-  pair.length === 2 &&
-  pair.every((part) => typeof part === 'string' && part !== '__proto__')
+  Array.isArray(pair) && pair.length === 2 && pair.every((part) => text(part) && part !== '__proto__')
 const bytes = (value: unknown): value is Uint8Array => value instanceof Uint8Array
+/** A word, a reason, the id of a member. */
+const MOST_TEXT = 4_096
+const text = (value: unknown): value is string => typeof value === 'string' && value.length <= MOST_TEXT
+const MOST_ARGUMENTS = 8
+const areArguments = (value: unknown): value is (string | null)[] =>
+  Array.isArray(value) &&
+  value.length <= MOST_ARGUMENTS &&
+  value.every((one: unknown) => one === null || text(one))
+const isCommand = (value: unknown): value is Uint8Array => bytes(value) && value.length <= CAPS.commandBytes
 
 /** A command that another member hands on is written into this member's log: a number beyond its record is refused here. */
 const fitsRecord = (value: unknown): value is number => count(value) && value <= CAPS.recordNumber
@@ -120,18 +127,17 @@ export function decodeBetween(frame: Uint8Array): Between | null {
 
 const READERS: Record<Kind, (fields: unknown[]) => Between | null> = {
   command: ([id, session, number, done, body]) =>
-    count(id) && fitsRecord(session) && fitsRecord(number) && fitsRecord(done) && bytes(body)
+    count(id) && fitsRecord(session) && fitsRecord(number) && fitsRecord(done) && isCommand(body)
       ? { kind: 'command', id, session, number, done, body: copyBytes(body) }
       : null,
   applied: ([id, time, answer]) =>
     count(id) && count(time) && bytes(answer)
       ? { kind: 'applied', id, time, bytes: copyBytes(answer) }
       : null,
-  refused: ([id, reason]) =>
-    count(id) && typeof reason === 'string' ? { kind: 'refused', id, reason } : null,
+  refused: ([id, reason]) => (count(id) && text(reason) ? { kind: 'refused', id, reason } : null),
   unknown: ([id]) => (count(id) ? { kind: 'unknown', id } : null),
   call: ([id, call, args]) =>
-    count(id) && typeof call === 'string' && Array.isArray(args) ? { kind: 'call', id, call, args } : null,
+    count(id) && text(call) && areArguments(args) ? { kind: 'call', id, call, args } : null,
   returned: ([id, answer]) =>
     count(id) && bytes(answer) ? { kind: 'returned', id, answer: copyBytes(answer) } : null,
   stand: ([index, pairs]) =>
@@ -147,7 +153,7 @@ const READERS: Record<Kind, (fields: unknown[]) => Between | null> = {
     if (rows === null) return { kind: 'compared', id, rows: undefined }
     if (!Array.isArray(rows)) return null
     const [sum, last] = rows as unknown[]
-    return typeof sum === 'string' && (last === null || bytes(last))
+    return text(sum) && (last === null || bytes(last))
       ? { kind: 'compared', id, rows: { sum, last: copyOf(last) } }
       : null
   },

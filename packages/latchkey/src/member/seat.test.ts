@@ -264,3 +264,17 @@ test('C7: what one turn asks for goes out as it grows, and ends when nobody read
   expect(overflows).toBe(1)
   expect(waiting).toBeLessThan(70 * 1024 * 1024)
 })
+
+test('C27: a command that no record of the log has room for is refused where it comes in, and the member lives', async () => {
+  const client = new Client()
+  const session = await client.session()
+  const body = encodeCommand([OP.put, null, k('a'), k('v')])
+  const wide = 2 ** 48
+  for (const command of [
+    { session: wide, number: 1, done: 0 },
+    { session, number: wide, done: 0 },
+    { session, number: 1, done: 2 ** 53 - 1 },
+  ])
+    expect((await client.ask({ kind: 'command', ...command, body }))[1]).toContain('no record of the log')
+  expect((await client.ask({ kind: 'command', session, number: 1, done: 0, body }))[0]).toBe(0)
+})

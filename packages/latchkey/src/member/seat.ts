@@ -2,7 +2,7 @@
 // client says has been checked by the door before; here it is led to the log, to the state, or to the leader.
 
 import type { Link, LinkReply, LinkRequest } from '@latchkey/client'
-import { isPlainPut, type KvStore, RecordSource, toldAs, type Watch, type WatchSink } from '@latchkey/kv'
+import { fitsRecord, isPlainPut, type KvStore, RecordSource, toldAs, type Watch, type WatchSink } from '@latchkey/kv'
 import {
   type Answer,
   CAPS,
@@ -116,6 +116,7 @@ export class Seat implements Link {
     const { identity } = this.#ports
     if (!identity.rights.includes('write')) return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
     if (body.length > CAPS.commandBytes) return this.#refuse(id, new LatchkeyError('ERR_TOO_LARGE'))
+    if (!fitsRecord(command)) return this.#refuse(id, tooWide())
     // Nearly all that is written comes as plain puts, and the machine decodes once more.
     const isPlain = isPlainPut(body)
     if (isPlain && !isLimited(identity)) {
@@ -336,6 +337,12 @@ function weigh(value: unknown): number {
   if (value instanceof Uint8Array || typeof value === 'string') return value.length + 5
   return Array.isArray(value) ? value.reduce((sum: number, part) => sum + weigh(part), 5) : 9
 }
+
+const tooWide = () =>
+  new LatchkeyError(
+    'ERR_PROTOCOL',
+    `The command was refused: a session, a number or done is above ${CAPS.recordNumber}, which no record of the log has room for.`,
+  )
 
 const tooMany = () =>
   new LatchkeyError(

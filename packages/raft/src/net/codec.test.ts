@@ -79,7 +79,7 @@ describe('what is wrong is refused, field by field', () => {
     toMessage(parcelOf(item, blobs), FROM, TO)
   const bytes = new Uint8Array(3)
 
-  test.each([0, -1, 2 ** 53, 1.5, Number.NaN, '1', null, undefined, [], true])(
+  test.each([0, -1, 2 ** 48, 2 ** 53 - 1, 2 ** 53, 1.5, Number.NaN, '1', null, undefined, [], true])(
     'E19: a term of %s is out of range',
     (term) => {
       expect(verdict([TYPE.heartbeat, [], 0, term, 1, 1])).toBe('a term is out of range')
@@ -115,6 +115,9 @@ describe('what is wrong is refused, field by field', () => {
     ],
     ['entries without bytes', [TYPE.append, [], 0, 5, 1, 4, 0, 0, [4, 1, 1]], []],
     ['bytes without entries', [TYPE.append, [3], 0, 5, 1, 4, 0, 0, []], [bytes]],
+    ['C27: an index that no session could be numbered by', [TYPE.heartbeat, [], 0, 1, 2 ** 48, 1], []],
+    ['C27: an entry at such an index', [TYPE.append, [3], 0, 5, 2 ** 48 - 1, 4, 0, 0, [4, 1, 1]], [bytes]],
+    ['C27: an entry of such a time', [TYPE.append, [3], 0, 5, 1, 4, 0, 0, [4, 2 ** 48, 1]], [bytes]],
     ['indices beyond all numbers', [TYPE.append, [3], 0, 5, 2 ** 53 - 1, 4, 0, 0, [4, 1, 1]], [bytes]],
   ] as [string, unknown[], Uint8Array[]][])('%s', (_what, item, blobs) => {
     expect(verdict(item, blobs)).toBeTypeOf('string')

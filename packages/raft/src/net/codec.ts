@@ -1,6 +1,7 @@
 // Door: an item of a frame, as decoded, to a message. Every field is checked; a text is the reason why the item is refused.
 // Law: nothing behind this file checks a shape again, and nothing it lets through can make a term or an index that is no number.
 
+import { CAPS } from '@latchkey/protocol'
 import { decodeMembership } from '../core/membership.js'
 import type { Entry, LogPosition, MemberId, Message, MessageType } from '../core/types.js'
 import { KINDS, TYPE } from './items.js'
@@ -21,7 +22,11 @@ interface Envelope {
 type Fields = readonly unknown[]
 type Reader = (envelope: Envelope, fields: Fields, blobs: readonly Uint8Array[]) => Message | string
 
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+/** Law: no later stage is narrower. Of 2^53 - 1 the next term could not be read from the log again, and an index is a session's id. */
+const isCount = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= CAPS.memberNumber
+/** A question's own number, which is only told back: it begins anywhere (core/state.ts). */
+const isContext = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 const areCounts = (fields: Fields, from: number, to: number): boolean => {
   if (fields.length < to) return false
   for (let i = from; i < to; i++) if (!isCount(fields[i])) return false
@@ -99,10 +104,10 @@ const ROWS: ReadonlyMap<number, Row> = new Map([
   }),
   row('timeoutNow', 0, (envelope) => ({ ...envelope, type: 'timeoutNow' })),
   row('readIndex', 1, (envelope, [context]) =>
-    isCount(context) ? { ...envelope, type: 'readIndex', context } : 'readIndex: a field is wrong',
+    isContext(context) ? { ...envelope, type: 'readIndex', context } : 'readIndex: a field is wrong',
   ),
   row('readIndexReply', 3, (envelope, [context, index, time]) => {
-    if (!isCount(context) || !isCount(time) || (index !== null && !isCount(index)))
+    if (!isContext(context) || !isCount(time) || (index !== null && !isCount(index)))
       return 'readIndexReply: a field is wrong'
     return { ...envelope, type: 'readIndexReply', context, index: index ?? undefined, time }
   }),

@@ -34,6 +34,8 @@ const LEAST_PIECE = 16 * 1024
 /** For the same reason: of one frame's head, and of the byte values behind it. */
 const HEAD_LIMIT = 2 * 1024 * 1024
 const BLOBS_LIMIT = 65_536
+/** Of a head: four of each entry, and those of small messages. */
+const VALUES_LIMIT = 8 * BLOBS_LIMIT
 /** Entries of one append: what is beyond is left to the next one. */
 export const MOST_ENTRIES = BLOBS_LIMIT / 2
 
@@ -122,7 +124,7 @@ function open(frame: Uint8Array): Opened | string {
   const end = PREFIX_BYTES + headLength
   if (end > frame.length || headLength > HEAD_LIMIT) return "a frame's head is too long"
   try {
-    const head = unpack(frame.subarray(PREFIX_BYTES, end))
+    const head = unpack(frame.subarray(PREFIX_BYTES, end), { most: VALUES_LIMIT })
     return Array.isArray(head) ? { head, rest: frame.subarray(end) } : "a frame's head must be a list"
   } catch (error) {
     if (error instanceof Malformed) return error.message

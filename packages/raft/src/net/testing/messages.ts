@@ -6,7 +6,7 @@ import type { Entry, LogPosition, Membership, Message } from '../../core/types.j
 
 const count = fc.oneof(
   fc.nat(),
-  fc.maxSafeNat().map((n) => Math.floor(n / 4)),
+  fc.maxSafeNat().map((n) => Math.floor(n / 64)),
 )
 const bytes = fc.uint8Array({ maxLength: 300 })
 const position: fc.Arbitrary<LogPosition> = fc.record({ index: count, term: count, time: count })
