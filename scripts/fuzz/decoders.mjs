@@ -4,12 +4,13 @@
 // Law: a reading ends with a value or with a refusal, and a refusal is one of the kinds that its row names. Anything else that is
 // thrown would end a connection, or a process.
 
-import { checksum } from '../../packages/base/dist/index.js'
+import { checksum, newNonce } from '../../packages/base/dist/index.js'
 import * as wire from '../../packages/protocol/dist/index.js'
 import { decodeMembership, encodeMembership } from '../../packages/raft/dist/core/membership.js'
 import { toMessage } from '../../packages/raft/dist/net/codec.js'
 import { Assembly, turnParts } from '../../packages/raft/dist/net/frames.js'
 import * as handshake from '../../packages/raft/dist/net/handshake.js'
+import { PROOF_BYTES } from '../../packages/raft/dist/net/proof.js'
 import { messageItem } from '../../packages/raft/dist/net/items.js'
 import { readRecord } from '../../packages/raft/dist/wal/decode.js'
 import { putRecord, recordBytes } from '../../packages/raft/dist/wal/encode.js'
@@ -17,7 +18,7 @@ import { TURN } from '../../packages/raft/dist/wal/format.js'
 import { putMark, readMark } from '../../packages/raft/dist/wal/mark-slot.js'
 import { putPreamble, readPreamble } from '../../packages/raft/dist/wal/preamble.js'
 import { BatchReader, encodeBatch } from '../../packages/kv/dist/commands/batch.js'
-import { META_KEY, SPACE, keyOf, keyOfNumber } from '../../packages/kv/dist/keyspaces.js'
+import { META_KEY, SPACE, eventKey, keyOf, keyOfNumber, replyKey } from '../../packages/kv/dist/keyspaces.js'
 import {
   decodeHeader,
   encodeFrame,
@@ -28,8 +29,11 @@ import {
 import { tablesOf } from '../../packages/kv/dist/rows/manifest.js'
 import { sealBody } from '../../packages/kv/dist/rows/seal.js'
 import { unsnappied } from '../../packages/kv/dist/rows/snappy.js'
+import { isRowOf } from '../../packages/kv/dist/snapshot/row-shape.js'
 import { StateStream } from '../../packages/kv/dist/snapshot/check.js'
 import { FrameWriter, PREAMBLE } from '../../packages/kv/dist/snapshot/stream.js'
+import { EventGroup } from '../../packages/kv/dist/state/event-group.js'
+import { decodeEvents } from '../../packages/kv/dist/state/event-row.js'
 import { decodeCounter, decodeHold, decodeWaiter } from '../../packages/kv/dist/state/lock-rows.js'
 import { decodeMeta, emptyMeta, encodeMeta } from '../../packages/kv/dist/state/meta.js'
 import { decodeBetween, encodeBetween } from '../../packages/latchkey/dist/member/between.js'
@@ -54,6 +58,14 @@ const row = (name, samples, run, { refused = never, wrap = whole } = {}) => ({
   run,
   refused,
 })
+/** Of readers whose text is the reason for a refusal: it goes into a log, and back to whoever sent the bytes. */
+const MOST_OF_A_REASON = 200
+const reasoned = (decode) => (bytes) => {
+  const value = decode(bytes)
+  if (typeof value === 'string' && value.length > MOST_OF_A_REASON)
+    throw new Error(`a reason of ${value.length} characters`)
+  return value
+}
 
 /** A body behind its seal, under that key. */
 const sealedRow = (name, at, bodies, decode) =>
@@ -69,21 +81,21 @@ const clients = [
   row(
     'clients: requests',
     wire.encodeRequests(REQUESTS).concat(REQUESTS.flatMap((one) => wire.encodeRequests([one]))),
-    wire.decodeRequests,
+    reasoned(wire.decodeRequests),
   ),
   row(
     'clients: replies',
     wire.encodeReplies(REPLIES).concat(REPLIES.flatMap((one) => wire.encodeReplies([one]))),
-    wire.decodeReplies,
+    reasoned(wire.decodeReplies),
   ),
-  row('clients: hello', [wire.encodeHello(hello)], wire.decodeHello),
+  row('clients: hello', [wire.encodeHello(hello)], reasoned(wire.decodeHello)),
   row(
     'clients: welcome',
     [
       wire.encodeWelcome({ ok: true, version: 1, clusterId: 'c' }),
       wire.encodeWelcome({ ok: false, answer: wire.errorAnswer('ERR_BUSY') }),
     ],
-    wire.decodeWelcome,
+    reasoned(wire.decodeWelcome),
   ),
   row('command', COMMANDS.map(wire.encodeCommand), wire.decodeCommand),
   row('answer', packed([...admin.map(wire.okAnswer), wire.errorAnswer('ERR_FENCED')]), (bytes) => {
@@ -95,6 +107,17 @@ const clients = [
 
 /** Whatever decoders the greeting between members has: all of them for each frame. */
 const greetings = Object.entries(handshake).filter(([name]) => name.startsWith('decode'))
+const side = { least: 1, most: 1, nonce: newNonce() }
+const self = {
+  cluster: 'latchkey',
+  clusterId: 'c',
+  id: 'b',
+  incarnation: 'i',
+  boot: 1,
+  group: 0,
+  level: 1,
+  tokens: ['secret'],
+}
 const turn = (messages) => {
   const blobs = []
   return Buffer.from(pack([0, ...messages.map((message) => messageItem(message, blobs))]))
@@ -102,13 +125,15 @@ const turn = (messages) => {
 const members = [
   row(
     'members: greeting',
-    packed([
-      [1, 0, 'latchkey', 'token', 'b', 1, 1, ['a', 'i', 1, 'c', 0, 1]],
-      [1, 1, 1, 'token', ['a', 'i', 1, 'c', 0, 1], null],
-      [1, 2, 3, 'a reason', ['a', 'i', 1, 'c', 0, 1]],
-      [2, 0, [1, 1], 'latchkey', 'a', 'b', Buffer.alloc(32)],
-    ]),
-    (bytes) => greetings.map(([, decode]) => decode(bytes, 1)),
+    [
+      handshake.encodeGreeting({ ...side, cluster: 'latchkey', from: 'b', to: 'a' }),
+      handshake.encodeChallenge(side),
+      handshake.encodeProof(Buffer.alloc(PROOF_BYTES, 7)),
+      handshake.encodeHello(self),
+      handshake.encodeWelcome(self, 1, 5),
+      handshake.encodeRefusal({ code: 'ERR_WRONG_CLUSTER', reason: 'a reason', trusted: true }, self),
+    ].map((bytes) => Buffer.from(bytes)),
+    (bytes) => greetings.map(([, decode]) => reasoned((one) => decode(one, 1))(bytes)),
   ),
   row(
     'members: turn',
@@ -253,6 +278,35 @@ const disk = [
   ),
   sealedRow('rows: counter', keyOf(SPACE.counters, Buffer.concat([Buffer.of(1), key])), [7], decodeCounter),
 ]
+
+/** A row of a backup or a snapshot: of each space, its body behind a right seal. */
+const receivedRow = (space, at, bodies, use = () => {}) =>
+  row(`received: ${space}`, bodies, (bytes) => isRowOf(space, { key: at, value: bytes }) && use(bytes), {
+    wrap: (body) => sealBody(at, body),
+    refused: as(LatchkeyError),
+  })
+/** What is let in is read later without a look at its shape. */
+function readGroup(row) {
+  const read = EventGroup.from(16, row)
+  for (let revision = 16; revision < 32; revision++)
+    if (read.has(revision) && read.pieces(revision) === 0) decodeEvents(revision, read.events(revision), [])
+}
+const numbers = (...list) => {
+  const bytes = Buffer.alloc(8 * list.length)
+  list.forEach((number, i) => bytes.writeDoubleLE(number, 8 * i))
+  return bytes
+}
+const group = Buffer.concat([Buffer.alloc(16 * 14), Buffer.from('0001006b0100000076ffffffff', 'hex')])
+group.writeUInt32LE(1, 14)
+group.writeUInt32LE(13, 18)
+disk.push(
+  receivedRow('data', keyOf(SPACE.data, key), [Buffer.alloc(30)]),
+  receivedRow('sequences', keyOf(SPACE.sequences, key), [numbers(7)]),
+  receivedRow('events', eventKey(16, 0), [group], readGroup),
+  receivedRow('sessions', keyOfNumber(SPACE.sessions, 5), [numbers(1_000, 2_000, 1)]),
+  receivedRow('replies', replyKey(5, 1), [Buffer.from('00000000009200c0', 'hex')]),
+  receivedRow('holds', keyOf(SPACE.holds, key), packed([['me', 1, 1, 99, null, null, 5, 0, 1]])),
+)
 
 const stream = new FrameWriter()
 const backup = Buffer.concat([PREAMBLE, stream.meta(encodeMeta(emptyMeta())), stream.end(0)])

@@ -208,7 +208,19 @@ async function knownFrames(live) {
       await closed(socket)
     }
   await live.look(hostile)
+  // 16 MiB of empty lists: fifty times as much, were they ever in memory.
+  const lists = Buffer.alloc(16 * 1024 * 1024 - 64, 0x90)
+  lists.set([0xdd, ...lengthOf(lists.length - 5), 1])
+  for (let i = 0; i < 4; i++) {
+    const socket = await opened(`ws://127.0.0.1:${live.port}/clients`)
+    socket.send(encodeHello(HELLO))
+    socket.send(lists)
+    await closed(socket)
+  }
+  await live.look(lists.subarray(0, 100))
 }
+
+const lengthOf = (length) => [length >>> 24, (length >>> 16) & 255, (length >>> 8) & 255, length & 255]
 
 export async function fuzzLive({ seed, seconds }) {
   const live = new LiveMember()
