@@ -16,7 +16,9 @@ import { decodeCounter, decodeHold, decodeWaiter } from '../state/lock-rows.js'
 
 type Shape = (row: Row, body: Buffer) => boolean
 
+/** Before the name of who opened it. */
 const SESSION_BYTES = 24
+const MOST_NAME_BYTES = 4 * CAPS.identityLength
 const REPLY_HEAD = 5
 
 /** A row's key is its space's byte and a key of the user's. */
@@ -40,7 +42,8 @@ const all =
     shapes.every((shape) => shape(row, body))
 
 const isSession: Shape = (_, body) =>
-  body.length === SESSION_BYTES &&
+  body.length >= SESSION_BYTES &&
+  body.length <= SESSION_BYTES + MOST_NAME_BYTES &&
   Number.isFinite(body.readDoubleLE(0)) &&
   Number.isFinite(body.readDoubleLE(8)) &&
   isCount(body.readDoubleLE(16), 1)

@@ -2,7 +2,15 @@
 // client says has been checked by the door before; here it is led to the log, to the state, or to the leader.
 
 import type { Link, LinkReply, LinkRequest } from '@latchkey/client'
-import { fitsRecord, isPlainPut, type KvStore, RecordSource, toldAs, type Watch, type WatchSink } from '@latchkey/kv'
+import {
+  fitsRecord,
+  isPlainPut,
+  type KvStore,
+  RecordSource,
+  toldAs,
+  type Watch,
+  type WatchSink,
+} from '@latchkey/kv'
 import {
   type Answer,
   CAPS,
