@@ -133,6 +133,8 @@ export interface ErrorOptions {
   readonly retryable?: boolean
   /** Of ERR_NOT_OWNER: who holds it. */
   readonly owner?: Owner
+  /** Of ERR_WRONG_CLUSTER: the addresses of each cluster that was met, by its id. */
+  readonly clusters?: Readonly<Record<string, readonly string[]>>
 }
 
 /** Whatever a caller can meet. Go by `code`; the message says what to do next. The table: docs/errors.md. */
@@ -145,6 +147,8 @@ export class LatchkeyError extends Error {
   readonly outcome: Outcome
   /** Of ERR_NOT_OWNER: who holds the lock. */
   declare readonly owner?: Owner
+  /** Of ERR_WRONG_CLUSTER, where two clusters were met: the addresses of each, by its id. */
+  declare readonly clusters?: Readonly<Record<string, readonly string[]>>
 
   constructor(code: ErrorCode, message?: string, options: ErrorOptions = {}) {
     super(message ?? ERRORS[code].message, 'cause' in options ? { cause: options.cause } : undefined)
@@ -152,6 +156,7 @@ export class LatchkeyError extends Error {
     this.retryable = options.retryable ?? ERRORS[code].retryable
     this.outcome = options.outcome ?? ERRORS[code].outcome
     if (options.owner !== undefined) this.owner = options.owner
+    if (options.clusters !== undefined) this.clusters = options.clusters
   }
 }
 

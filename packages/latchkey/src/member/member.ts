@@ -14,6 +14,7 @@ import {
   type Status,
 } from '@latchkey/protocol'
 import {
+  type DirectoryNote,
   type MemberId,
   type Membership,
   membersOf,
@@ -49,6 +50,9 @@ export interface MemberPorts {
   readonly logger: Logger
   readonly transport: ReplicaPorts['transport']
   readonly newId: () => string
+  readonly note?: DirectoryNote | undefined
+  /** It may serve clients from now on. */
+  readonly asked?: (() => void) | undefined
   /** Why no member can be added; undefined: members can be told from strangers. */
   readonly whyNoMembers?: string | undefined
   /** This member's state is to be dropped, and the member to be opened anew. Returns at once. */
@@ -99,6 +103,7 @@ export class Member extends Emitter<MemberEvents> {
       machine: kv,
       app: (from, bytes) => member?.hear(from, bytes),
       gone: (id) => forwarder.lost(id),
+      asked: () => ports.asked?.(),
     })
     member = new Member(replica, kv, forwarder, ports)
     return member

@@ -18,6 +18,7 @@ import {
 import { ClientStore, type StoreOptions } from '@latchkey/client'
 import { classicHome, KvMachine, memoryLevelHome, type RowHome } from '@latchkey/kv'
 import { CLIENTS_PATH, LatchkeyError } from '@latchkey/protocol'
+import type { DirectoryNote } from '@latchkey/raft'
 import { MemoryDisk } from '@latchkey/raft/memory'
 import { lockDirectory, nodeFileSystem } from '@latchkey/raft/wal'
 import { removed } from '../member/belonging.js'
@@ -32,7 +33,7 @@ import { localDial } from './local-link.js'
 import { refuseUnprovenMembers, whyNoMembers } from './member-proof.js'
 import { MembersGate } from './members-gate.js'
 import type { Settings, TlsOptions } from './options.js'
-import { claimDirectory } from './owner-file.js'
+import { claimDirectory, type OwnDirectory } from './owner-file.js'
 import { reloaded, type ReloadOptions } from './reload.js'
 import { closeToOthers } from './private-directory.js'
 import { addressOf, type Proven } from './connections.js'
@@ -51,6 +52,8 @@ interface Ground {
   readonly home: RowHome
   readonly fs: ReturnType<typeof nodeFileSystem>
   readonly dir: string
+  /** Undefined in memory. */
+  readonly note: OwnDirectory | undefined
   release(): Promise<void>
 }
 
@@ -138,7 +141,7 @@ export class OpenedMember {
   #storeOptions(who?: Identity): StoreOptions {
     const { sessionLife, drift } = this.#settings
     const local = {
-      current: () => this.#current,
+      current: () => (this.#isAsking ? undefined : this.#current),
       failure: () => this.#failed,
       onGone: (run: () => void) => this.#changes.on('gone', run),
       onSettled: (run: () => void) => this.#changes.on('settled', run),
@@ -252,11 +255,17 @@ export class OpenedMember {
     this.#server = server
   }
 
+  /** Members that it was given, and that its log does not know, may be another cluster: nobody is served before they have been asked. */
+  get #isAsking(): boolean {
+    return this.#current?.replica.isAsking === true
+  }
+
   /** Why clients are sent elsewhere. */
   #refusal(): LatchkeyError | undefined {
     if (this.#failed !== undefined) return this.#failed
     if (this.#current === undefined)
       return new LatchkeyError('ERR_NO_LEADER', 'This member is being opened anew.')
+    if (this.#isAsking) return new LatchkeyError('ERR_NO_LEADER', ASKING)
     const why = this.whyNotReady()
     if (why !== undefined) return new LatchkeyError('ERR_NO_LEADER', why)
     if (!this.#current.isOutside) return undefined
@@ -301,16 +310,36 @@ export class OpenedMember {
         machine: (hooks) => new KvMachine({ home, clock, logger, nextTurn: setImmediate, later, ...hooks }),
         rebuild: () => void setImmediate(() => this.#rebuild()),
         whyNoMembers: whyNoMembers(this.#settings),
+        note: this.#note(),
+        asked: () => this.#serve(),
       },
     )
     this.#current = member
     refuseUnprovenMembers(this.#settings, !this.isAlone)
-    this.#readiness = new Readiness(member, clock)
     member.on('failed', (error) => this.#onFailed(error))
     // It may have stopped before anybody listened.
     const { failure } = member.replica.node
     if (failure !== undefined) this.#onFailed(failure)
+    else this.#serve()
+  }
+
+  /** Called when it is open, and again when strangers have been asked who they are. */
+  #serve(): void {
+    if (this.#current === undefined || this.#isAsking || this.#failed !== undefined) return
+    this.#readiness ??= new Readiness(this.#current, this.clock)
     this.#changes.emit('settled', undefined)
+  }
+
+  #note(): DirectoryNote | undefined {
+    const { note } = this.#ground
+    if (note === undefined) return undefined
+    const failed = (error: unknown) =>
+      this.#settings.logger.warn('addresses of members could not be written down', { error: String(error) })
+    return {
+      born: note.born,
+      knows: (id, url) => note.knows(id, url),
+      learn: (members) => void note.learn(members).catch(failed),
+    }
   }
 
   /** It will not come back by itself: what is asked is answered with the reason at once, clients go elsewhere. */
@@ -375,15 +404,25 @@ export class OpenedMember {
   }
 }
 
+const ASKING =
+  'This member was given members that its log does not know, and asks them who they are before it serves anybody.'
+
 /** The directory is this process's alone from here on; nothing in it was touched before. */
 async function takeGround({ dir, id, cluster, logger }: Settings, clock: Clock): Promise<Ground> {
   if (dir === undefined) {
-    return { home: memoryLevelHome(), fs: new MemoryDisk(), dir: 'log', release: async () => {} }
+    return {
+      home: memoryLevelHome(),
+      fs: new MemoryDisk(),
+      dir: 'log',
+      note: undefined,
+      release: async () => {},
+    }
   }
   const lock = await lockDirectory(dir, clock)
+  let note: OwnDirectory
   try {
     await closeToOthers(dir, logger)
-    await claimDirectory(dir, { id, cluster })
+    note = await claimDirectory(dir, { id, cluster })
   } catch (error) {
     await lock.release()
     throw error
@@ -392,6 +431,10 @@ async function takeGround({ dir, id, cluster, logger }: Settings, clock: Clock):
     home: classicHome(join(dir, 'state')),
     fs: nodeFileSystem(),
     dir: join(dir, 'log'),
-    release: () => lock.release(),
+    note,
+    release: async () => {
+      await note.written().catch(() => {})
+      await lock.release()
+    },
   }
 }

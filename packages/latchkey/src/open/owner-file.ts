@@ -50,6 +50,11 @@ export class OwnDirectory {
     return this.#note.known.includes(`${id} ${url}`)
   }
 
+  /** Resolves when all that was learned is written down, or could not be. */
+  written(): Promise<void> {
+    return this.#writing
+  }
+
   /** Those are members now. Resolves when it is written down. */
   learn(members: Readonly<Record<string, string>>): Promise<void> {
     const fresh = Object.entries(members).filter(([id, url]) => url !== '' && !this.knows(id, url))

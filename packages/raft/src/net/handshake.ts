@@ -31,6 +31,7 @@ export interface Self {
   readonly id: MemberId
   readonly incarnation: string
   readonly boot: number
+  readonly born?: string | undefined
   readonly group: GroupId
   readonly level: number
   /** What all members have: the first is proved, every one is accepted. None: nothing is asked for. */
@@ -88,6 +89,7 @@ const placesOf = (self: Self): unknown[] => [
   self.clusterId,
   self.group,
   self.level,
+  self.born,
 ]
 
 export const encodeGreeting = ({ least, most, cluster, from, to, nonce }: Greeting): Uint8Array =>
@@ -114,6 +116,9 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 const isBytes = (value: unknown, length: number): value is Uint8Array =>
   value instanceof Uint8Array && value.length === length
 
+const isDate = (value: unknown): value is string =>
+  typeof value === 'string' && /^[-0-9T:.]{1,40}Z$/.test(value)
+
 function open(frame: Uint8Array, kinds: readonly number[]): unknown[] | string {
   if (frame.length > HANDSHAKE_LIMIT) return 'a handshake is too long'
   try {
@@ -129,10 +134,11 @@ function open(frame: Uint8Array, kinds: readonly number[]): unknown[] | string {
 
 function toInfo(places: unknown, version: number): PeerInfo | undefined {
   if (!Array.isArray(places)) return undefined
-  const [id, incarnation, boot, clusterId, group, level] = places as unknown[]
+  const [id, incarnation, boot, clusterId, group, level, born] = places as unknown[]
   if (!isName(id) || !isText(incarnation) || !isCount(boot) || !isText(clusterId)) return undefined
   if (!isCount(group) || !isCount(level)) return undefined
-  return { id, incarnation, boot, clusterId, group, level, version }
+  const info = { id, incarnation, boot, clusterId, group, level, version }
+  return isDate(born) ? { ...info, born } : info
 }
 
 export function decodeGreeting(frame: Uint8Array): Greeting | string {

@@ -17,6 +17,8 @@ export interface PeerInfo {
   readonly incarnation: string
   /** Drawn at each start of its process. */
   readonly boot: number
+  /** When its directory was made, as an ISO date; undefined: it did not say. For people to read. */
+  readonly born?: string | undefined
   /** '' until the first leader has drawn it, or while it is not known there. */
   readonly clusterId: string
   readonly group: GroupId

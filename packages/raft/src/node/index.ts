@@ -16,4 +16,6 @@ export type { NodeBoot, NodeEvents, NodeOptions, NodePorts } from './node-types.
 export type { LogRecord, Outcome, Refusal } from './proposals.js'
 export type { ReadDone, ReadOutcome } from './reads.js'
 export { frameRecord, splitRecords } from './records.js'
-export { Replica, type ReplicaOptions, type ReplicaPorts, type TransportOwner } from './replica.js'
+export type { DirectoryNote } from './one-cluster.js'
+export { Replica } from './replica.js'
+export type { ReplicaOptions, ReplicaPorts, TransportOwner } from './replica-types.js'

@@ -20,7 +20,8 @@ import { lockDirectory, nodeFileSystem } from '../wal/index.js'
 import type { StateMachine } from './machine.js'
 import type { Outcome } from './proposals.js'
 import { frameRecord } from './records.js'
-import { Replica, type ReplicaOptions, type ReplicaPorts, type TransportOwner } from './replica.js'
+import { Replica } from './replica.js'
+import type { ReplicaOptions, ReplicaPorts, TransportOwner } from './replica-types.js'
 
 export interface RaftOptions {
   readonly id: MemberId

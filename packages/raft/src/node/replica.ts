@@ -3,73 +3,21 @@
 // Order of a start: machine (what was applied; its own lock is a second guard of the directory) -> log (what was promised) ->
 // plan (boot.ts) -> loop -> network. Nothing is said before the log is open, nothing is heard before the loop is there.
 
-import type { Clock, Logger, Random } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
-import { decodeMembership, encodeMembership, membersOf, NO_MEMBERS } from '../core/index.js'
-import type { Entry, HardState, LogPosition, MemberId, Membership } from '../core/types.js'
+import { membersOf } from '../core/index.js'
+import type { MemberId, Membership } from '../core/types.js'
 import type { PeerEvent, PeerInfo, Transport } from '../net/index.js'
-import { type FileSystem, type Identity, type MembershipCodec, type Recovered, Wal } from '../wal/index.js'
-import { planBoot } from './boot.js'
+import type { Identity, Wal } from '../wal/index.js'
 import { FirstBootGate } from './first-boot-gate.js'
 import { type HandOver, handOver } from './hand-over.js'
-import type { AppliedState, StateMachine } from './machine.js'
 import { RaftNode } from './node.js'
+import { OneCluster } from './one-cluster.js'
+import { type Booted, firstMembers, isOneOfMany, isUnborn, openLog, settle } from './recovery.js'
 import { Registrar } from './registrar.js'
+import type { ReplicaOptions, ReplicaPorts } from './replica-types.js'
 
-export interface ReplicaOptions {
-  readonly id: MemberId
-  readonly group?: number
-  /** Addresses of all voters of a new cluster, this one's included; read at the first boot. Undefined: a cluster of one. */
-  readonly members: Readonly<Record<MemberId, string>> | undefined
-  /** A new, empty member that waits to be added. */
-  readonly join: boolean
-  readonly electionTimeout: number
-  readonly heartbeat: number
-  readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
-  readonly maxInFlightBytes: number
-}
-
-export interface ReplicaPorts {
-  readonly fs: FileSystem
-  /** The log's folder; the caller holds the lock of the directory around it. */
-  readonly dir: string
-  readonly clock: Clock
-  readonly random: Random
-  readonly defer: (run: () => void) => void
-  readonly logger: Logger
-  readonly machine: StateMachine
-  transport(self: TransportOwner): Transport
-  /** 128 random bits as text. */
-  readonly newId: () => string
-  /** A message of the layer above, from another member. */
-  app?(from: MemberId, bytes: Uint8Array): void
-  /** The way to a member is gone: what was asked there has an unknown fate. */
-  gone?(id: MemberId): void
-}
-
-/** What a transport asks its member. */
-export interface TransportOwner {
-  /** Undefined, or the reason why that member is not talked to. */
-  admit(info: Pick<PeerInfo, 'id' | 'incarnation' | 'clusterId'>): string | undefined
-  /** Told to one who is admitted and no member: the entry up to which that is so. */
-  missing(id: MemberId): number | undefined
-  /** What is told of this member in a handshake. */
-  identity(): { readonly incarnation: string; readonly clusterId: string }
-}
-
-const NOWHERE: LogPosition = { index: 0, term: 0, time: 0 }
-
-/** No members are no bytes: a log that waits to be told whose it is. */
-const membershipCodec: MembershipCodec = {
-  encode: (membership) =>
-    membersOf(membership).length === 0 ? new Uint8Array(0) : encodeMembership(membership),
-  decode: (bytes) => {
-    const membership = bytes.length === 0 ? NO_MEMBERS : decodeMembership(bytes)
-    if (membership === undefined)
-      throw new LatchkeyError('ERR_CORRUPT', 'The members in the log cannot be read.')
-    return membership
-  },
-}
+/** ms. Longer than a dial takes at most. */
+const LEAST_PATIENCE = 2_500
 
 export class Replica {
   readonly node: RaftNode
@@ -82,6 +30,7 @@ export class Replica {
   readonly #met = new Map<MemberId, PeerInfo>()
   #identity: Identity
   readonly #firstBoot: FirstBootGate
+  readonly #oneCluster: OneCluster
 
   static async open(options: ReplicaOptions, ports: ReplicaPorts): Promise<Replica> {
     const opened: (() => Promise<void>)[] = []
@@ -131,10 +80,11 @@ export class Replica {
       },
     )
     this.#firstBoot = this.#makeFirstBootGate(waitsToVote)
+    this.#oneCluster = this.#makeOneCluster()
     this.transport = ports.transport({
       admit: (info) => this.#admit(info),
       missing: (one) => this.#missing(one),
-      identity: () => this.#identity,
+      identity: () => ({ ...this.#identity, born: ports.note?.born }),
     })
     this.#registrar = new Registrar({
       node: this.node,
@@ -172,6 +122,26 @@ export class Replica {
     )
   }
 
+  #makeOneCluster(): OneCluster {
+    const { id, members, electionTimeout } = this.#options
+    const { note, clock, asked } = this.#ports
+    return new OneCluster({
+      id,
+      given: members ?? {},
+      note,
+      clusterId: () => this.#identity.clusterId,
+      clock,
+      patience: Math.max(LEAST_PATIENCE, 2 * electionTimeout),
+      asked: () => asked?.(),
+      stop: (error) => this.node.fail('the cluster', error),
+    })
+  }
+
+  /** Nobody is served yet: members that were given, and that the log does not know, are asked who they are. */
+  get isAsking(): boolean {
+    return this.#oneCluster.isAsking
+  }
+
   /** The cluster this member belongs to; '' until it knows. */
   get clusterId(): string {
     return this.#identity.clusterId
@@ -194,9 +164,10 @@ export class Replica {
     })
     this.transport.on('app', ({ from, bytes }) => this.#ports.app?.(from, bytes))
     this.transport.on('peer', (event) => this.#onPeer(event))
-    this.transport.on('refused', ({ by, code, info }) => {
-      if (by === 'them' && code === 'ERR_WRONG_CLUSTER' && info !== undefined)
-        this.#firstBoot.refusedBy(info.id, info.clusterId)
+    this.transport.on('refused', ({ id, by, code, info }) => {
+      if (by !== 'them' || info === undefined) return
+      if (code === 'ERR_WRONG_CLUSTER') this.#firstBoot.refusedBy(info.id, info.clusterId)
+      if (id !== undefined) this.#oneCluster.answered(id, info)
     })
     this.node.on('role', () => this.#registrar.look())
     this.node.on('applied', () => {
@@ -208,7 +179,9 @@ export class Replica {
     const known = membersOf(membership).length > 0
     // A member that waits to be added knows the others from its options only.
     const urls = known ? urlsOf(membership) : Object.entries(this.#options.members ?? {})
-    const others = urls.filter(([id, url]) => id !== this.#options.id && url !== '')
+    this.#oneCluster.look(membership)
+    const asked = [...urls, ...Object.entries(this.#oneCluster.strangers)]
+    const others = asked.filter(([id, url]) => id !== this.#options.id && url !== '')
     this.transport.setPeers(Object.fromEntries(others.map(([id, url]) => [id, { url }])))
   }
 
@@ -229,6 +202,7 @@ export class Replica {
   #noteCluster({ cluster }: Membership): void {
     if (cluster === undefined || this.#identity.clusterId === cluster) return
     this.#identity = { ...this.#identity, clusterId: cluster }
+    this.#oneCluster.judge()
     this.#wal.setCluster(cluster, (error) => error && this.node.fail('the log', error))
   }
 
@@ -273,6 +247,7 @@ export class Replica {
 
   #onMet(info: PeerInfo): void {
     this.#met.set(info.id, info)
+    this.#oneCluster.answered(info.id, info)
     this.#registrar.look()
     this.#firstBoot.met(info.id, info.clusterId)
   }
@@ -284,6 +259,7 @@ export class Replica {
 
   /** All of it is let go of, also when a part cannot be closed in peace; that is told afterwards. */
   async close(): Promise<void> {
+    this.#oneCluster.close()
     const parts = [this.node, this.transport, this.#ports.machine, this.#wal]
     const faults: unknown[] = []
     for (const part of parts) await part.close().catch((error: unknown) => faults.push(error))
@@ -291,97 +267,5 @@ export class Replica {
   }
 }
 
-function openLog(options: ReplicaOptions, ports: ReplicaPorts): Promise<{ wal: Wal; recovered: Recovered }> {
-  return Wal.open({
-    fs: ports.fs,
-    dir: ports.dir,
-    group: options.group ?? 0,
-    memberId: options.id,
-    incarnation: ports.newId(),
-    membership: membershipCodec,
-    clock: ports.clock,
-    logger: ports.logger,
-  })
-}
-
 const urlsOf = ({ peers }: Membership): [MemberId, string][] =>
   Object.entries(peers).map(([id, peer]) => [id, peer.url])
-
-const isOneOfMany = ({ members, join }: ReplicaOptions) => !join && Object.keys(members ?? {}).length > 1
-
-/** Nothing was ever promised from this log. */
-function isUnborn({ hardState, entries, start, identity }: Recovered): boolean {
-  return (
-    hardState.term === 0 && entries.length === 0 && start.position.index === 0 && identity.clusterId === ''
-  )
-}
-
-/** Written down before the first word: a directory is of one group of members from its first boot on. */
-async function firstMembers(options: ReplicaOptions, wal: Wal, recovered: Recovered): Promise<Recovered> {
-  if (options.join || membersOf(recovered.start.membership).length > 0) return recovered
-  const urls = Object.entries(options.members ?? { [options.id]: '' })
-  const membership: Membership = {
-    ...NO_MEMBERS,
-    voters: urls.map(([id]) => id).sort((a, b) => (a < b ? -1 : 1)),
-    peers: Object.fromEntries(urls.map(([id, url]) => [id, { url, incarnation: '' }])),
-  }
-  await restartLog(wal, NOWHERE, membership)
-  return { ...recovered, start: { position: NOWHERE, membership } }
-}
-
-interface Booted {
-  readonly recovered: Recovered
-  readonly applied: AppliedState
-  readonly rebuild: boolean
-}
-
-async function settle(recovered: Recovered, applied: AppliedState | undefined, wal: Wal): Promise<Booted> {
-  const { start, entries } = recovered
-  const plan = planBoot(extentOf(start.position, entries), applied)
-  switch (plan.type) {
-    case 'fresh':
-      return { recovered, applied: start, rebuild: false }
-    case 'go':
-      return { recovered, applied: plan.state, rebuild: false }
-    case 'restart-log': {
-      const hardState = hardStateBehind(plan.state.position, recovered)
-      await restartLog(wal, plan.state.position, plan.state.membership, hardState)
-      const restarted = { ...recovered, hardState, start: plan.state, entries: [] }
-      return { recovered: restarted, applied: plan.state, rebuild: false }
-    }
-    case 'rebuild':
-      return { recovered, applied: start, rebuild: true }
-  }
-}
-
-function extentOf(start: LogPosition, entries: readonly Entry[]) {
-  return {
-    start,
-    lastIndex: start.index + entries.length,
-    termAt: (index: number) =>
-      index === start.index ? start.term : (entries[index - start.index - 1] as Entry).term,
-  }
-}
-
-/** A restored state comes with a log of its own time: no vote was given in it yet. */
-function hardStateBehind({ term }: LogPosition, { hardState }: Recovered): HardState {
-  return hardState.term >= term ? hardState : { term, vote: undefined }
-}
-
-function restartLog(
-  wal: Wal,
-  position: LogPosition,
-  membership: Membership,
-  hardState?: HardState,
-): Promise<void> {
-  const batch = {
-    id: 0,
-    hardState,
-    truncateFrom: undefined,
-    entries: [],
-    restartAfter: { position, membership },
-  }
-  return new Promise((resolve, reject) => {
-    wal.append(batch, (error) => (error === undefined ? resolve() : reject(error)))
-  })
-}

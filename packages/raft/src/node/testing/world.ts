@@ -7,7 +7,8 @@ import type { PeerInfo, Transport, TransportEvents } from '../../net/index.js'
 import { Counter } from './counter.js'
 import { frameRecord } from '../records.js'
 import type { Outcome } from '../proposals.js'
-import { Replica, type ReplicaOptions, type TransportOwner } from '../replica.js'
+import { Replica } from '../replica.js'
+import type { ReplicaOptions, TransportOwner } from '../replica-types.js'
 
 class Wire extends Emitter<TransportEvents> implements Transport {
   readonly #world: World

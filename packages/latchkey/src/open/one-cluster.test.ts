@@ -1,0 +1,168 @@
+// Test: the directory of another cluster at a member's address: it serves nobody, and stops; the right cluster goes on.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect, type Store } from '@latchkey/client'
+import { pack } from '@latchkey/protocol'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { WebSocketServer } from 'ws'
+import type { OpenedMember } from './open-member.js'
+import { open, openMember } from './open.js'
+import { checkOptions, type OpenOptions } from './options.js'
+import { listen } from './server.js'
+import { addresses } from './testing/ports.js'
+
+const closers: (() => Promise<unknown>)[] = []
+let root = ''
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'latchkey-clusters-'))
+})
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close().catch(() => {})
+  await rm(root, { recursive: true, force: true })
+})
+
+const FAST = { electionTimeout: 200, heartbeat: 40 }
+const later = <S extends Store>(store: S): S => {
+  closers.push(() => store.close())
+  return store
+}
+const opening = async (options: OpenOptions) => later(await open({ ...FAST, ...options }))
+
+/** As a sidecar does, so that a test can ask the member behind the store. */
+async function member(options: OpenOptions): Promise<OpenedMember> {
+  const opened = await openMember({ ...FAST, ...options })
+  closers.push(() => opened.store.close())
+  const { listen: at, tls } = checkOptions(options)
+  if (at !== undefined) opened.serveAt(await listen(at, opened.arrivals(tls)))
+  return opened
+}
+
+type Three = Record<'a' | 'b' | 'c', string>
+
+async function clusterX(members: Three, auth?: OpenOptions['auth']): Promise<Record<'a' | 'b' | 'c', Store>> {
+  const start = (id: string) => opening({ id, dir: join(root, `x-${id}`), members, auth })
+  const [a, b, c] = await Promise.all([start('a'), start('b'), start('c')])
+  await Promise.all([a.ready(), b.ready(), c.ready()])
+  await a.put('whose', 'x')
+  return { a, b, c }
+}
+
+/** A directory of another cluster of one, whose member is called a too. */
+async function directoryY(auth?: OpenOptions['auth']): Promise<string> {
+  const dir = join(root, 'y')
+  const store = await opening({ id: 'a', dir, auth })
+  await store.put('whose', 'y')
+  await store.close()
+  return dir
+}
+
+const stopped = (opened: OpenedMember) =>
+  Promise.race([
+    opened.failed,
+    new Promise<never>((_, reject) =>
+      setTimeout(() => reject(new Error('it has not stopped')), 8_000).unref(),
+    ),
+  ])
+
+test('M22: a directory of another cluster, given the members of this one, serves nobody and stops; the others go on', async () => {
+  const members = await addresses(['a', 'b', 'c'])
+  const x = await clusterX(members)
+  const dir = await directoryY()
+  await x.a.close()
+  const y = await member({ id: 'a', dir, members })
+  const reading = y.store.get('whose')
+  // Nobody is served while it asks, and none after it has stopped.
+  const answers = Promise.allSettled([reading, connect([members.a], { timeout: 1_000 })])
+  const error = await stopped(y)
+  expect(error).toMatchObject({ code: 'ERR_WRONG_CLUSTER' })
+  expect(error.message).toMatch(/This directory of a is of cluster \w+ \(its directory made .*Z\)/)
+  expect(error.message).toContain(`${members.b}`)
+  expect(Object.keys(error.clusters ?? {})).toHaveLength(2)
+  expect(Object.values(error.clusters ?? {}).flat()).toContain(members.a)
+  const [read, connected] = await answers
+  expect(read).toMatchObject({ status: 'rejected', reason: { code: 'ERR_WRONG_CLUSTER' } })
+  expect(connected.status).toBe('rejected')
+  expect(y.isReady()).toBe(false)
+  await y.store.close()
+  expect(await x.b.get('whose', { as: 'string' })).toBe('x')
+  // And its own member comes back.
+  const again = await opening({ id: 'a', dir: join(root, 'x-a'), members })
+  expect(await again.get('whose', { as: 'string' })).toBe('x')
+})
+
+test('M22: while the members that were given are down it waits for them a while only; it stops when one comes back', async () => {
+  const members = await addresses(['a', 'b', 'c'])
+  const x = await clusterX(members)
+  const dir = await directoryY()
+  await Promise.all([x.a.close(), x.b.close(), x.c.close()])
+  const y = await member({ id: 'a', dir, members })
+  expect(y.isReady()).toBe(false)
+  expect(await y.store.get('whose', { as: 'string' })).toBe('y')
+  const [b, c] = await Promise.all([
+    opening({ id: 'b', dir: join(root, 'x-b'), members }),
+    opening({ id: 'c', dir: join(root, 'x-c'), members }),
+  ])
+  expect(await stopped(y)).toMatchObject({ code: 'ERR_WRONG_CLUSTER' })
+  expect(await b.get('whose', { as: 'string' })).toBe('x')
+  expect(await c.get('whose', { as: 'string' })).toBe('x')
+}, 20_000)
+
+test('M22: an address that was a member once is no stranger: a list that is older than the log stops nobody', async () => {
+  const members = await addresses(['a', 'b'])
+  const dir = join(root, 'a')
+  const [a, b] = await Promise.all([
+    opening({ id: 'a', dir, members }),
+    opening({ id: 'b', memory: true, members }),
+  ])
+  await a.ready()
+  await a.put('k', 'v')
+  await a.members.remove('b')
+  await b.close()
+  await a.close()
+  // At the address of b another cluster lives now.
+  const other = await opening({ id: 'b', memory: true, members: { b: members.b } })
+  await other.ready()
+  const began = performance.now()
+  const again = await opening({ id: 'a', dir, members })
+  expect(await again.get('k', { as: 'string' })).toBe('v')
+  expect(performance.now() - began).toBeLessThan(2_400)
+})
+
+test('M22: a stranger at an address that was given stops nobody: he has proved nothing', async () => {
+  const [members, auth] = [await addresses(['a', 'b']), { tokens: ['all'], memberToken: 'm' }]
+  const dir = await directoryY(auth)
+  const server = new WebSocketServer({ host: '127.0.0.1', port: Number(new URL(members.b).port) })
+  closers.push(async () => server.close())
+  let asked = 0
+  server.on('connection', (socket) => {
+    socket.on('error', () => {})
+    socket.on('message', () => {
+      asked++
+      socket.send(pack([1, 2, 12, 'two clusters', ['b', 'of b', 1, 'another-cluster', 0, 1]]))
+    })
+  })
+  const y = await member({ id: 'a', dir, members, auth })
+  expect(await y.store.get('whose', { as: 'string' })).toBe('y')
+  expect(asked).toBeGreaterThan(0)
+  expect(y.isReady()).toBe(true)
+}, 15_000)
+
+test('M22: members of one cluster prove it, and serve at once, though the log of one is older than the list', async () => {
+  const members = await addresses(['a', 'b', 'c'])
+  const [a, b] = [
+    await opening({ id: 'a', dir: join(root, 'a'), members: { a: members.a } }),
+    await opening({ id: 'b', dir: join(root, 'b'), members: { a: members.a, b: members.b }, join: true }),
+  ]
+  await a.ready()
+  await a.members.add('b', members.b)
+  await a.put('k', 'v')
+  await b.close()
+  await a.members.add('c', members.c)
+  const c = await opening({ id: 'c', memory: true, members, join: true })
+  const again = await opening({ id: 'b', dir: join(root, 'b'), members })
+  await again.ready()
+  expect(await again.get('k', { as: 'string' })).toBe('v')
+  await c.close()
+}, 15_000)
