@@ -275,6 +275,8 @@ export interface Status {
   commit: number
   applied: number
   clusterTime: number
+  /** Drawn when the cluster was founded; '' until this member knows it. What `connect` and `open` take to accept no other one. */
+  clusterId: string
   members: MemberStatus[]
 }
 /**

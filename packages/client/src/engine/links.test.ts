@@ -269,6 +269,7 @@ test('calls that change the cluster are sent once: no answer is ERR_OUTCOME_UNKN
           commit: 1,
           applied: 1,
           clusterTime: 1,
+          clusterId: 'x',
           members: [],
         },
       ],

@@ -27,7 +27,7 @@ export const status: Command = {
 }
 
 function statusText(status: Status, colours: boolean): string {
-  const { id, role, leader = 'none', term, commit, applied, clusterTime } = status
+  const { id, role, leader = 'none', term, commit, applied, clusterTime, clusterId } = status
   const facts = table([
     ['member', id],
     ['role', role],
@@ -36,6 +36,7 @@ function statusText(status: Status, colours: boolean): string {
     ['commit', String(commit)],
     ['applied', String(applied)],
     ['cluster time', `${clusterTime} ms`],
+    ['cluster id', clusterId],
   ])
   return `${facts}\n${membersTable(status.members, colours)}`
 }

@@ -20,12 +20,12 @@ afterAll(async () => {
   await trio?.close()
 })
 
-test('status: { id, role, leader, term, commit, applied, clusterTime, members } with lag and liveness', async () => {
+test('status: { id, role, leader, term, commit, applied, clusterTime, clusterId, members } with lag and liveness', async () => {
   await remote.put('k', 'v')
   const leader = await trio.leader()
   const status = await leader.status()
   expect(Object.keys(status).sort()).toEqual(
-    ['applied', 'clusterTime', 'commit', 'id', 'leader', 'members', 'role', 'term'].sort(),
+    ['applied', 'clusterId', 'clusterTime', 'commit', 'id', 'leader', 'members', 'role', 'term'].sort(),
   )
   expect(status).toMatchObject({ role: 'leader', leader: status.id })
   for (const number of [status.term, status.commit, status.applied, status.clusterTime])

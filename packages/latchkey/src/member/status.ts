@@ -14,6 +14,7 @@ export function statusOf(replica: Replica): Status {
     commit: raft.commit,
     applied: node.applied.position.index,
     clusterTime: Math.floor(node.clusterTime()),
+    clusterId: replica.clusterId,
     members: membersOf(raft.membership).map((id) => memberStatus(replica, id)),
   }
 }

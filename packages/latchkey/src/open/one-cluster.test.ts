@@ -166,3 +166,29 @@ test('M22: members of one cluster prove it, and serve at once, though the log of
   expect(await again.get('k', { as: 'string' })).toBe('v')
   await c.close()
 }, 15_000)
+
+test('M22: clusterId, as status tells it: a member is of that cluster, or does not start', async () => {
+  const dir = join(root, 'a')
+  const store = await opening({ id: 'a', dir })
+  await store.put('k', 'v')
+  const { clusterId } = await store.status()
+  expect(clusterId).toMatch(/^[0-9a-f]{32}$/)
+  await store.close()
+  const again = await opening({ id: 'a', dir, clusterId })
+  expect(await again.get('k', { as: 'string' })).toBe('v')
+  await again.close()
+  await expect(open({ id: 'a', dir, clusterId: 'another' })).rejects.toMatchObject({
+    code: 'ERR_WRONG_CLUSTER',
+    message: expect.stringMatching(new RegExp(`cluster ${clusterId}.*another`)),
+  })
+  // A new directory would found a cluster of its own.
+  const fresh = join(root, 'fresh')
+  const founding = await member({ id: 'a', dir: fresh, clusterId })
+  expect(await stopped(founding)).toMatchObject({ code: 'ERR_WRONG_CLUSTER' })
+  await founding.store.close()
+  const free = await opening({ id: 'a', dir: fresh })
+  await free.ready()
+  for (const bad of ['', 'a b', 7]) {
+    await expect(open({ id: 'a', memory: true, clusterId: bad as string })).rejects.toThrow(TypeError)
+  }
+})

@@ -3,7 +3,6 @@
 
 import type { IncomingMessage } from 'node:http'
 import { uptime } from 'node:os'
-import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import {
   type Clock,
@@ -16,11 +15,8 @@ import {
   Turns,
 } from '@latchkey/base'
 import { ClientStore, type StoreOptions } from '@latchkey/client'
-import { classicHome, KvMachine, memoryLevelHome, type RowHome } from '@latchkey/kv'
+import { KvMachine } from '@latchkey/kv'
 import { CLIENTS_PATH, LatchkeyError } from '@latchkey/protocol'
-import type { DirectoryNote } from '@latchkey/raft'
-import { MemoryDisk } from '@latchkey/raft/memory'
-import { lockDirectory, nodeFileSystem } from '@latchkey/raft/wal'
 import { removed } from '../member/belonging.js'
 import { ClientDoor } from '../member/client-door.js'
 import { Member } from '../member/member.js'
@@ -33,9 +29,8 @@ import { localDial } from './local-link.js'
 import { refuseUnprovenMembers, whyNoMembers } from './member-proof.js'
 import { MembersGate } from './members-gate.js'
 import type { Settings, TlsOptions } from './options.js'
-import { claimDirectory, type OwnDirectory } from './owner-file.js'
 import { reloaded, type ReloadOptions } from './reload.js'
-import { closeToOthers } from './private-directory.js'
+import { type Storage, takeStorage } from './storage.js'
 import { addressOf, type Proven } from './connections.js'
 import { type OwnServer, type PortOptions, refuseUpgrade } from './server.js'
 
@@ -47,16 +42,6 @@ type Changes = {
   failed: LatchkeyError
 }
 
-/** Where a member's things are: made once, also when the member is opened again. */
-interface Ground {
-  readonly home: RowHome
-  readonly fs: ReturnType<typeof nodeFileSystem>
-  readonly dir: string
-  /** Undefined in memory. */
-  readonly note: OwnDirectory | undefined
-  release(): Promise<void>
-}
-
 export class OpenedMember {
   readonly store: EmbeddedStore & ClientStore
   readonly clock: Clock
@@ -66,7 +51,7 @@ export class OpenedMember {
   /** What clients were told and have not read. */
   readonly outboxes: Outboxes
   #settings: Settings
-  readonly #ground: Ground
+  readonly #storage: Storage
   readonly #changes = new Emitter<Changes>()
   readonly #turns = new Turns(setImmediate)
   readonly #clients: ClientDoor
@@ -84,9 +69,9 @@ export class OpenedMember {
   /** `refusals`: those of the port that was opened before, where there is one. */
   static async open(settings: Settings, refusals?: RefusalLog): Promise<OpenedMember> {
     const clock = systemClock(uptime)
-    const ground = await takeGround(settings, clock)
+    const storage = await takeStorage(settings, clock)
     const { logger } = settings
-    const opened = new OpenedMember(settings, ground, clock, refusals ?? new RefusalLog({ clock, logger }))
+    const opened = new OpenedMember(settings, storage, clock, refusals ?? new RefusalLog({ clock, logger }))
     try {
       await opened.#boot()
       if (settings.signal?.aborted)
@@ -99,10 +84,10 @@ export class OpenedMember {
     }
   }
 
-  constructor(settings: Settings, ground: Ground, clock: Clock, refusals: RefusalLog) {
+  constructor(settings: Settings, storage: Storage, clock: Clock, refusals: RefusalLog) {
     this.#settings = settings
     this.#identities = new Identities(settings.auth?.tokens)
-    this.#ground = ground
+    this.#storage = storage
     this.clock = clock
     this.connectionErrors = new ConnectionErrors({ clock, logger: settings.logger })
     this.refusals = refusals
@@ -285,6 +270,7 @@ export class OpenedMember {
     const {
       id,
       members,
+      clusterId,
       join: joins,
       electionTimeout,
       heartbeat,
@@ -292,12 +278,12 @@ export class OpenedMember {
       maxInFlightBytes,
       logger,
     } = this.#settings
-    const { home, fs, dir } = this.#ground
+    const { home, fs, dir, note } = this.#storage
     const { clock } = this
     // Asked for behind the work that sends, so that it runs behind the sending.
     const later = (run: () => void) => this.#turns.work(() => this.#turns.end(run))
     const member = await Member.open(
-      { id, members, join: joins, electionTimeout, heartbeat, snapshot, maxInFlightBytes },
+      { id, members, clusterId, join: joins, electionTimeout, heartbeat, snapshot, maxInFlightBytes },
       {
         fs,
         dir,
@@ -310,7 +296,7 @@ export class OpenedMember {
         machine: (hooks) => new KvMachine({ home, clock, logger, nextTurn: setImmediate, later, ...hooks }),
         rebuild: () => void setImmediate(() => this.#rebuild()),
         whyNoMembers: whyNoMembers(this.#settings),
-        note: this.#note(),
+        note,
         asked: () => this.#serve(),
       },
     )
@@ -319,6 +305,7 @@ export class OpenedMember {
     member.on('failed', (error) => this.#onFailed(error))
     // It may have stopped before anybody listened.
     const { failure } = member.replica.node
+    if (failure?.code === 'ERR_WRONG_CLUSTER') throw failure
     if (failure !== undefined) this.#onFailed(failure)
     else this.#serve()
   }
@@ -328,18 +315,6 @@ export class OpenedMember {
     if (this.#current === undefined || this.#isAsking || this.#failed !== undefined) return
     this.#readiness ??= new Readiness(this.#current, this.clock)
     this.#changes.emit('settled', undefined)
-  }
-
-  #note(): DirectoryNote | undefined {
-    const { note } = this.#ground
-    if (note === undefined) return undefined
-    const failed = (error: unknown) =>
-      this.#settings.logger.warn('addresses of members could not be written down', { error: String(error) })
-    return {
-      born: note.born,
-      knows: (id, url) => note.knows(id, url),
-      learn: (members) => void note.learn(members).catch(failed),
-    }
   }
 
   /** It will not come back by itself: what is asked is answered with the reason at once, clients go elsewhere. */
@@ -373,7 +348,7 @@ export class OpenedMember {
     try {
       await this.#stopMember()
       if (this.#closing) return
-      await this.#ground.home.discard()
+      await this.#storage.home.discard()
       await this.#boot()
     } catch (error) {
       this.#onFailed(
@@ -400,41 +375,9 @@ export class OpenedMember {
       this.#settings.logger.warn('closing was not clean', { error: String(error) }),
     )
     await this.#server?.close()
-    await this.#ground.release()
+    await this.#storage.release()
   }
 }
 
 const ASKING =
   'This member was given members that its log does not know, and asks them who they are before it serves anybody.'
-
-/** The directory is this process's alone from here on; nothing in it was touched before. */
-async function takeGround({ dir, id, cluster, logger }: Settings, clock: Clock): Promise<Ground> {
-  if (dir === undefined) {
-    return {
-      home: memoryLevelHome(),
-      fs: new MemoryDisk(),
-      dir: 'log',
-      note: undefined,
-      release: async () => {},
-    }
-  }
-  const lock = await lockDirectory(dir, clock)
-  let note: OwnDirectory
-  try {
-    await closeToOthers(dir, logger)
-    note = await claimDirectory(dir, { id, cluster })
-  } catch (error) {
-    await lock.release()
-    throw error
-  }
-  return {
-    home: classicHome(join(dir, 'state')),
-    fs: nodeFileSystem(),
-    dir: join(dir, 'log'),
-    note,
-    release: async () => {
-      await note.written().catch(() => {})
-      await lock.release()
-    },
-  }
-}

@@ -37,6 +37,8 @@ export interface OpenOptions {
   listen?: string | undefined
   /** The cluster's name: members and clients of another one are refused. Default 'latchkey'. */
   cluster?: string | undefined
+  /** The cluster's id, as `status()` tells it: this member is of that cluster, or does not start (ERR_WRONG_CLUSTER). Default: of any. */
+  clusterId?: string | undefined
   /** A new, empty member that waits to be added. */
   join?: boolean | undefined
   /** ms. A leader that falls silent is replaced after one to two of it. Default 1000. */
@@ -76,6 +78,7 @@ export interface Settings {
   readonly members: Readonly<Record<string, string>> | undefined
   readonly listen: Listen | undefined
   readonly cluster: string
+  readonly clusterId: string | undefined
   readonly join: boolean
   readonly electionTimeout: number
   readonly heartbeat: number
@@ -100,6 +103,7 @@ const NAMES: Record<keyof OpenOptions, true> = {
   members: true,
   listen: true,
   cluster: true,
+  clusterId: true,
   join: true,
   electionTimeout: true,
   heartbeat: true,
@@ -140,6 +144,7 @@ export function checkOptions(options: OpenOptions): Settings {
     members,
     listen: checkListen(options, members?.[id]),
     cluster: checkName(options.cluster ?? 'latchkey', 'cluster'),
+    clusterId: checkClusterId(options.clusterId),
     join: checkBoolean(options.join, 'join'),
     electionTimeout,
     heartbeat,
@@ -176,6 +181,11 @@ function checkName(value: unknown, name: string): string {
   throw new TypeError(
     `${name} must be 1 to 64 letters, digits, dots, dashes or underscores, beginning with a letter or digit`,
   )
+}
+
+function checkClusterId(value: unknown): string | undefined {
+  if (value === undefined || (typeof value === 'string' && /^[!-~]{1,128}$/.test(value))) return value
+  throw new TypeError('clusterId must be the id of a cluster, as status().clusterId tells it')
 }
 
 function checkDir({ dir, memory }: OpenOptions): string | undefined {

@@ -58,6 +58,7 @@ function checked(settings: ResolvedSettings, read: (path: string) => string): Si
     members,
     listen,
     cluster: value('cluster'),
+    clusterId: value('clusterId'),
     join: value('join'),
     electionTimeout: value('electionTimeout'),
     heartbeat: value('heartbeat'),

@@ -53,6 +53,13 @@ export const SETTINGS = {
     help: "the cluster's name",
     fallback: 'latchkey',
   },
+  clusterId: {
+    flag: 'cluster-id',
+    place: 'clusterId',
+    kind: 'text',
+    value: 'ID',
+    help: 'belong to the cluster with this id (as status tells it), or do not start',
+  },
   join: {
     flag: 'join',
     place: 'join',

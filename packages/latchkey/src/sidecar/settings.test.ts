@@ -150,6 +150,12 @@ test('a member token may be one or several: by flag, by variable, in the file; n
   expect(sidecarOptions(lone, () => '').open.auth?.memberToken).toEqual(['one'])
 })
 
+test('M22: the id of the cluster, by flag and by variable', () => {
+  expect(optionsOf({ 'cluster-id': 'x1' }).open.clusterId).toBe('x1')
+  expect(resolve({ flags: base, env: { LATCHKEY_CLUSTER_ID: 'x2' } }).clusterId.value).toBe('x2')
+  expect(() => optionsOf({ 'cluster-id': 'x y' })).toThrow(ConfigError)
+})
+
 test('without members and address it listens on loopback', () => {
   expect(optionsOf({}).listen).toEqual({ host: '127.0.0.1', port: 7001 })
   expect(optionsOf({ member: ['a=ws://127.0.0.1:7009'] }).listen).toEqual({ host: '127.0.0.1', port: 7009 })

@@ -12,6 +12,7 @@
 //     the time that is given to it
 //   - only a stranger's answer, from that address and behind its proof, makes this member stop. One who calls, or who only says who
 //     he is, makes nobody stop: otherwise the directory in the wrong place would stop the members of the right cluster, and anybody all
+//   - who was told which cluster it belongs to is of that one, or stops; it founds no other one
 //   - who knows all that it was given asks nobody, and is stopped by nobody
 
 import type { Clock, Timer } from '@latchkey/base'
@@ -35,6 +36,8 @@ export interface OneClusterPorts {
   /** Addresses of members, as they were given. */
   readonly given: Readonly<Record<MemberId, string>>
   readonly note: DirectoryNote | undefined
+  /** The only cluster that it may belong to; undefined: any. */
+  readonly expected: string | undefined
   /** '' until it is known. */
   readonly clusterId: () => string
   readonly clock: Clock
@@ -92,12 +95,28 @@ export class OneCluster {
   /** Also called when this member's cluster has got its id. */
   judge(): void {
     const own = this.#ports.clusterId()
+    const { expected } = this.#ports
+    if (expected !== undefined && own !== '' && own !== expected)
+      return this.#ports.stop(this.#notExpected(`is of cluster ${own}${made(this.#ports.note?.born)}`))
     const asked = Object.keys(this.#strangers)
     // A cluster without an id is being founded just now: that one is asked again.
     const answers = asked.map((id) => this.#answers.get(id)?.clusterId ?? '')
     const others = asked.filter((_, at) => own !== '' && answers[at] !== '' && answers[at] !== own)
     if (others.length > 0) return this.#ports.stop(this.#error(own, others))
     if (own === '' ? asked.length === 0 : answers.every((answer) => answer === own)) this.#end()
+  }
+
+  /** It leads members that have no cluster yet. */
+  refuseToFound(): void {
+    this.#ports.stop(this.#notExpected('is of no cluster yet, and would found one'))
+  }
+
+  #notExpected(what: string): LatchkeyError {
+    const { id, expected } = this.#ports
+    return new LatchkeyError(
+      'ERR_WRONG_CLUSTER',
+      `This directory of ${id} ${what}, but clusterId (--cluster-id) asks for ${expected}. Check the directory, or leave clusterId out.`,
+    )
   }
 
   #error(own: string, others: readonly MemberId[]): LatchkeyError {

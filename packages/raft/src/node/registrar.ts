@@ -6,7 +6,8 @@ import type { RaftNode } from './node.js'
 
 export interface RegistrarPorts {
   readonly node: RaftNode
-  newClusterId(): string
+  /** Undefined: this member may not found a cluster. */
+  newClusterId(): string | undefined
   /**
    * Of the process that is connected under that name now; undefined when none is. Never of one met before: a member that was
    * removed and comes back with a new directory would be refused for what it was.
@@ -44,8 +45,9 @@ export class Registrar {
   #write(membership: Membership): void {
     const { node } = this.#ports
     if (membership.cluster === undefined) {
+      const cluster = this.#ports.newClusterId()
       const incarnations = this.#unwritten(membership)
-      this.#propose({ type: 'found', cluster: this.#ports.newClusterId(), incarnations })
+      if (cluster !== undefined) this.#propose({ type: 'found', cluster, incarnations })
       return
     }
     const own = membership.peers[node.options.id]

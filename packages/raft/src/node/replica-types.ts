@@ -12,6 +12,8 @@ export interface ReplicaOptions {
   readonly group?: number
   /** Addresses of all voters of a new cluster, this one's included; read at the first boot. Undefined: a cluster of one. */
   readonly members: Readonly<Record<MemberId, string>> | undefined
+  /** It belongs to that cluster or to none, and founds no other one. */
+  readonly clusterId?: string | undefined
   /** A new, empty member that waits to be added. */
   readonly join: boolean
   readonly electionTimeout: number

@@ -88,7 +88,7 @@ export class Replica {
     })
     this.#registrar = new Registrar({
       node: this.node,
-      newClusterId: ports.newId,
+      newClusterId: () => this.#newClusterId(),
       incarnation: (id) => (id === options.id ? this.#identity : this.transport.peer(id))?.incarnation,
       url: options.members?.[options.id] ?? '',
     })
@@ -122,17 +122,24 @@ export class Replica {
     )
   }
 
+  #newClusterId(): string | undefined {
+    if (this.#options.clusterId === undefined) return this.#ports.newId()
+    this.#oneCluster.refuseToFound()
+    return undefined
+  }
+
   #makeOneCluster(): OneCluster {
-    const { id, members, electionTimeout } = this.#options
-    const { note, clock, asked } = this.#ports
+    const { id, members, electionTimeout, clusterId: expected } = this.#options
+    const { note, clock } = this.#ports
     return new OneCluster({
       id,
       given: members ?? {},
       note,
+      expected,
       clusterId: () => this.#identity.clusterId,
       clock,
       patience: Math.max(LEAST_PATIENCE, 2 * electionTimeout),
-      asked: () => asked?.(),
+      asked: () => this.#ports.asked?.(),
       stop: (error) => this.node.fail('the cluster', error),
     })
   }

@@ -1,0 +1,64 @@
+// Driver: takes hold of a member's directory, or of memory in its place: the lock, the note whose it is, and where log and state are.
+
+import { join } from 'node:path'
+import type { Clock, Logger } from '@latchkey/base'
+import { classicHome, memoryLevelHome, type RowHome } from '@latchkey/kv'
+import type { DirectoryNote } from '@latchkey/raft'
+import { MemoryDisk } from '@latchkey/raft/memory'
+import { lockDirectory, nodeFileSystem } from '@latchkey/raft/wal'
+import type { Settings } from './options.js'
+import { claimDirectory, type OwnDirectory } from './owner-file.js'
+import { closeToOthers } from './private-directory.js'
+
+/** Where a member's things are: made once, also when the member is opened again. */
+export interface Storage {
+  readonly home: RowHome
+  readonly fs: ReturnType<typeof nodeFileSystem>
+  readonly dir: string
+  /** Undefined in memory. */
+  readonly note: DirectoryNote | undefined
+  release(): Promise<void>
+}
+
+/** The directory is this process's alone from here on; nothing in it was touched before. */
+export async function takeStorage({ dir, id, cluster, logger }: Settings, clock: Clock): Promise<Storage> {
+  if (dir === undefined) {
+    return {
+      home: memoryLevelHome(),
+      fs: new MemoryDisk(),
+      dir: 'log',
+      note: undefined,
+      release: async () => {},
+    }
+  }
+  const lock = await lockDirectory(dir, clock)
+  let note: OwnDirectory
+  try {
+    await closeToOthers(dir, logger)
+    note = await claimDirectory(dir, { id, cluster })
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
+  return {
+    home: classicHome(join(dir, 'state')),
+    fs: nodeFileSystem(),
+    dir: join(dir, 'log'),
+    note: noteOf(note, logger),
+    release: async () => {
+      await note.written().catch(() => {})
+      await lock.release()
+    },
+  }
+}
+
+/** An address that cannot be written down is a stranger at the next start, and is asked: nothing worse comes of it. */
+function noteOf(note: OwnDirectory, logger: Logger): DirectoryNote {
+  const failed = (error: unknown) =>
+    logger.warn('addresses of members could not be written down', { error: String(error) })
+  return {
+    born: note.born,
+    knows: (id, url) => note.knows(id, url),
+    learn: (members) => void note.learn(members).catch(failed),
+  }
+}
