@@ -1,5 +1,6 @@
 // Door: the arguments of connect(). Whatever is wrong is a TypeError that names the option, before anything is touched.
 
+import { type Logger, silentLogger } from '@latchkey/base'
 import { DEFAULT_DRIFT } from '@latchkey/lock'
 import { type As, CAPS, type Duration, millis, show, toAs, toRecord, toSignal } from '@latchkey/protocol'
 
@@ -18,6 +19,8 @@ export interface ConnectOptions {
   token?: string | undefined
   /** The cluster's name; default 'latchkey'. */
   cluster?: string | undefined
+  /** The cluster's id, as `status()` tells it: no other one is used (ERR_WRONG_CLUSTER). Default: that of the members that were given. */
+  clusterId?: string | undefined
   /** For the first handshake; default 5 s. */
   timeout?: Duration | undefined
   tls?: ClientTls | undefined
@@ -27,6 +30,8 @@ export interface ConnectOptions {
   sessionLife?: Duration | undefined
   /** How much the rate of a clock may be wrong. Default 0.005; as the members have it. */
   drift?: number | undefined
+  /** What there is to warn of: default, warnings and errors by `console`; false: nothing. */
+  logger?: Logger | false | undefined
   /** Aborts the connecting. */
   signal?: AbortSignal | undefined
 }
@@ -35,22 +40,26 @@ export interface ConnectSettings {
   readonly seeds: readonly string[]
   readonly token: string | undefined
   readonly cluster: string
+  readonly clusterId: string | undefined
   readonly timeout: number
   readonly tls: ClientTls | undefined
   readonly as: As
   readonly sessionLife: number
   readonly drift: number
+  readonly logger: Logger
   readonly signal: AbortSignal | undefined
 }
 
 const NAMES: Record<keyof ConnectOptions, true> = {
   token: true,
   cluster: true,
+  clusterId: true,
   timeout: true,
   tls: true,
   as: true,
   sessionLife: true,
   drift: true,
+  logger: true,
   signal: true,
 }
 
@@ -64,11 +73,13 @@ export function checkConnect(urls: unknown, options: unknown): ConnectSettings {
     seeds: checkUrls(urls),
     token: checkWord(given.token, 'token'),
     cluster: checkWord(given.cluster, 'cluster') ?? 'latchkey',
+    clusterId: checkWord(given.clusterId, 'clusterId'),
     timeout: millis(given.timeout ?? 5_000, 'timeout'),
     tls: given.tls === undefined ? undefined : checkTls(given.tls),
     as: toAs(given.as, 'bytes'),
     sessionLife: checkLife(given.sessionLife ?? 30_000),
     drift: checkDrift(given.drift ?? DEFAULT_DRIFT),
+    logger: checkLogger(given.logger),
     signal: toSignal(given.signal),
   }
 }
@@ -98,6 +109,23 @@ function checkTls(tls: unknown): ClientTls {
     if (part !== undefined && typeof part !== 'string' && !(part instanceof Uint8Array))
       throw new TypeError(`tls.${name} must be a string or a Uint8Array; got ${show(part)}`)
   return { ca, cert, key } as ClientTls
+}
+
+function checkLogger(logger: unknown): Logger {
+  if (logger === undefined) return consoleLogger
+  if (logger === false) return silentLogger
+  const given = toRecord(logger, 'logger')
+  for (const level of ['debug', 'info', 'warn', 'error'])
+    if (typeof given[level] !== 'function') throw new TypeError(`logger must have a function ${level}`)
+  return logger as Logger
+}
+
+const consoleLogger: Logger = {
+  ...silentLogger,
+  // oxlint-disable-next-line no-console -- a client that was given two clusters must not go unnoticed
+  warn: (message, fields) => console.warn(`latchkey: ${message}`, fields ?? {}),
+  // oxlint-disable-next-line no-console -- the same
+  error: (message, fields) => console.error(`latchkey: ${message}`, fields ?? {}),
 }
 
 function checkLife(value: Duration): number {

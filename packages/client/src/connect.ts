@@ -4,6 +4,7 @@ import { uptime } from 'node:os'
 import { type Clock, newId, seededRandom, systemClock } from '@latchkey/base'
 import { LatchkeyError, isLatchkeyError } from '@latchkey/protocol'
 import { type ConnectOptions, type ConnectSettings, checkConnect } from './connect-options.js'
+import { OneCluster } from './one-cluster.js'
 import { socketDial } from './socket.js'
 import { ClientStore } from './store/create.js'
 import type { Store } from './store/store.js'
@@ -30,16 +31,23 @@ export async function connect(urls: string | readonly string[], options?: Connec
 }
 
 function makeStore(settings: ConnectSettings, clock: Clock): ClientStore {
-  const { seeds, cluster, token, tls, as, sessionLife, drift } = settings
-  const socketOptions = { clock, cluster, token, tls, identity: { clusterId: undefined } }
+  const { seeds, cluster, clusterId, token, tls, as, sessionLife, drift, logger } = settings
+  const members = new OneCluster({
+    clock,
+    logger,
+    seeds,
+    expected: clusterId,
+    dial: (url, identity) => socketDial(url, { clock, cluster, token, tls, identity }),
+  })
   return new ClientStore({
-    route: { seeds, dialTo: (url) => socketDial(url, socketOptions) },
+    route: { seeds, dialTo: (url) => members.dialTo(url) },
     clock,
     random: seededRandom(newId()),
     newId,
     as,
     sessionLife,
     drift,
+    closeHook: async () => members.close(),
   })
 }
 

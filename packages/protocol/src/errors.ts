@@ -134,7 +134,7 @@ export interface ErrorOptions {
   /** Of ERR_NOT_OWNER: who holds it. */
   readonly owner?: Owner
   /** Of ERR_WRONG_CLUSTER: the addresses of each cluster that was met, by its id. */
-  readonly clusters?: Readonly<Record<string, readonly string[]>>
+  readonly clusters?: Readonly<Record<string, readonly string[]>> | undefined
 }
 
 /** Whatever a caller can meet. Go by `code`; the message says what to do next. The table: docs/errors.md. */

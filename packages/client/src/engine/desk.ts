@@ -117,4 +117,5 @@ export const again = (error: LatchkeyError): LatchkeyError =>
     cause: error,
     retryable: error.retryable,
     outcome: 'not-applied',
+    clusters: error.clusters,
   })

@@ -109,6 +109,7 @@ export const barred = (standing: Standing, error: LatchkeyError): LatchkeyError 
         cause: error,
         outcome: 'not-applied',
         retryable: error.retryable,
+        clusters: error.clusters,
       })
 
 export const sessionOver = (): LatchkeyError =>

@@ -34,13 +34,16 @@ export interface SocketMember {
 export interface SocketMemberOptions {
   readonly welcome?: (hello: Hello) => Welcome
   readonly clusterId?: string
+  /** Addresses of the other members that it tells of. */
+  readonly others?: readonly string[]
+  readonly port?: number
 }
 
 export async function socketMember(options: SocketMemberOptions = {}): Promise<SocketMember> {
   const clusterId = options.clusterId ?? 'cluster-1'
   const server = new WebSocketServer({
     host: '127.0.0.1',
-    port: 0,
+    port: options.port ?? 0,
     path: CLIENTS_PATH,
     perMessageDeflate: false,
   })
@@ -60,7 +63,7 @@ export async function socketMember(options: SocketMemberOptions = {}): Promise<S
       const welcome = options.welcome?.(hello) ?? { ok: true, version: 1, clusterId }
       socket.send(encodeWelcome(welcome))
       if (!welcome.ok) return socket.close(1008)
-      serve(socket, url, clusterId, machine, stats)
+      serve(socket, [url, ...(options.others ?? [])], clusterId, machine, stats)
     })
   })
   return {
@@ -82,7 +85,7 @@ export async function socketMember(options: SocketMemberOptions = {}): Promise<S
 
 function serve(
   socket: WebSocket,
-  url: string,
+  urls: readonly string[],
   clusterId: string,
   machine: Machine,
   stats: SocketMember['stats'],
@@ -96,15 +99,15 @@ function serve(
       replies = []
     })
   }
-  const members = [['a', url, 'voter']] as const
+  const members = urls.map((one, at) => [`m${at}`, one, 'voter'] as const)
   const electionTimeout = 1_000
   tell({
     kind: 'leader',
-    id: 'a',
-    url,
+    id: 'm0',
+    url: urls[0],
     term: 1,
     role: 'leader',
-    self: 'a',
+    self: 'm0',
     clusterId,
     members,
     electionTimeout,

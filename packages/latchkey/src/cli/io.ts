@@ -1,7 +1,7 @@
 // Types: what a command may touch of the world: its streams, its environment, its signals, the store behind its endpoints.
 
 import type { ChildProcess } from 'node:child_process'
-import type { Clock } from '@latchkey/base'
+import type { Clock, Logger } from '@latchkey/base'
 import type { EventCalls } from '@latchkey/client'
 import type {
   Acquirer,
@@ -49,6 +49,8 @@ export type CommandStore = KeyValueCalls &
 export interface ConnectOptions {
   token?: string | undefined
   cluster?: string | undefined
+  clusterId?: string | undefined
+  logger?: Logger | undefined
   timeout?: Duration | undefined
   signal?: AbortSignal | undefined
   tls?: { ca?: string | undefined } | undefined

@@ -1,5 +1,6 @@
 // Driver: owns a command's connection: opened with the common options, closed whatever happens.
 
+import { type Logger, silentLogger } from '@latchkey/base'
 import { isLatchkeyError, LatchkeyError, millis } from '@latchkey/protocol'
 import { ConfigError } from '../sidecar/index.js'
 import { flag, type Line, type OptionTable, text, texts, UsageError } from './command.js'
@@ -21,6 +22,11 @@ export const STORE_OPTIONS: OptionTable = {
     help: 'credentials; better LATCHKEY_TOKEN, which other users do not see',
   },
   cluster: { type: 'string', value: 'NAME', help: "the cluster's name; else LATCHKEY_CLUSTER" },
+  'cluster-id': {
+    type: 'string',
+    value: 'ID',
+    help: "the cluster's id, as status tells it: no other one is used; else LATCHKEY_CLUSTER_ID",
+  },
   ca: { type: 'string', value: 'FILE', help: 'trust this authority (PEM); else LATCHKEY_CA' },
   timeout: { type: 'string', value: 'DURATION', help: 'give up after this long, 5s by default' },
 }
@@ -44,6 +50,8 @@ export async function withStore(
   const store = await io.connect(endpoints(line, io), {
     token: text(line, 'token') ?? io.env.LATCHKEY_TOKEN,
     cluster: text(line, 'cluster') ?? io.env.LATCHKEY_CLUSTER,
+    clusterId: (text(line, 'cluster-id') ?? io.env.LATCHKEY_CLUSTER_ID) || undefined,
+    logger: warnings(io),
     timeout,
     signal: io.interrupted,
     tls: ca === undefined || ca === '' ? undefined : { ca: authority(ca, io) },
@@ -55,6 +63,15 @@ export async function withStore(
   } finally {
     await store.close()
   }
+}
+
+/** One line each: what is printed on standard output is for programs. */
+function warnings(io: Io): Logger {
+  const say: Logger['warn'] = (message, fields) => {
+    const reason = fields?.['reason']
+    io.err(`latchkey: ${message}${typeof reason === 'string' ? `: ${reason}` : ''}\n`)
+  }
+  return { ...silentLogger, warn: say }
 }
 
 function authority(path: string, io: Io): string {

@@ -1,0 +1,277 @@
+// Driver: a remote store is of one cluster, or of none. It stands between the engine, which dials members, and their sockets.
+//
+// The story without it: a client is given the members a, b and c of cluster X. At the address of a the directory of a cluster Y was started,
+// with a member that is called a too. Whoever tries a first is served by Y, the others by X: both hold the same lock.
+//
+// Laws (C30)
+//   - the first member that answers tells its cluster's id and members. Addresses that were given and are none of theirs are asked who they are
+//     before anything is handed to that member; where one is of another cluster nobody can say which was meant: ERR_WRONG_CLUSTER, with
+//     the addresses of both
+//   - a dead address does not keep a client waiting: one that refuses is passed over at once, a silent one after ASK_MS. Both are
+//     asked again later, and the store ends where one of them is of another cluster
+//   - an address that is met later, and belongs to another cluster, is not used, and that is said in a warning
+//   - where all that were given are members of the first one's cluster, nobody is asked and no time is lost
+
+import { type Clock, type Logger, onAbort, type Timer } from '@latchkey/base'
+import { isLatchkeyError, LatchkeyError, type LinkReply, type MemberTuple } from '@latchkey/protocol'
+import type { Dial, Link, LinkEvents } from './link.js'
+
+/** Shared by the sockets of a store once its cluster is known: each refuses every other one. */
+export interface Identity {
+  clusterId: string | undefined
+}
+
+export interface OneClusterPorts {
+  readonly clock: Clock
+  readonly logger: Logger
+  /** The addresses that were given. */
+  readonly seeds: readonly string[]
+  /** The only cluster that is right; undefined: the one that is met. */
+  readonly expected: string | undefined
+  /** One socket; it writes into `identity` which cluster it meets. */
+  readonly dial: (url: string, identity: Identity) => Dial
+}
+
+/** How long an address that says nothing is waited for, ms. */
+const ASK_MS = 400
+const LEAST_PAUSE = 1_000
+const MOST_PAUSE = 30_000
+
+/** What an address says of itself: a cluster's id, or why it cannot be asked. */
+type Said = { readonly clusterId: string } | { readonly error: unknown }
+
+export class OneCluster {
+  readonly #ports: OneClusterPorts
+  readonly #identity: Identity
+  /** The cluster of each address that has told it. */
+  readonly #met = new Map<string, string>()
+  /** Links that end when it turns out that two clusters were given. */
+  readonly #links = new Map<Link, LinkEvents>()
+  readonly #warned = new Set<string>()
+  readonly #timers = new Set<Timer>()
+  readonly #closing = new AbortController()
+  #failure: LatchkeyError | undefined
+
+  constructor(ports: OneClusterPorts) {
+    this.#ports = ports
+    this.#identity = { clusterId: ports.expected }
+  }
+
+  dialTo(url: string): Dial {
+    return (events, signal) => {
+      if (this.#failure !== undefined) return Promise.reject(this.#failure)
+      return this.#identity.clusterId === undefined
+        ? this.#dialFirst(url, events, signal)
+        : this.#dialKnown(url, events, signal)
+    }
+  }
+
+  close(): void {
+    this.#closing.abort(new LatchkeyError('ERR_CLOSED'))
+    for (const timer of this.#timers) timer.cancel()
+    this.#timers.clear()
+    this.#links.clear()
+  }
+
+  // ---- a cluster is known
+
+  async #dialKnown(url: string, events: LinkEvents, signal: AbortSignal): Promise<Link> {
+    try {
+      return await this.#open(url, this.#identity, events, signal)
+    } catch (error) {
+      if (!isLatchkeyError(error, 'ERR_WRONG_CLUSTER')) throw error
+      throw await this.#foreign(url, error)
+    }
+  }
+
+  async #foreign(url: string, error: LatchkeyError): Promise<LatchkeyError> {
+    const said = await this.#ask(url)
+    const own = this.#identity.clusterId as string
+    const id = 'clusterId' in said ? said.clusterId : undefined
+    // It said why, and is not of a cluster of this name at all.
+    if (id === undefined || id === own) return this.#warn(url, undefined, error)
+    this.#met.set(url, id)
+    const message = `${url} is of cluster ${id}, not of ${own}: it was founded or restored apart. Check the address, and the directory that is used there; connect again to use the other cluster.`
+    return this.#warn(
+      url,
+      id,
+      new LatchkeyError('ERR_WRONG_CLUSTER', message, { clusters: this.#clusters(own) }),
+    )
+  }
+
+  #warn(url: string, clusterId: string | undefined, error: LatchkeyError): LatchkeyError {
+    const key = `${url} ${clusterId}`
+    if (!this.#warned.has(key)) {
+      this.#warned.add(key)
+      const fields = { url, clusterId, expected: this.#identity.clusterId, reason: error.message }
+      this.#ports.logger.warn('an address belongs to another cluster and is not used', fields)
+    }
+    return error
+  }
+
+  // ---- the first cluster that is met
+
+  async #dialFirst(url: string, events: LinkEvents, signal: AbortSignal): Promise<Link> {
+    const own: Identity = { clusterId: undefined }
+    let told: (members: readonly MemberTuple[]) => void = () => {}
+    const members = new Promise<readonly MemberTuple[]>((resolve) => {
+      told = resolve
+    })
+    const heard = (reply: LinkReply) => {
+      events.reply(reply)
+      if (reply.kind === 'leader' && own.clusterId !== undefined) told(reply.members)
+    }
+    const link = await this.#open(url, own, { ...events, reply: heard }, signal)
+    const check = members.then((list) => this.#check(url, own.clusterId as string, list))
+    // A cluster that is being founded has no id to compare: it is compared as soon as it has one.
+    if (own.clusterId === undefined) {
+      check.catch((error: LatchkeyError) => this.#fail(error))
+      return link
+    }
+    // Nobody uses it yet: whoever dials is told by the rejection.
+    this.#links.delete(link)
+    try {
+      await unlessAborted(check, signal)
+    } catch (error) {
+      link.close()
+      throw error
+    }
+    this.#links.set(link, events)
+    return link
+  }
+
+  /** Resolves when that cluster is the store's. */
+  async #check(url: string, clusterId: string, members: readonly MemberTuple[]): Promise<void> {
+    this.#met.set(url, clusterId)
+    const known = new Set([url, ...members.map(([, one]) => one)].map(plain))
+    const others = this.#ports.seeds.filter((seed) => !known.has(plain(seed)))
+    const said = await Promise.all(others.map((other) => this.#ask(other)))
+    const silent = others.filter((other, at) => !this.#note(other, said[at] as Said))
+    const foreign = others.filter((other) => (this.#met.get(other) ?? clusterId) !== clusterId)
+    if (foreign.length > 0) throw this.#fail(this.#two(clusterId))
+    const pinned = this.#identity.clusterId
+    // Another address was quicker, and its cluster is the store's by now.
+    if (pinned !== undefined && pinned !== clusterId) throw this.#warn(url, clusterId, this.#two(pinned))
+    this.#identity.clusterId = clusterId
+    for (const one of silent) this.#askLater(one, LEAST_PAUSE)
+  }
+
+  /** Whether it has told which cluster it is of. */
+  #note(url: string, said: Said): boolean {
+    if (!('clusterId' in said)) return false
+    this.#met.set(url, said.clusterId)
+    return true
+  }
+
+  #askLater(url: string, pause: number): void {
+    const { clock } = this.#ports
+    const timer = clock.after(
+      pause,
+      () => {
+        this.#timers.delete(timer)
+        void this.#askAgain(url, pause)
+      },
+      { ref: false },
+    )
+    this.#timers.add(timer)
+  }
+
+  async #askAgain(url: string, pause: number): Promise<void> {
+    const said = await this.#ask(url)
+    if (this.#closing.signal.aborted) return
+    if (!this.#note(url, said)) return this.#askLater(url, Math.min(MOST_PAUSE, pause * 2))
+    const own = this.#identity.clusterId as string
+    if (this.#met.get(url) !== own) this.#fail(this.#two(own))
+  }
+
+  /** Which cluster is at that address, by a connection of its own; bounded by ASK_MS. */
+  async #ask(url: string): Promise<Said> {
+    const stop = new AbortController()
+    const late = new LatchkeyError('ERR_TIMEOUT', `${url} did not say in time which cluster it is of.`)
+    const timer = this.#ports.clock.after(ASK_MS, () => stop.abort(late), { ref: false })
+    const identity: Identity = { clusterId: undefined }
+    const events = { reply: () => {}, closed: () => {}, stranded: () => {} }
+    const signal = AbortSignal.any([stop.signal, this.#closing.signal])
+    try {
+      const link = await this.#ports.dial(url, identity)(events, signal)
+      link.close()
+      const { clusterId } = identity
+      return clusterId === undefined ? { error: late } : { clusterId }
+    } catch (error) {
+      return { error }
+    } finally {
+      timer.cancel()
+    }
+  }
+
+  // ---- two clusters
+
+  #clusters(first: string): Record<string, string[]> {
+    const clusters: Record<string, string[]> = { [first]: [] }
+    for (const [url, id] of this.#met) clusters[id] = [...(clusters[id] ?? []), url]
+    return clusters
+  }
+
+  #two(own: string): LatchkeyError {
+    const clusters = this.#clusters(own)
+    const told = Object.entries(clusters).map(([id, urls]) => `${id}: ${urls.join(', ')}`)
+    return new LatchkeyError(
+      'ERR_WRONG_CLUSTER',
+      `The addresses that were given belong to ${told.length} clusters (${told.join('; ')}). Give those of one cluster, or say with clusterId which one is right; and check the directory of the member that should not be there.`,
+      { clusters },
+    )
+  }
+
+  /** From now on nothing is served: nobody can say which of the two was meant. */
+  #fail(error: LatchkeyError): LatchkeyError {
+    if (this.#failure !== undefined) return this.#failure
+    this.#failure = error
+    this.#ports.logger.error('the addresses belong to different clusters', {
+      clusters: error.clusters,
+      error: error.message,
+    })
+    const links = [...this.#links]
+    this.close()
+    for (const [link, events] of links) {
+      link.close()
+      events.closed(error)
+    }
+    return error
+  }
+
+  // ---- sockets
+
+  async #open(url: string, identity: Identity, events: LinkEvents, signal: AbortSignal): Promise<Link> {
+    let made: Link | undefined
+    const closed = (reason: Error) => {
+      if (made !== undefined) this.#links.delete(made)
+      events.closed(reason)
+    }
+    const reply = (one: LinkReply) => events.reply(one)
+    const stranded = (reason: LatchkeyError | undefined) => events.stranded(reason)
+    const socket = await this.#ports.dial(url, identity)({ reply, closed, stranded }, signal)
+    const link: Link = {
+      send: (request) => socket.send(request),
+      ...(socket.received === undefined ? {} : { received: () => socket.received?.() ?? 0 }),
+      ...(socket.probe === undefined ? {} : { probe: () => socket.probe?.() }),
+      close: () => {
+        this.#links.delete(link)
+        socket.close()
+      },
+    }
+    made = link
+    this.#links.set(link, events)
+    return link
+  }
+}
+
+function unlessAborted<T>(what: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason as Error)
+    const off = onAbort(signal, () => reject(signal.reason as Error))
+    what.then(resolve, reject).finally(off)
+  })
+}
+
+/** The same address in one spelling. */
+const plain = (url: string): string => (URL.canParse(url) ? new URL(url).href.replace(/\/+$/, '') : url)
