@@ -5,7 +5,8 @@ export type Route =
   | { readonly name: 'kv'; readonly key: Uint8Array }
   | { readonly name: 'lock'; readonly key: Uint8Array; readonly verb: LockVerb | undefined }
 
-export type LockVerb = 'acquire' | 'renew' | 'release'
+export const LOCK_VERBS = ['acquire', 'renew', 'release'] as const
+export type LockVerb = (typeof LOCK_VERBS)[number]
 
 /** What each route allows. HEAD goes where GET does. */
 export const METHODS: Readonly<Record<string, readonly string[]>> = {
@@ -26,7 +27,7 @@ const PLAIN: Readonly<Record<string, Route>> = {
 }
 const KV = '/v1/kv/'
 const LOCKS = '/v1/locks/'
-const VERB = /:(acquire|renew|release)$/
+const VERB = new RegExp(`:(${LOCK_VERBS.join('|')})$`)
 
 /** undefined: nothing is there. A key that is none is a TypeError. */
 export function routeOf(path: string, method: string): Route | undefined {
