@@ -33,6 +33,7 @@ import { MemberChanges } from './changes.js'
 import { Forwarder } from './forwarder.js'
 import { Inquiry } from './inquiry.js'
 import type { Identity } from './rights.js'
+import { ReadTurns } from './read-turns.js'
 import { provenTime, Seat } from './seat.js'
 import { currentStand, type Stand, StateCheck, standOf } from './state-check.js'
 import { StateSearch } from './state-search.js'
@@ -76,6 +77,7 @@ export class Member extends Emitter<MemberEvents> {
   readonly #ports: MemberPorts
   readonly #forwarder: Forwarder
   readonly #admin: Admin
+  readonly #readTurns: ReadTurns
   readonly #seats = new Set<Seat>()
   readonly #attached = new Attached<Seat>()
   readonly #stateSearch: StateSearch
@@ -116,6 +118,7 @@ export class Member extends Emitter<MemberEvents> {
     this.kv = kv
     this.#ports = ports
     this.#forwarder = forwarder
+    this.#readTurns = new ReadTurns(ports.clock)
     const { node } = replica
     this.#admin = new Admin({
       node,
@@ -220,6 +223,7 @@ export class Member extends Emitter<MemberEvents> {
       kv: this.kv,
       forwarder: this.#forwarder,
       admin: this.#admin,
+      turns: this.#readTurns,
       tell,
       identity,
       attach: (session, by) => this.#attached.attach(session, by),

@@ -30,6 +30,7 @@ import {
 import type { Outcome, RaftNode } from '@latchkey/raft'
 import type { Admin } from './admin.js'
 import type { Forwarder } from './forwarder.js'
+import type { ReadTurns } from './read-turns.js'
 import { isLimited, mayTouchLock, refusalOfCommand, refusalOfRead, refusalOfWatch } from './access.js'
 import { type HoldBack, heldBackOf, ownerWithoutContext, ticketWithoutContext } from './held-back.js'
 import type { Identity, Right } from './rights.js'
@@ -39,6 +40,7 @@ export interface SeatPorts {
   readonly kv: KvStore
   readonly forwarder: Forwarder
   readonly admin: Admin
+  readonly turns: ReadTurns
   tell(reply: LinkReply): void
   /** Whose seat it is. */
   readonly identity: Identity
@@ -110,6 +112,7 @@ export class Seat implements Link {
     for (const watch of this.#watches.values()) watch.close()
     this.#watches.clear()
     this.#ports.kv.closeViews(this.#views)
+    this.#ports.turns.left(this)
     this.#ports.ended(this)
   }
 
@@ -219,8 +222,14 @@ export class Seat implements Link {
     this.#ports.kv.expect(read)
   }
 
+  /** Now or in a later turn, when others have had theirs. */
   #serve(id: number, read: Read, time: number): void {
-    if (this.#closed) return
+    if (!this.#closed) this.#ports.turns.run(this, () => this.#serveNow(id, read, time))
+  }
+
+  /** The bytes of the answer, about. A page is looked up beside the event loop. */
+  #serveNow(id: number, read: Read, time: number): number {
+    if (this.#closed) return 0
     try {
       const result = this.#ports.kv.read(read, time === 0 ? undefined : time, this.#ports.identity.name)
       if (result instanceof Promise)
@@ -228,8 +237,10 @@ export class Seat implements Link {
           .then((later) => this.#served(id, read, later, time))
           .catch((error: unknown) => this.#failed(id, error))
       else this.#served(id, read, result, time)
+      return result instanceof Promise ? 0 : weigh(result)
     } catch (error) {
       this.#failed(id, error)
+      return 0
     }
   }
 

@@ -1,0 +1,66 @@
+// Driver: owns how much of what clients read is looked up in one turn of the event loop.
+//
+// Law: after TURN_BYTES of answers the next read waits for another turn, and then the seats take turns. Without it the story is: some
+// clients ask for fifty values of 1 MiB each in one frame, the leader does nothing else until all are looked up, is silent for longer
+// than an election timeout, and another member takes over; there it happens again.
+
+import type { Clock } from '@latchkey/base'
+
+/** About 16 ms on a slow core: far below any election timeout. */
+const TURN_BYTES = 4 * 1024 * 1024
+/** What the smallest read costs. */
+const LEAST = 100
+
+/** Looks it up, tells it, and returns the bytes of the answer. */
+type Serve = () => number
+
+export class ReadTurns {
+  readonly #clock: Clock
+  /** Reads that wait, in the order of their asking; the seats in the order of their turns. */
+  readonly #waiting = new Map<object, Serve[]>()
+  #left = TURN_BYTES
+  #scheduled = false
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  run(seat: object, serve: Serve): void {
+    if (this.#left > 0 && this.#waiting.size === 0) return this.#serve(serve)
+    const queue = this.#waiting.get(seat)
+    if (queue === undefined) this.#waiting.set(seat, [serve])
+    else queue.push(serve)
+    this.#schedule()
+  }
+
+  /** It is closed: nothing is looked up for it any more. */
+  left(seat: object): void {
+    this.#waiting.delete(seat)
+  }
+
+  #serve(serve: Serve): void {
+    this.#left -= Math.max(LEAST, serve())
+    if (this.#left <= 0) this.#schedule()
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    this.#clock.after(0, () => this.#turn(), { ref: false })
+  }
+
+  #turn(): void {
+    this.#scheduled = false
+    this.#left = TURN_BYTES
+    while (this.#left > 0) {
+      const [next] = this.#waiting
+      if (next === undefined) return
+      const [seat, queue] = next
+      this.#waiting.delete(seat)
+      const serve = queue.shift()
+      // What it asks for next comes behind all others.
+      if (queue.length > 0) this.#waiting.set(seat, queue)
+      if (serve !== undefined) this.#serve(serve)
+    }
+  }
+}
