@@ -26,7 +26,7 @@ export interface AdminPorts {
   readonly ready: () => Promise<void>
   handOver(to: string | undefined): Promise<HandOver>
   /** Why no member can be added; undefined: one can. */
-  readonly whyNoMembers: string | undefined
+  readonly whyNoMembers: () => string | undefined
   /** Drops this member's state and builds it anew from a peer's. */
   rebuild(): Promise<void>
 }
@@ -105,10 +105,9 @@ export class Admin {
     const run = Object.hasOwn(AT_LEADER, call) ? AT_LEADER[call] : undefined
     if (run === undefined)
       throw new LatchkeyError('ERR_PROTOCOL', `No member does ${show(call)} for another.`)
-    const { node, whyNoMembers } = this.#ports
-    if (node.role !== 'leader') throw new LatchkeyError('ERR_NO_LEADER')
-    if (call === 'members.add' && whyNoMembers !== undefined)
-      throw new LatchkeyError('ERR_FORBIDDEN', `No member can be added: ${whyNoMembers}.`)
+    if (this.#ports.node.role !== 'leader') throw new LatchkeyError('ERR_NO_LEADER')
+    const why = call === 'members.add' ? this.#ports.whyNoMembers() : undefined
+    if (why !== undefined) throw new LatchkeyError('ERR_FORBIDDEN', `No member can be added: ${why}.`)
     return (await run(this.#ports, args)) ?? null
   }
 

@@ -55,7 +55,7 @@ export interface MemberPorts {
   /** It may serve clients from now on. */
   readonly asked?: (() => void) | undefined
   /** Why no member can be added; undefined: members can be told from strangers. */
-  readonly whyNoMembers?: string | undefined
+  readonly whyNoMembers?: (() => string | undefined) | undefined
   /** This member's state is to be dropped, and the member to be opened anew. Returns at once. */
   rebuild(): void
   machine(hooks: {
@@ -129,7 +129,7 @@ export class Member extends Emitter<MemberEvents> {
       ready: () => this.ready(),
       handOver: (to) => replica.handOver(node.options.electionTimeout * 2, to),
       rebuild: async () => this.#rebuild(),
-      whyNoMembers: ports.whyNoMembers,
+      whyNoMembers: () => ports.whyNoMembers?.(),
     })
     node.on('role', ({ leader }) => {
       if (leader !== undefined) this.#leads(leader)

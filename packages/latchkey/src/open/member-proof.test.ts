@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { connect, type Store } from '@latchkey/client'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
+import type { EmbeddedStore } from './embedded-store.js'
 import { open } from './open.js'
 import type { OpenOptions } from './options.js'
 import { addresses } from './testing/ports.js'
@@ -24,7 +25,7 @@ const later = <S extends Store>(store: S): S => {
   closers.push(() => store.close())
   return store
 }
-const opening = async (options: OpenOptions) =>
+const opening = async (options: OpenOptions): Promise<EmbeddedStore> =>
   later(await open({ electionTimeout: 200, heartbeat: 40, ...options }))
 
 /** How the door for members answers one who has nothing to show. */
@@ -56,6 +57,10 @@ test('M21: one member with tokens and no member token: its door for members is s
   const remote = later(await connect([members['a'] as string], { token: 'all' }))
   await remote.put('k', 'v')
   await expect(remote.members.add('b', 'ws://127.0.0.1:1')).rejects.toMatchObject({ code: 'ERR_FORBIDDEN' })
+  // With a member token members can come, without a restart.
+  await store.reload({ auth: { ...auth, memberToken: 'm' } })
+  await store.members.add('b', 'ws://127.0.0.1:1')
+  expect(await membersDoor(members['a'] as string)).toBe('open')
 })
 
 test('M21: a directory whose log knows others is not opened with tokens alone', async () => {

@@ -295,7 +295,7 @@ export class OpenedMember {
         transport: (owner) => this.#gate.transport(owner),
         machine: (hooks) => new KvMachine({ home, clock, logger, nextTurn: setImmediate, later, ...hooks }),
         rebuild: () => void setImmediate(() => this.#rebuild()),
-        whyNoMembers: whyNoMembers(this.#settings),
+        whyNoMembers: () => whyNoMembers(this.#settings),
         note,
         asked: () => this.#serve(),
       },
