@@ -4,6 +4,7 @@ import { seededRandom } from '@latchkey/base'
 import { pack } from '@latchkey/protocol'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { afterEach, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { FRAME_LIMIT, join, MEMBERS_PATH, turnParts } from './frames.js'
@@ -350,6 +351,29 @@ describe('mutual TLS', () => {
       })
     })
     expect(answer).toBe(401)
+  })
+
+  test('M21: nor is one let in without who goes on with an earlier TLS session', async () => {
+    const a = await crew.start('a', { tls: cluster })
+    const { port } = new URL(url(a))
+    const asked = `GET ${MEMBERS_PATH} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`
+    /** What it answers first, and the session that could go on. */
+    const knock = (session: Buffer | undefined) =>
+      new Promise<{ said: string; session: Buffer | undefined }>((resolve, reject) => {
+        let last: Buffer | undefined
+        const socket = connectTls({ port: Number(port), host: '127.0.0.1', ca: cluster.ca, session })
+        socket.on('session', (given) => (last = given))
+        socket.on('secureConnect', () => socket.write(asked))
+        socket.once('data', (data) => {
+          // A session comes at the latest with the answer.
+          setImmediate(() => socket.destroy())
+          resolve({ said: data.toString('latin1').slice(0, 12), session: last })
+        })
+        socket.on('error', reject)
+      })
+    const first = await knock(undefined)
+    expect(first.said).toBe('HTTP/1.1 401')
+    expect((await knock(first.session)).said).toBe('HTTP/1.1 401')
   })
 
   test('a plain address is not dialled where members use TLS', async () => {

@@ -1,6 +1,7 @@
 // Rule: TLS between members: which options of Node's say "both sides show a certificate of our authority".
 
 import { EMPTY, newNonce } from '@latchkey/base'
+import { constants } from 'node:crypto'
 import type { ServerOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import { checkServerIdentity, TLSSocket } from 'node:tls'
@@ -41,6 +42,9 @@ export const serverTls = (tls: MemberTls): ServerOptions => ({
   requestCert: tls.ca !== undefined,
   rejectUnauthorized: false,
   minVersion: 'TLSv1.2',
+  // No connection goes on with the session of an earlier one. The story without it: Node calls a connection authorized that goes on
+  // with one where no certificate was shown; and what was judged by an authority that has been replaced is not judged again.
+  secureOptions: constants.SSL_OP_NO_TICKET,
 })
 
 export const clientTls = (tls: MemberTls | undefined): ClientOptions => ({
@@ -55,8 +59,11 @@ export const clientTls = (tls: MemberTls | undefined): ClientOptions => ({
  */
 export function isTrusted(tls: MemberTls | undefined, socket: Socket): boolean {
   if (tls?.ca === undefined) return true
-  return socket instanceof TLSSocket && socket.authorized && isForServers(socket)
+  return socket instanceof TLSSocket && socket.authorized && showsCertificate(socket) && isForServers(socket)
 }
+
+/** Node says `authorized` also where there is nothing to judge: it has to be there. */
+const showsCertificate = (socket: TLSSocket): boolean => Object.keys(socket.getPeerCertificate()).length > 0
 
 const SERVERS = '1.3.6.1.5.5.7.3.1'
 const ANY_USE = '2.5.29.37.0'
@@ -91,7 +98,7 @@ export function whyNotNamed(tls: MemberTls | undefined, socket: Socket, id: Memb
 
 /** Of one that is not trusted: what an operator can act on, such as CERT_HAS_EXPIRED. */
 export function whyUntrusted(socket: Socket): string {
-  const shown = socket instanceof TLSSocket && Object.keys(socket.getPeerCertificate()).length > 0
+  const shown = socket instanceof TLSSocket && showsCertificate(socket)
   if (shown && socket.authorized) return 'its certificate is for clients alone, not for a server'
   return shown
     ? `its certificate is not accepted: ${String(socket.authorizationError)}`
