@@ -12,6 +12,7 @@ import { LatchkeyError, type LeaderReply, type LinkReply, isLatchkeyError } from
 import type { Dial } from '../link.js'
 import type { Live } from './call.js'
 import { Inflight } from './inflight.js'
+import { LeaderQuery } from './leader-query.js'
 import { Silence } from './silence.js'
 
 /** How members are reached. Embedded: the own member alone. Remote: some addresses, and more are learned from the members. */
@@ -42,9 +43,6 @@ const STAGGER = 250
 const DIAL_TIMEOUT = 3_000
 const LEAST_PAUSE = 20
 const MOST_PAUSE = 1_000
-/** One that is asked who leads, because another one is silent, may take so long to let us in: ms at least, and of the election timeout. */
-const LEAST_SCOUT = 500
-const SCOUT = 0.75
 /** A member that has known no leader for so long is not waited for any more: the others are asked, one each time, ms. */
 const LEADERLESS = 500
 
@@ -71,9 +69,7 @@ export class Router {
   /** Links opened to hear whether a leader is known there, and the one that each may replace. */
   readonly #visits = new Map<Live, Live>()
   readonly #silence: Silence
-  /** The member that is asked who leads, because the active one is silent; 'dialling': not reached yet. */
-  #scout: Live | 'dialling' | undefined
-  #scouted = 0
+  readonly #query: LeaderQuery
   #closed = false
 
   constructor(route: Route, clock: Clock, random: Random, events: RouterEvents) {
@@ -86,8 +82,19 @@ export class Router {
       random: random.fork('silence'),
       active: () => this.active,
       awaits: () => events.awaits(),
-      suspected: (live, sure) => this.#suspected(live, sure),
-      lives: () => this.#endScout(),
+      suspected: (live, sure) => this.#query.suspected(live, sure),
+      lives: () => this.#query.end(),
+    })
+    this.#query = new LeaderQuery({
+      clock,
+      random: random.fork('leader query'),
+      active: () => this.active,
+      addresses: () => ('dial' in route ? [] : [...new Set([...this.#learned, ...route.seeds])]),
+      dial: (url, arrived, patience, failed) => void this.#dial(url, arrived, patience, failed),
+      failed: (url, error) => this.#dialFailed(url, error),
+      welcome: (live) => this.#arrived(live),
+      move: (from, to) => this.#moved(from, to, true),
+      shut: (live) => this.#shut(live),
     })
   }
 
@@ -100,7 +107,7 @@ export class Router {
     this.#timer?.cancel()
     this.#seeking?.cancel()
     this.#stopDialing()
-    this.#endScout()
+    this.#query.end()
     this.#silence.stop()
     for (const live of [...this.#draining, ...this.#visits.keys()]) this.#shut(live)
     if (this.active) this.#shut(this.active)
@@ -234,7 +241,7 @@ export class Router {
   }
 
   #use(live: Live): void {
-    this.#endScout()
+    this.#query.end()
     this.active = live
     this.#events.stranded(live.stranded)
     this.#events.active(live)
@@ -260,7 +267,7 @@ export class Router {
 
   #heard(live: Live, leader: LeaderReply): void {
     live.leader = leader
-    if (live === this.#scout) return this.#scoutHeard(live)
+    if (this.#query.heard(live)) return
     const from = this.#visits.get(live)
     if (from) return this.#visit(from, live)
     if (live !== this.active) return
@@ -310,53 +317,6 @@ export class Router {
     else this.#moved(from, live, true)
   }
 
-  // ---- a member that is silent
-
-  #suspected(live: Live, sure: boolean): void {
-    if ('dial' in this.#route) return
-    if (this.#scout === undefined) this.#sendScout(live)
-    else if (sure && this.#scout !== 'dialling' && this.#scout.leader?.id !== undefined)
-      this.#moved(live, this.#scout, true)
-  }
-
-  /** Each time another one: the one before did not let us in. */
-  #sendScout(from: Live): void {
-    const { seeds } = this.#route as { readonly seeds: readonly string[] }
-    const others = [...new Set([...this.#learned, ...seeds])].filter((url) => url !== from.url)
-    if (this.#scouted === 0) this.#scouted = this.#random.between(0, others.length + 1)
-    // Where there is nobody else it may be the connection that is dead, and not the member.
-    const url = others[this.#scouted++ % others.length] ?? from.url
-    if (url === undefined) return
-    this.#scout = 'dialling'
-    // The silent one may be gone by then, and any member is welcome.
-    const arrived = (live: Live) => {
-      if (this.active === undefined) return this.#arrived(live)
-      if (this.#scout !== 'dialling' || from !== this.active) return this.#shut(live)
-      this.#scout = live
-      if (live.leader !== undefined) this.#scoutHeard(live)
-    }
-    const failed = (error: unknown) => {
-      if (this.#scout === 'dialling') this.#scout = undefined
-      this.#dialFailed(url, error)
-    }
-    const patience = Math.min(DIAL_TIMEOUT, (from.leader?.electionTimeout ?? 0) * SCOUT)
-    void this.#dial(url, arrived, Math.max(LEAST_SCOUT, patience), failed)
-  }
-
-  /** A leader of the term of the silent one is the silent one, or it would have been told of by now. */
-  #scoutHeard(scout: Live): void {
-    const { active } = this
-    if (active === undefined) return this.#endScout()
-    if (scout.leader?.id !== undefined && scout.leader.term > (active.leader?.term ?? 0))
-      this.#moved(active, scout, true)
-  }
-
-  #endScout(): void {
-    const scout = this.#scout
-    this.#scout = undefined
-    if (scout !== undefined && scout !== 'dialling') this.#shut(scout)
-  }
-
   /** `all`: what is owed at the one that is left is asked again. */
   #moved(from: Live, to: Live, all: boolean): void {
     this.#moving = undefined
@@ -364,7 +324,6 @@ export class Router {
       if (!this.#closed && !this.active) return this.#arrived(to)
       return this.#shut(to)
     }
-    if (to === this.#scout) this.#scout = undefined
     this.#draining.add(from)
     if (all) this.#events.left(from)
     this.#use(to)
@@ -376,15 +335,14 @@ export class Router {
     live.open = false
     this.#draining.delete(live)
     this.#visits.delete(live)
-    if (live === this.#scout) this.#scout = undefined
+    this.#query.lost(live)
     const wasActive = live === this.active
     if (wasActive) this.active = undefined
     this.#events.lost(live, reason)
     if (!wasActive) return
-    const scout = this.#scout
-    this.#scout = undefined
-    if (scout === undefined || scout === 'dialling') this.#round(live.url)
-    else this.#arrived(scout)
+    const asked = this.#query.take()
+    if (asked === undefined) this.#round(live.url)
+    else this.#arrived(asked)
   }
 
   #shut(live: Live): void {

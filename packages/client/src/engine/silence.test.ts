@@ -117,6 +117,17 @@ describe('C13: a leader that stopped and closed nothing', () => {
   })
 })
 
+test('C13: where nobody lets it in, it asks more and more rarely', async () => {
+  const { world, cluster, client } = await connected('refused')
+  cluster.silent.add('a')
+  cluster.refusal = new LatchkeyError('ERR_NO_LEADER')
+  const before = cluster.dials
+  follow(client.put('k', 'v', { timeout: 60_000 }))
+  await world.run(10_000)
+  expect(cluster.dials - before).toBeGreaterThan(8)
+  expect(cluster.dials - before).toBeLessThan(20)
+})
+
 test('C13: the only member there is, on a connection that died without a word: another one is made', async () => {
   const { world, cluster, client } = await connected('alone', ['a'])
   const [link] = [...cluster.links]

@@ -69,7 +69,9 @@ export class WholeWorld {
     this.desk = new Desk(this.ground, options)
     this.log = new LogStory(Math.max(options.drift, spreadOf(options)))
     this.renewed = new Renewed(options.drift)
-    this.reach = new Reach(options.electionTimeout, ALWAYS_ASKING.has(options.profile))
+    // A lone member's clients have nowhere else to go: one that dialled into its darkness waits for that dial.
+    const hasOthers = options.members >= 3
+    this.reach = new Reach(options.electionTimeout, hasOthers && ALWAYS_ASKING.has(options.profile))
     this.holds = new Holds(this.ground, options.clocks !== 'beyond')
     this.locks = new LockStory(this.log, (event) => this.tracing && this.say(JSON.stringify(event)))
     this.cuts = new Cuts(() => this.#cutsChanged())
