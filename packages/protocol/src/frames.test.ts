@@ -233,7 +233,7 @@ const emptyLists = (count: number, first = 0x90) => {
   return bytes
 }
 
-test('C37: what would be far larger in memory than it is as bytes is refused before it is there', () => {
+test('C39: what would be far larger in memory than it is as bytes is refused before it is there', () => {
   // As bytes these are 16 and 4 MiB; in memory they would be 900 and 220.
   const frame = emptyLists(CAPS.maxPayload - 5, 1)
   for (const decode of [decodeRequests, decodeReplies, decodeHello, decodeWelcome])
@@ -248,7 +248,7 @@ test('C37: what would be far larger in memory than it is as bytes is refused bef
   expect(decodeRequests(nested)).toContain('more values')
 })
 
-test('C37: the largest commands that are within their budget are read', () => {
+test('C39: the largest commands that are within their budget are read', () => {
   const key = Buffer.from('k')
   const rows = Array.from({ length: CAPS.commandRows }, () => [key, null, null] as const)
   const command: Command = [OP.compareAndPutAll, null, rows]

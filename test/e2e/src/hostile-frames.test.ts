@@ -74,7 +74,7 @@ async function stillServes(store: Store): Promise<void> {
   expect(await store.get('after', { as: 'string', timeout: '30s' })).toBe('the attack')
 }
 
-test('C28 C37: an embedded store with a port of its own', async () => {
+test('C28 C39: an embedded store with a port of its own', async () => {
   const [port] = (await freePorts(1)) as [number]
   const url = `ws://127.0.0.1:${port}`
   const store = await open({ id: 'a', memory: true, members: { a: url } })
@@ -122,7 +122,7 @@ async function allAreWell(): Promise<void> {
   await store.close()
 }
 
-test('C27 C28 C37: three processes, at each door of each', async () => {
+test('C27 C28 C39: three processes, at each door of each', async () => {
   for (const { url } of cluster.members) {
     await attackClients(() => dial(`${url}/clients`))
     for (const frame of FIRST) {

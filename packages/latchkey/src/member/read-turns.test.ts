@@ -12,7 +12,8 @@ function scene() {
     due.push(run)
     return { cancel: () => {} }
   }
-  const turns = new ReadTurns({ after } as Clock)
+  let time = 0
+  const turns = new ReadTurns({ after, now: () => time } as Clock)
   const served: string[] = []
   const ask = (seat: object, name: string, bytes = MiB) =>
     turns.run(seat, () => {
@@ -23,7 +24,8 @@ function scene() {
     for (const run of due.splice(0)) run()
     return served.splice(0).join(' ')
   }
-  return { turns, ask, turn, now: () => served.splice(0).join(' '), due }
+  const pass = (ms: number) => void (time += ms)
+  return { turns, ask, turn, pass, now: () => served.splice(0).join(' '), due }
 }
 
 test('C37: after so many bytes the next read waits for another turn, and the seats take turns', () => {
@@ -57,4 +59,19 @@ test('C37: nothing is looked up for a seat that was closed meanwhile', () => {
   now()
   turns.left(a)
   expect(turn()).toBe('b1')
+})
+
+test('C37: what takes long uses up its turn too, though it says little', () => {
+  const { turns, turn, now, pass } = scene()
+  let served = 0
+  for (let i = 0; i < 12; i++)
+    turns.run({}, () => {
+      served++
+      pass(4)
+      return 2
+    })
+  now()
+  expect(served).toBe(4)
+  turn()
+  expect(served).toBe(8)
 })

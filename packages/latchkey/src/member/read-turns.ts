@@ -8,6 +8,8 @@ import type { Clock } from '@latchkey/base'
 
 /** About 16 ms on a slow core: far below any election timeout. */
 const TURN_BYTES = 4 * 1024 * 1024
+/** What takes long costs as much as what says much in that time. */
+const BYTES_A_MS = TURN_BYTES / 16
 /** What the smallest read costs. */
 const LEAST = 100
 
@@ -39,7 +41,10 @@ export class ReadTurns {
   }
 
   #serve(serve: Serve): void {
-    this.#left -= Math.max(LEAST, serve())
+    const begun = this.#clock.now()
+    const bytes = serve()
+    // A query of locks looks at all of them, also where it finds none.
+    this.#left -= Math.max(LEAST, bytes, (this.#clock.now() - begun) * BYTES_A_MS)
     if (this.#left <= 0) this.#schedule()
   }
 

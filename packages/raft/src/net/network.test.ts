@@ -156,6 +156,7 @@ describe('who is gone and who is dead', () => {
     b.listener.server.removeAllListeners('upgrade')
     b.listener.server.on('upgrade', (_request, socket) => {
       attempts++
+      socket.on('error', () => {})
       meetWith(socket as Socket)
     })
     for (const socket of b.sockets) socket.resetAndDestroy()
