@@ -18,7 +18,13 @@ class AskedHome extends MemoryHome {
       if (key[0] === SPACE.data) this.asked++
       return store.get(key)
     }
-    return { get, write: (batch) => store.write(batch), view: () => store.view(), close: () => store.close() }
+    return {
+      get,
+      write: (batch) => store.write(batch),
+      view: () => store.view(),
+      compact: () => store.compact(),
+      close: () => store.close(),
+    }
   }
 }
 

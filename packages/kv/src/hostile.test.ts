@@ -44,6 +44,7 @@ class TornHome extends MemoryHome {
     return {
       get: (key) => store.get(key)?.slice(),
       view: () => store.view(),
+      compact: () => store.compact(),
       close: () => store.close(),
       write: async (batch) => {
         const asked = batch.map(copied)

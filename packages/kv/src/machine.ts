@@ -277,6 +277,11 @@ export class KvMachine implements KvStore {
     }
   }
 
+  async reclaim(): Promise<void> {
+    await this.flush()
+    await this.#up.state.store.compact()
+  }
+
   nextDeadline(): number | undefined {
     return this.#running?.state.nextDeadline()
   }

@@ -57,6 +57,7 @@ class CountingHome extends MemoryHome {
       get: (key) => (count(key), store.get(key)),
       write: (batch) => store.write(batch),
       view: () => counted(store.view()),
+      compact: () => store.compact(),
       close: () => store.close(),
     }
   }

@@ -111,6 +111,8 @@ export interface KvStore extends StateMachine {
   closeViews(views: Iterable<number>): void
   /** from: inclusive; 0: after the store's revision as it is now. */
   watch(range: KeyRange, from: number, sink: WatchSink, by?: string): Watch
+  /** What is applied is written, then the disk space of what was removed is given back. Reads and writes go on meanwhile. */
+  reclaim(): Promise<void>
   readonly position: LogPosition
   readonly revision: number
   stateHash(): StateHash

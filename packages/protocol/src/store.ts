@@ -278,6 +278,18 @@ export interface Status {
   /** Drawn when the cluster was founded; '' until this member knows it. What `connect` and `open` take to accept no other one. */
   clusterId: string
   members: MemberStatus[]
+  /** What this member keeps on its disk; undefined where it keeps everything in memory. */
+  disk?: DiskUse | undefined
+}
+export interface DiskUse {
+  /** Keys, locks, sessions and the history for watches. */
+  stateBytes: number
+  logBytes: number
+}
+/** Bytes on the disk of the member that compacted; 0 where it keeps everything in memory. */
+export interface SnapshotResult {
+  bytesBefore: number
+  bytesAfter: number
 }
 /**
  * Changes of the cluster, one at a time, by anybody with the admin right: ERR_CONFIG_CHANGE_IN_PROGRESS, retryable, while another
@@ -337,8 +349,11 @@ export interface ClusterCalls {
    * take over, and may still do so.
    */
   transferLeadership(id?: string, options?: CallOptions): Promise<void>
-  /** Compacts now. */
-  snapshot(options?: CallOptions): Promise<void>
+  /**
+   * Compacts now: the log, and the disk space of what was removed. It says how much the member that was asked had on its disk before and
+   * after. Members do so by themselves now and then, and after much was removed.
+   */
+  snapshot(options?: CallOptions): Promise<SnapshotResult>
   /**
    * Everything, of one moment, into a new file on the caller's own machine, with a checksum over all of it. It needs the admin right.
    * Without `timeout` it goes on as long as its pieces come.

@@ -5,10 +5,12 @@ import {
   CAPS,
   type MemberCalls,
   type SessionCalls,
+  type SnapshotResult,
   type Status,
   callArgs,
   show,
   toBoolean,
+  toCount,
   toNothing,
   toSessions,
 } from '@latchkey/protocol'
@@ -57,12 +59,17 @@ export class Cluster {
     return this.#change('transferLeadership', () => [id === undefined ? null : name(id)], options)
   }
 
-  snapshot(options?: CallOptions): Promise<void> {
-    return this.#change('snapshot', () => [], options, NO_LIMIT)
+  snapshot(options?: CallOptions): Promise<SnapshotResult> {
+    return attempt(() =>
+      this.#engine.admin('snapshot', [], true, callArgs(options, NO_LIMIT), (result) => {
+        const { bytesBefore, bytesAfter } = (result ?? {}) as Partial<SnapshotResult>
+        return { bytesBefore: toCount(bytesBefore), bytesAfter: toCount(bytesAfter) }
+      }),
+    )
   }
 
-  #change(call: AdminCall, args: () => unknown[], options: unknown, standard?: null): Promise<void> {
-    return attempt(() => this.#engine.admin(call, args(), true, callArgs(options, standard), toNothing))
+  #change(call: AdminCall, args: () => unknown[], options: unknown): Promise<void> {
+    return attempt(() => this.#engine.admin(call, args(), true, callArgs(options), toNothing))
   }
 }
 

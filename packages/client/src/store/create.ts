@@ -21,6 +21,7 @@ import {
   type MemberCalls,
   type Owner,
   type SessionCalls,
+  type SnapshotResult,
   type Status,
   type StoreEvents,
 } from '@latchkey/protocol'
@@ -130,7 +131,7 @@ export class ClientStore extends KeyValues implements Store {
     return this.#cluster.transferLeadership(id, options)
   }
 
-  snapshot(options?: CallOptions): Promise<void> {
+  snapshot(options?: CallOptions): Promise<SnapshotResult> {
     return this.#cluster.snapshot(options)
   }
 

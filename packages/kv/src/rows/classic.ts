@@ -16,7 +16,16 @@ import { type Files, nodeFiles, sizeOf, syncFolder } from './files.js'
 import { Journal } from './journal.js'
 import { decodeReach, encodeReach, REACH_KEY } from './journal-format.js'
 import { JournaledRows, split } from './journaled.js'
-import { type Level, LevelRows, codeOf, damagedFiles, messageOf, operation, translated } from './level.js'
+import {
+  type Level,
+  LevelRows,
+  codeOf,
+  damagedFiles,
+  messageOf,
+  operation,
+  tablesOfLevel,
+  translated,
+} from './level.js'
 import { tablesOf } from './manifest.js'
 import type { Row, RowBuilder, RowChange, RowHome, RowStore } from './port.js'
 import { Reclaimer } from './reclaim.js'
@@ -49,7 +58,7 @@ const OPTIONS = {
 } as const
 
 /** Rows of answers come at one end and go at the other; they are a hundred bytes each. */
-const WORTH = { [SPACE.replies]: 65_536 }
+const RECLAIMED = { queues: { [SPACE.replies]: 65_536 }, others: [SPACE.data] }
 
 /** `dir`: a folder of its own, made when it is not there. */
 export function classicHome(dir: string, files: Files = nodeFiles): RowHome {
@@ -210,7 +219,7 @@ async function openStore(path: string): Promise<RowStore> {
   await refuseDamaged(path)
   const level = await openLevel(path, false)
   try {
-    const reclaimer = new Reclaimer(async (start, end) => level.compactRange?.(start, end), WORTH)
+    const reclaimer = new Reclaimer(tablesOfLevel(level), RECLAIMED)
     const rows = new LevelRows(level, BatchChain.from(await marksOf(level)), reclaimer)
     return new JournaledRows(rows, await openJournal(path, level))
   } catch (error) {

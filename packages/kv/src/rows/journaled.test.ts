@@ -23,6 +23,7 @@ async function parts() {
     write: async (batch) =>
       void steps.push(`level ${batch.map(({ key }) => Buffer.from(key).toString()).join()}`),
     view: () => ({ page: async () => ({ rows: [], end: true }), close: () => {} }),
+    compact: async () => {},
     close: async () => {},
   }
   const journal = await Journal.create(folders.make())

@@ -64,6 +64,11 @@ export class JournaledRows implements RowStore {
     return new JournaledView(this.#level.view(), this.#journal.view())
   }
 
+  /** Files of events are given back by themselves, whole, when their last event goes. */
+  compact(): Promise<void> {
+    return this.#level.compact()
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     await this.#level.close()

@@ -3,9 +3,10 @@
 import { compareBytes, EMPTY } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import { type BatchChain, bytesOf } from './chain.js'
-import type { Reclaimer } from './reclaim.js'
+import type { Reclaimer, Tables } from './reclaim.js'
 import type { RowKeys } from './row-keys.js'
 import type { Row, RowChange, RowPage, RowRange, RowStore, RowView } from './port.js'
+import { behind } from './scan.js'
 import { damagedRow } from './seal.js'
 
 /** The part of an abstract-level, with encoding 'view', that is needed here. */
@@ -22,6 +23,7 @@ export interface Level {
   snapshot(): LevelSnapshot
   iterator(options: LevelRange): LevelIterator
   compactRange?(start: Uint8Array, end: Uint8Array): Promise<void>
+  approximateSize?(start: Uint8Array, end: Uint8Array): Promise<number>
   close(): Promise<void>
 }
 interface LevelBatch {
@@ -49,6 +51,29 @@ export type Operation = { type: 'put'; key: Uint8Array; value: Uint8Array } | { 
 
 /** Keys below it are the driver's own. */
 export const FIRST_KEY: Uint8Array = Uint8Array.of(1)
+
+/** No key begins with it: the spaces' codes are letters. */
+const BEHIND_ALL: Uint8Array = Uint8Array.of(0xff)
+
+/** What the giving back of space asks of a level that keeps tables on a disk. */
+export const tablesOfLevel = (level: Level): Tables => ({
+  compact: async (start, end) => level.compactRange?.(start, end),
+  size: async (start, end) => (await level.approximateSize?.(start, end)) ?? 0,
+  isBelow: async (bytes, start, end) => {
+    const iterator = level.iterator({ gte: start, lt: behind(end), highWaterMarkBytes: MOST_READ_AHEAD })
+    try {
+      let size = 0
+      for (;;) {
+        const rows = await iterator.nextv(1_000)
+        if (rows.length === 0) return true
+        for (const [key, value = EMPTY] of rows) size += key.length + value.length
+        if (size >= bytes) return false
+      }
+    } finally {
+      await iterator.close()
+    }
+  },
+})
 
 export const operation = ({ key, value }: RowChange): Operation =>
   value === undefined ? { type: 'del', key } : { type: 'put', key, value }
@@ -139,6 +164,15 @@ export class LevelRows implements RowStore {
 
   view(): RowView {
     return new LevelView(this.#level, this.#level.snapshot())
+  }
+
+  async compact(): Promise<void> {
+    if (this.#closed) throw new LatchkeyError('ERR_CLOSED')
+    try {
+      await this.#level.compactRange?.(FIRST_KEY, BEHIND_ALL)
+    } catch (error) {
+      throw translated(error)
+    }
   }
 
   close(): Promise<void> {

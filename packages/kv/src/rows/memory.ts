@@ -157,6 +157,8 @@ class MemoryRows implements RowStore {
     return new MemoryView(this.#image)
   }
 
+  async compact(): Promise<void> {}
+
   async close(): Promise<void> {
     this.#closed = true
   }

@@ -50,6 +50,8 @@ export interface RowStore {
   get(key: Uint8Array): Uint8Array | undefined
   write(batch: readonly RowChange[]): Promise<void>
   view(): RowView
+  /** Gives back the disk space of all rows that were removed or replaced; changes no row, and writes go on beside it. */
+  compact(): Promise<void>
   /** Ends views too; idempotent. */
   close(): Promise<void>
 }

@@ -39,6 +39,7 @@ export class GatedHome extends MemoryHome {
         await store.write(batch)
       },
       view: () => this.#gated(store.view()),
+      compact: () => store.compact(),
       close: () => store.close(),
     }
   }

@@ -27,7 +27,7 @@ export const status: Command = {
 }
 
 function statusText(status: Status, colours: boolean): string {
-  const { id, role, leader = 'none', term, commit, applied, clusterTime, clusterId } = status
+  const { id, role, leader = 'none', term, commit, applied, clusterTime, clusterId, disk } = status
   const facts = table([
     ['member', id],
     ['role', role],
@@ -37,6 +37,12 @@ function statusText(status: Status, colours: boolean): string {
     ['applied', String(applied)],
     ['cluster time', `${clusterTime} ms`],
     ['cluster id', clusterId],
+    ...(disk === undefined
+      ? []
+      : [
+          ['state on disk', megabytes(disk.stateBytes)] as const,
+          ['log on disk', megabytes(disk.logBytes)] as const,
+        ]),
   ])
   return `${facts}\n${membersTable(status.members, colours)}`
 }

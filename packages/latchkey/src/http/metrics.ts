@@ -1,7 +1,7 @@
 // Driver: owns the registry of figures and fills it when it is asked for.
 
 import type { RefusalCount } from '@latchkey/base'
-import type { Status } from '@latchkey/protocol'
+import type { DiskUse, Status } from '@latchkey/protocol'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
 export interface MetricsPorts {
@@ -131,6 +131,15 @@ export class Metrics {
   }
 }
 
+const diskFigures = ({ stateBytes, logBytes }: DiskUse): [name: string, help: string, value: number][] => [
+  [
+    'latchkey_state_disk_bytes',
+    'Bytes of the state on the disk of this member, its history included',
+    stateBytes,
+  ],
+  ['latchkey_log_disk_bytes', 'Bytes of the log on the disk of this member', logBytes],
+]
+
 function statusFigures(status: Status): [name: string, help: string, value: number][] {
   return [
     ['latchkey_leader', 'Whether this member leads', status.role === 'leader' ? 1 : 0],
@@ -143,6 +152,7 @@ function statusFigures(status: Status): [name: string, help: string, value: numb
       'Cluster time of the last entry applied here',
       status.clusterTime / 1000,
     ],
+    ...(status.disk === undefined ? [] : diskFigures(status.disk)),
     ['latchkey_voters', 'Members that vote', status.members.filter(({ role }) => role === 'voter').length],
     [
       'latchkey_learners',

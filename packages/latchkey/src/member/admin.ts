@@ -4,6 +4,7 @@ import type { KvStore } from '@latchkey/kv'
 import {
   type AdminCall,
   decodeAnswer,
+  type DiskUse,
   errorOf,
   isError,
   LatchkeyError,
@@ -22,6 +23,8 @@ export interface AdminPorts {
   readonly forwarder: Forwarder
   readonly changes: MemberChanges
   status(): Status
+  /** Undefined: nothing is on a disk. */
+  readonly diskUse: () => Promise<DiskUse | undefined>
   /** Resolves when a leader is known and this member has caught up. */
   readonly ready: () => Promise<void>
   handOver(to: string | undefined): Promise<HandOver>
@@ -39,14 +42,23 @@ const id = (value: unknown): string => {
 type Run = (ports: AdminPorts, args: readonly unknown[]) => Promise<unknown>
 
 const HERE: Partial<Record<AdminCall, Run>> = {
-  status: async (ports) => ports.status(),
+  status: async (ports) => {
+    const disk = await ports.diskUse()
+    return disk === undefined ? ports.status() : { ...ports.status(), disk }
+  },
   ready: (ports) => ports.ready(),
   'sessions.list': ({ node, kv }) => listSessions(node, kv),
-  snapshot: async ({ kv, node }) => {
+  snapshot: async ({ kv, node, diskUse }) => {
+    const before = await diskUse()
+    // The log may go as far as the state is durable.
     await kv.flush()
     node.compact(0, 0)
+    await kv.reclaim()
+    return { bytesBefore: totalOf(before), bytesAfter: totalOf(await diskUse()) }
   },
 }
+
+const totalOf = (use: DiskUse | undefined): number => (use === undefined ? 0 : use.stateBytes + use.logBytes)
 
 const AT_LEADER: Partial<Record<AdminCall, Run>> = {
   'members.add': ({ changes }, [name, url]) => changes.add(id(name), id(url)),

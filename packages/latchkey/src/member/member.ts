@@ -3,6 +3,7 @@
 
 import { type Clock, Emitter, type Logger, type Random, shortError } from '@latchkey/base'
 import {
+  type DiskUse,
   type AdminCall,
   type Answer,
   encodeAnswer,
@@ -34,7 +35,8 @@ import { Forwarder } from './forwarder.js'
 import { Inquiry } from './inquiry.js'
 import type { Identity } from './rights.js'
 import { ReadTurns } from './read-turns.js'
-import { provenTime, Seat } from './seat.js'
+import { outcomeMessage } from './outcome-message.js'
+import { Seat } from './seat.js'
 import { currentStand, type Stand, StateCheck, standOf } from './state-check.js'
 import { StateSearch } from './state-search.js'
 import { statusOf } from './status.js'
@@ -56,6 +58,8 @@ export interface MemberPorts {
   readonly asked?: (() => void) | undefined
   /** Why no member can be added; undefined: members can be told from strangers. */
   readonly whyNoMembers?: (() => string | undefined) | undefined
+  /** Left out: nothing is on a disk. */
+  readonly diskUse?: (() => Promise<DiskUse>) | undefined
   /** This member's state is to be dropped, and the member to be opened anew. Returns at once. */
   rebuild(): void
   machine(hooks: {
@@ -126,6 +130,7 @@ export class Member extends Emitter<MemberEvents> {
       forwarder,
       changes: new MemberChanges(node, ports.clock),
       status: () => this.status(),
+      diskUse: async () => ports.diskUse?.(),
       ready: () => this.ready(),
       handOver: (to) => replica.handOver(node.options.electionTimeout * 2, to),
       rebuild: async () => this.#rebuild(),
@@ -383,16 +388,5 @@ export class Member extends Emitter<MemberEvents> {
     await this.replica.handOver(this.replica.node.options.electionTimeout * 2)
     for (const seat of [...this.#seats]) seat.close()
     await this.replica.close().finally(() => this.#forwarder.close())
-  }
-}
-
-function outcomeMessage(id: number, outcome: Outcome): Between {
-  switch (outcome.type) {
-    case 'applied':
-      return { kind: 'applied', id, time: provenTime(outcome), bytes: outcome.answer.bytes }
-    case 'refused':
-      return { kind: 'refused', id, reason: outcome.reason }
-    case 'unknown':
-      return { kind: 'unknown', id }
   }
 }

@@ -298,6 +298,7 @@ export class OpenedMember {
         whyNoMembers: () => whyNoMembers(this.#settings),
         note,
         asked: () => this.#serve(),
+        diskUse: this.#storage.diskUse,
       },
     )
     this.#current = member

@@ -3,9 +3,11 @@
 import { join } from 'node:path'
 import type { Clock, Logger } from '@latchkey/base'
 import { classicHome, memoryLevelHome, type RowHome } from '@latchkey/kv'
+import type { DiskUse } from '@latchkey/protocol'
 import type { DirectoryNote } from '@latchkey/raft'
 import { MemoryDisk } from '@latchkey/raft/memory'
 import { lockDirectory, nodeFileSystem } from '@latchkey/raft/wal'
+import { diskUse } from './disk-use.js'
 import type { Settings } from './options.js'
 import { claimDirectory, type OwnDirectory } from './owner-file.js'
 import { closeToOthers } from './private-directory.js'
@@ -15,6 +17,8 @@ export interface Storage {
   readonly home: RowHome
   readonly fs: ReturnType<typeof nodeFileSystem>
   readonly dir: string
+  /** Undefined in memory. */
+  readonly diskUse: (() => Promise<DiskUse>) | undefined
   /** Undefined in memory. */
   readonly note: DirectoryNote | undefined
   release(): Promise<void>
@@ -27,6 +31,7 @@ export async function takeStorage({ dir, id, cluster, logger }: Settings, clock:
       home: memoryLevelHome(),
       fs: new MemoryDisk(),
       dir: 'log',
+      diskUse: undefined,
       note: undefined,
       release: async () => {},
     }
@@ -40,10 +45,12 @@ export async function takeStorage({ dir, id, cluster, logger }: Settings, clock:
     await lock.release()
     throw error
   }
+  const [state, log] = [join(dir, 'state'), join(dir, 'log')]
   return {
-    home: classicHome(join(dir, 'state')),
+    home: classicHome(state),
     fs: nodeFileSystem(),
-    dir: join(dir, 'log'),
+    dir: log,
+    diskUse: () => diskUse(state, log),
     note: noteOf(note, logger),
     release: async () => {
       await note.written().catch(() => {})

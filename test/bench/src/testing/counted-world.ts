@@ -103,6 +103,7 @@ export class CountedWorld implements WireWorld {
     const counted = (store: RowStore): RowStore => ({
       get: (key) => store.get(key),
       view: () => store.view(),
+      compact: () => store.compact(),
       close: () => store.close(),
       write: async (batch) => {
         this.#level.batches++

@@ -115,6 +115,7 @@ function withoutOwnKeys(level: RowStore): RowStore {
   return {
     get: (key) => level.get(key),
     write: (batch) => level.write(batch),
+    compact: () => level.compact(),
     close: () => level.close(),
     view: () => {
       const view = level.view()

@@ -76,6 +76,7 @@ export class SlowHome implements RowHome {
     return {
       get: (key) => store.get(key),
       view: () => store.view(),
+      compact: () => store.compact(),
       close: () => store.close(),
       write: async (batch: readonly RowChange[]) => {
         this.#underWay = () => void store.write(batch)

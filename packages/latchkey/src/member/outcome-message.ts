@@ -1,0 +1,16 @@
+// Rule: what became of a command that another member handed on, as the message that tells it.
+
+import type { Outcome } from '@latchkey/raft'
+import type { Between } from './between.js'
+import { provenTime } from './seat.js'
+
+export function outcomeMessage(id: number, outcome: Outcome): Between {
+  switch (outcome.type) {
+    case 'applied':
+      return { kind: 'applied', id, time: provenTime(outcome), bytes: outcome.answer.bytes }
+    case 'refused':
+      return { kind: 'refused', id, reason: outcome.reason }
+    case 'unknown':
+      return { kind: 'unknown', id }
+  }
+}
