@@ -15,9 +15,19 @@ import { damagedRow, isSealed, sealOf } from './rows/seal.js'
 import { overFound } from './rules/budget.js'
 import type { Found, KeySpan, LiveKeys, Needed, WholeRange } from './rules/ranges.js'
 import { Changes, type EventCaps } from './state/changes.js'
+import { eventBytesOf } from './state/event-row.js'
 import type { Overlay } from './state/row-table.js'
 import type { State } from './state/state.js'
 import { Sum } from './state/sum.js'
+
+/** Of a range. */
+export interface Surveyed {
+  readonly keys: RowKeys
+  readonly sum: Sum
+  count: number
+  /** Of the events of its removal. */
+  bytes: number
+}
 
 export type LookUpCaps = EventCaps & { readonly budget: BudgetLimits }
 
@@ -118,5 +128,34 @@ async function wholeRange(look: Look, changes: Changes, turns: Turns): Promise<W
     if (changes.kept) changes.add({ key: binary(rowKey.subarray(1)), row: null, before: row })
     return true
   })
-  return { keys, sum, changes }
+  return { keys, sum, changes, count: keys.size }
+}
+
+/**
+ * What is live in a range as it is now, whatever is applied while it is looked up. `changed`: the row that a key has now, of each that
+ * is changed later. The overlay goes on under the look-up: without it a row would be counted as it is then.
+ */
+export async function surveyRange(
+  state: State,
+  span: KeySpan,
+  changed: ReadonlyMap<string, Uint8Array | undefined>,
+  turns: Turns,
+): Promise<Surveyed> {
+  const view = state.store.view()
+  const now = state.data.overlay(span.start, span.end)
+  const row = (key: string) => (changed.has(key) ? (changed.get(key) ?? null) : now.row(key))
+  const look = { view, span, overlay: { keys: now.keys, isEmpty: now.isEmpty, row } }
+  const found = { keys: new RowKeys(), sum: new Sum(), count: 0, bytes: 0 }
+  try {
+    await eachLive(look, false, turns, (rowKey, row) => {
+      found.keys.add(rowKey)
+      found.sum.add(sealOf(row))
+      found.count++
+      found.bytes += eventBytesOf(rowKey.length - 1, row)
+      return true
+    })
+  } finally {
+    view.close()
+  }
+  return found
 }

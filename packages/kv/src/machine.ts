@@ -19,10 +19,12 @@ import { FrozenState } from './frozen.js'
 import { META_KEY } from './keyspaces.js'
 import { DEFAULT_LIMITS } from './limits.js'
 import { lookUp } from './lookups.js'
+import { RangeSurveys } from './range-surveys.js'
 import { assertRead, pointRead } from './reads.js'
 import type { RowBuilder, RowStore, RowView } from './rows/port.js'
 import { EntryRun, type Waiting } from './rules/entry-run.js'
 import { listSessions, whyNoSession } from './rules/sessions.js'
+import { NOTHING_FOUND, type Needed } from './rules/ranges.js'
 import { StateLockTransaction } from './rules/lock-tx.js'
 import { Turn } from './rules/turn.js'
 import { readView } from './snapshot/reader.js'
@@ -54,6 +56,7 @@ export class KvMachine implements KvStore {
   readonly #turns = { next: () => this.#nextTurn() }
   /** Of the event loop: what was applied in it so far. */
   readonly #turn = new Turn()
+  readonly #surveys: RangeSurveys
   #running: Running | undefined
   #watches: Watches | undefined
   #stopped: LatchkeyError | undefined
@@ -63,6 +66,8 @@ export class KvMachine implements KvStore {
     this.#options = options
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits }
     this.#logger = options.logger ?? silentLogger
+    const turns = { next: () => new Promise<void>((resolve) => options.nextTurn(resolve)) }
+    this.#surveys = new RangeSurveys(options.clock, this.#limits, turns)
     this.#ahead = new Ahead(options.later, () => this.#up.state)
     this.#views = new Views(options.clock, this.#limits, {
       rows: () => this.#freeze(),
@@ -235,7 +240,8 @@ export class KvMachine implements KvStore {
     const { state, flusher } = this.#up
     flusher.hold()
     for (let waiting: Waiting | undefined = first; waiting !== undefined; ) {
-      const found = waiting === 'turn' ? undefined : await lookUp(state, waiting, this.#limits, this.#turns)
+      const surveyed = waiting === 'turn' ? NOTHING_FOUND : this.#surveys.take(state, waiting)
+      const found = surveyed ?? (await lookUp(state, waiting as Needed, this.#limits, this.#turns))
       await this.#nextTurn()
       if (this.#stopped !== undefined) throw this.#stopped
       waiting = run.proceed(found)
@@ -318,6 +324,10 @@ export class KvMachine implements KvStore {
   expectPut(body: Uint8Array): void {
     // It costs nothing while nothing is looked up: there are more puts than there is to gain for them then.
     if (this.#running?.state.data.looksAhead === true) this.#ahead.expectPut(body)
+  }
+
+  survey(body: Uint8Array): Promise<void> | undefined {
+    return this.#running && this.#surveys.begin(this.#running.state, body)
   }
 
   closeViews(views: Iterable<number>): void {

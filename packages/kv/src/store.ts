@@ -107,6 +107,11 @@ export interface KvStore extends StateMachine {
   expect(read: Read): void
   /** The body of a put (`isPlainPut`) that is on its way into the log: what it is put over is looked up meanwhile. A hint too. */
   expectPut(body: Uint8Array): void
+  /**
+   * The body of a deleteRange that stands alone and is about to be written into the log here: what it will meet is added up before, so
+   * that applying it is short. Resolves when that is done, well or not; undefined: it is no such command. A hint.
+   */
+  survey(body: Uint8Array): Promise<void> | undefined
   /** Views of a connection that is gone. */
   closeViews(views: Iterable<number>): void
   /** from: inclusive; 0: after the store's revision as it is now. */

@@ -104,11 +104,11 @@ export function* deleteAll(draft: Draft, [, , keys]: Of<'deleteAll'>): InTurns<n
 
 /** All or nothing of any range, without a look at its keys: they were added up while the entry waited. */
 export function deleteRange(state: State, [, , start, end]: Of<'deleteRange'>, { whole }: Found): number {
-  if (whole === undefined || whole.keys.size === 0) return 0
+  if (whole === undefined || whole.count === 0) return 0
   state.data.clear(binary(start), binary(end), whole)
   state.meta.revision++
   state.events.append(whole.changes)
-  return whole.keys.size
+  return whole.count
 }
 
 /** As a step among others. In key order, as their events say. `live`: in order, what its command's ranges had when it began. */

@@ -25,8 +25,9 @@ export type Needed = { readonly whole: KeySpan } | { readonly branches: readonly
 
 /** All that is live in a range, however much it is, so that nothing of it has to be looked at again. */
 export interface WholeRange extends RangeRows {
-  /** Their removal. */
-  readonly changes: Changes
+  readonly count: number
+  /** Their removal; undefined: it is more than the history may hold. */
+  readonly changes: Changes | undefined
 }
 
 /** The live keys of some ranges, in order; or why they are too many: then the look-up ended before it had all. */

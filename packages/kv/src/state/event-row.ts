@@ -38,6 +38,10 @@ export interface Change {
 export const eventBytes = (key: string, row: Uint8Array | null, before: Uint8Array | null): number =>
   EVENT_HEAD + key.length + lengthOf(row) + lengthOf(before)
 
+/** Of a removal. */
+export const eventBytesOf = (keyLength: number, before: Uint8Array): number =>
+  EVENT_HEAD + keyLength + valueLength(before)
+
 const lengthOf = (row: Uint8Array | null): number => (row === null ? 0 : valueLength(row))
 
 export const firstMark = (revision: number): number => revision >>> 0

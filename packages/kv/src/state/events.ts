@@ -67,9 +67,9 @@ export class Events {
   }
 
   /** The events of `meta.revision`, which was just taken. */
-  append(changes: Changes): void {
+  append(changes: Changes | undefined): void {
     const { revision } = this.#meta
-    if (!changes.kept) return this.#dropAll()
+    if (changes === undefined || !changes.kept) return this.#dropAll()
     const { bytes, count, mark } = changes
     if (bytes > INLINE_BYTES) changes.closePiece()
     const { list, pieces } = changes

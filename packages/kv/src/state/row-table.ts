@@ -68,6 +68,15 @@ export interface Overlay {
   row(key: string): Uint8Array | null | undefined
 }
 
+/** Of a range: it is told of each key in it that changes, before it does. */
+export interface RangeObserver {
+  readonly start: string
+  readonly end: string
+  change(key: string, previous: Uint8Array | undefined): void
+  /** Much of it changed. */
+  lose(): void
+}
+
 export class RowTable {
   readonly #space: number
   readonly #store: RowStore
@@ -77,6 +86,7 @@ export class RowTable {
   #active = newLayer()
   #inFlight: Layer | undefined
   #bytes = 0
+  readonly #observers: RangeObserver[] = []
 
   constructor(space: number, store: RowStore, sum: Sum) {
     this.#space = space
@@ -130,6 +140,7 @@ export class RowTable {
 
   /** `previous` is what `get` answers now; null removes the row. */
   set(key: string, value: Uint8Array | null, previous: Uint8Array | undefined): void {
+    if (this.#observers.length > 0) this.#tell(key, previous)
     if (previous !== undefined) this.#sum.remove(sealOf(previous))
     if (value !== null) this.#sum.add(sealOf(value))
     const { rows, keys } = this.#active
@@ -146,10 +157,25 @@ export class RowTable {
     else known.row = value
   }
 
+  observe(observer: RangeObserver): void {
+    this.#observers.push(observer)
+  }
+
+  forget(observer: RangeObserver): void {
+    const at = this.#observers.indexOf(observer)
+    if (at >= 0) this.#observers.splice(at, 1)
+  }
+
+  #tell(key: string, previous: Uint8Array | undefined): void {
+    for (const observer of this.#observers)
+      if (key >= observer.start && key < observer.end) observer.change(key, previous)
+  }
+
   /** Removes all of [start, end), which has these rows. */
   clear(start: string, end: string, { keys, sum }: RangeRows): void {
     if (keys.size <= GRAVE_KEYS) return this.#removeEach(keys)
     this.#sum.subtract(sum)
+    for (const observer of this.#observers) if (observer.start < end && observer.end > start) observer.lose()
     const { rows, graves, keys: known } = this.#active
     for (const key of known.range(start, end)) {
       const row = rows.get(key)?.row ?? null

@@ -32,6 +32,7 @@ import { Belonging, removed } from './belonging.js'
 import { type Between, decodeBetween, encodeBetween } from './between.js'
 import { MemberChanges } from './changes.js'
 import { Forwarder } from './forwarder.js'
+import { LargeRanges } from './large-ranges.js'
 import { Inquiry } from './inquiry.js'
 import type { Identity } from './rights.js'
 import { ReadTurns } from './read-turns.js'
@@ -79,6 +80,7 @@ export class Member extends Emitter<MemberEvents> {
   readonly replica: Replica
   readonly kv: KvStore
   readonly #ports: MemberPorts
+  readonly #largeRanges: LargeRanges
   readonly #forwarder: Forwarder
   readonly #admin: Admin
   readonly #readTurns: ReadTurns
@@ -120,6 +122,7 @@ export class Member extends Emitter<MemberEvents> {
     this.replica = replica
     this.#recovered = replica.node.raft.lastIndex
     this.kv = kv
+    this.#largeRanges = new LargeRanges(kv)
     this.#ports = ports
     this.#forwarder = forwarder
     this.#readTurns = new ReadTurns(ports.clock)
@@ -229,6 +232,7 @@ export class Member extends Emitter<MemberEvents> {
       forwarder: this.#forwarder,
       admin: this.#admin,
       turns: this.#readTurns,
+      largeRanges: this.#largeRanges,
       tell,
       identity,
       attach: (session, by) => this.#attached.attach(session, by),
@@ -312,7 +316,10 @@ export class Member extends Emitter<MemberEvents> {
   #runFor(from: MemberId, command: Extract<Between, { kind: 'command' }>): void {
     const told = (outcome: Outcome) => this.#answer(from, outcomeMessage(command.id, outcome))
     // Its own door has looked at it. Without a session it opens one, and stands alone in its entry.
-    this.replica.node.submit(this.#record.of(command), told, command.session === 0)
+    const { node } = this.replica
+    this.#largeRanges.pass(command.session, command.body, () =>
+      node.submit(this.#record.of(command), told, command.session === 0),
+    )
     if (isPlainPut(command.body)) this.kv.expectPut(command.body)
   }
 

@@ -29,6 +29,7 @@ import {
 } from '@latchkey/protocol'
 import type { Outcome, RaftNode } from '@latchkey/raft'
 import type { Admin } from './admin.js'
+import type { LargeRanges } from './large-ranges.js'
 import type { Forwarder } from './forwarder.js'
 import type { ReadTurns } from './read-turns.js'
 import { isLimited, mayTouchLock, refusalOfCommand, refusalOfRead, refusalOfWatch } from './access.js'
@@ -41,6 +42,7 @@ export interface SeatPorts {
   readonly forwarder: Forwarder
   readonly admin: Admin
   readonly turns: ReadTurns
+  readonly largeRanges: LargeRanges
   tell(reply: LinkReply): void
   /** Whose seat it is. */
   readonly identity: Identity
@@ -161,9 +163,18 @@ export class Seat implements Link {
   #handOn(command: Command, alone: boolean, told = this.#told): void {
     const { node, forwarder } = this.#ports
     const leader = node.raft.leader
-    if (node.role === 'leader' || leader === undefined)
-      return node.submit(this.#record.of(command), told, alone, command.id)
+    if (node.role === 'leader') return this.#submit(command, alone, told)
+    if (leader === undefined) return node.submit(this.#record.of(command), told, alone, command.id)
     forwarder.command(leader, command, (outcome) => told(outcome, command.id))
+  }
+
+  #submit(command: Command, alone: boolean, told = this.#told): void {
+    const { node, largeRanges } = this.#ports
+    if (!largeRanges.concerns(command.body))
+      return node.submit(this.#record.of(command), told, alone, command.id)
+    largeRanges.pass(command.session, command.body, () =>
+      node.submit(this.#record.of(command), told, alone, command.id),
+    )
   }
 
   /** One for all commands: the number is the client's own. */
