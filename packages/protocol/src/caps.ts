@@ -68,6 +68,6 @@ export const CAPS = {
   minLease: 50,
   maxLease: 30 * 24 * 60 * 60 * 1000,
   /** Rows of a page of a scan or an iteration. */
-  pageRows: 4_000,
+  pageRows: 1_000,
   pageBytes: 1 * MiB,
 } as const
