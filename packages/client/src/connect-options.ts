@@ -108,6 +108,7 @@ function checkTls(tls: unknown): ClientTls {
   for (const [name, part] of Object.entries({ ca, cert, key }))
     if (part !== undefined && typeof part !== 'string' && !(part instanceof Uint8Array))
       throw new TypeError(`tls.${name} must be a string or a Uint8Array; got ${show(part)}`)
+  if ((cert === undefined) !== (key === undefined)) throw new TypeError('tls.cert and tls.key go together')
   return { ca, cert, key } as ClientTls
 }
 

@@ -53,7 +53,7 @@ export interface ConnectOptions {
   logger?: Logger | undefined
   timeout?: Duration | undefined
   signal?: AbortSignal | undefined
-  tls?: { ca?: string | undefined } | undefined
+  tls?: { ca?: string | undefined; cert?: string | undefined; key?: string | undefined } | undefined
 }
 
 export interface Io {

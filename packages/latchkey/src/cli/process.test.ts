@@ -170,7 +170,7 @@ describe('SIGHUP', () => {
   const get = async (at: number, token: string) =>
     (await fetch(`http://127.0.0.1:${at}/v1/kv/k`, { headers: { authorization: `Bearer ${token}` } })).status
 
-  test('C30: a tokens file is read again by it and when it changes; a broken one changes nothing; the process stays', async () => {
+  test('C41: a tokens file is read again by it and when it changes; a broken one changes nothing; the process stays', async () => {
     const at = await freePort()
     write(JSON.stringify({ tokens: [{ token: 'secret-one' }] }))
     const member = await start('hup', at, '--tokens', tokens)

@@ -4,6 +4,7 @@ import { LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { fakeIo } from '../../test/fake-io.js'
 import { ConfigError } from '../sidecar/index.js'
+import { Reloader } from '../sidecar/reloader.js'
 import { main } from './main.js'
 import type { SidecarParts } from './start-command.js'
 
@@ -31,6 +32,7 @@ function setup({ open = async () => {}, failed = new Promise(() => {}), stop = a
     Sidecar: { open: opening },
     jsonLogger: () => logger,
     openMember: silent,
+    Reloader,
   } as unknown as SidecarParts
   const io = fakeIo()
   const parts = {

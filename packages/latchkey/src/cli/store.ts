@@ -5,7 +5,7 @@ import { isLatchkeyError, LatchkeyError, millis } from '@latchkey/protocol'
 import { ConfigError } from '../sidecar/index.js'
 import { flag, type Line, type OptionTable, text, texts, UsageError } from './command.js'
 import { explain } from './exit.js'
-import { Interrupted, type CommandStore, type Io } from './io.js'
+import { Interrupted, type CommandStore, type ConnectOptions, type Io } from './io.js'
 
 export const DEFAULT_ENDPOINT = 'ws://127.0.0.1:7001'
 
@@ -28,6 +28,12 @@ export const STORE_OPTIONS: OptionTable = {
     help: "the cluster's id, as status tells it: no other one is used; else LATCHKEY_CLUSTER_ID",
   },
   ca: { type: 'string', value: 'FILE', help: 'trust this authority (PEM); else LATCHKEY_CA' },
+  cert: {
+    type: 'string',
+    value: 'FILE',
+    help: 'show this certificate (PEM) where clients have one; else LATCHKEY_CERT',
+  },
+  'cert-key': { type: 'string', value: 'FILE', help: 'its private key (PEM); else LATCHKEY_CERT_KEY' },
   timeout: { type: 'string', value: 'DURATION', help: 'give up after this long, 5s by default' },
 }
 export const JSON_OPTION: OptionTable = { json: { type: 'boolean', help: 'print JSON' } }
@@ -46,7 +52,6 @@ export async function withStore(
 ): Promise<number> {
   const timeout = text(line, 'timeout')
   if (timeout !== undefined) millis(timeout, '--timeout')
-  const ca = text(line, 'ca') ?? io.env.LATCHKEY_CA
   const store = await io.connect(endpoints(line, io), {
     token: text(line, 'token') ?? io.env.LATCHKEY_TOKEN,
     cluster: text(line, 'cluster') ?? io.env.LATCHKEY_CLUSTER,
@@ -54,7 +59,7 @@ export async function withStore(
     logger: warnings(io),
     timeout,
     signal: io.interrupted,
-    tls: ca === undefined || ca === '' ? undefined : { ca: authority(ca, io) },
+    tls: tlsOf(line, io),
   })
   try {
     return await run({ store, json: flag(line, 'json'), call: { timeout, signal: io.interrupted } })
@@ -74,11 +79,23 @@ function warnings(io: Io): Logger {
   return { ...silentLogger, warn: say }
 }
 
-function authority(path: string, io: Io): string {
+function tlsOf(line: Line, io: Io): ConnectOptions['tls'] {
+  const read = (option: string, variable: string, what: string) => {
+    const path = text(line, option) ?? io.env[variable]
+    return path === undefined || path === '' ? undefined : fileText(what, path, io)
+  }
+  const ca = read('ca', 'LATCHKEY_CA', 'authority')
+  const cert = read('cert', 'LATCHKEY_CERT', 'certificate')
+  const key = read('cert-key', 'LATCHKEY_CERT_KEY', 'key')
+  if ((cert === undefined) !== (key === undefined)) throw new ConfigError('--cert and --cert-key go together')
+  return ca === undefined && cert === undefined ? undefined : { ca, cert, key }
+}
+
+function fileText(what: string, path: string, io: Io): string {
   try {
     return io.readFile(path)
   } catch (error) {
-    throw new ConfigError(`the authority ${path} cannot be read: ${explain(error)}`, { cause: error })
+    throw new ConfigError(`the ${what} ${path} cannot be read: ${explain(error)}`, { cause: error })
   }
 }
 

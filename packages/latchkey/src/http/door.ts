@@ -172,7 +172,7 @@ function refuse(
 
 /** Who calls, with a place of a client: probes are answered in a stranger's. Or why it may not. */
 function admitted(ports: HttpPorts, request: IncomingMessage, right: Right): Identity | Reply {
-  const caller = callerOf(ports, request.headers.authorization, right)
+  const caller = callerOf(ports, request, right)
   if (!(caller instanceof LatchkeyError)) return ports.hasPlace(request) ? caller : errorReply(noPlace())
   ports.refused(caller.code === 'ERR_FORBIDDEN' ? 'forbidden' : 'unauthorized', caller.message)
   return errorReply(caller)

@@ -31,7 +31,7 @@ beforeAll(async () => {
     actAs: (who) => member.actAs(who),
     isReady: () => ready,
     warning: () => warning,
-    identify: (token) => member.identify(token),
+    identify: (token, socket) => member.identify(token, socket),
     origins: new Set(['https://ok.example']),
     hosts: new Set(),
     metrics: async () => ({ type: 'text/plain', text: 'latchkey_up 1\n' }),

@@ -22,7 +22,7 @@ beforeAll(async () => {
     clock: member.clock,
     actAs: (who) => member.actAs(who),
     isReady: () => ready,
-    identify: (token) => member.identify(token),
+    identify: (token, socket) => member.identify(token, socket),
     origins: new Set([PAGE]),
     hosts: new Set(),
     metrics: async () => ({ type: 'text/plain', text: 'latchkey_up 1\n' }),

@@ -1,5 +1,6 @@
 // Rule: who may come in: which right a call needs, which pages of browsers may call, under which names.
 
+import type { IncomingMessage } from 'node:http'
 import { LatchkeyError, show } from '@latchkey/protocol'
 import type { Identity, Right } from '../member/rights.js'
 import type { HttpPorts } from './port.js'
@@ -14,12 +15,12 @@ export function rightFor(route: Route, method: string): Right | undefined {
 /** Who calls, if it has that right; else why not. */
 export function callerOf(
   ports: HttpPorts,
-  authorization: string | undefined,
+  { headers, socket }: IncomingMessage,
   right: Right,
 ): Identity | LatchkeyError {
-  const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
-  const identity = ports.identify(token)
-  if (identity === undefined) return new LatchkeyError('ERR_UNAUTHORIZED')
+  const token = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1]
+  const identity = ports.identify(token, socket)
+  if (identity instanceof LatchkeyError) return identity
   return identity.rights.includes(right) ? identity : new LatchkeyError('ERR_FORBIDDEN')
 }
 

@@ -1,9 +1,10 @@
 // Types: what the HTTP doors need of the member behind them.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Clock } from '@latchkey/base'
 import type { LockPort } from '@latchkey/lock'
-import type { ClusterCalls, KeyValueCalls } from '@latchkey/protocol'
+import type { ClusterCalls, KeyValueCalls, LatchkeyError } from '@latchkey/protocol'
 import type { Identity } from '../member/rights.js'
 
 /** Whatever a call does it does by this, so that no door can forget to ask what its caller may. */
@@ -23,8 +24,8 @@ export interface HttpPorts {
   whyNotReady?(): string | undefined
   /** It is ready, and there is something to say all the same. */
   warning?(): string | undefined
-  /** Who shows that token; undefined: it is none of ours. Without tokens at all everybody may do everything. */
-  identify(token: string | undefined): Identity | undefined
+  /** Who comes over that connection and shows that token; or why it is nobody. Without tokens at all everybody may do everything. */
+  identify(token: string | undefined, socket: Socket): Identity | LatchkeyError
   /** Origins of browser pages that may call; none unless listed. */
   readonly origins: ReadonlySet<string>
   /** Names under which this port is called, beside addresses and localhost; undefined: any. */

@@ -33,6 +33,8 @@ type HasPlace = (kind: 'client') => boolean
 interface Arrival {
   readonly address: string
   readonly hasPlace: HasPlace
+  /** By the token, or by the certificate of the connection; or why it is nobody. */
+  readonly identify: (token: string | undefined) => Identity | LatchkeyError
 }
 
 export interface ClientDoorPorts {
@@ -42,8 +44,6 @@ export interface ClientDoorPorts {
   readonly outboxes: Outboxes
   readonly cluster: string
   clusterId(): string
-  /** undefined: the token is none of ours. */
-  identify(token: string | undefined): Identity | undefined
   readonly defer: (run: () => void) => void
   /** Why no client is served here just now; it goes to another member. */
   refusal(): LatchkeyError | undefined
@@ -122,7 +122,7 @@ export class ClientDoor {
     this.#ports.refusals.note('clients', kind, 'a client was refused', { reason })
   }
 
-  #judge(hello: Hello, { hasPlace }: Arrival): Identity | LatchkeyError {
+  #judge(hello: Hello, { hasPlace, identify }: Arrival): Identity | LatchkeyError {
     const { cluster, clusterId, token, least, most } = hello
     if (least > CLIENT_WIRE.most || most < CLIENT_WIRE.least) {
       return new LatchkeyError(
@@ -143,8 +143,8 @@ export class ClientDoor {
         'This is another cluster of the same name: it was founded or restored anew. Connect again to use it.',
       )
     }
-    const identity = this.#ports.identify(token)
-    if (identity === undefined) return new LatchkeyError('ERR_UNAUTHORIZED')
+    const identity = identify(token)
+    if (identity instanceof LatchkeyError) return identity
     const refusal = this.#ports.refusal()
     if (refusal !== undefined) return refusal
     return hasPlace('client') ? identity : noPlace()

@@ -31,11 +31,13 @@ export interface Auth {
 }
 
 export interface TokenEntry {
-  /** The token itself, or `sha256` in its place. */
+  /** The token itself, or `sha256` or `cert` in its place. */
   token?: string | undefined
+  /** In place of a token: the name (CN) of the certificate that a client shows. With `tls.clientCert: 'required'` only. */
+  cert?: string | undefined
   /** SHA-256 of the token's UTF-8, in hex: so that who reads the list cannot use it. */
   sha256?: string | undefined
-  /** Stands in logs and counts, where the token must not. Two tokens may have one name. Default: the place in the list. */
+  /** Stands in logs and counts, where the token must not. Two tokens may have one name. Default: `cert`, or the place in the list. */
   name?: string | undefined
   /** Default: all. */
   rights?: readonly Right[] | undefined
@@ -62,8 +64,9 @@ export const ANONYMOUS: Identity = { name: 'anonymous', rights: RIGHTS, keys: un
 export const EMBEDDED: Identity = { ...ANONYMOUS, name: 'embedded' }
 
 interface Known {
-  readonly digest: Uint8Array
-  /** All else that the entry says. */
+  readonly digest: Uint8Array | undefined
+  readonly cert: string | undefined
+  /** All that the entry says but its token. */
   readonly says: string
   readonly who: Identity
 }
@@ -76,11 +79,16 @@ export class Identities {
   constructor(tokens: readonly TokenEntry[] | undefined, before?: Identities) {
     const known = before === undefined ? undefined : before.#known
     this.#known = tokens?.map((entry, at) => {
-      const digest = digestOf(entry)
-      const says = JSON.stringify([entry.name, entry.rights, entry.keys, entry.locks])
-      const same = known?.find((one) => one.says === says && timingSafeEqual(one.digest, digest))
-      return same ?? { digest, says, who: identityOf(entry, at) }
+      const digest = entry.cert === undefined ? digestOf(entry) : undefined
+      const says = JSON.stringify([entry.cert, entry.name, entry.rights, entry.keys, entry.locks])
+      const same = known?.find((one) => one.says === says && isSame(one.digest, digest))
+      return same ?? { digest, cert: entry.cert, says, who: identityOf(entry, at) }
     })
+  }
+
+  /** By the name in the certificate that was shown. */
+  ofCertificate(name: string | undefined): Identity | undefined {
+    return name === undefined ? undefined : this.#known?.find(({ cert }) => cert === name)?.who
   }
 
   /** Whether it is still somebody: an entry that is gone, or says something else, is not. */
@@ -96,10 +104,13 @@ export class Identities {
     if (this.#known === undefined) return ANONYMOUS
     const shown = sha256(token ?? '')
     let found: Identity | undefined
-    for (const { digest, who } of this.#known) if (timingSafeEqual(digest, shown)) found = who
+    for (const { digest, who } of this.#known) if (isSame(digest, shown)) found = who
     return token === undefined ? undefined : found
   }
 }
+
+const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
+  a === undefined || b === undefined ? a === b : timingSafeEqual(a, b)
 
 export const entryOf = (given: string | TokenEntry): TokenEntry =>
   typeof given === 'string' ? { token: given } : given
@@ -110,8 +121,8 @@ export const digestOf = ({ token, sha256: hex }: TokenEntry): Uint8Array =>
 
 const sha256 = (text: string): Uint8Array => createHash('sha256').update(utf8(text)).digest()
 
-const identityOf = ({ name, rights, keys, locks }: TokenEntry, at: number): Identity => ({
-  name: name ?? `token ${at + 1}`,
+const identityOf = ({ cert, name, rights, keys, locks }: TokenEntry, at: number): Identity => ({
+  name: name ?? cert ?? `token ${at + 1}`,
   rights: rights ?? RIGHTS,
   keys: keys && tidyPrefixes(keys.map(utf8)),
   locks: locks && tidyPrefixes(locks.map(utf8)),

@@ -56,7 +56,7 @@ function memberTokenOf(own: unknown, written: unknown, file: string | undefined)
   return token as Auth['memberToken']
 }
 
-const FIELDS: readonly string[] = ['token', 'sha256', 'name', 'rights', 'keys', 'locks']
+const FIELDS: readonly string[] = ['token', 'sha256', 'cert', 'name', 'rights', 'keys', 'locks']
 /** Of no token at all. */
 const EMPTY = Buffer.from(digestOf({ token: '' })).toString('hex')
 
@@ -67,17 +67,15 @@ function checkEntry({ given, place }: Placed): TokenEntry {
   for (const name of Object.keys(entry)) {
     if (!FIELDS.includes(name)) throw new TypeError(`${place}: unknown name ${show(name)}`)
   }
-  const { token, sha256, name, rights, keys, locks } = entry as Record<string, unknown>
-  if ((token === undefined) === (sha256 === undefined))
-    throw new TypeError(`${place} must have one of token and sha256`)
+  const { token, sha256, cert, name, rights, keys, locks } = entry as Record<string, unknown>
+  if ([token, sha256, cert].filter((one) => one !== undefined).length !== 1)
+    throw new TypeError(`${place} must have one of token, sha256 and cert`)
+  if (cert !== undefined && !isName(cert)) throw new TypeError(`${place}.cert must be ${NAME}`)
   if (token !== undefined && (typeof token !== 'string' || token === ''))
     throw new TypeError(`${place}: a token must be a text that is not empty`)
   if (sha256 !== undefined && !isDigest(sha256))
     throw new TypeError(`${place}.sha256 must be the SHA-256 of a token that is not empty: 64 hex digits`)
-  if (name !== undefined && !(typeof name === 'string' && /^[A-Za-z0-9][A-Za-z0-9._@ -]{0,63}$/.test(name)))
-    throw new TypeError(
-      `${place}.name must be 1 to 64 letters, digits, dots, dashes, underscores, blanks or @, beginning with a letter or digit`,
-    )
+  if (name !== undefined && !isName(name)) throw new TypeError(`${place}.name must be ${NAME}`)
   checkRights(rights, place)
   checkPrefixes(keys, `${place}.keys`)
   checkPrefixes(locks, `${place}.locks`)
@@ -88,6 +86,11 @@ function checkEntry({ given, place }: Placed): TokenEntry {
     )
   return entry
 }
+
+const NAME =
+  '1 to 64 letters, digits, dots, dashes, underscores, blanks or @, beginning with a letter or digit'
+const isName = (given: unknown): boolean =>
+  typeof given === 'string' && /^[A-Za-z0-9][A-Za-z0-9._@ -]{0,63}$/.test(given)
 
 const isDigest = (given: unknown): boolean =>
   typeof given === 'string' && /^[0-9a-fA-F]{64}$/.test(given) && given.toLowerCase() !== EMPTY
@@ -112,13 +115,42 @@ function checkPrefixes(given: unknown, place: string): void {
 function refuseTwice(tokens: readonly TokenEntry[], placed: readonly Placed[]): void {
   const seen = new Map<string, string>()
   for (const [at, entry] of tokens.entries()) {
-    const digest = Buffer.from(digestOf(entry)).toString('hex')
+    const digest =
+      entry.cert === undefined ? Buffer.from(digestOf(entry)).toString('hex') : `CN ${entry.cert}`
     const place = placed[at]?.place ?? ''
     const before = seen.get(digest)
     if (before !== undefined)
-      throw new TypeError(
-        `${before} and ${place} are the same token: list it once, with the rights it is to have`,
-      )
+      throw new TypeError(`${before} and ${place} are the same: list it once, with the rights it is to have`)
     seen.set(digest, place)
   }
+}
+
+interface Certified {
+  readonly auth: Auth | undefined
+  readonly tls: { readonly clientCert?: unknown; readonly memberName?: string | undefined } | undefined
+}
+
+/**
+ * Law: where clients have certificates of the members' authority, something else tells a member from a client. Without it each of them
+ * comes in as a member.
+ */
+export function checkClientCertificates({ auth, tls }: Certified): void {
+  const isRequired = tls?.clientCert === 'required'
+  for (const { cert } of auth?.tokens ?? []) {
+    if (isRequired === (cert !== undefined)) continue
+    if (isRequired)
+      throw new TypeError(
+        "tls.clientCert: clients are known by their certificates, and a token is never asked for: give each entry of auth.tokens a 'cert' instead",
+      )
+    throw new TypeError("auth.tokens: 'cert' needs tls.clientCert: 'required' (--client-cert required)")
+  }
+  if (!isRequired) return
+  if (auth === undefined)
+    throw new TypeError(
+      "tls.clientCert needs auth.tokens: entries such as { cert: 'billing', rights: ['read'] }",
+    )
+  if (auth.memberToken === undefined && tls?.memberName === undefined)
+    throw new TypeError(
+      'tls.clientCert: clients have certificates of the same authority as members: give auth.memberToken or tls.memberName, so that none of them comes in as a member',
+    )
 }

@@ -2,6 +2,7 @@
 // that the user holds. When its state has to be built anew it is closed and opened again, and the store goes on over it.
 
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import { uptime } from 'node:os'
 import type { Duplex } from 'node:stream'
 import {
@@ -24,6 +25,7 @@ import { Outboxes } from '../member/outboxes.js'
 import { Readiness } from '../member/readiness.js'
 import { Identities, type Identity } from '../member/rights.js'
 import { ActingStores } from './acting.js'
+import { callerOf } from './caller.js'
 import { type EmbeddedStore, OwnStore } from './embedded-store.js'
 import { localDial } from './local-link.js'
 import { refuseUnprovenMembers, whyNoMembers } from './member-proof.js'
@@ -111,7 +113,6 @@ export class OpenedMember {
       outboxes: this.outboxes,
       cluster: settings.cluster,
       clusterId: () => this.#current?.replica.clusterId ?? '',
-      identify: (token) => this.identify(token),
       defer: this.#turns.end,
       refusal: () => this.#refusal(),
       seat: (tell, identity) => this.#member().seat(tell, identity),
@@ -198,8 +199,9 @@ export class OpenedMember {
     })
   }
 
-  identify(token: string | undefined): Identity | undefined {
-    return this.#identities.of(token)
+  /** Who comes over that connection and shows that token; or why it is nobody. */
+  identify(token: string | undefined, socket: Socket): Identity | LatchkeyError {
+    return callerOf(this.#identities, this.#settings.tls, token, socket)
   }
 
   /** New certificates and tokens; a TypeError, and nothing was changed. */
@@ -221,7 +223,11 @@ export class OpenedMember {
     const path = request.url?.split('?')[0]
     const address = addressOf(request.socket)
     if (path === CLIENTS_PATH)
-      return this.#clients.upgrade(request, socket, head, { address, hasPlace: proven })
+      return this.#clients.upgrade(request, socket, head, {
+        address,
+        hasPlace: proven,
+        identify: (token) => this.identify(token, request.socket),
+      })
     if (this.#gate.upgrade(request, socket, head, () => void proven('member'))) return
     this.refusals.note('http', 'path', 'a WebSocket was refused', {
       reason: 'there is nothing under its path',

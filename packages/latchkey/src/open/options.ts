@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import { type Logger, silentLogger } from '@latchkey/base'
 import { type As, CAPS, type Duration, millis } from '@latchkey/protocol'
 import type { Auth, AuthOptions } from '../member/rights.js'
-import { checkAuth } from './auth.js'
+import { checkAuth, checkClientCertificates } from './auth.js'
 import { refuseUnprovenMembers } from './member-proof.js'
 
 export type { AuthOptions, Right, TokenEntry } from '../member/rights.js'
@@ -21,6 +21,11 @@ export interface TlsOptions {
    * without auth.memberToken, any certificate of `ca` that is good for a server may come in as any member.
    */
   memberName?: string | undefined
+  /**
+   * 'required': clients, also of HTTP, must show a certificate of `ca`; its name (CN) is the `cert` of an entry of `auth.tokens`, which
+   * says what it may do. Tokens are not asked for then.
+   */
+  clientCert?: 'required' | undefined
 }
 
 /** Everything but `id`, and one of `dir` and `memory`, may be left out. */
@@ -166,6 +171,7 @@ export function checkOptions(options: OpenOptions): Settings {
   }
   if (settings.join && members === undefined)
     throw new TypeError('join needs members: itself and the voters that it will meet')
+  checkClientCertificates(settings)
   refuseUnprovenMembers(settings, settings.join || Object.keys(members ?? {}).length > 1)
   refuseOpenDoors(settings, checkBoolean(options.insecure, 'insecure'))
   return settings
@@ -289,6 +295,10 @@ export function checkTls(tls: OpenOptions['tls']): TlsOptions | undefined {
   }
   if (tls.ca !== undefined && !pem(tls.ca)) throw new TypeError('tls.ca must be in PEM form')
   checkMemberName(tls)
+  if (tls.clientCert !== undefined && tls.clientCert !== 'required')
+    throw new TypeError("tls.clientCert must be 'required'")
+  if (tls.clientCert !== undefined && tls.ca === undefined)
+    throw new TypeError('tls.clientCert needs tls.ca: the authority whose certificates clients show')
   return tls
 }
 

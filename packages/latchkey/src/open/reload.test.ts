@@ -50,7 +50,7 @@ function countLinks(store: Store): () => number {
   return () => links
 }
 
-test('C30: new certificates are shown to who comes from now on, and connections stay', async () => {
+test('C41: new certificates are shown to who comes from now on, and connections stay', async () => {
   const { store, port } = await opened({ tls: before })
   const remote = await connected(`wss://127.0.0.1:${port}`, { tls: { ca: before.ca } })
   await remote.put('k', 'v')
@@ -71,10 +71,10 @@ test.each([
   ['a key of another certificate', { tls: { ...after, key: before.key } }, 'tls'],
   ['half a certificate', { tls: { ...after, cert: after.cert.slice(0, 200) } }, 'tls'],
   ['no authority any more', { tls: pair('cluster') }, 'tls.ca'],
-  ['a token twice', { auth: { tokens: ['t', 't'], memberToken: 'm' } }, 'same token'],
+  ['a token twice', { auth: { tokens: ['t', 't'], memberToken: 'm' } }, 'are the same'],
   ['an option that is none', { token: 't' }, 'unknown option'],
   ['nothing', undefined, 'object'],
-])('C30: %s is refused, and what was in force stays', async (_, given, named) => {
+])('C41: %s is refused, and what was in force stays', async (_, given, named) => {
   const auth = { tokens: ['one'], memberToken: 'm' }
   const { store, port } = await opened({ tls: before, auth })
   const refused = store.reload(given as never)
@@ -85,7 +85,7 @@ test.each([
   await remote.put('k', 'v')
 })
 
-test('C30: who shows a token that is no more, or may do something else, is disconnected; the others are not', async () => {
+test('C41: who shows a token that is no more, or may do something else, is disconnected; the others are not', async () => {
   const entries = { gone: { token: 'gone' }, less: { token: 'less' }, kept: { token: 'kept', name: 'kept' } }
   const { store, port } = await opened({ auth: { tokens: Object.values(entries) } })
   const url = `ws://127.0.0.1:${port}`

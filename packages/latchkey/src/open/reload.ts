@@ -6,7 +6,7 @@
 import { serverTls } from '@latchkey/raft'
 import { createSecureContext } from 'node:tls'
 import type { AuthOptions } from '../member/rights.js'
-import { checkAuth } from './auth.js'
+import { checkAuth, checkClientCertificates } from './auth.js'
 import { refuseUnprovenMembers } from './member-proof.js'
 import { checkTls, type Settings, type TlsOptions } from './options.js'
 
@@ -32,6 +32,7 @@ export function reloaded(settings: Settings, given: ReloadOptions, others: boole
   const auth = checkAuth(givenAuth)
   if (tls !== settings.tls) checkChange(settings.tls, tls)
   const next = { ...settings, tls, auth, givenAuth }
+  checkClientCertificates(next)
   refuseUnprovenMembers(next, others)
   return next
 }
@@ -41,6 +42,8 @@ function checkChange(before: TlsOptions | undefined, after: TlsOptions | undefin
     throw new TypeError('tls cannot come or go while a member runs: start it again')
   if ((before.ca === undefined) !== (after.ca === undefined))
     throw new TypeError('tls.ca cannot come or go while a member runs: start it again')
+  if (before.clientCert !== after.clientCert)
+    throw new TypeError('tls.clientCert cannot come or go while a member runs: start it again')
   try {
     createSecureContext(serverTls(after))
   } catch (cause) {

@@ -1,10 +1,11 @@
 // Types: the member that a sidecar runs, as the composition opens it.
 
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { ConnectionErrors, RefusalLog } from '@latchkey/base'
 import type { LockPort } from '@latchkey/lock'
-import type { ClusterCalls, KeyValueCalls } from '@latchkey/protocol'
+import type { ClusterCalls, KeyValueCalls, LatchkeyError } from '@latchkey/protocol'
 import type { Proven } from '../open/connections.js'
 import type { Outboxes } from '../member/outboxes.js'
 import type { Identity } from '../member/rights.js'
@@ -23,7 +24,8 @@ export interface Member {
   isReady(): boolean
   whyNotReady?(): string | undefined
   warning?(): string | undefined
-  identify(token: string | undefined): Identity | undefined
+  /** Who comes over that connection and shows that token; or why it is nobody. */
+  identify(token: string | undefined, socket: Socket): Identity | LatchkeyError
   /** A WebSocket of a member or a client. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven): void
   /** New certificates and tokens; a TypeError, and nothing was changed. */

@@ -66,7 +66,14 @@ function checked(settings: ResolvedSettings, read: (path: string) => string): Si
     maxInFlightBytes: value('maxInFlightBytes'),
     drift: value('drift'),
     sessionLife: value('sessionLife'),
-    tls: tlsOf(value('tlsCert'), value('tlsKey'), value('tlsCa'), value('tlsMemberName'), read),
+    tls: tlsOf(
+      value('tlsCert'),
+      value('tlsKey'),
+      value('tlsCa'),
+      value('tlsMemberName'),
+      value('clientCert'),
+      read,
+    ),
     auth: authOf(value('token'), value('tokens'), value('memberToken')),
     insecure: value('insecure'),
   }
@@ -96,9 +103,10 @@ function tlsOf(
   key: string | undefined,
   ca: string | undefined,
   memberName: string | undefined,
+  clientCert: TlsOptions['clientCert'],
   read: (path: string) => string,
 ): TlsOptions | undefined {
-  if ([cert, key, ca, memberName].every((one) => one === undefined)) return undefined
+  if ([cert, key, ca, memberName, clientCert].every((one) => one === undefined)) return undefined
   if (cert === undefined || key === undefined) throw new ConfigError('tls-cert and tls-key go together')
   const pem = (path: string) => {
     try {
@@ -107,7 +115,13 @@ function tlsOf(
       throw new ConfigError(`${path} cannot be read: ${(error as Error).message}`, { cause: error })
     }
   }
-  return { cert: pem(cert), key: pem(key), ca: ca === undefined ? undefined : pem(ca), memberName }
+  return {
+    cert: pem(cert),
+    key: pem(key),
+    ca: ca === undefined ? undefined : pem(ca),
+    memberName,
+    clientCert,
+  }
 }
 
 function authOf(

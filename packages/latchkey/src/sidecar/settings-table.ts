@@ -138,6 +138,13 @@ export const SETTINGS = {
     value: 'NAME',
     help: "what a member's certificate must name, with {id} for its id",
   },
+  clientCert: {
+    flag: 'client-cert',
+    place: 'tls.clientCert',
+    kind: 'text',
+    value: 'required',
+    help: 'clients must show a certificate of --tls-ca, whose name is an entry of --tokens',
+  },
   token: {
     flag: 'token',
     place: 'auth.tokens',

@@ -144,7 +144,7 @@ export class Sidecar {
       isReady,
       whyNotReady: () => member.whyNotReady?.(),
       warning: () => member.warning?.(),
-      identify: (token) => member.identify(token),
+      identify: (token, socket) => member.identify(token, socket),
       ...guards,
       hasPlace: (request) => gate.connections.proven(request.socket, 'client'),
       wrote: (response) => watchAnswer(member.outboxes, response),

@@ -74,6 +74,16 @@ function isForServers(socket: TLSSocket): boolean {
   return uses === undefined || uses.includes(SERVERS) || uses.includes(ANY_USE)
 }
 
+/**
+ * The name (CN) in the certificate that the other end shows, where one of our authority signed it and it is good now; undefined: there is
+ * no such certificate, or it has not one name.
+ */
+export function certifiedName(socket: Socket): string | undefined {
+  if (!(socket instanceof TLSSocket) || !socket.authorized || !showsCertificate(socket)) return undefined
+  const name: unknown = socket.getPeerCertificate().subject.CN
+  return typeof name === 'string' ? name : undefined
+}
+
 const CHANNEL_LABEL = 'EXPORTER-latchkey-members'
 const CHANNEL_BYTES = 32
 

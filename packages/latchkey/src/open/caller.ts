@@ -1,0 +1,25 @@
+// Rule: who a caller is: by the certificate of its connection where clients must show one, else by its token.
+
+import type { Socket } from 'node:net'
+import { LatchkeyError, show } from '@latchkey/protocol'
+import { certifiedName, whyUntrusted } from '@latchkey/raft'
+import type { Identities, Identity } from '../member/rights.js'
+import type { TlsOptions } from './options.js'
+
+/** Or why it is nobody. */
+export function callerOf(
+  identities: Identities,
+  tls: TlsOptions | undefined,
+  token: string | undefined,
+  socket: Socket,
+): Identity | LatchkeyError {
+  if (tls?.clientCert === undefined) return identities.of(token) ?? new LatchkeyError('ERR_UNAUTHORIZED')
+  const name = certifiedName(socket)
+  const found = identities.ofCertificate(name)
+  if (found !== undefined) return found
+  const why = name === undefined ? whyUntrusted(socket) : `no entry of auth.tokens has the cert ${show(name)}`
+  return new LatchkeyError(
+    'ERR_UNAUTHORIZED',
+    `Clients show a certificate here: ${why}. Pass tls: { cert, key } with one of this cluster's authority.`,
+  )
+}
