@@ -7,14 +7,14 @@ import type { House } from './house.js'
 
 export interface Probe {
   appended(entries: readonly Entry[]): void
-  /** A transaction of the lock rules: one an entry. */
-  entry(tx: object): void
+  /** A transaction of the lock rules, one an entry, and the reader of that entry's commands. */
+  entry(tx: object, reader: object | undefined): void
   granted(tx: object, row: HoldRow): void
   left(tx: object, row: WaiterRow): void
   /** A grant that was not touched before now is. */
   touched(tx: object, row: HoldRow): void
-  /** The next command of the entry. */
-  command(): void
+  /** The next command of the entry that is read by that reader. */
+  command(reader: object): void
 }
 
 const ears = new WeakMap<House, { probe: Probe }>()
@@ -52,6 +52,11 @@ function listenToLog(house: House, ear: { probe: Probe }): void {
 function listenToLocks({ StateLockTransaction, BatchReader }: House, ear: { probe: Probe }): void {
   type Tx = InstanceType<House['StateLockTransaction']>
   const { prototype } = StateLockTransaction
+  /** An entry's reader is made right before its time passes, so the latest one is that entry's. */
+  let latestReader: object | undefined
+  const isRead = (reader: object) => {
+    latestReader = reader
+  }
   wrap(prototype, 'deleteWaiter', (original) => {
     return function deleteWaiter(this: Tx, row) {
       ear.probe.left(this, row)
@@ -66,7 +71,7 @@ function listenToLocks({ StateLockTransaction, BatchReader }: House, ear: { prob
   })
   wrap(prototype, 'dueWaiters', (original) => {
     return function dueWaiters(this: Tx) {
-      ear.probe.entry(this)
+      ear.probe.entry(this, latestReader)
       return original.call(this)
     }
   })
@@ -76,10 +81,16 @@ function listenToLocks({ StateLockTransaction, BatchReader }: House, ear: { prob
       original.call(this, row)
     }
   })
+  wrap(BatchReader.prototype, 'view', (original) => {
+    return function view(this: InstanceType<House['BatchReader']>, from, end) {
+      isRead(this)
+      return original.call(this, from, end)
+    }
+  })
   wrap(BatchReader.prototype, 'next', (original) => {
     return function next(this: InstanceType<House['BatchReader']>) {
       const more = original.call(this)
-      if (more) ear.probe.command()
+      if (more) ear.probe.command(this)
       return more
     }
   })

@@ -104,9 +104,9 @@ export class WholeWorld {
       appended: (entries) => this.#appended(entries),
       granted: (tx, row) => this.locks.granted(tx, row),
       left: (tx, row) => this.locks.left(tx, row),
-      entry: (tx) => this.locks.entry(tx),
+      entry: (tx, reader) => this.locks.entry(tx, reader),
       touched: (tx, row) => this.locks.touched(tx, row),
-      command: () => this.locks.command(),
+      command: (reader) => this.locks.command(reader),
     })
     for (const station of this.stations) station.boot()
     for (let i = 0; i < this.options.clients; i++) this.#startRemote(this.addHost(`p${i}`))
@@ -309,9 +309,7 @@ export class WholeWorld {
   #watchMachine(station: Station, machine: KvMachine): void {
     const apply = machine.apply.bind(machine)
     machine.apply = (entries, membershipAt) => {
-      this.locks.begin()
-      const results = apply(entries, membershipAt)
-      const notes = this.locks.end()
+      const { notes, result: results } = this.locks.during(() => apply(entries, membershipAt))
       const told = (given: Awaited<typeof results>) => {
         try {
           look(given)

@@ -47,16 +47,43 @@ interface InForce {
   readonly deadline: number
 }
 
+/** What one apply of one member did beside the answers. */
+class Recording {
+  readonly notes: Note[][] = []
+  #current: object | undefined
+  #early: Note[] = []
+  #command = -1
+
+  note(tx: object, note: Omit<Note, 'command' | 'now'>): void {
+    const { now } = tx as { readonly now: number }
+    if (this.#current === tx) this.notes.at(-1)?.push({ ...note, now, command: this.#command })
+    // The ends of sessions come before everything else of their entry.
+    else this.#early.push({ ...note, now, command: -1 })
+  }
+
+  entry(tx: object): void {
+    this.#current = tx
+    this.#command = -1
+    this.notes.push(this.#early)
+    this.#early = []
+  }
+
+  nextCommand(): void {
+    this.#command++
+  }
+}
+
 export class LockStory {
   readonly events: LockEvent[] = []
   readonly #log: LogStory
   readonly #told: (event: LockEvent) => void
-  #notes: Note[][] = []
+  /** Of the apply that is being called just now. */
+  #starting: Recording | undefined
+  /** By the state that a transaction works on: members apply in turns, and one's turns are between another's. */
+  readonly #byState = new WeakMap<object, Recording>()
+  readonly #byReader = new WeakMap<object, Recording>()
   /** What was seen in the middle of an apply, for when it is over. */
   readonly #wrong: Broken[] = []
-  #current: object | undefined
-  #early: Note[] = []
-  #command = -1
   readonly #inForce = new Map<string, InForce>()
   readonly #written = new Map<string, number>()
   /** The last token of each counter, whatever key it was for. */
@@ -78,33 +105,37 @@ export class LockStory {
 
   // ---- while a member applies
 
-  begin(): void {
-    this.#notes = []
-    this.#early = []
-    this.#current = undefined
+  /** What is noted while it is applied, by entry; it may be filled later, until the result is there. */
+  during<T>(apply: () => T): { readonly result: T; readonly notes: readonly (readonly Note[])[] } {
+    const recording = new Recording()
+    this.#starting = recording
+    try {
+      return { result: apply(), notes: recording.notes }
+    } finally {
+      this.#starting = undefined
+    }
   }
 
-  /** By entry. */
-  end(): readonly (readonly Note[])[] {
-    return this.#notes
+  /** The first entry of an apply begins within the call, and what state it works on is known from then on. */
+  #recordingOf(tx: object): Recording | undefined {
+    const { state } = tx as { readonly state: object }
+    if (this.#starting !== undefined) this.#byState.set(state, this.#starting)
+    return this.#byState.get(state)
   }
 
   #note(tx: object, note: Omit<Note, 'command' | 'now'>): void {
-    const { now } = tx as { readonly now: number }
-    if (this.#current === tx) this.#notes.at(-1)?.push({ ...note, now, command: this.#command })
-    // The ends of sessions come before everything else of their entry.
-    else this.#early.push({ ...note, now, command: -1 })
+    this.#recordingOf(tx)?.note(tx, note)
   }
 
-  entry(tx: object): void {
-    this.#current = tx
-    this.#command = -1
-    this.#notes.push(this.#early)
-    this.#early = []
+  entry(tx: object, reader: object | undefined): void {
+    const recording = this.#recordingOf(tx)
+    if (recording === undefined) return
+    recording.entry(tx)
+    if (reader !== undefined) this.#byReader.set(reader, recording)
   }
 
-  command(): void {
-    this.#command++
+  command(reader: object): void {
+    this.#byReader.get(reader)?.nextCommand()
   }
 
   granted(tx: object, row: HoldRow): void {
