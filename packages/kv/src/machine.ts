@@ -343,8 +343,8 @@ export class KvMachine implements KvStore {
     return this.#up.state.hash()
   }
 
-  get sessionCount(): number {
-    return this.#up.state.sessions.size
+  get openSessions() {
+    return this.#up.state.sessions
   }
 
   sessions(): SessionResult[] {

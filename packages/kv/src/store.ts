@@ -121,7 +121,8 @@ export interface KvStore extends StateMachine {
   readonly position: LogPosition
   readonly revision: number
   stateHash(): StateHash
-  readonly sessionCount: number
+  /** How many sessions are open, and who opened one of them. */
+  readonly openSessions: { readonly size: number; openerOf(session: number): string | undefined }
   /** All that are open, by id. */
   sessions(): SessionResult[]
   /** Why no session can be opened just now, for want of room. */

@@ -57,6 +57,10 @@ export class Sessions {
     return this.#byId.values()
   }
 
+  openerOf(id: number): string | undefined {
+    return this.get(id)?.by
+  }
+
   /** Of those that are open, how many `by` has opened. */
   countOf(by: string): number {
     return this.#countOf.get(by) ?? 0

@@ -34,6 +34,7 @@
 
 import { prefixEnd } from '@latchkey/base'
 import {
+  CAPS,
   type Command,
   type ConditionArg,
   FIELD,
@@ -48,7 +49,7 @@ import {
   type Step,
 } from '@latchkey/protocol'
 import { isBelowOne, prefixOf, type Span } from './prefixes.js'
-import type { Identity, Right } from './rights.js'
+import { ANONYMOUS, type Identity, type Right } from './rights.js'
 
 type Key = Uint8Array
 export interface Touched {
@@ -218,6 +219,19 @@ function outside({ keys, locks }: Identity, touched: Touched): LatchkeyError | u
 const isWithin = (prefixes: readonly Key[], keys: readonly Key[], spans: readonly Span[]): boolean =>
   keys.every((key) => prefixOf(prefixes, key) !== undefined) &&
   spans.every((span) => isBelowOne(prefixes, span))
+
+/**
+ * A session is its opener's: its id is a place in the log, which anybody can guess. The story without this: a client with a token of its
+ * own says that another one's calls are finished, and their retries are refused, or ends the session, and its waiters leave their
+ * queues. Without tokens all clients are one. A session that this member does not know yet is judged by nobody here.
+ */
+export function isOthersSession({ name }: Identity, opener: string | undefined): boolean {
+  if (opener === undefined || name.startsWith(ANONYMOUS.name)) return false
+  return opener !== openerName(name)
+}
+
+/** As it stands in the session's row. */
+export const openerName = (name: string): string => name.slice(0, CAPS.identityLength)
 
 const MOST_NAMED = 10
 

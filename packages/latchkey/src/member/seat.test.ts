@@ -2,7 +2,7 @@
 
 import type { LinkReply, LinkRequest } from '@latchkey/client'
 import { utf8 } from '@latchkey/base'
-import { decodeAnswer, encodeCommand, ERROR_CODES, OP, READ, STEP } from '@latchkey/protocol'
+import { decodeAnswer, encodeCommand, ERROR_CODES, OP, READ, SESSION_OVER, STEP } from '@latchkey/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { OpenedMember } from '../open/open-member.js'
 import { checkOptions } from '../open/options.js'
@@ -68,6 +68,28 @@ test('R9: a view is read and closed by the seat that opened it alone', async () 
     [0, unknown[]],
   ]
   expect([ok, rows.length]).toEqual([0, 1])
+})
+
+test("C42: a session is its opener's: another identity's commands are answered as if it had ended, and change nothing of it", async () => {
+  const named = (name: string) => new Client(RIGHTS, { ...ANONYMOUS, name })
+  const [mine, other, same] = [named('billing'), named('mail'), named('billing')]
+  const session = await mine.session()
+  const put = (client: Client, number: number, done: number) =>
+    client.ask({
+      kind: 'command',
+      session,
+      number,
+      done,
+      body: encodeCommand([OP.put, null, utf8('a'), utf8(String(number))]),
+    })
+  expect((await put(mine, 1, 0))[0]).toBe(0)
+  expect((await put(other, 2, 1_000))[0]).toBe(SESSION_OVER)
+  for (const op of [OP.closeSession, OP.keepAlive])
+    expect(
+      (await other.ask({ kind: 'command', session, number: 0, done: 0, body: encodeCommand([op]) }))[0],
+    ).toBe(SESSION_OVER)
+  expect((await put(mine, 2, 1))[0]).toBe(0)
+  expect((await put(same, 3, 2))[0]).toBe(0)
 })
 
 test('A13: a command over its budget is refused at the door, and never reaches the log', async () => {

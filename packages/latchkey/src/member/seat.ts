@@ -26,14 +26,24 @@ import {
   type Read,
   type TicketResult,
   READ,
+  SESSION_OVER_ANSWER,
 } from '@latchkey/protocol'
 import type { Outcome, RaftNode } from '@latchkey/raft'
 import type { Admin } from './admin.js'
 import type { LargeRanges } from './large-ranges.js'
 import type { Forwarder } from './forwarder.js'
 import type { ReadTurns } from './read-turns.js'
-import { isLimited, mayTouchLock, refusalOfCommand, refusalOfRead, refusalOfWatch } from './access.js'
+import {
+  isLimited,
+  isOthersSession,
+  mayTouchLock,
+  openerName,
+  refusalOfCommand,
+  refusalOfRead,
+  refusalOfWatch,
+} from './access.js'
 import { type HoldBack, heldBackOf, ownerWithoutContext, ticketWithoutContext } from './held-back.js'
+import { refusalError, tooMany, tooWide, viewGone } from './request-errors.js'
 import type { Identity, Right } from './rights.js'
 
 export interface SeatPorts {
@@ -94,7 +104,7 @@ export class Seat implements Link {
       case 'watchEnd':
         return this.#endWatch(request.id)
       case 'attach':
-        if (this.#may('write')) this.#ports.attach(request.session, this)
+        if (this.#may('write') && !this.#isOthers(request.session)) this.#ports.attach(request.session, this)
         return
       case 'admin':
         return this.#admin(request)
@@ -122,6 +132,10 @@ export class Seat implements Link {
     return this.#ports.identity.rights.includes(right)
   }
 
+  #isOthers(session: number): boolean {
+    return isOthersSession(this.#ports.identity, this.#ports.kv.openSessions.openerOf(session))
+  }
+
   // ---- commands
 
   #command(command: Command): void {
@@ -130,6 +144,8 @@ export class Seat implements Link {
     if (!identity.rights.includes('write')) return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
     if (body.length > CAPS.commandBytes) return this.#refuse(id, new LatchkeyError('ERR_TOO_LARGE'))
     if (!fitsRecord(command)) return this.#refuse(id, tooWide())
+    // As of one that has ended: a client whose token was given another name opens another session.
+    if (this.#isOthers(command.session)) return this.#answer(id, 0, SESSION_OVER_ANSWER)
     // Nearly all that is written comes as plain puts, and the machine decodes once more.
     const isPlain = isPlainPut(body)
     if (isPlain && !isLimited(identity)) {
@@ -155,7 +171,7 @@ export class Seat implements Link {
 
   /** Who opens it is written here, whatever the client wrote: names that count are never the client's own word. */
   #openSession(command: Command, life: number): void {
-    const by = this.#ports.identity.name.slice(0, CAPS.identityLength)
+    const by = openerName(this.#ports.identity.name)
     const body = encodeCommand([OP.openSession, life, by])
     this.#handOn({ ...command, body }, true)
   }
@@ -366,25 +382,4 @@ const viewOf = (read: Read): number =>
 function weigh(value: unknown): number {
   if (value instanceof Uint8Array || typeof value === 'string') return value.length + 5
   return Array.isArray(value) ? value.reduce((sum: number, part) => sum + weigh(part), 5) : 9
-}
-
-const tooWide = () =>
-  new LatchkeyError(
-    'ERR_PROTOCOL',
-    `The command was refused: a session, a number or done is above ${CAPS.recordNumber}, which no record of the log has room for.`,
-  )
-
-const tooMany = () =>
-  new LatchkeyError(
-    'ERR_TOO_LARGE',
-    'What was found is too large for one answer. Ask for fewer keys at once, or for a longer prefix.',
-  )
-
-const viewGone = () =>
-  new LatchkeyError('ERR_COMPACTED', 'The frozen view of this iteration is gone. Start the iteration again.')
-
-function refusalError(reason: string): LatchkeyError {
-  if (reason === 'busy') return new LatchkeyError('ERR_BUSY')
-  if (reason === 'too-large') return new LatchkeyError('ERR_TOO_LARGE')
-  return new LatchkeyError('ERR_NO_LEADER')
 }

@@ -185,7 +185,7 @@ export class OpenedMember {
       ...always,
       seats: member.seats,
       revision: member.kv.revision,
-      sessions: member.kv.sessionCount,
+      sessions: member.kv.openSessions.size,
       log_entries: raft.lastIndex - raft.firstIndex + 1,
       is_leader: raft.role === 'leader' ? 1 : 0,
     }

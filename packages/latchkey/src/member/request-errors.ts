@@ -1,0 +1,25 @@
+// Rule: what a client is told of a request that its member refuses.
+
+import { CAPS, LatchkeyError } from '@latchkey/protocol'
+
+export const tooWide = (): LatchkeyError =>
+  new LatchkeyError(
+    'ERR_PROTOCOL',
+    `The command was refused: a session, a number or done is above ${CAPS.recordNumber}, which no record of the log has room for.`,
+  )
+
+export const tooMany = (): LatchkeyError =>
+  new LatchkeyError(
+    'ERR_TOO_LARGE',
+    'What was found is too large for one answer. Ask for fewer keys at once, or for a longer prefix.',
+  )
+
+export const viewGone = (): LatchkeyError =>
+  new LatchkeyError('ERR_COMPACTED', 'The frozen view of this iteration is gone. Start the iteration again.')
+
+/** Why the leader, or this member, did not take a command. */
+export function refusalError(reason: string): LatchkeyError {
+  if (reason === 'busy') return new LatchkeyError('ERR_BUSY')
+  if (reason === 'too-large') return new LatchkeyError('ERR_TOO_LARGE')
+  return new LatchkeyError('ERR_NO_LEADER')
+}
