@@ -120,6 +120,11 @@ export const ERRORS = {
     message:
       'This flow already holds that lock and would wait for itself for ever. Use the hold you have, or pass a wait.',
   },
+  ERR_MISMATCH: {
+    retryable: false,
+    outcome: 'not-applied',
+    message: 'What was named does not fit what is there. The message says what is there; name that.',
+  },
 } as const satisfies Record<string, Row>
 
 export type ErrorCode = keyof typeof ERRORS
@@ -135,6 +140,8 @@ export interface ErrorOptions {
   readonly owner?: Owner
   /** Of ERR_WRONG_CLUSTER: the addresses of each cluster that was met, by its id. */
   readonly clusters?: Readonly<Record<string, readonly string[]>> | undefined
+  /** Where nobody leads: the members that are not reached. */
+  readonly missing?: readonly string[] | undefined
 }
 
 /** Whatever a caller can meet. Go by `code`; the message says what to do next. The table: docs/errors.md. */
@@ -149,6 +156,8 @@ export class LatchkeyError extends Error {
   declare readonly owner?: Owner
   /** Of ERR_WRONG_CLUSTER, where two clusters were met: the addresses of each, by its id. */
   declare readonly clusters?: Readonly<Record<string, readonly string[]>>
+  /** Where a call ended because nobody leads: the ids of the members that the asked one does not reach. */
+  declare readonly missing?: readonly string[]
 
   constructor(code: ErrorCode, message?: string, options: ErrorOptions = {}) {
     super(message ?? ERRORS[code].message, 'cause' in options ? { cause: options.cause } : undefined)
@@ -157,6 +166,7 @@ export class LatchkeyError extends Error {
     this.outcome = options.outcome ?? ERRORS[code].outcome
     if (options.owner !== undefined) this.owner = options.owner
     if (options.clusters !== undefined) this.clusters = options.clusters
+    if (options.missing !== undefined) this.missing = options.missing
   }
 }
 

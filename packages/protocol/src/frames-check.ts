@@ -174,6 +174,7 @@ const TELLS: Record<number, Row<LinkReply>> = {
       name,
       listOf(member, 'members'),
       count('an election timeout'),
+      listOf(name, 'missing'),
     ),
     (m: unknown[]): LeaderReply => ({
       kind: 'leader',
@@ -185,6 +186,7 @@ const TELLS: Record<number, Row<LinkReply>> = {
       clusterId: m[6] as string,
       members: (m[7] as [string, string, MemberTuple[2] | null][]).map(toMember),
       electionTimeout: m[8] as number,
+      missing: m[9] as readonly string[],
     }),
   ],
 }

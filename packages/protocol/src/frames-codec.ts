@@ -117,8 +117,8 @@ function replyPlaces(reply: LinkReply): unknown[] {
       return [TELL.granted, reply.key, reply.owner]
     case 'leader': {
       const members = reply.members.map(([id, url, role]) => [id, url, role ?? null])
-      const { id, url, term, role, self, clusterId, electionTimeout } = reply
-      return [TELL.leader, id, url, term, role, self, clusterId, members, electionTimeout]
+      const { id, url, term, role, self, clusterId, electionTimeout, missing = [] } = reply
+      return [TELL.leader, id, url, term, role, self, clusterId, members, electionTimeout, missing]
     }
   }
 }

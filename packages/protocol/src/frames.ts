@@ -99,6 +99,8 @@ export interface LeaderReply {
   readonly members: readonly MemberTuple[]
   /** ms. By it a client judges for how long its leader may be silent. */
   readonly electionTimeout: number
+  /** While nobody leads: the voters that this member does not reach. */
+  readonly missing?: readonly string[] | undefined
 }
 export type MemberTuple = readonly [id: string, url: string, role?: 'voter' | 'learner']
 

@@ -154,6 +154,7 @@ const MEETINGS: Record<ErrorCode, Meet> = {
     }),
   ERR_DEADLOCK: () =>
     store.locks.withLock('own', () => store.locks.acquire('own').then((hold) => hold.release())),
+  ERR_MISMATCH: () => store.members.promote('nobody'),
 }
 
 /** In the first record: far before the mark. */

@@ -4,10 +4,12 @@ import { type Clock, onAbort } from '@latchkey/base'
 import { type Answer, LatchkeyError, errorOf } from '@latchkey/protocol'
 import type { Call, CallOptions } from './call.js'
 import { Deadlines } from './deadlines.js'
-import { type Standing, aborted, overdue } from './fate.js'
+import { type Standing, aborted, overdue, type Leaderless } from './fate.js'
 
 export interface DeskPort {
   leaderKnown(): boolean
+  /** What a member said last, while nobody leads. */
+  leaderless(): Leaderless | undefined
   /** Would a command wait for a number just now? */
   crowded(): boolean
   /** The caller was told; what is left of the call is for whoever owns it. */
@@ -70,7 +72,7 @@ export class Desk {
   }
 
   #overdue(call: Call): void {
-    this.giveUp(call, overdue(this.#standing(call), call.refusal))
+    this.giveUp(call, overdue(this.#standing(call), call.refusal, this.#port.leaderless()))
   }
 
   #standing(call: Call) {

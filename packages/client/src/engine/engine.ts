@@ -61,6 +61,7 @@ export class Engine {
     )
     this.#desk = new Desk(clock, {
       leaderKnown: () => this.#ground.leading !== undefined,
+      leaderless: () => (this.#told?.id === undefined ? this.#told : undefined),
       crowded: () => this.#commands.crowded,
       gaveUp: (call) => this.#gaveUp(call),
       forget: (call) => this.#ground.forget(call),

@@ -2,6 +2,7 @@
 
 import {
   type Answer,
+  ERRORS,
   type ErrorCode,
   type ErrorOptions,
   LatchkeyError,
@@ -73,8 +74,19 @@ export interface Standing {
   readonly crowded: boolean
 }
 
-export function overdue(standing: Standing, cause: unknown): LatchkeyError {
-  return new LatchkeyError(overdueCode(standing), undefined, cause === undefined ? {} : { cause })
+/** Whom the member that was asked does not reach, while nobody leads. */
+export interface Leaderless {
+  readonly self: string
+  readonly missing?: readonly string[] | undefined
+}
+
+export function overdue(standing: Standing, cause: unknown, leaderless?: Leaderless): LatchkeyError {
+  const code = overdueCode(standing)
+  const options = cause === undefined ? {} : { cause }
+  const missing = leaderless?.missing ?? []
+  if (leaderless === undefined || missing.length === 0) return new LatchkeyError(code, undefined, options)
+  const message = `${ERRORS[code].message} Nobody leads: member ${leaderless.self} does not reach ${missing.join(', ')}.`
+  return new LatchkeyError(code, message, { ...options, missing })
 }
 
 function overdueCode({ what, changes, handedOn, leaderKnown, crowded }: Standing): ErrorCode {

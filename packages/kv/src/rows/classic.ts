@@ -26,7 +26,7 @@ import {
   tablesOfLevel,
   translated,
 } from './level.js'
-import { tablesOf } from './manifest.js'
+import { damageIn, tablesOf } from './manifest.js'
 import type { Row, RowBuilder, RowChange, RowHome, RowStore } from './port.js'
 import { Reclaimer } from './reclaim.js'
 import { tableDamage } from './tables.js'
@@ -198,9 +198,22 @@ async function openLevel(path: string, create: boolean): Promise<Level> {
   try {
     await level.open()
   } catch (error) {
-    throw openFailed(error, path)
+    throw openFailed(error, (await damagedFile(path, error)) ?? path)
   }
   return level
+}
+
+/** LevelDB says what is wrong, but seldom in which file. Undefined: in none of the two that say what the store consists of. */
+async function damagedFile(path: string, error: unknown): Promise<string | undefined> {
+  const current = await readFile(join(path, 'CURRENT'), 'latin1').catch(() => undefined)
+  if (current === undefined) return `CURRENT in ${path}, which is missing,`
+  const name = /^(MANIFEST-[0-9]+)\n$/.exec(current)?.[1]
+  if (name === undefined) return `CURRENT in ${path} at offset 0`
+  const manifest = await readFile(join(path, name)).catch(() => undefined)
+  if (manifest === undefined) return `${name} in ${path}, which CURRENT names and which is missing,`
+  if (tablesOf(manifest) === undefined) return `${name} in ${path} at offset ${damageIn(manifest) ?? 0}`
+  // Each record is whole, and some are missing at its end.
+  return /descriptor/.test(messageOf(error)) ? `${name} in ${path} at offset ${manifest.length}` : undefined
 }
 
 function openFailed(error: unknown, path: string): unknown {

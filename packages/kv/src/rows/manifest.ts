@@ -21,7 +21,16 @@ export function tablesOf(manifest: Buffer): ReadonlySet<number> | undefined {
   return live
 }
 
-function editsOf(manifest: Buffer): Buffer[] | undefined {
+/** Where the first record is that is not what was written; undefined: each one is, though they may say nothing that makes sense. */
+export function damageIn(manifest: Buffer): number | undefined {
+  let damage: number | undefined
+  editsOf(manifest, (at) => {
+    damage = at
+  })
+  return damage
+}
+
+function editsOf(manifest: Buffer, damagedAt: (at: number) => void = () => {}): Buffer[] | undefined {
   const edits: Buffer[] = []
   let parts: Buffer[] = []
   for (let at = 0; at + HEADER <= manifest.length; ) {
@@ -34,7 +43,10 @@ function editsOf(manifest: Buffer): Buffer[] | undefined {
     const kind = manifest[at + 6] as number
     const end = at + HEADER + length
     if (end > manifest.length) break
-    if (masked(crc32c(manifest, at + 6, end)) !== manifest.readUInt32LE(at)) return undefined
+    if (masked(crc32c(manifest, at + 6, end)) !== manifest.readUInt32LE(at)) {
+      damagedAt(at)
+      return undefined
+    }
     const bytes = manifest.subarray(at + HEADER, end)
     if (kind === WHOLE) edits.push(bytes)
     else if (kind === FIRST) parts = [bytes]

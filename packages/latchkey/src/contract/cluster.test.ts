@@ -279,3 +279,20 @@ test('bad arguments of cluster calls are TypeErrors', async () => {
   ])
     await expect(call()).rejects.toThrow(TypeError)
 })
+
+test('an id that is no member is refused at once, by a sentence that names the members; a learner cannot be led to', async () => {
+  const began = performance.now()
+  for (const store of [...Object.values(trio.stores), remote])
+    for (const ask of [
+      () => store.members.promote('nobody'),
+      () => store.members.update('nobody', 'ws://127.0.0.1:1'),
+      () => store.members.rebuild('nobody'),
+      () => store.transferLeadership('nobody'),
+    ])
+      await expect(ask()).rejects.toMatchObject({
+        code: 'ERR_MISMATCH',
+        outcome: 'not-applied',
+        message: 'There is no member "nobody": the members are a, b, c.',
+      })
+  expect(performance.now() - began).toBeLessThan(4_000)
+})

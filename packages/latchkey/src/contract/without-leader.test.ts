@@ -47,7 +47,10 @@ test.concurrent('no leader known: waited for until the deadline, then a read is 
       ...Array(3).fill('ERR_TIMEOUT'),
       ...Array(3).fill('ERR_NO_LEADER'),
     ])
-    for (const error of errors) expect(error).toMatchObject({ outcome: 'not-applied', retryable: true })
+    for (const error of errors) {
+      expect(error).toMatchObject({ outcome: 'not-applied', retryable: true, missing: ['b', 'c'] })
+      expect(error.message).toContain('member a does not reach b, c')
+    }
     await expect(store.ready({ timeout: 100 })).rejects.toMatchObject({ name: 'LatchkeyError' })
     expect(await store.get('k', { consistency: 'stale' })).toBeUndefined()
     const status = await store.status()

@@ -11,8 +11,8 @@ import {
   show,
   type Status,
 } from '@latchkey/protocol'
-import type { HandOver, RaftNode } from '@latchkey/raft'
-import type { MemberChanges } from './changes.js'
+import { type HandOver, isMember, isVoter, type RaftNode } from '@latchkey/raft'
+import { type MemberChanges, noSuchMember } from './changes.js'
 import type { Forwarder } from './forwarder.js'
 import type { Right } from './rights.js'
 import { endSession, listSessions } from './session-calls.js'
@@ -69,10 +69,19 @@ const AT_LEADER: Partial<Record<AdminCall, Run>> = {
   transferLeadership: async (ports, [name]) => {
     const to = typeof name === 'string' ? name : undefined
     if (to === ports.node.options.id) return
+    const { membership } = ports.node.raft
+    if (to !== undefined && !isMember(membership, to)) throw noSuchMember(to, membership)
+    if (to !== undefined && !isVoter(membership, to)) throw noHeir(to)
     const outcome = await ports.handOver(to)
     if (outcome !== 'moved') throw notMoved(outcome, to)
   },
 }
+
+const noHeir = (id: string): LatchkeyError =>
+  new LatchkeyError(
+    'ERR_MISMATCH',
+    `${id} is a learner, which cannot lead. Promote it first (members.promote), or name a voter.`,
+  )
 
 function notMoved(outcome: 'stayed' | 'unknown', to: string | undefined): LatchkeyError {
   const where = to === undefined ? '' : ` to ${to}`
@@ -105,7 +114,7 @@ export class Admin {
     const { node } = this.#ports
     const target = call === 'members.rebuild' ? (args[0] as string) : node.raft.leader
     if (call === 'members.rebuild' && node.raft.membership.peers[target as string] === undefined)
-      return Promise.reject(new LatchkeyError('ERR_PROTOCOL', `There is no member ${show(target)}.`))
+      return Promise.reject(noSuchMember(target, node.raft.membership))
     if (target === undefined) return Promise.reject(new LatchkeyError('ERR_NO_LEADER'))
     if (target === node.options.id) return this.runHere(call, args)
     return this.#ask(target, call, args)

@@ -8,8 +8,15 @@
 //   - what waits was not proposed: it ends as not applied, at the latest when its leader leads no more
 
 import type { Clock } from '@latchkey/base'
-import { LatchkeyError } from '@latchkey/protocol'
-import { isBookKeeping, type Membership, type MembershipChange, type RaftNode } from '@latchkey/raft'
+import { LatchkeyError, show } from '@latchkey/protocol'
+import {
+  isBookKeeping,
+  isMember,
+  type Membership,
+  type MembershipChange,
+  membersOf,
+  type RaftNode,
+} from '@latchkey/raft'
 
 /** The change as it is to be proposed now, or why it never can be. */
 type Ask = () => MembershipChange | LatchkeyError
@@ -29,20 +36,20 @@ export class MemberChanges {
   }
 
   add(id: string, url: string): Promise<void> {
-    const isMember = (now: Membership) => now.learners.includes(id) || now.voters.includes(id)
+    const isThere = (now: Membership) => now.learners.includes(id) || now.voters.includes(id)
     const ask = () => {
       const now = this.#node.raft.membership
       const known = now.peers[id]
-      return known !== undefined && known.url !== url && isMember(now)
+      return known !== undefined && known.url !== url && isThere(now)
         ? knownElsewhere(id, known.url)
         : ({ type: 'add-learner', id, peer: { url, incarnation: '' } } as const)
     }
-    return this.#reach(ask, (now) => isMember(now) && now.peers[id]?.url === url)
+    return this.#reach(ask, (now) => isThere(now) && now.peers[id]?.url === url)
   }
 
   promote(id: string): Promise<void> {
     return this.#reach(
-      () => ({ type: 'promote', id }),
+      () => this.#unknown(id) ?? ({ type: 'promote', id } as const),
       (now) => now.voters.includes(id) && now.outgoing.length === 0,
     )
   }
@@ -50,7 +57,7 @@ export class MemberChanges {
   update(id: string, url: string): Promise<void> {
     const incarnation = () => this.#node.raft.membership.peers[id]?.incarnation ?? ''
     return this.#reach(
-      () => ({ type: 'update', id, peer: { url, incarnation: incarnation() } }),
+      () => this.#unknown(id) ?? ({ type: 'update', id, peer: { url, incarnation: incarnation() } } as const),
       (now) => now.peers[id]?.url === url,
     )
   }
@@ -62,11 +69,22 @@ export class MemberChanges {
     )
   }
 
+  #unknown(id: string): LatchkeyError | undefined {
+    const { membership } = this.#node.raft
+    return isMember(membership, id) ? undefined : noSuchMember(id, membership)
+  }
+
   #reach(ask: Ask, there: There): Promise<void> {
     return new Promise((resolve, reject) => {
       new Way(this.#node, this.#clock, ask, there, (error) => (error ? reject(error) : resolve())).go()
     })
   }
+}
+
+/** The caller named somebody who is not there: asking again does not help, another id does. */
+export function noSuchMember(id: unknown, membership: Membership): LatchkeyError {
+  const known = membersOf(membership).join(', ')
+  return new LatchkeyError('ERR_MISMATCH', `There is no member ${show(id)}: the members are ${known}.`)
 }
 
 /** One change on its way: it waits to be proposed, or for its commit. */

@@ -40,7 +40,7 @@ import { outcomeMessage } from './outcome-message.js'
 import { Seat } from './seat.js'
 import { currentStand, type Stand, StateCheck, standOf } from './state-check.js'
 import { StateSearch } from './state-search.js'
-import { statusOf } from './status.js'
+import { leaderReplyOf, statusOf } from './status.js'
 
 /** So long nobody leads here before the others are believed that this member is none of them. */
 const LEADERLESS_TIMEOUTS = 4
@@ -110,7 +110,10 @@ export class Member extends Emitter<MemberEvents> {
       ...ports,
       machine: kv,
       app: (from, bytes) => member?.hear(from, bytes),
-      gone: (id) => forwarder.lost(id),
+      gone: (id) => {
+        forwarder.lost(id)
+        member?.lost()
+      },
       asked: () => ports.asked?.(),
     })
     member = new Member(replica, kv, forwarder, ports)
@@ -239,7 +242,7 @@ export class Member extends Emitter<MemberEvents> {
       ended: (by) => this.#leave(by),
     })
     this.#seats.add(seat)
-    seat.tell(this.#leaderReply())
+    seat.tell(leaderReplyOf(this.replica, this.#membership()))
     return seat
   }
 
@@ -256,31 +259,14 @@ export class Member extends Emitter<MemberEvents> {
     for (const seat of this.#attached.of(session)) seat.granted(key, owner)
   }
 
-  #tellLeader(): void {
-    const reply = this.#leaderReply()
-    for (const seat of this.#seats) seat.tell(reply)
+  /** Another member is not reached any more: who waits for a leader is told who is missing. */
+  lost(): void {
+    if (this.replica.node.raft.leader === undefined) this.#tellLeader()
   }
 
-  #leaderReply(): LinkReply {
-    const { node } = this.replica
-    const { leader, term, role } = node.raft
-    const membership = this.#membership()
-    const members = membersOf(membership).map((id) => {
-      const url = membership.peers[id]?.url ?? ''
-      return [id, url, membership.learners.includes(id) ? 'learner' : 'voter'] as const
-    })
-    const url = leader === undefined ? undefined : node.raft.membership.peers[leader]?.url
-    return {
-      kind: 'leader',
-      id: leader,
-      url,
-      term,
-      role,
-      self: this.id,
-      clusterId: this.replica.clusterId,
-      members,
-      electionTimeout: Math.ceil(node.options.electionTimeout),
-    }
+  #tellLeader(): void {
+    const reply = leaderReplyOf(this.replica, this.#membership())
+    for (const seat of this.#seats) seat.tell(reply)
   }
 
   /**

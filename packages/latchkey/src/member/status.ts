@@ -1,7 +1,7 @@
 // Rule: what a member says of itself and of the others.
 
-import type { MemberStatus, Status } from '@latchkey/protocol'
-import { membersOf, type Replica } from '@latchkey/raft'
+import type { LeaderReply, MemberStatus, Status } from '@latchkey/protocol'
+import { type Membership, membersOf, type Replica } from '@latchkey/raft'
 
 export function statusOf(replica: Replica): Status {
   const { node } = replica
@@ -33,5 +33,30 @@ function memberStatus({ node, transport }: Replica, id: string): MemberStatus {
         ? lastIndex - (known?.match ?? 0)
         : undefined,
     alive: self || transport.connected(id),
+  }
+}
+
+/** What clients are told of the leader, and of who is missing where there is none. */
+export function leaderReplyOf(replica: Replica, membership: Membership): LeaderReply {
+  const { node, transport } = replica
+  const { leader, term, role } = node.raft
+  const self = node.options.id
+  const members = membersOf(membership).map((id) => {
+    const url = membership.peers[id]?.url ?? ''
+    return [id, url, membership.learners.includes(id) ? 'learner' : 'voter'] as const
+  })
+  const isMissing = ([id, , kind]: (typeof members)[number]) =>
+    kind === 'voter' && id !== self && !transport.connected(id)
+  return {
+    kind: 'leader',
+    id: leader,
+    url: leader === undefined ? undefined : node.raft.membership.peers[leader]?.url,
+    term,
+    role,
+    self,
+    clusterId: replica.clusterId,
+    members,
+    electionTimeout: Math.ceil(node.options.electionTimeout),
+    missing: leader === undefined ? members.filter(isMissing).map(([id]) => id) : [],
   }
 }
