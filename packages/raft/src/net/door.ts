@@ -110,6 +110,16 @@ export class Door {
     for (const [id, one] of this.#members) if (one === visitor) this.#members.delete(id)
   }
 
+  /** Ends the connection of a member that came from another process than that one, and tells which it was. */
+  sendAway({ id, boot }: PeerInfo): PeerInfo | undefined {
+    const visitor = this.#members.get(id)
+    const info = visitor?.info
+    if (info === undefined || info.boot === boot) return undefined
+    this.#members.delete(id)
+    visitor?.terminate()
+    return info
+  }
+
   recheck(): void {
     for (const visitor of [...this.#members.values()]) visitor.recheck()
   }

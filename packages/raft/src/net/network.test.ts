@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { TIMING } from './settings.js'
+import type { RefusedEvent } from './transport.js'
 import { append, Crew, heartbeat, introduce, type Member, pause, until } from './testing/crew.js'
 
 let crew = new Crew()
@@ -195,6 +196,38 @@ describe('who is gone and who is dead', () => {
     for (const socket of a.sockets) socket.resetAndDestroy()
     await until(() => a.events.length >= 4)
     expect(a.events).toEqual(['up b', 'gone b', 'dead b', 'up b'])
+  })
+
+  test('M23: of two processes with one identity the one at the address stays connected; the other is refused and named', async () => {
+    const [a, b] = await pair()
+    // Only the boot differs, as it does where a directory was copied.
+    const copy = await crew.start('b')
+    copy.network.setPeers({ a: { url: a.url } })
+    const isSecond = ({ reason }: RefusedEvent) => reason.startsWith('two processes are member b')
+    await until(() => copy.refused.filter(isSecond).length >= 3)
+    await until(both(a, b))
+    expect(a.network.peer('b')?.boot).toBe(b.self.boot)
+    expect(a.refused.find(isSecond)).toMatchObject({ id: 'b', by: 'us', code: 'ERR_WRONG_CLUSTER' })
+    expect(a.refused.find(isSecond)?.reason).toContain(`another one answers at its address ${b.url}`)
+    for (const { log } of [a, copy])
+      expect(
+        log.filter(({ level, fields }) => level === 'warn' && /two processes/.test(String(fields?.reason))),
+      ).toHaveLength(1)
+    // Nobody is cut off any more, however often the copy comes.
+    const [ofA, ofB, refused] = [a.events.length, b.events.length, copy.refused.length]
+    await until(() => copy.refused.length >= refused + 5)
+    expect([a.events.length, b.events.length]).toEqual([ofA, ofB])
+    expect(a.events).not.toContain('dead b')
+    // The member ends and comes again, as another boot: it is let in at once, the copy is not.
+    const { port } = b.listener
+    await b.kill()
+    await until(() => a.events.includes('dead b'))
+    const again = await crew.start('b', { port })
+    introduce(a, again)
+    await until(() => both(a, again)() && a.network.peer('b')?.boot === again.self.boot)
+    const before = copy.refused.length
+    await until(() => copy.refused.length >= before + 3)
+    expect(a.network.peer('b')?.boot).toBe(again.self.boot)
   })
 
   test('T1: a connection that closes takes what waited along, also what was half sent', async () => {

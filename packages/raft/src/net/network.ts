@@ -7,6 +7,7 @@ import type { MemberId, Message } from '../core/types.js'
 import { Door } from './door.js'
 import { Link } from './link.js'
 import { Refusals } from './refusals.js'
+import { type Answering, SecondProcesses } from './second-process.js'
 import {
   type NetOptions,
   type NetSettings,
@@ -23,6 +24,7 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   readonly #door: Door
   readonly #links = new Map<MemberId, Link>()
   readonly #refusals: Refusals
+  readonly #second = new SecondProcesses()
   /** Links that have something to send at the end of this turn. */
   readonly #due = new Set<Link>()
   #flushDue = false
@@ -30,7 +32,7 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
 
   constructor(options: NetOptions) {
     super()
-    this.#settings = settle(options)
+    this.#settings = settle(options, (info) => this.#second.why(info, this.#answering(info.id)))
     this.#refusals = new Refusals(this.#settings.refusals)
     this.#door = new Door(
       this.#settings,
@@ -61,6 +63,17 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   #came({ id, boot }: PeerInfo): void {
     this.#refusals.admitted(id, 'us')
     this.#links.get(id)?.knock(boot)
+  }
+
+  #answering(id: MemberId): Answering | undefined {
+    const link = this.#links.get(id)
+    return link?.info === undefined ? undefined : { info: link.info, url: link.url }
+  }
+
+  /** That process answers at its member's address. Another one that had come as that member is sent away, and refused when it comes again. */
+  #answered(info: PeerInfo): void {
+    const other = this.#door.sendAway(info)
+    if (other !== undefined) this.#second.note(other)
   }
 
   // ---- out
@@ -114,7 +127,10 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   #add(id: MemberId, url: string): void {
     const events = {
       peer: (event: TransportEvents['peer']) => {
-        if (event.state === 'up') this.#refusals.admitted(id, 'them')
+        if (event.state === 'up') {
+          this.#refusals.admitted(id, 'them')
+          this.#answered(event.info)
+        }
         this.#tell('peer', event)
       },
       refused: (event: RefusedEvent, where: string) => this.#refused(event, where, 'dialled'),
@@ -126,7 +142,9 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
 
   #drop(link: Link): void {
     this.#due.delete(link)
-    if (this.#links.get(link.id) === link) this.#links.delete(link.id)
+    if (this.#links.get(link.id) !== link) return
+    this.#links.delete(link.id)
+    this.#second.forget(link.id)
   }
 
   connected(id: MemberId): boolean {

@@ -79,7 +79,8 @@ export interface NetSettings {
   readonly caps: LaneCaps
 }
 
-export function settle(options: NetOptions): NetSettings {
+/** `whySecond`: why one who would be admitted is another process than the member that it says to be. */
+export function settle(options: NetOptions, whySecond: Admit = () => undefined): NetSettings {
   return {
     clock: options.clock,
     random: options.random,
@@ -89,7 +90,7 @@ export function settle(options: NetOptions): NetSettings {
     refusals: options.refusals ?? new RefusalLog(options),
     errors: options.errors ?? new ConnectionErrors(options),
     self: options.self,
-    admit: options.admit ?? (() => undefined),
+    admit: (info) => whySecond(info) ?? options.admit?.(info),
     missing: options.missing ?? (() => undefined),
     get tls() {
       return options.tls

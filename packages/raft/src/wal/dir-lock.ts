@@ -143,7 +143,7 @@ async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
 const locked = (dir: string, { process: { pid } }: Opener): LatchkeyError =>
   new LatchkeyError(
     'ERR_DIR_LOCKED',
-    `Process ${pid} holds the directory ${dir}. Give each process a directory of its own, or run one sidecar and connect to it.`,
+    `Process ${pid} holds the directory ${dir}, or ${dir} is a copy of a directory that is in use, which must not be started beside it. Give each process a directory of its own, or run one sidecar and connect to it.`,
   )
 
 /** As /proc says; elsewhere by the process id alone. */
