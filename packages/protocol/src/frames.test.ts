@@ -58,6 +58,7 @@ const REPLIES: LinkReply[] = [
       ['b', 'ws://b'],
     ],
     electionTimeout: 1_000,
+    missing: ['b'],
   },
 ]
 

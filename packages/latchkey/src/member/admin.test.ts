@@ -5,7 +5,8 @@ import { expect, test } from 'vitest'
 import { Admin, type AdminPorts } from './admin.js'
 
 const leaderWhose = (outcome: HandOver) => {
-  const node = { role: 'leader', options: { id: 'a' }, raft: { leader: 'a' } }
+  const membership = { voters: ['a', 'b'], outgoing: [], learners: ['c'], learnersNext: [], peers: {} }
+  const node = { role: 'leader', options: { id: 'a' }, raft: { leader: 'a', membership } }
   return new Admin({ node, handOver: async () => outcome } as unknown as AdminPorts)
 }
 
@@ -20,4 +21,16 @@ test.each([
 test('a transfer that was done, or has nothing to do', async () => {
   expect(await leaderWhose('moved').run('transferLeadership', [null])).toBeNull()
   expect(await leaderWhose('stayed').run('transferLeadership', ['a'])).toBeNull()
+})
+
+test('a transfer to a learner, or to nobody, is refused at once', async () => {
+  const asked = (to: string) => leaderWhose('moved').run('transferLeadership', [to])
+  await expect(asked('c')).rejects.toMatchObject({
+    code: 'ERR_MISMATCH',
+    message: expect.stringContaining('Promote it'),
+  })
+  await expect(asked('x')).rejects.toMatchObject({
+    code: 'ERR_MISMATCH',
+    message: expect.stringContaining('a, b, c'),
+  })
 })

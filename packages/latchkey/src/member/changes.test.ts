@@ -88,7 +88,7 @@ test('a change that waits ends as not applied when its leader steps down, fails 
   const clock = new ManualClock()
   const [down, failed, stuck] = [new Leader(), new Leader(), new Leader()]
   for (const leader of [down, failed, stuck]) leader.raft.membership = written
-  const asked = [down, failed, stuck].map((leader) => changesOf(leader, clock).promote('b'))
+  const asked = [down, failed, stuck].map((leader) => changesOf(leader, clock).add('b', 'ws://b'))
   const codes = Promise.all(
     asked.map((call) => call.catch((error: LatchkeyError) => [error.code, error.outcome])),
   )
