@@ -27,6 +27,7 @@ test('Errors: the codes of the table, each with retryable, outcome and a message
     'ERR_PROTOCOL',
     'ERR_CONFIG_CHANGE_IN_PROGRESS',
     'ERR_DEADLOCK',
+    'ERR_MISMATCH',
   ])
   const error = new LatchkeyError('ERR_BUSY')
   expect(error).toBeInstanceOf(Error)

@@ -49,7 +49,7 @@ import {
   type Step,
 } from '@latchkey/protocol'
 import { isBelowOne, prefixOf, type Span } from './prefixes.js'
-import { ANONYMOUS, type Identity, type Right } from './rights.js'
+import { ANONYMOUS, type Identity, RIGHTS, type Right } from './rights.js'
 
 type Key = Uint8Array
 export interface Touched {
@@ -178,7 +178,11 @@ export function touchedByRead(read: Read): Touched {
 // ---- may they
 
 /** undefined: it may; else why not. What is touched is looked at for those only who may not touch everything. */
+const mayDoAll = (who: Identity): boolean => who.rights.length === RIGHTS.length && !isLimited(who)
+
 export function refusalOfCommand(who: Identity, command: Command): LatchkeyError | undefined {
+  // Nearly all that comes is of one who may do everything.
+  if (mayDoAll(who)) return undefined
   const missing = rightsForCommand(command).find((right) => !who.rights.includes(right))
   if (missing !== undefined) return lacks(missing)
   return isLimited(who) ? outside(who, touchedByCommand(command)) : undefined
@@ -225,10 +229,11 @@ const isWithin = (prefixes: readonly Key[], keys: readonly Key[], spans: readonl
  * own says that another one's calls are finished, and their retries are refused, or ends the session, and its waiters leave their
  * queues. Without tokens all clients are one. A session that this member does not know yet is judged by nobody here.
  */
-export function isOthersSession({ name }: Identity, opener: string | undefined): boolean {
-  if (opener === undefined || name.startsWith(ANONYMOUS.name)) return false
-  return opener !== openerName(name)
-}
+export const isOthersSession = ({ name }: Identity, opener: string | undefined): boolean =>
+  opener !== undefined && opener !== openerName(name)
+
+/** Who has no name of its own is not told from others. */
+export const isAnonymous = ({ name }: Identity): boolean => name.startsWith(ANONYMOUS.name)
 
 /** As it stands in the session's row. */
 export const openerName = (name: string): string => name.slice(0, CAPS.identityLength)

@@ -34,6 +34,7 @@ import type { LargeRanges } from './large-ranges.js'
 import type { Forwarder } from './forwarder.js'
 import type { ReadTurns } from './read-turns.js'
 import {
+  isAnonymous,
   isLimited,
   isOthersSession,
   mayTouchLock,
@@ -79,11 +80,13 @@ export class Seat implements Link {
   /** Frozen views that this seat opened: nobody else's are read or closed here. */
   readonly #views = new Set<number>()
   readonly #record = new RecordSource()
+  readonly #anonymous: boolean
   #reading = 0
   #closed = false
 
   constructor(ports: SeatPorts) {
     this.#ports = ports
+    this.#anonymous = isAnonymous(ports.identity)
   }
 
   tell(reply: LinkReply): void {
@@ -133,6 +136,7 @@ export class Seat implements Link {
   }
 
   #isOthers(session: number): boolean {
+    if (this.#anonymous) return false
     return isOthersSession(this.#ports.identity, this.#ports.kv.openSessions.openerOf(session))
   }
 
