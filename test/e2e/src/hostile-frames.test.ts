@@ -74,6 +74,37 @@ async function stillServes(store: Store): Promise<void> {
   expect(await store.get('after', { as: 'string', timeout: '30s' })).toBe('the attack')
 }
 
+/** 15 KB that once gathered memory until every member died, and 128 KB that blocked every member for 44 s. */
+const RANGES = Array.from({ length: 1_500 }, () => ({ type: 'deleteRange', start: '0', end: '1' }) as const)
+const FEW_RANGES = RANGES.slice(0, 100)
+const MERGES = Array.from({ length: 10_000 }, () => ({ type: 'merge', key: 'm', value: 'x' }) as const)
+
+/** Each is refused by its budget, at the door or when it is applied; nothing is changed, and the store goes on at once. */
+async function refusesWhatIsTooDear(store: Store): Promise<void> {
+  const rows = Array.from({ length: 500 }, (_, i) => ({
+    key: `0${String(i).padStart(4_000, '0')}`,
+    value: 'v',
+  }))
+  await store.putAll(rows, { timeout: '30s' })
+  await store.put('m', new Uint8Array(900_000), { timeout: '30s' })
+  const { revision } = await store.put('before', '', { timeout: '30s' })
+  for (const steps of [RANGES, FEW_RANGES, MERGES])
+    await expect(store.batch(steps, { timeout: '30s' })).rejects.toMatchObject({
+      code: 'ERR_TOO_LARGE',
+      outcome: 'not-applied',
+      message: expect.stringContaining('Split it'),
+    })
+  expect((await store.put('behind', '', { timeout: '30s' })).revision).toBe(revision + 1)
+  expect((await store.get('m', { timeout: '30s' }))?.length).toBe(900_000)
+}
+
+test('A13: an embedded store refuses the commands that once ended or blocked members', async () => {
+  const store = await open({ id: 'a', memory: true })
+  await store.ready()
+  await refusesWhatIsTooDear(store)
+  await store.close()
+})
+
 test('C28 C39: an embedded store with a port of its own', async () => {
   const [port] = (await freePorts(1)) as [number]
   const url = `ws://127.0.0.1:${port}`
@@ -130,6 +161,13 @@ test('C27 C28 C39: three processes, at each door of each', async () => {
       await say(() => dial(`${url}/members`, member), [frame])
     }
   }
+  await allAreWell()
+})
+
+test('A13: three processes refuse the commands that once ended or blocked members', async () => {
+  const store = await connect(cluster.urls, { tls: { ca: ours.cert } })
+  await refusesWhatIsTooDear(store)
+  await store.close()
   await allAreWell()
 })
 
