@@ -49,6 +49,8 @@ const rangesIn = (steps: readonly Step[]): number =>
 /** Why it is ERR_TOO_LARGE, and what to do; null: as far as its bytes tell it is within the budget. */
 export function overBudget(command: Command, limits: BudgetLimits = COMMAND_BUDGET): string | null {
   const rows = rowsNamed(command)
+  if (command[0] === OP.renew && rows > CAPS.commandRenewals)
+    return `The call renews ${rows} holds; one call may renew ${CAPS.commandRenewals}. Nothing was changed. Split it.`
   if (rows > limits.rows)
     return `The call names ${rows} keys, conditions and steps; one call may touch ${limits.rows} rows. Nothing was changed. Split it.`
   const ranges = rangesNamed(command)

@@ -20,9 +20,6 @@ import type { Renewal, RenewedHold, Tenure, Try } from './tenure.js'
 /** Those due within this part of their lease go along with the one that is due. */
 const TOGETHER = 1 / 20
 const ITEM_BYTES = 64
-/** Of one request: far within a command's budget, and answered in a short turn. */
-const REQUEST_RENEWALS = 4_096
-
 /**
  * Laws:
  * - Due at 2/3 of the lease after the last success, or sooner where that leaves too little (renewal-times.ts), counted from its entry by
@@ -247,7 +244,7 @@ function inRequests(renewals: readonly Renewal[]): Renewal[][] {
   let room = 0
   for (const renewal of renewals) {
     const size = renewal.of.key.length + renewal.of.id.length + ITEM_BYTES
-    if (size > room || requests.at(-1)?.length === REQUEST_RENEWALS) {
+    if (size > room || requests.at(-1)?.length === CAPS.commandRenewals) {
       requests.push([])
       room = CAPS.commandBytes / 2
     }
