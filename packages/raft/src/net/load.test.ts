@@ -109,7 +109,10 @@ describe('L18: a slow reader', () => {
     for (const socket of b.sockets) socket.resume()
     await until(() => b.apps.length === taken && a.network.waitingBytes('b') === 0)
     for (const message of b.messages) expect(message.type).toBe('append')
-    a.network.send('b', heartbeat(a, b, 1))
-    await until(() => b.messages.at(-1)?.type === 'heartbeat')
+    // Said again as a leader does: on a slow machine the silence may have ended that connection, and what waits for one that closes is lost.
+    await until(() => {
+      a.network.send('b', heartbeat(a, b, 1))
+      return b.messages.at(-1)?.type === 'heartbeat'
+    })
   })
 })
