@@ -258,7 +258,7 @@ async function refuseDamaged(path: string): Promise<void> {
     if (reason === null) continue
     throw new LatchkeyError(
       'ERR_CORRUPT',
-      `${name} in ${path} is damaged: ${reason}. Rebuild this member from its peers: where others have the state, delete the folder that holds this store and start it again; or restore a backup.`,
+      `${name} in ${path} is damaged: ${reason}. Rebuild this member from its peers (latchkey members rebuild; where it does not start and others have the state, delete the folder that holds this store and start it again), or restore a backup.`,
     )
   }
 }

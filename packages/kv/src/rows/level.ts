@@ -325,7 +325,7 @@ export const storageFailed = (what: string, cause: unknown): LatchkeyError =>
 export function damagedFiles(cause: unknown, where = 'the state'): LatchkeyError {
   return new LatchkeyError(
     'ERR_CORRUPT',
-    `LevelDB found ${where} damaged: ${messageOf(cause)}. Rebuild this member from its peers: where others have the state, delete the folder that holds this store and start it again; or restore a backup.`,
+    `LevelDB found ${where} damaged: ${messageOf(cause)}. Rebuild this member from its peers (latchkey members rebuild; where it does not start and others have the state, delete the folder that holds this store and start it again), or restore a backup.`,
     { cause },
   )
 }
