@@ -59,3 +59,26 @@ test('each ends once, not before its time and not much behind it, whatever is re
     deadlines.stop()
   }
 })
+
+// Without it: each call with an earlier deadline than those before it leaves a timer behind, and a process that has nothing to do any
+// more stays until the last of them.
+test('there is one timer at a time, for the earliest deadline; none is left at the end', async () => {
+  const world = new World()
+  const ended: number[] = []
+  const deadlines = new Deadlines<Item>(world.clock(), ({ at }) => ended.push(at))
+  const items = [9_000, 5_000, 7_000, 2_000, 2_000, 1_500].map(item)
+  for (const one of items) {
+    deadlines.add(one, one.at)
+    expect(world.pending).toBe(1)
+  }
+  await world.run(600)
+  expect([ended, world.pending]).toEqual([[1_500], 1])
+  await world.run(4_500)
+  expect([ended, world.pending]).toEqual([[1_500, 2_000, 2_000, 5_000], 1])
+  deadlines.remove(items[0] as Item)
+  await world.run(2_000)
+  expect([ended.at(-1), world.pending]).toEqual([7_000, 0])
+  deadlines.add(item(20_000), 20_000)
+  deadlines.stop()
+  expect(world.pending).toBe(0)
+})
