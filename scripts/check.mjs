@@ -5,11 +5,11 @@ import * as docs from './check/docs.mjs'
 import { Files } from './check/files.mjs'
 import * as floors from './check/floors.mjs'
 import * as kinds from './check/kinds.mjs'
+import * as laws from './check/laws.mjs'
 import * as lengths from './check/lengths.mjs'
 import * as lock from './check/lockfile.mjs'
 import * as manifests from './check/manifests.mjs'
 import * as purity from './check/purity.mjs'
-import * as scenarios from './check/scenarios.mjs'
 import { format, lint, types } from './check/tools.mjs'
 import * as words from './check/words.mjs'
 
@@ -25,7 +25,7 @@ const CHECKS = {
   lengths,
   words,
   docs,
-  scenarios,
+  laws,
 }
 
 const names = process.argv.slice(2)

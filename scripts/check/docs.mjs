@@ -1,8 +1,9 @@
-// Rule: documents name only what exists: links, headings, paths, npm scripts, error codes.
+// Rule: documents name only what exists: links, headings, paths, npm scripts, error codes. So do comments: documents.
 
 import { posix } from 'node:path'
 import { PLACE as API, render as renderApi } from '../api-doc.mjs'
 import { PLACE, builtTable, render } from '../errors-doc.mjs'
+import { lineOf, mask } from './scan.mjs'
 
 export const title = 'docs: they name only what exists, docs/errors.md and docs/api.md are current'
 
@@ -18,7 +19,29 @@ export async function check(files, { table } = {}) {
     .flatMap((path) =>
       numbered(files.text(path)).flatMap((line) => lineProblems(files, path, line, errors, scripts)),
     )
-  return { problems: [...problems, ...tableProblems(files, errors), ...apiProblems(files)] }
+  return {
+    problems: [
+      ...problems,
+      ...commentProblems(files),
+      ...tableProblems(files, errors),
+      ...apiProblems(files),
+    ],
+  }
+}
+
+/** A document that a comment names is there, from the root of the repository or beside the file. */
+function commentProblems(files) {
+  return files.matching(/^(?:packages|test|scripts)\/.*\.(?:ts|mjs)$/).flatMap((path) => {
+    const text = files.text(path)
+    return mask(text).comments.flatMap(({ start, text: said }) =>
+      [...said.matchAll(/[\w./-]*\w\.md\b/g)]
+        .filter(([name]) => !files.exists(name) && !files.exists(posix.join(posix.dirname(path), name)))
+        .map(
+          ([name]) =>
+            `${path}:${lineOf(text, start + said.indexOf(name))}: the comment names ${name}, which is not there`,
+        ),
+    )
+  })
 }
 
 /** Lines with their numbers; `fenced` inside ``` blocks, where a link or a heading is just text. */

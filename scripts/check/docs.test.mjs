@@ -41,6 +41,14 @@ test.each([
   expect(await problems({ 'README.md': text })).toEqual([])
 })
 
+test('a comment names a document that is there', async () => {
+  const path = 'packages/base/src/a.ts'
+  expect(await problems({ [path]: "// As docs/design.md has it.\nconst a = 'gone.md'" })).toEqual([])
+  expect(await problems({ [path]: '\n// As FAULTS.md has it.' })).toEqual([
+    `${path}:2: the comment names FAULTS.md, which is not there`,
+  ])
+})
+
 test('docs/errors.md must be what the table says, both ways', async () => {
   const more = { ...table, ERR_CLOSED: { retryable: false, outcome: 'not-applied', message: 'Closed.' } }
   expect(await problems({ 'docs/errors.md': render(more) })).toContainEqual(

@@ -1,6 +1,6 @@
 // Driver: the ports through which time enters. Nothing else in the house reads a clock or sets a timer.
 
-/** A local instant is three readings kept apart (LOCKS.md, CT7): the slowest serves a leader, the fastest a holder. */
+/** A local instant is three readings kept apart (docs/locks.md, CT7): the slowest serves a leader, the fastest a holder. */
 export interface Instant {
   /** process.hrtime, ms; stands still while a machine is suspended. */
   readonly hr: number

@@ -12,7 +12,7 @@ import { GROUP } from './state/event-row.js'
 import { decodeMeta } from './state/meta.js'
 import { World } from './testing/world.js'
 
-/** A write happens when it is let go, and is told of when it is let go once more; meanwhile nobody may change its bytes (R7). */
+/** A write happens when it is let go, and is told of when it is let go once more; meanwhile nobody may change its bytes (RW7). */
 class TornHome extends MemoryHome {
   #steps: (() => void)[] = []
   /** Writes go through at once. */

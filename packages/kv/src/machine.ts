@@ -2,11 +2,11 @@
 // What it decides is in rules/; what it holds is in state/; when it is written is flusher.ts.
 //
 // Laws
-//   K1  Entries are applied strictly in order, each whole, from the log's bytes; the cluster time never goes back (CT1).
-//   K2  After any throw in apply nothing is written and nothing is applied any more: the member stops (A4, A5).
-//   K3  While an entry waits for stored keys, or for another turn, nothing is written (A2), and no other entry begins.
-//   K4  Nothing of before a swap is seen after it: state, overlay, flusher and views go together (S3).
-//   K5  What is applied in one turn of the event loop is bounded, however much is to be applied (rules/turn.ts).
+//   MA1 Entries are applied strictly in order, each whole, from the log's bytes; the cluster time never goes back (CT1).
+//   MA2 After any throw in apply nothing is written and nothing is applied any more: the member stops (A4, A5).
+//   MA3 While an entry waits for stored keys, or for another turn, nothing is written (A2), and no other entry begins.
+//   MA4 Nothing of before a swap is seen after it: state, overlay, flusher and views go together (S3).
+//   MA5 What is applied in one turn of the event loop is bounded, however much is to be applied (rules/turn.ts).
 
 import { type Logger, assert, silentLogger } from '@latchkey/base'
 import { ownerOfHold } from '@latchkey/lock'
@@ -41,7 +41,7 @@ const MOST_HASHED_ROWS = 50_000
 
 type MembershipAt = (index: number) => Membership
 
-/** What is swapped as one (K4). */
+/** What is swapped as one (MA4). */
 interface Running {
   readonly state: State
   readonly flusher: Flusher
@@ -132,7 +132,7 @@ export class KvMachine implements KvStore {
     await running.state.store.close()
   }
 
-  /** K2. */
+  /** MA2. */
   #fail(error: LatchkeyError): void {
     if (this.#stopped !== undefined) return
     this.#stopped = error
@@ -198,7 +198,7 @@ export class KvMachine implements KvStore {
     return state.residentRows > MOST_HASHED_ROWS ? undefined : stood(state.hash())
   }
 
-  /** The slow way, from the entry that waits on: the same steps, with look-ups between (K3). */
+  /** The slow way, from the entry that waits on: the same steps, with look-ups between (MA3). */
   async #applyWaiting(
     entries: readonly Entry[],
     from: number,

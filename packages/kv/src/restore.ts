@@ -1,4 +1,4 @@
-// Driver: a new state from a backup (LOCKS.md, 4): the file is read twice, first to know that all of it is good.
+// Driver: a new state from a backup (docs/locks.md, 4): the file is read twice, first to know that all of it is good.
 //
 //   kept      data, sequences, events, holds (to their deadline), fencing counters, the place in the log, the cluster time
 //   dropped   sessions, kept answers, waiters

@@ -3,7 +3,7 @@
 
 /** Operations of commands. Numbers are on disk and on the wire: append only, never reuse. */
 export const OP = {
-  // sessions (LOCKS.md, 6)
+  // sessions (docs/locks.md, 6)
   openSession: 1,
   keepAlive: 2,
   closeSession: 3,
@@ -91,7 +91,7 @@ export type Command =
   | readonly [op: typeof OP.nextSequence, guard: GuardArg, key: Key, step: number]
   | readonly [op: typeof OP.resetSequence, guard: GuardArg, key: Key]
   /**
-   * LOCKS.md, 2. fencingKey null: the store's counter. token 0: none carried. wait null: one attempt; else an asker that is refused with
+   * docs/locks.md, 2. fencingKey null: the store's counter. token 0: none carried. wait null: one attempt; else an asker that is refused with
    * HELD joins the queue for that many ms (0: without limit), its ticket being (key, id). Answer: [owner, queued].
    */
   | readonly [
@@ -105,7 +105,7 @@ export type Command =
       context: ContextArg,
       wait: number | null,
     ]
-  /** LOCKS.md, 3. all: every acquire at once. Answer: owner. */
+  /** docs/locks.md, 3. all: every acquire at once. Answer: owner. */
   | readonly [op: typeof OP.release, key: Key, id: string, token: number, all: boolean]
   /** Many keepLease renewals in one command. Answer: a RenewResult. */
   | readonly [op: typeof OP.renew, list: readonly RenewalArg[]]
@@ -247,7 +247,7 @@ export type Answer =
 
 /**
  * In the place of an error's number: the session of a numbered command is unknown or ended, and nothing was executed
- * (LOCKS.md, 6). Only the engine meets it: a command that was never sent goes on under a new session, one that was is unknown.
+ * (docs/locks.md, 6). Only the engine meets it: a command that was never sent goes on under a new session, one that was is unknown.
  */
 export const SESSION_OVER = -1
 

@@ -1,4 +1,4 @@
-// Driver: commands, exactly once (LOCKS.md, 6). Owns the session and every number in it.
+// Driver: commands, exactly once (docs/locks.md, 6). Owns the session and every number in it.
 // Laws:
 // - a command gets its number when it is first sent, and keeps number and bytes for ever;
 // - one whose attempt has an unknown fate is only ever sent again, same number, same bytes;

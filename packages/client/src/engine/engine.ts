@@ -1,6 +1,6 @@
 // Driver: the session engine. What a store asks goes out here, over whatever link there is, until it is answered or its time is
 // over. Deterministic on its ports: a clock, chance, and links that call back.
-// Laws: FAULTS.md C1 to C5, C7, C9, and LOCKS.md 6. Each is stated in the file that keeps it: commands.ts, fate.ts, session.ts.
+// Laws: docs/laws.md C1 to C5, C7, C9, and docs/locks.md 6. Each is stated in the file that keeps it: commands.ts, fate.ts, session.ts.
 
 import { type Clock, Emitter, type Random } from '@latchkey/base'
 import { ClusterBound } from '@latchkey/lock'

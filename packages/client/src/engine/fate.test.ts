@@ -1,4 +1,4 @@
-// Test: what callers are told, one line of API.md at a time.
+// Test: what callers are told, one line of docs/api.md at a time.
 
 import { LatchkeyError, type LinkRequest, OP, decodeCommand, errorAnswer } from '@latchkey/protocol'
 import { expect, test } from 'vitest'

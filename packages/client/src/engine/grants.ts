@@ -1,4 +1,4 @@
-// Driver: who waits for the push of a grant. A push is a hint; the ticket's state is the truth (LOCKS.md, 7).
+// Driver: who waits for the push of a grant. A push is a hint; the ticket's state is the truth (docs/locks.md, 7).
 
 import { Fleeting, binary } from '@latchkey/base'
 import type { OwnerResult } from '@latchkey/protocol'

@@ -1,4 +1,4 @@
-// Rule: the numbers of a session's calls (LOCKS.md, 6).
+// Rule: the numbers of a session's calls (docs/locks.md, 6).
 // Laws:
 // - a number is given once; it is open until it is certain that it will not be executed later than now;
 // - `done` is the least open number: all below are finished, and the members refuse them for ever;

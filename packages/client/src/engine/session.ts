@@ -1,4 +1,4 @@
-// Rule: a session as its client sees it (LOCKS.md, 6).
+// Rule: a session as its client sees it (docs/locks.md, 6).
 // Laws:
 // - it is certainly alive as long as less than its life has passed, by the fastest of our clocks, since the sending of the
 //   youngest request of it that was answered: the answer's entry came later, and cluster time never runs ahead of real time;

@@ -68,7 +68,7 @@ test('R11: reads are linearizable unless stale is asked for', async () => {
   expect(reads.map(({ stale }) => stale)).toEqual([false, false, true])
 })
 
-test('writes answer as API.md says', async () => {
+test('writes answer as docs/api.md says', async () => {
   const { kv } = desk({
     [OP.put]: 7,
     [OP.putAll]: 8,

@@ -1,4 +1,4 @@
-// Rule: a trivial state machine with sessions and a reply table, as LOCKS.md 6 says, for the engine to be tried against.
+// Rule: a trivial state machine with sessions and a reply table, as docs/locks.md 6 says, for the engine to be tried against.
 
 import { equalBytes, text } from '@latchkey/base'
 import {

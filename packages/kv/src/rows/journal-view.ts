@@ -23,7 +23,7 @@ export interface Pending {
 
 export class JournalView {
   readonly #index: ReadonlyMap<string, Place>
-  /** A batch that was under way: whether it is in the view is for LevelDB's part of it to say (R4). */
+  /** A batch that was under way: whether it is in the view is for LevelDB's part of it to say (RW4). */
   readonly #pending: Pending | undefined
   readonly #release: () => void
   #rows: readonly (readonly [string, Place])[] | undefined

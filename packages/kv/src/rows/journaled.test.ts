@@ -1,4 +1,4 @@
-// Test: the order in which a batch reaches its two places (J1), and what is left of a store whose disk failed in between (R6).
+// Test: the order in which a batch reaches its two places (J1), and what is left of a store whose disk failed in between (RW6).
 
 import { afterAll, afterEach, expect, test, vi } from 'vitest'
 import { Folders } from '../testing/folders.js'
@@ -54,7 +54,7 @@ test('a batch without events leaves the journal alone', async () => {
   await rows.close()
 })
 
-test('R6: where either fails the store takes no more, and nothing of the batch is in use', async () => {
+test('RW6: where either fails the store takes no more, and nothing of the batch is in use', async () => {
   for (const which of ['journal', 'level']) {
     const { steps, rows, level } = await parts()
     const failure = Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' })

@@ -1,5 +1,5 @@
 // Driver: a store of rows in two parts that are one: the events in the journal, all else in LevelDB, which says how far the
-// journal counts. So a batch is there when LevelDB has it (R1), with its part of the journal durable before (J1).
+// journal counts. So a batch is there when LevelDB has it (RW1), with its part of the journal durable before (J1).
 
 import { LatchkeyError } from '@latchkey/protocol'
 import { SPACE } from '../keyspaces.js'
@@ -26,7 +26,7 @@ export class JournaledRows implements RowStore {
   readonly #level: RowStore
   readonly #journal: Journal
   #closed = false
-  /** R6: why it takes no more. */
+  /** RW6: why it takes no more. */
   #failed: LatchkeyError | undefined
 
   constructor(level: RowStore, journal: Journal) {

@@ -21,7 +21,7 @@ const newLevel = async (): Promise<Memory> => {
   return level
 }
 
-/** R7: a level in memory keeps the very bytes that it is given. */
+/** RW7: a level in memory keeps the very bytes that it is given. */
 class OwnRows extends LevelRows {
   override write(batch: readonly RowChange[]): Promise<void> {
     return super.write(

@@ -37,13 +37,13 @@ export interface RowPage {
 
 /**
  * Laws
- *   R1  A batch is there whole or not at all, also after a crash at any moment.
- *   R2  When `write` resolves the batch is on the disk; batches become durable in the order they were issued.
- *   R3  `write` is never called while another is under way (the caller keeps one in flight).
- *   R4  A view shows exactly the batches whose `write` had resolved when it was taken, or more of those under way, whole.
- *   R5  What a read cannot vouch for it refuses with ERR_CORRUPT. Keys that start with a zero byte are the driver's own.
- *   R6  A failed write is never retried: its outcome is unknown, and the store takes no more.
- *   R7  When `write` resolves nothing of the batch is kept: its bytes may be used for something else.
+ *   RW1  A batch is there whole or not at all, also after a crash at any moment.
+ *   RW2  When `write` resolves the batch is on the disk; batches become durable in the order they were issued.
+ *   RW3  `write` is never called while another is under way (the caller keeps one in flight).
+ *   RW4  A view shows exactly the batches whose `write` had resolved when it was taken, or more of those under way, whole.
+ *   RW5  What a read cannot vouch for it refuses with ERR_CORRUPT. Keys that start with a zero byte are the driver's own.
+ *   RW6  A failed write is never retried: its outcome is unknown, and the store takes no more.
+ *   RW7  When `write` resolves nothing of the batch is kept: its bytes may be used for something else.
  */
 export interface RowStore {
   /** The row's bytes, the caller's to keep; undefined: there is none. */

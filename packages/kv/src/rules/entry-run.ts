@@ -5,7 +5,7 @@
 //   A  Before the commands, in this order: sessions that ended, waits that are over, holds that ran out, rows to reclaim.
 //   B  Each command answers for itself; one that is refused changes nothing.
 //   C  A number is executed at most once: a kept number gets its kept answer, one below `done` or of a session that is over
-//      is refused (LOCKS.md, 6).
+//      is refused (docs/locks.md, 6).
 //   D  A session that keeps as many answers as it may executes nothing more, but for the least number that is not finished: behind
 //      that one all others wait, so it must not wait for them.
 

@@ -72,7 +72,7 @@ function lockCommand(locks: StateLockTransaction, session: number, command: Lock
   }
 }
 
-/** A write with a guard happens only while that very hold is in force at the entry that writes (LOCKS.md, 4). */
+/** A write with a guard happens only while that very hold is in force at the entry that writes (docs/locks.md, 4). */
 function guarded(bench: Bench, command: WriteCommand, found: Found): unknown {
   const guard = command[1]
   if (guard !== null && !isHeldWith(bench.locks, guard[0], guard[1])) return FENCED

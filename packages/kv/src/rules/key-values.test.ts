@@ -1,4 +1,4 @@
-// Test: every key-value command of API.md's table, with its edges.
+// Test: every key-value command of docs/api.md's table, with its edges.
 
 import { CAPS, OP, READ, STEP } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'

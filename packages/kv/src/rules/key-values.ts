@@ -1,4 +1,4 @@
-// Rule: the key-value commands (API.md's table). Each is atomic; each answers as protocol's ops.ts says.
+// Rule: the key-value commands (docs/api.md's table). Each is atomic; each answers as protocol's ops.ts says.
 
 import { binary, equalBytes } from '@latchkey/base'
 import { CAPS, type Command, type OP } from '@latchkey/protocol'

@@ -1,4 +1,4 @@
-// Test: exactly once (LOCKS.md, 6): retries, other bodies, finished numbers, cancelling, caps, the end of a session.
+// Test: exactly once (docs/locks.md, 6): retries, other bodies, finished numbers, cancelling, caps, the end of a session.
 
 import { type Command, OP, READ, encodeCommand, pack, unpack } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Rule: sessions open, end, give way, and cancel (LOCKS.md, 6).
+// Rule: sessions open, end, give way, and cancel (docs/locks.md, 6).
 //
 // Laws
 //   1  One identity has no more than its share of the sessions, so that nobody alone can keep all others out.

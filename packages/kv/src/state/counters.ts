@@ -1,4 +1,4 @@
-// Driver: fencing counters. Law: a token is never used twice and never goes down (LOCKS.md, 4); nothing removes a counter.
+// Driver: fencing counters. Law: a token is never used twice and never goes down (docs/locks.md, 4); nothing removes a counter.
 
 import { assert, binary, copyBytes } from '@latchkey/base'
 import { SPACE } from '../keyspaces.js'

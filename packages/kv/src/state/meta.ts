@@ -17,7 +17,7 @@ export interface Meta {
   revision: number
   /** The next waiter's arrival. */
   arrival: number
-  /** Every counter starts above it: raised by a restore (LOCKS.md, 4). */
+  /** Every counter starts above it: raised by a restore (docs/locks.md, 4). */
   tokenBase: number
   /** Revisions from `floor` to `revision` can be watched. */
   events: { floor: number; count: number; bytes: number }

@@ -1,4 +1,4 @@
-// Driver: sessions and their kept answers (LOCKS.md, 6), in memory with deadlines in order, and always the same as their rows.
+// Driver: sessions and their kept answers (docs/locks.md, 6), in memory with deadlines in order, and always the same as their rows.
 // Law: what a row will hold is what the table holds at `collect`; an answer that came and went between two batches is never written.
 
 import { assert } from '@latchkey/base'

@@ -35,7 +35,7 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
   'there is no store before one was built': async (home) => {
     expect(await home.open()).toBeUndefined()
   },
-  'R1: a batch is written as a whole': async (home) => {
+  'RW1: a batch is written as a whole': async (home) => {
     const store = await opened(home)
     await store.write([put('a', '1'), put('b', '2')])
     await store.write([del('a'), put('c', ''), del('never-there')])
@@ -44,7 +44,7 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
     expect(await all(store.view())).toEqual(['b=2', 'c='])
     await store.close()
   },
-  'R1: so is one of very many rows, and one that removes them; a view in between has all or none': async (
+  'RW1: so is one of very many rows, and one that removes them; a view in between has all or none': async (
     home,
   ) => {
     const store = await opened(home)
@@ -60,7 +60,9 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
     expect(await all(again.view())).toEqual(['100007=again'])
     await again.close()
   },
-  'R1: so is one that removes very many rows by one change; what it puts behind that stays': async (home) => {
+  'RW1: so is one that removes very many rows by one change; what it puts behind that stays': async (
+    home,
+  ) => {
     const store = await opened(home)
     const keys = Array.from({ length: 12_000 }, (_, i) => String(100_000 + i))
     await store.write([...keys.map((key) => put(key, 'v')), put('a', 'v')])
@@ -73,7 +75,7 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
     expect(await all(again.view())).toEqual(['100007=again', 'a=v'])
     await again.close()
   },
-  'R2: what was written is there when it is opened again': async (home) => {
+  'RW2: what was written is there when it is opened again': async (home) => {
     const store = await opened(home)
     await store.write([put('a', '1')])
     await store.close()
@@ -81,7 +83,7 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
     expect(await all(again.view())).toEqual(['a=1'])
     await again.close()
   },
-  'R4: a view does not change': async (home) => {
+  'RW4: a view does not change': async (home) => {
     const store = await opened(home)
     await store.write([put('a', '1'), put('b', '1')])
     const view = store.view()
@@ -91,9 +93,9 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
     view.close()
     await store.close()
   },
-  'R4: a batch over several spaces is in a view whole or not at all, also while it is being written':
+  'RW4: a batch over several spaces is in a view whole or not at all, also while it is being written':
     severalSpaces,
-  'R7: what was written stays, whatever becomes of the bytes of its batch': async (home) => {
+  'RW7: what was written stays, whatever becomes of the bytes of its batch': async (home) => {
     const store = await opened(home)
     const batch = [put('d', 'data'), put('e', 'event')]
     await store.write(batch)

@@ -1,4 +1,4 @@
-// Test: API.md, backup and restore; LOCKS.md, section 4.
+// Test: docs/api.md, backup and restore; docs/locks.md, section 4.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

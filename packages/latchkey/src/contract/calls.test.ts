@@ -1,4 +1,4 @@
-// Test: API.md, the sentences about all calls: timeouts, signals, mistakes, errors.
+// Test: docs/api.md, the sentences about all calls: timeouts, signals, mistakes, errors.
 
 import { expect, test } from 'vitest'
 import { ERRORS, LatchkeyError } from '../index.js'

@@ -1,4 +1,4 @@
-// Test: API.md, "Cluster calls" and the events of a store.
+// Test: docs/api.md, "The store" and the events of a store.
 
 import { once } from 'node:events'
 import { join } from 'node:path'

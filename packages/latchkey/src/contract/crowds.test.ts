@@ -1,4 +1,4 @@
-// Test: many calls at once with large answers: a session keeps 4 MiB of them, the client waits for the rest (LOCKS.md, 6).
+// Test: many calls at once with large answers: a session keeps 4 MiB of them, the client waits for the rest (docs/locks.md, 6).
 
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'

@@ -1,4 +1,4 @@
-// Test: API.md, "Locks, RheaKV's shape", and what the small print says of it.
+// Test: docs/api.md, "The lock, in RheaKV's shape", and what the small print says of it.
 
 import { once } from 'node:events'
 import { afterAll, expect, test } from 'vitest'

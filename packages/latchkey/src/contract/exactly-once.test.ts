@@ -1,4 +1,4 @@
-// Test: API.md, "A retried write is applied once: a lost answer, a leader change or a reconnect never makes a write happen twice."
+// Test: docs/api.md, "A retried write is applied once: a lost answer, a leader change or a reconnect never makes a write happen twice."
 // The remote client meets its member through a wire that loses answers and breaks.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: API.md, "Key-value calls": the rows about one key, and "Keys, values, durations".
+// Test: docs/api.md, "Keys and values": the rows about one key, and "Keys, values, durations".
 
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'

@@ -1,4 +1,4 @@
-// Test: API.md, "Key-value calls": the rows about many keys, batches, transactions and sequences.
+// Test: docs/api.md, "Keys and values": the rows about many keys, batches, transactions and sequences.
 
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'

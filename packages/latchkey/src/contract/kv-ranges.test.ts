@@ -1,4 +1,4 @@
-// Test: API.md, "Key-value calls": scan and the iterators.
+// Test: docs/api.md, "Keys and values": scan and the iterators.
 
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'

@@ -1,4 +1,4 @@
-// Test: API.md, the store-level lock primitives; LOCKS.md, sections 2 and 3, row by row.
+// Test: docs/api.md, the store-level lock primitives; docs/locks.md, sections 2 and 3, row by row.
 
 import { KEEP_LEASE_FAIL } from '@latchkey/protocol'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: API.md, "Locks, the shape a Node developer reaches for", and what the small print says of it.
+// Test: docs/api.md, "The lock, as a Node developer reaches for it", and what the small print says of it.
 
 import { expect, test } from 'vitest'
 import { FenceGuard, type Hold } from '../index.js'

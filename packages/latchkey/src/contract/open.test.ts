@@ -1,4 +1,4 @@
-// Test: API.md, "Open and connect".
+// Test: docs/api.md, "Open" and "Connect".
 
 import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Test: API.md, what a library does to its process: an open store keeps it alive, lock timers do not; nothing is printed, no signal
+// Test: docs/api.md, what a library does to its process: an open store keeps it alive, lock timers do not; nothing is printed, no signal
 // handler installed; require() works. Built packages, processes of their own.
 
 import { spawn } from 'node:child_process'

@@ -1,4 +1,4 @@
-// Test: the words of API.md, as names and as types. The function below is never run: it is there to be compiled.
+// Test: the words of docs/api.md, as names and as types. The function below is never run: it is there to be compiled.
 
 import * as client from '@latchkey/client'
 import { expect, expectTypeOf, test } from 'vitest'
@@ -39,7 +39,7 @@ test('what latchkey offers, and the client the same without open and restore', (
   for (const [name, value] of Object.entries(words)) expect(client).toHaveProperty(name, value)
 })
 
-test('the types of API.md compile', () => {
+test('the types of docs/api.md compile', () => {
   expectTypeOf(keysAndValues).toBeFunction()
   expectTypeOf(locks).toBeFunction()
   expectTypeOf(cluster).toBeFunction()

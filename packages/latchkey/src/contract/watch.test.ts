@@ -1,4 +1,4 @@
-// Test: API.md, "Key-value calls": watch, and its sentences in the small print.
+// Test: docs/api.md, "Keys and values": watch, and its sentences in the small print.
 
 import { expect, test } from 'vitest'
 import type { WatchEvent } from '@latchkey/protocol'

@@ -1,4 +1,4 @@
-// Test: API.md, "Key-value calls": what a call ends with where no leader is known, or the leader has no majority; and close().
+// Test: docs/api.md, "Keys and values": what a call ends with where no leader is known, or the leader has no majority; and close().
 
 import { expect, type TestContext, test } from 'vitest'
 import { connect, type LatchkeyError, open, type Store } from '../index.js'

@@ -22,7 +22,7 @@ function contextJson(context: ContextArg): object {
 }
 
 /**
- * Law (LOCKS.md, CT5): `stamped` is the time of an entry that was made after the caller sent its request at s. So cluster time at a
+ * Law (docs/locks.md, CT5): `stamped` is the time of an entry that was made after the caller sent its request at s. So cluster time at a
  * later instant t is at most stamped + (t - s) * rate on the caller's clock, and below `deadline` while t - s is below this.
  * Of several such entries the first tells most: one made after a long wait would count the wait against the lease.
  */

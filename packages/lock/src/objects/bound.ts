@@ -1,4 +1,4 @@
-// Rule: the upper bound of cluster time (LOCKS.md, CT5 to CT7). One per store serves all its locks.
+// Rule: the upper bound of cluster time (docs/locks.md, CT5 to CT7). One per store serves all its locks.
 
 import { type Instant, elapsed } from '@latchkey/base'
 

@@ -1,4 +1,4 @@
-// Test: the lock in RheaKV's shape, what its words mean (API.md, LOCKS.md 5 and 7).
+// Test: the lock in RheaKV's shape, what its words mean (docs/api.md, docs/locks.md 5 and 7).
 
 import { OP } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'

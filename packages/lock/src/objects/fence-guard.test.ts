@@ -1,4 +1,4 @@
-// Test: FenceGuard, which refuses older tokens for resources outside the store (LOCKS.md, 4).
+// Test: FenceGuard, which refuses older tokens for resources outside the store (docs/locks.md, 4).
 
 import { describe, expect, test } from 'vitest'
 import { FenceGuard } from './fence-guard.js'

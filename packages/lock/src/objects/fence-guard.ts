@@ -1,4 +1,4 @@
-// Driver: owns the highest token seen of each resource, for resources outside the store (LOCKS.md, 4).
+// Driver: owns the highest token seen of each resource, for resources outside the store (docs/locks.md, 4).
 
 import { LatchkeyError } from '@latchkey/protocol'
 import { tokenArg } from './arguments.js'

@@ -1,4 +1,4 @@
-// Test: store.locks: acquire, withLock, Hold, query, forceRelease, and the primitives (API.md).
+// Test: store.locks: acquire, withLock, Hold, query, forceRelease, and the primitives (docs/api.md).
 
 import { AsyncResource } from 'node:async_hooks'
 import { utf8 } from '@latchkey/base'

@@ -1,4 +1,4 @@
-// Test: what a hold may promise, whatever clocks, answers and event loops do (LOCKS.md, 1 CT5 to CT7).
+// Test: what a hold may promise, whatever clocks, answers and event loops do (docs/locks.md, 1 CT5 to CT7).
 
 import { READ } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: waiting in the fair queue, giving up, and outcomes that nobody knows (LOCKS.md 6 and 7).
+// Test: waiting in the fair queue, giving up, and outcomes that nobody knows (docs/locks.md 6 and 7).
 
 import { LatchkeyError, OP, READ } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'

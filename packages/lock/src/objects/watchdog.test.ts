@@ -1,4 +1,4 @@
-// Test: renewal (LOCKS.md, 8), and the defects of it that this one does not have (section 9).
+// Test: renewal (docs/locks.md, 8), and the defects of it that this one does not have (section 9).
 
 import { LatchkeyError, OP } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Driver: owns the renewal of the holds it was given, of any number of locks of any number of stores (LOCKS.md, 8).
+// Driver: owns the renewal of the holds it was given, of any number of locks of any number of stores (docs/locks.md, 8).
 
 import { Emitter } from '@latchkey/base'
 import type { LatchkeyError } from '@latchkey/protocol'

@@ -1,4 +1,4 @@
-// Test: the table of tryLockWith, row by row and in every combination (LOCKS.md, 2).
+// Test: the table of tryLockWith, row by row and in every combination (docs/locks.md, 2).
 
 import { utf8 } from '@latchkey/base'
 import { pack, type RenewalArg, renewedOwners } from '@latchkey/protocol'
@@ -263,7 +263,7 @@ describe('tryLockWith, line by line', () => {
   })
 })
 
-describe('fencing tokens (LOCKS.md, 4)', () => {
+describe('fencing tokens (docs/locks.md, 4)', () => {
   test('K15: a counter per fencing key; each new ownership takes the next; reentry and renewal keep it', () => {
     const tx = new MapTransaction()
     const f = utf8('f')

@@ -1,4 +1,4 @@
-// Rule: tryLockWith (LOCKS.md, 2). One function a row of the table.
+// Rule: tryLockWith (docs/locks.md, 2). One function a row of the table.
 
 import type { Command, ErrorCode, OP, OwnerResult, RenewalArg, RenewResult } from '@latchkey/protocol'
 import { CODE, acquired, inForce, isSame, keepLeaseFailed, overAt, refusedHeld } from './owner.js'

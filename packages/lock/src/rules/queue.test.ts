@@ -1,4 +1,4 @@
-// Test: waiting, granting, expiry and the ends of sessions (LOCKS.md, 1 CT3, 6 and 7).
+// Test: waiting, granting, expiry and the ends of sessions (docs/locks.md, 1 CT3, 6 and 7).
 
 import { CAPS } from '@latchkey/protocol'
 import { utf8 } from '@latchkey/base'

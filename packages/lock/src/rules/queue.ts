@@ -1,4 +1,4 @@
-// Rule: the fair queue behind a hold (LOCKS.md, 7).
+// Rule: the fair queue behind a hold (docs/locks.md, 7).
 
 import { CAPS } from '@latchkey/protocol'
 import { CODE } from './owner.js'

@@ -1,4 +1,4 @@
-// Test: the table of releaseLockWith, every combination, and what happens to those who wait (LOCKS.md, 3).
+// Test: the table of releaseLockWith, every combination, and what happens to those who wait (docs/locks.md, 3).
 
 import { describe, expect, test } from 'vitest'
 import { K, ask, drawn } from '../testing/asks.js'

@@ -1,4 +1,4 @@
-// Rule: every way in which an owner or an operator ends a hold or a wait (LOCKS.md, 3 and 7).
+// Rule: every way in which an owner or an operator ends a hold or a wait (docs/locks.md, 3 and 7).
 
 import type { OwnerResult, TicketResult } from '@latchkey/protocol'
 import { CODE, inForce, isSame, notHeld, notOwner, overAt, ownerOfHold, released } from './owner.js'

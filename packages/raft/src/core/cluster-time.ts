@@ -1,4 +1,4 @@
-// Rule: cluster time (LOCKS.md, CT1 and CT2). Only a leader has this clock, and only it stamps.
+// Rule: cluster time (docs/locks.md, CT1 and CT2). Only a leader has this clock, and only it stamps.
 //
 // Laws
 //   - it starts at the time of the last entry of the leader's log, with a reading taken after that entry was appended here

@@ -281,7 +281,7 @@ describe('M19: one who has not proved itself', () => {
     }
   })
 
-  test('is not believed: no boot in its refusal says that a member is dead (T3)', () => {
+  test('is not believed: no boot in its refusal says that a member is dead (TR3)', () => {
     const lie = pack([1, 2, 0, 'gone', ['b', 'of b', 99, 'c-1', 0, 3]])
     expect(dials(a).hear(lie)).toMatchObject({ next: 'refused', by: 'them', info: undefined })
     const left = dials(a)

@@ -13,7 +13,7 @@
 //     the address of a member that is down learns the id of the cluster and the incarnation, with which he can then pass for a member
 //     where no token is asked for, or set two clusters against each other
 //   - what one says who has not proved itself is believed by nobody: a refusal with another boot in it would let a stranger tell that
-//     a living leader is dead (T3)
+//     a living leader is dead (TR3)
 //   - secrets are compared in constant time, and no reason repeats one
 //   - places may be added at the end; a build ignores those that it does not know
 

@@ -1,10 +1,10 @@
 // Driver: owns the connection that this member dials to one other; what is sent to that member goes out on it.
 //
 // Laws
-//   - up, gone, up, gone; 'dead' after a gone, at most once (T4)
-//   - 'dead' only when, after a close, the system refuses a new connection or another boot answers (T3)
+//   - up, gone, up, gone; 'dead' after a gone, at most once (TR4)
+//   - 'dead' only when, after a close, the system refuses a new connection or another boot answers (TR3)
 //   - the first attempt after a close is made at once, the next ones with growing pauses
-//   - what waits for a connection that closed is dropped: the one that comes next is another one (T1)
+//   - what waits for a connection that closed is dropped: the one that comes next is another one (TR1)
 
 import type { Timer } from '@latchkey/base'
 import { noMask } from '@latchkey/protocol'

@@ -148,7 +148,7 @@ describe('who is gone and who is dead', () => {
       (socket: Socket) => void socket.end('HTTP/1.1 503 Busy\r\nConnection: close\r\n\r\n'),
     ],
     ['never answered', () => {}],
-  ])('T3: while new connections are %s, a member is gone, but never dead', async (_how, meetWith) => {
+  ])('TR3: while new connections are %s, a member is gone, but never dead', async (_how, meetWith) => {
     const a = await crew.start('a', { timing: { connect: 40 } })
     const b = await crew.start('b')
     introduce(a, b)
@@ -230,7 +230,7 @@ describe('who is gone and who is dead', () => {
     expect(a.network.peer('b')?.boot).toBe(again.self.boot)
   })
 
-  test('T1: a connection that closes takes what waited along, also what was half sent', async () => {
+  test('TR1: a connection that closes takes what waited along, also what was half sent', async () => {
     const [a, b] = await pair()
     for (const socket of b.sockets) socket.pause()
     for (let i = 1; i <= 3; i++) a.network.send('b', append(a, b, i, Buffer.alloc(8 * 1024 * 1024)))

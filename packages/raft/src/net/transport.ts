@@ -1,11 +1,11 @@
 // Types: the port through which a member talks to the others. Sockets behind it in production, the world's network in a simulation.
 //
 // Laws
-//   T1  Anything sent may be lost; nothing comes twice on one connection, and nothing is made up. What is not connected is not kept.
-//   T2  Entries' appends and pieces of a snapshot reach a peer in the order of their sending; small messages may overtake them.
-//   T3  'dead' is said only when the peer's process is known to have ended: its connection closed, and then a new one was
+//   TR1  Anything sent may be lost; nothing comes twice on one connection, and nothing is made up. What is not connected is not kept.
+//   TR2  Entries' appends and pieces of a snapshot reach a peer in the order of their sending; small messages may overtake them.
+//   TR3  'dead' is said only when the peer's process is known to have ended: its connection closed, and then a new one was
 //       refused by the system or answered by another boot. Silence is never 'dead'.
-//   T4  Events of one peer alternate: up, gone, up, gone. 'dead' follows a 'gone', at most once each, before the next 'up'.
+//   TR4  Events of one peer alternate: up, gone, up, gone. 'dead' follows a 'gone', at most once each, before the next 'up'.
 
 import type { ErrorCode } from '@latchkey/protocol'
 import type { GroupId, MemberId, Message } from '../core/types.js'
@@ -30,7 +30,7 @@ export interface PeerInfo {
   readonly missing?: number | undefined
 }
 
-/** 'up': what is sent from now on can arrive. 'gone': what was sent may be lost. 'dead': see T3. */
+/** 'up': what is sent from now on can arrive. 'gone': what was sent may be lost. 'dead': see TR3. */
 export interface PeerEvent {
   readonly id: MemberId
   readonly state: 'up' | 'gone' | 'dead'

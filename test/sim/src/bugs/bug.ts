@@ -5,7 +5,7 @@ import type { Profile } from '../swarm/options.js'
 
 export interface Bug {
   readonly name: string
-  /** Of FAULTS.md. */
+  /** Of docs/laws.md. */
   readonly ids: readonly string[]
   readonly patches: readonly Patch[]
   /** Drawn by chance from this profile, or from any. */

@@ -1,4 +1,4 @@
-// Rule: cluster time (LOCKS.md, section 1). Along the log it never goes back (CT1), and for entries x before y of the final log
+// Rule: cluster time (docs/locks.md, section 1). Along the log it never goes back (CT1), and for entries x before y of the final log
 // y.time - x.time <= (1 + drift) * (real time between their stampings). An answer's L bounds it from the sending on (CT5).
 //
 // The real time of a stamping is that of the clock reading the leader used. A monotonic clock is promised not to step; where the

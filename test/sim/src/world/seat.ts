@@ -1,7 +1,7 @@
 // Driver: one member's place in the world: its machine (clock and disk, which survive) and its process (which does not).
 //
 // Law: a process sees messages in the order of their arrival, each with a clock reading taken after the arrival. A stall between
-// that reading and the handling delays everything behind it (LOCKS.md, CT2); it never makes a later message use the older reading.
+// that reading and the handling delays everything behind it (docs/locks.md, CT2); it never makes a later message use the older reading.
 
 import type { Random } from '@latchkey/base'
 import type { MemberId, Message } from '@latchkey/raft/core'

@@ -6,7 +6,7 @@ import type { WholeOptions, WholeProfile } from '../options.js'
 
 export interface WholeBug {
   readonly name: string
-  /** Of FAULTS.md. */
+  /** Of docs/laws.md. */
   readonly ids: readonly string[]
   readonly patches: readonly Patch[]
   readonly profile: WholeProfile

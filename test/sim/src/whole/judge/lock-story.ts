@@ -1,10 +1,10 @@
 // Rule: what the log did with locks, as events in log order for the judge of histories, and what clients were answered.
 //
 // Laws looked at here, at each entry
-//   - A guarded write happens only while that very hold is in force at the entry that writes (LOCKS.md, 4).
-//   - Nobody is granted whose wait or session is over (LOCKS.md, 7).
+//   - A guarded write happens only while that very hold is in force at the entry that writes (docs/locks.md, 4).
+//   - Nobody is granted whose wait or session is over (docs/locks.md, 7).
 //   - The tokens of guarded writes never go down in log order.
-//   - A counter gives each token once, in growing order, over all the keys that share it (LOCKS.md, 4).
+//   - A counter gives each token once, in growing order, over all the keys that share it (docs/locks.md, 4).
 
 import { text } from '@latchkey/base'
 import { BatchReader } from '@latchkey/kv'

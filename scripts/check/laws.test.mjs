@@ -2,15 +2,15 @@
 
 import { expect, test } from 'vitest'
 import { sample } from './sample.mjs'
-import { check, register, titles } from './scenarios.mjs'
+import { check, lines, titles } from './laws.mjs'
 
 const house = {
-  'docs/scenarios.md': '# x\n\n- **E1** a vote\n- **E2** two votes\n- **L1** a log\n- **K1** a lock\n',
+  'docs/laws.md': '# x\n\n- **E1** a vote\n- **E2** two votes\n- **L1** a log\n- **K1** a lock\n',
 }
 const run = (texts) => check(sample({ ...house, ...texts }))
 
 test('the register is read', () => {
-  expect([...register(house['docs/scenarios.md'])]).toEqual([
+  expect(lines(house['docs/laws.md'])).toEqual([
     ['E1', 'a vote'],
     ['E2', 'two votes'],
     ['L1', 'a log'],
@@ -21,7 +21,7 @@ test('the register is read', () => {
 test('an id that no test names is refused', () => {
   const texts = { 'packages/raft/src/a.test.ts': "test('E1: x', () => {})\ntest('E2, L1: y', () => {})" }
   expect(run(texts)).toEqual({
-    problems: [expect.stringContaining('no test names K1 of docs/scenarios.md')],
+    problems: [expect.stringContaining('no test names K1 of docs/laws.md')],
     notes: ['3 of 4 scenarios are named by a test'],
   })
   const rest = { 'packages/lock/src/a.test.ts': "test('K1: z', () => {})" }
@@ -38,12 +38,27 @@ test('traces and the simulator name ids too', () => {
 
 test('an unknown id is refused', () => {
   const { problems } = run({ 'packages/raft/src/a.test.ts': "test('E9: x', () => {})" })
-  expect(problems).toContainEqual(expect.stringContaining("'E9' is not in docs/scenarios.md"))
+  expect(problems).toContainEqual(expect.stringContaining("'E9' is not in docs/laws.md"))
+})
+
+test('an id in a comment must be in the register, and there once', () => {
+  const all = { 'packages/raft/src/a.test.ts': "test('E1, E2, L1, K1: x', () => {})" }
+  const comment = { 'packages/raft/src/b.ts': '/** N1: one event. */' }
+  expect(run({ ...all, ...comment }).problems).toEqual([
+    expect.stringContaining("'N1' is not in docs/laws.md"),
+  ])
+  const register = { 'docs/laws.md': `${house['docs/laws.md']}- **N1** a law\n- **E1** again\n` }
+  expect(run({ ...all, ...comment, ...register }).problems).toEqual([
+    expect.stringContaining('E1 stands there twice'),
+  ])
+  expect(run({ ...all, 'docs/laws.md': `${house['docs/laws.md']}- **N1** a law\n` }).problems).toEqual([
+    expect.stringContaining('no code names N1'),
+  ])
 })
 
 test('the register itself must be there', () => {
   expect(check(sample({ 'README.md': '' })).problems).toEqual([
-    expect.stringContaining('docs/scenarios.md is missing'),
+    expect.stringContaining('docs/laws.md is missing'),
   ])
 })
 
