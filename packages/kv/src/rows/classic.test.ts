@@ -1,11 +1,11 @@
 // Test: LevelDB on a disk that rots: an error or the right value, never a wrong one (D18); batches it lost are missed (D17).
 
-import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { seededRandom } from '@latchkey/base'
 import { isLatchkeyError } from '@latchkey/protocol'
 import { ClassicLevel } from 'classic-level'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { damage } from '../testing/damage.js'
 import { Folders } from '../testing/folders.js'
 import { classicHome } from './classic.js'
@@ -187,6 +187,43 @@ test('D7: every file is synced before the store gets its name, and its folder af
   expect(before.join()).toMatch(/sync rows-1\.building\/[0-9]+\.log/)
   expect(before.at(-1)).toBe('sync rows-1.building')
   expect(steps.slice(at + 1)).toEqual(['sync '])
+})
+
+/** Files below that folder which this process has open; nothing where the system does not tell. */
+const openBelow = (dir: string): string[] =>
+  process.platform !== 'linux'
+    ? []
+    : readdirSync('/proc/self/fd').flatMap((fd) => {
+        try {
+          const path = readlinkSync(`/proc/self/fd/${fd}`)
+          return path.startsWith(dir) ? [path.slice(dir.length)] : []
+        } catch {
+          return []
+        }
+      })
+
+// Without it: the disk is full while a snapshot is taken in; the member makes room and asks for the snapshot again, and is told for ever
+// that its own folder is locked, or has no file handles left after the hundredth try.
+test('D7: a commit that fails leaves nothing open and nothing in use, and the same can be built again', async () => {
+  const dir = join(folders.make(), 'state')
+  const home = classicHome(dir)
+  const first = await home.build()
+  await first.write(batch(1))
+  await first.commit()
+  const failing = await home.build()
+  await failing.write(batch(2))
+  expect(openBelow(dir).length > 0 || process.platform !== 'linux').toBe(true)
+  const full = Object.assign(new Error('IO error: no space left on device'), { code: 'LEVEL_IO_ERROR' })
+  const failure = vi.spyOn(ClassicLevel.prototype, 'batch').mockRejectedValueOnce(full as never)
+  await expect(failing.commit()).rejects.toMatchObject({ code: 'ERR_STORAGE_FAILED' })
+  failure.mockRestore()
+  expect(openBelow(dir)).toEqual([])
+  const again = await home.build()
+  await again.write(batch(3))
+  await again.abort()
+  expect(openBelow(dir)).toEqual([])
+  expect(readdirSync(dir)).toEqual(['rows-1'])
+  expect(await readAll(dir)).toBe(MODELS[1])
 })
 
 test('crc32c of the known vectors', () => {

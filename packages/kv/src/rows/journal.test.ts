@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { Folders } from '../testing/folders.js'
-import type { Reach } from './journal-format.js'
+import { decodeReach, encodeReach, type Reach } from './journal-format.js'
 import { Journal } from './journal.js'
 import { SEAL, sealBody } from './seal.js'
 
@@ -203,4 +203,23 @@ test('J4: a view reads its rows also when their file is gone', async () => {
   expect(journal.get(key(0))).toBeUndefined()
   expect(journal.get(key(29))).toHaveLength(SEAL + MIB.length)
   await journal.close()
+})
+
+// Without it: LevelDB returns the reach with a changed bit, the first file seems to be a later one, and the files before it are removed
+// with the events that stand in them.
+test('D18: the reach is believed only as it was written: with any flipped bit, and with any byte too few or too many, ERR_CORRUPT', () => {
+  const reach = { first: 3, last: 7, end: 8_400_123, checksum: 0xdeadbeef }
+  const { value } = encodeReach(reach)
+  expect(decodeReach(value)).toEqual(reach)
+  const refused = expect.objectContaining({ code: 'ERR_CORRUPT' })
+  for (let bit = 0; bit < value.length * 8; bit++) {
+    const flipped = Buffer.from(value)
+    flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7))
+    expect(() => decodeReach(flipped), `bit ${bit}`).toThrow(refused)
+  }
+  for (let length = 0; length < value.length; length++)
+    expect(() => decodeReach(value.subarray(0, length)), `${length} bytes`).toThrow(refused)
+  expect(() => decodeReach(Buffer.concat([value, Buffer.alloc(1)]))).toThrow(refused)
+  // As good as any row, but of another key.
+  expect(() => decodeReach(sealBody(key(1), Buffer.from(value.subarray(SEAL))))).toThrow(refused)
 })
