@@ -25,7 +25,7 @@ async function unanswered() {
 }
 
 // Without it: somebody gives a call a signal for the day on which the process stops, and the call waits until that day.
-test('C9: a call with a signal that does not fire still ends at its deadline, not before, and its listener comes off the signal', async () => {
+test('C14: a call with a signal that does not fire still ends at its deadline, not before, and its listener comes off the signal', async () => {
   const { world, calls } = await unanswered()
   const stop = new AbortController()
   const seen = calls.map(([, call]) => follow(call({ timeout: 300, signal: stop.signal })))
@@ -49,7 +49,7 @@ test('C9: a call with a signal that does not fire still ends at its deadline, no
   for (const one of [...seen, ...byDefault]) expect(one.told).toBe(1)
 })
 
-test('C9: a call with a deadline ends at its signal, where that fires first; its deadline says nothing more', async () => {
+test('C14: a call with a deadline ends at its signal, where that fires first; its deadline says nothing more', async () => {
   const { world, calls } = await unanswered()
   const stop = new AbortController()
   const seen = calls.map(([, call]) => follow(call({ timeout: 300, signal: stop.signal })))
