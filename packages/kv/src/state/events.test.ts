@@ -1,0 +1,147 @@
+// Test: the recent events are told as they were made, wherever they stand: in memory, on their way to the disk, or on it.
+
+import { binary, seededRandom } from '@latchkey/base'
+import { expect, test } from 'vitest'
+import type { RowChange, RowStore } from '../rows/port.js'
+import { nextRow } from './data-row.js'
+import { GROUP, INLINE_BYTES } from './event-row.js'
+import { Events } from './events.js'
+import { emptyMeta } from './meta.js'
+
+const CAPS = { events: 3_000, eventBytes: 4 * 1024 * 1024 }
+
+/** Events over rows in memory; a batch is in the store only when `end` is called. */
+function scene(caps = CAPS) {
+  const rows = new Map<string, Buffer>()
+  const store = {
+    get: (key: Uint8Array) => {
+      const row = rows.get(binary(key))
+      return row && Buffer.from(row)
+    },
+  } as RowStore
+  const meta = emptyMeta()
+  let events = new Events(meta, store, caps)
+  let under: RowChange[] | undefined
+  const end = () => {
+    for (const { key, value } of under ?? []) {
+      if (value === undefined) rows.delete(binary(key))
+      else rows.set(binary(key), Buffer.from(value))
+    }
+    under = undefined
+    events.settle()
+  }
+  return {
+    meta,
+    rows,
+    /** Puts that text at key k. */
+    put: (text: string) => {
+      meta.revision++
+      events.appendOne('k', nextRow('k', meta.revision, Buffer.from(text), undefined), null)
+    },
+    textOf: (revision: number) => {
+      const found = events.of(revision)
+      if (found.length !== 1 || found[0]?.[0] !== revision) throw new Error(`not the event of ${revision}`)
+      return Buffer.from(found[0][3] ?? []).toString()
+    },
+    begin: () => {
+      under = []
+      events.collect(under)
+    },
+    end,
+    get busy() {
+      return under !== undefined
+    },
+    /** The member starts again: what no batch has is lost, and the log brings it again. */
+    restart: () => {
+      events = new Events(meta, store, caps)
+    },
+  }
+}
+
+const textAt = (revision: number) => `value ${revision}`
+
+// Without it: a watcher reads far behind, its groups take the memory of one that no batch has yet, and the next one who follows live is
+// told that a row is missing: the member stops as if its disk were damaged.
+test('C11: what no batch has yet, and what is on its way, stays while watchers read far behind', () => {
+  const { put, textOf, begin, end, meta } = scene()
+  const write = (count: number) => {
+    for (let i = 0; i < count; i++) put(textAt(meta.revision + 1))
+  }
+  const readFarBehind = () => {
+    for (let revision = 1; revision <= 60 * GROUP; revision += GROUP)
+      expect(textOf(revision)).toBe(textAt(revision))
+  }
+  write(100 * GROUP)
+  begin()
+  end()
+  readFarBehind()
+  for (let round = 0; round < 4; round++) {
+    const from = meta.revision + 1
+    write(5)
+    readFarBehind()
+    for (let revision = from; revision <= meta.revision; revision++)
+      expect(textOf(revision)).toBe(textAt(revision))
+    begin()
+    readFarBehind()
+    write(3 * GROUP)
+    readFarBehind()
+    for (let revision = from; revision <= meta.revision; revision++)
+      expect(textOf(revision)).toBe(textAt(revision))
+    end()
+    readFarBehind()
+    for (let revision = from; revision <= meta.revision; revision++)
+      expect(textOf(revision)).toBe(textAt(revision))
+  }
+})
+
+test('C11: every revision from the floor on is told as it was made, in any order of writes, batches and reads', () => {
+  for (let seed = 1; seed <= 6; seed++) {
+    const random = seededRandom(`events ${seed}`)
+    const one = scene({ events: random.pick([40, 700, 3_000]), eventBytes: 512 * 1024 })
+    const { meta } = one
+    const made = new Map<number, string>()
+    const look = (revision: number) => {
+      const text = one.textOf(revision)
+      if (text !== made.get(revision))
+        expect(text, `seed ${seed}, revision ${revision}`).toBe(made.get(revision))
+    }
+    for (let step = 0; step < 250; step++) {
+      for (let i = random.between(0, 40); i > 0; i--) {
+        const text = `${meta.revision + 1} ${'x'.repeat(random.chance(0.02) ? INLINE_BYTES + 9 : random.between(0, 60))}`
+        one.put(text)
+        made.set(meta.revision, text)
+      }
+      const { floor } = meta.events
+      for (let i = random.chance(0.1) ? 120 : 3; i > 0 && meta.revision >= floor; i--)
+        look(random.between(floor, meta.revision + 1))
+      if (one.busy) one.end()
+      else if (random.chance(0.5)) one.begin()
+      if (meta.revision >= floor) look(meta.revision)
+    }
+    if (one.busy) one.end()
+    one.begin()
+    one.end()
+    one.restart()
+    for (let revision = meta.events.floor; revision <= meta.revision; revision++) look(revision)
+    const kept = [...made].filter(([revision]) => revision >= meta.events.floor)
+    expect(meta.events.count).toBe(kept.length)
+    // Nothing is left of what was dropped: a row for each group, and one for each large revision.
+    const large = kept.filter(([, text]) => text.length > INLINE_BYTES).length
+    const groups = new Set(kept.map(([revision]) => Math.floor(revision / GROUP))).size
+    expect(one.rows.size).toBe(groups + large)
+  }
+})
+
+test('a revision goes into its group’s row up to 4 KiB, and has rows of its own beyond', () => {
+  for (const [length, rows] of [
+    [4 * 1024 - 12, 1],
+    [4 * 1024 - 11, 2],
+  ] as const) {
+    const { put, textOf, begin, end, rows: stored } = scene()
+    put('x'.repeat(length))
+    begin()
+    end()
+    expect(stored.size).toBe(rows)
+    expect(textOf(1)).toBe('x'.repeat(length))
+  }
+})
