@@ -223,6 +223,34 @@ test('C7: 100,000 outstanding writes: a bounded queue, and ERR_BUSY beyond', asy
   expect(codeOf(next)).toBe('ok')
 }, 60_000)
 
+// Without it: a store without a leader keeps 65,536 values of a megabyte each, and the process dies before anybody leads.
+test('C7: what waits for a leader is bounded in bytes too; what was given up or sent makes room', async () => {
+  const { world, cluster, store } = scene()
+  cluster.elect(undefined)
+  const client = store()
+  const value = new Uint8Array(1024 * 1024 - 1_024)
+  const put = (timeout: number) => follow(client.put('k', value, { timeout }))
+  const first = Array.from({ length: 64 }, () => put(1_000))
+  const over = put(1_000)
+  await world.run(1)
+  expect(first.map(codeOf)).toEqual(first.map(() => 'pending'))
+  expect([codeOf(over), outcomeOf(over)]).toEqual(['ERR_BUSY', 'not-applied'])
+  const small = follow(client.put('k', 'v', { timeout: 900 }))
+  await world.run(1_010)
+  expect([codeOf(first[0] as typeof over), codeOf(small)]).toEqual(['ERR_NO_LEADER', 'ERR_NO_LEADER'])
+  for (let round = 0; round < 2; round++) {
+    const next = Array.from({ length: 64 }, () => put(60_000))
+    const late = put(60_000)
+    await world.run(1)
+    expect([next.filter((one) => codeOf(one) === 'pending').length, codeOf(late)]).toEqual([64, 'ERR_BUSY'])
+    cluster.elect('a')
+    await world.run(500)
+    expect(next.filter((one) => codeOf(one) === 'ok').length).toBe(64)
+    cluster.elect(undefined)
+    await world.run(10)
+  }
+})
+
 test('the window of numbers: what finds no room waits, then ERR_BUSY', async () => {
   const { world, cluster, store } = scene()
   const client = store()
