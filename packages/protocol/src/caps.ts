@@ -37,6 +37,8 @@ export const CAPS = {
   answerValues: 2 ** 22,
   /** Connections of one port: strangers give way to newer ones, clients are refused, members have a reserve. */
   connections: 10_000,
+  /** Requests of one HTTP connection that wait for their answers: the connection is closed beyond. */
+  unansweredRequests: 16,
   /** Waiters of one lock: ERR_BUSY beyond. */
   waiters: 10_000,
   /** A session's id and a call's number: what a record of the log and a row's key have room for. ERR_PROTOCOL beyond. */

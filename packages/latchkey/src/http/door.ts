@@ -32,14 +32,14 @@ export class HttpDoor {
   /** Resolves when the answer is written; whoever calls it guards it against what it throws. */
   readonly handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const started = this.#ports.clock.now()
-    const gone = new AbortController()
     this.#busy++
+    const gone = new Gone()
     // Counted until the last byte is handed on, or the caller has gone: only then may its connection be closed.
-    response.on('close', () => {
-      if (!response.writableFinished) gone.abort(new Error('the caller has gone'))
+    response.once('close', () => {
+      if (!response.writableFinished) gone.tell()
       if (--this.#busy === 0) this.#idle()
     })
-    const signal = AbortSignal.any([gone.signal, this.#stop.signal])
+    const signal = () => gone.signal(this.#stop.signal)
     const { name, reply } = await this.#answer(request, signal)
     this.#ports.observe(name, reply.status, this.#ports.clock.now() - started)
     write(request, response, withPage(this.#ports, request, reply), this.#stopping)
@@ -56,7 +56,10 @@ export class HttpDoor {
     timer.cancel()
   }
 
-  async #answer(request: IncomingMessage, signal: AbortSignal): Promise<{ name: string; reply: Reply }> {
+  async #answer(
+    request: IncomingMessage,
+    signal: () => AbortSignal,
+  ): Promise<{ name: string; reply: Reply }> {
     let name = 'unknown'
     try {
       const { path, query } = split(request.url ?? '/')
@@ -76,7 +79,7 @@ export class HttpDoor {
         method,
         headers: request.headers,
         query,
-        signal,
+        signal: signal(),
         body: (most) => readBody(request, most),
       }
       // What probes and scrapers add to a path is their matter.
@@ -85,7 +88,7 @@ export class HttpDoor {
     } catch (error) {
       const reply = errorReply(this.#reasonOf(error))
       // That its caller has gone is no fault of this member.
-      if (!isLatchkeyError(error) && reply.status === 500 && !signal.aborted) this.#ports.failed(error)
+      if (!isLatchkeyError(error) && reply.status === 500 && !signal().aborted) this.#ports.failed(error)
       return { name, reply }
     }
   }
@@ -130,6 +133,27 @@ export class HttpDoor {
   async #metrics(): Promise<Reply> {
     const { type, text } = await this.#ports.metrics()
     return { status: 200, headers: { 'content-type': type }, body: text }
+  }
+}
+
+/** Whether the caller of a call has gone. Most calls are answered before anybody asks: its signal is made when somebody does. */
+class Gone {
+  readonly #reason = 'the caller has gone'
+  #isGone = false
+  #controller: AbortController | undefined
+  #signal: AbortSignal | undefined
+
+  tell(): void {
+    this.#isGone = true
+    this.#controller?.abort(new Error(this.#reason))
+  }
+
+  signal(stop: AbortSignal): AbortSignal {
+    if (this.#signal !== undefined) return this.#signal
+    this.#controller = new AbortController()
+    if (this.#isGone) this.#controller.abort(new Error(this.#reason))
+    this.#signal = AbortSignal.any([this.#controller.signal, stop])
+    return this.#signal
   }
 }
 

@@ -1,10 +1,17 @@
 // Driver: owns the registry of figures and fills it when it is asked for.
+//
+// Law: figures are made at most once in FRESH_MS, however often they are asked for. Without it the story is: one caller asks a
+// thousand times at once, the leader writes figures for seconds, is not heard meanwhile, and another member takes over.
 
-import type { RefusalCount } from '@latchkey/base'
+import type { Clock, RefusalCount } from '@latchkey/base'
 import type { DiskUse, Status } from '@latchkey/protocol'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
+/** Figures may be so old. */
+export const FRESH_MS = 200
+
 export interface MetricsPorts {
+  readonly clock: Pick<Clock, 'now'>
   status(): Promise<Status>
   isReady(): boolean
   /** Further figures by name, such as open connections. */
@@ -31,6 +38,11 @@ const FIGURES: Readonly<Record<string, string>> = {
   log_entries: 'Entries in the log, those in a snapshot left out',
 }
 
+interface Figures {
+  readonly type: string
+  readonly text: string
+}
+
 export class Metrics {
   readonly #registry = new Registry()
   readonly #ports: MetricsPorts
@@ -39,6 +51,8 @@ export class Metrics {
   readonly #refused: Counter<'door' | 'reason'>
   readonly #reloads: Counter<'result'>
   #watching = false
+  #made: Promise<Figures> | undefined
+  #madeAt = 0
 
   constructor(ports: MetricsPorts) {
     this.#ports = ports
@@ -74,7 +88,26 @@ export class Metrics {
     this.#calls.observe({ route, status: String(status) }, millis / 1000)
   }
 
-  async collect(): Promise<{ type: string; text: string }> {
+  /** Who asks while figures are being made, or a moment later, shares them. */
+  collect(): Promise<Figures> {
+    const now = this.#ports.clock.now()
+    if (this.#made === undefined || now - this.#madeAt >= FRESH_MS) {
+      this.#madeAt = Number.POSITIVE_INFINITY
+      this.#made = this.#make().then(
+        (figures) => {
+          this.#madeAt = this.#ports.clock.now()
+          return figures
+        },
+        (error: unknown) => {
+          this.#made = undefined
+          throw error
+        },
+      )
+    }
+    return this.#made
+  }
+
+  async #make(): Promise<Figures> {
     this.#watchNode()
     this.#set('latchkey_ready', 'Whether ready() would resolve', this.#ports.isReady() ? 1 : 0)
     const status = await this.#ports.status()

@@ -7,14 +7,17 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, Server as SecureServer } from 'node:https'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type Clock, endRefused, REFUSED_MS, type RefusalLog } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 import { serverTls } from '@latchkey/raft'
 import { Connections, IDLE_MS, placesOf, type Proven } from './connections.js'
+import { HttpRequests } from './http-requests.js'
 import { listenTrouble } from './listen-trouble.js'
 import type { Listen, TlsOptions } from './options.js'
 
+/** Each response tells 'close' once it is over, also where its connection ends before its turn comes. */
 export type Request = (request: IncomingMessage, response: ServerResponse) => void
 /** `proven` is told once it is known who has come; false: there is no place for one more client. */
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven) => void
@@ -47,18 +50,25 @@ export function makePort(options: PortOptions): Port {
   server.headersTimeout = HEAD_MS
   server.requestTimeout = REQUEST_MS
   server.keepAliveTimeout = IDLE_MS
-  server.on('request', (request, response) => {
-    connections.asked(request.socket)
-    response.once('close', () => connections.answered(request.socket))
-    options.request(request, response)
+  const requests = new HttpRequests({
+    clock,
+    refusals,
+    came: (request, response) => {
+      connections.asked(request.socket)
+      response.once('close', () => connections.answered(request.socket))
+    },
+    begin: options.request,
   })
+  server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => requests.watch(socket))
+  server.on('request', (request, response) => requests.come(request, response))
   server.on('upgrade', (request, socket, head) => {
     // Until somebody else takes it over, its faults are nobody's.
     socket.on('error', () => socket.destroy())
     // Once its last word is said from here, nobody waits for the other side's.
     socket.once('finish', () => void clock.after(REFUSED_MS, () => socket.destroy(), { ref: false }))
+    const whole = requests.upgraded(socket, head)
     connections.upgraded(socket)
-    options.upgrade(request, socket, head, (kind) => connections.proven(socket, kind))
+    options.upgrade(request, socket, whole, (kind) => connections.proven(socket, kind))
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuse(options, error, socket))
   return { server, connections }

@@ -1,9 +1,10 @@
 // Test: a sidecar on a real port with a real member in memory: what it serves, whom it refuses, how it stops.
 
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
-import { createServer } from 'node:net'
+import { connect as dial, createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir, uptime } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -11,6 +12,7 @@ import { silentLogger, systemClock } from '@latchkey/base'
 import { connect } from '@latchkey/client'
 import { expect, onTestFinished, test } from 'vitest'
 import WebSocket from 'ws'
+import { FRESH_MS, Metrics } from '../http/metrics.js'
 import { openMember } from '../open/index.js'
 import { freePorts } from '../open/testing/ports.js'
 import { sidecarOptions } from './options.js'
@@ -239,4 +241,52 @@ test('a stop does not wait longer than --grace for one who waits', async () => {
   await sidecar.stop()
   expect([503, 504]).toContain((await waiting).status)
   await remote.close()
+})
+
+test('C44: a member stops in time after a connection ended with requests that were not answered', async () => {
+  const { sidecar } = await start()
+  const socket = dial(sidecar.port, '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  await once(socket, 'connect')
+  // The first one waits for its lock, the others for its answer.
+  const body = JSON.stringify({ id: 'two', wait: '1h' })
+  const head = `POST /v1/locks/l:acquire HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n`
+  await fetch(`http://127.0.0.1:${sidecar.port}/v1/locks/l:acquire`, {
+    method: 'POST',
+    body: JSON.stringify({ id: 'one', lease: '1h' }),
+  })
+  socket.write(head + body + 'GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(8))
+  const busy = () => fetch(`http://127.0.0.1:${sidecar.port}/v1/locks/l`).then((answer) => answer.text())
+  await expect.poll(busy).toContain('one')
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  socket.destroy()
+  const began = performance.now()
+  await sidecar.stop()
+  // Without the law it never ends.
+  expect(performance.now() - began).toBeLessThan(6_000)
+}, 30_000)
+
+test('figures that many ask for at once, or soon after, are made once', async () => {
+  let made = 0
+  let now = 0
+  const status = { members: [], role: 'leader', term: 1, commit: 1, applied: 1, clusterTime: 0 } as never
+  const metrics = new Metrics({
+    clock: { now: () => now },
+    status: async () => {
+      made++
+      return status
+    },
+    isReady: () => true,
+    figures: () => ({}),
+    connectionErrors: () => new Map(),
+    connections: () => ({}),
+    refusals: () => [],
+  })
+  await Promise.all(Array.from({ length: 1_000 }, () => metrics.collect()))
+  now = FRESH_MS - 1
+  await metrics.collect()
+  expect(made).toBe(1)
+  now = FRESH_MS
+  await metrics.collect()
+  expect(made).toBe(2)
 })

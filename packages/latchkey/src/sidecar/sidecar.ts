@@ -129,6 +129,7 @@ export class Sidecar {
     const isReady = () => member.isReady()
     const { connectionErrors } = member
     const metrics = new Metrics({
+      clock,
       status,
       isReady,
       figures: () => member.figures(),

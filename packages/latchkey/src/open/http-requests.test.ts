@@ -1,0 +1,117 @@
+// Test: requests of one port over HTTP: how many of one connection wait, how they take turns, and that each is told its end.
+
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { connect as dial, type AddressInfo, type Socket } from 'node:net'
+import { uptime } from 'node:os'
+import { RefusalLog, silentLogger, systemClock } from '@latchkey/base'
+import { CAPS } from '@latchkey/protocol'
+import { expect, onTestFinished, test } from 'vitest'
+import { makePort } from './server.js'
+
+const clock = systemClock(uptime)
+const most = CAPS.unansweredRequests
+
+async function scene(request: (request: IncomingMessage, response: ServerResponse) => void) {
+  const refusals = new RefusalLog({ clock, logger: silentLogger })
+  const { server, connections } = makePort({ tls: undefined, clock, refusals, request, upgrade: () => {} })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const { port } = server.address() as AddressInfo
+  const stranger = async (): Promise<Socket> => {
+    const socket = dial(port, '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    return socket
+  }
+  return { stranger, refusals, connections }
+}
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`
+
+/** All that it is answered until it has said enough, or is gone. */
+function answers(socket: Socket, isEnough: (said: string) => boolean): Promise<string> {
+  let said = ''
+  return new Promise((resolve) => {
+    socket.on('data', (chunk) => {
+      said += String(chunk)
+      if (isEnough(said)) resolve(said)
+    })
+    socket.on('close', () => resolve(said))
+  })
+}
+
+const count = (text: string, part: string) => text.split(part).length - 1
+
+test('C43: as many requests as may wait are answered in their order; who sends one more is cut off', async () => {
+  const { stranger, refusals } = await scene((request, response) => response.end(`<${request.url}>`))
+  const polite = await stranger()
+  const said = answers(polite, (text) => text.includes(`</${most - 1}>`))
+  polite.write(Array.from({ length: most }, (_, i) => get(`/${i}`)).join(''))
+  expect((await said).match(/<\/\d+>/g)).toEqual(Array.from({ length: most }, (_, i) => `</${i}>`))
+  const rude = await stranger()
+  const gone = once(rude, 'close')
+  rude.resume()
+  rude.write(get('/').repeat(20_000))
+  await gone
+  expect(refusals.counts()).toEqual([{ door: 'http', reason: 'pipelined', count: 1 }])
+})
+
+test('C43: of one connection one request is begun in a turn, and others get theirs in between', async () => {
+  const begun: string[] = []
+  const { stranger } = await scene((request, response) => {
+    begun.push(request.url ?? '')
+    response.end('.')
+  })
+  const [greedy, other] = [await stranger(), await stranger()]
+  const all = answers(greedy, (text) => count(text, 'HTTP/1.1 200') === most)
+  // The second one asks when the first one's first answer is here: fifteen of its requests are there already.
+  greedy.once('data', () => other.write(get('/other')))
+  greedy.write(get('/greedy').repeat(most))
+  await Promise.all([all, answers(other, (text) => text.includes('200'))])
+  expect(begun).toHaveLength(most + 1)
+  expect(begun.indexOf('/other')).toBeLessThan(most)
+})
+
+test('C43: requests that are slow to begin leave turns to others', async () => {
+  let began = 0
+  const { stranger } = await scene((_, response) => {
+    began++
+    const until = clock.now() + 4
+    while (clock.now() < until);
+    response.end('.')
+  })
+  const sockets = await Promise.all(Array.from({ length: 30 }, stranger))
+  const all = sockets.map((socket) => answers(socket, (text) => text.includes('200')))
+  let most = 0
+  let last = began
+  const look = () => {
+    most = Math.max(most, began - last)
+    last = began
+    if (began < 30) setImmediate(look)
+  }
+  look()
+  for (const socket of sockets) socket.write(get('/'))
+  expect((await Promise.all(all)).every((said) => said.includes('200'))).toBe(true)
+  expect(most).toBeLessThan(6)
+})
+
+test('C44: each response is told its end when its connection is destroyed, begun or waiting, and once', async () => {
+  const ends: string[] = []
+  let begun = 0
+  const { stranger, connections } = await scene((_, response) => {
+    const name = `${begun++}`
+    response.once('close', () => ends.push(name))
+  })
+  const socket = await stranger()
+  socket.write(get('/').repeat(8))
+  await expect.poll(() => begun).toBe(8)
+  socket.destroy()
+  await expect.poll(() => ends.length).toBe(8)
+  expect(new Set(ends).size).toBe(8)
+  expect(connections.counts()).toEqual({ stranger: 0, client: 0, member: 0 })
+})
