@@ -1,7 +1,7 @@
 // Test: C11: no gap, no repeat, no time travel, whatever links do.
 
 import { utf8 } from '@latchkey/base'
-import { type EventResult, type WatchEvent, errorAnswer } from '@latchkey/protocol'
+import { type EventResult, type WatchEvent, errorAnswer, okAnswer } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { NO_FAULTS } from '../testing/fake-cluster.js'
 import { codeOf, follow, scene } from '../testing/stores.js'
@@ -136,6 +136,11 @@ test('back-pressure: a reader that does not read lets only so many events come',
   await world.run(1_000)
   expect(codeOf(all)).toBe('ok')
   expect(told).toEqual(Array.from({ length: 5_000 }, (_, at) => at + 1))
+  // It is allowed more by halves: a word of ours for each event would cost as much as the event.
+  const more = cluster.requests.flatMap((request) => (request.kind === 'watchMore' ? [request.events] : []))
+  expect(more[0]).toBe(1_024)
+  expect(Math.min(...more)).toBeGreaterThanOrEqual(512)
+  expect(more.reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(5_000 + 1_024)
 })
 
 test('the ends of a watch: compacted, aborted, closed, returned', async () => {
@@ -186,4 +191,48 @@ test('a watch whose beginning cannot be found does not keep writes waiting for e
   const seen = follow(client.put('k', 'v'))
   await world.run(100)
   expect(codeOf(seen)).toBe('ok')
+})
+
+// Without it: each election has each of ten thousand watches begin anew, with a look into the history of events for each.
+test('a watch stays as it is while its link does, whatever is said of leaders and whatever else is asked', async () => {
+  const { world, cluster, store } = scene('stay')
+  const client = store({ as: 'string' })
+  const { told } = reader(client.watch({ prefix: '', from: 1 }))
+  await world.run(50)
+  const begun = () => cluster.requests.filter(({ kind }) => kind === 'watch' || kind === 'watchEnd').length
+  expect(begun()).toBe(1)
+  for (let i = 0; i < 3; i++) {
+    cluster.elect('a')
+    void client.put('k', `${i}`)
+    cluster.faults = { ...NO_FAULTS, never: i === 1 ? 1 : 0 }
+    void client.get('k')
+    await world.run(20)
+    cluster.faults = { ...NO_FAULTS }
+    await world.run(500)
+  }
+  expect([begun(), told]).toEqual([1, [1, 2, 3]])
+  for (const link of [...cluster.links]) link.break()
+  await world.run(500)
+  // The link is gone, and with it what was open there: there is nobody to be told of an end.
+  expect(cluster.requests.filter(({ kind }) => kind === 'watchEnd')).toEqual([])
+  expect(begun()).toBe(2)
+})
+
+test('a member that ends a watch without a reason is asked again, after a pause, from where it was', async () => {
+  const { world, cluster, store } = scene('ended')
+  const client = store({ as: 'string' })
+  const { told, end } = reader(client.watch({ prefix: '', from: 1 }))
+  await world.run(50)
+  void client.put('k', '1')
+  await world.run(50)
+  const [link] = cluster.links
+  const [id] = [...(link?.watches.keys() ?? [])]
+  link?.watches.clear()
+  link?.tell({ kind: 'watchOver', id: id as number, answer: okAnswer(null) })
+  await world.run(3)
+  const asked = () => cluster.requests.flatMap((request) => (request.kind === 'watch' ? [request.from] : []))
+  expect(asked()).toEqual([1])
+  void client.put('k', '2')
+  await world.run(500)
+  expect([asked(), told, codeOf(end)]).toEqual([[1, 2], [1, 2], 'pending'])
 })
