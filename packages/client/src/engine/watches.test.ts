@@ -1,5 +1,7 @@
 // Test: C11: no gap, no repeat, no time travel, whatever links do.
 
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { utf8 } from '@latchkey/base'
 import { type EventResult, type WatchEvent, errorAnswer, okAnswer } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
@@ -235,4 +237,31 @@ test('a member that ends a watch without a reason is asked again, after a pause,
   void client.put('k', '2')
   await world.run(500)
   expect([asked(), told, codeOf(end)]).toEqual([[1, 2], [1, 2], 'pending'])
+})
+
+// Without it: a page that is shown a thousand times a day, each time with a watch, takes more memory each day.
+test('a watch that ended leaves nothing behind', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const { world, store } = scene('gone')
+  const { engine } = store()
+  await world.run(50)
+  const sinks: WeakRef<object>[] = []
+  const openAndEnd = () => {
+    const sink = { events: () => {}, over: () => {} }
+    sinks.push(new WeakRef(sink))
+    return engine.watch(null, null, 1, sink)
+  }
+  for (let i = 0; i < 100; i++) {
+    const handle = openAndEnd()
+    await world.run(5)
+    handle.end()
+    await world.run(5)
+  }
+  for (let i = 0; i < 20 && sinks.some((sink) => sink.deref() !== undefined); i++) {
+    await new Promise((resolve) => void setImmediate(resolve))
+    collect()
+  }
+  // The last one may still stand somewhere on the stack.
+  expect(sinks.filter((sink) => sink.deref() !== undefined).length).toBeLessThan(5)
 })

@@ -1,7 +1,9 @@
 // Test: every message survives its way over the wire, and nothing else does.
 
+import { CAPS } from '@latchkey/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { NO_MEMBERS } from '../core/membership.js'
 import type { Message } from '../core/types.js'
 import { type Parcel, toMessage } from './codec.js'
 import { Assembly, join, turnParts } from './frames.js'
@@ -121,5 +123,89 @@ describe('what is wrong is refused, field by field', () => {
     ['indices beyond all numbers', [TYPE.append, [3], 0, 5, 2 ** 53 - 1, 4, 0, 0, [4, 1, 1]], [bytes]],
   ] as [string, unknown[], Uint8Array[]][])('%s', (_what, item, blobs) => {
     expect(verdict(item, blobs)).toBeTypeOf('string')
+  })
+})
+
+// Without it: one place that nobody checks makes a term, an index or a commit of whatever a broken member says.
+describe('C27, L22: every place of every message is checked', () => {
+  const blob = new Uint8Array(3)
+  const one = { ...NO_MEMBERS, voters: ['a'], peers: { a: { url: 'ws://a', incarnation: 'of a' } } }
+  const group = 3
+  const envelope = { group, from: FROM, to: TO, term: 9 } as const
+  const position = { index: 7, term: 3, time: 5 }
+  const messages: Message[] = [
+    { ...envelope, type: 'preVote', lastIndex: 5, lastTerm: 4 },
+    { ...envelope, type: 'preVoteReply', granted: true, campaignTerm: 4 },
+    { ...envelope, type: 'vote', lastIndex: 5, lastTerm: 4, transfer: false },
+    { ...envelope, type: 'voteReply', granted: false },
+    {
+      ...envelope,
+      type: 'append',
+      prevIndex: 5,
+      prevTerm: 4,
+      commit: 3,
+      round: 8,
+      entries: [
+        { index: 6, term: 5, time: 1, kind: 'commands', data: blob },
+        { index: 7, term: 6, time: 2, kind: 'empty', data: blob },
+      ],
+    },
+    { ...envelope, type: 'appendReply', ok: true, round: 8, match: 7 },
+    { ...envelope, type: 'appendReply', ok: false, round: 8, rejected: 7, hintIndex: 6, hintTerm: 5 },
+    { ...envelope, type: 'heartbeat', commit: 3, round: 8 },
+    { ...envelope, type: 'heartbeatReply', round: 8, match: 7 },
+    { ...envelope, type: 'snapshot', position, membership: one, offset: 4, chunk: blob, done: true },
+    { ...envelope, type: 'snapshotReply', position, offset: 4, installed: true },
+    { ...envelope, type: 'timeoutNow' },
+    { ...envelope, type: 'readIndex', context: 6 },
+    { ...envelope, type: 'readIndexReply', context: 6, index: 7, time: 8 },
+  ]
+  const NO_COUNT = [-1, 0.5, Number.NaN, '1', true, [], undefined, 2 ** 53]
+  const NO_FLAG = [0, 1, null, 'true', [], undefined]
+  /** Places whose numbers are only told back, and so may be any; and one that may be absent. */
+  const isContext = ({ type }: Message, place: number) => type.startsWith('readIndex') && place === 4
+  const mayBeNull = ({ type }: Message, place: number) => type === 'readIndexReply' && place === 5
+
+  test.each(messages.map((message) => [message.type, message] as const))('%s', (_type, message) => {
+    const blobs: Uint8Array[] = []
+    const item = messageItem(message, blobs)
+    const read = (changed: readonly unknown[]) => toMessage({ item: changed, blobs }, FROM, TO)
+    expect(plain(read(item))).toEqual(plain(message))
+    const refused = (changed: readonly unknown[], what: string) =>
+      expect(read(changed), what).toBeTypeOf('string')
+    item.forEach((was, place) => {
+      if (place < 2) return
+      const wrong: unknown[] = typeof was === 'boolean' ? NO_FLAG : NO_COUNT
+      for (const value of wrong) refused(item.with(place, value), `${place}: ${String(value)}`)
+      if (typeof was !== 'number') return
+      if (!mayBeNull(message, place)) refused(item.with(place, null), `${place}: null`)
+      // What is one too large for a session's number; the largest one that is not comes through.
+      const most = CAPS.memberNumber
+      if (!isContext(message, place)) refused(item.with(place, most + 1), `${place}: one too large`)
+    })
+    refused([...item, 1], 'a place too many')
+    for (let length = 4; length < item.length; length++) refused(item.slice(0, length), `${length} places`)
+    if (message.type !== 'append') {
+      expect(toMessage({ item, blobs: [...blobs, blob] }, FROM, TO)).toBeTypeOf('string')
+      if (blobs.length > 0) expect(toMessage({ item, blobs: blobs.slice(1) }, FROM, TO)).toBeTypeOf('string')
+    }
+  })
+
+  test('append: the places of each entry', () => {
+    const append = messages.find(({ type }) => type === 'append') as Message
+    const blobs: Uint8Array[] = []
+    const item = messageItem(append, blobs)
+    const heads = item.at(-1) as number[]
+    const read = (changed: readonly unknown[]) => toMessage({ item: item.with(-1, changed), blobs }, FROM, TO)
+    heads.forEach((_, place) => {
+      for (const value of [...NO_COUNT, null, CAPS.memberNumber + 1])
+        expect(read(heads.with(place, value as number)), `${place}: ${String(value)}`).toBeTypeOf('string')
+    })
+    expect(read(heads.slice(0, -1))).toBeTypeOf('string')
+    expect(read([...heads, 1])).toBeTypeOf('string')
+    // The largest index is that of its last entry.
+    const at = (prevIndex: number) => toMessage({ item: item.with(4, prevIndex), blobs }, FROM, TO)
+    expect(at(CAPS.memberNumber - 2)).toMatchObject({ prevIndex: CAPS.memberNumber - 2 })
+    expect(at(CAPS.memberNumber - 1)).toBeTypeOf('string')
   })
 })

@@ -28,7 +28,10 @@ describe('L22: frames', () => {
     const frames: Uint8Array[] = []
     while (!cutting.done) frames.push(cutting.next())
     expect(frames).toHaveLength(4)
-    for (const one of frames.slice(0, -1)) expect(assembly.take(one)).toEqual([])
+    frames.slice(0, -1).forEach((one, i) => {
+      expect(assembly.take(one)).toEqual([])
+      expect(assembly.bytes).toBe((i + 1) * CAPS.frameBytes)
+    })
     const [parcel] = assembly.take(frames.at(-1) as Uint8Array) as Parcel[]
     expect(Buffer.compare(parcel?.blobs[0] as Uint8Array, blob)).toBe(0)
     expect(assembly.bytes).toBe(0)
