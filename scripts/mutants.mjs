@@ -2,7 +2,8 @@
 // of the repository, and runs the package's tests there. A fault that no test notices is a hole in the tests, or a line that
 // changes nothing: a person has to look. Not a part of the gate. Exits with 1 when a fault was not noticed.
 
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,27 +44,26 @@ if (places.length === 0) usage(`there is nothing to change in packages/${of}/src
 
 const copy = mkdtempSync(join(tmpdir(), 'latchkey-mutants-'))
 let unnoticed = 0
-try {
-  cpSync(ROOT, copy, {
-    recursive: true,
-    verbatimSymlinks: true,
-    filter: (path) => !/\/(\.git|coverage)$/.test(path),
-  })
-  for (const fault of drawn(places, Number(count), Number(seed))) if (!isNoticed(fault)) unnoticed++
-} finally {
-  rmSync(copy, { recursive: true, force: true })
-}
+// However it ends, by an interruption too, the tests that run end and the copy goes.
+process.once('exit', () => rmSync(copy, { recursive: true, force: true, maxRetries: 5 }))
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
+cpSync(ROOT, copy, {
+  recursive: true,
+  verbatimSymlinks: true,
+  filter: (path) => !/\/(\.git|coverage)$/.test(path),
+})
+for (const fault of drawn(places, Number(count), Number(seed))) if (!(await isNoticed(fault))) unnoticed++
 console.log(`${unnoticed} of ${count} faults were not noticed`)
 process.exitCode = unnoticed === 0 ? 0 : 1
 
-function isNoticed({ path, at, was, line, name }) {
+async function isNoticed({ path, at, was, line, name }) {
   const file = join(copy, path)
   const whole = readFileSync(file, 'utf8')
   const lines = whole.split('\n')
   lines[at] = line
   writeFileSync(file, lines.join('\n'))
   try {
-    const by = types() ? 'the compiler' : runs() ? 'a test' : undefined
+    const by = types() ? 'the compiler' : (await runs()) ? 'a test' : undefined
     console.log(`${by === undefined ? 'NOT NOTICED' : `noticed by ${by}`}: ${path}:${at + 1}: ${name}`)
     if (by === undefined) console.log(`  was:  ${was.trim()}\n  now:  ${line.trim() || '(nothing)'}`)
     return by !== undefined
@@ -77,14 +77,31 @@ function types() {
   return spawnSync('npx', ['tsc', '-b'], { cwd: copy, stdio: 'ignore' }).status !== 0
 }
 
-function runs() {
+/**
+ * The tests are a group of processes of their own, and it is ended as a group. Otherwise a fault that makes a test loop leaves that
+ * test's process behind: it notices neither its signals nor the end of whoever started it, and takes a core for ever.
+ */
+async function runs() {
   const projects = tests.split(',').flatMap((name) => ['--project', name])
-  const { status } = spawnSync('npx', ['vitest', 'run', '--bail', '1', ...projects], {
+  const vitest = join(copy, 'node_modules', 'vitest', 'vitest.mjs')
+  const child = spawn(process.execPath, [vitest, 'run', '--bail', '1', ...projects], {
     cwd: copy,
     stdio: 'ignore',
-    timeout: MOST_MS,
-    killSignal: 'SIGKILL',
+    detached: true,
   })
+  const endGroup = () => {
+    try {
+      process.kill(-Number(child.pid), 'SIGKILL')
+    } catch {
+      // Nobody of it is there any more.
+    }
+  }
+  process.prependOnceListener('exit', endGroup)
+  const timer = setTimeout(endGroup, MOST_MS)
+  const [status] = await once(child, 'exit')
+  clearTimeout(timer)
+  endGroup()
+  process.off('exit', endGroup)
   return status !== 0
 }
 
