@@ -59,16 +59,18 @@ function firstHandshake(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     let last: unknown
+    let foreign: LatchkeyError | undefined
     const end = (run: () => void) => {
       timer.cancel()
       signal?.removeEventListener('abort', abort)
       run()
     }
     const abort = () => end(() => reject(abortedBy(signal as AbortSignal)))
-    const timer = clock.after(timeout, () => end(() => reject(nobody(last))))
+    const timer = clock.after(timeout, () => end(() => reject(nobody(last, foreign))))
     signal?.addEventListener('abort', abort, { once: true })
     const failed = (error: unknown) => {
       last = error
+      if (error instanceof Error && isLatchkeyError(error.cause, 'ERR_WRONG_CLUSTER')) foreign = error.cause
       if (isLatchkeyError(error, 'ERR_UNAUTHORIZED') || isLatchkeyError(error, 'ERR_WRONG_CLUSTER'))
         end(() => reject(error))
     }
@@ -79,11 +81,13 @@ function firstHandshake(
 const abortedBy = (signal: AbortSignal) =>
   new LatchkeyError('ERR_ABORTED', undefined, { cause: signal.reason })
 
-const nobody = (cause: unknown): LatchkeyError =>
-  isLatchkeyError(cause, 'ERR_PROTOCOL')
+/** Where an address of another cluster was met, and none of the right one, that is what to know. */
+const nobody = (cause: unknown, foreign: LatchkeyError | undefined): LatchkeyError =>
+  foreign ??
+  (isLatchkeyError(cause, 'ERR_PROTOCOL')
     ? cause
     : new LatchkeyError(
         'ERR_NO_LEADER',
         'No member could be reached in time. Check the addresses, and that the members run.',
         { cause },
-      )
+      ))

@@ -158,6 +158,22 @@ test('C13: what finds out a silent member is there on the links that are handed 
   members.close()
 })
 
+test('C30: clusterId: an address of another cluster is passed over with a warning, wherever it stands in the list', async () => {
+  const [x, y] = [await member({ clusterId: 'x' }), await member({ clusterId: 'y' })]
+  for (let i = 0; i < 10; i++) {
+    const logger = recorder()
+    const store = await join(i % 2 === 0 ? [y.url, x.url] : [x.url, y.url], { clusterId: 'x', logger })
+    await store.put('k', 'v')
+    expect(logger.lines.every((line) => line.includes('another cluster'))).toBe(true)
+  }
+  expect(y.stats.messages).toBe(0)
+  // Where nobody else answers, that is what it ends with.
+  const dead = await deadAddress()
+  expect(
+    await failure(connect([y.url, dead], { clusterId: 'x', logger: false, timeout: 700 })),
+  ).toMatchObject({ code: 'ERR_WRONG_CLUSTER', clusters: { y: [y.url] } })
+}, 20_000)
+
 test('C30: clusterId: no other cluster is used', async () => {
   const [x, y] = [await member({ clusterId: 'x' }), await member({ clusterId: 'y' })]
   const store = await join([x.url], { clusterId: 'x' })

@@ -10,6 +10,8 @@
 //   - a dead address does not keep a client waiting: one that refuses is passed over at once, a silent one after ASK_MS. Both are
 //     asked again later, and the store ends where one of them is of another cluster
 //   - an address that is met later, and belongs to another cluster, is not used, and that is said in a warning
+//   - where it is known which cluster is right (clusterId), the same holds for the first address that is met: the others may be of that
+//     one. ERR_WRONG_CLUSTER is told when all that were given have proved to be of other clusters
 //   - where all that were given are members of the first one's cluster, nobody is asked and no time is lost
 
 import { type Clock, type Logger, onAbort, type Timer } from '@latchkey/base'
@@ -92,11 +94,12 @@ export class OneCluster {
     if (id === undefined || id === own) return this.#warn(url, undefined, error)
     this.#met.set(url, id)
     const message = `${url} is of cluster ${id}, not of ${own}: it was founded or restored apart. Check the address, and the directory that is used there; connect again to use the other cluster.`
-    return this.#warn(
-      url,
-      id,
-      new LatchkeyError('ERR_WRONG_CLUSTER', message, { clusters: this.#clusters(own) }),
-    )
+    const foreign = new LatchkeyError('ERR_WRONG_CLUSTER', message, { clusters: this.#clusters(own) })
+    this.#warn(url, id, foreign)
+    const isForeign = (seed: string) => (this.#met.get(seed) ?? own) !== own
+    return this.#ports.seeds.every(isForeign)
+      ? foreign
+      : new LatchkeyError('ERR_NO_LEADER', message, { cause: foreign })
   }
 
   #warn(url: string, clusterId: string | undefined, error: LatchkeyError): LatchkeyError {
