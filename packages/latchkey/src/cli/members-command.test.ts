@@ -28,6 +28,7 @@ async function run(args: string[], busy: readonly LatchkeyError[] = [], errIsTer
     ({
       members: [
         { ...member, id: 'a', role: 'voter', lag: 0 },
+        { ...member, id: 'c', role: 'voter', lag: 0 },
         { ...member, id: 'd', role: 'learner', lag: 42 },
       ],
     }) as unknown as Status
@@ -45,7 +46,7 @@ const underWay = new LatchkeyError('ERR_CONFIG_CHANGE_IN_PROGRESS')
 test('add --promote waits until the learner has caught up, and says how far it is', async () => {
   const { code, told, out, err } = await run(['add', 'd', 'ws://d:1', '--promote'], [lagging, underWay], true)
   expect([code, told]).toEqual([0, ['add d ws://d:1', 'promote d', 'promote d', 'promote d']])
-  expect(out).toBe('d votes now; there are 1 voters\n')
+  expect(out).toBe('d votes now; there are 2 voters\n')
   expect(err).toContain('d is catching up, 42 entries to go')
   expect(err.endsWith('\r\u001b[K')).toBe(true)
 })
@@ -69,6 +70,15 @@ test('replace: the new one votes before the old one goes, unless it is the old o
   ])
 })
 
+test('M27: replace: one that is no member is refused before anything is asked for; where it is done already that is said', async () => {
+  const refused = await run(['replace', 'zz', 'e', 'ws://e:1'])
+  expect(refused).toMatchObject({ code: 1, told: [] })
+  expect(refused.err).toContain('ERR_MISMATCH')
+  expect(refused.err).toContain('There is no member zz to replace: the members are a, c, d.')
+  const again = await run(['replace', 'zz', 'c', 'ws://x:1'])
+  expect(again).toMatchObject({ code: 0, told: [], out: 'c votes, and zz is no member\n' })
+})
+
 test('a change that members make by themselves is waited for; a refusal that lasts is not', async () => {
   expect((await run(['remove', 'd'], [underWay])).told).toEqual(['remove d', 'remove d'])
   const lasting = new LatchkeyError('ERR_CONFIG_CHANGE_IN_PROGRESS', 'there is one', { retryable: false })
@@ -78,5 +88,5 @@ test('a change that members make by themselves is waited for; a refusal that las
 
 test('as JSON: the members as they are then', async () => {
   const { out } = await run(['update', 'd', 'ws://d:2', '--json'])
-  expect(JSON.parse(out)).toMatchObject([{ id: 'a' }, { id: 'd', lag: 42 }])
+  expect(JSON.parse(out)).toMatchObject([{ id: 'a' }, { id: 'c' }, { id: 'd', lag: 42 }])
 })

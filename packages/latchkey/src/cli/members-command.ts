@@ -1,6 +1,6 @@
 // Driver: `latchkey members`: the list, and its changes, one at a time, with what a learner still lacks while it catches up.
 
-import { isLatchkeyError, type MemberStatus, millis } from '@latchkey/protocol'
+import { isLatchkeyError, LatchkeyError, type MemberStatus, millis } from '@latchkey/protocol'
 import { type Command, flag, text, UsageError, words } from './command.js'
 import { EXIT } from './exit.js'
 import type { Io } from './io.js'
@@ -165,6 +165,12 @@ async function promoted(work: Work, id: string): Promise<string> {
   return `${id} votes now; there are ${now.filter(({ role }) => role === 'voter').length} voters`
 }
 
+const noSuchMember = (id: string, now: readonly MemberStatus[]): LatchkeyError =>
+  new LatchkeyError(
+    'ERR_MISMATCH',
+    `There is no member ${id} to replace: the members are ${now.map((one) => one.id).join(', ')}. Nothing was changed.`,
+  )
+
 function lagOf(id: string, member: MemberStatus | undefined): string {
   if (member?.alive === false) return `${id} is not connected yet`
   return member?.lag === undefined
@@ -172,9 +178,19 @@ function lagOf(id: string, member: MemberStatus | undefined): string {
     : `${id} is catching up, ${member.lag} entries to go`
 }
 
-/** The number of voters never falls where the new one has another name. */
+/**
+ * The number of voters never falls where the new one has another name. An old one that is no member is refused before anything
+ * is changed (M27): its name was mistyped, and the new one would stay beside the one that was meant. Only where the new one votes
+ * at that address already, this was asked before and is done.
+ */
 async function replaced(work: Work, old: string, id: string, url: string): Promise<string> {
   const { store, call } = work
+  const { members: now } = await store.status(call)
+  if (!now.some((member) => member.id === old)) {
+    const isDone = now.some((one) => one.id === id && one.role === 'voter' && one.url === url)
+    if (isDone) return `${id} votes, and ${old} is no member`
+    throw noSuchMember(old, now)
+  }
   const remove = () => changed(work, () => store.members.remove(old, call))
   if (old === id) await remove()
   await changed(work, () => store.members.add(id, url, call))

@@ -231,6 +231,24 @@ test('a learner that lags is not promoted: ERR_BUSY, retryable', async () => {
   await expect(remote.members.promote('ghost')).rejects.toMatchObject({ name: 'LatchkeyError' })
 }, 20_000)
 
+test('M26: an address that another member has is refused, by a sentence that names that member; nothing is changed', async () => {
+  const before = (await remote.status()).members.map(({ id, url }) => [id, url])
+  const url = before.find(([id]) => id === 'b')?.[1] as string
+  for (const ask of [
+    () => remote.members.add('d', url),
+    () => remote.members.add('d', `${url}/`),
+    () => remote.members.update('a', url),
+  ])
+    await expect(ask()).rejects.toMatchObject({
+      code: 'ERR_MISMATCH',
+      outcome: 'not-applied',
+      message: expect.stringContaining('the address of member b already'),
+    })
+  // What is so already is asked for again without harm.
+  await remote.members.update('b', url)
+  expect((await remote.status()).members.map(({ id, url }) => [id, url])).toEqual(before)
+}, 20_000)
+
 test('rebuild(id): the state of a member is built anew from its peers', async () => {
   const leader = await trio.leader()
   const { id } = await leader.status()

@@ -5,6 +5,8 @@
 //   - a change that was proposed is the others' to commit, also when this member's disk fails then. So whoever asked is told that
 //     the outcome is unknown, and why; never the fault itself, which is this one member's: another one will answer (N5)
 //   - a leader's own book-keeping is nobody's business: a change waits for it. What another caller asked for refuses it (M3)
+//   - an address is one member's (M26). Two that have the same one are dialled as each other: the one that is not there is refused again and
+//     again, and counts as a voter that never answers
 //   - what waits was not proposed: it ends as not applied, at the latest when its leader leads no more
 
 import type { Clock } from '@latchkey/base'
@@ -16,6 +18,7 @@ import {
   type MembershipChange,
   membersOf,
   type RaftNode,
+  sameUrl,
 } from '@latchkey/raft'
 
 /** The change as it is to be proposed now, or why it never can be. */
@@ -40,16 +43,15 @@ export class MemberChanges {
     const ask = () => {
       const now = this.#node.raft.membership
       const known = now.peers[id]
-      return known !== undefined && known.url !== url && isThere(now)
-        ? knownElsewhere(id, known.url)
-        : ({ type: 'add-learner', id, peer: { url, incarnation: '' } } as const)
+      if (known !== undefined && known.url !== url && isThere(now)) return knownElsewhere(id, known.url)
+      return this.#taken(id, url) ?? ({ type: 'add-learner', id, peer: { url, incarnation: '' } } as const)
     }
     return this.#reach(ask, (now) => isThere(now) && now.peers[id]?.url === url)
   }
 
   promote(id: string): Promise<void> {
     return this.#reach(
-      () => this.#unknown(id) ?? ({ type: 'promote', id } as const),
+      () => this.#unknown(id) ?? this.#taken(id) ?? ({ type: 'promote', id } as const),
       (now) => now.voters.includes(id) && now.outgoing.length === 0,
     )
   }
@@ -57,7 +59,10 @@ export class MemberChanges {
   update(id: string, url: string): Promise<void> {
     const incarnation = () => this.#node.raft.membership.peers[id]?.incarnation ?? ''
     return this.#reach(
-      () => this.#unknown(id) ?? ({ type: 'update', id, peer: { url, incarnation: incarnation() } } as const),
+      () =>
+        this.#unknown(id) ??
+        this.#taken(id, url) ??
+        ({ type: 'update', id, peer: { url, incarnation: incarnation() } } as const),
       (now) => now.peers[id]?.url === url,
     )
   }
@@ -72,6 +77,14 @@ export class MemberChanges {
   #unknown(id: string): LatchkeyError | undefined {
     const { membership } = this.#node.raft
     return isMember(membership, id) ? undefined : noSuchMember(id, membership)
+  }
+
+  /** Why that address cannot be that member's; undefined: it can. */
+  #taken(id: string, url?: string): LatchkeyError | undefined {
+    const { peers } = this.#node.raft.membership
+    const wanted = url ?? peers[id]?.url ?? ''
+    const other = Object.keys(peers).find((one) => one !== id && sameUrl(peers[one]?.url ?? '', wanted))
+    return wanted === '' || other === undefined ? undefined : addressTaken(id, wanted, other)
   }
 
   #reach(ask: Ask, there: There): Promise<void> {
@@ -166,6 +179,12 @@ class Way {
 const unknown = (options = {}) => new LatchkeyError('ERR_OUTCOME_UNKNOWN', undefined, options)
 const noLeader = (options = {}) => new LatchkeyError('ERR_NO_LEADER', undefined, options)
 const pending = () => new LatchkeyError('ERR_CONFIG_CHANGE_IN_PROGRESS')
+
+const addressTaken = (id: string, url: string, other: string) =>
+  new LatchkeyError(
+    'ERR_MISMATCH',
+    `${url} is the address of member ${other} already, so it cannot be that of ${id}. Name the address where ${id} listens; or remove ${other}, or update its address, first.`,
+  )
 
 const knownElsewhere = (id: string, url: string) =>
   new LatchkeyError(

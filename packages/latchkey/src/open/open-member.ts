@@ -8,6 +8,7 @@ import type { Duplex } from 'node:stream'
 import {
   type Clock,
   ConnectionErrors,
+  type Defer,
   Emitter,
   newId,
   RefusalLog,
@@ -246,7 +247,7 @@ export class OpenedMember {
     this.#server = server
   }
 
-  /** Members that it was given, and that its log does not know, may be another cluster: nobody is served before they have been asked. */
+  /** Members that it was given, and that its log does not know at those addresses, may be another cluster: nobody is served before they have been asked. */
   get #isAsking(): boolean {
     return this.#current?.replica.isAsking === true
   }
@@ -300,7 +301,7 @@ export class OpenedMember {
         newId,
         transport: (owner) => this.#gate.transport(owner),
         machine: (hooks) => new KvMachine({ home, clock, logger, nextTurn: setImmediate, later, ...hooks }),
-        rebuild: () => void setImmediate(() => this.#rebuild()),
+        rebuild: () => this.#rebuildLater(later),
         whyNoMembers: () => whyNoMembers(this.#settings),
         note,
         asked: () => this.#serve(),
@@ -339,6 +340,11 @@ export class OpenedMember {
     this.#readiness = undefined
     this.#changes.emit('gone', undefined)
     this.#clients.sendAway()
+  }
+
+  /** Once the turn in which it was asked for has been answered (M25): who asked this member itself would not be told otherwise. */
+  #rebuildLater(later: Defer): void {
+    later(() => void setImmediate(() => this.#rebuild()))
   }
 
   /** One at a time: who asks while one is under way has asked for that one. */
@@ -387,4 +393,4 @@ export class OpenedMember {
 }
 
 const ASKING =
-  'This member was given members that its log does not know, and asks them who they are before it serves anybody.'
+  'This member was given members that its log does not know, or knows at other addresses, and asks them who they are before it serves anybody.'

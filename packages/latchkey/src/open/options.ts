@@ -3,7 +3,8 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { type Logger, silentLogger } from '@latchkey/base'
-import { type As, CAPS, type Duration, millis } from '@latchkey/protocol'
+import { type As, CAPS, type Duration, millis, show } from '@latchkey/protocol'
+import { sameUrl } from '@latchkey/raft'
 import type { Auth, AuthOptions } from '../member/rights.js'
 import { checkAuth, checkClientCertificates } from './auth.js'
 import { refuseUnprovenMembers } from './member-proof.js'
@@ -36,7 +37,7 @@ export interface OpenOptions {
   dir?: string | undefined
   /** Nothing on disk: for tests. */
   memory?: boolean | undefined
-  /** All voters of a new cluster and their addresses, this one included. Read at the first boot only. Left out: a cluster of one, no port. */
+  /** All voters of a new cluster and their addresses, this one included. Read at the first boot only; later other addresses in it are asked who is there. Left out: a cluster of one, no port. */
   members?: Readonly<Record<string, string>> | undefined
   /** host:port; default: those of members[id]. */
   listen?: string | undefined
@@ -211,6 +212,9 @@ function checkMembers(members: unknown, id: string): Readonly<Record<string, str
   for (const [name, url] of Object.entries(members)) {
     checkName(name, `members: ${JSON.stringify(name)}`)
     checkUrl(url, `members.${name}`)
+    const other = Object.entries(members).find(([one, at]) => one !== name && sameUrl(String(at), url as string))
+    if (other !== undefined)
+      throw new TypeError(`members.${name} and members.${other[0]} have the same address ${show(url)}`)
   }
   if (!Object.hasOwn(members, id))
     throw new TypeError(`members must list this member too: ${JSON.stringify(id)} is missing`)

@@ -122,6 +122,16 @@ test('a member is built anew while it serves: twice asked is once done, its clie
   expect(seen).toEqual([2, 3])
 })
 
+test('M25: who asks a member itself to be built anew is told that it does, before its connections end', async () => {
+  const all = await trio()
+  for (const id of ['a', 'b', 'c'] as const) {
+    const url = all[id].current?.status().members.find((one) => one.id === id)?.url as string
+    const before = all[id].current
+    await (await remote([url])).members.rebuild(id)
+    await expect.poll(() => all[id].current !== before && all[id].isReady(), { timeout: 10_000 }).toBe(true)
+  }
+}, 30_000)
+
 test('C9: a close while it is built anew leaves nothing running', async () => {
   const all = await trio()
   const { leader } = await all.a.store.status()

@@ -314,6 +314,11 @@ export class Link {
     } else if (this.#state.at === 'up' && this.#state.info.boot !== boot) this.#state.socket.terminate()
   }
 
+  /** Ended, and dialled again after a pause. */
+  hangUp(): void {
+    if (this.#state.at === 'up') this.#state.socket.terminate()
+  }
+
   recheck(): void {
     if (this.#state.at !== 'up') return
     const { info, socket } = this.#state

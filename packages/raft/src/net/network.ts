@@ -8,21 +8,16 @@ import { Door } from './door.js'
 import { Link } from './link.js'
 import { Refusals } from './refusals.js'
 import { type Answering, SecondProcesses } from './second-process.js'
-import {
-  type NetOptions,
-  type NetSettings,
-  type NetStats,
-  newStats,
-  type PeerUrls,
-  settle,
-} from './settings.js'
-import type { PeerInfo, RefusedEvent, Transport, TransportEvents } from './transport.js'
+import { type NetOptions, type NetSettings, type NetStats, newStats, settle } from './settings.js'
+import type { PeerInfo, PeerUrls, RefusedEvent, Transport, TransportEvents } from './transport.js'
 
 export class MemberNetwork extends Emitter<TransportEvents> implements Transport {
   readonly stats: NetStats = newStats()
   readonly #settings: NetSettings
   readonly #door: Door
   readonly #links = new Map<MemberId, Link>()
+  /** To other addresses of members, which are asked who is there. */
+  readonly #asking = new Map<MemberId, Link>()
   readonly #refusals: Refusals
   readonly #second = new SecondProcesses()
   /** Links that have something to send at the end of this turn. */
@@ -121,6 +116,9 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
       }
     }
     for (const [id, { url }] of wanted) if (!this.#links.has(id)) this.#add(id, url)
+    for (const [id, link] of this.#asking) if (wanted.get(id)?.given !== link.url) this.#asked(link)
+    for (const [id, { given }] of wanted)
+      if (given !== undefined && !this.#asking.has(id)) this.#ask(id, given)
     this.recheck()
   }
 
@@ -138,6 +136,33 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
     const link = new Link(id, url, this.#settings, events, this.stats)
     this.#links.set(id, link)
     link.start()
+  }
+
+  #ask(id: MemberId, url: string): void {
+    const heard = (info: PeerInfo, admitted: boolean) => {
+      // A cluster that is being founded has no id yet: it is asked again.
+      if (info.clusterId === '') return link.hangUp()
+      this.#asked(link)
+      this.#tell('answered', { url, info, admitted })
+    }
+    const events = {
+      peer: ({ state, info }: TransportEvents['peer']) => {
+        if (state === 'up') heard(info, true)
+      },
+      refused: (event: RefusedEvent, where: string) => {
+        if (this.#closed !== undefined) return
+        this.#refusals.note(event, where, 'dialled')
+        if (event.info?.id === id) heard(event.info, false)
+      },
+    }
+    const link = new Link(id, url, this.#settings, events, this.stats)
+    this.#asking.set(id, link)
+    link.start()
+  }
+
+  #asked(link: Link): void {
+    if (this.#asking.get(link.id) === link) this.#asking.delete(link.id)
+    void link.close()
   }
 
   #drop(link: Link): void {
@@ -187,8 +212,9 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
 
   async #close(): Promise<void> {
     this.flush()
-    const links = [...this.#links.values()]
+    const links = [...this.#links.values(), ...this.#asking.values()]
     this.#links.clear()
+    this.#asking.clear()
     await Promise.all([this.#door.close(), ...links.map((link) => link.close())])
   }
 }

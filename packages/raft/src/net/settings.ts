@@ -1,7 +1,6 @@
 // Types: what members' networking is made of, and the values that stand when nothing was said.
 
 import { type Clock, ConnectionErrors, type Logger, newNonce, type Random, RefusalLog } from '@latchkey/base'
-import type { MemberId } from '../core/types.js'
 import type { BackoffLimits } from './backoff.js'
 import type { Admit, Missing, Self } from './handshake.js'
 import { LANE_CAPS, type LaneCaps } from './lanes.js'
@@ -125,5 +124,3 @@ export const newStats = (): NetStats => ({
   malformed: 0,
   refused: 0,
 })
-
-export type PeerUrls = Readonly<Record<MemberId, { readonly url: string }>>

@@ -6,6 +6,8 @@
 //   TR3  'dead' is said only when the peer's process is known to have ended: its connection closed, and then a new one was
 //       refused by the system or answered by another boot. Silence is never 'dead'.
 //   TR4  Events of one peer alternate: up, gone, up, gone. 'dead' follows a 'gone', at most once each, before the next 'up'.
+//   TR5  'answered' is said of an address that is asked (`given`), and only when the process there has proved itself; what it says is no
+//       more than that: nothing is sent to it, and nothing of it is heard.
 
 import type { ErrorCode } from '@latchkey/protocol'
 import type { GroupId, MemberId, Message } from '../core/types.js'
@@ -38,6 +40,13 @@ export interface PeerEvent {
   readonly info: PeerInfo
 }
 
+export interface AnsweredEvent {
+  readonly url: string
+  readonly info: PeerInfo
+  /** Both let each other in: of one cluster, and the directory that is known for that member. */
+  readonly admitted: boolean
+}
+
 /** A handshake that failed for a reason that waiting does not cure by itself. It is tried again, with pauses. */
 export interface RefusedEvent {
   /** Undefined: it did not come far enough to say who it is. */
@@ -50,12 +59,19 @@ export interface RefusedEvent {
   readonly info: PeerInfo | undefined
 }
 
+/** `given`: another address, where a member of that name is asked which cluster it is of. */
+export type PeerUrls = Readonly<
+  Record<MemberId, { readonly url: string; readonly given?: string | undefined }>
+>
+
 export type TransportEvents = {
   /** Checked field by field; its `from` is the member at the other end and its `to` this one. Shares no memory with the frame. */
   message: Message
   /** `bytes` is a view of the frame: copy what is kept. */
   app: { readonly from: MemberId; readonly bytes: Uint8Array }
   peer: PeerEvent
+  /** Who is at another address of a member than the one it is dialled at. */
+  answered: AnsweredEvent
   refused: RefusedEvent
 }
 
@@ -69,8 +85,9 @@ export interface Transport {
   /**
    * Who is dialled from now on, without this member itself. Who is no longer among them is still talked to for a little while,
    * so that it can be told why, but not dialled again. Who may dial this member is for the owner's `admit` to say.
+   * Where `given` is another address it is asked who is there, again and again until it has told its cluster (TR5).
    */
-  setPeers(peers: Readonly<Record<MemberId, { readonly url: string }>>): void
+  setPeers(peers: PeerUrls): void
   /** What is sent now can arrive. */
   connected(id: MemberId): boolean
   /** Who is at the other end: of the connection its messages come on, else of the one to it. During a 'message' the one who sent it. */

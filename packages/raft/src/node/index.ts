@@ -1,3 +1,4 @@
+export { sameUrl } from './addresses.js'
 export { type BootPlan, type LogExtent, planBoot } from './boot.js'
 export type { LogPort } from './log-writer.js'
 export type {

@@ -1,13 +1,19 @@
-// Driver: a member that was given members which its log does not know asks them who they are, before it serves anybody and for as long
-// as it lives. They may be of another cluster: then this directory is in the wrong place.
+// Driver: a member that was given members which its log does not know, or knows at other addresses, asks there who they are, before it
+// serves anybody and for as long as it lives. They may be of another cluster: then this directory is in the wrong place.
 //
 // The story without it: member a of cluster X is stopped. The directory of a cluster Y of one member, which is called a too, is started at
 // its address with X's list of members (a wrong mount, a restored backup). It leads itself, is ready, and serves every client that tries
 // this address first: two clients hold one lock, one of them in X and one in Y.
 //
+// The same with two clusters of three, both of a, b and c: the directory of c of Y at the address of c of X, with X's list. Its log knows
+// every name that it was given, at other addresses: by the names alone it meets no stranger, and nobody says what is wrong.
+//
+// Members that have moved look the same at first: known names at other addresses. Asked, they say that they are of this cluster; or nobody
+// is there yet, because they move later. So the answer of another cluster stops a member, and silence does not.
+//
 // Laws (M22)
-//   - a stranger is a member that was given, that the log does not know now, and that this directory has not known under that address
-//     before: a list is often older than the log, and names members that were removed
+//   - a stranger is a member that was given at an address where the log does not know it now, nor this directory has known it
+//     before: a list is often older than the log, and names members that were removed or have moved
 //   - strangers are dialled at the addresses that were given; nobody is served before each has said who it is, or has been silent for
 //     the time that is given to it
 //   - only a stranger's answer, from that address and behind its proof, makes this member stop. One who calls, or who only says who
@@ -20,22 +26,35 @@ import { LatchkeyError } from '@latchkey/protocol'
 import { membersOf } from '../core/index.js'
 import type { MemberId, Membership } from '../core/types.js'
 import type { PeerInfo } from '../net/index.js'
+import { sameUrl } from './addresses.js'
 
 /** What a directory knows of itself beside its log. */
 export interface DirectoryNote {
-  /** When it was made, as an ISO date. */
-  readonly born: string
+  /** When it was made, as an ISO date; undefined: it is in memory only. */
+  readonly born: string | undefined
   /** Whether that address has been a member's of this directory's cluster. */
   knows(id: MemberId, url: string): boolean
   /** Those are members now. */
   learn(members: Readonly<Record<MemberId, string>>): void
 }
 
+/** Of a member without a directory. */
+export function noteInMemory(): DirectoryNote {
+  const known = new Set<string>()
+  return {
+    born: undefined,
+    knows: (id, url) => known.has(`${id} ${url}`),
+    learn: (members) => {
+      for (const [id, url] of Object.entries(members)) known.add(`${id} ${url}`)
+    },
+  }
+}
+
 export interface OneClusterPorts {
   readonly id: MemberId
   /** Addresses of members, as they were given. */
   readonly given: Readonly<Record<MemberId, string>>
-  readonly note: DirectoryNote | undefined
+  readonly note: DirectoryNote
   /** The only cluster that it may belong to; undefined: any. */
   readonly expected: string | undefined
   /** '' until it is known. */
@@ -76,18 +95,18 @@ export class OneCluster {
     const { id, given, note, clock, patience } = this.#ports
     const known = membersOf(membership)
     const isStranger = ([one, url]: [MemberId, string]) =>
-      one !== id && url !== '' && !known.includes(one) && note?.knows(one, url) !== true
+      one !== id && url !== '' && !isAt(membership, one, url) && !note.knows(one, url)
     this.#strangers = known.length === 0 ? {} : Object.fromEntries(Object.entries(given).filter(isStranger))
-    note?.learn(Object.fromEntries(known.map((one) => [one, membership.peers[one]?.url ?? ''])))
+    note.learn(Object.fromEntries(known.map((one) => [one, membership.peers[one]?.url ?? ''])))
     if (!this.#begun && Object.keys(this.#strangers).length > 0)
       this.#timer = clock.after(patience, () => this.#end(), { ref: false })
     this.#begun = true
     this.judge()
   }
 
-  /** One that was dialled has proved who it is: it has let this member in, or refused it. */
-  answered(id: MemberId, info: PeerInfo): void {
-    if (!Object.hasOwn(this.#strangers, id)) return
+  /** One that was dialled there has proved who it is: it has let this member in, or refused it. */
+  answered(id: MemberId, url: string, info: PeerInfo): void {
+    if (!Object.hasOwn(this.#strangers, id) || this.#strangers[id] !== url) return
     this.#answers.set(id, info)
     this.judge()
   }
@@ -97,7 +116,7 @@ export class OneCluster {
     const own = this.#ports.clusterId()
     const { expected } = this.#ports
     if (expected !== undefined && own !== '' && own !== expected)
-      return this.#ports.stop(this.#notExpected(`is of cluster ${own}${made(this.#ports.note?.born)}`))
+      return this.#ports.stop(this.#notExpected(`is of cluster ${own}${made(this.#ports.note.born)}`))
     const asked = Object.keys(this.#strangers)
     // A cluster without an id is being founded just now: that one is asked again.
     const answers = asked.map((id) => this.#answers.get(id)?.clusterId ?? '')
@@ -130,7 +149,7 @@ export class OneCluster {
     })
     return new LatchkeyError(
       'ERR_WRONG_CLUSTER',
-      `This directory of ${id} is of cluster ${own}${made(note?.born)}, but it was given members of another one: ${told.join('; ')}. If the directory is the wrong one, start ${id} over its own. If it is the right one, give it the members of its own cluster, or none.`,
+      `This directory of ${id} is of cluster ${own}${made(note.born)}, but it was given members of another one: ${told.join('; ')}. If the directory is the wrong one, start ${id} over its own. If it is the right one, give it the members of its own cluster, or none.`,
       { clusters },
     )
   }
@@ -147,5 +166,8 @@ export class OneCluster {
     this.#timer = undefined
   }
 }
+
+const isAt = ({ peers }: Membership, id: MemberId, url: string): boolean =>
+  peers[id] !== undefined && sameUrl(peers[id].url, url)
 
 const made = (born: string | undefined): string => (born === undefined ? '' : ` (its directory made ${born})`)

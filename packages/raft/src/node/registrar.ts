@@ -15,6 +15,8 @@ export interface RegistrarPorts {
   readonly incarnation: (id: MemberId) => string | undefined
   /** Where this member wants to be reached; '' when it listens nowhere. */
   readonly url: string
+  /** Members that were found elsewhere than that membership says (addresses.ts). */
+  readonly moved: (membership: Membership) => Readonly<Record<MemberId, string>>
 }
 
 export class Registrar {
@@ -54,6 +56,10 @@ export class Registrar {
     if (own !== undefined && own.url === '' && this.#ports.url !== '') {
       this.#propose({ type: 'update', id: node.options.id, peer: { ...own, url: this.#ports.url } })
       return
+    }
+    for (const [id, url] of Object.entries(this.#ports.moved(membership))) {
+      const incarnation = membership.peers[id]?.incarnation ?? ''
+      if (this.#propose({ type: 'update', id, peer: { url, incarnation } })) return
     }
     for (const [id, incarnation] of Object.entries(this.#unwritten(membership))) {
       const url = membership.peers[id]?.url ?? ''

@@ -8,10 +8,11 @@ import { membersOf } from '../core/index.js'
 import type { MemberId, Membership } from '../core/types.js'
 import type { PeerEvent, PeerInfo, Transport } from '../net/index.js'
 import type { Identity, Wal } from '../wal/index.js'
+import { Addresses } from './addresses.js'
 import { FirstBootGate } from './first-boot-gate.js'
 import { type HandOver, handOver } from './hand-over.js'
 import { RaftNode } from './node.js'
-import { OneCluster } from './one-cluster.js'
+import { type DirectoryNote, noteInMemory, OneCluster } from './one-cluster.js'
 import { type Booted, firstMembers, isOneOfMany, isUnborn, openLog, settle } from './recovery.js'
 import { Registrar } from './registrar.js'
 import type { ReplicaOptions, ReplicaPorts } from './replica-types.js'
@@ -30,7 +31,9 @@ export class Replica {
   readonly #met = new Map<MemberId, PeerInfo>()
   #identity: Identity
   readonly #firstBoot: FirstBootGate
+  readonly #note: DirectoryNote
   readonly #oneCluster: OneCluster
+  readonly #addresses: Addresses
 
   static async open(options: ReplicaOptions, ports: ReplicaPorts): Promise<Replica> {
     const opened: (() => Promise<void>)[] = []
@@ -80,7 +83,14 @@ export class Replica {
       },
     )
     this.#firstBoot = this.#makeFirstBootGate(waitsToVote)
+    this.#note = ports.note ?? noteInMemory()
     this.#oneCluster = this.#makeOneCluster()
+    this.#addresses = new Addresses({
+      id: options.id,
+      given: options.members ?? {},
+      wasAt: (id, url) => this.#note.knows(id, url),
+      isConnected: (id) => this.transport.connected(id),
+    })
     this.transport = ports.transport({
       admit: (info) => this.#admit(info),
       missing: (one) => this.#missing(one),
@@ -91,6 +101,7 @@ export class Replica {
       newClusterId: () => this.#newClusterId(),
       incarnation: (id) => (id === options.id ? this.#identity : this.transport.peer(id))?.incarnation,
       url: options.members?.[options.id] ?? '',
+      moved: (membership) => this.#addresses.moved(membership),
     })
     this.#listen()
     this.#noteCluster(applied.membership)
@@ -130,11 +141,11 @@ export class Replica {
 
   #makeOneCluster(): OneCluster {
     const { id, members, electionTimeout, clusterId: expected } = this.#options
-    const { note, clock } = this.#ports
+    const { clock } = this.#ports
     return new OneCluster({
       id,
       given: members ?? {},
-      note,
+      note: this.#note,
       expected,
       clusterId: () => this.#identity.clusterId,
       clock,
@@ -144,7 +155,7 @@ export class Replica {
     })
   }
 
-  /** Nobody is served yet: members that were given, and that the log does not know, are asked who they are. */
+  /** Nobody is served yet: members that were given, and that the log does not know at those addresses, are asked who they are. */
   get isAsking(): boolean {
     return this.#oneCluster.isAsking
   }
@@ -174,7 +185,12 @@ export class Replica {
     this.transport.on('refused', ({ id, by, code, info }) => {
       if (by !== 'them' || info === undefined) return
       if (code === 'ERR_WRONG_CLUSTER') this.#firstBoot.refusedBy(info.id, info.clusterId)
-      if (id !== undefined) this.#oneCluster.answered(id, info)
+      if (id !== undefined) this.#oneCluster.answered(id, this.#addresses.dialled(id), info)
+    })
+    this.transport.on('answered', ({ url, info, admitted }) => {
+      this.#oneCluster.answered(info.id, url, info)
+      this.#addresses.answered(info, admitted && info.clusterId === this.clusterId)
+      this.#talkTo(this.node.raft.membership)
     })
     this.node.on('role', () => this.#registrar.look())
     this.node.on('applied', () => {
@@ -183,16 +199,11 @@ export class Replica {
   }
 
   #talkTo(membership: Membership): void {
-    const known = membersOf(membership).length > 0
-    // A member that waits to be added knows the others from its options only.
-    const urls = known ? urlsOf(membership) : Object.entries(this.#options.members ?? {})
     this.#oneCluster.look(membership)
-    const asked = [...urls, ...Object.entries(this.#oneCluster.strangers)]
-    const others = asked.filter(([id, url]) => id !== this.#options.id && url !== '')
-    this.transport.setPeers(Object.fromEntries(others.map(([id, url]) => [id, { url }])))
+    this.transport.setPeers(this.#addresses.peers(membership, this.#oneCluster.strangers))
   }
 
-  /** Members given count at the first boot alone; that they are others now may surprise whoever gave them. */
+  /** The log's members count; that others were given may surprise whoever gave them. Whether members have moved is found out (addresses.ts). */
   #compareMembers(): void {
     const { members, id, join } = this.#options
     const { membership } = this.node.raft
@@ -216,6 +227,10 @@ export class Replica {
   #onPeer({ id, state, info }: PeerEvent): void {
     if (state === 'up') return this.#onMet(info)
     if (state === 'dead') return this.node.leaderGone(id)
+    if (this.#addresses.hasTwo(id)) {
+      this.#addresses.gone(id)
+      this.#talkTo(this.node.raft.membership)
+    }
     this.node.unreachable(id)
     this.#ports.gone?.(id)
   }
@@ -254,7 +269,8 @@ export class Replica {
 
   #onMet(info: PeerInfo): void {
     this.#met.set(info.id, info)
-    this.#oneCluster.answered(info.id, info)
+    this.#oneCluster.answered(info.id, this.#addresses.dialled(info.id), info)
+    if (this.#addresses.hasTwo(info.id)) this.#talkTo(this.node.raft.membership)
     this.#registrar.look()
     this.#firstBoot.met(info.id, info.clusterId)
   }

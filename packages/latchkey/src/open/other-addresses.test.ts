@@ -1,0 +1,160 @@
+// Test: a member that was given other addresses for members that its log knows: they are another cluster, which it leaves alone, or
+// they are its own, and have moved.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { LatchkeyError, Store } from '@latchkey/client'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { open, openMember } from './open.js'
+import type { OpenedMember } from './open-member.js'
+import { checkOptions, type OpenOptions } from './options.js'
+import { listen } from './server.js'
+import { addresses } from './testing/ports.js'
+
+const IDS = ['a', 'b', 'c'] as const
+type Id = (typeof IDS)[number]
+type Three<Of> = Record<Id, Of>
+
+const closers: (() => Promise<unknown>)[] = []
+let root = ''
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'latchkey-addresses-'))
+})
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close().catch(() => {})
+  await rm(root, { recursive: true, force: true })
+})
+
+const FAST = { electionTimeout: 200, heartbeat: 40 }
+
+async function opening(options: OpenOptions): Promise<Store> {
+  const store = await open({ ...FAST, ...options })
+  closers.push(() => store.close())
+  return store
+}
+
+/** As a sidecar does, so that a test can ask the member behind the store. */
+async function member(options: OpenOptions): Promise<OpenedMember> {
+  const opened = await openMember({ ...FAST, ...options })
+  closers.push(() => opened.store.close())
+  const { listen: at, tls } = checkOptions(options)
+  if (at !== undefined) opened.serveAt(await listen(at, opened.arrivals(tls)))
+  return opened
+}
+
+const dirOf = (cluster: string, id: Id) => join(root, `${cluster}-${id}`)
+
+async function three(cluster: string, members: Three<string>, clusterId?: string): Promise<Three<Store>> {
+  const start = (id: Id) => opening({ id, dir: dirOf(cluster, id), members, clusterId })
+  const [a, b, c] = await Promise.all([start('a'), start('b'), start('c')])
+  await Promise.all([a.ready(), b.ready(), c.ready()])
+  // Its first leader draws the id of the cluster.
+  await expect.poll(async () => (await a.status()).clusterId, { timeout: 10_000 }).not.toBe('')
+  return { a, b, c }
+}
+
+const closeAll = ({ a, b, c }: Three<Store>) => Promise.all([a.close(), b.close(), c.close()])
+
+const urlsOf = async (store: Store) =>
+  Object.fromEntries((await store.status()).members.map(({ id, url }) => [id, url]))
+
+const stopped = (opened: OpenedMember) =>
+  Promise.race([
+    opened.failed,
+    new Promise<never>((_, reject) =>
+      setTimeout(() => reject(new Error('it has not stopped')), 15_000).unref(),
+    ),
+  ])
+
+test('M22: the directory of a cluster with the same ids, given the members of this one, stops and names both; the others go on', async () => {
+  const [forX, forY] = [await addresses(IDS), await addresses(IDS)]
+  const x = await three('x', forX)
+  const y = await three('y', forY)
+  await x.a.put('whose', 'x')
+  const ids = [(await x.a.status()).clusterId, (await y.a.status()).clusterId]
+  // The others of its own cluster still run: it reaches them, and is stopped all the same.
+  await Promise.all([x.c.close(), y.c.close()])
+  const { term } = await x.a.status()
+  const wrong = await member({ id: 'c', dir: dirOf('y', 'c'), members: forX })
+  const error = await stopped(wrong)
+  expect(error).toMatchObject({ code: 'ERR_WRONG_CLUSTER' })
+  for (const id of ids) expect(error.message).toContain(id)
+  expect(error.message).toMatch(/This directory of c is of cluster \w+ \(its directory made .*Z\)/)
+  expect(error.message).toMatch(/[ab] at ws\S+ is of cluster \w+ \(its directory made .*Z\)/)
+  expect(wrong.isReady()).toBe(false)
+  await expect(wrong.store.get('whose')).rejects.toMatchObject({ code: 'ERR_WRONG_CLUSTER' })
+  await wrong.store.close()
+  await x.a.put('still', 'x')
+  expect((await x.a.status()).term).toBe(term)
+  // Each of them comes back over its own.
+  const c = await opening({ id: 'c', dir: dirOf('x', 'c'), members: forX })
+  expect(await c.get('whose', { as: 'string' })).toBe('x')
+}, 30_000)
+
+test('M22: where those that were given are down it stops as soon as one of them comes back', async () => {
+  const [forX, forY] = [await addresses(IDS), await addresses(IDS)]
+  await closeAll(await three('x', forX))
+  await closeAll(await three('y', forY))
+  const wrong = await member({ id: 'c', dir: dirOf('y', 'c'), members: forX })
+  await new Promise((resolve) => setTimeout(resolve, 3_000))
+  expect(await Promise.race([wrong.failed, 'runs'])).toBe('runs')
+  await opening({ id: 'a', dir: dirOf('x', 'a'), members: forX })
+  expect(await stopped(wrong)).toMatchObject({ code: 'ERR_WRONG_CLUSTER' })
+}, 30_000)
+
+test('M24: all members start at new addresses with a new list: they find each other, and the log has the new addresses', async () => {
+  const [old, now] = [await addresses(IDS), await addresses(IDS)]
+  const before = await three('y', old)
+  await before.a.put('k', 'v')
+  const { clusterId } = await before.a.status()
+  await closeAll(before)
+  const after = await three('y', now)
+  for (const id of IDS) expect(await after[id].get('k', { as: 'string' })).toBe('v')
+  await expect.poll(() => urlsOf(after.a), { timeout: 10_000 }).toEqual(now)
+  expect((await after.b.status()).clusterId).toBe(clusterId)
+  await closeAll(after)
+  // And back to where they were, which the log has had: it is found again, though nobody writes down an address of former times.
+  const back = await three('y', old)
+  for (const id of IDS) expect(await back[id].get('k', { as: 'string' })).toBe('v')
+}, 40_000)
+
+test('M24: at the addresses of another cluster all three are that cluster in a new place; with clusterId they do not start', async () => {
+  const [forX, forY] = [await addresses(IDS), await addresses(IDS)]
+  const x = await three('x', forX)
+  const { clusterId } = await x.a.status()
+  await closeAll(x)
+  const y = await three('y', forY)
+  await y.a.put('whose', 'y')
+  await closeAll(y)
+  await expect(
+    open({ ...FAST, id: 'a', dir: dirOf('y', 'a'), members: forX, clusterId }),
+  ).rejects.toMatchObject({
+    code: 'ERR_WRONG_CLUSTER',
+  })
+  const moved = await three('y', forX)
+  expect(await moved.c.get('whose', { as: 'string' })).toBe('y')
+}, 30_000)
+
+test('M24: members move one after the other, told by members update and started with the new list', async () => {
+  const [old, now] = [await addresses(IDS), await addresses(IDS)]
+  const stores = await three('y', old)
+  const others: Three<Id> = { a: 'b', b: 'c', c: 'a' }
+  for (const id of IDS) {
+    // Where the one that leads is updated the others lose it for a moment, and whoever asked may not be told.
+    const update = () => stores[others[id]].members.update(id, now[id])
+    await update().catch((error: LatchkeyError) => {
+      expect(error.code).toBe('ERR_OUTCOME_UNKNOWN')
+      return update()
+    })
+    // It is where it was for a while: nobody takes the new address back because it answers at the old one.
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect((await urlsOf(stores[others[id]]))[id]).toBe(now[id])
+    await stores[id].close()
+    stores[id] = await opening({ id, dir: dirOf('y', id), members: now })
+    await stores[id].ready()
+    await stores[others[id]].put(`moved ${id}`, 'v')
+  }
+  for (const id of IDS) expect(await stores[id].get('moved c', { as: 'string' })).toBe('v')
+  expect(await urlsOf(stores.a)).toEqual(now)
+}, 40_000)
