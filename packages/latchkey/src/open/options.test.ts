@@ -29,7 +29,11 @@ test.each([
   ['dir and memory', { ...good, memory: true }, 'memory'],
   ['members without itself', { ...good, members: { b: three.b } }, '"a" is missing'],
   ['members with a bad address', { ...good, members: { a: 'http://x' } }, 'members.a'],
-  ['M26: two members at one address', { ...good, members: { ...three, b: `${three.a}/` } }, 'have the same address'],
+  [
+    'M26: two members at one address',
+    { ...good, members: { ...three, b: `${three.a}/` } },
+    'have the same address',
+  ],
   ['members as a list', { ...good, members: [] }, 'members'],
   ['listen', { ...good, listen: '7001' }, 'listen'],
   ['electionTimeout', { ...good, electionTimeout: 0 }, 'electionTimeout'],

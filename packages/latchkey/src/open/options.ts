@@ -212,7 +212,9 @@ function checkMembers(members: unknown, id: string): Readonly<Record<string, str
   for (const [name, url] of Object.entries(members)) {
     checkName(name, `members: ${JSON.stringify(name)}`)
     checkUrl(url, `members.${name}`)
-    const other = Object.entries(members).find(([one, at]) => one !== name && sameUrl(String(at), url as string))
+    const other = Object.entries(members).find(
+      ([one, at]) => one !== name && sameUrl(String(at), url as string),
+    )
     if (other !== undefined)
       throw new TypeError(`members.${name} and members.${other[0]} have the same address ${show(url)}`)
   }
