@@ -158,3 +158,21 @@ test('M24: members move one after the other, told by members update and started 
   for (const id of IDS) expect(await stores[id].get('moved c', { as: 'string' })).toBe('v')
   expect(await urlsOf(stores.a)).toEqual(now)
 }, 40_000)
+
+test('M24: another name of the same address is asked once, and disturbs nobody', async () => {
+  const old = await addresses(IDS)
+  await closeAll(await three('y', old))
+  const named = Object.fromEntries(IDS.map((id) => [id, old[id].replace('127.0.0.1', 'localhost')]))
+  const terms: number[] = []
+  const stores = await Promise.all(
+    IDS.map((id) => opening({ id, dir: dirOf('y', id), members: { ...named, [id]: old[id] } })),
+  )
+  for (const store of stores) await store.ready()
+  for (let i = 0; i < 20; i++) {
+    await stores[i % 3]?.put('k', `${i}`)
+    terms.push((await (stores[0] as Store).status()).term)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  expect(new Set(terms).size).toBe(1)
+  expect(await urlsOf(stores[0] as Store)).toEqual(old)
+}, 20_000)

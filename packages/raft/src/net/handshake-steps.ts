@@ -50,6 +50,8 @@ export interface HandshakePorts extends DiallingPorts {
 export type Step =
   | { readonly next: 'wait'; readonly send: Uint8Array }
   | { readonly next: 'in'; readonly send: Uint8Array | undefined; readonly info: PeerInfo }
+  /** It asked who is there, and is told with this; it is not let in. */
+  | { readonly next: 'told'; readonly send: Uint8Array }
   | {
       readonly next: 'refused'
       readonly by: 'us' | 'them'
@@ -68,14 +70,17 @@ const malformed = (reason: string): Refusal => ({ code: 'ERR_PROTOCOL', reason, 
 export class DiallingHandshake {
   readonly #ports: DiallingPorts
   readonly #greeting: Greeting
+  readonly #asks: boolean
   #at: 'greeted' | 'proved' | 'told' | 'over' = 'greeted'
   #meeting: Meeting | undefined
   /** What this end has proved is the token that the other has to prove too. */
   #token: string | undefined
 
-  constructor(ports: DiallingPorts, to: MemberId) {
+  /** `asks`: only to know who is there. */
+  constructor(ports: DiallingPorts, to: MemberId, asks = false) {
     const { cluster, id } = ports.self()
     this.#ports = ports
+    this.#asks = asks
     this.#greeting = { cluster, from: id, to, ...sideOf(ports.newNonce()) }
   }
 
@@ -117,7 +122,7 @@ export class DiallingHandshake {
     if (provenWith(tokens, 'the one who was dialled', this.#meeting as Meeting, proof) === false)
       return this.#refuse(WRONG_PROOF)
     this.#at = 'told'
-    return wait(encodeHello(this.#ports.self()))
+    return wait(encodeHello(this.#ports.self(), this.#asks))
   }
 
   #welcomed(reply: ReturnType<typeof decodeReply>): Step {
@@ -208,7 +213,7 @@ export class DialledHandshake {
     if (isRefusal(verdict)) return this.#refuse(verdict, info)
     this.#at = 'over'
     const send = encodeWelcome(self, verdict.version, this.#ports.missing(verdict.id))
-    return { next: 'in', send, info: verdict }
+    return verdict.asks === true ? { next: 'told', send } : { next: 'in', send, info: verdict }
   }
 
   #refuse(refusal: Refusal, info?: PeerInfo): Step {

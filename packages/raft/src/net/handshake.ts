@@ -14,6 +14,8 @@
 //     where no token is asked for, or set two clusters against each other
 //   - what one says who has not proved itself is believed by nobody: a refusal with another boot in it would let a stranger tell that
 //     a living leader is dead (TR3)
+//   - one who only asks who is there is told, as far as it would be let in, and never takes the place of the connection that
+//     it may have already: the address that it asks may be another name of the one that it is connected to
 //   - secrets are compared in constant time, and no reason repeats one
 //   - places may be added at the end; a build ignores those that it does not know
 
@@ -100,7 +102,9 @@ export const encodeChallenge = ({ least, most, nonce }: Side): Uint8Array =>
 
 export const encodeProof = (proof: Uint8Array): Uint8Array => pack([HANDSHAKE, PROOF, proof])
 
-export const encodeHello = (self: Self): Uint8Array => pack([HANDSHAKE, HELLO, placesOf(self)])
+/** `asks`: it only wants to know who is there, and is not to be let in. */
+export const encodeHello = (self: Self, asks = false): Uint8Array =>
+  pack(asks ? [HANDSHAKE, HELLO, placesOf(self), true] : [HANDSHAKE, HELLO, placesOf(self)])
 
 export const encodeWelcome = (self: Self, version: number, missing?: number): Uint8Array =>
   pack([HANDSHAKE, WELCOME, version, placesOf(self), missing ?? null])
@@ -175,7 +179,9 @@ export function decodeProof(frame: Uint8Array): Uint8Array | Refused | string {
 export function decodeHello(frame: Uint8Array, version: number): PeerInfo | string {
   const places = open(frame, [HELLO])
   if (typeof places === 'string') return places
-  return toInfo(places[2], version) ?? 'a handshake that does not say who it is'
+  const info = toInfo(places[2], version)
+  if (info === undefined) return 'a handshake that does not say who it is'
+  return places[3] === true ? { ...info, asks: true } : info
 }
 
 export function decodeReply(frame: Uint8Array): Reply | string {

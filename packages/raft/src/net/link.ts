@@ -19,6 +19,7 @@ import { DiallingHandshake } from './handshake-steps.js'
 import { Lanes } from './lanes.js'
 import { Pulse } from './pulse.js'
 import type { NetSettings, NetStats } from './settings.js'
+import { isRefusedBySystem, refusalIn } from './dial-errors.js'
 import { bytesOf, farewell, SOCKET_CAPS, SOCKET_FULL } from './socket.js'
 import { channelOf, clientTls, whyNotNamed } from './tls.js'
 import type { PeerEvent, PeerInfo, RefusedEvent } from './transport.js'
@@ -26,6 +27,13 @@ import type { PeerEvent, PeerInfo, RefusedEvent } from './transport.js'
 export interface LinkEvents {
   peer(event: PeerEvent): void
   refused(event: RefusedEvent, where: string): void
+}
+
+export interface LinkTo {
+  readonly id: MemberId
+  readonly url: string
+  /** Only to know who is there: the other side says so and closes. */
+  readonly asks?: boolean
 }
 
 type State =
@@ -49,6 +57,7 @@ type State =
 export class Link {
   readonly id: MemberId
   readonly url: string
+  readonly #asks: boolean
   readonly #settings: NetSettings
   readonly #events: LinkEvents
   readonly #stats: NetStats
@@ -61,9 +70,10 @@ export class Link {
   #blocked = false
   #leaving: { readonly timer: Timer; readonly left: () => void } | undefined
 
-  constructor(id: MemberId, url: string, settings: NetSettings, events: LinkEvents, stats: NetStats) {
+  constructor({ id, url, asks = false }: LinkTo, settings: NetSettings, events: LinkEvents, stats: NetStats) {
     this.id = id
     this.url = url
+    this.#asks = asks
     this.#settings = settings
     this.#events = events
     this.#stats = stats
@@ -195,7 +205,7 @@ export class Link {
       return socket.terminate()
     }
     const channel = channelOf(tls, raw)
-    this.#state.handshake = new DiallingHandshake({ self, admit, newNonce, channel }, this.id)
+    this.#state.handshake = new DiallingHandshake({ self, admit, newNonce, channel }, this.id, this.#asks)
     socket.send(this.#state.handshake.greeting)
   }
 
@@ -229,6 +239,8 @@ export class Link {
     const step = this.#state.handshake?.hear(bytesOf(data))
     if (step === undefined) return socket.terminate()
     if (step.next === 'wait') return socket.send(step.send)
+    // Only the end that was dialled tells.
+    if (step.next === 'told') return socket.terminate()
     if (step.next === 'in') return this.#onUp(socket, raw, step.info)
     if (step.by === 'them') this.#judgeLost(step.info)
     this.#refused(step.refusal, step.by, step.info)
@@ -362,37 +374,4 @@ export class Link {
     const { clock, timing } = this.#settings
     return farewell(state.socket, clock, timing.farewell, 1001)
   }
-}
-
-/**
- * Why no connection came about, where that will not pass by itself: a certificate, an answer that is no welcome, an address that
- * means nothing. A member that is down, slow or just starting is nothing to tell.
- */
-function refusalIn(error: unknown): (Refusal & { readonly by: 'us' | 'them' }) | undefined {
-  if (!(error instanceof Error)) return undefined
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  const answer = /^Unexpected server response: (\d+)$/.exec(error.message)?.[1]
-  if (answer === '401')
-    return refusal(
-      'them',
-      'ERR_UNAUTHORIZED',
-      'it answers 401: it does not accept the certificate of this member, or has no member token and lets no member in',
-    )
-  if (answer !== undefined && answer !== '503')
-    return refusal('them', 'ERR_PROTOCOL', `it answers ${answer}: is that the address of a member?`)
-  if (/CERT|^UNABLE_TO_|^ERR_TLS_/.test(code))
-    return refusal('us', 'ERR_UNAUTHORIZED', `its certificate is not accepted: ${code}`)
-  if (code === 'EPROTO' || code.startsWith('ERR_SSL_'))
-    return refusal('us', 'ERR_PROTOCOL', `no TLS with it: ${code}`)
-  if (code === 'ENOTFOUND') return refusal('us', 'ERR_PROTOCOL', 'its name is not known: ENOTFOUND')
-  return undefined
-}
-
-const refusal = (by: 'us' | 'them', code: Refusal['code'], reason: string) =>
-  ({ by, code, reason, trusted: false }) as const
-
-/** Nobody listens there: every address of that name refused. */
-function isRefusedBySystem(error: unknown): boolean {
-  if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isRefusedBySystem)
-  return (error as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED'
 }

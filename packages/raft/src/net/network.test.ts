@@ -262,6 +262,43 @@ describe('who is gone and who is dead', () => {
 })
 
 describe('who is talked to', () => {
+  test('TR5: who is asked at another name of its address says who it is, and no connection is disturbed', async () => {
+    const one = { self: { clusterId: 'one' } }
+    const [a, b] = [await crew.start('a', one), await crew.start('b', one)]
+    introduce(a, b)
+    introduce(b, a)
+    await until(() => a.network.connected('b') && b.network.connected('a'))
+    const answers: unknown[] = []
+    a.network.on('answered', ({ url, info, admitted }) =>
+      answers.push([url, info.id, info.clusterId, admitted]),
+    )
+    const before = [a.events.length, b.events.length]
+    const other = b.url.replace('127.0.0.1', 'localhost')
+    a.network.setPeers({ b: { url: b.url, given: other } })
+    await until(() => answers.length > 0)
+    await pause(50)
+    expect(answers).toEqual([[other, 'b', b.self.clusterId, true]])
+    expect([a.events.length, b.events.length]).toEqual(before)
+    a.network.send('b', heartbeat(a, b, 1))
+    await until(() => b.messages.length === 1)
+  })
+
+  test('TR5: one of another cluster that is asked says so; one that is not the member that was meant says nothing', async () => {
+    const a = await crew.start('a', { self: { clusterId: 'one' } })
+    const b = await crew.start('b', { self: { clusterId: 'another' } })
+    const c = await crew.start('c')
+    const answers: unknown[] = []
+    a.network.on('answered', ({ info, admitted }) => answers.push([info.id, info.clusterId, admitted]))
+    a.network.setPeers({
+      b: { url: 'ws://127.0.0.1:1', given: b.url },
+      d: { url: 'ws://127.0.0.1:1', given: c.url },
+    })
+    await until(() => answers.length > 0)
+    await pause(50)
+    expect(answers).toEqual([['b', 'another', false]])
+    expect(b.network.connected('a') || a.network.connected('b')).toBe(false)
+  })
+
   test('a removed member can still be told why for a while, then its connection closes', async () => {
     const [a, b] = await pair()
     a.network.setPeers({})

@@ -133,7 +133,7 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
       },
       refused: (event: RefusedEvent, where: string) => this.#refused(event, where, 'dialled'),
     }
-    const link = new Link(id, url, this.#settings, events, this.stats)
+    const link = new Link({ id, url }, this.#settings, events, this.stats)
     this.#links.set(id, link)
     link.start()
   }
@@ -155,7 +155,7 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
         if (event.info?.id === id) heard(event.info, false)
       },
     }
-    const link = new Link(id, url, this.#settings, events, this.stats)
+    const link = new Link({ id, url, asks: true }, this.#settings, events, this.stats)
     this.#asking.set(id, link)
     link.start()
   }

@@ -30,6 +30,8 @@ export interface PeerInfo {
   readonly version: number
   /** It does not list this member by what was committed up to this entry; undefined: it does, or it did not say. */
   readonly missing?: number | undefined
+  /** It only wants to know who is there. */
+  readonly asks?: true
 }
 
 /** 'up': what is sent from now on can arrive. 'gone': what was sent may be lost. 'dead': see TR3. */

@@ -101,6 +101,10 @@ export class Visitor {
     if (step.next === 'wait') return this.#socket.send(step.send)
     this.#greeted()
     if (step.next === 'refused') return this.#refuse(step.refusal, step.id, step.info)
+    if (step.next === 'told') {
+      this.#socket.send(step.send)
+      return void this.close(1000)
+    }
     if (this.#state.at === 'door') this.#state.deadline.cancel()
     this.#state = { at: 'in', info: step.info, assembly: new Assembly(), pulse: this.#listen() }
     if (step.send !== undefined) this.#socket.send(step.send)

@@ -2,7 +2,6 @@
 
 import { expect, test } from 'vitest'
 import type { MemberId, Membership } from '../core/types.js'
-import type { PeerInfo } from '../net/index.js'
 import { Addresses, sameUrl } from './addresses.js'
 
 const membership = (urls: Record<MemberId, string>): Membership => ({
@@ -11,15 +10,6 @@ const membership = (urls: Record<MemberId, string>): Membership => ({
   learners: [],
   learnersNext: [],
   peers: Object.fromEntries(Object.entries(urls).map(([id, url]) => [id, { url, incarnation: `of ${id}` }])),
-})
-const info = (id: MemberId): PeerInfo => ({
-  id,
-  incarnation: `of ${id}`,
-  boot: 1,
-  clusterId: 'y',
-  group: 0,
-  level: 1,
-  version: 1,
 })
 const OLD = { a: 'ws://a-old', b: 'ws://b-old', c: 'ws://c-old' }
 const NEW = { a: 'ws://a-new', b: 'ws://b-new', c: 'ws://c-new' }
@@ -47,8 +37,10 @@ test('M24: a member is dialled where it was found only while it is not connected
   const now = membership(OLD)
   expect(addresses.peers(now, {})['b']).toEqual({ url: OLD.b, given: NEW.b })
   connected.add('b')
-  addresses.answered(info('b'), true)
-  addresses.answered(info('c'), true)
+  addresses.answered('b')
+  addresses.proved('b')
+  addresses.answered('c')
+  addresses.proved('c')
   expect(addresses.peers(now, {})).toEqual({ b: { url: OLD.b }, c: { url: NEW.c } })
   expect(addresses.dialled('c')).toBe(NEW.c)
   // It is connected there now, and stays there until that connection is gone.
@@ -56,13 +48,15 @@ test('M24: a member is dialled where it was found only while it is not connected
   expect(addresses.peers(now, {})['c']).toEqual({ url: NEW.c })
   connected.delete('c')
   addresses.gone('c')
+  // What it proved before its connection was lost counts no more.
+  addresses.proved('c')
   expect(addresses.peers(now, {})['c']).toEqual({ url: OLD.c, given: NEW.c })
 })
 
 test('M24: who answers at the address that was given, and is not that member, is not dialled there', () => {
   const { addresses } = world()
   addresses.peers(membership(OLD), {})
-  addresses.answered(info('b'), false)
+  addresses.answered('b')
   expect(addresses.peers(membership(OLD), {})['b']).toEqual({ url: OLD.b })
   expect(addresses.moved(membership(OLD))).toEqual({})
 })
@@ -71,7 +65,8 @@ test('M24: a leader writes down where it found a member, its own address first; 
   const { addresses } = world()
   addresses.peers(membership(OLD), {})
   expect(addresses.moved(membership(OLD))).toEqual({})
-  addresses.answered(info('c'), true)
+  addresses.answered('c')
+  addresses.proved('c')
   addresses.peers(membership(OLD), {})
   expect(Object.entries(addresses.moved(membership(OLD)))).toEqual([
     ['a', NEW.a],
@@ -87,7 +82,8 @@ test('M24: an address of former times is asked while its member is not connected
   connected.add('b')
   const now = membership(OLD)
   expect(addresses.peers(now, {})).toEqual({ b: { url: OLD.b }, c: { url: OLD.c, given: NEW.c } })
-  addresses.answered(info('c'), true)
+  addresses.answered('c')
+  addresses.proved('c')
   expect(addresses.peers(now, {})['c']).toEqual({ url: NEW.c })
   expect(addresses.moved(now)).toEqual({})
 })

@@ -7,7 +7,8 @@
 // Laws (M24)
 //   - the log's address counts for as long as the member is connected there
 //   - another one that was given is asked too. The member is dialled there only after it has proved there that it is this member, by
-//     cluster and incarnation, and while it is not connected at the log's address: a list that is wrong or old cuts nobody off
+//     cluster and incarnation, and while it is not connected at the log's address, which has an election timeout for it: a list that is wrong or
+//     old cuts nobody off, and another name of the log's own address is not taken for a move because it answered first
 //   - when the connection there is gone, both addresses are tried anew
 //   - an address of former times is asked only while its member is not connected: a list is often older than the log
 //   - a leader that has found a member in this way writes the address down, and with it its own one as it was given: the list
@@ -16,7 +17,7 @@
 
 import { membersOf } from '../core/index.js'
 import type { MemberId, Membership } from '../core/types.js'
-import type { PeerInfo, PeerUrls } from '../net/index.js'
+import type { PeerUrls } from '../net/index.js'
 
 type Urls = Readonly<Record<MemberId, string>>
 
@@ -80,10 +81,14 @@ export class Addresses {
     return { url, given }
   }
 
-  /** The process at the address that was given said which cluster it is of; `isMember`: it has proved to be that member. */
-  answered({ id }: PeerInfo, isMember: boolean): void {
+  /** The process at the address that was given said which cluster it is of. */
+  answered(id: MemberId): void {
     this.#asked.add(id)
-    if (isMember) this.#proven.add(id)
+  }
+
+  /** It had proved to be that member, and the log's address has had its time to answer since. */
+  proved(id: MemberId): void {
+    if (this.#asked.has(id)) this.#proven.add(id)
   }
 
   /** It was given another address than the log's. */

@@ -3,6 +3,7 @@
 // Order of a start: machine (what was applied; its own lock is a second guard of the directory) -> log (what was promised) ->
 // plan (boot.ts) -> loop -> network. Nothing is said before the log is open, nothing is heard before the loop is there.
 
+import type { Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import { membersOf } from '../core/index.js'
 import type { MemberId, Membership } from '../core/types.js'
@@ -34,6 +35,7 @@ export class Replica {
   readonly #note: DirectoryNote
   readonly #oneCluster: OneCluster
   readonly #addresses: Addresses
+  readonly #proving = new Set<Timer>()
 
   static async open(options: ReplicaOptions, ports: ReplicaPorts): Promise<Replica> {
     const opened: (() => Promise<void>)[] = []
@@ -189,13 +191,26 @@ export class Replica {
     })
     this.transport.on('answered', ({ url, info, admitted }) => {
       this.#oneCluster.answered(info.id, url, info)
-      this.#addresses.answered(info, admitted && info.clusterId === this.clusterId)
-      this.#talkTo(this.node.raft.membership)
+      this.#addresses.answered(info.id)
+      if (admitted && info.clusterId === this.clusterId) this.#provedLater(info.id)
     })
     this.node.on('role', () => this.#registrar.look())
     this.node.on('applied', () => {
       if (this.#registrar.unfinished) this.#registrar.look()
     })
+  }
+
+  #provedLater(id: MemberId): void {
+    const timer = this.#ports.clock.after(
+      this.#options.electionTimeout,
+      () => {
+        this.#proving.delete(timer)
+        this.#addresses.proved(id)
+        this.#talkTo(this.node.raft.membership)
+      },
+      { ref: false },
+    )
+    this.#proving.add(timer)
   }
 
   #talkTo(membership: Membership): void {
@@ -283,6 +298,7 @@ export class Replica {
   /** All of it is let go of, also when a part cannot be closed in peace; that is told afterwards. */
   async close(): Promise<void> {
     this.#oneCluster.close()
+    for (const timer of this.#proving) timer.cancel()
     const parts = [this.node, this.transport, this.#ports.machine, this.#wal]
     const faults: unknown[] = []
     for (const part of parts) await part.close().catch((error: unknown) => faults.push(error))
