@@ -17,6 +17,8 @@ const member = async (options?: SocketMemberOptions): Promise<SocketMember> => {
   return made
 }
 
+const soon = (check: () => void) => vi.waitFor(check, { timeout: 8_000 })
+
 type Identity = { clusterId: string | undefined }
 
 /** Dials, and keeps what is told. */
@@ -62,14 +64,14 @@ test('C30: a link whose member is of another cluster from now on ends, and what 
   const a = await member({ clusterId: 'x' })
   const identity: Identity = { clusterId: undefined }
   const { told, ends } = await dial(a.url, identity)
-  await vi.waitFor(() => expect(told).toHaveLength(1))
+  await soon(() => expect(told).toHaveLength(1))
   expect(identity.clusterId).toBe('x')
   say(a, leader('x', 2), leader('', 3))
-  await vi.waitFor(() => expect(told).toHaveLength(3))
+  await soon(() => expect(told).toHaveLength(3))
   say(a, leader('x', 4), leader('y', 5), leader('x', 6))
-  await vi.waitFor(() => expect(ends).toHaveLength(1))
+  await soon(() => expect(ends).toHaveLength(1))
   expect(ends[0]).toMatchObject({ code: 'ERR_WRONG_CLUSTER', message: expect.stringContaining(a.url) })
-  await vi.waitFor(() => expect(a.sockets.size).toBe(0))
+  await soon(() => expect(a.sockets.size).toBe(0))
   expect(told.map((reply) => (reply.kind === 'leader' ? reply.term : 0))).toEqual([1, 2, 3, 4])
   expect([identity.clusterId, ends.length]).toEqual(['x', 1])
 })
@@ -79,10 +81,10 @@ test('C30: a member that has not met its cluster is used by one that knows none:
   const a = await member({ clusterId: '', welcome })
   const identity: Identity = { clusterId: undefined }
   const first = await dial(a.url, identity)
-  await vi.waitFor(() => expect(first.told).toHaveLength(1))
+  await soon(() => expect(first.told).toHaveLength(1))
   expect(identity.clusterId).toBeUndefined()
   say(a, leader('x', 2))
-  await vi.waitFor(() => expect(first.told).toHaveLength(2))
+  await soon(() => expect(first.told).toHaveLength(2))
   expect(identity.clusterId).toBe('x')
   await expect(dial(a.url, identity)).rejects.toMatchObject({
     code: 'ERR_NO_LEADER',
