@@ -3,7 +3,7 @@
 import type { LinkReply, LinkRequest } from '@latchkey/client'
 import { utf8 } from '@latchkey/base'
 import { decodeAnswer, encodeCommand, ERROR_CODES, OP, READ, SESSION_OVER, STEP } from '@latchkey/protocol'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { OpenedMember } from '../open/open-member.js'
 import { checkOptions } from '../open/options.js'
 import { Attached } from './attached.js'
@@ -68,6 +68,40 @@ test('R9: a view is read and closed by the seat that opened it alone', async () 
     [0, unknown[]],
   ]
   expect([ok, rows.length]).toEqual([0, 1])
+})
+
+// Without it: a connection that lives for months holds a number for each range that was ever read on it; or what it left open stays
+// open, and the rows that were replaced since are kept on the disk.
+test('C35: at its end a seat closes the views that are open there, those under way too, and knows of no others', async () => {
+  const { kv } = opened.current as NonNullable<OpenedMember['current']>
+  const closed: number[][] = []
+  const closeViews = kv.closeViews.bind(kv)
+  const closing = vi.spyOn(kv, 'closeViews').mockImplementation((views) => {
+    closed.push([...views])
+    closeViews(views)
+  })
+  const client = new Client()
+  const viewOf = async (view: number, limit = 1) => {
+    const read = [READ.page, view, true, null, null, false, limit, 'both'] as const
+    return ((await client.ask({ kind: 'read', stale: false, read }))[1] as [number])[0]
+  }
+  for (let i = 0; i < 2; i++) {
+    const view = await viewOf(0)
+    expect(await viewOf(view)).toBe(view)
+    expect(await viewOf(view, 100)).toBe(0)
+  }
+  const given = await viewOf(0)
+  await client.ask({ kind: 'read', stale: false, read: [READ.closeView, given] })
+  const open = await viewOf(0)
+  expect(open).toBeGreaterThan(given)
+  client.seat.send({ kind: 'read', id: 1_000, stale: true, read: page(0) })
+  closed.length = 0
+  client.seat.close()
+  expect(closed).toEqual([[open]])
+  // What was under way when it ended opened another one, which is closed as it comes.
+  await expect.poll(() => closed.length).toBe(2)
+  expect(closed[1]).toEqual([open, open + 1])
+  closing.mockRestore()
 })
 
 test("C42: a session is its opener's: another identity's commands are answered as if it had ended, and change nothing of it", async () => {
