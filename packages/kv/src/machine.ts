@@ -10,7 +10,7 @@
 
 import { type Logger, assert, silentLogger } from '@latchkey/base'
 import { ownerOfHold } from '@latchkey/lock'
-import { LatchkeyError, READ, type Read, type SessionResult } from '@latchkey/protocol'
+import { type Command, LatchkeyError, READ, type Read } from '@latchkey/protocol'
 import type { Entry, LogPosition, Membership } from '@latchkey/raft/core'
 import type { Applied, AppliedState, SnapshotReader, SnapshotWriter } from '@latchkey/raft/node'
 import { Ahead } from './ahead.js'
@@ -19,14 +19,15 @@ import { FrozenState } from './frozen.js'
 import { META_KEY } from './keyspaces.js'
 import { DEFAULT_LIMITS } from './limits.js'
 import { lookUp } from './lookups.js'
+import { SessionsInState } from './open-sessions.js'
 import { RangeSurveys } from './range-surveys.js'
 import { assertRead, pointRead } from './reads.js'
 import type { RowBuilder, RowStore, RowView } from './rows/port.js'
 import { EntryRun, type Waiting } from './rules/entry-run.js'
-import { listSessions, whyNoSession } from './rules/sessions.js'
 import { NOTHING_FOUND, type Needed } from './rules/ranges.js'
 import { StateLockTransaction } from './rules/lock-tx.js'
 import { Turn } from './rules/turn.js'
+import { weightOf } from './rules/weight.js'
 import { readView } from './snapshot/reader.js'
 import { StreamedState } from './snapshot/writer.js'
 import { emptyMeta, encodeMeta } from './state/meta.js'
@@ -53,6 +54,7 @@ export class KvMachine implements KvStore {
   readonly #logger: Logger
   readonly #views: Views
   readonly #ahead: Ahead
+  readonly openSessions: SessionsInState
   readonly #turns = { next: () => this.#nextTurn() }
   /** Of the event loop: what was applied in it so far. */
   readonly #turn = new Turn()
@@ -67,6 +69,7 @@ export class KvMachine implements KvStore {
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits }
     this.#logger = options.logger ?? silentLogger
     const turns = { next: () => new Promise<void>((resolve) => options.nextTurn(resolve)) }
+    this.openSessions = new SessionsInState(options.clock, this.#limits, () => this.#up.state)
     this.#surveys = new RangeSurveys(options.clock, this.#limits, turns)
     this.#ahead = new Ahead(options.later, () => this.#up.state)
     this.#views = new Views(options.clock, this.#limits, {
@@ -343,16 +346,8 @@ export class KvMachine implements KvStore {
     return this.#up.state.hash()
   }
 
-  get openSessions() {
-    return this.#up.state.sessions
-  }
-
-  sessions(): SessionResult[] {
-    return listSessions(this.#up.state)
-  }
-
-  whyNoSession(): string | undefined {
-    return whyNoSession(this.#up.state, this.#limits)
+  weigh(command: Command, bytes: number): number {
+    return weightOf(command, bytes, (key) => this.#up.state.data.sizeOf(key))
   }
 
   async frozen(index: number): Promise<FrozenState | undefined> {

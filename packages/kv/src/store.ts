@@ -3,6 +3,7 @@
 import type { Clock, Logger } from '@latchkey/base'
 import type {
   BudgetLimits,
+  Command,
   EventResult,
   LatchkeyError,
   OwnerResult,
@@ -94,6 +95,18 @@ export interface StateHash {
   readonly spaces: Readonly<Record<string, string>>
 }
 
+/** What is asked about the sessions from outside of the log. */
+export interface OpenSessions {
+  readonly size: number
+  openerOf(session: number): string | undefined
+  /** All that are open, by id. */
+  list(): SessionResult[]
+  /** Why nobody can open one just now, for want of room. */
+  whyNone(): string | undefined
+  /** The answer that `openSession` would come to for that identity, where it is a refusal: it need not be written into the log. */
+  refusalFor(by: string): Uint8Array | undefined
+}
+
 export interface KvStore extends StateMachine {
   /**
    * Answers from the local state; whether it is recent enough (ReadIndex) is the caller's to see to. `now`: the cluster time the
@@ -121,12 +134,9 @@ export interface KvStore extends StateMachine {
   readonly position: LogPosition
   readonly revision: number
   stateHash(): StateHash
-  /** How many sessions are open, and who opened one of them. */
-  readonly openSessions: { readonly size: number; openerOf(session: number): string | undefined }
-  /** All that are open, by id. */
-  sessions(): SessionResult[]
-  /** Why no session can be opened just now, for want of room. */
-  whyNoSession(): string | undefined
+  /** How much work that command will be, of so many bytes, in the units of rules/turn.ts: a guess. */
+  weigh(command: Command, bytes: number): number
+  readonly openSessions: OpenSessions
   /** What is stored behind the entry `index`, to be closed by the caller; undefined when the state is elsewhere by then. */
   frozen(index: number): Promise<FrozenState | undefined>
 }

@@ -1,11 +1,12 @@
 // Test: how many sessions there may be, of one identity and of all, which of them give way, and how an admin ends one.
 
-import { CAPS, type Command, OP, encodeCommand } from '@latchkey/protocol'
+import { CAPS, type Command, ERROR_CODES, OP, decodeAnswer, encodeCommand } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { codeOf } from '../testing/show.js'
 import { World, k, record } from '../testing/world.js'
 
 const IDLE = 15_000
+const BUSY = 1 + ERROR_CODES.indexOf('ERR_BUSY')
 const DAY = CAPS.maxSessionLife
 let w: World
 beforeEach(async () => {
@@ -20,7 +21,7 @@ const asked = async (command: Command): Promise<unknown> => {
 const open = (by: string, life = DAY) => asked([OP.openSession, life, by])
 const say = async (session: unknown, number: number, command: Command) =>
   await w.answers([record(session as number, number, command)])
-const ids = () => w.machine.sessions().map(([id]) => id)
+const ids = () => w.machine.openSessions.list().map(([id]) => id)
 
 describe('C25: sessions are shared out', () => {
   test('one identity has its share, and others still find room', async () => {
@@ -28,8 +29,31 @@ describe('C25: sessions are shared out', () => {
     expect(await open('greedy')).toBe('ERR_BUSY')
     expect(await open('modest')).toEqual(expect.any(Number))
     expect(await open('modest')).toEqual(expect.any(Number))
-    expect(w.machine.whyNoSession()).toContain('there are 6')
+    expect(w.machine.openSessions.whyNone()).toContain('there are 6')
     expect(await open('modest')).toBe('ERR_BUSY')
+  })
+
+  test('A17: who would be refused is known before anything is written into the log, and forgotten when there is room', async () => {
+    const refusal = (by: string) => {
+      const answer = w.machine.openSessions.refusalFor(by)
+      return answer && decodeAnswer(answer)[0]
+    }
+    const mine = [await open('greedy'), await open('greedy'), await open('greedy')]
+    expect(refusal('greedy')).toBeUndefined()
+    mine.push(await open('greedy'))
+    expect(refusal('greedy')).toBe(BUSY)
+    expect(refusal('modest')).toBeUndefined()
+    await open('modest')
+    await open('modest')
+    expect(refusal('somebody')).toBe(BUSY)
+    await say(mine[0], 0, [OP.closeSession])
+    w.clock.advance(200)
+    expect([refusal('greedy'), refusal('somebody')]).toEqual([undefined, undefined])
+    expect(await open('greedy')).toEqual(expect.any(Number))
+    await w.tick(IDLE + 1)
+    w.clock.advance(200)
+    // All are silent for long by now: one gives way.
+    expect([refusal('greedy'), refusal('somebody')]).toEqual([undefined, undefined])
   })
 
   test('the share counts after a restart, and what was ended is no part of it', async () => {
@@ -39,14 +63,14 @@ describe('C25: sessions are shared out', () => {
     expect(await open('greedy')).toBe('ERR_BUSY')
     await say(first, 0, [OP.closeSession])
     expect(await open('greedy')).toEqual(expect.any(Number))
-    expect(w.machine.sessions().every(([, by]) => by === 'greedy')).toBe(true)
+    expect(w.machine.openSessions.list().every(([, by]) => by === 'greedy')).toBe(true)
   })
 
   test('whose share is used up makes room among its own: the one that was renewed first, and holds nothing', async () => {
     const other = await open('modest')
     const mine = [await open('greedy'), await open('greedy'), await open('greedy'), await open('greedy')]
     await w.tick(IDLE + 1)
-    expect(w.machine.whyNoSession()).toBeUndefined()
+    expect(w.machine.openSessions.whyNone()).toBeUndefined()
     // The first one is heard of again, the second holds a lock, the third waits for it.
     await say(mine[0], 0, [OP.keepAlive])
     await say(mine[1], 1, [OP.tryLock, k('l'), null, false, 'a', DAY, 0, null, null])
@@ -63,7 +87,7 @@ describe('C25: sessions are shared out', () => {
     const mine = [await open('greedy'), await open('greedy'), await open('greedy'), await open('greedy')]
     for (const [i, session] of mine.entries())
       await say(session, 1, [OP.tryLock, k(`l${i}`), null, false, 'me', 20_000, 0, null, null])
-    expect(w.machine.sessions().map(([, , , , holds]) => holds)).toEqual([1, 1, 1, 1])
+    expect(w.machine.openSessions.list().map(([, , , , holds]) => holds)).toEqual([1, 1, 1, 1])
     await w.tick(19_000)
     expect(await open('greedy')).toBe('ERR_BUSY')
     await w.tick(2_000)
@@ -111,7 +135,7 @@ describe('C25: sessions are shared out', () => {
     await say(mine, 1, [OP.tryLock, k('held'), null, false, 'me', DAY, 0, null, null])
     await say(other, 1, [OP.tryLock, k('other'), null, false, 'you', DAY, 0, null, null])
     await say(mine, 2, [OP.tryLock, k('other'), null, false, 'me', DAY, 0, null, 0])
-    expect(w.machine.sessions()).toEqual([
+    expect(w.machine.openSessions.list()).toEqual([
       [mine, 'a', DAY, 0, 1, 1],
       [other, 'b', DAY, 0, 1, 0],
     ])
@@ -121,6 +145,6 @@ describe('C25: sessions are shared out', () => {
     expect(await asked([OP.endSession, mine as number])).toBe(false)
     expect((await say(mine, 3, [OP.put, null, k('a'), k('1')])).map(codeOf)).toEqual(['SESSION_OVER'])
     expect(ids()).toEqual([other])
-    expect(w.machine.sessions()[0]?.[5]).toBe(0)
+    expect(w.machine.openSessions.list()[0]?.[5]).toBe(0)
   })
 })

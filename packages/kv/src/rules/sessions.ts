@@ -9,7 +9,7 @@
 
 import { endSession, type LockTransaction } from '@latchkey/lock'
 import type { SessionResult } from '@latchkey/protocol'
-import { CANCELLED, answerOf, type Refused, TOO_MANY_OF_ONE, TOO_MANY_SESSIONS } from '../commands/answers.js'
+import { CANCELLED, answerOf, Refused, TOO_MANY_OF_ONE, TOO_MANY_SESSIONS } from '../commands/answers.js'
 import { ANY_BODY, type Session } from '../state/session-rows.js'
 import type { Sessions } from '../state/sessions.js'
 import type { State } from '../state/state.js'
@@ -33,18 +33,31 @@ export function openSession(
   { id, life, by }: Wanted,
   limits: SessionLimits,
 ): number | Refused {
-  const { sessions } = state
-  if (sessions.countOf(by) >= limits.sessionsOfOne) {
-    const idle = longestIdle(state, locks.now, limits, by)
-    if (idle === undefined) return TOO_MANY_OF_ONE
-    closeSession(state, locks, idle)
-  } else if (sessions.size >= limits.sessions) {
-    const idle = longestIdle(state, locks.now, limits)
-    if (idle === undefined) return TOO_MANY_SESSIONS
-    closeSession(state, locks, idle)
-  }
-  sessions.open(id, life, by, locks.now)
+  const gives = whoGivesWay(state, locks.now, limits, by)
+  if (gives instanceof Refused) return gives
+  if (gives !== undefined) closeSession(state, locks, gives)
+  state.sessions.open(id, life, by, locks.now)
   return id
+}
+
+/** undefined: there is room for one more of that identity. */
+function whoGivesWay(
+  state: State,
+  now: number,
+  limits: SessionLimits,
+  by: string,
+): Session | Refused | undefined {
+  const { sessions } = state
+  if (sessions.countOf(by) >= limits.sessionsOfOne)
+    return longestIdle(state, now, limits, by) ?? TOO_MANY_OF_ONE
+  if (sessions.size >= limits.sessions) return longestIdle(state, now, limits) ?? TOO_MANY_SESSIONS
+  return undefined
+}
+
+/** What `openSession` would answer as things stand, where that is no. */
+export function refusalOfSession(state: State, limits: SessionLimits, by: string): Refused | undefined {
+  const gives = whoGivesWay(state, state.meta.position.time, limits, by)
+  return gives instanceof Refused ? gives : undefined
 }
 
 const renewedAt = ({ due, life }: Session): number => due - life

@@ -4,9 +4,9 @@
 
 /** What one record of the log costs. A row that a command looks at costs twice as much, and so does a row that it changes. */
 const RECORD = 1
-const ROW = 2
+export const ROW = 2
 /** These bytes cost as much as a record. */
-const BYTES = 2 * 1024
+export const BYTES = 2 * 1024
 /** Of a turn: some ten milliseconds. */
 const WORK_A_TURN = 2_000
 

@@ -128,6 +128,15 @@ export class RowTable {
     }
   }
 
+  /** Of the row. Where the store has to be asked, the row is kept for whoever needs it next. */
+  sizeOf(key: string): number {
+    const known = this.#known(key)
+    if (known !== undefined) return known?.length ?? 0
+    const row = this.#stored(key)
+    this.#ahead.put(key, row)
+    return row?.length ?? 0
+  }
+
   #stored(key: string): Uint8Array | undefined {
     this.#ahead.missed()
     const rowKey = keyOfBinary(this.#space, key)

@@ -6,11 +6,14 @@ import {
   type DiskUse,
   type AdminCall,
   type Answer,
+  decodeCommand,
   encodeAnswer,
   errorAnswer,
+  isBadCommand,
   LatchkeyError,
   type LinkReply,
   okAnswer,
+  OP,
   type OwnerResult,
   type Status,
 } from '@latchkey/protocol'
@@ -25,14 +28,14 @@ import {
   type ReplicaPorts,
 } from '@latchkey/raft'
 import type { FileSystem } from '@latchkey/raft/wal'
-import { isPlainPut, type KvStore, RecordSource, SPACE_NAMES, type StateHash } from '@latchkey/kv'
+import { isPlainPut, type KvStore, SPACE_NAMES, type StateHash } from '@latchkey/kv'
 import { Admin } from './admin.js'
 import { Attached } from './attached.js'
 import { Belonging, removed } from './belonging.js'
 import { type Between, decodeBetween, encodeBetween } from './between.js'
 import { MemberChanges } from './changes.js'
+import { CommandQueue } from './command-queue.js'
 import { Forwarder } from './forwarder.js'
-import { LargeRanges } from './large-ranges.js'
 import { Inquiry } from './inquiry.js'
 import type { Identity } from './rights.js'
 import { ReadTurns } from './read-turns.js'
@@ -80,7 +83,7 @@ export class Member extends Emitter<MemberEvents> {
   readonly replica: Replica
   readonly kv: KvStore
   readonly #ports: MemberPorts
-  readonly #largeRanges: LargeRanges
+  readonly #commands: CommandQueue
   readonly #forwarder: Forwarder
   readonly #admin: Admin
   readonly #readTurns: ReadTurns
@@ -90,7 +93,6 @@ export class Member extends Emitter<MemberEvents> {
   readonly #stateCheck: StateCheck
   readonly #belonging: Belonging
   readonly #inquiry: Inquiry
-  readonly #record = new RecordSource()
   /** The last entry of its own log at the start. */
   readonly #recovered: number
 
@@ -125,7 +127,8 @@ export class Member extends Emitter<MemberEvents> {
     this.replica = replica
     this.#recovered = replica.node.raft.lastIndex
     this.kv = kv
-    this.#largeRanges = new LargeRanges(kv)
+    const { maxInFlightBytes: mostBytes } = replica.node.options
+    this.#commands = new CommandQueue({ node: replica.node, kv, mostBytes })
     this.#ports = ports
     this.#forwarder = forwarder
     this.#readTurns = new ReadTurns(ports.clock)
@@ -235,7 +238,7 @@ export class Member extends Emitter<MemberEvents> {
       forwarder: this.#forwarder,
       admin: this.#admin,
       turns: this.#readTurns,
-      largeRanges: this.#largeRanges,
+      commands: this.#commands,
       tell,
       identity,
       attach: (session, by) => this.#attached.attach(session, by),
@@ -302,11 +305,19 @@ export class Member extends Emitter<MemberEvents> {
   #runFor(from: MemberId, command: Extract<Between, { kind: 'command' }>): void {
     const told = (outcome: Outcome) => this.#answer(from, outcomeMessage(command.id, outcome))
     // Its own door has looked at it. Without a session it opens one, and stands alone in its entry.
-    const { node } = this.replica
-    this.#largeRanges.pass(command.session, command.body, () =>
-      node.submit(this.#record.of(command), told, command.session === 0),
-    )
+    const alone = command.session === 0
+    const refusal = alone ? this.#refusalOfSession(command.body) : undefined
+    if (refusal !== undefined)
+      return this.#answer(from, { kind: 'returned', id: command.id, answer: refusal })
+    this.#commands.submit(`${from} ${command.session}`, command, told, command.id, alone)
     if (isPlainPut(command.body)) this.kv.expectPut(command.body)
+  }
+
+  #refusalOfSession(body: Uint8Array): Uint8Array | undefined {
+    const { openSessions } = this.kv
+    const command = this.replica.node.role === 'leader' ? decodeCommand(body) : undefined
+    if (command === undefined || isBadCommand(command) || command[0] !== OP.openSession) return undefined
+    return openSessions.refusalFor(command[2] ?? '')
   }
 
   #callFor(from: MemberId, { id, call, args }: Extract<Between, { kind: 'call' }>): void {

@@ -287,7 +287,7 @@ test('C25: who opened a session is what the member says, not what the client doe
   const [code, id] = await client.ask({ kind: 'command', session: 0, number: 0, done: 0, body: open })
   expect(code).toBe(0)
   const kv = (opened.current as NonNullable<OpenedMember['current']>).kv
-  expect(kv.sessions().find(([session]) => session === id)?.[1]).toBe('tester')
+  expect(kv.openSessions.list().find(([session]) => session === id)?.[1]).toBe('tester')
   const end = encodeCommand([OP.endSession, id as number])
   const ended = await client.ask({ kind: 'command', session: 0, number: 0, done: 0, body: end })
   expect(ended[0]).toBe(1 + ERROR_CODES.indexOf('ERR_FORBIDDEN'))
@@ -295,7 +295,7 @@ test('C25: who opened a session is what the member says, not what the client doe
     expect((await client.ask({ kind: 'admin', call, args: [id] }))[0]).toBe(
       1 + ERROR_CODES.indexOf('ERR_FORBIDDEN'),
     )
-  expect(kv.sessions().some(([session]) => session === id)).toBe(true)
+  expect(kv.openSessions.list().some(([session]) => session === id)).toBe(true)
 })
 
 test('C7: what one turn asks for goes out as it grows, and ends when nobody reads it', () => {

@@ -30,7 +30,7 @@ import {
 } from '@latchkey/protocol'
 import type { Outcome, RaftNode } from '@latchkey/raft'
 import type { Admin } from './admin.js'
-import type { LargeRanges } from './large-ranges.js'
+import type { CommandQueue } from './command-queue.js'
 import type { Forwarder } from './forwarder.js'
 import type { ReadTurns } from './read-turns.js'
 import {
@@ -53,7 +53,7 @@ export interface SeatPorts {
   readonly forwarder: Forwarder
   readonly admin: Admin
   readonly turns: ReadTurns
-  readonly largeRanges: LargeRanges
+  readonly commands: CommandQueue
   tell(reply: LinkReply): void
   /** Whose seat it is. */
   readonly identity: Identity
@@ -66,10 +66,13 @@ export interface SeatPorts {
 const MOST_ANSWER = CAPS.maxPayload - CAPS.frameBytes
 /** Watches of one connection: ERR_BUSY beyond. */
 const MOST_WATCHES = 1_000
+/** Sessions that one connection opens at the same time: ERR_BUSY beyond. A client needs one. */
+const MOST_OPENING = 64
 /** Reads of one connection that wait for their round: ERR_BUSY beyond. */
 const MOST_READS = 20_000
 
 type Command = Extract<LinkRequest, { kind: 'command' }>
+type Decoded = Parameters<CommandQueue['submit']>[5]
 type Told = Outcome | { type: 'returned'; answer: Uint8Array }
 
 export class Seat implements Link {
@@ -82,6 +85,7 @@ export class Seat implements Link {
   readonly #record = new RecordSource()
   readonly #anonymous: boolean
   #reading = 0
+  #opening = 0
   #closed = false
 
   constructor(ports: SeatPorts) {
@@ -128,6 +132,7 @@ export class Seat implements Link {
     this.#watches.clear()
     this.#ports.kv.closeViews(this.#views)
     this.#ports.turns.left(this)
+    this.#ports.commands.leave(this)
     this.#ports.ended(this)
   }
 
@@ -169,7 +174,7 @@ export class Seat implements Link {
     const holdBack = this.#may('read') ? undefined : heldBackOf(decoded)
     const told = holdBack && ((outcome: Told, at: number) => this.#told(outcome, at, holdBack))
     if (decoded[0] === OP.openSession) return this.#openSession(command, decoded[1])
-    this.#handOn(command, decoded[0] === OP.endSession, told)
+    this.#handOn(command, decoded[0] === OP.endSession, told, decoded)
     if (isPlain) this.#ports.kv.expectPut(body)
   }
 
@@ -177,24 +182,24 @@ export class Seat implements Link {
   #openSession(command: Command, life: number): void {
     const by = openerName(this.#ports.identity.name)
     const body = encodeCommand([OP.openSession, life, by])
-    this.#handOn({ ...command, body }, true)
+    if (this.#opening >= MOST_OPENING) return this.#refuse(command.id, new LatchkeyError('ERR_BUSY'))
+    this.#opening++
+    const told = (outcome: Told, id: number) => {
+      this.#opening--
+      this.#told(outcome, id)
+    }
+    const refusal =
+      this.#ports.node.role === 'leader' ? this.#ports.kv.openSessions.refusalFor(by) : undefined
+    if (refusal === undefined) this.#handOn({ ...command, body }, true, told)
+    else told({ type: 'returned', answer: refusal }, command.id)
   }
 
-  #handOn(command: Command, alone: boolean, told = this.#told): void {
-    const { node, forwarder } = this.#ports
+  #handOn(command: Command, alone: boolean, told = this.#told, decoded?: Decoded): void {
+    const { node, forwarder, commands } = this.#ports
     const leader = node.raft.leader
-    if (node.role === 'leader') return this.#submit(command, alone, told)
+    if (node.role === 'leader') return commands.submit(this, command, told, command.id, alone, decoded)
     if (leader === undefined) return node.submit(this.#record.of(command), told, alone, command.id)
     forwarder.command(leader, command, (outcome) => told(outcome, command.id))
-  }
-
-  #submit(command: Command, alone: boolean, told = this.#told): void {
-    const { node, largeRanges } = this.#ports
-    if (!largeRanges.concerns(command.body))
-      return node.submit(this.#record.of(command), told, alone, command.id)
-    largeRanges.pass(command.session, command.body, () =>
-      node.submit(this.#record.of(command), told, alone, command.id),
-    )
   }
 
   /** One for all commands: the number is the client's own. */

@@ -17,7 +17,7 @@ import type { Outcome, RaftNode } from '@latchkey/raft'
 export function listSessions(node: RaftNode, kv: KvStore): Promise<SessionResult[]> {
   return new Promise((resolve, reject) => {
     node.read((outcome) => {
-      if (outcome.ok) resolve(kv.sessions())
+      if (outcome.ok) resolve(kv.openSessions.list())
       else reject(new LatchkeyError('ERR_NO_LEADER'))
     })
   })

@@ -173,7 +173,7 @@ export class OpenedMember {
 
   /** Served, but not everything: where no session can be opened, new stores can only read. */
   warning(): string | undefined {
-    return this.isReady() ? this.#current?.kv.whyNoSession() : undefined
+    return this.isReady() ? this.#current?.kv.openSessions.whyNone() : undefined
   }
 
   /** For gauges. */

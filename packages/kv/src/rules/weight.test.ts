@@ -1,0 +1,47 @@
+// Test: what a command will cost is guessed before it is written into the log: never much less than what it names and meets.
+
+import { encodeCommand, OP, STEP, type Command } from '@latchkey/protocol'
+import { expect, test } from 'vitest'
+import { k, World } from '../testing/world.js'
+
+const MIB = 1024 * 1024
+
+async function weighed() {
+  const world = await World.open()
+  await world.run([OP.put, null, k('large'), new Uint8Array(MIB)])
+  await world.run([OP.put, null, k('small'), k('v')])
+  return (command: Command) => world.machine.weigh(command, encodeCommand(command).length)
+}
+
+test('A16: rows that are named, bytes that are sent and values that are stored count; a small command weighs little', async () => {
+  const weigh = await weighed()
+  for (const op of [OP.merge, OP.putIfAbsent, OP.getAndPut] as const) {
+    expect(weigh([op, null, k('small'), k('v')])).toBeLessThan(32)
+    expect(weigh([op, null, k('large'), k('v')])).toBeGreaterThan(1_000)
+  }
+  expect(weigh([OP.txn, null, [[0, 0, k('large'), k('v')]], [], []])).toBeGreaterThan(1_000)
+  expect(weigh([OP.txn, null, [], [], [[STEP.merge, k('large'), k('v')]]])).toBeGreaterThan(1_000)
+  expect(weigh([OP.batch, null, [[STEP.get, k('large')]]])).toBeGreaterThan(1_000)
+  expect(weigh([OP.compareAndPutAll, null, [[k('large'), null, null]]])).toBeGreaterThan(1_000)
+  expect(weigh([OP.deleteAll, null, [k('large')]])).toBeGreaterThan(1_000)
+  const many = Array.from({ length: 20_000 }, (_, i) => k(`${i}`))
+  expect(weigh([OP.putAll, null, many.map((key) => [key, key] as const)])).toBeGreaterThan(80_000)
+  expect(weigh([OP.deleteAll, null, many.slice(0, 65)])).toBe(5_000)
+  expect(
+    weigh([OP.renew, many.slice(0, 4_096).map((key) => [key, 'id', 1, 1_000] as const)]),
+  ).toBeGreaterThan(16_000)
+  expect(weigh([OP.nextSequence, null, k('small'), 1])).toBeLessThan(32)
+})
+
+test('A16: what is looked up for it is what is met: also behind changes that are not written yet', async () => {
+  const world = await World.open()
+  const merge: Command = [OP.merge, null, k('a'), k('v')]
+  const weigh = () => world.machine.weigh(merge, 10)
+  expect(weigh()).toBeLessThan(32)
+  await world.run([OP.put, null, k('a'), new Uint8Array(MIB / 2)])
+  expect(weigh()).toBeGreaterThan(500)
+  await world.machine.flush()
+  expect(weigh()).toBeGreaterThan(500)
+  await world.run([OP.deleteAll, null, [k('a')]])
+  expect(weigh()).toBeLessThan(32)
+})

@@ -1,0 +1,293 @@
+// Driver: owns the commands that wait until this member, which leads, writes them into its log. Nearly all are small and wait for
+// nothing. Large ones take turns.
+//
+// The story without it: one client sends ten putAll of 20,000 rows at once. They stand in the log one behind the other and take three
+// seconds to apply; what others sent meanwhile stands behind them, a renewal too, and a lock of 3 s is lost. Seven thousand openSession
+// do the same, each an entry of its own.
+//
+// Laws
+//   - of large commands no more work than WINDOW is in the log and not applied yet, or one command. So a small one waits for that
+//     much at the most, whoever sent whatever before
+//   - they take turns by connection: the next is whose connection would have had the least work done, its own included. A
+//     connection's commands stay in their order, but its locks do not wait for its writes, nor its sessions for either
+//   - a small write waits only behind a write of its own connection that waits
+//   - a deleteRange that stands alone is added up before it is written into the log (kv, range-surveys.ts), and no other that meets
+//     its range is under way until it is applied: what was added up would be worth nothing
+//   - what waits is bounded, in all and for each connection: ERR_BUSY beyond
+
+import { type CommandRecord, type KvStore, RecordSource } from '@latchkey/kv'
+import { type Command, decodeCommand, isBadCommand, OP } from '@latchkey/protocol'
+import type { Outcome, RaftNode } from '@latchkey/raft'
+
+/** Units of kv's rules/turn.ts: a tenth of a second of one core, about. */
+const WINDOW = 20_000
+/** No more than this is small. */
+const SMALL = 32
+/** Bytes of a command that is small by its kind. */
+const SMALL_BODY = 16 * 1024
+const SMALL_RENEWAL = 1024
+/** What one costs that waits, besides its bytes. */
+const OVERHEAD_BYTES = 1024
+/** Connections have that many times the bytes that one may have. */
+const MOST_FULL = 4
+
+/** A connection to this member, or a session at another member that hands its commands on. */
+export type Origin = object | string
+type Told = (outcome: Outcome, ticket: number) => void
+
+interface Waiting {
+  readonly record: CommandRecord
+  readonly told: Told
+  readonly ticket: number
+  readonly alone: boolean
+  readonly weight: number
+  readonly bytes: number
+  readonly range: Range | undefined
+}
+
+interface Range {
+  readonly start: Uint8Array
+  readonly end: Uint8Array
+}
+
+type Kind = 'sessions' | 'writes' | 'locks'
+
+/** Of one origin and kind. */
+class Lane {
+  readonly waiting: Waiting[] = []
+  /** Work that was done for it, or is under way; where it begins it is as if it had had as much as the others. */
+  served: number
+  bytes = 0
+  /** Its deleteRange is added up: what comes behind waits. */
+  surveying = false
+  left = false
+
+  constructor(served: number) {
+    this.served = served
+  }
+
+  get waits(): boolean {
+    return this.surveying || this.waiting.length > 0
+  }
+}
+
+export interface CommandQueuePorts {
+  readonly node: Pick<RaftNode, 'submit'>
+  readonly kv: Pick<KvStore, 'survey' | 'weigh'>
+  /** That wait for one connection: but one command at least. */
+  readonly mostBytes: number
+}
+
+export class CommandQueue {
+  readonly #ports: CommandQueuePorts
+  readonly #record = new RecordSource()
+  readonly #lanes: Readonly<Record<Kind, Map<Origin, Lane>>> = {
+    sessions: new Map(),
+    writes: new Map(),
+    locks: new Map(),
+  }
+  readonly #ranges = new Set<Range>()
+  #waiting = 0
+  #bytes = 0
+  /** In the log and not applied, or about to be. */
+  #underWay = 0
+  #weight = 0
+  /** What the connection had been served that went last. */
+  #served = 0
+
+  constructor(ports: CommandQueuePorts) {
+    this.#ports = ports
+  }
+
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  /** `told` once, with the ticket; never, where the connection leaves before its turn. `decoded`: of its body, where it is known. */
+  submit(
+    origin: Origin,
+    record: CommandRecord,
+    told: Told,
+    ticket: number,
+    alone: boolean,
+    decoded?: Command,
+  ): void {
+    const kind = kindOf(record.body)
+    const lane = this.#lanes[kind].get(origin)
+    const isSmall = isSmallByKind(record.body)
+    if (isSmall && (kind === 'sessions' || lane?.waits !== true))
+      return this.#ports.node.submit(this.#record.of(record), told, alone, ticket)
+    const command = isSmall ? undefined : (decoded ?? decodedOf(record.body))
+    const weight = command === undefined ? SMALL : this.#weigh(command, record.body.length)
+    if (weight <= SMALL && lane?.waits !== true)
+      return this.#ports.node.submit(this.#record.of(record), told, alone, ticket)
+    const bytes = record.body.length + OVERHEAD_BYTES
+    const waiting = { record, told, ticket, alone, weight, bytes, range: rangeOf(command) }
+    if (!this.#hasRoom(lane, bytes)) return told({ type: 'refused', reason: 'busy' }, ticket)
+    this.#add(lane ?? this.#newLane(kind, origin), waiting)
+    this.#next()
+  }
+
+  /** What is wrong with a row whoever applies the command meets. */
+  #weigh(command: Command, bytes: number): number {
+    try {
+      return this.#ports.kv.weigh(command, bytes)
+    } catch {
+      return WINDOW
+    }
+  }
+
+  #hasRoom(lane: Lane | undefined, bytes: number): boolean {
+    const { mostBytes } = this.#ports
+    if (lane !== undefined && lane.bytes > 0 && lane.bytes + bytes > mostBytes) return false
+    return this.#bytes === 0 || this.#bytes + bytes <= MOST_FULL * mostBytes
+  }
+
+  #newLane(kind: Kind, origin: Origin): Lane {
+    const lane = new Lane(this.#served)
+    this.#lanes[kind].set(origin, lane)
+    return lane
+  }
+
+  #add(lane: Lane, waiting: Waiting): void {
+    lane.waiting.push(waiting)
+    lane.bytes += waiting.bytes
+    this.#bytes += waiting.bytes
+    this.#waiting++
+  }
+
+  #take(lane: Lane): Waiting {
+    const first = lane.waiting.shift() as Waiting
+    lane.bytes -= first.bytes
+    this.#bytes -= first.bytes
+    this.#waiting--
+    return first
+  }
+
+  /** All that may go now. */
+  #next(): void {
+    while (this.#waiting > 0) {
+      const lane = this.#nextLane()
+      const first = lane?.waiting[0]
+      if (lane === undefined || first === undefined) return
+      if (this.#underWay > 0 && this.#weight + first.weight > WINDOW) return
+      this.#go(lane, this.#take(lane))
+    }
+    if (this.#underWay === 0) this.#forget()
+  }
+
+  /** Whose turn it is; undefined: all that wait have to wait for what is under way. */
+  #nextLane(): Lane | undefined {
+    let found: Lane | undefined
+    let least = Number.POSITIVE_INFINITY
+    for (const lanes of Object.values(this.#lanes)) {
+      for (const lane of lanes.values()) {
+        const [first] = lane.waiting
+        if (first === undefined || lane.surveying || this.#meetsAnother(first.range)) continue
+        const served = lane.served + first.weight
+        if (served >= least) continue
+        least = served
+        found = lane
+      }
+    }
+    return found
+  }
+
+  #meetsAnother(range: Range | undefined): boolean {
+    if (range === undefined) return false
+    for (const other of this.#ranges)
+      if (Buffer.compare(range.start, other.end) < 0 && Buffer.compare(other.start, range.end) < 0)
+        return true
+    return false
+  }
+
+  #go(lane: Lane, waiting: Waiting): void {
+    this.#served = Math.max(this.#served, lane.served)
+    lane.served += waiting.weight
+    this.#underWay++
+    this.#weight += waiting.weight
+    if (waiting.range === undefined) return this.#submit(waiting)
+    this.#ranges.add(waiting.range)
+    const survey = this.#ports.kv.survey(waiting.record.body)
+    if (survey === undefined) return this.#submit(waiting)
+    lane.surveying = true
+    void survey.then(() => {
+      lane.surveying = false
+      if (lane.left) this.#done(waiting)
+      else this.#submit(waiting)
+      this.#next()
+    })
+  }
+
+  #submit(waiting: Waiting): void {
+    const { record, told, ticket, alone } = waiting
+    const done: Told = (outcome) => {
+      told(outcome, ticket)
+      this.#done(waiting)
+      this.#next()
+    }
+    this.#ports.node.submit(this.#record.of(record), done, alone, ticket)
+  }
+
+  #done({ weight, range }: Waiting): void {
+    this.#underWay--
+    this.#weight -= weight
+    if (range !== undefined) this.#ranges.delete(range)
+  }
+
+  /** Nothing waits and nothing is under way: all begin again as equals. */
+  #forget(): void {
+    for (const lanes of Object.values(this.#lanes)) lanes.clear()
+    this.#served = 0
+  }
+
+  /** What waits of it is dropped: it never was in a log. */
+  leave(origin: Origin): void {
+    for (const lanes of Object.values(this.#lanes)) {
+      const lane = lanes.get(origin)
+      if (lane === undefined) continue
+      lanes.delete(origin)
+      lane.left = true
+      while (lane.waiting.length > 0) this.#take(lane)
+    }
+  }
+}
+
+/** A command is a short array, and its first place a small number: one byte each. */
+const opOf = (body: Uint8Array): number => body[1] ?? 0
+
+function kindOf(body: Uint8Array): Kind {
+  const op = opOf(body)
+  if (op >= OP.tryLock) return 'locks'
+  return op >= OP.put ? 'writes' : 'sessions'
+}
+
+function isSmallByKind(body: Uint8Array): boolean {
+  switch (opOf(body)) {
+    case OP.openSession:
+    case OP.endSession:
+    case OP.putAll:
+    case OP.putIfAbsent:
+    case OP.getAndPut:
+    case OP.compareAndPutAll:
+    case OP.merge:
+    case OP.deleteAll:
+    case OP.deleteRange:
+    case OP.batch:
+    case OP.txn:
+      return false
+    case OP.renew:
+      return body.length <= SMALL_RENEWAL
+    default:
+      return body.length <= SMALL_BODY
+  }
+}
+
+/** undefined: it will be refused, and costs nothing. */
+function decodedOf(body: Uint8Array): Command | undefined {
+  const command = decodeCommand(body)
+  return isBadCommand(command) ? undefined : command
+}
+
+const rangeOf = (command: Command | undefined): Range | undefined =>
+  command?.[0] === OP.deleteRange ? { start: command[2], end: command[3] } : undefined
