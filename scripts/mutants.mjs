@@ -20,8 +20,11 @@ const USAGE = `Usage: npm run mutants -- --package P [--count N] [--seed S] [--u
   --under FOLDER  only sources below that folder of the package's src
   --tests P,Q     the projects whose tests run; the package's own by default
 `
-/** A fault may make a test wait for ever: that is noticed, too. */
-const MOST_MS = 180_000
+/** A fault may make a test wait for ever: that is noticed, too, after so many times of what the tests take without one. */
+const PATIENCE = 4
+const LEAST_PATIENCE_MS = 180_000
+/** The tests end by themselves where there is no fault. */
+const FIRST_MS = 3_600_000
 
 const { values } = read()
 const { package: of, seed = '1', count = '10', under = '', tests = of } = values
@@ -52,6 +55,10 @@ cpSync(ROOT, copy, {
   verbatimSymlinks: true,
   filter: (path) => !/\/(\.git|coverage)$/.test(path),
 })
+// A test that fails without a fault, or takes longer than a fault is given, would notice everything.
+const began = performance.now()
+if (types() || (await runs(FIRST_MS))) fail('the build or the tests fail without any fault: mend them first')
+const most = Math.max(LEAST_PATIENCE_MS, PATIENCE * (performance.now() - began))
 for (const fault of drawn(places, Number(count), Number(seed))) if (!(await isNoticed(fault))) unnoticed++
 console.log(`${unnoticed} of ${count} faults were not noticed`)
 process.exitCode = unnoticed === 0 ? 0 : 1
@@ -63,7 +70,7 @@ async function isNoticed({ path, at, was, line, name }) {
   lines[at] = line
   writeFileSync(file, lines.join('\n'))
   try {
-    const by = types() ? 'the compiler' : (await runs()) ? 'a test' : undefined
+    const by = types() ? 'the compiler' : (await runs(most)) ? 'a test' : undefined
     console.log(`${by === undefined ? 'NOT NOTICED' : `noticed by ${by}`}: ${path}:${at + 1}: ${name}`)
     if (by === undefined) console.log(`  was:  ${was.trim()}\n  now:  ${line.trim() || '(nothing)'}`)
     return by !== undefined
@@ -81,7 +88,7 @@ function types() {
  * The tests are a group of processes of their own, and it is ended as a group. Otherwise a fault that makes a test loop leaves that
  * test's process behind: it notices neither its signals nor the end of whoever started it, and takes a core for ever.
  */
-async function runs() {
+async function runs(ms) {
   const projects = tests.split(',').flatMap((name) => ['--project', name])
   const vitest = join(copy, 'node_modules', 'vitest', 'vitest.mjs')
   const child = spawn(process.execPath, [vitest, 'run', '--bail', '1', ...projects], {
@@ -97,7 +104,7 @@ async function runs() {
     }
   }
   process.prependOnceListener('exit', endGroup)
-  const timer = setTimeout(endGroup, MOST_MS)
+  const timer = setTimeout(endGroup, ms)
   const [status] = await once(child, 'exit')
   clearTimeout(timer)
   endGroup()
@@ -122,6 +129,11 @@ function read() {
   } catch (error) {
     return usage(error.message)
   }
+}
+
+function fail(reason) {
+  process.stderr.write(`mutants: ${reason}\n`)
+  process.exit(2)
 }
 
 function usage(reason) {
