@@ -203,3 +203,22 @@ test('M13: a fresh member acknowledges nothing before a majority of the others h
   expect(late.node.raft.lastIndex).toBe(0)
   expect(late.node.raft.term).toBe(0)
 })
+
+// Without it: a member lags while another joins, the one that joined becomes the leader, and the one that lags refuses its connection: it
+// never hears of the entry that would tell it who that is.
+test('M11: one of this cluster whom a member that lags does not know yet is let in; one of no cluster, or of another one, is not', async () => {
+  const leader = await world.three()
+  await world.run(300)
+  const lagging = ['a', 'b', 'c'].find((id) => id !== leader.node.options.id) as string
+  const { replica } = world.seat(lagging)
+  const admit = (clusterId: string) =>
+    world.wire(lagging)?.owner.admit({ id: 'new', incarnation: 'of new', clusterId })
+  expect(replica?.clusterId).not.toBe('')
+  expect(admit(replica?.clusterId as string)).toBeUndefined()
+  for (const other of ['', 'another']) expect(admit(other)).toMatch(/new is no member: add it first/)
+  // A member is one by its directory, whatever cluster it says.
+  const info = world.wire(leader.node.options.id)?.info()
+  const owner = world.wire(lagging)?.owner
+  expect(info && owner?.admit(info)).toBeUndefined()
+  expect(info && owner?.admit({ ...info, incarnation: 'of another' })).toMatch(/another directory/)
+})

@@ -1,0 +1,54 @@
+// Test: effects are carried out in the order the core gave them out, and none once the loop has stopped.
+
+import { expect, test } from 'vitest'
+import type { Effect } from '../core/index.js'
+import { EffectQueue } from './effect-queue.js'
+
+const effect = (to: number): Effect => ({ type: 'commit', from: to - 1, to })
+
+/** Carries out by writing down; `then` may do more at some of them. */
+function scene(then: (to: number, queue: EffectQueue) => void = () => {}) {
+  const done: number[] = []
+  const queue: EffectQueue = new EffectQueue((one) => {
+    const { to } = one as { readonly to: number }
+    done.push(to)
+    then(to, queue)
+  })
+  return { queue, done, run: (...all: number[]) => queue.run(all.map(effect)) }
+}
+
+test('N1: what a call of the core gives out while its effects are carried out comes behind them', () => {
+  const { run, done } = scene((to, queue) => {
+    if (to === 1) queue.run([effect(10), effect(11)])
+    if (to === 10) queue.run([effect(100)])
+  })
+  run(1, 2, 3)
+  run()
+  run(4)
+  expect(done).toEqual([1, 2, 3, 10, 11, 100, 4])
+})
+
+// Without it: the log fails in the midst of a call, and the votes and acknowledgements that the same call gave out are sent all the same.
+test('A5: once stopped nothing is carried out any more, neither the rest of that call nor a later one', () => {
+  const { queue, run, done } = scene((to, all) => {
+    if (to !== 2) return
+    all.run([effect(20)])
+    all.stop()
+    all.run([effect(21)])
+  })
+  run(1, 2, 3)
+  run(4)
+  expect(done).toEqual([1, 2])
+  queue.stop()
+  run(5)
+  expect(done).toEqual([1, 2])
+})
+
+test('an effect that throws takes the rest of its call with it, and no later call', () => {
+  const { run, done } = scene((to) => {
+    if (to === 2) throw new Error('no effect like that')
+  })
+  expect(() => run(1, 2, 3)).toThrow('no effect like that')
+  run(4)
+  expect(done).toEqual([1, 2, 4])
+})
