@@ -39,6 +39,12 @@ export const CAPS = {
   connections: 10_000,
   /** Requests of one HTTP connection that wait for their answers: the connection is closed beyond. */
   unansweredRequests: 16,
+  /**
+   * What a member has read of clients' messages and bodies that are not whole: some are ended beyond. Each has to go on, and bring so
+   * many bytes a second, over 5 s.
+   */
+  unfinishedBytes: 64 * MiB,
+  unfinishedBytesASecond: 64 * KiB,
   /** Waiters of one lock: ERR_BUSY beyond. */
   waiters: 10_000,
   /** A session's id and a call's number: what a record of the log and a row's key have room for. ERR_PROTOCOL beyond. */

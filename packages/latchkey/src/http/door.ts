@@ -3,6 +3,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
+import { readBody } from './body.js'
 import { errorReply, problem } from './errors.js'
 import type { Identity, Right } from '../member/rights.js'
 import { callerOf, pageHeaders, refuseOrigin, rightFor } from './guards.js'
@@ -80,7 +81,7 @@ export class HttpDoor {
         headers: request.headers,
         query,
         signal: signal(),
-        body: (most) => readBody(request, most),
+        body: (most) => readBody(request, most, this.#ports.bodies),
       }
       // What probes and scrapers add to a path is their matter.
       if (route.name === 'kv' || route.name === 'lock') refuseUnknownQuery(query)
@@ -223,25 +224,6 @@ function wrongMethod(route: Route, method: string, allowed: readonly string[]): 
 function withPage(ports: HttpPorts, request: IncomingMessage, reply: Reply): Reply {
   const more = pageHeaders(ports, request.method ?? 'GET', request.headers, reply.headers?.allow)
   return more === undefined ? reply : { ...reply, headers: { ...reply.headers, ...more } }
-}
-
-/** Read to its end though it is too large, within bounds: who is still sending does not read the answer. */
-const MOST_DISCARDED = 16 * 1024 * 1024
-
-async function readBody(request: IncomingMessage, most: number): Promise<Uint8Array> {
-  const chunks: Buffer[] = []
-  let size = 0
-  try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
-      size += chunk.length
-      if (size <= most) chunks.push(chunk)
-      else if (size > MOST_DISCARDED) break
-    }
-  } catch (error) {
-    throw new TypeError('The body ended before it was whole.', { cause: error })
-  }
-  if (size > most) throw new LatchkeyError('ERR_TOO_LARGE', `The body is larger than ${most} bytes.`)
-  return Buffer.concat(chunks)
 }
 
 function write(request: IncomingMessage, response: ServerResponse, reply: Reply, closing: boolean): void {

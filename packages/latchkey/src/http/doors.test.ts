@@ -37,6 +37,7 @@ beforeAll(async () => {
     metrics: async () => ({ type: 'text/plain', text: 'latchkey_up 1\n' }),
     failed: () => {},
     hasPlace: () => true,
+    bodies: member.unfinished,
     wrote: () => {},
     refused: () => {},
     observe: () => {},

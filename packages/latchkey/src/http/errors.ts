@@ -41,7 +41,15 @@ export function problem(
   return { status, headers, body: { code, message, retryable, outcome } }
 }
 
+/** A body that did not go on. */
+export class TooSlow extends Error {
+  constructor() {
+    super('The request did not come whole in time.')
+  }
+}
+
 export function errorReply(error: unknown): Reply {
+  if (error instanceof TooSlow) return problem(408, 'BAD_REQUEST', error.message)
   if (error instanceof TypeError) return problem(400, 'BAD_REQUEST', error.message)
   if (!(error instanceof LatchkeyError)) {
     return problem(500, 'INTERNAL', 'This member failed to serve the call; its log says why.', {

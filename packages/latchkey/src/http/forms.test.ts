@@ -28,6 +28,7 @@ beforeAll(async () => {
     metrics: async () => ({ type: 'text/plain', text: 'latchkey_up 1\n' }),
     failed: (error) => void faults.push(error),
     hasPlace: () => true,
+    bodies: member.unfinished,
     wrote: () => {},
     refused: () => {},
     observe: (route, status) => void seen.push(`${route} ${status}`),

@@ -31,6 +31,7 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 /** What the member's own figures mean. One that is not here is not shown: a figure without a meaning helps nobody. */
 const FIGURES: Readonly<Record<string, string>> = {
   client_connections: 'Open WebSocket connections of clients',
+  unfinished_bytes: 'Bytes that were read of messages and bodies which are not whole yet',
   unread_bytes: 'Bytes that clients were told and have not read yet',
   seats: 'Clients that are served here, this process included',
   sessions: 'Sessions that are open in the store',

@@ -6,6 +6,7 @@ import type { Clock } from '@latchkey/base'
 import type { LockPort } from '@latchkey/lock'
 import type { ClusterCalls, KeyValueCalls, LatchkeyError } from '@latchkey/protocol'
 import type { Identity } from '../member/rights.js'
+import type { Unfinished } from '../member/unfinished.js'
 
 /** Whatever a call does it does by this, so that no door can forget to ask what its caller may. */
 export interface Acting extends Pick<KeyValueCalls, 'getEntry' | 'put' | 'delete' | 'txn'> {
@@ -13,6 +14,9 @@ export interface Acting extends Pick<KeyValueCalls, 'getEntry' | 'put' | 'delete
   /** For locks under the caller's own id, as a program in another language holds them. */
   readonly lockPort: LockPort
 }
+
+/** Where what was read of bodies that are not whole is counted. */
+export type Bodies = Pick<Unfinished, 'heard' | 'left'>
 
 export interface HttpPorts {
   readonly clock: Clock
@@ -32,6 +36,8 @@ export interface HttpPorts {
   readonly hosts: ReadonlySet<string> | undefined
   /** Whose call is allowed has a place of a client until it is answered; false: there is none. */
   hasPlace(request: IncomingMessage): boolean
+  /** What has been read of bodies that are not whole. */
+  readonly bodies: Bodies
   /** An answer was written that its caller may not read soon. */
   wrote(response: ServerResponse): void
   /** A call was refused at the door; `kind` is one of few. */

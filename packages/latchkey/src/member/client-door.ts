@@ -17,10 +17,12 @@ import {
 } from '@latchkey/protocol'
 import { GREETING_LIMIT, watchStranger } from '@latchkey/raft'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
+import { FrameScan } from './frame-scan.js'
 import { Outbox } from './outbox.js'
 import type { Outboxes } from './outboxes.js'
 import { ANONYMOUS, type Identity } from './rights.js'
 import type { Seat } from './seat.js'
+import type { Unfinished, WhyEnded } from './unfinished.js'
 
 /** A connection that has not said who it is by then is closed. */
 const HELLO_MS = 5_000
@@ -42,6 +44,7 @@ export interface ClientDoorPorts {
   readonly errors: ConnectionErrors
   readonly refusals: RefusalLog
   readonly outboxes: Outboxes
+  readonly unfinished: Unfinished
   readonly cluster: string
   clusterId(): string
   readonly defer: (run: () => void) => void
@@ -49,6 +52,15 @@ export interface ClientDoorPorts {
   refusal(): LatchkeyError | undefined
   /** A seat for that client; what it is told goes to `tell`. */
   seat(tell: (reply: LinkReply) => void, identity: Identity): Seat
+}
+
+/** Our clients send each message as one. */
+const MOST_FRAGMENTS = 64
+/** Try again later. */
+const CLOSE_BUSY = 1013
+const WHY_ENDED: Readonly<Record<WhyEnded, string>> = {
+  busy: 'ERR_BUSY: too much of messages that are not whole; try again later',
+  slow: 'ERR_BUSY: the message did not go on; it needs 64 KiB a second',
 }
 
 /** Who is told goodbye may take so long to say it too; ws knows this option, its types do not. */
@@ -60,11 +72,16 @@ export class ClientDoor {
     noServer: true,
     perMessageDeflate: false,
     maxPayload: CAPS.maxPayload,
+    // Each costs more than its bytes.
+    maxFragments: MOST_FRAGMENTS,
     skipUTF8Validation: true,
     ...GOODBYE,
   })
   /** Each with who it is, once that is known. */
   readonly #sockets = new Map<WebSocket, Identity | undefined>()
+
+  /** Something came from it since it was asked last whether it is there: it cannot answer in the midst of a long message. */
+  readonly #heard = new WeakSet<WebSocket>()
 
   constructor(ports: ClientDoorPorts) {
     this.#ports = ports
@@ -89,6 +106,7 @@ export class ClientDoor {
     this.#sockets.set(socket, undefined)
     socket.binaryType = 'nodebuffer'
     const greeted = watchStranger(socket, raw)
+    this.#watchMessages(socket, raw)
     const tooLate = this.#ports.clock.after(HELLO_MS, () => socket.terminate(), { ref: false })
     socket.on('error', () => socket.terminate())
     socket.on('close', () => {
@@ -101,6 +119,27 @@ export class ClientDoor {
       this.#greet(socket, data as Buffer, arrival)
     }
     socket.once('message', this.#guard(socket, greet))
+  }
+
+  /** What ws gathers of a message until it is whole counts with that of all others. */
+  #watchMessages(socket: WebSocket, raw: Duplex): void {
+    const { unfinished } = this.#ports
+    const scan = new FrameScan()
+    const sender = {
+      end: (why: WhyEnded) => {
+        socket.removeAllListeners('message')
+        socket.close(CLOSE_BUSY, WHY_ENDED[why])
+      },
+      destroy: () => socket.terminate(),
+    }
+    raw.on(
+      'data',
+      this.#guard(socket, (bytes: Uint8Array) => {
+        this.#heard.add(socket)
+        unfinished.heard(sender, scan.read(bytes))
+      }),
+    )
+    raw.once('close', () => unfinished.left(sender))
   }
 
   #greet(socket: WebSocket, frame: Buffer, arrival: Arrival): void {
@@ -218,16 +257,12 @@ export class ClientDoor {
   }
 
   #watchPulse(socket: WebSocket): void {
-    let alive = true
-    socket.on('pong', () => {
-      alive = true
-    })
     const beat = this.#guard(socket, () => {
-      if (!alive) return socket.terminate()
-      alive = false
+      if (!this.#heard.delete(socket)) return socket.terminate()
       socket.ping()
       timer = this.#ports.clock.after(PING_MS, beat, { ref: false })
     })
+    this.#heard.add(socket)
     let timer = this.#ports.clock.after(PING_MS, beat, { ref: false })
     socket.on('close', () => timer.cancel())
   }

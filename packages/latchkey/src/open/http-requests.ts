@@ -18,7 +18,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { Clock, RefusalLog } from '@latchkey/base'
+import type { Clock, Defer, RefusalLog } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 import { addressOf } from './connections.js'
 
@@ -28,8 +28,10 @@ const TURN_MS = 5
 const SLICE = 4 * 1024
 
 export interface HttpRequestsPorts {
-  readonly clock: Clock
+  readonly clock: Pick<Clock, 'now'>
   readonly refusals: RefusalLog
+  /** Runs it in the next turn of the event loop. */
+  readonly nextTurn: Defer
   /** A request has come, and counts from now on. */
   came(request: IncomingMessage, response: ServerResponse): void
   /** Its turn has come. */
@@ -132,11 +134,11 @@ export class HttpRequests {
 
   /** A turn of ours begins with the first that asks. */
   #hasTime(): boolean {
-    const { clock } = this.#ports
+    const { clock, nextTurn } = this.#ports
     const now = clock.now()
     if (this.#turnBegan !== undefined) return now - this.#turnBegan < TURN_MS
     this.#turnBegan = now
-    clock.after(0, () => this.#turn(), { ref: false })
+    nextTurn(() => this.#turn())
     return true
   }
 

@@ -25,6 +25,7 @@ import { Member } from '../member/member.js'
 import { Outboxes } from '../member/outboxes.js'
 import { Readiness } from '../member/readiness.js'
 import { Identities, type Identity } from '../member/rights.js'
+import { Unfinished } from '../member/unfinished.js'
 import { ActingStores } from './acting.js'
 import { callerOf } from './caller.js'
 import { type EmbeddedStore, OwnStore } from './embedded-store.js'
@@ -53,6 +54,8 @@ export class OpenedMember {
   readonly refusals: RefusalLog
   /** What clients were told and have not read. */
   readonly outboxes: Outboxes
+  /** What was read of clients' messages and bodies that are not whole. */
+  readonly unfinished: Unfinished
   #settings: Settings
   readonly #storage: Storage
   readonly #changes = new Emitter<Changes>()
@@ -95,6 +98,7 @@ export class OpenedMember {
     this.connectionErrors = new ConnectionErrors({ clock, logger: settings.logger })
     this.refusals = refusals
     this.outboxes = new Outboxes(refusals)
+    this.unfinished = new Unfinished({ clock, refusals })
     this.#gate = new MembersGate(
       () => this.#settings,
       clock,
@@ -112,6 +116,7 @@ export class OpenedMember {
       errors: this.connectionErrors,
       refusals,
       outboxes: this.outboxes,
+      unfinished: this.unfinished,
       cluster: settings.cluster,
       clusterId: () => this.#current?.replica.clusterId ?? '',
       defer: this.#turns.end,
@@ -179,7 +184,11 @@ export class OpenedMember {
   /** For gauges. */
   figures(): Readonly<Record<string, number>> {
     const member = this.#current
-    const always = { client_connections: this.#clients.connections, unread_bytes: this.outboxes.bytes }
+    const always = {
+      client_connections: this.#clients.connections,
+      unread_bytes: this.outboxes.bytes,
+      unfinished_bytes: this.unfinished.bytes,
+    }
     if (member === undefined) return always
     const { raft } = member.replica.node
     return {

@@ -53,6 +53,7 @@ export function makePort(options: PortOptions): Port {
   const requests = new HttpRequests({
     clock,
     refusals,
+    nextTurn: setImmediate,
     came: (request, response) => {
       connections.asked(request.socket)
       response.once('close', () => connections.answered(request.socket))

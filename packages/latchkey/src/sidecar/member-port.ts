@@ -8,6 +8,7 @@ import type { LockPort } from '@latchkey/lock'
 import type { ClusterCalls, KeyValueCalls, LatchkeyError } from '@latchkey/protocol'
 import type { Proven } from '../open/connections.js'
 import type { Outboxes } from '../member/outboxes.js'
+import type { Unfinished } from '../member/unfinished.js'
 import type { Identity } from '../member/rights.js'
 import type { OpenOptions } from '../open/options.js'
 import type { ReloadOptions } from '../open/reload.js'
@@ -19,6 +20,7 @@ export interface Member {
   readonly connectionErrors: ConnectionErrors
   readonly refusals: RefusalLog
   readonly outboxes: Outboxes
+  readonly unfinished: Unfinished
   /** Where the others look for it, as its log has it. */
   readonly address?: string | undefined
   isReady(): boolean

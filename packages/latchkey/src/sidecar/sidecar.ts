@@ -148,6 +148,7 @@ export class Sidecar {
       identify: (token, socket) => member.identify(token, socket),
       ...guards,
       hasPlace: (request) => gate.connections.proven(request.socket, 'client'),
+      bodies: member.unfinished,
       wrote: (response) => watchAnswer(member.outboxes, response),
       refused: (reason, why) => refusals.note('http', reason, 'a call was refused', { reason: why }),
       failed: (error) => connectionErrors.note('http', error),

@@ -1,0 +1,63 @@
+// Driver: owns the reading of one body: whole and within its cap, or refused with the reason.
+
+import type { IncomingMessage } from 'node:http'
+import { LatchkeyError } from '@latchkey/protocol'
+import type { Sender, WhyEnded } from '../member/unfinished.js'
+import { TooSlow } from './errors.js'
+import type { Bodies } from './port.js'
+
+/** Read to its end though it is too large, within bounds: who is still sending does not read the answer. */
+const MOST_DISCARDED = 16 * 1024 * 1024
+
+/** ERR_TOO_LARGE beyond `most` bytes, ERR_BUSY where it gives way to others; what it has not said then is read and dropped. */
+export function readBody(request: IncomingMessage, most: number, bodies: Bodies): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const end = () => {
+      bodies.left(sender)
+      request.off('data', read)
+      chunks.length = 0
+    }
+    const refuse = (error: Error) => {
+      end()
+      request.resume()
+      reject(error)
+    }
+    const sender: Sender = {
+      end: (why) => refuse(reasonOf(why)),
+      destroy: () => void request.destroy(),
+    }
+    const read = (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= most) chunks.push(chunk)
+      else chunks.length = 0
+      if (size > MOST_DISCARDED) return refuse(tooLarge(most))
+      bodies.heard(sender, size)
+    }
+    request.on('data', read)
+    request.once('end', () => {
+      const whole = Buffer.concat(chunks)
+      end()
+      if (size > most) reject(tooLarge(most))
+      else resolve(whole)
+    })
+    const broke = (cause?: unknown) => {
+      end()
+      reject(new TypeError('The body ended before it was whole.', { cause }))
+    }
+    request.once('error', broke)
+    request.once('close', () => broke())
+  })
+}
+
+const tooLarge = (most: number) =>
+  new LatchkeyError('ERR_TOO_LARGE', `The body is larger than ${most} bytes.`)
+
+const reasonOf = (why: WhyEnded): Error =>
+  why === 'slow'
+    ? new TooSlow()
+    : new LatchkeyError(
+        'ERR_BUSY',
+        'This member is reading as much of bodies and messages that are not whole as it may. Try again a little later.',
+      )

@@ -1,0 +1,69 @@
+// Test: what is not whole of a WebSocket's messages, however its bytes are cut into chunks.
+
+import { seededRandom } from '@latchkey/base'
+import { expect, test } from 'vitest'
+import { FrameScan } from './frame-scan.js'
+
+interface Frame {
+  readonly payload: number
+  readonly isLast?: boolean
+  readonly isControl?: boolean
+}
+
+/** As a client sends it, masked. */
+function encode({ payload, isLast = true, isControl = false }: Frame): Buffer {
+  const length = payload < 126 ? 0 : payload < 65_536 ? 2 : 8
+  const head = Buffer.alloc(2 + length + 4, 0x55)
+  head[0] = (isLast ? 0x80 : 0) | (isControl ? 9 : 2)
+  head[1] = 0x80 | (length === 0 ? payload : length === 2 ? 126 : 127)
+  if (length === 2) head.writeUInt16BE(payload, 2)
+  if (length === 8) head.writeBigUInt64BE(BigInt(payload), 2)
+  return Buffer.concat([head, Buffer.alloc(payload, 0xff)])
+}
+
+/** By its definition: what the messages up to there have, that is not whole. */
+function expected(frames: readonly Frame[], upTo: number): number {
+  let message = 0
+  let at = 0
+  for (const frame of frames) {
+    const { length } = encode(frame)
+    if (at + length > upTo) {
+      const head = length - frame.payload
+      const read = upTo - at
+      // Of a control frame only a head that is not whole may be seen.
+      return message + (frame.isControl && read >= head ? 0 : read)
+    }
+    at += length
+    if (frame.isControl) continue
+    message = frame.isLast === false ? message + length : 0
+  }
+  return message
+}
+
+const FRAMES: Frame[] = [
+  { payload: 0 },
+  { payload: 5 },
+  { payload: 300, isLast: false },
+  { payload: 125, isControl: true },
+  { payload: 0, isLast: false },
+  { payload: 70_000, isLast: false },
+  { payload: 0, isControl: true },
+  { payload: 1 },
+  { payload: 65_536 },
+  { payload: 125 },
+  { payload: 126, isLast: false },
+]
+
+test('C45: at each place of a stream the bytes of the message that is not whole are known', () => {
+  const stream = Buffer.concat(FRAMES.map(encode))
+  const random = seededRandom(7)
+  for (let round = 0; round < 50; round++) {
+    const scan = new FrameScan()
+    for (let at = 0; at < stream.length; ) {
+      const most = round % 2 === 0 ? 9 : 40_000
+      const end = Math.min(stream.length, at + 1 + Math.floor(random.next() * most))
+      expect(scan.read(stream.subarray(at, end))).toBe(expected(FRAMES, end))
+      at = end
+    }
+  }
+})

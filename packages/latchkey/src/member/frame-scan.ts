@@ -1,0 +1,58 @@
+// Door: how much of a WebSocket's message has been read while it is not whole: ws gathers it, and does not tell.
+//
+// It sees the same bytes as ws, from the first one on, and reads the heads of frames only. Whether they make sense is for ws to judge.
+
+/** Two bytes, eight of a length, four of a mask. */
+const LONGEST_HEAD = 14
+const FIRST_CONTROL = 8
+
+export class FrameScan {
+  readonly #head = Buffer.alloc(LONGEST_HEAD)
+  #headBytes = 0
+  /** Of the frame's payload, still to come. */
+  #left = 0
+  #endsMessage = false
+  #isControl = false
+  #message = 0
+
+  /** The bytes of the message that is not whole, once these have come; 0: there is none. */
+  read(bytes: Uint8Array): number {
+    let at = 0
+    while (at < bytes.length) {
+      if (this.#left > 0) {
+        const some = Math.min(this.#left, bytes.length - at)
+        at += some
+        this.#left -= some
+        if (!this.#isControl) this.#message += some
+        if (this.#left === 0) this.#frameEnds()
+      } else this.#readHead(bytes[at++] as number)
+    }
+    return this.#message + this.#headBytes
+  }
+
+  #readHead(byte: number): void {
+    const head = this.#head
+    head[this.#headBytes++] = byte
+    if (this.#headBytes < 2) return
+    const [first, second] = [head[0] as number, head[1] as number]
+    const length = second & 0x7f
+    const extended = length === 127 ? 8 : length === 126 ? 2 : 0
+    const size = 2 + extended + (second & 0x80 ? 4 : 0)
+    if (this.#headBytes < size) return
+    this.#isControl = (first & 0x0f) >= FIRST_CONTROL
+    this.#endsMessage = (first & 0x80) !== 0
+    this.#left =
+      extended === 8
+        ? head.readUInt32BE(2) * 2 ** 32 + head.readUInt32BE(6)
+        : extended === 2
+          ? head.readUInt16BE(2)
+          : length
+    this.#headBytes = 0
+    if (!this.#isControl) this.#message += size
+    if (this.#left === 0) this.#frameEnds()
+  }
+
+  #frameEnds(): void {
+    if (!this.#isControl && this.#endsMessage) this.#message = 0
+  }
+}
