@@ -100,6 +100,56 @@ test('C43: requests that are slow to begin leave turns to others', async () => {
   expect(most).toBeLessThan(6)
 })
 
+test('C43: who reads late is answered all the same, in order, also where Node stops its connection meanwhile', async () => {
+  const large = 'x'.repeat(3_000_000)
+  let begun = 0
+  const { stranger } = await scene((request, response) => {
+    begun++
+    response.end(`<${request.url}>${large}`)
+  })
+  const socket = await stranger()
+  socket.pause()
+  socket.write(get('/0') + get('/1'))
+  await expect.poll(() => begun).toBe(2)
+  // Each is a quarter of what is heard at once: Node stops in the midst of it.
+  const padded = (path: string) => get(path).replace('Host', `Padding: ${'p'.repeat(1000)}\r\nHost`)
+  socket.write(Array.from({ length: most - 2 }, (_, i) => padded(`/${i + 2}`)).join(''))
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  // Node does not hear what is behind an answer that is not read.
+  expect(begun).toBeLessThan(most)
+  const order: string[] = []
+  const all = new Promise<void>((resolve) => {
+    let text = ''
+    socket.on('data', (bytes: Buffer) => {
+      text += bytes.toString('latin1')
+      order.push(...(text.match(/<\/\d+>/g) ?? []))
+      // Where the chunk ends within a name, the rest of it is still to come.
+      text = /<[^>x]*$/.exec(text.slice(-8))?.[0] ?? ''
+      if (order.length === most) resolve()
+    })
+  })
+  socket.resume()
+  await all
+  expect(order).toEqual(Array.from({ length: most }, (_, i) => `</${i}>`))
+})
+
+test('C43: a large body comes through whole, piece by piece, and the next request behind it', async () => {
+  const got: number[] = []
+  const { stranger } = await scene(async (request, response) => {
+    let size = 0
+    for await (const chunk of request) size += (chunk as Buffer).length
+    got.push(size)
+    response.end('.')
+  })
+  const socket = await stranger()
+  const done = answers(socket, (text) => count(text, 'HTTP/1.1 200') === 3)
+  const head = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${3 * 1024 * 1024}\r\n\r\n`
+  const body = 'b'.repeat(3 * 1024 * 1024)
+  socket.write(get('/') + head + body + get('/'))
+  await done
+  expect(got).toEqual([0, body.length, 0])
+})
+
 test('C44: each response is told its end when its connection is destroyed, begun or waiting, and once', async () => {
   const ends: string[] = []
   let begun = 0

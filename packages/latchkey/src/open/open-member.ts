@@ -22,6 +22,7 @@ import { CLIENTS_PATH, LatchkeyError } from '@latchkey/protocol'
 import { removed } from '../member/belonging.js'
 import { ClientDoor } from '../member/client-door.js'
 import { Member } from '../member/member.js'
+import { memberFigures } from '../member/member-figures.js'
 import { Outboxes } from '../member/outboxes.js'
 import { Readiness } from '../member/readiness.js'
 import { Identities, type Identity } from '../member/rights.js'
@@ -183,21 +184,11 @@ export class OpenedMember {
 
   /** For gauges. */
   figures(): Readonly<Record<string, number>> {
-    const member = this.#current
-    const always = {
+    return {
       client_connections: this.#clients.connections,
       unread_bytes: this.outboxes.bytes,
       unfinished_bytes: this.unfinished.bytes,
-    }
-    if (member === undefined) return always
-    const { raft } = member.replica.node
-    return {
-      ...always,
-      seats: member.seats,
-      revision: member.kv.revision,
-      sessions: member.kv.openSessions.size,
-      log_entries: raft.lastIndex - raft.firstIndex + 1,
-      is_leader: raft.role === 'leader' ? 1 : 0,
+      ...(this.#current === undefined ? {} : memberFigures(this.#current)),
     }
   }
 

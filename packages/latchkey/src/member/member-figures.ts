@@ -1,0 +1,14 @@
+// Rule: what a member tells of itself for gauges.
+
+import type { Member } from './member.js'
+
+export function memberFigures({ replica, seats, kv }: Member): Readonly<Record<string, number>> {
+  const { raft } = replica.node
+  return {
+    seats,
+    revision: kv.revision,
+    sessions: kv.openSessions.size,
+    log_entries: raft.lastIndex - raft.firstIndex + 1,
+    is_leader: raft.role === 'leader' ? 1 : 0,
+  }
+}
