@@ -1,0 +1,95 @@
+// Test: whether a member can serve now: proven again and again, and no longer believed when the proof is old.
+
+import type { Clock } from '@latchkey/base'
+import { ManualClock } from '@latchkey/raft/memory'
+import { expect, test } from 'vitest'
+import type { Member } from './member.js'
+import { Readiness } from './readiness.js'
+
+const TIMEOUT = 1_000
+
+type How = 'proves' | 'fails' | 'is held back'
+
+/** A member that proves it can serve, or fails, or is waited for, as `how` says. */
+function scene(how: How = 'proves') {
+  const clock = new ManualClock()
+  const state = { how, asked: [] as number[], held: [] as (() => void)[], kept: 0 }
+  const noted: Clock = {
+    now: () => clock.now(),
+    instant: () => clock.instant(),
+    after: (ms, run, options) => {
+      if (options?.ref !== false) state.kept++
+      return clock.after(ms, run)
+    },
+  }
+  const ready = () => {
+    state.asked.push(clock.now())
+    if (state.how === 'proves') return Promise.resolve()
+    return state.how === 'fails'
+      ? Promise.reject(new Error('no leader'))
+      : new Promise<void>((resolve) => void state.held.push(resolve))
+  }
+  const member = { ready, replica: { node: { options: { electionTimeout: TIMEOUT } } } } as unknown as Member
+  const readiness = new Readiness(member, noted)
+  const pass = async (ms: number) => {
+    for (let left = ms; left > 0; left -= 50) {
+      clock.advance(Math.min(50, left))
+      await Promise.resolve()
+    }
+  }
+  return { clock, state, readiness, pass }
+}
+
+test('a member is asked for a proof twice in an election timeout, four times until there is one', async () => {
+  const { state, readiness, pass } = scene()
+  expect(readiness.ready).toBe(false)
+  await pass(0)
+  await Promise.resolve()
+  expect(readiness.ready).toBe(true)
+  await pass(TIMEOUT * 4)
+  expect(state.asked.length).toBeGreaterThanOrEqual(8)
+  expect(state.asked.length).toBeLessThanOrEqual(10)
+  expect(readiness.ready).toBe(true)
+  const failing = scene('fails')
+  await failing.pass(TIMEOUT * 4)
+  expect(failing.state.asked.length).toBeGreaterThanOrEqual(16)
+  expect(failing.state.asked.length).toBeLessThanOrEqual(17)
+})
+
+// Without it: a member that is cut off goes on to be ready, and the load balancer sends it all that it cannot serve.
+test('a member that proves nothing any more is not ready at the latest two election timeouts later, and is again with the next proof', async () => {
+  for (const how of ['fails', 'is held back'] as const) {
+    const { state, readiness, pass } = scene()
+    await pass(TIMEOUT * 3)
+    expect(readiness.ready).toBe(true)
+    state.how = how
+    await pass(TIMEOUT * 0.9)
+    expect(readiness.ready, how).toBe(true)
+    await pass(TIMEOUT * 1.1)
+    expect(readiness.ready, how).toBe(false)
+    state.how = 'proves'
+    await pass(TIMEOUT / 2 + 50)
+    expect(readiness.ready, how).toBe(true)
+  }
+})
+
+test('a proof counts from its asking: one that comes late proves what was, not what is', async () => {
+  const { state, readiness, pass } = scene('is held back')
+  await pass(TIMEOUT)
+  expect(state.held.length).toBeGreaterThan(1)
+  state.how = 'fails'
+  await pass(TIMEOUT * 2)
+  for (const prove of state.held) prove()
+  await Promise.resolve()
+  expect(readiness.ready).toBe(false)
+})
+
+test('no timer keeps the process, and none is left at the end', async () => {
+  const { clock, state, readiness, pass } = scene()
+  await pass(TIMEOUT)
+  expect([state.kept, clock.armed]).toEqual([0, 1])
+  readiness.close()
+  const asked = state.asked.length
+  await pass(TIMEOUT * 2)
+  expect([clock.armed, state.asked.length]).toEqual([0, asked])
+})
