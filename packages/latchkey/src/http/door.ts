@@ -16,9 +16,10 @@ import { METHODS, type Route, routeOf } from './route.js'
 export class HttpDoor {
   readonly #ports: HttpPorts
   readonly #locks = new LockDoor()
-  #busy = 0
+  readonly #calls = new Set<CallEnd>()
   #stopping = false
-  readonly #stop = new AbortController()
+  /** Why calls end that wait longer than a stop. */
+  #stopped: LatchkeyError | undefined
   #idle: () => void = () => {}
 
   constructor(ports: HttpPorts) {
@@ -27,21 +28,21 @@ export class HttpDoor {
 
   /** Calls that have not been answered yet. */
   get busy(): number {
-    return this.#busy
+    return this.#calls.size
   }
 
   /** Resolves when the answer is written; whoever calls it guards it against what it throws. */
   readonly handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const started = this.#ports.clock.now()
-    this.#busy++
-    const gone = new Gone()
+    const end = new CallEnd()
+    this.#calls.add(end)
+    if (this.#stopped !== undefined) end.end(this.#stopped)
     // Counted until the last byte is handed on, or the caller has gone: only then may its connection be closed.
     response.once('close', () => {
-      if (!response.writableFinished) gone.tell()
-      if (--this.#busy === 0) this.#idle()
+      if (!response.writableFinished) end.end(new Error('the caller has gone'))
+      if (this.#calls.delete(end) && this.#calls.size === 0) this.#idle()
     })
-    const signal = () => gone.signal(this.#stop.signal)
-    const { name, reply } = await this.#answer(request, signal)
+    const { name, reply } = await this.#answer(request, end)
     this.#ports.observe(name, reply.status, this.#ports.clock.now() - started)
     write(request, response, withPage(this.#ports, request, reply), this.#stopping)
     this.#ports.wrote(response)
@@ -50,17 +51,19 @@ export class HttpDoor {
   /** New calls are still answered; resolves when none is left, and ends those that wait after `patience` ms. */
   async drain(patience: number): Promise<void> {
     this.#stopping = true
-    if (this.#busy === 0) return
+    if (this.#calls.size === 0) return
     const drained = new Promise<void>((resolve) => (this.#idle = resolve))
-    const timer = this.#ports.clock.after(patience, () => this.#stop.abort(new LatchkeyError('ERR_CLOSED')))
+    const timer = this.#ports.clock.after(patience, () => this.#endAll())
     await drained
     timer.cancel()
   }
 
-  async #answer(
-    request: IncomingMessage,
-    signal: () => AbortSignal,
-  ): Promise<{ name: string; reply: Reply }> {
+  #endAll(): void {
+    this.#stopped = new LatchkeyError('ERR_CLOSED')
+    for (const call of this.#calls) call.end(this.#stopped)
+  }
+
+  async #answer(request: IncomingMessage, end: CallEnd): Promise<{ name: string; reply: Reply }> {
     let name = 'unknown'
     try {
       const { path, query } = split(request.url ?? '/')
@@ -80,7 +83,7 @@ export class HttpDoor {
         method,
         headers: request.headers,
         query,
-        signal: signal(),
+        signal: end.signal,
         body: (most) => readBody(request, most, this.#ports.bodies),
       }
       // What probes and scrapers add to a path is their matter.
@@ -89,7 +92,7 @@ export class HttpDoor {
     } catch (error) {
       const reply = errorReply(this.#reasonOf(error))
       // That its caller has gone is no fault of this member.
-      if (!isLatchkeyError(error) && reply.status === 500 && !signal().aborted) this.#ports.failed(error)
+      if (!isLatchkeyError(error) && reply.status === 500 && !end.signal.aborted) this.#ports.failed(error)
       return { name, reply }
     }
   }
@@ -137,24 +140,20 @@ export class HttpDoor {
   }
 }
 
-/** Whether the caller of a call has gone. Most calls are answered before anybody asks: its signal is made when somebody does. */
-class Gone {
-  readonly #reason = 'the caller has gone'
-  #isGone = false
+/** What ends a call before it is answered. Most are answered before anybody asks: the signal is made when somebody does. */
+class CallEnd {
+  #reason: Error | undefined
   #controller: AbortController | undefined
-  #signal: AbortSignal | undefined
 
-  tell(): void {
-    this.#isGone = true
-    this.#controller?.abort(new Error(this.#reason))
+  end(reason: Error): void {
+    this.#reason ??= reason
+    this.#controller?.abort(this.#reason)
   }
 
-  signal(stop: AbortSignal): AbortSignal {
-    if (this.#signal !== undefined) return this.#signal
-    this.#controller = new AbortController()
-    if (this.#isGone) this.#controller.abort(new Error(this.#reason))
-    this.#signal = AbortSignal.any([this.#controller.signal, stop])
-    return this.#signal
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.#reason !== undefined) this.#controller.abort(this.#reason)
+    return this.#controller.signal
   }
 }
 
