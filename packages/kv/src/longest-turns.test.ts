@@ -1,13 +1,19 @@
 // Test: how long one command, or what is due in one entry, may keep a member from its heartbeats. The worst of each kind that no budget of
 // rows bounds: renewals, queries of locks, queues, ends of sessions and of holds. docs/operations.md has the figures of a quiet machine.
 
-import { CAPS, type Command, OP, READ } from '@latchkey/protocol'
-import { expect, test } from 'vitest'
+import { CAPS, type Command, encodeCommand, OP, READ } from '@latchkey/protocol'
+import { afterAll, expect, test } from 'vitest'
+import { classicHome } from './rows/classic.js'
+import type { KvOptions } from './store.js'
+import { Folders } from './testing/folders.js'
 import { record, World, k } from './testing/world.js'
 
 /** On a machine that is ten times slower than the one of the figures. Tried three times: it may stand still for a second. */
 const MOST_MS = 600
 const TRIES = 3
+
+const folders = new Folders()
+afterAll(() => folders.removeAll())
 
 const LOCKS = 20_000
 const WAITERS = 10_000
@@ -37,8 +43,8 @@ async function each(
     )
 }
 
-const locked = async (lease: number) => {
-  const world = await World.open()
+const locked = async (lease: number, options: Partial<KvOptions> = {}) => {
+  const world = await World.open(options)
   await each(world, world.session, LOCKS, (i) => lock(`l${i}`, 'me', lease, null))
   expect(world.machine.read([READ.lockQuery, null])).toHaveLength(LOCKS)
   return world
@@ -52,6 +58,47 @@ const queued = async () => {
   const [row] = world.machine.read([READ.lockQuery, null]) as (readonly unknown[])[]
   expect(row?.at(-1)).toBe(WAITERS)
   return { world, session }
+}
+
+const over = () => {}
+const EVERYTHING = { start: null, end: null }
+const open = (by: string) => ({
+  session: 0,
+  number: 0,
+  done: 0,
+  body: encodeCommand([OP.openSession, 3_600_000, by]),
+})
+const until = async (world: World, is: () => boolean) => {
+  while (!is()) {
+    world.clock.advance(0)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+/** In commands of 20,000. */
+const rowsOf = async (count: number) => {
+  const world = await World.open({ home: classicHome(folders.make()) })
+  for (let from = 0; from < count; from += 20_000)
+    await world.run([
+      OP.putAll,
+      null,
+      Array.from(
+        { length: Math.min(20_000, count - from) },
+        (_, i) => [k(`k${from + i}`), k('value')] as const,
+      ),
+    ])
+  await world.machine.flush()
+  return world
+}
+
+/** Watches of all there ever was; what is returned tells them. */
+const farBack = (world: World, watches: number, events: number) => {
+  let told = 0
+  for (let i = 0; i < watches; i++)
+    world.machine
+      .watch(EVERYTHING, 1, { events: (found) => void (told += found.length), over })
+      .more(Number.MAX_SAFE_INTEGER)
+  return () => until(world, () => told >= watches * events)
 }
 
 /** The longest time without a turn of the event loop while it runs. */
@@ -103,9 +150,56 @@ const KINDS: Record<string, () => Promise<() => unknown>> = {
     const { world } = await queued()
     return () => world.tick(60_001)
   },
-  'the hash of 20,000 holds': async () => {
-    const world = await locked(3_600_000)
-    return () => world.machine.stateHash()
+  'a watch that catches up with 100,000 events of five commands': async () => {
+    const world = await rowsOf(100_000)
+    return farBack(world, 1, 100_000)
+  },
+  '2,000 watches that catch up with 1,000 revisions': async () => {
+    const world = await World.open()
+    await each(world, world.session, 1_000, (i) => [OP.put, null, k(`k${i}`), k('v')])
+    return farBack(world, 2_000, 1_000)
+  },
+  'one event to 5,000 watches': async () => {
+    const world = await World.open()
+    let told = 0
+    for (let i = 0; i < 5_000; i++)
+      world.machine.watch(EVERYTHING, 0, { events: (events) => void (told += events.length), over }).more(9)
+    await world.run([OP.put, null, k('a'), k('v')])
+    await until(world, () => told >= 5_000)
+    return async () => {
+      await world.run([OP.put, null, k('b'), k('v')])
+      await until(world, () => told >= 10_000)
+    }
+  },
+  'the list of 10,000 sessions': async () => {
+    const world = await World.open()
+    for (let i = 0; i < 9_999; i++) await world.raw([open(`${i}`)])
+    return () => world.machine.openSessions.list()
+  },
+  'opening a session where 10,000 have no room for it': async () => {
+    const world = await World.open()
+    for (let i = 0; i < 9_999; i++) await world.raw([open(`${i}`)])
+    return () => world.raw([open('more')])
+  },
+  'a snapshot of 100,000 rows': async () => {
+    const world = await rowsOf(100_000)
+    return async () => {
+      const reader = await world.machine.snapshot()
+      while ((await reader.read(256 * 1024)) !== undefined);
+      reader.close()
+    }
+  },
+  'a deleteRange of 90,000 keys, whose events are kept': async () => {
+    const world = await rowsOf(90_000)
+    return () => world.run([OP.deleteRange, null, k('k'), k('l')])
+  },
+  'the hash of 20,000 holds, at a mark of cluster time': async () => {
+    let hashes = 0
+    const world = await locked(3_600_000, { stood: () => void hashes++ })
+    return async () => {
+      await world.tick(29_000)
+      expect(hashes).toBeGreaterThan(0)
+    }
   },
 }
 

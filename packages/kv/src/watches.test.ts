@@ -235,6 +235,26 @@ describe('back-pressure', () => {
     expect(revisions(seen)).toEqual(Array.from({ length: 2_000 }, (_, i) => i + 1))
   })
 
+  test('A18: however many are far behind, so much is gone through in one turn; they take turns, and all come to the end', async () => {
+    const world = await World.open()
+    for (let i = 0; i < 20; i++)
+      await world.run(...Array.from({ length: 50 }, (_, n) => put(`${i}/${n}`, 'v')))
+    const far = Array.from({ length: 30 }, () => watch(1, EVERYTHING, world))
+    for (const { watch: one } of far) one.more(1_000_000)
+    const told = () => far.reduce((sum, { events }) => sum + events.length, 0)
+    let before = 0
+    let turns = 0
+    for (; told() < 30_000 && turns < 1_000; turns++) {
+      world.clock.advance(0)
+      // A revision counts, and each of its events.
+      expect(told() - before).toBeLessThanOrEqual(2_100)
+      before = told()
+      if (turns === 8) expect(far.every(({ events }) => events.length > 0)).toBe(true)
+    }
+    expect(turns).toBeLessThan(30)
+    for (const seen of far) expect(revisions(seen)).toEqual(Array.from({ length: 1_000 }, (_, i) => i + 1))
+  })
+
   test('whoever follows is told the same as whoever goes through the history by itself, over random watches', async () => {
     for (let seed = 1; seed <= 15; seed++) {
       const random = seededRandom(`watches ${seed}`)

@@ -5,6 +5,10 @@
 // other keys costs a put nothing, and those of one range are told the very same list. Whoever is behind, for want of credit or
 // because it began in the past, goes through the history by itself until it has caught up.
 //
+// However many are behind, so much of the history and no more is gone through in one turn of the event loop, and they take turns. The
+// story without it: one client opens a thousand watches from far back, and the member goes through the history a thousand times before
+// its next heartbeat.
+//
 // Laws: every watch is told every revision from its first on, in order, whole, once, or is told that it is over; `upTo` never
 // goes back; without credit it is told nothing; a sink that throws loses its watch, and nobody else notices.
 
@@ -17,6 +21,10 @@ import { type Cursor, type Group, Groups, bytesOf, within } from './watch-groups
 
 /** One watch is not served longer than this in a turn of the event loop. */
 const REVISIONS_A_TURN = 512
+/** Revisions and their events that are looked at in a turn, for all watches together: some ten milliseconds. One revision is not cut. */
+const LOOKS_A_TURN = 4_000
+/** Bytes of events that are told in a turn to watches that are behind. */
+const TOLD_A_TURN = 4 * 1024 * 1024
 /** One message is not larger than this, unless a single revision is. */
 const MESSAGE_BYTES = 1024 * 1024
 /**
@@ -41,6 +49,9 @@ export class Watches {
   #state: State
   #timer: Timer | undefined
   #pumping = false
+  /** Of this turn. */
+  #looks = 0
+  #bytes = 0
 
   constructor(clock: Clock, logger: Logger, limits: KvLimits, state: State) {
     this.#clock = clock
@@ -96,10 +107,31 @@ export class Watches {
   pump(): void {
     if (this.#all.size === 0 || this.#pumping) return
     this.#pumping = true
-    let more = this.#follow()
-    for (const cursor of this.#behind) if (this.#serve(cursor)) more = true
+    const more = this.#follow()
+    this.#looks = 0
+    this.#bytes = 0
+    const isMoreBehind = this.#serveBehind()
     this.#pumping = false
-    if (more) this.#serveSoon()
+    if (more || isMoreBehind) this.#serveSoon()
+  }
+
+  /** Those that are to be told more go behind the others. Is there any? */
+  #serveBehind(): boolean {
+    const again: Cursor[] = []
+    let more = false
+    for (const cursor of this.#behind) {
+      if (this.#turnIsOver) {
+        more = true
+        break
+      }
+      if (this.#serve(cursor)) again.push(cursor)
+    }
+    for (const cursor of again) if (this.#behind.delete(cursor)) this.#behind.add(cursor)
+    return more || again.length > 0
+  }
+
+  get #turnIsOver(): boolean {
+    return this.#looks >= LOOKS_A_TURN || this.#bytes >= TOLD_A_TURN
   }
 
   /** In a turn of its own, so that a sink that asks for more is not called from within itself. */
@@ -141,8 +173,12 @@ export class Watches {
   #look(last: number): void {
     const stop = Math.min(last, this.#seen + REVISIONS_A_TURN)
     let seen = this.#seen
-    for (let bytes = 0; seen < stop && bytes < MESSAGE_BYTES; seen++)
-      bytes += this.#groups.add(this.#state.events.of(seen + 1))
+    let looks = 0
+    for (let bytes = 0; seen < stop && bytes < MESSAGE_BYTES && looks < LOOKS_A_TURN; seen++) {
+      const events = this.#state.events.of(seen + 1)
+      bytes += this.#groups.add(events)
+      looks += 1 + events.length
+    }
     this.#seen = seen
   }
 
@@ -223,14 +259,22 @@ export class Watches {
     const found: EventResult[] = []
     const stop = Math.min(last, cursor.next + REVISIONS_A_TURN - 1)
     let bytes = 0
-    while (cursor.next <= stop && found.length < cursor.credit && bytes < MESSAGE_BYTES) {
-      for (const event of this.#state.events.of(cursor.next)) {
+    while (
+      cursor.next <= stop &&
+      found.length < cursor.credit &&
+      bytes < MESSAGE_BYTES &&
+      !this.#turnIsOver
+    ) {
+      const events = this.#state.events.of(cursor.next)
+      this.#looks += 1 + events.length
+      for (const event of events) {
         if (!isIn(cursor.group.range, event[2])) continue
         found.push(event)
         bytes += bytesOf(event)
       }
       cursor.next++
     }
+    this.#bytes += bytes
     return found
   }
 

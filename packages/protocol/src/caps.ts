@@ -18,7 +18,7 @@ export const CAPS = {
    */
   commandRows: 20_000,
   /** Holds that one command renews: all in one turn. Clients ask for more in further commands. */
-  commandRenewals: 4_096,
+  commandRenewals: 2_048,
   /** deleteRange steps of a batch or txn. One that stands alone has no budget. */
   commandRanges: 128,
   /** Keys and values that it looks at, ... */

@@ -24,13 +24,13 @@ export function weightOf(command: Command, bytes: number, stored: (key: string) 
   if (op === OP.openSession || op === OP.endSession) return OF_A_SESSION
   if (op === OP.deleteRange) return OF_A_RANGE
   const rows = rowsNamed(command)
-  const named = rows * OF_A_ROW + (2 * bytes) / BYTES
+  const named = rows * OF_A_ROW + (4 * bytes) / BYTES
   if (op >= OP.tryLock || op < OP.put) return named
   if (rows > MOST_LOOKED_UP) return Math.max(named, LEAST_OF_MANY)
   let found = 0
   for (const key of keysOf(command)) found += stored(binary(key))
-  // Read, put together anew, and kept in an event.
-  return named + (3 * found) / BYTES
+  // Read, put together anew, kept in an event beside the new one, and all of that is written.
+  return named + (6 * found) / BYTES
 }
 
 function keysOf(command: Command): readonly Uint8Array[] {
