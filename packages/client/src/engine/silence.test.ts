@@ -234,3 +234,15 @@ test('C13, C6: a link that breaks while another member is being asked is followe
     expect(codeOf(write), `seed ${seed}`).toBe('ok')
   }
 })
+
+test('a store that is owed nothing asks nothing: no probe, no dial, and no timer but those of its session', async () => {
+  const { world, cluster, client } = await connected('idle')
+  const seen = follow(client.get('warm'))
+  await world.run(2_000)
+  expect(codeOf(seen)).toBe('ok')
+  const before = [cluster.probes, cluster.dials, cluster.requests.length]
+  await world.run(60_000)
+  expect([cluster.probes, cluster.dials, cluster.requests.length]).toEqual(before)
+  expect(world.pending).toBe(0)
+  await client.close()
+})
