@@ -1,5 +1,13 @@
-// Rule: the end of each call: what the state has become is turned into effects, always in this order:
-// who leads · what was lost · what to write · who the members are · what to send, read and stage · what to apply.
+// Rule: the end of each call of the core: what has changed becomes a list of effects, which the driver carries out in order.
+//
+// The order and its reasons
+//   1. role: who leads. A caller whose command waits here hears that this member no longer leads before anything of another leader's
+//      log is applied (L16).
+//   2. persist: the batch for the disk. The write is under way while the messages travel. This order promises nothing: a message that
+//      promises something durable is kept in disk.ts until the write is done.
+//   3. membership: who the members are. If messages came first, the first one to a new member would find no connection, and be lost.
+//   4. send, read, stage: what others wait for.
+//   5. commit: what to apply, last. Applying may take long, and calls the core again.
 
 import { acknowledge } from './following.js'
 import { finishLeading } from './leading.js'
@@ -12,9 +20,9 @@ export function finish(state: State, synced = false): readonly Effect[] {
   finishLeading(state)
   const batch = state.disk.flush(state.log, state)
   acknowledge(state, synced)
-  const before: Effect[] = state.lost
+  const before: Effect[] = []
   const role = roleEffect(state)
-  if (role !== undefined) before.unshift(role)
+  if (role !== undefined) before.push(role)
   if (batch !== undefined) before.push({ type: 'persist', batch })
   const members = membershipEffect(state)
   if (members !== undefined) before.push(members)
@@ -24,7 +32,6 @@ export function finish(state: State, synced = false): readonly Effect[] {
   if (before.length === 0 && out.length === 0) return NOTHING
   state.out = []
   if (before.length === 0) return out
-  state.lost = []
   for (const effect of out) before.push(effect)
   return before
 }

@@ -77,22 +77,10 @@ function takeEntries(state: State, entries: readonly Entry[]): void {
 
 function cut(state: State, from: number): void {
   assert(from > state.commit, 'a truncation below the commit index (L4)')
-  noteLost(state, from)
   state.log.truncate(from)
   state.disk.noteTruncate(from)
   state.configs.truncate(from)
   adjustRole(state)
-}
-
-/** L16: whoever waits for entries proposed here learns that they are gone. */
-export function noteLost(state: State, from: number): void {
-  let last = 0
-  for (let index = Math.max(from, state.log.firstIndex); index <= state.log.lastIndex; index++) {
-    const { term } = state.log.entry(index)
-    if (term === last) continue
-    last = term
-    if (state.ledTerms.includes(term)) state.lost.push({ type: 'lost', fromIndex: index, term })
-  }
 }
 
 function followCommit(state: State, leaderCommit: number): void {

@@ -84,7 +84,12 @@ describe('reads', () => {
     const entry = { index: late.index, term: 2, time: 5, kind: 'empty', data: new Uint8Array(0) } as const
     const append = { prevIndex: late.index - 1, prevTerm: 1, commit: late.index, entries: [entry], round: 0 }
     const effects = raft.step(to('append', 'b', { term: 2, ...append }), now + 91)
-    expect(effects).toContainEqual(expect.objectContaining({ type: 'lost', fromIndex: late.index, term: 1 }))
+    expect(effects).toContainEqual(
+      expect.objectContaining({
+        type: 'persist',
+        batch: expect.objectContaining({ truncateFrom: late.index }),
+      }),
+    )
     expect(raft.entry(late.index).time).toBe(5)
     expect(kinds(effects)).not.toContain('commit')
   })

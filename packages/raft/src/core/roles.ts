@@ -87,10 +87,6 @@ export function becomeLeader(state: State): void {
     marks: { recent: log.lastIndex + 1, older: log.lastIndex + 1, at: clock + options.electionTimeout },
   }
   trackMembers(state)
-  // What is committed is never cut: terms before the one at the commit index need not be remembered. Of that one, entries may
-  // stand behind the commit index, and can still be cut.
-  const settled = log.termAt(state.commit) ?? 0
-  state.ledTerms = [...state.ledTerms.filter((term) => term >= settled), state.term]
   appendOwn(state, 'empty', new Uint8Array(0))
 }
 

@@ -8,7 +8,7 @@
 //   - entries behind it stay when the log agrees with it there, else the log begins anew (M14: with its configuration)
 
 import { AssertionError, assert } from '@latchkey/base'
-import { acknowledge, follow, noteLost } from './following.js'
+import { acknowledge, follow } from './following.js'
 import { adjustRole } from './roles.js'
 import type { State } from './state.js'
 import type { LogPosition, Membership, Message } from './types.js'
@@ -102,7 +102,6 @@ export function onInstalled(state: State, position: LogPosition, membership: Mem
 
 function restartBehind(state: State, position: LogPosition, membership: Membership): void {
   assert(position.index > state.commit, 'an installed snapshot would take back what is committed (S2)')
-  noteLost(state, state.commit + 1)
   state.log.restart(position)
   state.disk.noteRestart(position, membership)
   state.configs.restart(position.index, membership)

@@ -113,8 +113,6 @@ export class State {
   leaderHeardAt = 0
   /** The last term whose leader's end was seen from its connection: counts once a term. */
   goneTerm = 0
-  /** Terms that were led since the start, as far as their entries may still be cut. */
-  ledTerms: number[] = []
   /** The own log is known to agree with this term's leader's up to here. */
   matched = 0
   /** The leader is owed an acknowledgement, of at most `matched`, and of this read round. */
@@ -126,7 +124,6 @@ export class State {
 
   /** Effects of this call but for those that `finish` puts before and behind them. */
   out: Effect[] = []
-  lost: Effect[] = []
   told: {
     role: Role
     term: number

@@ -142,8 +142,7 @@ export type MessageType = Message['type']
 export type Role = 'follower' | 'candidate' | 'leader' | 'learner'
 
 /**
- * One thing the core wants done. The driver carries them out in order: who leads, what to write, who the members are, what to
- * send, what to apply.
+ * One thing the core wants done. The driver carries them out in order; finish.ts tells the order and its reasons.
  * Law (disk before word): a message that promises something durable (a vote, an acknowledgement, the leader's own match) is
  * kept back by the core until `persisted(batch.id)`, and is dropped there when a truncation or a newer term voided it meanwhile.
  */
@@ -201,11 +200,6 @@ export type Effect =
       readonly chunk: Uint8Array
       readonly done: boolean
     }
-  /**
-   * Entries of `term` from `fromIndex` on were proposed here and have been cut from this log: if they ever commit, they
-   * commit elsewhere. Their callers' outcome is unknown (L16).
-   */
-  | { readonly type: 'lost'; readonly fromIndex: number; readonly term: number }
 
 /** Written in one write, synced once. Order inside: truncation, entries, hard state. */
 export interface PersistBatch {

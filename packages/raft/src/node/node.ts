@@ -332,8 +332,6 @@ export class RaftNode extends Emitter<NodeEvents> {
         )
       case 'stageSnapshot':
         return this.#snapshots.stage(effect)
-      case 'lost':
-        return
     }
   }
 

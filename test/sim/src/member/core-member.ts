@@ -150,8 +150,6 @@ export class CoreMember implements SimMember, MemberParts {
         return this.#proposals.role(effect.role)
       case 'membership':
         return host.watcher.membership(host.id, effect.membership)
-      case 'lost':
-        return this.#proposals.lost(effect.fromIndex, effect.term)
       case 'readSnapshot':
         return this.#snapshots.read(effect.to, effect.offset, effect.position)
       case 'endSnapshot':

@@ -52,16 +52,12 @@ export class Proposals {
     return proposal.effects
   }
 
+  /** Whoever does not lead any more cannot say what becomes of its entries: another leader may keep or cut them (L16). */
   role(role: string): void {
-    if (role !== 'leader') for (const request of this.#gathered.splice(0)) this.#refuse(request)
-  }
-
-  lost(fromIndex: number, term: number): void {
-    for (const [index, waiting] of this.#waiting) {
-      if (index < fromIndex || waiting.term !== term) continue
-      this.#waiting.delete(index)
-      this.#unknown(waiting)
-    }
+    if (role === 'leader') return
+    for (const request of this.#gathered.splice(0)) this.#refuse(request)
+    for (const waiting of this.#waiting.values()) this.#unknown(waiting)
+    this.#waiting.clear()
   }
 
   applied(entry: Entry, results: readonly Result[]): void {

@@ -78,8 +78,6 @@ export function printEffect(effect: Effect): string {
       return `finds ${effect.id} rolled back: acknowledged ${effect.acknowledged}, holds ${effect.holds}`
     case 'stageSnapshot':
       return `stage ${at(effect.position)} from ${effect.offset}: ${effect.chunk.length}B${effect.done ? ', install' : ''}`
-    case 'lost':
-      return `lost from ${effect.fromIndex} of t${effect.term}`
   }
 }
 
