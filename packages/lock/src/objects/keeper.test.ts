@@ -156,3 +156,27 @@ test('CT6, K26: each hold is told of its end in time, and in the end no timer is
     expect(trial.clock.timers).toBe(0)
   }
 }, 60_000)
+
+// Without it: a member that answers slowly is asked a hundred times a second by each store that holds a short lease, and answers more slowly.
+test('one question about the time is under way, however short the leases and however slow the answers; the next comes behind it', async () => {
+  const trial = new Trial('slow answers')
+  let [underWay, most, asked] = [0, 0, 0]
+  const { read } = trial.port
+  trial.port.read = async (...args) => {
+    asked++
+    most = Math.max(most, ++underWay)
+    return read(...args).finally(() => underWay--)
+  }
+  trial.answers = false
+  const waiting = { place: NOWHERE, lease: 60, remaining: () => Number.POSITIVE_INFINITY, lose: () => {} }
+  trial.keeper.add(waiting, Number.POSITIVE_INFINITY)
+  await trial.world.advance(2_000)
+  expect([most, asked >= 10, asked <= 20]).toEqual([1, true, true])
+  trial.answers = true
+  await trial.world.advance(400)
+  expect(most).toBe(1)
+  expect(asked).toBeGreaterThan(25)
+  trial.keeper.remove(waiting)
+  await trial.world.advance(200)
+  expect([underWay, trial.clock.timers]).toEqual([0, 0])
+})
