@@ -80,6 +80,27 @@ test('at the first entry of each half minute; the next entry waits for what is f
   }
 })
 
+test('A15: many rows are added up in several turns, and the next entry waits for the last of them', async () => {
+  const hashes: StateHash[] = []
+  let turns = 0
+  const nextTurn = (run: () => void) => {
+    turns++
+    setImmediate(run)
+  }
+  const w = await World.open({ nextTurn, stood: (hash) => void hashes.push(hash) })
+  for (let i = 0; i < 5_000; i++)
+    await w.run([OP.tryLock, k(`l${i}`), null, false, 'me', 3_600_000, 0, null, null])
+  hashes.length = 0
+  turns = 0
+  w.time += 29_000
+  const mark = w.entry(new Uint8Array(0), 'empty')
+  const behind = w.entry(new Uint8Array(0), 'empty')
+  await w.apply(mark, behind)
+  expect(hashes.map(({ position }) => position.index)).toEqual([mark.index])
+  expect(turns).toBeGreaterThanOrEqual(2)
+  expect(hashes[0]?.spaces['holds']).toBe(w.machine.stateHash().spaces['holds'])
+})
+
 test('a digest of some rows from behind a key', async () => {
   const w = await World.open()
   for (const key of ['a', 'b', 'c', 'd']) await w.one([OP.put, null, k(key), k('v')])

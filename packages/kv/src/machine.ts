@@ -16,6 +16,7 @@ import type { Applied, AppliedState, SnapshotReader, SnapshotWriter } from '@lat
 import { Ahead } from './ahead.js'
 import { Flusher } from './flusher.js'
 import { FrozenState } from './frozen.js'
+import { Marks } from './marks.js'
 import { META_KEY } from './keyspaces.js'
 import { DEFAULT_LIMITS } from './limits.js'
 import { lookUp } from './lookups.js'
@@ -36,10 +37,6 @@ import type { KeyRange, KvLimits, KvOptions, KvStore, StateHash, Watch, WatchSin
 import { Views } from './views.js'
 import { Watches } from './watches.js'
 
-/** Members compare what they hold that often, in cluster time, unless it is a stall to add up what is in memory. */
-const STAND_MILLIS = 30_000
-const MOST_HASHED_ROWS = 50_000
-
 type MembershipAt = (index: number) => Membership
 
 /** What is swapped as one (MA4). */
@@ -55,6 +52,7 @@ export class KvMachine implements KvStore {
   readonly #views: Views
   readonly #ahead: Ahead
   readonly openSessions: SessionsInState
+  readonly #marks: Marks
   readonly #turns = { next: () => this.#nextTurn() }
   /** Of the event loop: what was applied in it so far. */
   readonly #turn = new Turn()
@@ -70,6 +68,7 @@ export class KvMachine implements KvStore {
     this.#logger = options.logger ?? silentLogger
     const turns = { next: () => new Promise<void>((resolve) => options.nextTurn(resolve)) }
     this.openSessions = new SessionsInState(options.clock, this.#limits, () => this.#up.state)
+    this.#marks = new Marks(options.stood, this.#turns)
     this.#surveys = new RangeSurveys(options.clock, this.#limits, turns)
     this.#ahead = new Ahead(options.later, () => this.#up.state)
     this.#views = new Views(options.clock, this.#limits, {
@@ -164,7 +163,7 @@ export class KvMachine implements KvStore {
           return this.#applyWaiting(entries, i, { run, waiting }, results, membershipAt)
         const before = state.meta.position.time
         results.push(this.#finish(state, entry, run, membershipAt))
-        const stood = this.#stand(state, before)
+        const stood = this.#marks.passed(state, before)
         if (stood !== undefined) return this.#applyWaiting(entries, i + 1, { stood }, results, membershipAt)
       }
     } catch (error) {
@@ -192,15 +191,6 @@ export class KvMachine implements KvStore {
     return { index, answers: entry.kind === 'commands' ? run.answers : undefined }
   }
 
-  /** At each mark of cluster time. The count of rows in memory is the same on all members, and so is what is too much. */
-  #stand(state: State, before: number): Promise<unknown> | undefined {
-    const { stood } = this.#options
-    const { time } = state.meta.position
-    if (stood === undefined || Math.floor(time / STAND_MILLIS) === Math.floor(before / STAND_MILLIS))
-      return undefined
-    return state.residentRows > MOST_HASHED_ROWS ? undefined : stood(state.hash())
-  }
-
   /** The slow way, from the entry that waits on: the same steps, with look-ups between (MA3). */
   async #applyWaiting(
     entries: readonly Entry[],
@@ -223,7 +213,7 @@ export class KvMachine implements KvStore {
         const before = state.meta.position.time
         results.push(this.#finish(state, entry, run, membershipAt))
         if (waiting !== undefined) flusher.release()
-        const stood = this.#stand(state, before)
+        const stood = this.#marks.passed(state, before)
         if (stood !== undefined) await stood
       }
       if (this.#stopped !== undefined) throw this.#stopped

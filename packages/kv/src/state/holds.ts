@@ -11,7 +11,6 @@ import { rowsOf } from '../rows/scan.js'
 import { sealOf } from '../rows/seal.js'
 import { type Due, DueHeap } from './heap.js'
 import { decodeHold, encodeHold, keptHold } from './lock-rows.js'
-import { Sum } from './sum.js'
 
 class Hold implements Due {
   readonly key: string
@@ -188,11 +187,9 @@ export class Holds {
     this.#dirty.clear()
   }
 
-  /** The same as that of `rows`, without making again what was made for a batch. */
-  sum(): Sum {
-    const sum = new Sum()
-    for (const hold of this.#byKey.values()) sum.add(hold.seal ?? sealOf(rowOf(hold).value))
-    return sum
+  /** The same as those of `rows`, without making again what was made for a batch. */
+  *seals(): Iterable<number> {
+    for (const hold of this.#byKey.values()) yield hold.seal ?? sealOf(rowOf(hold).value)
   }
 
   *rows(): Iterable<Row> {

@@ -90,33 +90,59 @@ export class State {
   }
 
   hash(): StateHash {
+    const steps = this.hashInTurns()
+    for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value
+  }
+
+  /** It yields where another turn may begin: nothing is applied until it has ended. */
+  *hashInTurns(): Generator<undefined, StateHash, undefined> {
     const { sums, position } = this.meta
+    const { sessions, replies } = yield* this.#sessionSums()
     const spaces = {
-      meta: sumOf([{ key: META_KEY, value: encodeMeta(this.meta) }]),
+      meta: (yield* sumOf([{ key: META_KEY, value: encodeMeta(this.meta) }])).toString(),
       data: sums.data.toString(),
       sequences: sums.sequences.toString(),
       events: sums.events.toString(),
-      ...this.#sessionSums(),
-      holds: this.holds.sum().toString(),
-      waiters: sumOf(this.waiters.rows()),
-      counters: sumOf(this.counters.rows()),
+      sessions: sessions.toString(),
+      replies: replies.toString(),
+      holds: (yield* sumOfSeals(this.holds.seals())).toString(),
+      waiters: (yield* sumOf(this.waiters.rows())).toString(),
+      counters: (yield* sumOf(this.counters.rows())).toString(),
     }
     return { position, hash: Object.values(spaces).join('/'), spaces }
   }
 
-  #sessionSums(): { sessions: string; replies: string } {
+  *#sessionSums(): InTurns<{ readonly sessions: Sum; readonly replies: Sum }> {
     const sessions = new Sum()
     const replies = new Sum()
+    let rows = 0
     for (const { key, value } of this.sessions.rows()) {
       const sum = key[0] === SPACE.sessions ? sessions : replies
       sum.add(sealOf(value))
+      if (++rows % HASHED_A_TURN === 0) yield
     }
-    return { sessions: sessions.toString(), replies: replies.toString() }
+    return { sessions, replies }
   }
 }
 
-function sumOf(rows: Iterable<Row>): string {
+/** Rows that are hashed in one turn: some ten milliseconds. */
+const HASHED_A_TURN = 2_000
+type InTurns<T> = Generator<undefined, T, undefined>
+
+function* sumOf(rows: Iterable<Row>): InTurns<Sum> {
+  return yield* sumOfSeals(sealsOf(rows))
+}
+
+function* sealsOf(rows: Iterable<Row>): Iterable<number> {
+  for (const { value } of rows) yield sealOf(value)
+}
+
+function* sumOfSeals(seals: Iterable<number>): InTurns<Sum> {
   const sum = new Sum()
-  for (const { value } of rows) sum.add(sealOf(value))
-  return sum.toString()
+  let rows = 0
+  for (const seal of seals) {
+    sum.add(seal)
+    if (++rows % HASHED_A_TURN === 0) yield
+  }
+  return sum
 }
