@@ -15,9 +15,9 @@ Made by \`node scripts/api-doc.mjs\` from the types and the comments on them; ed
 `
 
 const client = (name) => `packages/client/dist/${name}.d.ts`
-const objects = (name) => `packages/lock/dist/objects/${name}.d.ts`
+const objects = (name) => `packages/lock/dist/holding/${name}.d.ts`
 const server = (name) => `packages/latchkey/dist/${name}.d.ts`
-const words = 'packages/protocol/dist/store.d.ts'
+const words = 'packages/protocol/dist/public-types.d.ts'
 
 /** What stands under which title, in which order: files, and the names in them. */
 export const SECTIONS = [
@@ -53,7 +53,7 @@ export const SECTIONS = [
   [
     "The lock, in RheaKV's shape",
     [objects('distributed-lock'), 'DistributedLock'],
-    [objects('lock'), 'LockAttempt', 'LockObject'],
+    [objects('lock-interface'), 'LockAttempt', 'LockObject'],
     [objects('locking'), 'LockOptions'],
     [objects('watchdog'), 'Watchdog', 'WatchdogEvents'],
     [words, 'Owner', 'OwnerCode', 'Acquirer', 'FIRST_TIME_SUCCESS', 'NEW_ACQUIRE_SUCCESS'],

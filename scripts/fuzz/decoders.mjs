@@ -7,16 +7,16 @@
 import { checksum, newNonce } from '../../packages/base/dist/index.js'
 import * as wire from '../../packages/protocol/dist/index.js'
 import { decodeMembership, encodeMembership } from '../../packages/raft/dist/core/membership.js'
-import { toMessage } from '../../packages/raft/dist/net/codec.js'
+import { toMessage } from '../../packages/raft/dist/net/message-decoder.js'
 import { Assembly, turnParts } from '../../packages/raft/dist/net/frames.js'
 import * as handshake from '../../packages/raft/dist/net/handshake.js'
 import { PROOF_BYTES } from '../../packages/raft/dist/net/proof.js'
-import { messageItem } from '../../packages/raft/dist/net/items.js'
-import { readRecord } from '../../packages/raft/dist/wal/decode.js'
-import { putRecord, recordBytes } from '../../packages/raft/dist/wal/encode.js'
-import { TURN } from '../../packages/raft/dist/wal/format.js'
-import { putMark, readMark } from '../../packages/raft/dist/wal/mark-slot.js'
-import { putPreamble, readPreamble } from '../../packages/raft/dist/wal/preamble.js'
+import { messageItem } from '../../packages/raft/dist/net/message-encoder.js'
+import { readRecord } from '../../packages/raft/dist/wal/record-decoder.js'
+import { putRecord, recordBytes } from '../../packages/raft/dist/wal/record-encoder.js'
+import { TURN } from '../../packages/raft/dist/wal/disk-format.js'
+import { putMark, readMark } from '../../packages/raft/dist/wal/durable-mark-slot.js'
+import { putPreamble, readPreamble } from '../../packages/raft/dist/wal/segment-preamble.js'
 import { BatchReader, encodeBatch } from '../../packages/kv/dist/commands/batch.js'
 import { META_KEY, SPACE, eventKey, keyOf, keyOfNumber, replyKey } from '../../packages/kv/dist/keyspaces.js'
 import {
@@ -25,21 +25,24 @@ import {
   encodeHeader,
   headerChecksum,
   readFrames,
-} from '../../packages/kv/dist/rows/journal-format.js'
-import { tablesOf } from '../../packages/kv/dist/rows/manifest.js'
-import { sealBody } from '../../packages/kv/dist/rows/seal.js'
-import { unsnappied } from '../../packages/kv/dist/rows/snappy.js'
+} from '../../packages/kv/dist/storage/event-log-format.js'
+import { tablesOf } from '../../packages/kv/dist/storage/leveldb-check/manifest.js'
+import { sealBody } from '../../packages/kv/dist/storage/row-checksum.js'
+import { unsnappied } from '../../packages/kv/dist/storage/leveldb-check/snappy.js'
 import { isRowOf } from '../../packages/kv/dist/snapshot/row-shape.js'
 import { StateStream } from '../../packages/kv/dist/snapshot/check.js'
 import { FrameWriter, PREAMBLE } from '../../packages/kv/dist/snapshot/stream.js'
 import { EventGroup } from '../../packages/kv/dist/state/event-group.js'
 import { decodeEvents } from '../../packages/kv/dist/state/event-row.js'
 import { decodeCounter, decodeHold, decodeWaiter } from '../../packages/kv/dist/state/lock-rows.js'
-import { decodeMeta, emptyMeta, encodeMeta } from '../../packages/kv/dist/state/meta.js'
-import { decodeBetween, encodeBetween } from '../../packages/latchkey/dist/member/between.js'
+import { decodeMeta, emptyMeta, encodeMeta } from '../../packages/kv/dist/state/meta-row.js'
+import {
+  decodeMemberMessage,
+  encodeMemberMessage,
+} from '../../packages/latchkey/dist/member/member-messages.js'
 import { acquireBody, holdBody } from '../../packages/latchkey/dist/http/lock-body.js'
 import { callOptions, readOptions, refuseUnknownQuery } from '../../packages/latchkey/dist/http/options.js'
-import { routeOf } from '../../packages/latchkey/dist/http/route.js'
+import { routeOf } from '../../packages/latchkey/dist/http/routes.js'
 import { COMMANDS, MESSAGES, READS, REPLIES, REQUESTS, key, value } from './samples.mjs'
 
 const { LatchkeyError, Malformed, pack } = wire
@@ -157,11 +160,11 @@ const members = [
     [
       { kind: 'command', id: 1, session: 2, number: 3, done: 4, body: value },
       { kind: 'call', id: 1, call: 'members.add', args: ['d', 'ws://x'] },
-      { kind: 'stand', index: 7, spaces: { data: 'ab' } },
+      { kind: 'stateHashes', index: 7, spaces: { data: 'ab' } },
       { kind: 'compare', id: 1, index: 7, space: 'data', after: value, rows: 30 },
       { kind: 'compared', id: 1, rows: { sum: 'ab', last: value } },
-    ].map(encodeBetween),
-    decodeBetween,
+    ].map(encodeMemberMessage),
+    decodeMemberMessage,
   ),
   row(
     'membership',

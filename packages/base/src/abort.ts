@@ -1,13 +1,13 @@
 // Driver: one listener at each signal, whatever number of calls wait for it: more than ten of them are no leak, and a library
 // prints no warning.
 
-import { Fleeting } from './fleeting.js'
+import { RecyclingMap } from './recycling-map.js'
 
 interface Waiting {
   readonly run: () => void
 }
 
-type Hub = Fleeting<Waiting, true>
+type Hub = RecyclingMap<Waiting, true>
 
 const hubs = new WeakMap<AbortSignal, Hub>()
 
@@ -26,7 +26,7 @@ export function onAbort(signal: AbortSignal, run: () => void): () => void {
 }
 
 function newHub(signal: AbortSignal): Hub {
-  const hub: Hub = new Fleeting()
+  const hub: Hub = new RecyclingMap()
   hubs.set(signal, hub)
   signal.addEventListener('abort', fire)
   return hub

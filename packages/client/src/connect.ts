@@ -5,8 +5,8 @@ import { type Clock, newId, seededRandom, systemClock } from '@latchkey/base'
 import { LatchkeyError, isLatchkeyError } from '@latchkey/protocol'
 import { type ConnectOptions, type ConnectSettings, checkConnect } from './connect-options.js'
 import { OneCluster } from './one-cluster.js'
-import { socketDial } from './socket.js'
-import { ClientStore } from './store/create.js'
+import { socketDial } from './websocket-link.js'
+import { ClientStore } from './store/create-store.js'
 import type { Store } from './store/store.js'
 
 /**

@@ -13,6 +13,6 @@ export type {
 } from './link.js'
 export { Engine, type EngineOptions } from './engine/engine.js'
 export type { Route } from './engine/router.js'
-export { ClientStore, DEFAULT_SESSION_LIFE, type StoreOptions, createStore } from './store/create.js'
+export { ClientStore, DEFAULT_SESSION_LIFE, type StoreOptions, createStore } from './store/create-store.js'
 export type { EventCalls, LockCalls, Store } from './store/store.js'
-export * from './words.js'
+export * from './shared-exports.js'

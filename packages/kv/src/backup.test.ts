@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { OP, READ } from '@latchkey/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { restoreRows, surveyBackup } from './restore.js'
-import { classicHome } from './rows/classic.js'
-import { MemoryHome } from './rows/memory.js'
-import type { RowHome } from './rows/port.js'
+import { classicHome } from './storage/classic-level-home.js'
+import { SimulatedRowHome } from './storage/simulated-rows.js'
+import type { RowHome } from './storage/row-store.js'
 import { writeBackup } from './testing/backup-file.js'
 import { Folders } from './testing/folders.js'
 import { newMachine } from './testing/members.js'
@@ -51,7 +51,7 @@ async function restored(home: RowHome): Promise<World> {
 }
 
 test('what is kept, and what is not', async () => {
-  const next = await restored(new MemoryHome())
+  const next = await restored(new SimulatedRowHome())
   expect(next.machine.stateHash().position).toEqual(w.machine.stateHash().position)
   expect(show(next.machine.read([READ.getEntry, k('a')]))).toEqual([1, 2, 2, '2'])
   expect(next.machine.read([READ.sequence, k('s')])).toBe(7)
@@ -86,16 +86,16 @@ test('K38: every counter starts above the raised base, also one that the backup 
 })
 
 test('restored again and again, tokens still rise', async () => {
-  const first = await restored(new MemoryHome())
+  const first = await restored(new SimulatedRowHome())
   const second = join(folders.make(), 'again.backup')
   await writeBackup(first.machine, second)
-  const { tokenBase } = await restoreRows(second, new MemoryHome(), ALONE)
+  const { tokenBase } = await restoreRows(second, new SimulatedRowHome(), ALONE)
   expect(tokenBase).toBe(1 + 2 * 2 ** 32)
   expect(Number.isSafeInteger(tokenBase * 1000)).toBe(true)
 })
 
 test('the composition learns where the new log starts, and whose it is', async () => {
-  const result = await restoreRows(file, new MemoryHome(), ALONE)
+  const result = await restoreRows(file, new SimulatedRowHome(), ALONE)
   expect(result).toEqual({
     position: w.machine.position,
     membership: ALONE,
@@ -103,7 +103,7 @@ test('the composition learns where the new log starts, and whose it is', async (
     tokenBase: 1 + 2 ** 32,
   })
   expect((await surveyBackup(file)).membership.voters).toEqual(['a', 'b', 'c'])
-  const home = new MemoryHome()
+  const home = new SimulatedRowHome()
   await restoreRows(file, home, ALONE)
   expect(await newMachine(home).open()).toEqual({ position: w.machine.position, membership: ALONE })
 })
@@ -116,7 +116,7 @@ describe('what is refused', () => {
       const bytes = Buffer.from(whole)
       bytes[at] = (bytes[at] as number) ^ 4
       writeFileSync(damaged, at % 2 === 0 ? bytes : whole.subarray(0, at))
-      const home = new MemoryHome()
+      const home = new SimulatedRowHome()
       await expect(restoreRows(damaged, home, ALONE)).rejects.toMatchObject({
         code: 'ERR_CORRUPT',
         message: expect.stringContaining('damaged.backup'),
@@ -126,7 +126,7 @@ describe('what is refused', () => {
   })
 
   test('a place that has a state already', async () => {
-    const home = new MemoryHome()
+    const home = new SimulatedRowHome()
     await restoreRows(file, home, ALONE)
     await expect(restoreRows(file, home, ALONE)).rejects.toMatchObject({ code: 'ERR_WRONG_CLUSTER' })
   })
@@ -149,7 +149,7 @@ test('bytes behind the end are damage too, however few', async () => {
   const longer = join(folders.make(), 'longer.backup')
   for (let more = 1; more <= 9; more++) {
     writeFileSync(longer, Buffer.concat([readFileSync(file), Buffer.alloc(more, more % 2)]))
-    await expect(restoreRows(longer, new MemoryHome(), ALONE), `${more} more`).rejects.toMatchObject({
+    await expect(restoreRows(longer, new SimulatedRowHome(), ALONE), `${more} more`).rejects.toMatchObject({
       code: 'ERR_CORRUPT',
       message: expect.stringContaining('longer.backup'),
     })

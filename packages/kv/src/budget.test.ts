@@ -4,8 +4,8 @@ import { seededRandom } from '@latchkey/base'
 import { COMMAND_BUDGET, type Command, FIELD, IS, OP, READ, STEP, type Step } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { encodeBatch } from './commands/batch.js'
-import { MemoryHome } from './rows/memory.js'
-import type { RowBuilder, RowHome, RowRange, RowStore, RowView } from './rows/port.js'
+import { SimulatedRowHome } from './storage/simulated-rows.js'
+import type { RowBuilder, RowHome, RowRange, RowStore, RowView } from './storage/row-store.js'
 import { World, k, record } from './testing/world.js'
 
 const refused = (words: RegExp) => [expect.any(Number), expect.stringMatching(words), false, false]
@@ -120,7 +120,7 @@ test('A13: a random life under a small budget: the same answers and state whatev
 
 /** Counts the rows that views hand out: what a look-up gathers at the most. */
 class CountingHome implements RowHome {
-  readonly #home = new MemoryHome()
+  readonly #home = new SimulatedRowHome()
   rows = 0
 
   async open(): Promise<RowStore | undefined> {

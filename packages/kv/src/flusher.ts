@@ -5,7 +5,7 @@ import type { Clock, Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { LogPosition } from '@latchkey/raft/core'
 import type { State } from './state/state.js'
-import type { KvLimits } from './store.js'
+import type { KvLimits } from './kv-store.js'
 
 interface Waiter {
   readonly index: number

@@ -6,14 +6,14 @@ import { type Command, type EventResult, encodeCommand, OP, type Read, READ, STE
 import { expect, test } from 'vitest'
 import { isPlainPut } from './commands/plain-put.js'
 import { META_KEY, SPACE, numberIn } from './keyspaces.js'
-import { MemoryHome } from './rows/memory.js'
-import type { RowChange, RowStore } from './rows/port.js'
+import { SimulatedRowHome } from './storage/simulated-rows.js'
+import type { RowChange, RowStore } from './storage/row-store.js'
 import { GROUP } from './state/event-row.js'
-import { decodeMeta } from './state/meta.js'
+import { decodeMeta } from './state/meta-row.js'
 import { World } from './testing/world.js'
 
 /** A write happens when it is let go, and is told of when it is let go once more; meanwhile nobody may change its bytes (RW7). */
-class TornHome extends MemoryHome {
+class TornHome extends SimulatedRowHome {
   #steps: (() => void)[] = []
   /** Writes go through at once. */
   calm = true

@@ -12,14 +12,14 @@ export {
   recordBytes,
 } from './commands/batch.js'
 export { isPlainPut } from './commands/plain-put.js'
-export { FrozenState, type RowsDigest } from './frozen.js'
+export { StateDigest, type RowsDigest } from './state-digest.js'
 export { SPACE_NAMES, type SpaceName, nameOfRow } from './keyspaces.js'
-export { DEFAULT_LIMITS } from './limits.js'
+export { DEFAULT_LIMITS } from './default-limits.js'
 export { KvMachine } from './machine.js'
 export { type Restored, restoreRows, surveyBackup } from './restore.js'
-export { classicHome } from './rows/classic.js'
-export { type DiskFault, MemoryDisk, MemoryHome } from './rows/memory.js'
-export { memoryLevelHome } from './rows/memory-level.js'
+export { classicHome } from './storage/classic-level-home.js'
+export { type DiskFault, MemoryDisk, SimulatedRowHome } from './storage/simulated-rows.js'
+export { memoryLevelHome } from './storage/memory-level-home.js'
 export type {
   Row,
   RowBuilder,
@@ -29,5 +29,5 @@ export type {
   RowRange,
   RowStore,
   RowView,
-} from './rows/port.js'
-export type { KeyRange, KvLimits, KvOptions, KvStore, StateHash, Watch, WatchSink } from './store.js'
+} from './storage/row-store.js'
+export type { KeyRange, KvLimits, KvOptions, KvStore, StateHash, Watch, WatchSink } from './kv-store.js'

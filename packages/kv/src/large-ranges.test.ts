@@ -4,9 +4,9 @@ import { type Random, seededRandom } from '@latchkey/base'
 import { COMMAND_BUDGET, type Command, OP, READ, STEP } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import type { KvMachine } from './machine.js'
-import { MemoryHome } from './rows/memory.js'
-import { memoryLevelHome } from './rows/memory-level.js'
-import type { RowStore } from './rows/port.js'
+import { SimulatedRowHome } from './storage/simulated-rows.js'
+import { memoryLevelHome } from './storage/memory-level-home.js'
+import type { RowStore } from './storage/row-store.js'
 import { hashOfRows } from './testing/members.js'
 import { World, k } from './testing/world.js'
 
@@ -62,7 +62,7 @@ const sorted = (model: Model) => JSON.stringify([...model].sort(([a], [b]) => (a
 test('A12: a random life, written at any moment, and read anew after restarts', async () => {
   for (let seed = 0; seed < 3; seed++) {
     const random = seededRandom(`ranges ${seed}`)
-    const home = new MemoryHome()
+    const home = new SimulatedRowHome()
     const limits = { events: 2_000, eventBytes: 200_000 }
     const [w, never] = [
       await World.open({ home, limits }),

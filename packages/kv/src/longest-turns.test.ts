@@ -3,8 +3,8 @@
 
 import { CAPS, type Command, encodeCommand, OP, READ } from '@latchkey/protocol'
 import { afterAll, expect, test } from 'vitest'
-import { classicHome } from './rows/classic.js'
-import type { KvOptions } from './store.js'
+import { classicHome } from './storage/classic-level-home.js'
+import type { KvOptions } from './kv-store.js'
 import { Folders } from './testing/folders.js'
 import { record, World, k } from './testing/world.js'
 

@@ -4,9 +4,9 @@ import { seededRandom } from '@latchkey/base'
 import { type LatchkeyError, OP, READ, pack } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { SPACE } from './keyspaces.js'
-import { MemoryDisk, MemoryHome } from './rows/memory.js'
-import { memoryLevelHome } from './rows/memory-level.js'
-import type { RowStore } from './rows/port.js'
+import { MemoryDisk, SimulatedRowHome } from './storage/simulated-rows.js'
+import { memoryLevelHome } from './storage/memory-level-home.js'
+import type { RowStore } from './storage/row-store.js'
 import { GatedHome } from './testing/gated-home.js'
 import { SMALL_LIMITS, applyAll, hashOfRows, hashesOf, newMachine } from './testing/members.js'
 import { show } from './testing/show.js'
@@ -20,7 +20,7 @@ describe('A1, A10: replicas', () => {
     'seed %s: slices, restarts and flushes wherever they fall, the same answers and the same state',
     async (seed) => {
       const entries = drawWorkload(seed, LENGTH)
-      const steady = newMachine(new MemoryHome())
+      const steady = newMachine(new SimulatedRowHome())
       await steady.open()
       const answers = []
       const hashes = [steady.stateHash()]
@@ -29,7 +29,7 @@ describe('A1, A10: replicas', () => {
         hashes.push(steady.stateHash())
       }
       const random = seededRandom(`slices ${seed}`)
-      const home = seed % 2 === 0 ? memoryLevelHome() : new MemoryHome()
+      const home = seed % 2 === 0 ? memoryLevelHome() : new SimulatedRowHome()
       let other = newMachine(home)
       await other.open()
       for (let at = 0; at < entries.length; ) {
@@ -62,7 +62,7 @@ describe('tables in memory', () => {
   test.each([11, 12, 13])(
     'seed %s: they are what their rows are, and what a start makes of the rows',
     async (seed) => {
-      const home = new MemoryHome()
+      const home = new SimulatedRowHome()
       const machine = newMachine(home)
       await machine.open()
       for (const entry of drawWorkload(seed, LENGTH)) {
@@ -86,11 +86,11 @@ describe('A2: a crash at every write', () => {
     'the write under way is %s: whole entries, then the log goes on to the same state',
     async (kept) => {
       const entries = drawWorkload('crash', 60)
-      const hashes = await hashesOf(new MemoryHome(), entries)
+      const hashes = await hashesOf(new SimulatedRowHome(), entries)
       let writes = Number.POSITIVE_INFINITY
       for (let stopAt = 1; stopAt <= writes; stopAt++) {
         const disk = new MemoryDisk()
-        const home = new MemoryHome(disk)
+        const home = new SimulatedRowHome(disk)
         let seen = 0
         let machine = newMachine(home)
         await machine.open()
@@ -119,7 +119,7 @@ describe('A2: a crash at every write', () => {
 
   test('A2: a counter of increments, killed at random, counts each once', async () => {
     const random = seededRandom('counter')
-    const home = new MemoryHome()
+    const home = new SimulatedRowHome()
     const w = await World.open({ home })
     for (let i = 1; i <= 200; i++) {
       const [value] = (await w.run([OP.nextSequence, null, k('n'), 1])) as [number[]]
@@ -149,7 +149,7 @@ describe('A2: a crash at every write', () => {
     const flushing = w.machine.flush()
     w.clock.advance(1_000)
     for (let i = 0; i < 50; i++) await Promise.resolve()
-    const crashed = newMachine(new MemoryHome(home.disk))
+    const crashed = newMachine(new SimulatedRowHome(home.disk))
     await crashed.open()
     expect(crashed.position.index).toBeLessThanOrEqual(whole.position.index)
     expect(show(crashed.read([READ.get, k('c')]))).toBeNull()
@@ -162,7 +162,7 @@ describe('A2: a crash at every write', () => {
 
   test('K2: nothing of an entry that failed half-way is ever written, nor what came before it in memory without it', async () => {
     const disk = new MemoryDisk()
-    const w = await World.open({ home: new MemoryHome(disk) })
+    const w = await World.open({ home: new SimulatedRowHome(disk) })
     await w.machine.flush()
     await w.one([OP.put, null, k('whole'), k('1')])
     const foreign = { session: w.session, number: 90, done: 0, body: pack([99]) }
@@ -220,7 +220,10 @@ describe('a batch in flight', () => {
 
 test('events that were trimmed leave no rows behind', async () => {
   const disk = new MemoryDisk()
-  const w = await World.open({ home: new MemoryHome(disk), limits: { events: 40, eventBytes: 1_000_000 } })
+  const w = await World.open({
+    home: new SimulatedRowHome(disk),
+    limits: { events: 40, eventBytes: 1_000_000 },
+  })
   const rows = () => disk.keys().filter((key) => key[0] === SPACE.events).length
   for (let i = 0; i < 400; i++) {
     await w.one([OP.put, null, k('a'), i % 50 === 0 ? new Uint8Array(9_000) : k('1')])
@@ -250,7 +253,7 @@ describe('writing', () => {
 
   test('a lock taken and released between two batches is not written, nor is a key that came and went', async () => {
     const disk = new MemoryDisk()
-    const w = await World.open({ home: new MemoryHome(disk) })
+    const w = await World.open({ home: new SimulatedRowHome(disk) })
     await w.run(
       [OP.tryLock, k('l'), null, false, 'me', 1_000, 0, null, null],
       [OP.release, k('l'), 'me', 0, false],
@@ -264,7 +267,7 @@ describe('writing', () => {
   test('D4, A5: a failed write stops the store; nothing is retried, what was asked is told', async () => {
     const disk = new MemoryDisk()
     const failures: LatchkeyError[] = []
-    const w = await World.open({ home: new MemoryHome(disk), failed: (error) => failures.push(error) })
+    const w = await World.open({ home: new SimulatedRowHome(disk), failed: (error) => failures.push(error) })
     let writes = 0
     disk.fault = (step) => {
       if (step === 'write' && ++writes === 1) throw new Error('EIO')
@@ -297,7 +300,7 @@ describe('writing', () => {
 describe('D18: a damaged row', () => {
   test('is ERR_CORRUPT with its key space when it is read, and stops the member when it is applied upon', async () => {
     const disk = new MemoryDisk()
-    const w = await World.open({ home: new MemoryHome(disk) })
+    const w = await World.open({ home: new SimulatedRowHome(disk) })
     await w.run(
       [OP.put, null, k('a'), k('1')],
       [OP.put, null, k('b'), k('1')],
@@ -321,7 +324,7 @@ describe('D18: a damaged row', () => {
 
   test('of what is held in memory: found at the start', async () => {
     const disk = new MemoryDisk()
-    const w = await World.open({ home: new MemoryHome(disk) })
+    const w = await World.open({ home: new SimulatedRowHome(disk) })
     await w.one([OP.tryLock, k('l'), null, false, 'me', 1_000, 0, null, null])
     await w.machine.close()
     for (const key of disk.keys()) {

@@ -13,28 +13,28 @@ import { ownerOfHold } from '@latchkey/lock'
 import { type Command, LatchkeyError, READ, type Read } from '@latchkey/protocol'
 import type { Entry, LogPosition, Membership } from '@latchkey/raft/core'
 import type { Applied, AppliedState, SnapshotReader, SnapshotWriter } from '@latchkey/raft/node'
-import { Ahead } from './ahead.js'
+import { ReadAhead } from './read-ahead.js'
 import { Flusher } from './flusher.js'
-import { FrozenState } from './frozen.js'
+import { StateDigest } from './state-digest.js'
 import { Marks } from './marks.js'
 import { META_KEY } from './keyspaces.js'
-import { DEFAULT_LIMITS } from './limits.js'
-import { lookUp } from './lookups.js'
+import { DEFAULT_LIMITS } from './default-limits.js'
+import { lookUp } from './stored-key-lookups.js'
 import { SessionsInState } from './open-sessions.js'
 import { RangeSurveys } from './range-surveys.js'
-import { assertRead, pointRead } from './reads.js'
-import type { RowBuilder, RowStore, RowView } from './rows/port.js'
+import { assertRead, pointRead } from './point-reads.js'
+import type { RowBuilder, RowStore, RowView } from './storage/row-store.js'
 import { EntryRun, type Waiting } from './rules/entry-run.js'
-import { NOTHING_FOUND, type Needed } from './rules/ranges.js'
+import { NOTHING_FOUND, type Needed } from './rules/needed-ranges.js'
 import { StateLockTransaction } from './rules/lock-tx.js'
-import { Turn } from './rules/turn.js'
+import { Turn } from './rules/apply-turn.js'
 import { weightOf } from './rules/weight.js'
 import { readView } from './snapshot/reader.js'
 import { StreamedState } from './snapshot/writer.js'
-import { emptyMeta, encodeMeta } from './state/meta.js'
+import { emptyMeta, encodeMeta } from './state/meta-row.js'
 import { State } from './state/state.js'
-import type { KeyRange, KvLimits, KvOptions, KvStore, StateHash, Watch, WatchSink } from './store.js'
-import { Views } from './views.js'
+import type { KeyRange, KvLimits, KvOptions, KvStore, StateHash, Watch, WatchSink } from './kv-store.js'
+import { Views } from './read-views.js'
 import { Watches } from './watches.js'
 
 type MembershipAt = (index: number) => Membership
@@ -50,7 +50,7 @@ export class KvMachine implements KvStore {
   readonly #limits: KvLimits
   readonly #logger: Logger
   readonly #views: Views
-  readonly #ahead: Ahead
+  readonly #ahead: ReadAhead
   readonly openSessions: SessionsInState
   readonly #marks: Marks
   readonly #turns = { next: () => this.#nextTurn() }
@@ -70,7 +70,7 @@ export class KvMachine implements KvStore {
     this.openSessions = new SessionsInState(options.clock, this.#limits, () => this.#up.state)
     this.#marks = new Marks(options.stood, this.#turns)
     this.#surveys = new RangeSurveys(options.clock, this.#limits, turns)
-    this.#ahead = new Ahead(options.later, () => this.#up.state)
+    this.#ahead = new ReadAhead(options.later, () => this.#up.state)
     this.#views = new Views(options.clock, this.#limits, {
       rows: () => this.#freeze(),
       backup: () => this.snapshot(),
@@ -340,10 +340,10 @@ export class KvMachine implements KvStore {
     return weightOf(command, bytes, (key) => this.#up.state.data.sizeOf(key))
   }
 
-  async frozen(index: number): Promise<FrozenState | undefined> {
+  async frozen(index: number): Promise<StateDigest | undefined> {
     await this.#up.flusher.flush()
     const { state } = this.#up
-    return state.meta.position.index === index ? new FrozenState(state.store.view()) : undefined
+    return state.meta.position.index === index ? new StateDigest(state.store.view()) : undefined
   }
 
   // ---- whole states

@@ -1,9 +1,9 @@
 // Driver: owns when members compare what they hold: behind the first entry of each half minute of cluster time, which is the same one
-// everywhere. Nothing is applied until that state is added up, and somebody has been told of it (store.ts, `stood`).
+// everywhere. Nothing is applied until that state is added up, and somebody has been told of it (kv-store.ts, `stood`).
 
-import type { Turns } from './lookups.js'
+import type { Turns } from './stored-key-lookups.js'
 import type { State } from './state/state.js'
-import type { KvOptions } from './store.js'
+import type { KvOptions } from './kv-store.js'
 
 const MARK_MILLIS = 30_000
 /** Not where it would take long to add up what is in memory: the count of rows is the same on all members, and so is what is too much. */

@@ -4,7 +4,7 @@ import type { Clock } from '@latchkey/base'
 import type { SessionResult } from '@latchkey/protocol'
 import { listSessions, refusalOfSession, type SessionLimits, whyNoSession } from './rules/sessions.js'
 import type { State } from './state/state.js'
-import type { OpenSessions } from './store.js'
+import type { OpenSessions } from './kv-store.js'
 
 /** All sessions are looked at to find that none gives way: so long that answer is given again, ms. */
 const REFUSAL_MS = 100

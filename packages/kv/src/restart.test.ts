@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { OP, READ, pack } from '@latchkey/protocol'
 import { afterAll, expect, test } from 'vitest'
 import { META_KEY, SPACE } from './keyspaces.js'
-import { classicHome } from './rows/classic.js'
-import { MemoryDisk, MemoryHome } from './rows/memory.js'
-import type { RowBuilder, RowHome, RowStore, RowView } from './rows/port.js'
-import { sealBody } from './rows/seal.js'
+import { classicHome } from './storage/classic-level-home.js'
+import { MemoryDisk, SimulatedRowHome } from './storage/simulated-rows.js'
+import type { RowBuilder, RowHome, RowStore, RowView } from './storage/row-store.js'
+import { sealBody } from './storage/row-checksum.js'
 import { Folders } from './testing/folders.js'
 import { applyAll, newMachine } from './testing/members.js'
 import { show } from './testing/show.js'
@@ -20,7 +20,7 @@ const folders = new Folders()
 afterAll(() => folders.removeAll())
 
 /** Its disk is full while the first store is made: at that call. */
-class FullHome extends MemoryHome {
+class FullHome extends SimulatedRowHome {
   aborted = 0
   override async build(): Promise<RowBuilder> {
     const builder = await super.build()
@@ -39,7 +39,7 @@ test('D6: a first store that cannot be written is let go of, so that the same pr
 })
 
 /** Counts the rows of data that a start reads. */
-class CountingHome extends MemoryHome {
+class CountingHome extends SimulatedRowHome {
   dataRows = 0
   override async open(): Promise<RowStore | undefined> {
     const store = await super.open()
@@ -96,12 +96,12 @@ test('D14: what time a file bears means nothing', async () => {
  */
 test('K40: the rows of format 1', async () => {
   const disk = new MemoryDisk()
-  const machine = newMachine(new MemoryHome(disk))
+  const machine = newMachine(new SimulatedRowHome(disk))
   await machine.open()
   await applyAll(machine, drawWorkload('format 1', 120))
   await machine.flush()
   const hash = createHash('sha256')
-  const store = (await new MemoryHome(disk).open()) as RowStore
+  const store = (await new SimulatedRowHome(disk).open()) as RowStore
   for (const key of disk.keys()) hash.update(key).update(store.get(key) as Uint8Array)
   expect(hash.digest('hex')).toMatchInlineSnapshot(
     `"0b4deb359edbcf5b980c4ceb3cc49d180aee91bddcd7a00bb0750471900f7146"`,
@@ -109,7 +109,7 @@ test('K40: the rows of format 1', async () => {
 })
 
 test('K40: a format of a later version is refused, with what to do', async () => {
-  const home: RowHome = new MemoryHome()
+  const home: RowHome = new SimulatedRowHome()
   const builder = await home.build()
   await builder.write([{ key: META_KEY, value: sealBody(META_KEY, pack([2, 'whatever comes'])) }])
   await builder.commit()

@@ -10,10 +10,10 @@ import { LatchkeyError } from '@latchkey/protocol'
 import type { Membership } from '@latchkey/raft/core'
 import type { AppliedState } from '@latchkey/raft/node'
 import { META_KEY, spaceOf } from './keyspaces.js'
-import type { Row, RowHome } from './rows/port.js'
+import type { Row, RowHome } from './storage/row-store.js'
 import { StateStream } from './snapshot/check.js'
 import { decodeCounter } from './state/lock-rows.js'
-import { type Meta, encodeMeta } from './state/meta.js'
+import { type Meta, encodeMeta } from './state/meta-row.js'
 
 const PIECE_BYTES = 1024 * 1024
 const TOKENS_APART = 2 ** 32

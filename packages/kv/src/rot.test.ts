@@ -7,11 +7,11 @@ import { seededRandom } from '@latchkey/base'
 import { isLatchkeyError } from '@latchkey/protocol'
 import { ClassicLevel } from 'classic-level'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { FrozenState } from './frozen.js'
+import type { StateDigest } from './state-digest.js'
 import { SPACE_NAMES } from './keyspaces.js'
-import { classicHome } from './rows/classic.js'
-import { MemoryHome } from './rows/memory.js'
-import type { StateHash } from './store.js'
+import { classicHome } from './storage/classic-level-home.js'
+import { SimulatedRowHome } from './storage/simulated-rows.js'
+import type { StateHash } from './kv-store.js'
 import { damage } from './testing/damage.js'
 import { Folders } from './testing/folders.js'
 import { applyAll, hashesOf, newMachine } from './testing/members.js'
@@ -51,14 +51,14 @@ beforeAll(async () => {
     await level.compactRange('\0', '\xff')
     await level.close()
   }
-  hashes = await hashesOf(new MemoryHome(), ENTRIES)
-  const machine = newMachine(new MemoryHome())
+  hashes = await hashesOf(new SimulatedRowHome(), ENTRIES)
+  const machine = newMachine(new SimulatedRowHome())
   await machine.open()
   await applyAll(machine, ENTRIES)
-  last = await rowsOf((await machine.frozen(ENTRIES.length)) as FrozenState)
+  last = await rowsOf((await machine.frozen(ENTRIES.length)) as StateDigest)
 })
 
-async function rowsOf(frozen: FrozenState): Promise<Record<string, string>> {
+async function rowsOf(frozen: StateDigest): Promise<Record<string, string>> {
   const sums: Record<string, string> = {}
   for (const space of SPACE_NAMES) sums[space] = (await frozen.digest(space, undefined, undefined)).sum
   frozen.close()
@@ -77,7 +77,7 @@ async function fateOf(dir: string): Promise<Fate> {
     expect(machine.stateHash()).toEqual(hashes[from])
     await applyAll(machine, ENTRIES.slice(from))
     expect(machine.stateHash()).toEqual(hashes[ENTRIES.length])
-    expect(await rowsOf((await machine.frozen(ENTRIES.length)) as FrozenState)).toEqual(last)
+    expect(await rowsOf((await machine.frozen(ENTRIES.length)) as StateDigest)).toEqual(last)
     return from === STORED ? 'whole' : 'older'
   } catch (error) {
     if (isLatchkeyError(error) && error.code === 'ERR_CORRUPT') return opened ? 'stopped' : 'refused'

@@ -3,7 +3,7 @@
 import { binary } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
 import { NO_END, RangeIndex, type Span } from './range-index.js'
-import type { KeyRange, WatchSink } from './store.js'
+import type { KeyRange, WatchSink } from './kv-store.js'
 
 export interface Group extends Span {
   readonly range: KeyRange

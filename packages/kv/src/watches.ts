@@ -16,7 +16,7 @@ import type { Clock, Logger, Timer } from '@latchkey/base'
 import { compareBytes } from '@latchkey/base'
 import { type EventResult, LatchkeyError } from '@latchkey/protocol'
 import type { State } from './state/state.js'
-import type { KeyRange, KvLimits, Watch, WatchSink } from './store.js'
+import type { KeyRange, KvLimits, Watch, WatchSink } from './kv-store.js'
 import { type Cursor, type Group, Groups, bytesOf, within } from './watch-groups.js'
 
 /** One watch is not served longer than this in a turn of the event loop. */

@@ -1,3 +1,3 @@
 // Rule: what this package offers: the lock rules, and the objects people hold.
 export * from './rules/index.js'
-export * from './objects/index.js'
+export * from './holding/index.js'

@@ -5,7 +5,7 @@
 // Law: what is refused here is refused with the same words everywhere: an answer that is kept is part of the state.
 
 import { CAPS } from './caps.js'
-import { type Command, OP, STEP, type Step } from './ops.js'
+import { type Command, OP, STEP, type Step } from './operations.js'
 
 export interface BudgetLimits {
   readonly rows: number

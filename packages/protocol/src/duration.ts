@@ -1,6 +1,6 @@
 // Door: durations as people write them. A bad one is a TypeError before anything is sent.
 
-import { show } from './show.js'
+import { show } from './show-value.js'
 
 /** Milliseconds, or text such as '250ms', '10s', '2m', '1h': whole, positive, one unit. */
 export type Duration = number | string

@@ -1,6 +1,6 @@
 // Rule: the error table. One row a code; everything a caller can meet is one of these or a TypeError.
 
-import type { Owner } from './store.js'
+import type { Owner } from './public-types.js'
 
 export type Outcome = 'not-applied' | 'unknown'
 

@@ -10,16 +10,16 @@ export {
   type Outcome,
   isLatchkeyError,
 } from './errors.js'
-export * from './store.js'
-export * from './ops.js'
-export { renewedOwners } from './renewed.js'
-export * from './codec.js'
-export { pack } from './codec-pack.js'
-export { Malformed, unpack } from './codec-unpack.js'
-export * as check from './codec-check.js'
-export { checkAnswer, checkCommand, checkOwner, checkRead } from './codec-check.js'
-export * from './frames.js'
-export { noMask } from './mask.js'
+export * from './public-types.js'
+export * from './operations.js'
+export { renewedOwners } from './renewal-answers.js'
+export * from './command-codec.js'
+export { pack } from './msgpack-encoder.js'
+export { Malformed, unpack } from './msgpack-decoder.js'
+export * as check from './command-checks.js'
+export { checkAnswer, checkCommand, checkOwner, checkRead } from './command-checks.js'
+export * from './client-messages.js'
+export { noMask } from './websocket-mask.js'
 export {
   decodeHello,
   decodeReplies,
@@ -29,7 +29,7 @@ export {
   encodeReplies,
   encodeRequests,
   encodeWelcome,
-} from './frames-codec.js'
+} from './client-frames.js'
 export {
   callArgs,
   DEFAULT_TIMEOUT,
@@ -40,7 +40,7 @@ export {
   toSignal,
   type CallArgs,
   type ReadArgs,
-} from './args.js'
-export * from './args-reads.js'
-export * from './args-writes.js'
-export * from './convert.js'
+} from './call-arguments.js'
+export * from './read-arguments.js'
+export * from './write-arguments.js'
+export * from './result-conversion.js'

@@ -4,8 +4,8 @@ import type { Instant } from '@latchkey/base'
 import type { AdminCall, LatchkeyError, LeaderReply, Read } from '@latchkey/protocol'
 import type { Link } from '../link.js'
 import type { Due } from './deadlines.js'
-import type { Standing } from './fate.js'
-import type { Inflight } from './inflight.js'
+import type { CallState } from './outcomes.js'
+import type { InFlightRequests } from './in-flight-requests.js'
 
 export type Payload =
   | { readonly what: 'command'; readonly body: Uint8Array }
@@ -36,7 +36,7 @@ export interface Live {
   readonly url: string | undefined
   link: Link | undefined
   /** What was asked and not answered, by id. */
-  readonly inflight: Inflight<Call>
+  readonly inflight: InFlightRequests<Call>
   leader: LeaderReply | undefined
   /** Frozen views kept open there. */
   views: number
@@ -127,7 +127,7 @@ export class Call implements Due {
     return this.uncertain || this.live !== undefined
   }
 
-  standing(leaderKnown: boolean, crowded: boolean): Standing {
+  callState(leaderKnown: boolean, crowded: boolean): CallState {
     const { payload } = this
     return {
       what: payload.what,

@@ -7,11 +7,11 @@
 
 import { type Answer, type AnswerReply, LatchkeyError, SESSION_FULL, errorOf } from '@latchkey/protocol'
 import type { Call, Live } from './call.js'
-import { Chores } from './chores.js'
-import type { Desk } from './desk.js'
-import { judgeCommand, sessionOver } from './fate.js'
-import type { Ground } from './ground.js'
-import { Queue } from './queue.js'
+import { SessionUpkeep } from './session-upkeep.js'
+import type { PendingCalls } from './pending-calls.js'
+import { judgeCommand, sessionOver } from './outcomes.js'
+import type { ActiveLink } from './active-link.js'
+import { Queue } from './fifo-queue.js'
 import type { Session } from './session.js'
 
 /** Waiting for a number or a leader: ERR_BUSY beyond. */
@@ -23,9 +23,9 @@ const OPEN_BYTES = 32 * 1024 * 1024
 const FEW = 4
 
 export class Commands {
-  readonly #ground: Ground
-  readonly #desk: Desk
-  readonly #chores: Chores
+  readonly #activeLink: ActiveLink
+  readonly #pendingCalls: PendingCalls
+  readonly #upkeep: SessionUpkeep
   readonly #opened: () => void
   /** Never sent: no number yet. */
   readonly #fresh = new Queue<Call>()
@@ -39,11 +39,11 @@ export class Commands {
   #barriers = 0
 
   /** `opened`: there is another session than before. */
-  constructor(ground: Ground, desk: Desk, life: number, opened: () => void) {
-    this.#ground = ground
-    this.#desk = desk
+  constructor(activeLink: ActiveLink, pendingCalls: PendingCalls, life: number, opened: () => void) {
+    this.#activeLink = activeLink
+    this.#pendingCalls = pendingCalls
     this.#opened = opened
-    this.#chores = new Chores(ground, life, {
+    this.#upkeep = new SessionUpkeep(activeLink, life, {
       session: () => this.#session,
       opened: (session) => this.#begin(session),
       refused: (answer, never) => this.#refused(answer, never),
@@ -54,7 +54,7 @@ export class Commands {
 
   /** Somebody waits for what may come without having been asked for: a grant. */
   get awaits(): boolean {
-    return this.#chores.keep.inUse
+    return this.#upkeep.keep.inUse
   }
 
   get sessionId(): number | undefined {
@@ -71,7 +71,7 @@ export class Commands {
   submit(call: Call): void {
     if (this.#fresh.length === 0 && this.#sendable()) return this.#number(call)
     if (this.#fresh.length >= WAITING || this.#freshBytes + bodyOf(call).length > WAITING_BYTES)
-      return this.#desk.tell(call, new LatchkeyError('ERR_BUSY'))
+      return this.#pendingCalls.tell(call, new LatchkeyError('ERR_BUSY'))
     this.#queue(call)
     this.pump()
   }
@@ -83,7 +83,7 @@ export class Commands {
 
   /** The session must live on although nothing is sent: somebody waits in a queue. Returns the end of that. */
   use(): () => void {
-    const end = this.#chores.keep.use()
+    const end = this.#upkeep.keep.use()
     this.pump()
     return end
   }
@@ -105,10 +105,10 @@ export class Commands {
     return (
       session !== undefined &&
       this.#barriers === 0 &&
-      this.#ground.leading !== undefined &&
+      this.#activeLink.leading !== undefined &&
       session.numbers.room &&
       this.#openBytes < OPEN_BYTES &&
-      !session.stale(this.#ground.now())
+      !session.stale(this.#activeLink.now())
     )
   }
 
@@ -116,11 +116,11 @@ export class Commands {
 
   /** A new link or leader, or the pause is over: first what was sent before, in its order. */
   resume(): void {
-    const live = this.#ground.leading
+    const live = this.#activeLink.leading
     if (live && this.#again.length > 0) this.#sendAgain(live)
-    this.#chores.pump()
+    this.#upkeep.pump()
     this.pump()
-    this.#chores.keep.check()
+    this.#upkeep.keep.check()
   }
 
   /** Into a session that was full only a few at a time: most of them would come back refused, and each is the whole command. */
@@ -132,14 +132,14 @@ export class Commands {
     this.#again = again
     this.#full &&= again.length > 0
     for (const call of now) this.#send(live, call)
-    if (again.length > 0) this.#ground.later()
+    if (again.length > 0) this.#activeLink.later()
   }
 
   pump(): void {
-    const live = this.#ground.leading
-    if (!live || (this.#fresh.length === 0 && !this.#chores.keep.inUse)) return
+    const live = this.#activeLink.leading
+    if (!live || (this.#fresh.length === 0 && !this.#upkeep.keep.inUse)) return
     this.#dropStale()
-    if (!this.#session) return this.#chores.open(live)
+    if (!this.#session) return this.#upkeep.open(live)
     while (this.#fresh.length > 0 && this.#sendable()) {
       const call = this.#fresh.shift() as Call
       if (call.settled) continue
@@ -153,14 +153,14 @@ export class Commands {
     call.number = session.numbers.take(call)
     call.session = session.id
     this.#openBytes += bodyOf(call).length
-    this.#send(this.#ground.leading as Live, call)
+    this.#send(this.#activeLink.leading as Live, call)
   }
 
   #send(live: Live, call: Call): void {
     const { number, session } = call
     const { done } = (this.#session as Session).numbers
-    const id = this.#ground.nextId()
-    this.#ground.send(live, call, { kind: 'command', id, session, number, done, body: bodyOf(call) })
+    const id = this.#activeLink.nextId()
+    this.#activeLink.send(live, call, { kind: 'command', id, session, number, done, body: bodyOf(call) })
   }
 
   // ---- the session
@@ -168,7 +168,8 @@ export class Commands {
   /** One that may be over is not gone on with, unless something sent in it is still open: that comes first. */
   #dropStale(): void {
     const session = this.#session
-    if (session && session.numbers.span === 0 && session.stale(this.#ground.now())) this.#session = undefined
+    if (session && session.numbers.span === 0 && session.stale(this.#activeLink.now()))
+      this.#session = undefined
   }
 
   #begin(session: Session): void {
@@ -185,7 +186,7 @@ export class Commands {
     const lasting = judgeCommand(answer, never, false) === 'final' && !error.retryable
     for (const call of this.waiting()) {
       call.refusal = error
-      if (lasting) this.#desk.tell(call, error)
+      if (lasting) this.#pendingCalls.tell(call, error)
       else this.#queue(call)
     }
   }
@@ -223,15 +224,15 @@ export class Commands {
 
   #endUnknown(call: Call): void {
     call.finish()
-    this.#desk.tell(call, sessionOver())
+    this.#pendingCalls.tell(call, sessionOver())
   }
 
   // ---- answers
 
   received(live: Live, call: Call, reply: AnswerReply): void {
     if (call.live !== live || call.id !== reply.id) return this.#late(live, call, reply)
-    const answer = this.#ground.received(live, call, reply)
-    if (call.role !== 'user') return this.#chores.received(call, answer, reply.never)
+    const answer = this.#activeLink.received(live, call, reply)
+    if (call.role !== 'user') return this.#upkeep.received(call, answer, reply.never)
     switch (judgeCommand(answer, reply.never, call.uncertain)) {
       case 'final':
         return this.#final(call, answer)
@@ -248,17 +249,17 @@ export class Commands {
 
   /** To an attempt on a link that was left, while another one is under way or due: only the command's own answer says something. */
   #late(live: Live, call: Call, reply: AnswerReply): void {
-    const answer = this.#ground.late(live, call, reply)
+    const answer = this.#activeLink.late(live, call, reply)
     if (call.finished || judgeCommand(answer, reply.never, true) !== 'final') return
-    this.#ground.leave(call)
+    this.#activeLink.leave(call)
     this.#final(call, answer)
   }
 
   #final(call: Call, answer: Answer): void {
-    this.#ground.wentWell()
+    this.#activeLink.wentWell()
     if (call.sentAt && this.#session?.id === call.session) this.#session.touch(call.sentAt)
     this.#finishNumber(call)
-    this.#desk.answer(call, answer)
+    this.#pendingCalls.answer(call, answer)
     if (this.#fresh.length > 0) this.pump()
   }
 
@@ -275,7 +276,7 @@ export class Commands {
   #retry(call: Call, answer: Answer): void {
     call.refusal = errorOf(answer)
     this.#wait(call)
-    this.#ground.later()
+    this.#activeLink.later()
   }
 
   /** Its attempt is over without an answer of its own. Of an abandoned one only its cancel will tell, or nothing need be told. */
@@ -289,7 +290,7 @@ export class Commands {
   /** The link on which it was asked is gone. */
   lost(call: Call): void {
     call.live = undefined
-    if (call.role !== 'user') return this.#chores.lost(call)
+    if (call.role !== 'user') return this.#upkeep.lost(call)
     call.uncertain = true
     this.#wait(call)
   }
@@ -302,7 +303,7 @@ export class Commands {
     }
     // Of a session that is over: only that link may still have an answer.
     if (call.session !== this.#session?.id) return
-    this.#ground.leave(call)
+    this.#activeLink.leave(call)
     call.uncertain = true
     this.#wait(call)
   }
@@ -316,7 +317,7 @@ export class Commands {
     }
     if (!call.handedOn) return this.#finishNumber(call)
     call.abandoned = true
-    this.#chores.cancel(call)
+    this.#upkeep.cancel(call)
   }
 
   // ---- the end
@@ -333,7 +334,7 @@ export class Commands {
   }
 
   close(): void {
-    this.#chores.close()
+    this.#upkeep.close()
   }
 }
 

@@ -20,7 +20,7 @@ export class Deadlines<Item extends Due> {
   readonly #onDue: (item: Item) => void
   /** First of the items of each bucket that has any. */
   readonly #heads = new Map<number, Item>()
-  /** Numbers of buckets, the least first; may name buckets that are empty by now. */
+  /** CallNumbers of buckets, the least first; may name buckets that are empty by now. */
   readonly #order: number[] = []
   #timer: Timer | undefined
   #armedFor = Number.POSITIVE_INFINITY
@@ -50,7 +50,7 @@ export class Deadlines<Item extends Due> {
     for (const bucket of this.#heads.keys()) push(this.#order, bucket)
   }
 
-  /** Numbers of buckets that are kept. */
+  /** CallNumbers of buckets that are kept. */
   get kept(): number {
     return this.#order.length
   }

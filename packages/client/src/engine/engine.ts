@@ -1,6 +1,6 @@
 // Driver: the session engine. What a store asks goes out here, over whatever link there is, until it is answered or its time is
 // over. Deterministic on its ports: a clock, chance, and links that call back.
-// Laws: docs/laws.md C1 to C5, C7, C9, and docs/locks.md 6. Each is stated in the file that keeps it: commands.ts, fate.ts, session.ts.
+// Laws: docs/laws.md C1 to C5, C7, C9, and docs/locks.md 6. Each is stated in the file that keeps it: commands.ts, outcomes.ts, session.ts.
 
 import { type Clock, Emitter, type Random } from '@latchkey/base'
 import { ClusterBound } from '@latchkey/lock'
@@ -14,12 +14,12 @@ import {
 } from '@latchkey/protocol'
 import { Call, type CallOptions, type Convert, type Live, type Payload } from './call.js'
 import { Commands } from './commands.js'
-import { again, Desk } from './desk.js'
-import { barred, closed } from './fate.js'
-import { Grants } from './grants.js'
-import { Ground } from './ground.js'
-import { leaderEvents } from './news.js'
-import { Questions } from './questions.js'
+import { again, PendingCalls } from './pending-calls.js'
+import { barred, closed } from './outcomes.js'
+import { GrantPushes } from './grant-pushes.js'
+import { ActiveLink } from './active-link.js'
+import { leaderEvents } from './cluster-events.js'
+import { ReadsAndAdminCalls } from './reads-and-admin-calls.js'
 import { type Route, Router } from './router.js'
 import { REVISION_READ, type WatchHandle, type WatchSink, Watches } from './watches.js'
 
@@ -34,13 +34,13 @@ export interface EngineOptions {
 
 export class Engine {
   readonly bound: ClusterBound
-  readonly grants = new Grants()
+  readonly grants = new GrantPushes()
   readonly events = new Emitter<StoreEvents>()
-  readonly #ground: Ground
-  readonly #desk: Desk
+  readonly #activeLink: ActiveLink
+  readonly #pendingCalls: PendingCalls
   readonly #router: Router
   readonly #commands: Commands
-  readonly #questions: Questions
+  readonly #readsAndAdmin: ReadsAndAdminCalls
   readonly #watches: Watches
   readonly #connected: { done: () => void; failed: (error: unknown) => void }[] = []
   #told: LeaderReply | undefined
@@ -52,23 +52,25 @@ export class Engine {
     this.bound = new ClusterBound(options.drift)
     this.bound.onDropped(() => this.#commands.over(this.#commands.sessionId ?? 0))
     this.#router = new Router(options.route, clock, random.fork('router'), this.#routerEvents())
-    this.#ground = new Ground(
+    this.#activeLink = new ActiveLink(
       clock,
       random.fork('pauses'),
       this.bound,
       () => this.#router,
       () => this.#resume(),
     )
-    this.#desk = new Desk(clock, {
-      leaderKnown: () => this.#ground.leading !== undefined,
+    this.#pendingCalls = new PendingCalls(clock, {
+      leaderKnown: () => this.#activeLink.leading !== undefined,
       leaderless: () => (this.#told?.id === undefined ? this.#told : undefined),
       crowded: () => this.#commands.crowded,
       gaveUp: (call) => this.#gaveUp(call),
-      forget: (call) => this.#ground.forget(call),
+      forget: (call) => this.#activeLink.forget(call),
     })
-    this.#commands = new Commands(this.#ground, this.#desk, options.sessionLife, () => this.#attach())
-    this.#questions = new Questions(this.#ground, this.#desk)
-    this.#watches = new Watches(this.#ground)
+    this.#commands = new Commands(this.#activeLink, this.#pendingCalls, options.sessionLife, () =>
+      this.#attach(),
+    )
+    this.#readsAndAdmin = new ReadsAndAdminCalls(this.#activeLink, this.#pendingCalls)
+    this.#watches = new Watches(this.#activeLink)
     this.#router.start()
   }
 
@@ -102,7 +104,7 @@ export class Engine {
 
   /** For a call that needs no request to be answered: it throws where one that does would be refused. */
   pass({ signal }: CallOptions): void {
-    this.#desk.pass(signal)
+    this.#pendingCalls.pass(signal)
   }
 
   start<T>(
@@ -115,9 +117,9 @@ export class Engine {
   ): Call {
     const call = new Call(payload, convert, resolve as (result: unknown) => void, reject)
     call.home = home
-    if (!this.#desk.admit(call, options)) return call
+    if (!this.#pendingCalls.admit(call, options)) return call
     if (payload.what === 'command') this.#commands.submit(call)
-    else this.#questions.submit(call)
+    else this.#readsAndAdmin.submit(call)
     return call
   }
 
@@ -142,7 +144,7 @@ export class Engine {
     sink: WatchSink,
   ): WatchHandle {
     const watch = this.#watches.open(start, end, from ?? 0, sink)
-    const refusal = this.#desk.refusalNow()
+    const refusal = this.#pendingCalls.refusalNow()
     if (refusal) queueMicrotask(() => this.#watches.fail(watch, refusal))
     else if (from === undefined) this.#watchFromNow(watch)
     return watch
@@ -164,8 +166,8 @@ export class Engine {
   /** What is left of a call's time, asked again for each of its parts. At least 1 ms: the part itself then says that it is over. */
   deadlineOf({ timeout }: CallOptions): () => number | undefined {
     if (timeout === undefined) return () => undefined
-    const end = this.#ground.clock.now() + timeout
-    return () => Math.max(1, end - this.#ground.clock.now())
+    const end = this.#activeLink.clock.now() + timeout
+    return () => Math.max(1, end - this.#activeLink.clock.now())
   }
 
   /** Keeps the session alive until the returned function is called. */
@@ -180,7 +182,7 @@ export class Engine {
     return () => {
       if (kept) live.views--
       kept = false
-      this.#ground.settle(live)
+      this.#activeLink.settle(live)
     }
   }
 
@@ -217,7 +219,7 @@ export class Engine {
     for (const { done } of this.#connected.splice(0)) done()
     this.#attach()
     this.#watches.resume()
-    this.#questions.pump()
+    this.#readsAndAdmin.pump()
   }
 
   #leader(leader: LeaderReply): void {
@@ -231,7 +233,7 @@ export class Engine {
 
   #resume(): void {
     this.#commands.resume()
-    this.#questions.pump()
+    this.#readsAndAdmin.pump()
     this.#watches.resume()
   }
 
@@ -241,8 +243,8 @@ export class Engine {
         const call = live.inflight.get(reply.id)
         if (!call) return
         if (call.payload.what === 'command') this.#commands.received(live, call, reply)
-        else this.#questions.received(live, call, reply)
-        return this.#ground.settle(live)
+        else this.#readsAndAdmin.received(live, call, reply)
+        return this.#activeLink.settle(live)
       }
       case 'events':
         for (const id of reply.ids) this.#watches.received(live, id, reply.events, reply.upTo)
@@ -260,29 +262,29 @@ export class Engine {
       // It has been asked elsewhere since then, or will be.
       if (call.live !== live) continue
       if (call.payload.what === 'command') this.#commands.lost(call)
-      else this.#questions.lost(call, reason)
+      else this.#readsAndAdmin.lost(call, reason)
     }
     // A link that had been left: the active one stays as it is, and no word of it would wake what was asked there.
-    if (owed.length > 0 && this.#router.active) this.#ground.later()
+    if (owed.length > 0 && this.#router.active) this.#activeLink.later()
   }
 
   #left(live: Live): void {
     for (const call of live.inflight.all()) {
       if (call.live !== live) continue
       if (call.payload.what === 'command') this.#commands.left(live, call)
-      else this.#questions.left(call)
+      else this.#readsAndAdmin.left(call)
     }
   }
 
   #gaveUp(call: Call): void {
     if (call.payload.what === 'command') this.#commands.gaveUp(call)
-    else this.#questions.gaveUp(call)
+    else this.#readsAndAdmin.gaveUp(call)
   }
 
-  /** Grants are pushed to the link that says for which session. */
+  /** GrantPushes are pushed to the link that says for which session. */
   #attach(): void {
     const session = this.#commands.sessionId
-    const link = this.#ground.link?.link
+    const link = this.#activeLink.link?.link
     if (session === undefined || !link) return
     link.send({ kind: 'attach', session })
     if (this.#attachedOnce) this.grants.attached()
@@ -292,15 +294,15 @@ export class Engine {
   // ---- the end
 
   #barred(error: LatchkeyError | undefined): void {
-    this.#desk.refusal = error && (() => again(error))
+    this.#pendingCalls.refusal = error && (() => again(error))
     if (!error) return
     this.#endPending(error, () => true)
   }
 
   /** The only member there is was removed (M12): who waits for the cluster is told so, calls, watches and tickets alike. */
   #stranded(reason: LatchkeyError | undefined): void {
-    if (this.#desk.stranded === reason) return
-    this.#desk.stranded = reason
+    if (this.#pendingCalls.stranded === reason) return
+    this.#pendingCalls.stranded = reason
     if (!reason) return
     this.#endPending(reason, (call) => call.needsCluster)
     this.#commands.strand(reason)
@@ -308,7 +310,7 @@ export class Engine {
 
   #endPending(error: LatchkeyError, isMeant: (call: Call) => boolean): void {
     for (const call of this.#pending(isMeant))
-      this.#desk.giveUp(call, barred(call.standing(false, false), error))
+      this.#pendingCalls.giveUp(call, barred(call.callState(false, false), error))
     this.#watches.failAll(() => error)
     // Who waits in a queue asks, and is refused.
     this.grants.attached()
@@ -319,7 +321,7 @@ export class Engine {
     const calls = [
       ...this.#commands.open(),
       ...this.#commands.waiting(),
-      ...this.#questions.take(isMeant),
+      ...this.#readsAndAdmin.take(isMeant),
       ...asked,
     ]
     return calls.filter((call) => !call.settled && call.role === 'user' && isMeant(call))
@@ -328,14 +330,15 @@ export class Engine {
   close(): void {
     if (this.#closed) return
     this.#closed = true
-    this.#desk.refusal = () => new LatchkeyError('ERR_CLOSED')
-    for (const call of this.#pending(() => true)) this.#desk.tell(call, closed(call.standing(false, false)))
+    this.#pendingCalls.refusal = () => new LatchkeyError('ERR_CLOSED')
+    for (const call of this.#pending(() => true))
+      this.#pendingCalls.tell(call, closed(call.callState(false, false)))
     for (const call of this.#commands.open()) call.finish(new LatchkeyError('ERR_CLOSED'))
     this.#watches.failAll(() => new LatchkeyError('ERR_CLOSED'))
     this.#commands.close()
     this.#router.close()
-    this.#ground.close()
-    this.#desk.close()
+    this.#activeLink.close()
+    this.#pendingCalls.close()
   }
 }
 

@@ -2,13 +2,13 @@
 // nobody uses the session any more: it finds that out itself, and the next user finds it set.
 
 import type { Timer } from '@latchkey/base'
-import type { Ground } from './ground.js'
+import type { ActiveLink } from './active-link.js'
 import type { Session } from './session.js'
 
 const LEAST = 50
 
 export class KeepAlive {
-  readonly #ground: Ground
+  readonly #activeLink: ActiveLink
   readonly #session: () => Session | undefined
   readonly #send: () => boolean
   #users = 0
@@ -17,8 +17,8 @@ export class KeepAlive {
   #timer: Timer | undefined
 
   /** `send` says whether a keep-alive is on its way now. */
-  constructor(ground: Ground, session: () => Session | undefined, send: () => boolean) {
-    this.#ground = ground
+  constructor(activeLink: ActiveLink, session: () => Session | undefined, send: () => boolean) {
+    this.#activeLink = activeLink
     this.#session = session
     this.#send = send
   }
@@ -42,13 +42,13 @@ export class KeepAlive {
     this.stop()
     const session = this.#session()
     if (!this.inUse || !session) return
-    const left = session.keepIn(this.#ground.clock.instant())
+    const left = session.keepIn(this.#activeLink.clock.instant())
     if (left <= 0 && this.#underWay !== session && this.#send()) this.#underWay = session
     const pause = left > 0 ? left : session.life / 6
-    this.#timer = this.#ground.clock.after(Math.max(LEAST, pause), () => this.check(), { ref: false })
+    this.#timer = this.#activeLink.clock.after(Math.max(LEAST, pause), () => this.check(), { ref: false })
   }
 
-  /** `kept`: the session lives on. One that was refused is due again, but not before the ground's pause is over. */
+  /** `kept`: the session lives on. One that was refused is due again, but not before the pause between tries is over. */
   ended(kept: boolean): void {
     this.#underWay = undefined
     if (kept) this.check()

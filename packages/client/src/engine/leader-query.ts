@@ -1,4 +1,4 @@
-// Driver: owns the question who leads, asked of another member while the one in use is silent (silence.ts).
+// Driver: owns the question who leads, asked of another member while the one in use is silent (silence-detector.ts).
 //
 // Laws:
 // - one member is asked at a time; it is kept until it names another leader, or the silent one says something;

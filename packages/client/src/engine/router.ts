@@ -3,7 +3,7 @@
 // - new requests go to `active` alone; a link that was left stays until everything asked there is answered;
 // - a link that is gone is told once, with everything it still owed;
 // - a member that knows no leader is left for one that does: it may be cut off, or no member any more;
-// - a member that is silent (silence.ts) is left for the leader that another one names, or, when its silence is sure, for that other
+// - a member that is silent (silence-detector.ts) is left for the leader that another one names, or, when its silence is sure, for that other
 //   one: one of them is asked at a time, and it is asked no more as soon as the silent one says something. What was asked on a link
 //   that was left for such a reason is asked again; an answer that comes on it all the same counts.
 
@@ -11,9 +11,9 @@ import type { Clock, Random, Timer } from '@latchkey/base'
 import { LatchkeyError, type LeaderReply, type LinkReply, isLatchkeyError } from '@latchkey/protocol'
 import type { Dial } from '../link.js'
 import type { Live } from './call.js'
-import { Inflight } from './inflight.js'
+import { InFlightRequests } from './in-flight-requests.js'
 import { LeaderQuery } from './leader-query.js'
-import { Silence } from './silence.js'
+import { SilenceDetector } from './silence-detector.js'
 
 /** How members are reached. Embedded: the own member alone. Remote: some addresses, and more are learned from the members. */
 export type Route =
@@ -68,7 +68,7 @@ export class Router {
   #seeking: Timer | undefined
   /** Links opened to hear whether a leader is known there, and the one that each may replace. */
   readonly #visits = new Map<Live, Live>()
-  readonly #silence: Silence
+  readonly #silence: SilenceDetector
   readonly #query: LeaderQuery
   #closed = false
 
@@ -77,7 +77,7 @@ export class Router {
     this.#clock = clock
     this.#random = random
     this.#events = events
-    this.#silence = new Silence({
+    this.#silence = new SilenceDetector({
       clock,
       random: random.fork('silence'),
       active: () => this.active,
@@ -185,7 +185,7 @@ export class Router {
     const live: Live = {
       url,
       link: undefined,
-      inflight: new Inflight(),
+      inflight: new InFlightRequests(),
       leader: undefined,
       views: 0,
       open: true,

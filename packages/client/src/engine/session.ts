@@ -6,12 +6,12 @@
 
 import { type Instant, elapsed } from '@latchkey/base'
 import type { Call } from './call.js'
-import { Numbers } from './numbers.js'
+import { CallNumbers } from './call-numbers.js'
 
 export class Session {
   readonly id: number
   readonly life: number
-  readonly numbers = new Numbers<Call>()
+  readonly numbers = new CallNumbers<Call>()
   #touched: Instant
 
   constructor(id: number, life: number, sentAt: Instant) {

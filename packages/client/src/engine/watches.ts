@@ -13,8 +13,8 @@ import {
   errorOf,
 } from '@latchkey/protocol'
 import type { Live } from './call.js'
-import { judgeRead } from './fate.js'
-import type { Ground } from './ground.js'
+import { judgeRead } from './outcomes.js'
+import type { ActiveLink } from './active-link.js'
 
 /** Events that may be on their way or waiting for the reader. */
 const CREDIT = 1_024
@@ -46,12 +46,12 @@ interface Watch extends WatchHandle {
 }
 
 export class Watches {
-  readonly #ground: Ground
+  readonly #activeLink: ActiveLink
   readonly #all = new Set<Watch>()
   readonly #byId = new Map<number, Watch>()
 
-  constructor(ground: Ground) {
-    this.#ground = ground
+  constructor(activeLink: ActiveLink) {
+    this.#activeLink = activeLink
   }
 
   /** from 0: told later, by begin(). */
@@ -82,19 +82,19 @@ export class Watches {
 
   /** There is another link: every watch moves to it. */
   resume(): void {
-    for (const watch of this.#all) if (watch.live !== this.#ground.link) this.#start(watch)
+    for (const watch of this.#all) if (watch.live !== this.#activeLink.link) this.#start(watch)
   }
 
   #start(watch: Watch): void {
-    const live = this.#ground.link
+    const live = this.#activeLink.link
     this.#leave(watch)
     if (!live?.link || watch.from === 0) return
     watch.live = live
-    watch.id = this.#ground.nextId()
+    watch.id = this.#activeLink.nextId()
     this.#byId.set(watch.id, watch)
     live.link.send({ kind: 'watch', id: watch.id, start: watch.start, end: watch.end_, from: watch.from })
     this.#allow(watch)
-    this.#ground.awaited(live)
+    this.#activeLink.awaited(live)
   }
 
   /** The member it was on, if it is still there, need not go on. */
@@ -145,7 +145,7 @@ export class Watches {
     this.#byId.delete(id)
     watch.live = undefined
     const passing = answer[0] === 0 || judgeRead(answer, false) === 'again'
-    if (passing) return this.#ground.later()
+    if (passing) return this.#activeLink.later()
     this.fail(watch, errorOf(answer))
   }
 

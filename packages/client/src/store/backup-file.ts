@@ -22,7 +22,7 @@ import {
   toBackupPiece,
 } from '@latchkey/protocol'
 import type { Engine } from '../engine/engine.js'
-import { closeView, type OpenView, openView } from './iterate.js'
+import { closeView, type OpenView, openView } from './range-iterator.js'
 
 /** Without a timeout a backup goes on as long as pieces come; one that does not come in this time ends it. */
 const PIECE_MS = 30_000

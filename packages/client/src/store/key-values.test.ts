@@ -10,7 +10,7 @@ import { type HoldGuard, KeyValues } from './key-values.js'
 type Convert = (result: unknown) => unknown
 
 /** Answers each operation with a result of its kind, and keeps what was asked. */
-function desk(results: Record<number, unknown> = {}) {
+function pendingCalls(results: Record<number, unknown> = {}) {
   const commands: Command[] = []
   const reads: { read: Read; stale: boolean; options: CallOptions }[] = []
   const engine = {
@@ -34,7 +34,7 @@ const ENTRY = [3, 5, 2, bytes('{"a":1}')] as const
 
 test('reads give Uint8Arrays of the caller, strings or parsed JSON; what is missing is undefined', async () => {
   const source = bytes('{"a":1}')
-  const { kv } = desk({
+  const { kv } = pendingCalls({
     [READ.get]: source,
     [READ.getEntry]: ENTRY,
     [READ.multiGet]: [source, null],
@@ -56,12 +56,12 @@ test('reads give Uint8Arrays of the caller, strings or parsed JSON; what is miss
   expect(await kv('json').multiGet(['a', 'b'])).toEqual([{ a: 1 }, undefined])
   expect(await kv().multiGet([])).toEqual([])
   expect(await kv().containsKey('k')).toBe(true)
-  const none = desk({ [READ.get]: null, [READ.getEntry]: null })
+  const none = pendingCalls({ [READ.get]: null, [READ.getEntry]: null })
   expect([await none.kv().get('k'), await none.kv().getEntry('k')]).toEqual([undefined, undefined])
 })
 
 test('R11: reads are linearizable unless stale is asked for', async () => {
-  const { kv, reads } = desk({ [READ.get]: null })
+  const { kv, reads } = pendingCalls({ [READ.get]: null })
   await kv().get('k')
   await kv().get('k', { consistency: 'linearizable' })
   await kv().get('k', { consistency: 'stale' })
@@ -69,7 +69,7 @@ test('R11: reads are linearizable unless stale is asked for', async () => {
 })
 
 test('writes answer as docs/api.md says', async () => {
-  const { kv } = desk({
+  const { kv } = pendingCalls({
     [OP.put]: 7,
     [OP.putAll]: 8,
     [OP.putIfAbsent]: null,
@@ -104,7 +104,7 @@ test('writes answer as docs/api.md says', async () => {
 })
 
 test('arguments are copied at the call', async () => {
-  const { kv, commands, reads } = desk({ [OP.put]: 1, [READ.get]: null })
+  const { kv, commands, reads } = pendingCalls({ [OP.put]: 1, [READ.get]: null })
   const [key, value] = [bytes('key'), bytes('value')]
   const put = kv().put(key, value)
   const get = kv().get(key)
@@ -116,7 +116,7 @@ test('arguments are copied at the call', async () => {
 })
 
 test('a mistake rejects; only iterators and watches throw at the call', async () => {
-  const store = desk().kv()
+  const store = pendingCalls().kv()
   const rejected = [
     store.get(''),
     store.put('k', 5 as unknown as string),
@@ -138,7 +138,7 @@ test('a mistake rejects; only iterators and watches throw at the call', async ()
 })
 
 test('A13: what is over the budget of a command is refused before anything is sent', async () => {
-  const { kv, commands, reads } = desk({ [OP.putAll]: 1 })
+  const { kv, commands, reads } = pendingCalls({ [OP.putAll]: 1 })
   const store = kv()
   const keys = Array.from({ length: 20_001 }, (_, at) => `${at}`)
   const tooLarge = { code: 'ERR_TOO_LARGE', outcome: 'not-applied', retryable: false }
@@ -153,14 +153,14 @@ test('A13: what is over the budget of a command is refused before anything is se
 })
 
 test('a stored value that is no JSON, and an answer that makes no sense', async () => {
-  const { kv } = desk({ [READ.get]: bytes('{'), [OP.put]: 'x', [OP.batch]: [1] })
+  const { kv } = pendingCalls({ [READ.get]: bytes('{'), [OP.put]: 'x', [OP.batch]: [1] })
   await expect(kv().get('k', { as: 'json' })).rejects.toBeInstanceOf(TypeError)
   await expect(kv().put('k', 'v')).rejects.toMatchObject({ code: 'ERR_PROTOCOL' })
   await expect(kv().batch([])).rejects.toBeInstanceOf(LatchkeyError)
 })
 
 test('the calls of a hold carry its guard, reads are plain; once it is known to be lost nothing is asked', async () => {
-  const { kv, commands, reads } = desk({ [OP.put]: 1, [READ.get]: null, [OP.txn]: [true, 1, []] })
+  const { kv, commands, reads } = pendingCalls({ [OP.put]: 1, [READ.get]: null, [OP.txn]: [true, 1, []] })
   let lost = false
   const store = kv('bytes', { key: utf8('lock'), token: 7, knownLost: () => lost })
   await store.put('k', 'v')

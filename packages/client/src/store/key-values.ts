@@ -58,9 +58,9 @@ import {
   watchArgs,
 } from '@latchkey/protocol'
 import type { Engine } from '../engine/engine.js'
-import { attempt, emptyList } from './attempt.js'
-import { type Row, collect, iterate } from './iterate.js'
-import { WatchIterator } from './watching.js'
+import { attempt, emptyList } from './reject-not-throw.js'
+import { type Row, collect, iterate } from './range-iterator.js'
+import { WatchIterator } from './watch-iterator.js'
 
 /** Of a hold: its guard goes with every write; one that is known to be lost is not even asked. */
 export interface HoldGuard {

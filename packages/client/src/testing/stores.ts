@@ -1,7 +1,7 @@
 // Driver: stores over a fake cluster, for tests.
 
 import { type Random, seededRandom } from '@latchkey/base'
-import { ClientStore, type StoreOptions } from '../store/create.js'
+import { ClientStore, type StoreOptions } from '../store/create-store.js'
 import { FakeCluster } from './fake-cluster.js'
 import { World } from './world.js'
 

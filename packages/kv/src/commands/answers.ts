@@ -23,7 +23,7 @@ export class Refused {
 
 const SIMPLE = new Map<unknown, Uint8Array>([true, false, 0, 1].map((result) => [result, pack([0, result])]))
 
-/** `outcome`: a result as protocol's ops.ts says, or a refusal. */
+/** `outcome`: a result as protocol's operations.ts says, or a refusal. */
 export function answerBytes(outcome: unknown): Uint8Array {
   if (outcome instanceof Refused) return outcome.bytes
   return SIMPLE.get(outcome) ?? pack([0, outcome])
@@ -98,7 +98,7 @@ export const SEQUENCE_USED_UP = new Refused(
   'ERR_TOO_LARGE',
   'The sequence is used up: its numbers would pass 2^53. Reset it.',
 )
-/** Not an error's number: only a session's engine meets it (protocol's ops.ts). */
+/** Not an error's number: only a session's engine meets it (protocol's operations.ts). */
 export const SESSION_IS_OVER: Uint8Array = pack([
   SESSION_OVER,
   'The session is unknown or ended; the command was not executed.',

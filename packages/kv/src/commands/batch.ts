@@ -6,7 +6,7 @@
 
 import { assert, View } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
-import { u32, u48, writeU32, writeU48 } from '../numbers.js'
+import { u32, u48, writeU32, writeU48 } from '../little-endian.js'
 
 export interface CommandRecord {
   /** The session's id; 0 for openSession. */

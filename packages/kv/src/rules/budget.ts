@@ -11,7 +11,7 @@
 
 import type { BudgetLimits } from '@latchkey/protocol'
 import { Refused } from '../commands/answers.js'
-import type { Turn } from './turn.js'
+import type { Turn } from './apply-turn.js'
 
 /** Thrown out of a draft, whatever the command was doing; `execute` answers with its refusal. */
 export class OverBudget extends Error {

@@ -11,11 +11,11 @@ import { Budget } from './budget.js'
 import { Draft } from './draft.js'
 import * as kv from './key-values.js'
 import type { StateLockTransaction } from './lock-tx.js'
-import type { Found } from './ranges.js'
+import type { Found } from './needed-ranges.js'
 import { nextBlock, reset } from './sequences.js'
 import { cancelCall, closeSession } from './sessions.js'
 import { batch, txn } from './steps.js'
-import { type Turn, TurnWork } from './turn.js'
+import { type Turn, TurnWork } from './apply-turn.js'
 
 /** What commands of one entry work on. */
 export interface Bench {

@@ -1,14 +1,14 @@
-// Rule: the key-value commands (docs/api.md's table). Each is atomic; each answers as protocol's ops.ts says.
+// Rule: the key-value commands (docs/api.md's table). Each is atomic; each answers as protocol's operations.ts says.
 
 import { binary, equalBytes } from '@latchkey/base'
 import { CAPS, type Command, type OP } from '@latchkey/protocol'
 import { MERGED_TOO_LARGE, type Refused } from '../commands/answers.js'
 import { nextRow, valueOf } from '../state/data-row.js'
-import { lowerBound } from '../rows/sorted-keys.js'
+import { lowerBound } from '../storage/sorted-keys.js'
 import { type Draft, ownValue } from './draft.js'
 import type { State } from '../state/state.js'
-import type { Found } from './ranges.js'
-import type { InTurns } from './turn.js'
+import type { Found } from './needed-ranges.js'
+import type { InTurns } from './apply-turn.js'
 
 type Of<Name extends keyof typeof OP> = Extract<Command, readonly [(typeof OP)[Name], ...unknown[]]>
 

@@ -3,7 +3,7 @@
 import { asBuffer, binary } from '@latchkey/base'
 import { SPACE, keyOfBinary } from '../keyspaces.js'
 import { type Refused, SEQUENCE_USED_UP } from '../commands/answers.js'
-import { SEAL, sealBody } from '../rows/seal.js'
+import { SEAL, sealBody } from '../storage/row-checksum.js'
 import type { RowTable } from '../state/row-table.js'
 
 /** The next start; 0 if it was never used, or reset. */

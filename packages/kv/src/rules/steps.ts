@@ -19,8 +19,8 @@ import { createdOf, modifiedOf, valueOf, versionOf } from '../state/data-row.js'
 import type { Draft } from './draft.js'
 import { deleteKeysIn, hasValue, mergeInto } from './key-values.js'
 import { OverBudget } from './budget.js'
-import type { Found } from './ranges.js'
-import type { InTurns } from './turn.js'
+import type { Found } from './needed-ranges.js'
+import type { InTurns } from './apply-turn.js'
 
 type Of<Name extends keyof typeof OP> = Extract<Command, readonly [(typeof OP)[Name], ...unknown[]]>
 

@@ -1,11 +1,11 @@
-// Rule: how much work a command will be to apply, as far as that can be told before it stands in the log: in the units of turn.ts. A
+// Rule: how much work a command will be to apply, as far as that can be told before it stands in the log: in the units of apply-turn.ts. A
 // leader asks, so that it does not write more into its log at once than it can apply in good time.
 //
 // Law: it is a guess that decides when a command is written into the log, and nothing of what it does there.
 
 import { binary } from '@latchkey/base'
 import { type Command, OP, rowsNamed, STEP } from '@latchkey/protocol'
-import { BYTES, ROW } from './turn.js'
+import { BYTES, ROW } from './apply-turn.js'
 
 /** So many keys of a command are looked up: what is stored there is read, and kept in an event, when it is applied. */
 const MOST_LOOKED_UP = 64

@@ -1,12 +1,12 @@
 // Door: is a streamed state complete and consistent? Each row by its seal, all rows by their count, and the spaces that the meta
 // row sums up by those sums: a row left out or told twice is noticed, not only one that was changed.
 
-import type { Row } from '../rows/port.js'
+import type { Row } from '../storage/row-store.js'
 import { type SpaceName, numberIn, spaceOf } from '../keyspaces.js'
-import { isSealed, sealOf } from '../rows/seal.js'
+import { isSealed, sealOf } from '../storage/row-checksum.js'
 import { groupSums } from '../state/event-group.js'
-import { type Meta, decodeMeta } from '../state/meta.js'
-import { Sum } from '../state/sum.js'
+import { type Meta, decodeMeta } from '../state/meta-row.js'
+import { Sum } from '../state/set-hash.js'
 import { isRowOf } from './row-shape.js'
 import { FRAME, type Frame, FrameReader, damagedStream, rowsIn } from './stream.js'
 

@@ -3,10 +3,10 @@
 import { LatchkeyError } from '@latchkey/protocol'
 import type { AppliedState, SnapshotReader } from '@latchkey/raft/node'
 import { META_KEY } from '../keyspaces.js'
-import type { Row, RowView } from '../rows/port.js'
-import { pagesOf } from '../rows/scan.js'
-import { damagedRow, isSealed } from '../rows/seal.js'
-import { decodeMeta } from '../state/meta.js'
+import type { Row, RowView } from '../storage/row-store.js'
+import { pagesOf } from '../storage/page-scan.js'
+import { damagedRow, isSealed } from '../storage/row-checksum.js'
+import { decodeMeta } from '../state/meta-row.js'
 import { FrameWriter, PREAMBLE } from './stream.js'
 
 /** The view is the reader's from now on. A damaged row is not handed on: it ends the stream with ERR_CORRUPT. */

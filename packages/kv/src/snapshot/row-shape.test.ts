@@ -3,9 +3,9 @@
 import { pack } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { SPACE, counterKey, eventKey, keyOf, keyOfNumber, replyKey } from '../keyspaces.js'
-import { sealBody } from '../rows/seal.js'
+import { sealBody } from '../storage/row-checksum.js'
 import { nextRow } from '../state/data-row.js'
-import { emptyMeta, encodeMeta } from '../state/meta.js'
+import { emptyMeta, encodeMeta } from '../state/meta-row.js'
 import { StateStream } from './check.js'
 import { FrameWriter, PREAMBLE } from './stream.js'
 

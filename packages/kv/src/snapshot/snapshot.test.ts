@@ -7,10 +7,10 @@ import { OP, READ } from '@latchkey/protocol'
 import type { AppliedState, SnapshotReader } from '@latchkey/raft/node'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { KvMachine } from '../machine.js'
-import { classicHome } from '../rows/classic.js'
-import { type Files, nodeFiles } from '../rows/files.js'
-import { MemoryDisk, MemoryHome } from '../rows/memory.js'
-import type { RowHome, RowStore } from '../rows/port.js'
+import { classicHome } from '../storage/classic-level-home.js'
+import { type Files, nodeFiles } from '../storage/files.js'
+import { MemoryDisk, SimulatedRowHome } from '../storage/simulated-rows.js'
+import type { RowHome, RowStore } from '../storage/row-store.js'
 import { Folders } from '../testing/folders.js'
 import { applyAll, hashOfRows, newMachine } from '../testing/members.js'
 import { show } from '../testing/show.js'
@@ -43,7 +43,7 @@ async function sender(
   seed: number | string = 'sender',
 ): Promise<{ machine: KvMachine; entries: ReturnType<typeof drawWorkload> }> {
   const entries = drawWorkload(seed, 150)
-  const machine = newMachine(new MemoryHome())
+  const machine = newMachine(new SimulatedRowHome())
   await machine.open()
   await applyAll(machine, entries.slice(0, 100))
   return { machine, entries }
@@ -58,7 +58,7 @@ describe('S6, S7: what travels', () => {
     async (seed) => {
       const { machine, entries } = await sender(seed)
       const reader = await machine.snapshot()
-      const receiver = newMachine(new MemoryHome())
+      const receiver = newMachine(new SimulatedRowHome())
       await receiver.open()
       await applyAll(receiver, drawWorkload('another life', 50))
       await install(receiver, reader.state, await bytesOf(reader, 1 + seed * 37))
@@ -81,7 +81,7 @@ describe('S6, S7: what travels', () => {
     const w = await World.open()
     await w.one([OP.tryLock, k('l'), k('f'), false, 'me', 60_000, 0, 'context', null])
     const reader = await w.machine.snapshot()
-    const receiver = newMachine(new MemoryHome())
+    const receiver = newMachine(new SimulatedRowHome())
     await receiver.open()
     await install(receiver, reader.state, await bytesOf(reader))
     expect(show(receiver.read([READ.lockQuery, null]))).toEqual([['l', 'me', 'context', 1, 1, 60_000, 0]])
@@ -96,7 +96,7 @@ describe('S6, S7: what travels', () => {
     await machine.flush()
     const pieces = [first as Uint8Array, ...(await bytesOf(one, 333))]
     expect(Buffer.concat(pieces)).toEqual(Buffer.concat(await bytesOf(two, 1_000_000)))
-    const receiver = newMachine(new MemoryHome())
+    const receiver = newMachine(new SimulatedRowHome())
     await receiver.open()
     await install(receiver, one.state, pieces)
     expect(receiver.stateHash()).toEqual(before)
@@ -129,7 +129,7 @@ describe('S14: damage', () => {
     const { machine } = await sender('damage')
     const reader = await machine.snapshot()
     const whole = Buffer.concat(await bytesOf(reader))
-    const receiver = newMachine(new MemoryHome())
+    const receiver = newMachine(new SimulatedRowHome())
     await receiver.open()
     await applyAll(receiver, drawWorkload('mine', 20))
     const before = receiver.stateHash()
@@ -157,7 +157,7 @@ describe('S14: damage', () => {
     const { machine } = await sender()
     const reader = await machine.snapshot()
     const { position, membership } = reader.state
-    const receiver = newMachine(new MemoryHome())
+    const receiver = newMachine(new SimulatedRowHome())
     await receiver.open()
     const other = { position: { ...position, index: position.index + 1 }, membership }
     await expect(install(receiver, other, await bytesOf(reader))).rejects.toMatchObject({
@@ -167,7 +167,7 @@ describe('S14: damage', () => {
 
   test('S14: a damaged row at the sender ends the stream, and is not handed on', async () => {
     const disk = new MemoryDisk()
-    const w = await World.open({ home: new MemoryHome(disk) })
+    const w = await World.open({ home: new SimulatedRowHome(disk) })
     await w.one([OP.put, null, k('a'), k('1')])
     await w.restart()
     disk.flip(Buffer.from('da'), 10)
@@ -179,7 +179,7 @@ describe('S14: damage', () => {
 describe('S10, S16: given up and begun again', () => {
   test('a half received state leaves nothing; two in a row are installed', async () => {
     const { machine, entries } = await sender()
-    const home = new MemoryHome()
+    const home = new SimulatedRowHome()
     const receiver = newMachine(home)
     await receiver.open()
     const first = await machine.snapshot()
@@ -205,7 +205,7 @@ describe('S4: a crash at every step of an install', () => {
     const outcomes = new Set<string>()
     for (let stopAt = 1; ; stopAt++) {
       const disk = new MemoryDisk()
-      const home = new MemoryHome(disk)
+      const home = new SimulatedRowHome(disk)
       const receiver = newMachine(home)
       await receiver.open()
       await applyAll(receiver, drawWorkload('mine', 20))

@@ -3,7 +3,7 @@
 import { LatchkeyError } from '@latchkey/protocol'
 import type { AppliedState, SnapshotWriter } from '@latchkey/raft/node'
 import { META_KEY } from '../keyspaces.js'
-import type { RowBuilder } from '../rows/port.js'
+import type { RowBuilder } from '../storage/row-store.js'
 import { StateStream } from './check.js'
 import { damagedStream } from './stream.js'
 

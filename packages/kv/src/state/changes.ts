@@ -2,7 +2,7 @@
 // many they become rows of events while they come, so that nothing is left to be done for all of them at once.
 
 import { eventKey } from '../keyspaces.js'
-import { seal } from '../rows/seal.js'
+import { seal } from '../storage/row-checksum.js'
 import { type Change, PIECE_BYTES, encodePiece, eventBytes, firstMark, marked } from './event-row.js'
 
 export interface EventCaps {

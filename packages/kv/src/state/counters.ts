@@ -2,10 +2,10 @@
 
 import { assert, binary, copyBytes } from '@latchkey/base'
 import { SPACE } from '../keyspaces.js'
-import type { Row, RowChange, RowStore } from '../rows/port.js'
-import { rowsOf } from '../rows/scan.js'
+import type { Row, RowChange, RowStore } from '../storage/row-store.js'
+import { rowsOf } from '../storage/page-scan.js'
 import { decodeCounter, encodeCounter } from './lock-rows.js'
-import type { Meta } from './meta.js'
+import type { Meta } from './meta-row.js'
 
 interface Counter {
   readonly fencingKey: Uint8Array | null

@@ -3,9 +3,9 @@
 
 import { type EntryResult } from '@latchkey/protocol'
 import { SPACE } from '../keyspaces.js'
-import { u48, writeU48 } from '../numbers.js'
-import { SEAL, bodyChecksum, writeSeal } from '../rows/seal.js'
-import { keyChecksum, withBytes, withWord } from '../rows/short-crc.js'
+import { u48, writeU48 } from '../little-endian.js'
+import { SEAL, bodyChecksum, writeSeal } from '../storage/row-checksum.js'
+import { keyChecksum, withBytes, withWord } from '../storage/short-checksum.js'
 
 /** Behind the value. */
 export const ROW_TAIL = 18

@@ -3,9 +3,9 @@
 // is not is stored as a copy, since more will be written in it.
 
 import { asBuffer } from '@latchkey/base'
-import { SEAL, seal } from '../rows/seal.js'
+import { SEAL, seal } from '../storage/row-checksum.js'
 import { eventKey } from '../keyspaces.js'
-import { writeU16, writeU32 } from '../numbers.js'
+import { writeU16, writeU32 } from '../little-endian.js'
 import { GROUP, SCRATCH, areEvents } from './event-row.js'
 
 const HEAD = 14

@@ -3,14 +3,14 @@
 import { type Random, binary, seededRandom } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { isSealed } from '../rows/seal.js'
+import { isSealed } from '../storage/row-checksum.js'
 import { eventKey } from '../keyspaces.js'
 import { nextRow, valueOf } from './data-row.js'
 import { EventGroup, LEAST, groupSums } from './event-group.js'
 import { type Change, GROUP, decodeEvents, eventBytes, writeEvents } from './event-row.js'
 import { Changes } from './changes.js'
-import { SpareBuffers } from './spare-buffers.js'
-import { Tallies } from './tallies.js'
+import { BufferPool } from './buffer-pool.js'
+import { RevisionCounts } from './revision-counts.js'
 
 const bytes = (random: Random, most: number) =>
   Buffer.from(Array.from({ length: random.between(0, most) }, () => random.between(0, 256)))
@@ -131,27 +131,29 @@ test('a mark is of the revision, each row before and behind, and their order', (
   expect(new Set(marks).size).toBe(marks.length)
 })
 
-test('tallies say what was noted, or nothing', () => {
-  const tallies = new Tallies()
+test('counts say what was noted, or nothing', () => {
+  const revisionCounts = new RevisionCounts()
   const of = (revision: number) =>
-    tallies.count(revision) === 0 ? undefined : [tallies.size(revision), tallies.mark(revision)]
+    revisionCounts.count(revision) === 0
+      ? undefined
+      : [revisionCounts.size(revision), revisionCounts.mark(revision)]
   const far = 2 ** 40 + 5
   for (let i = 0; i < 5_000; i++) {
-    tallies.note(far + i, 1 + (i % 300), i, i * 7, i % 10 === 0 ? 1 : 0)
-    if (i > 3_000) tallies.forget(far + i - 3_000)
+    revisionCounts.note(far + i, 1 + (i % 300), i, i * 7, i % 10 === 0 ? 1 : 0)
+    if (i > 3_000) revisionCounts.forget(far + i - 3_000)
   }
   for (let i = 0; i < 5_000; i++) {
     const silent = i < 1_999 || i % 10 === 0 || 1 + (i % 300) > 255
     expect(of(far + i), `${i}`).toEqual(silent ? undefined : [i, i * 7])
   }
   expect(of(far + 5_000)).toBeUndefined()
-  tallies.forget(far + 6_000)
-  tallies.note(far + 6_000, 1, 2, 3, 0)
+  revisionCounts.forget(far + 6_000)
+  revisionCounts.note(far + 6_000, 1, 2, 3, 0)
   expect([of(far + 4_999), of(far + 6_000)]).toEqual([undefined, [2, 3]])
 })
 
 test('spare buffers: of the size that is asked for, and no more than were taken between two batches', () => {
-  const spare = new SpareBuffers()
+  const spare = new BufferPool()
   const taken = Array.from({ length: 10 }, () => spare.take(1_000))
   spare.trim()
   for (const buffer of taken) spare.give(buffer)

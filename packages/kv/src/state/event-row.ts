@@ -12,8 +12,8 @@
 
 import type { EventResult } from '@latchkey/protocol'
 import { asBuffer } from '@latchkey/base'
-import { writeU16, writeU32 } from '../numbers.js'
-import { SEAL, sealOf } from '../rows/seal.js'
+import { writeU16, writeU32 } from '../little-endian.js'
+import { SEAL, sealOf } from '../storage/row-checksum.js'
 import { ROW_TAIL, valueLength } from './data-row.js'
 
 export const GROUP = 16

@@ -2,11 +2,11 @@
 
 import { binary, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
-import type { RowChange, RowStore } from '../rows/port.js'
+import type { RowChange, RowStore } from '../storage/row-store.js'
 import { nextRow } from './data-row.js'
 import { GROUP, INLINE_BYTES } from './event-row.js'
 import { Events } from './events.js'
-import { emptyMeta } from './meta.js'
+import { emptyMeta } from './meta-row.js'
 
 const CAPS = { events: 3_000, eventBytes: 4 * 1024 * 1024 }
 

@@ -5,8 +5,8 @@
 import { assert, binary } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
 import { SPACE, eventKey } from '../keyspaces.js'
-import type { RowChange, RowStore } from '../rows/port.js'
-import { SEAL, damagedRow, isSealed } from '../rows/seal.js'
+import type { RowChange, RowStore } from '../storage/row-store.js'
+import { SEAL, damagedRow, isSealed } from '../storage/row-checksum.js'
 import { Changes, type EventCaps } from './changes.js'
 import { EventGroup, LEAST } from './event-group.js'
 import {
@@ -20,11 +20,11 @@ import {
   writeEvent,
   writeEvents,
 } from './event-row.js'
-import type { Meta } from './meta.js'
+import type { Meta } from './meta-row.js'
 import { RowTable } from './row-table.js'
-import { SpareBuffers } from './spare-buffers.js'
-import { Sum } from './sum.js'
-import { Tallies } from './tallies.js'
+import { BufferPool } from './buffer-pool.js'
+import { Sum } from './set-hash.js'
+import { RevisionCounts } from './revision-counts.js'
 
 /** Groups kept although nothing has to be written of them: the newest, and what watchers read. */
 const RESIDENT = 32
@@ -41,10 +41,10 @@ export class Events {
   readonly #caps: EventCaps
   readonly #sum: Sum
   readonly #groups = new Map<number, EventGroup>()
-  readonly #tallies = new Tallies()
+  readonly #revisionCounts = new RevisionCounts()
   /** What the row of the last whole group came to. */
   #usualBytes = LEAST
-  readonly #spare = new SpareBuffers()
+  readonly #spare = new BufferPool()
   readonly #pieces: RowTable
   /** By revision, the lowest bits of it: a later one takes its place. */
   readonly #recent: { readonly revision: number; readonly events: readonly EventResult[] }[] = []
@@ -111,7 +111,7 @@ export class Events {
       // Now, and not all at once when the batch is made.
       group.close()
     }
-    this.#tallies.note(revision, count, bytes, mark, pieces)
+    this.#revisionCounts.note(revision, count, bytes, mark, pieces)
     this.#pendingBytes += pieces === 0 ? bytes : 0
     this.#sum.add(mark)
     events.count += count
@@ -135,9 +135,9 @@ export class Events {
     const { events, revision } = this.#meta
     const { floor } = events
     assert(floor <= revision, 'no event is left to drop')
-    const count = this.#tallies.count(floor)
+    const count = this.#revisionCounts.count(floor)
     if (count === 0) this.#dropByRow(floor)
-    else this.#subtract(count, this.#tallies.size(floor), this.#tallies.mark(floor))
+    else this.#subtract(count, this.#revisionCounts.size(floor), this.#revisionCounts.mark(floor))
     this.#raiseFloor()
   }
 
@@ -161,7 +161,7 @@ export class Events {
   #raiseFloor(): void {
     const { events } = this.#meta
     events.floor++
-    this.#tallies.forget(events.floor)
+    this.#revisionCounts.forget(events.floor)
     if (events.floor % GROUP === 0) this.#removeGroup(events.floor - GROUP)
   }
 

@@ -3,13 +3,13 @@
 //   told once: a hold that ran out is handed to `takeDue` one time; what stays is a row without waiters, which changes nothing
 //   again until somebody takes it over, its owner releases, or it is reclaimed. After a restart an old one may be told again.
 
-import { Fleeting, binary } from '@latchkey/base'
+import { RecyclingMap, binary } from '@latchkey/base'
 import { type HoldRow, overAt, reclaimAt } from '@latchkey/lock'
 import { SPACE, keyOfBinary } from '../keyspaces.js'
-import type { Row, RowChange, RowStore } from '../rows/port.js'
-import { rowsOf } from '../rows/scan.js'
-import { sealOf } from '../rows/seal.js'
-import { type Due, DueHeap } from './heap.js'
+import type { Row, RowChange, RowStore } from '../storage/row-store.js'
+import { rowsOf } from '../storage/page-scan.js'
+import { sealOf } from '../storage/row-checksum.js'
+import { type Due, DueHeap } from './deadline-heap.js'
 import { decodeHold, encodeHold, keptHold } from './lock-rows.js'
 
 class Hold implements Due {
@@ -42,13 +42,13 @@ const byKey = (a: Hold, b: Hold) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)
 const byDue = (a: Hold, b: Hold) => a.due - b.due || byKey(a, b)
 
 export class Holds {
-  readonly #byKey = new Fleeting<string, Hold>()
+  readonly #byKey = new RecyclingMap<string, Hold>()
   readonly #live = new DueHeap<Hold>()
   readonly #over = new DueHeap<Hold>()
   readonly #untouched = new Map<number, Set<Hold>>()
   /** Of holds in force, by session: one that has some holds something. */
   readonly #inForce = new Map<number, number>()
-  readonly #dirty = new Fleeting<Hold, true>()
+  readonly #dirty = new RecyclingMap<Hold, true>()
   #removed = new Set<string>()
   /** The one that was looked up last: who reads a row and writes it anew asks for its key once. */
   #last: Hold | undefined

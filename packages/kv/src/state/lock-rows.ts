@@ -5,8 +5,8 @@ import { pack } from '@latchkey/protocol'
 import type { HoldRow, WaiterRow } from '@latchkey/lock'
 import { copyBytes } from '@latchkey/base'
 import { SPACE, counterKey, keyOf, keyOfNumber, numberIn } from '../keyspaces.js'
-import type { Row } from '../rows/port.js'
-import { sealBody } from '../rows/seal.js'
+import type { Row } from '../storage/row-store.js'
+import { sealBody } from '../storage/row-checksum.js'
 import { COUNTER_SHAPE, HOLD_SHAPE, unpackRow, WAITER_SHAPE } from './packed-row.js'
 
 const sealed = (key: Uint8Array, body: unknown): Row => ({ key, value: sealBody(key, pack(body)) })

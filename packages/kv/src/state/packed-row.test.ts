@@ -3,9 +3,9 @@
 import { pack } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { META_KEY, SPACE, keyOf, keyOfNumber } from '../keyspaces.js'
-import { sealBody } from '../rows/seal.js'
+import { sealBody } from '../storage/row-checksum.js'
 import { decodeCounter, decodeHold, decodeWaiter } from './lock-rows.js'
-import { decodeMeta, emptyMeta, encodeMeta } from './meta.js'
+import { decodeMeta, emptyMeta, encodeMeta } from './meta-row.js'
 
 const key = Buffer.from('k')
 const code = (run: () => unknown) => {

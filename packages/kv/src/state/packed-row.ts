@@ -2,7 +2,7 @@
 // only the shape says that what was written is such a row: a backup may have been made by anybody.
 
 import { check, Malformed, unpack } from '@latchkey/protocol'
-import { damagedRow, unseal } from '../rows/seal.js'
+import { damagedRow, unseal } from '../storage/row-checksum.js'
 
 /** What the row packs, of that shape; ERR_CORRUPT otherwise. Byte values are views. */
 export function unpackRow(key: Uint8Array, value: Uint8Array, shape: check.Check): unknown {

@@ -11,13 +11,13 @@
 
 import { assert, binary } from '@latchkey/base'
 import { keyOfBinary } from '../keyspaces.js'
-import type { RowChange, RowStore } from '../rows/port.js'
-import { damagedRow, isSealed, sealOf } from '../rows/seal.js'
-import type { RowKeys } from '../rows/row-keys.js'
-import { SortedKeys } from '../rows/sorted-keys.js'
-import { RecentRows } from './recent-rows.js'
-import { RowsAhead } from './rows-ahead.js'
-import type { Sum } from './sum.js'
+import type { RowChange, RowStore } from '../storage/row-store.js'
+import { damagedRow, isSealed, sealOf } from '../storage/row-checksum.js'
+import type { RowKeys } from '../storage/row-keys.js'
+import { SortedKeys } from '../storage/sorted-keys.js'
+import { RowCache } from './row-cache.js'
+import { PrefetchedRows } from './prefetched-rows.js'
+import type { Sum } from './set-hash.js'
 
 /** What a map entry costs besides its bytes, roughly. */
 const ENTRY_BYTES = 100
@@ -81,8 +81,8 @@ export class RowTable {
   readonly #space: number
   readonly #store: RowStore
   readonly #sum: Sum
-  readonly #recent = new RecentRows()
-  readonly #ahead = new RowsAhead()
+  readonly #recent = new RowCache()
+  readonly #ahead = new PrefetchedRows()
   #active = newLayer()
   #inFlight: Layer | undefined
   #bytes = 0

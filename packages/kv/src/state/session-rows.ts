@@ -3,12 +3,12 @@
 //   session   f64le life | f64le deadline | f64le done | who opened it, in UTF-8
 //   reply     u8 1: cancelled before it came | u32le checksum of the request | answer
 
-import { Fleeting, asBuffer, text, utf8 } from '@latchkey/base'
+import { RecyclingMap, asBuffer, text, utf8 } from '@latchkey/base'
 import { type GivenAnswer, answerSize } from '../commands/answers.js'
-import type { Row } from '../rows/port.js'
-import { SEAL, seal } from '../rows/seal.js'
+import type { Row } from '../storage/row-store.js'
+import { SEAL, seal } from '../storage/row-checksum.js'
 import { SPACE, keyOfNumber, replyKey } from '../keyspaces.js'
-import type { Due } from './heap.js'
+import type { Due } from './deadline-heap.js'
 
 export class Reply {
   readonly session: Session
@@ -47,7 +47,7 @@ export class Session implements Due {
   placed = 0
   /** All numbers below it are finished. */
   done = 1
-  readonly replies = new Fleeting<number, Reply>()
+  readonly replies = new RecyclingMap<number, Reply>()
   replyBytes = 0
   stored = false
   dirty = false

@@ -4,10 +4,10 @@
 import { assert } from '@latchkey/base'
 import { type GivenAnswer, NumberAnswer } from '../commands/answers.js'
 import { SPACE, keyOfNumber, numberIn, replyKey } from '../keyspaces.js'
-import type { Row, RowChange, RowStore } from '../rows/port.js'
-import { rowsOf } from '../rows/scan.js'
-import { damagedRow, unseal } from '../rows/seal.js'
-import { DueHeap } from './heap.js'
+import type { Row, RowChange, RowStore } from '../storage/row-store.js'
+import { rowsOf } from '../storage/page-scan.js'
+import { damagedRow, unseal } from '../storage/row-checksum.js'
+import { DueHeap } from './deadline-heap.js'
 import { Reply, Session, decodeReply, decodeSession, replyRow, sessionRow } from './session-rows.js'
 
 /** An answer larger than this leaves memory once it is in its row; it is read again should it be asked for. */

@@ -1,18 +1,18 @@
 // Driver: the whole state of a store over one row store: tables that are held in memory, overlays over the others, the meta row.
 // Law: `collect` gives the net effect of whole entries together with the meta row that says up to where (A2), or is not called.
 
-import type { RowChange, RowStore } from '../rows/port.js'
+import type { RowChange, RowStore } from '../storage/row-store.js'
 import { META_KEY, SPACE } from '../keyspaces.js'
-import type { Row } from '../rows/port.js'
-import { sealOf } from '../rows/seal.js'
-import type { KvLimits, StateHash } from '../store.js'
+import type { Row } from '../storage/row-store.js'
+import { sealOf } from '../storage/row-checksum.js'
+import type { KvLimits, StateHash } from '../kv-store.js'
 import { Counters } from './counters.js'
 import { Events } from './events.js'
 import { Holds } from './holds.js'
-import { type Meta, decodeMeta, emptyMeta, encodeMeta } from './meta.js'
+import { type Meta, decodeMeta, emptyMeta, encodeMeta } from './meta-row.js'
 import { RowTable } from './row-table.js'
 import { Sessions } from './sessions.js'
-import { Sum } from './sum.js'
+import { Sum } from './set-hash.js'
 import { Waiters } from './waiters.js'
 
 export class State {

@@ -3,9 +3,9 @@
 import { assert, binary } from '@latchkey/base'
 import type { WaiterRow } from '@latchkey/lock'
 import { SPACE, keyOfNumber } from '../keyspaces.js'
-import type { Row, RowChange, RowStore } from '../rows/port.js'
-import { rowsOf } from '../rows/scan.js'
-import { type Due, DueHeap } from './heap.js'
+import type { Row, RowChange, RowStore } from '../storage/row-store.js'
+import { rowsOf } from '../storage/page-scan.js'
+import { type Due, DueHeap } from './deadline-heap.js'
 import { decodeWaiter, encodeWaiter, keptWaiter } from './lock-rows.js'
 
 class Waiter implements Due {

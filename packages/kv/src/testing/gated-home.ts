@@ -1,7 +1,7 @@
 // Driver: the simulated disk, whose writes and pages wait until they are let go.
 
-import { MemoryHome } from '../rows/memory.js'
-import type { RowStore, RowView } from '../rows/port.js'
+import { SimulatedRowHome } from '../storage/simulated-rows.js'
+import type { RowStore, RowView } from '../storage/row-store.js'
 
 class Gate {
   #open = Promise.resolve()
@@ -20,7 +20,7 @@ class Gate {
   }
 }
 
-export class GatedHome extends MemoryHome {
+export class GatedHome extends SimulatedRowHome {
   readonly #writes = new Gate()
   readonly #pages = new Gate()
 

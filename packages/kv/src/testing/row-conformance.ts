@@ -2,10 +2,10 @@
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
-import { RowKeys } from '../rows/row-keys.js'
-import type { Row, RowHome, RowRange, RowStore, RowView } from '../rows/port.js'
-import { behind } from '../rows/scan.js'
-import { SEAL, sealBody } from '../rows/seal.js'
+import { RowKeys } from '../storage/row-keys.js'
+import type { Row, RowHome, RowRange, RowStore, RowView } from '../storage/row-store.js'
+import { behind } from '../storage/page-scan.js'
+import { SEAL, sealBody } from '../storage/row-checksum.js'
 
 const b = (text: string) => Buffer.from(text)
 const put = (key: string, value: string) => ({ key: b(key), value: sealBody(b(key), b(value)) })

@@ -6,9 +6,9 @@ import type { Entry, EntryKind, Membership } from '@latchkey/raft/core'
 import type { Applied } from '@latchkey/raft/node'
 import { type CommandRecord, encodeBatch } from '../commands/batch.js'
 import { KvMachine } from '../machine.js'
-import { MemoryHome } from '../rows/memory.js'
-import type { RowHome } from '../rows/port.js'
-import type { KvOptions } from '../store.js'
+import { SimulatedRowHome } from '../storage/simulated-rows.js'
+import type { RowHome } from '../storage/row-store.js'
+import type { KvOptions } from '../kv-store.js'
 
 export const MEMBERS: Membership = {
   voters: ['a', 'b', 'c'],
@@ -65,7 +65,7 @@ export class World {
 
   constructor(options: Partial<KvOptions> = {}) {
     this.#options = options
-    this.home = options.home ?? new MemoryHome()
+    this.home = options.home ?? new SimulatedRowHome()
     this.machine = this.#machine()
   }
 

@@ -8,7 +8,7 @@ import { jsonLine, membersTable } from './output.js'
 import { Progress } from './progress.js'
 import { JSON_OPTION, type Session, STORE_OPTIONS, withStore } from './store.js'
 
-/** Between two looks at how far a learner has come. */
+/** MemberMessage two looks at how far a learner has come. */
 const LOOK_MS = 300
 const DEFAULT_WAIT = '5s'
 const LONG_WAIT = '10m'

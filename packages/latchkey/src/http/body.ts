@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Sender, WhyEnded } from '../member/unfinished.js'
 import { TooSlow } from './errors.js'
-import type { Bodies } from './port.js'
+import type { Bodies } from './http-ports.js'
 
 /** Read to its end though it is too large, within bounds: who is still sending does not read the answer. */
 const MOST_DISCARDED = 16 * 1024 * 1024

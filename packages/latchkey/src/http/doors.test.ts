@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net'
 import { LatchkeyError } from '@latchkey/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type OpenedMember, openMember } from '../open/index.js'
-import { HttpDoor } from './door.js'
-import type { HttpPorts } from './port.js'
+import { HttpDoor } from './request-handler.js'
+import type { HttpPorts } from './http-ports.js'
 
 let member: OpenedMember
 let server: Server

@@ -1,7 +1,7 @@
 // Rule: what an error is in HTTP.
 
 import { type ErrorCode, LatchkeyError } from '@latchkey/protocol'
-import type { Reply } from './port.js'
+import type { Reply } from './http-ports.js'
 
 const STATUS: Readonly<Record<ErrorCode, number>> = {
   ERR_NO_LEADER: 503,

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect as dial } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type OpenedMember, openMember } from '../open/index.js'
-import { HttpDoor } from './door.js'
+import { HttpDoor } from './request-handler.js'
 
 const PAGE = 'https://ok.example'
 const seen: string[] = []

@@ -1,4 +1,4 @@
-export { HttpDoor } from './door.js'
-export { refuseOrigin } from './guards.js'
+export { HttpDoor } from './request-handler.js'
+export { refuseOrigin } from './request-guards.js'
 export { Metrics, type MetricsPorts } from './metrics.js'
-export type { HttpPorts } from './port.js'
+export type { HttpPorts } from './http-ports.js'

@@ -3,8 +3,8 @@
 import { CAPS, type Guard, LatchkeyError, type TxnOp } from '@latchkey/protocol'
 import { problem } from './errors.js'
 import { oneHeader, readOptions, timeoutOption } from './options.js'
-import type { Call, Reply } from './port.js'
-import { keyOf } from './route.js'
+import type { Call, Reply } from './http-ports.js'
+import { keyOf } from './routes.js'
 
 export function serveKv(key: Uint8Array, call: Call): Promise<Reply> {
   if (call.method === 'PUT') return put(key, call)

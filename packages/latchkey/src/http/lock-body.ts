@@ -1,7 +1,7 @@
 // Door: the JSON bodies of the lock verbs.
 
 import { CAPS, type ContextArg, type Duration, LatchkeyError, millis, show } from '@latchkey/protocol'
-import type { Call } from './port.js'
+import type { Call } from './http-ports.js'
 
 export interface AcquireBody {
   readonly id: string

@@ -12,10 +12,10 @@ import {
 import { holdName, Leases } from './leases.js'
 import { type AcquireBody, acquireBody, holdBody, type HoldBody } from './lock-body.js'
 import { timeoutOption } from './options.js'
-import { codeOf, isGranted, ownerJson, promisedMillis } from './owner.js'
-import type { Call, Reply } from './port.js'
-import type { LockVerb } from './route.js'
-import { type Acquired, Ticket } from './ticket.js'
+import { codeOf, isGranted, ownerJson, promisedMillis } from './owner-json.js'
+import type { Call, Reply } from './http-ports.js'
+import type { LockVerb } from './routes.js'
+import { type Acquired, LockWait } from './lock-wait.js'
 
 const DEFAULT_TIMEOUT = 5_000
 
@@ -50,7 +50,7 @@ export class LockDoor {
     this.#asking.set(name, (this.#asking.get(name) ?? 0) + 1)
     const isShared = () => (this.#asking.get(name) ?? 0) > 1
     try {
-      return await new Ticket(call.by.lockPort, key, ask, limits(call), isShared).acquire()
+      return await new LockWait(call.by.lockPort, key, ask, limits(call), isShared).acquire()
     } finally {
       const left = (this.#asking.get(name) ?? 1) - 1
       if (left > 0) this.#asking.set(name, left)

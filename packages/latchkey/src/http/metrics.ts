@@ -33,7 +33,7 @@ const FIGURES: Readonly<Record<string, string>> = {
   client_connections: 'Open WebSocket connections of clients',
   unfinished_bytes: 'Bytes that were read of messages and bodies which are not whole yet',
   unread_bytes: 'Bytes that clients were told and have not read yet',
-  seats: 'Clients that are served here, this process included',
+  served_clients: 'Clients that are served here, this process included',
   sessions: 'Sessions that are open in the store',
   revision: 'The revision of the last change applied here',
   log_entries: 'Entries in the log, those in a snapshot left out',

@@ -1,7 +1,7 @@
 // Door: what a caller may say beside the body: headers that come once, ?timeout=5s, ?consistency=stale.
 
 import { type CallOptions, type Duration, millis, type ReadOptions, show } from '@latchkey/protocol'
-import type { Call } from './port.js'
+import type { Call } from './http-ports.js'
 
 const KNOWN = new Set(['timeout', 'consistency'])
 

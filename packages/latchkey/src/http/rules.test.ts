@@ -3,9 +3,9 @@
 import { ERROR_CODES, LatchkeyError } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { errorReply } from './errors.js'
-import { refuseOrigin, rightFor } from './guards.js'
-import { promisedMillis } from './owner.js'
-import { keyOf, routeOf } from './route.js'
+import { refuseOrigin, rightFor } from './request-guards.js'
+import { promisedMillis } from './owner-json.js'
+import { keyOf, routeOf } from './routes.js'
 
 const bytes = (text: string) => Uint8Array.from(Buffer.from(text))
 

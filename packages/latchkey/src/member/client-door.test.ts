@@ -208,7 +208,7 @@ test('C23: twelve connections that never read cost a bounded sum together, the s
   expect(most).toBeLessThanOrEqual(128 * 1024 * 1024)
   expect(process.memoryUsage().rss - before).toBeLessThan(400 * 1024 * 1024)
   // Whose connection was closed holds nothing here any more.
-  await expect.poll(() => opened.figures()['seats'], { timeout: 8_000 }).toBeLessThanOrEqual(6)
+  await expect.poll(() => opened.figures()['served_clients'], { timeout: 8_000 }).toBeLessThanOrEqual(6)
   await remote.close()
 }, 60_000)
 

@@ -21,7 +21,7 @@ import { FrameScan } from './frame-scan.js'
 import { Outbox } from './outbox.js'
 import type { Outboxes } from './outboxes.js'
 import { ANONYMOUS, type Identity } from './rights.js'
-import type { Seat } from './seat.js'
+import type { ClientConnection } from './client-connection.js'
 import type { Unfinished, WhyEnded } from './unfinished.js'
 
 /** A connection that has not said who it is by then is closed. */
@@ -50,8 +50,8 @@ export interface ClientDoorPorts {
   readonly defer: (run: () => void) => void
   /** Why no client is served here just now; it goes to another member. */
   refusal(): LatchkeyError | undefined
-  /** A seat for that client; what it is told goes to `tell`. */
-  seat(tell: (reply: LinkReply) => void, identity: Identity): Seat
+  /** A client connection for that client; what it is told goes to `tell`. */
+  clientConnection(tell: (reply: LinkReply) => void, identity: Identity): ClientConnection
 }
 
 /** Our clients send each message as one. */
@@ -191,8 +191,8 @@ export class ClientDoor {
 
   #serve(socket: WebSocket, identity: Identity): void {
     socket.send(encodeWelcome({ ok: true, version: CLIENT_WIRE.most, clusterId: this.#ports.clusterId() }))
-    const outbox = this.#outbox(socket, () => seat.close())
-    const seat = this.#ports.seat(
+    const outbox = this.#outbox(socket, () => clientConnection.close())
+    const clientConnection = this.#ports.clientConnection(
       // Whoever tells it something is not this connection's: its errors must not become theirs.
       this.#guard(socket, (reply: LinkReply) => outbox.tell(reply)),
       identity,
@@ -200,11 +200,11 @@ export class ClientDoor {
     this.#watchPulse(socket)
     socket.on(
       'message',
-      this.#guard(socket, (data: RawData) => this.#hear(socket, seat, data as Buffer)),
+      this.#guard(socket, (data: RawData) => this.#hear(socket, clientConnection, data as Buffer)),
     )
     socket.on(
       'close',
-      this.#guard(socket, () => seat.close()),
+      this.#guard(socket, () => clientConnection.close()),
     )
   }
 
@@ -244,7 +244,7 @@ export class ClientDoor {
   }
 
   /** What follows in a frame whose sender is gone meanwhile is not begun. */
-  #hear(socket: WebSocket, seat: Seat, frame: Buffer): void {
+  #hear(socket: WebSocket, clientConnection: ClientConnection, frame: Buffer): void {
     const requests = decodeRequests(frame)
     if (typeof requests === 'string') {
       this.#note('frame', requests)
@@ -252,7 +252,7 @@ export class ClientDoor {
     }
     for (const request of requests) {
       if (socket.readyState !== socket.OPEN) return
-      seat.send(request)
+      clientConnection.send(request)
     }
   }
 

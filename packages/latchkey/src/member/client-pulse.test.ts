@@ -10,7 +10,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { ClientDoor } from './client-door.js'
 import { Outboxes } from './outboxes.js'
 import { ANONYMOUS } from './rights.js'
-import type { Seat } from './seat.js'
+import type { ClientConnection } from './client-connection.js'
 import { Unfinished } from './unfinished.js'
 
 const UPGRADE =
@@ -31,7 +31,7 @@ async function scene() {
   const clock = new ManualClock()
   const refusals = new RefusalLog({ clock, logger: silentLogger })
   const unfinished = new Unfinished({ clock, refusals })
-  const seat = { close: () => {}, send: () => {} } as unknown as Seat
+  const clientConnection = { close: () => {}, send: () => {} } as unknown as ClientConnection
   const door = new ClientDoor({
     clock,
     errors: new ConnectionErrors({ clock, logger: silentLogger }),
@@ -42,7 +42,7 @@ async function scene() {
     clusterId: () => '',
     defer: (run) => run(),
     refusal: () => undefined,
-    seat: () => seat,
+    clientConnection: () => clientConnection,
   })
   const server = createServer()
   server.on('upgrade', (request, socket, head) =>

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { OpenedMember } from '../open/open-member.js'
 import { checkOptions } from '../open/options.js'
 import { ANONYMOUS } from './rights.js'
-import type { Seat } from './seat.js'
+import type { ClientConnection } from './client-connection.js'
 
 let opened: OpenedMember
 beforeEach(async () => {
@@ -25,13 +25,13 @@ const BUSY = 1 + ERROR_CODES.indexOf('ERR_BUSY')
 class Client {
   readonly codes: number[] = []
   #asked = 0
-  readonly #seat: Seat
+  readonly #clientConnection: ClientConnection
   readonly #told: () => void
 
   constructor(told: () => void = () => {}) {
     this.#told = told
     const member = opened.current as NonNullable<OpenedMember['current']>
-    this.#seat = member.seat((reply) => this.#hear(reply), ANONYMOUS)
+    this.#clientConnection = member.clientConnection((reply) => this.#hear(reply), ANONYMOUS)
   }
 
   last: readonly unknown[] = []
@@ -46,7 +46,14 @@ class Client {
   ask(command: Command, session = 0): void {
     const id = ++this.#asked
     const number = session === 0 ? 0 : id
-    this.#seat.send({ kind: 'command', id, session, number, done: number, body: encodeCommand(command) })
+    this.#clientConnection.send({
+      kind: 'command',
+      id,
+      session,
+      number,
+      done: number,
+      body: encodeCommand(command),
+    })
   }
 
   async all(): Promise<readonly number[]> {

@@ -3,18 +3,18 @@
 import { seededRandom } from '@latchkey/base'
 import { ManualClock } from '@latchkey/raft/memory'
 import { expect, test } from 'vitest'
-import { type Between, decodeBetween } from './between.js'
+import { type MemberMessage, decodeMemberMessage } from './member-messages.js'
 import { Forwarder } from './forwarder.js'
 
 function world(connected = true, seed = 'one life') {
-  const sent: Between[] = []
+  const sent: MemberMessage[] = []
   const told: unknown[] = []
   const clock = new ManualClock()
   const forwarder = new Forwarder({
     clock,
     random: seededRandom(seed),
     send: (_, frame) => {
-      sent.push(decodeBetween(frame) as Between)
+      sent.push(decodeMemberMessage(frame) as MemberMessage)
       return connected
     },
   })

@@ -10,7 +10,7 @@
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import type { Outcome } from '@latchkey/raft'
-import { type Between, encodeBetween, firstId } from './between.js'
+import { type MemberMessage, encodeMemberMessage, firstId } from './member-messages.js'
 
 /** Requests on the way to one member: refused as busy beyond. */
 const MOST_PENDING = 20_000
@@ -63,12 +63,12 @@ export class Forwarder {
     this.#ask(to, CALL_MS, (id) => ({ kind: 'call', id, call, args }), tell)
   }
 
-  #ask(to: string, patience: number, message: (id: number) => Between, tell: Tell): void {
+  #ask(to: string, patience: number, message: (id: number) => MemberMessage, tell: Tell): void {
     if (this.#pending.size >= MOST_PENDING) return tell({ type: 'refused', reason: 'busy' })
     const id = ++this.#lastId
     const until = this.#ports.clock.now() + patience
     this.#pending.set(id, { to, until, isCall: patience === CALL_MS, tell })
-    if (this.#ports.send(to, encodeBetween(message(id)))) {
+    if (this.#ports.send(to, encodeMemberMessage(message(id)))) {
       this.#timer ??= this.#lookLater()
       return
     }
@@ -77,7 +77,7 @@ export class Forwarder {
   }
 
   /** An answer from `from`; one that nobody waits for any more is dropped. */
-  answered(from: string, message: Between): void {
+  answered(from: string, message: MemberMessage): void {
     if (
       message.kind !== 'applied' &&
       message.kind !== 'refused' &&
@@ -128,7 +128,7 @@ export class Forwarder {
 }
 
 function outcomeOf(
-  message: Extract<Between, { kind: 'applied' | 'refused' | 'unknown' | 'returned' }>,
+  message: Extract<MemberMessage, { kind: 'applied' | 'refused' | 'unknown' | 'returned' }>,
 ): Parameters<Tell>[0] {
   switch (message.kind) {
     case 'applied':

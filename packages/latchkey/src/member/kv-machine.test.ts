@@ -1,14 +1,14 @@
 // Test: the key-value store keeps the rules of every state machine.
 
 import { silentLogger, systemClock } from '@latchkey/base'
-import { encodeBatch, KvMachine, MemoryHome } from '@latchkey/kv'
+import { encodeBatch, KvMachine, SimulatedRowHome } from '@latchkey/kv'
 import { encodeCommand, OP } from '@latchkey/protocol'
 import { MACHINE_CASES, type MachineHarness, type StateMachine } from '@latchkey/raft'
 import { describe, test } from 'vitest'
 
-const homes = new WeakMap<StateMachine, MemoryHome>()
+const homes = new WeakMap<StateMachine, SimulatedRowHome>()
 
-function machineAt(home: MemoryHome): StateMachine {
+function machineAt(home: SimulatedRowHome): StateMachine {
   const machine = new KvMachine({
     home,
     clock: systemClock(() => 0),
@@ -20,9 +20,9 @@ function machineAt(home: MemoryHome): StateMachine {
 }
 
 const harness: MachineHarness = {
-  make: () => machineAt(new MemoryHome()),
+  make: () => machineAt(new SimulatedRowHome()),
   crash: async (machine) => {
-    const home = homes.get(machine) as MemoryHome
+    const home = homes.get(machine) as SimulatedRowHome
     await machine.close()
     return machineAt(home)
   },

@@ -2,10 +2,10 @@
 
 import type { Member } from './member.js'
 
-export function memberFigures({ replica, seats, kv }: Member): Readonly<Record<string, number>> {
+export function memberFigures({ replica, clientConnections, kv }: Member): Readonly<Record<string, number>> {
   const { raft } = replica.node
   return {
-    seats,
+    served_clients: clientConnections,
     revision: kv.revision,
     sessions: kv.openSessions.size,
     log_entries: raft.lastIndex - raft.firstIndex + 1,

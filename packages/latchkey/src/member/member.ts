@@ -1,4 +1,4 @@
-// Driver: one member whole: the replica with its key-value state, the seats of its clients, and the way to the other members.
+// Driver: one member whole: the replica with its key-value state, the client connections of its clients, and the way to the other members.
 // Everything that touches the world comes in through the ports, so that the simulator runs this very wiring.
 
 import { type Clock, Emitter, type Logger, type Random, shortError } from '@latchkey/base'
@@ -29,19 +29,19 @@ import {
 } from '@latchkey/raft'
 import type { FileSystem } from '@latchkey/raft/wal'
 import { isPlainPut, type KvStore, SPACE_NAMES, type StateHash } from '@latchkey/kv'
-import { Admin } from './admin.js'
-import { Attached } from './attached.js'
-import { Belonging, removed } from './belonging.js'
-import { type Between, decodeBetween, encodeBetween } from './between.js'
-import { MemberChanges } from './changes.js'
+import { Admin } from './admin-calls.js'
+import { SessionAttachments } from './session-attachments.js'
+import { ClusterMembership, removed } from './cluster-membership.js'
+import { type MemberMessage, decodeMemberMessage, encodeMemberMessage } from './member-messages.js'
+import { MemberChanges } from './membership-changes.js'
 import { CommandQueue } from './command-queue.js'
 import { Forwarder } from './forwarder.js'
-import { Inquiry } from './inquiry.js'
+import { LeaderlessTime } from './leaderless-time.js'
 import type { Identity } from './rights.js'
 import { ReadTurns } from './read-turns.js'
 import { outcomeMessage } from './outcome-message.js'
-import { Seat } from './seat.js'
-import { currentStand, type Stand, StateCheck, standOf } from './state-check.js'
+import { ClientConnection } from './client-connection.js'
+import { currentStand, type StateHashes, StateCheck, standOf } from './state-check.js'
 import { StateSearch } from './state-search.js'
 import { leaderReplyOf, statusOf } from './status.js'
 
@@ -87,12 +87,12 @@ export class Member extends Emitter<MemberEvents> {
   readonly #forwarder: Forwarder
   readonly #admin: Admin
   readonly #readTurns: ReadTurns
-  readonly #seats = new Set<Seat>()
-  readonly #attached = new Attached<Seat>()
+  readonly #clientConnections = new Set<ClientConnection>()
+  readonly #sessionAttachments = new SessionAttachments<ClientConnection>()
   readonly #stateSearch: StateSearch
   readonly #stateCheck: StateCheck
-  readonly #belonging: Belonging
-  readonly #inquiry: Inquiry
+  readonly #clusterMembership: ClusterMembership
+  readonly #leaderlessTime: LeaderlessTime
   /** The last entry of its own log at the start. */
   readonly #recovered: number
 
@@ -160,21 +160,21 @@ export class Member extends Emitter<MemberEvents> {
     this.#stateCheck = new StateCheck({
       clock: ports.clock,
       applied: () => node.applied.position.index,
-      stand: () => (this.#isTold() ? currentStand(kv) : undefined),
-      tell: (stand) => this.#tellOthers(stand),
+      stateHashes: () => (this.#isTold() ? currentStand(kv) : undefined),
+      tell: (stateHashes) => this.#tellOthers(stateHashes),
       hold: (index) => this.#stateSearch.hold(index),
       differs: (from, index, spaces) => this.#differs(from, index, spaces),
     })
-    this.#belonging = new Belonging({
+    this.#clusterMembership = new ClusterMembership({
       id: this.id,
       clock: ports.clock,
       grace: node.options.electionTimeout,
       tell: (removed) => this.emit('removed', removed),
     })
-    this.#belonging.look(node.applied.membership)
-    this.#inquiry = this.#makeInquiry()
+    this.#clusterMembership.look(node.applied.membership)
+    this.#leaderlessTime = this.#makeInquiry()
     node.on('membership', (membership) => {
-      this.#belonging.look(membership)
+      this.#clusterMembership.look(membership)
       this.#tellLeader()
     })
     node.on('failed', (error) => this.emit('failed', error))
@@ -182,12 +182,12 @@ export class Member extends Emitter<MemberEvents> {
 
   #leads(leader: MemberId): void {
     this.#forwarder.leads(leader)
-    this.#belonging.led()
+    this.#clusterMembership.led()
   }
 
-  #makeInquiry(): Inquiry {
+  #makeInquiry(): LeaderlessTime {
     const { node } = this.replica
-    return new Inquiry({
+    return new LeaderlessTime({
       clock: this.#ports.clock,
       patience: node.options.electionTimeout * LEADERLESS_TIMEOUTS,
       isCalm: () =>
@@ -195,7 +195,7 @@ export class Member extends Emitter<MemberEvents> {
       missedBy: () => this.replica.missedBy,
       tell: (by) => {
         this.#ports.logger.warn(removed(this.id), { id: this.id, told: by })
-        this.#belonging.heard()
+        this.#clusterMembership.heard()
       },
     })
   }
@@ -204,9 +204,9 @@ export class Member extends Emitter<MemberEvents> {
     return this.replica.node.options.id
   }
 
-  /** It was removed, and what was under way then has had its time (belonging.ts). */
+  /** It was removed, and what was under way then has had its time (cluster-membership.ts). */
   get isLeft(): boolean {
-    return this.#belonging.isOver
+    return this.#clusterMembership.isOver
   }
 
   /** It is not among the members that it knows of: removed, or not told yet that it was added. */
@@ -231,8 +231,8 @@ export class Member extends Emitter<MemberEvents> {
   // ---- clients
 
   /** `tell` is called in a later turn than what it answers. */
-  seat(tell: (reply: LinkReply) => void, identity: Identity): Seat {
-    const seat = new Seat({
+  clientConnection(tell: (reply: LinkReply) => void, identity: Identity): ClientConnection {
+    const clientConnection = new ClientConnection({
       node: this.replica.node,
       kv: this.kv,
       forwarder: this.#forwarder,
@@ -241,25 +241,25 @@ export class Member extends Emitter<MemberEvents> {
       commands: this.#commands,
       tell,
       identity,
-      attach: (session, by) => this.#attached.attach(session, by),
+      attach: (session, by) => this.#sessionAttachments.attach(session, by),
       ended: (by) => this.#leave(by),
     })
-    this.#seats.add(seat)
-    seat.tell(leaderReplyOf(this.replica, this.#membership()))
-    return seat
+    this.#clientConnections.add(clientConnection)
+    clientConnection.tell(leaderReplyOf(this.replica, this.#membership()))
+    return clientConnection
   }
 
-  get seats(): number {
-    return this.#seats.size
+  get clientConnections(): number {
+    return this.#clientConnections.size
   }
 
-  #leave(seat: Seat): void {
-    this.#seats.delete(seat)
-    this.#attached.leave(seat)
+  #leave(clientConnection: ClientConnection): void {
+    this.#clientConnections.delete(clientConnection)
+    this.#sessionAttachments.leave(clientConnection)
   }
 
   push(session: number, key: Uint8Array, owner: OwnerResult): void {
-    for (const seat of this.#attached.of(session)) seat.granted(key, owner)
+    for (const clientConnection of this.#sessionAttachments.of(session)) clientConnection.granted(key, owner)
   }
 
   /** Another member is not reached any more: who waits for a leader is told who is missing. */
@@ -269,7 +269,7 @@ export class Member extends Emitter<MemberEvents> {
 
   #tellLeader(): void {
     const reply = leaderReplyOf(this.replica, this.#membership())
-    for (const seat of this.#seats) seat.tell(reply)
+    for (const clientConnection of this.#clientConnections) clientConnection.tell(reply)
   }
 
   /**
@@ -284,14 +284,14 @@ export class Member extends Emitter<MemberEvents> {
   // ---- other members
 
   hear(from: MemberId, bytes: Uint8Array): void {
-    const message = decodeBetween(bytes)
+    const message = decodeMemberMessage(bytes)
     if (message === null) return this.#ports.logger.warn('a message between members made no sense', { from })
     switch (message.kind) {
       case 'command':
         return this.#runFor(from, message)
       case 'call':
         return this.#callFor(from, message)
-      case 'stand':
+      case 'stateHashes':
         return this.#stateCheck.hear(from, message)
       case 'compare':
         return void this.#stateSearch.asked(from, message)
@@ -302,7 +302,7 @@ export class Member extends Emitter<MemberEvents> {
     }
   }
 
-  #runFor(from: MemberId, command: Extract<Between, { kind: 'command' }>): void {
+  #runFor(from: MemberId, command: Extract<MemberMessage, { kind: 'command' }>): void {
     const told = (outcome: Outcome) => this.#answer(from, outcomeMessage(command.id, outcome))
     // Its own door has looked at it. Without a session it opens one, and stands alone in its entry.
     const alone = command.session === 0
@@ -320,7 +320,7 @@ export class Member extends Emitter<MemberEvents> {
     return openSessions.refusalFor(command[2] ?? '')
   }
 
-  #callFor(from: MemberId, { id, call, args }: Extract<Between, { kind: 'call' }>): void {
+  #callFor(from: MemberId, { id, call, args }: Extract<MemberMessage, { kind: 'call' }>): void {
     const tell = (answer: Answer) =>
       this.#answer(from, { kind: 'returned', id, answer: encodeAnswer(answer) })
     this.#admin
@@ -343,9 +343,9 @@ export class Member extends Emitter<MemberEvents> {
     return membersOf(this.replica.node.applied.membership).length > 0
   }
 
-  #tellOthers(stand: Stand): void {
+  #tellOthers(stateHashes: StateHashes): void {
     for (const id of membersOf(this.replica.node.applied.membership)) {
-      if (id !== this.id) this.#answer(id, { kind: 'stand', ...stand })
+      if (id !== this.id) this.#answer(id, { kind: 'stateHashes', ...stateHashes })
     }
   }
 
@@ -361,8 +361,8 @@ export class Member extends Emitter<MemberEvents> {
     return this.#stateSearch.search(from, index, rows.length > 0 ? rows : names)
   }
 
-  #answer(to: MemberId, message: Between): void {
-    this.replica.transport.sendApp(to, encodeBetween(message))
+  #answer(to: MemberId, message: MemberMessage): void {
+    this.replica.transport.sendApp(to, encodeMemberMessage(message))
   }
 
   // ---- the end
@@ -385,12 +385,12 @@ export class Member extends Emitter<MemberEvents> {
   }
 
   async close(): Promise<void> {
-    this.#belonging.close()
-    this.#inquiry.close()
+    this.#clusterMembership.close()
+    this.#leaderlessTime.close()
     this.#stateCheck.close()
     this.#stateSearch.close()
     await this.replica.handOver(this.replica.node.options.electionTimeout * 2)
-    for (const seat of [...this.#seats]) seat.close()
+    for (const clientConnection of [...this.#clientConnections]) clientConnection.close()
     await this.replica.close().finally(() => this.#forwarder.close())
   }
 }

@@ -1,10 +1,10 @@
 // Rule: what became of a command that another member handed on, as the message that tells it.
 
 import type { Outcome } from '@latchkey/raft'
-import type { Between } from './between.js'
-import { provenTime } from './seat.js'
+import type { MemberMessage } from './member-messages.js'
+import { provenTime } from './client-connection.js'
 
-export function outcomeMessage(id: number, outcome: Outcome): Between {
+export function outcomeMessage(id: number, outcome: Outcome): MemberMessage {
   switch (outcome.type) {
     case 'applied':
       return { kind: 'applied', id, time: provenTime(outcome), bytes: outcome.answer.bytes }

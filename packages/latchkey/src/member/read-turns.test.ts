@@ -1,4 +1,4 @@
-// Test: reads of much are spread over turns of the event loop, and seats take turns.
+// Test: reads of much are spread over turns of the event loop, and client connections take turns.
 
 import type { Clock } from '@latchkey/base'
 import { expect, test } from 'vitest'
@@ -15,8 +15,8 @@ function scene() {
   let time = 0
   const turns = new ReadTurns({ after, now: () => time } as Clock)
   const served: string[] = []
-  const ask = (seat: object, name: string, bytes = MiB) =>
-    turns.run(seat, () => {
+  const ask = (clientConnection: object, name: string, bytes = MiB) =>
+    turns.run(clientConnection, () => {
       served.push(name)
       return bytes
     })
@@ -28,7 +28,7 @@ function scene() {
   return { turns, ask, turn, pass, now: () => served.splice(0).join(' '), due }
 }
 
-test('C37: after so many bytes the next read waits for another turn, and the seats take turns', () => {
+test('C37: after so many bytes the next read waits for another turn, and the client connections take turns', () => {
   const { ask, turn, now } = scene()
   const [a, b] = [{}, {}]
   for (let i = 1; i <= 10; i++) ask(a, `a${i}`)
@@ -41,17 +41,17 @@ test('C37: after so many bytes the next read waits for another turn, and the sea
 
 test('C37: one large answer uses up its turn; small ones need no timer', () => {
   const { ask, turn, now, due } = scene()
-  const seat = {}
-  for (let i = 0; i < 1_000; i++) ask(seat, 's', 10)
+  const clientConnection = {}
+  for (let i = 0; i < 1_000; i++) ask(clientConnection, 's', 10)
   expect(now().split(' ')).toHaveLength(1_000)
   expect(due).toHaveLength(0)
-  ask(seat, 'large', 15 * MiB)
-  ask(seat, 'next')
+  ask(clientConnection, 'large', 15 * MiB)
+  ask(clientConnection, 'next')
   expect(now()).toBe('large')
   expect(turn()).toBe('next')
 })
 
-test('C37: nothing is looked up for a seat that was closed meanwhile', () => {
+test('C37: nothing is looked up for a client connection that was closed meanwhile', () => {
   const { turns, ask, turn, now } = scene()
   const [a, b] = [{}, {}]
   for (let i = 1; i <= 8; i++) ask(a, `a${i}`)

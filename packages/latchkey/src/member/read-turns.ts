@@ -1,6 +1,6 @@
 // Driver: owns how much of what clients read is looked up in one turn of the event loop.
 //
-// Law: after TURN_BYTES of answers the next read waits for another turn, and then the seats take turns. Without it the story is: some
+// Law: after TURN_BYTES of answers the next read waits for another turn, and then the client connections take turns. Without it the story is: some
 // clients ask for fifty values of 1 MiB each in one frame, the leader does nothing else until all are looked up, is silent for longer
 // than an election timeout, and another member takes over; there it happens again.
 
@@ -18,7 +18,7 @@ type Serve = () => number
 
 export class ReadTurns {
   readonly #clock: Clock
-  /** Reads that wait, in the order of their asking; the seats in the order of their turns. */
+  /** Reads that wait, in the order of their asking; the client connections in the order of their turns. */
   readonly #waiting = new Map<object, Serve[]>()
   #left = TURN_BYTES
   #scheduled = false
@@ -27,17 +27,17 @@ export class ReadTurns {
     this.#clock = clock
   }
 
-  run(seat: object, serve: Serve): void {
+  run(clientConnection: object, serve: Serve): void {
     if (this.#left > 0 && this.#waiting.size === 0) return this.#serve(serve)
-    const queue = this.#waiting.get(seat)
-    if (queue === undefined) this.#waiting.set(seat, [serve])
+    const queue = this.#waiting.get(clientConnection)
+    if (queue === undefined) this.#waiting.set(clientConnection, [serve])
     else queue.push(serve)
     this.#schedule()
   }
 
   /** It is closed: nothing is looked up for it any more. */
-  left(seat: object): void {
-    this.#waiting.delete(seat)
+  left(clientConnection: object): void {
+    this.#waiting.delete(clientConnection)
   }
 
   #serve(serve: Serve): void {
@@ -60,11 +60,11 @@ export class ReadTurns {
     while (this.#left > 0) {
       const [next] = this.#waiting
       if (next === undefined) return
-      const [seat, queue] = next
-      this.#waiting.delete(seat)
+      const [clientConnection, queue] = next
+      this.#waiting.delete(clientConnection)
       const serve = queue.shift()
       // What it asks for next comes behind all others.
-      if (queue.length > 0) this.#waiting.set(seat, queue)
+      if (queue.length > 0) this.#waiting.set(clientConnection, queue)
       if (serve !== undefined) this.#serve(serve)
     }
   }

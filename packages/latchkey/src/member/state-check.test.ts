@@ -2,11 +2,11 @@
 
 import { ManualClock } from '@latchkey/raft/memory'
 import { expect, test } from 'vitest'
-import { type Stand, StateCheck } from './state-check.js'
+import { type StateHashes, StateCheck } from './state-check.js'
 
 function world() {
   const clock = new ManualClock()
-  const told: Stand[] = []
+  const told: StateHashes[] = []
   const found: string[] = []
   const held: number[] = []
   const own = { index: 5, spaces: { data: 'x', locks: 'y' } as Record<string, string> }
@@ -15,8 +15,8 @@ function world() {
   const check = new StateCheck({
     clock,
     applied: () => own.index,
-    stand: () => ({ ...own }),
-    tell: (stand) => told.push(stand),
+    stateHashes: () => ({ ...own }),
+    tell: (stateHashes) => told.push(stateHashes),
     differs: async (from, index, spaces) => {
       found.push(`${from} at ${index}: ${spaces.join()}`)
       return row.known
@@ -47,7 +47,7 @@ test('hashes behind different entries are not compared, and nothing is told whil
   expect([told.length, found.length]).toEqual([0, 0])
   clock.advance(6_000)
   clock.advance(60_000)
-  expect(told.map((stand) => stand.index)).toEqual([own.index])
+  expect(told.map((stateHashes) => stateHashes.index)).toEqual([own.index])
   check.close()
   expect(clock.armed).toBe(0)
 })
@@ -55,7 +55,7 @@ test('hashes behind different entries are not compared, and nothing is told whil
 test('A10: at a mark they are compared while entries come, also with one that is some marks behind', () => {
   const { told, found, check } = world()
   for (const index of [10, 20, 30]) void check.stood({ index, spaces: { data: `${index}` } })
-  expect(told.map((stand) => stand.index)).toEqual([10, 20, 30])
+  expect(told.map((stateHashes) => stateHashes.index)).toEqual([10, 20, 30])
   check.hear('b', { index: 10, spaces: { data: '10' } })
   check.hear('c', { index: 20, spaces: { data: 'other' } })
   expect(found).toEqual(['c at 20: data'])

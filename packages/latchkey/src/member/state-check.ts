@@ -6,7 +6,7 @@ import type { Clock, Timer } from '@latchkey/base'
 import type { KvStore, StateHash } from '@latchkey/kv'
 
 /** Behind the entry `index`: a hash for each key space, by name. */
-export interface Stand {
+export interface StateHashes {
   readonly index: number
   readonly spaces: Readonly<Record<string, string>>
 }
@@ -16,8 +16,8 @@ export interface StateCheckPorts {
   /** How far this member has applied. */
   readonly applied: () => number
   /** Undefined while it cannot be told: the state is being swapped, or the member has stopped. */
-  readonly stand: () => Stand | undefined
-  readonly tell: (stand: Stand) => void
+  readonly stateHashes: () => StateHashes | undefined
+  readonly tell: (stateHashes: StateHashes) => void
   /** That member holds something else in these key spaces, behind the same entry. Resolves with true when it is known where. */
   readonly differs: (from: string, index: number, spaces: readonly string[]) => Promise<boolean>
   /** What is held behind that entry is kept for a comparison, as soon as this resolves. */
@@ -31,9 +31,9 @@ const STANDS = 4
 
 export class StateCheck {
   readonly #ports: StateCheckPorts
-  readonly #own: Stand[] = []
+  readonly #own: StateHashes[] = []
   /** The last words of each other member; it may have been there earlier than this one. */
-  readonly #heard = new Map<string, Stand[]>()
+  readonly #heard = new Map<string, StateHashes[]>()
   /** Who differed, and whether it is known where. */
   readonly #different = new Map<string, { known: boolean }>()
   #seen = 0
@@ -54,33 +54,33 @@ export class StateCheck {
     const resting = index === this.#seen
     this.#seen = index
     if (!resting || index === this.#own.at(-1)?.index) return
-    const stand = this.#ports.stand()
-    if (stand !== undefined) this.#stand(stand)
+    const stateHashes = this.#ports.stateHashes()
+    if (stateHashes !== undefined) this.#stateHashes(stateHashes)
   }
 
   /** At a mark, while the next entry waits for what this returns. */
-  stood(stand: Stand): Promise<unknown> | undefined {
-    this.#stand(stand)
+  stood(stateHashes: StateHashes): Promise<unknown> | undefined {
+    this.#stateHashes(stateHashes)
     const wanted = [...this.#different.values()].some(({ known }) => !known)
-    return wanted ? this.#ports.hold(stand.index) : undefined
+    return wanted ? this.#ports.hold(stateHashes.index) : undefined
   }
 
-  #stand(stand: Stand): void {
-    remember(this.#own, stand)
-    this.#ports.tell(stand)
+  #stateHashes(stateHashes: StateHashes): void {
+    remember(this.#own, stateHashes)
+    this.#ports.tell(stateHashes)
     for (const [from, stands] of this.#heard) {
       for (const heard of [...stands]) this.#compare(from, heard)
     }
   }
 
-  hear(from: string, stand: Stand): void {
+  hear(from: string, stateHashes: StateHashes): void {
     const stands = this.#heard.get(from) ?? []
     this.#heard.set(from, stands)
-    remember(stands, stand)
-    this.#compare(from, stand)
+    remember(stands, stateHashes)
+    this.#compare(from, stateHashes)
   }
 
-  #compare(from: string, heard: Stand): void {
+  #compare(from: string, heard: StateHashes): void {
     const own = this.#own.find(({ index }) => index === heard.index)?.spaces
     if (own === undefined) return
     const stands = this.#heard.get(from) ?? []
@@ -104,14 +104,14 @@ export class StateCheck {
   }
 }
 
-function remember(stands: Stand[], stand: Stand): void {
-  stands.push(stand)
+function remember(stands: StateHashes[], stateHashes: StateHashes): void {
+  stands.push(stateHashes)
   if (stands.length > STANDS) stands.shift()
 }
 
-export const standOf = ({ position, spaces }: StateHash): Stand => ({ index: position.index, spaces })
+export const standOf = ({ position, spaces }: StateHash): StateHashes => ({ index: position.index, spaces })
 
-export function currentStand(kv: KvStore): Stand | undefined {
+export function currentStand(kv: KvStore): StateHashes | undefined {
   try {
     return standOf(kv.stateHash())
   } catch {

@@ -1,11 +1,11 @@
 // Test: two members that hold different rows find the first of them, whatever it is.
 
 import { seededRandom, utf8 } from '@latchkey/base'
-import { encodeBatch, KvMachine, MemoryHome, SPACE_NAMES } from '@latchkey/kv'
+import { encodeBatch, KvMachine, SimulatedRowHome, SPACE_NAMES } from '@latchkey/kv'
 import { type Command, encodeCommand, OP } from '@latchkey/protocol'
 import { ManualClock } from '@latchkey/raft/memory'
 import { afterEach, expect, test } from 'vitest'
-import type { Between } from './between.js'
+import type { MemberMessage } from './member-messages.js'
 import { StateSearch } from './state-search.js'
 
 const MEMBERS = { voters: ['a'], outgoing: [], learners: [], learnersNext: [], peers: {} }
@@ -14,7 +14,11 @@ const key = (i: number) => utf8(`key/${String(i).padStart(6, '0')}`)
 
 /** The same entries everywhere, but for what a member with a fault makes of them. */
 async function machineWith(last: readonly Command[]): Promise<KvMachine> {
-  const machine = new KvMachine({ home: new MemoryHome(), clock: new ManualClock(), nextTurn: setImmediate })
+  const machine = new KvMachine({
+    home: new SimulatedRowHome(),
+    clock: new ManualClock(),
+    nextTurn: setImmediate,
+  })
   await machine.open()
   let index = 0
   const apply = (session: number, number: number, command: Command) => {
@@ -36,7 +40,7 @@ afterEach(async () => {
 
 interface Seen {
   readonly found: unknown[]
-  readonly messages: Between[]
+  readonly messages: MemberMessage[]
   readonly looked: boolean
 }
 
@@ -45,7 +49,7 @@ async function searchBetween(here: readonly Command[], there: readonly Command[]
   machines.push(a, b)
   const { index } = a.position
   const found: unknown[] = []
-  const messages: Between[] = []
+  const messages: MemberMessage[] = []
   const clock = new ManualClock()
   const make = (kv: KvMachine, other: () => StateSearch, name: string) =>
     new StateSearch({

@@ -3,11 +3,11 @@
 // and nothing is exchanged while members agree. Whoever cannot freeze that state any more says so; the next mark is another try.
 
 import type { Clock, Random, Timer } from '@latchkey/base'
-import { type FrozenState, nameOfRow, type RowsDigest, type SpaceName } from '@latchkey/kv'
-import { type Between, firstId } from './between.js'
+import { type StateDigest, nameOfRow, type RowsDigest, type SpaceName } from '@latchkey/kv'
+import { type MemberMessage, firstId } from './member-messages.js'
 
-type Question = Extract<Between, { kind: 'compare' }>
-type Answer = Extract<Between, { kind: 'compared' }>
+type Question = Extract<MemberMessage, { kind: 'compare' }>
+type Answer = Extract<MemberMessage, { kind: 'compared' }>
 
 /** A row that is not the same here and there. */
 export interface Difference {
@@ -21,7 +21,7 @@ export interface StateSearchPorts {
   /** Another stream at each start. */
   readonly random: Random
   /** What is stored behind that entry; undefined when the state is elsewhere. */
-  readonly freeze: (index: number) => Promise<FrozenState | undefined>
+  readonly freeze: (index: number) => Promise<StateDigest | undefined>
   readonly send: (to: string, message: Question | Answer) => void
   readonly found: (from: string, index: number, difference: Difference) => void
 }
@@ -34,7 +34,7 @@ const PATIENCE_MS = 10_000
 
 interface Held {
   readonly index: number
-  readonly state: Promise<FrozenState | undefined>
+  readonly state: Promise<StateDigest | undefined>
   timer: Timer | undefined
 }
 interface Waiting {
@@ -57,7 +57,7 @@ export class StateSearch {
   }
 
   /** Freezes what is held behind that entry, if it is still there and no other one is frozen. */
-  hold(index: number): Promise<FrozenState | undefined> {
+  hold(index: number): Promise<StateDigest | undefined> {
     if (this.#closed) return Promise.resolve(undefined)
     this.#held ??= { index, state: this.#freeze(index), timer: undefined }
     if (this.#held.index !== index) return Promise.resolve(undefined)
@@ -65,7 +65,7 @@ export class StateSearch {
     return this.#held.state
   }
 
-  async #freeze(index: number): Promise<FrozenState | undefined> {
+  async #freeze(index: number): Promise<StateDigest | undefined> {
     const state = await this.#ports.freeze(index).catch(() => undefined)
     // The member has stopped, is being swapped, or went on: another mark will come.
     if (state === undefined && this.#held?.index === index) this.#letGo()
@@ -102,7 +102,7 @@ export class StateSearch {
     }
   }
 
-  async #searchSpace(own: FrozenState, from: string, index: number, space: SpaceName): Promise<boolean> {
+  async #searchSpace(own: StateDigest, from: string, index: number, space: SpaceName): Promise<boolean> {
     let after: Uint8Array | undefined
     for (let level = 0; ; ) {
       const theirs = await this.#ask(from, { index, space, after, rows: ROWS[level] as number })

@@ -1,8 +1,8 @@
-// Driver: a link into the own process: a seat at this very member. Everything is told in a later microtask than it was asked.
+// Driver: a link into the own process: a client connection at this very member. Everything is told in a later microtask than it was asked.
 
 import type { Dial } from '@latchkey/client'
 import { LatchkeyError, type LinkReply } from '@latchkey/protocol'
-import { removed } from '../member/belonging.js'
+import { removed } from '../member/cluster-membership.js'
 import type { Member } from '../member/member.js'
 import { EMBEDDED, type Identity } from '../member/rights.js'
 
@@ -28,13 +28,13 @@ export function localDial(local: LocalMember, who?: Identity): Dial {
       for (const reply of told) events.reply(reply)
     }
     const identity = who ?? { ...EMBEDDED, name: `embedded in ${member.id}` }
-    const seat = member.seat((reply) => {
+    const clientConnection = member.clientConnection((reply) => {
       if (replies.push(reply) === 1) queueMicrotask(flush)
     }, identity)
     const offs: (() => void)[] = []
     const leave = () => {
       for (const off of offs.splice(0)) off()
-      seat.close()
+      clientConnection.close()
     }
     const tellRemoved = () => events.stranded(member.isLeft ? removedError(member.id) : undefined)
     if (member.isLeft) tellRemoved()
@@ -44,7 +44,7 @@ export function localDial(local: LocalMember, who?: Identity): Dial {
       events.closed(local.failure() ?? new LatchkeyError('ERR_NO_LEADER', 'This member was closed.'))
     }
     offs.push(local.onGone(gone))
-    return { send: (request) => seat.send(request), close: leave }
+    return { send: (request) => clientConnection.send(request), close: leave }
   }
 }
 

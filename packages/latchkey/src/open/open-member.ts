@@ -19,7 +19,7 @@ import {
 import { ClientStore, type StoreOptions } from '@latchkey/client'
 import { KvMachine } from '@latchkey/kv'
 import { CLIENTS_PATH, LatchkeyError } from '@latchkey/protocol'
-import { removed } from '../member/belonging.js'
+import { removed } from '../member/cluster-membership.js'
 import { ClientDoor } from '../member/client-door.js'
 import { Member } from '../member/member.js'
 import { memberFigures } from '../member/member-figures.js'
@@ -27,8 +27,8 @@ import { Outboxes } from '../member/outboxes.js'
 import { Readiness } from '../member/readiness.js'
 import { Identities, type Identity } from '../member/rights.js'
 import { Unfinished } from '../member/unfinished.js'
-import { ActingStores } from './acting.js'
-import { callerOf } from './caller.js'
+import { HttpCallerStores } from './http-caller-stores.js'
+import { callerOf } from './caller-identity.js'
 import { type EmbeddedStore, OwnStore } from './embedded-store.js'
 import { localDial } from './local-link.js'
 import { refuseUnprovenMembers, whyNoMembers } from './member-proof.js'
@@ -62,7 +62,7 @@ export class OpenedMember {
   readonly #changes = new Emitter<Changes>()
   readonly #turns = new Turns(setImmediate)
   readonly #clients: ClientDoor
-  readonly #acting: ActingStores
+  readonly #callerStores: HttpCallerStores
   #identities: Identities
   readonly #gate: MembersGate
   readonly #guardedUpgrade: OpenedMember['upgrade']
@@ -122,13 +122,13 @@ export class OpenedMember {
       clusterId: () => this.#current?.replica.clusterId ?? '',
       defer: this.#turns.end,
       refusal: () => this.#refusal(),
-      seat: (tell, identity) => this.#member().seat(tell, identity),
+      clientConnection: (tell, identity) => this.#member().clientConnection(tell, identity),
     })
     this.store = new OwnStore(
       { ...this.#storeOptions(), as: settings.as, closeHook: () => this.#close() },
       (given) => this.reload(given),
     )
-    this.#acting = new ActingStores(this.store, (who) => new ClientStore(this.#storeOptions(who)))
+    this.#callerStores = new HttpCallerStores(this.store, (who) => new ClientStore(this.#storeOptions(who)))
   }
 
   #storeOptions(who?: Identity): StoreOptions {
@@ -155,7 +155,7 @@ export class OpenedMember {
 
   /** The store of a caller of HTTP: it may do what that one may. */
   actAs(who: Identity): ClientStore {
-    return this.#acting.of(who)
+    return this.#callerStores.of(who)
   }
 
   /** Where the others look for this member, as its own log has it. */
@@ -213,7 +213,7 @@ export class OpenedMember {
     this.#identities = identities
     const isKnown = (who: Identity) => identities.has(who)
     this.#clients.keepOnly(isKnown)
-    this.#acting.keepOnly(isKnown)
+    this.#callerStores.keepOnly(isKnown)
   }
 
   upgrade(...arrival: [request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven]): void {
@@ -382,7 +382,7 @@ export class OpenedMember {
   async #close(): Promise<void> {
     this.#closing = true
     this.#clients.close()
-    await this.#acting.close()
+    await this.#callerStores.close()
     await this.#rebuilding
     await this.#stopMember().catch((error: unknown) =>
       this.#settings.logger.warn('closing was not clean', { error: String(error) }),

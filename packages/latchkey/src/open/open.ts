@@ -4,7 +4,7 @@ import { uptime } from 'node:os'
 import { RefusalLog, systemClock } from '@latchkey/base'
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 import { refuseLocked } from '@latchkey/raft/wal'
-import { withDisk } from './disk-trouble.js'
+import { withDisk } from './disk-errors.js'
 import type { EmbeddedStore } from './embedded-store.js'
 import { OpenedMember } from './open-member.js'
 import { checkOptions, listenAt, type OpenOptions, type Settings } from './options.js'
@@ -53,7 +53,7 @@ export async function open(options: OpenOptions): Promise<EmbeddedStore> {
   }
 }
 
-/** Between the listening of one that starts at the same moment and its hold of the directory, ms. */
+/** MemberMessage the listening of one that starts at the same moment and its hold of the directory, ms. */
 const START_MS = 500
 const LOOK_MS = 20
 

@@ -14,7 +14,7 @@ import { CAPS } from '@latchkey/protocol'
 import { serverTls } from '@latchkey/raft'
 import { Connections, IDLE_MS, placesOf, type Proven } from './connections.js'
 import { HttpRequests } from './http-requests.js'
-import { listenTrouble } from './listen-trouble.js'
+import { listenTrouble } from './listen-errors.js'
 import type { Listen, TlsOptions } from './options.js'
 
 /** Each response tells 'close' once it is over, also where its connection ends before its turn comes. */

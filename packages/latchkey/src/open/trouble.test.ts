@@ -2,8 +2,8 @@
 
 import { LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { withDisk } from './disk-trouble.js'
-import { listenTrouble } from './listen-trouble.js'
+import { withDisk } from './disk-errors.js'
+import { listenTrouble } from './listen-errors.js'
 import { open } from './open.js'
 import { addresses } from './testing/ports.js'
 

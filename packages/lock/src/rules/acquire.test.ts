@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { K, ask, askCommand, drawn } from '../testing/asks.js'
 import { MapTransaction } from '../testing/map-transaction.js'
 import { type RenewCommand, renew, tryLock } from './acquire.js'
-import { CODE } from './owner.js'
+import { CODE } from './lock-answers.js'
 import { release } from './release.js'
 
 const STORED = ['none', 'own in force', 'own expired', "another's in force", "another's expired"] as const

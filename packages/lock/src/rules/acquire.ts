@@ -1,8 +1,8 @@
 // Rule: tryLockWith (docs/locks.md, 2). One function a row of the table.
 
 import type { Command, ErrorCode, OP, OwnerResult, RenewalArg, RenewResult } from '@latchkey/protocol'
-import { CODE, acquired, inForce, isSame, keepLeaseFailed, overAt, refusedHeld } from './owner.js'
-import type { HoldRow, LockTransaction } from './port.js'
+import { CODE, acquired, inForce, isSame, keepLeaseFailed, overAt, refusedHeld } from './lock-answers.js'
+import type { HoldRow, LockTransaction } from './lock-transaction.js'
 import { type Ask, enqueue, heldBy } from './queue.js'
 
 export type TryLockCommand = Extract<Command, readonly [typeof OP.tryLock, ...unknown[]]>

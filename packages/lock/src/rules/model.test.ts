@@ -8,8 +8,8 @@ import { expect, test } from 'vitest'
 import { askCommand } from '../testing/asks.js'
 import { MapTransaction } from '../testing/map-transaction.js'
 import { renew, tryLock } from './acquire.js'
-import { overAt } from './owner.js'
-import { ticketOf } from './query.js'
+import { overAt } from './lock-answers.js'
+import { ticketOf } from './lock-reads.js'
 import { cancelWait, forceRelease, release } from './release.js'
 
 type Deed =

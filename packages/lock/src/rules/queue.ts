@@ -1,8 +1,8 @@
 // Rule: the fair queue behind a hold (docs/locks.md, 7).
 
 import { CAPS } from '@latchkey/protocol'
-import { CODE } from './owner.js'
-import type { HoldRow, LockTransaction, WaiterRow } from './port.js'
+import { CODE } from './lock-answers.js'
+import type { HoldRow, LockTransaction, WaiterRow } from './lock-transaction.js'
 
 export type Ask = Pick<WaiterRow, 'key' | 'id' | 'lease' | 'context' | 'fencingKey'>
 

@@ -1,8 +1,8 @@
 // Rule: every way in which an owner or an operator ends a hold or a wait (docs/locks.md, 3 and 7).
 
 import type { OwnerResult, TicketResult } from '@latchkey/protocol'
-import { CODE, inForce, isSame, notHeld, notOwner, overAt, ownerOfHold, released } from './owner.js'
-import type { LockTransaction } from './port.js'
+import { CODE, inForce, isSame, notHeld, notOwner, overAt, ownerOfHold, released } from './lock-answers.js'
+import type { LockTransaction } from './lock-transaction.js'
 import { freeAndGrant, grantNext } from './queue.js'
 
 /** token 0: the request carries none. all: every acquire at once. */

@@ -11,11 +11,11 @@ import {
   READ,
   type Read,
 } from '@latchkey/protocol'
-import { ClusterBound } from '../objects/bound.js'
-import type { LockCall, LockCallOptions, LockPort } from '../objects/port.js'
+import { ClusterBound } from '../holding/cluster-time-bound.js'
+import type { LockCall, LockCallOptions, LockPort } from '../holding/lock-port.js'
 import { renew, tryLock } from '../rules/acquire.js'
-import { ownerOfHold } from '../rules/owner.js'
-import { lockInfo, ticketOf } from '../rules/query.js'
+import { ownerOfHold } from '../rules/lock-answers.js'
+import { lockInfo, ticketOf } from '../rules/lock-reads.js'
 import { cancelWait, forceRelease, release } from '../rules/release.js'
 import { MapTransaction } from './map-transaction.js'
 import { ProcessClock, type World } from './world.js'

@@ -1,9 +1,9 @@
 // Driver: the lock transaction on maps, for tests. One entry at a time, as a state machine runs them.
 
 import { binary } from '@latchkey/base'
-import { endSession, expire, touch } from '../rules/expire.js'
-import { overAt, reclaimAt } from '../rules/owner.js'
-import type { HoldRow, LockTransaction, WaiterRow } from '../rules/port.js'
+import { endSession, expire, touch } from '../rules/expiry.js'
+import { overAt, reclaimAt } from '../rules/lock-answers.js'
+import type { HoldRow, LockTransaction, WaiterRow } from '../rules/lock-transaction.js'
 
 interface Session {
   readonly life: number

@@ -1,7 +1,7 @@
 // Driver: a world with a store and a process, and the way to let a call come to its end there.
 
 import { isLatchkeyError } from '@latchkey/protocol'
-import { Locking } from '../objects/locking.js'
+import { Locking } from '../holding/locking.js'
 import { FakeStore } from './fake-store.js'
 import { World, settle } from './world.js'
 

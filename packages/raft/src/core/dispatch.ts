@@ -5,7 +5,7 @@
 //   - answers count from members, in their own term; a pre-vote's is of the term of who gives it, and moves nobody's
 
 import { isSticky, onPreVote, onPreVoteReply, onTimeoutNow, onVote, onVoteReply } from './election.js'
-import { onAppend, onHeartbeat, refuseOldLeader } from './following.js'
+import { onAppend, onHeartbeat, refuseOldLeader } from './follower.js'
 import { isMember } from './membership.js'
 import type { Progress } from './progress.js'
 import { onReadIndex, onReadIndexReply } from './read-index.js'

@@ -1,6 +1,6 @@
 // Rule: the core's public face.
 
-export { isBookKeeping } from './change.js'
+export { isBookKeeping } from './membership-change.js'
 export { describeEntry, describeMembership } from './describe.js'
 export {
   Configurations,

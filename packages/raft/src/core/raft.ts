@@ -3,17 +3,17 @@
 // Laws
 //   - synchronous, deterministic, without a clock: the same calls give the same effects, to the byte
 //   - every call reads `now` after what it handles had arrived (CT2, K41)
-//   - nothing is sent that promises what is not durable (disk.ts)
+//   - nothing is sent that promises what is not durable (durable-before-send.ts)
 
 import { assert } from '@latchkey/base'
-import { type ChangeRefusal, planChange } from './change.js'
+import { type ChangeRefusal, planChange } from './membership-change.js'
 import { describe } from './describe.js'
 import { receive, refuse, sendKept } from './dispatch.js'
-import { whyRefused } from './door.js'
+import { whyRefused } from './message-checks.js'
 import { electionTick, onLeaderGone, ownVoteDurable } from './election.js'
-import { finish } from './finish.js'
+import { finish } from './end-of-call.js'
 import { announce } from './heartbeat.js'
-import { leaderTick } from './leading.js'
+import { leaderTick } from './leader.js'
 import { decodeMembership, encodeMembership, votersBut } from './membership.js'
 import { type RaftBoot, type RaftOptions, settle } from './options.js'
 import { untilTick } from './next-tick.js'
@@ -24,7 +24,7 @@ import { adjustRole, resetElectionTimer } from './roles.js'
 import { onInstallFailed, onInstalled } from './snapshot-in.js'
 import { type SnapshotPiece, giveUp, onPiece, pinned } from './snapshot-out.js'
 import { State } from './state.js'
-import { transfer } from './transfer.js'
+import { transfer } from './leadership-transfer.js'
 import type { Effect, Entry, EntryKind, LogPosition, MemberId } from './types.js'
 import type { Membership, MembershipChange, Message, Role } from './types.js'
 

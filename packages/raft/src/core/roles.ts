@@ -12,7 +12,7 @@ import type { Progress } from './progress.js'
 import type { State } from './state.js'
 import type { MemberId } from './types.js'
 
-/** One whose state is gone lets others go first: it may hold the only log that can win, but can do nothing else (leading.ts). */
+/** One whose state is gone lets others go first: it may hold the only log that can win, but can do nothing else (leader.ts). */
 export function resetElectionTimer(state: State): void {
   const { electionTimeout } = state.options
   const wait = state.rebuilding ? 2 * electionTimeout : electionTimeout

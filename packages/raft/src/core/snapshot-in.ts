@@ -8,7 +8,7 @@
 //   - entries behind it stay when the log agrees with it there, else the log begins anew (M14: with its configuration)
 
 import { AssertionError, assert } from '@latchkey/base'
-import { acknowledge, follow } from './following.js'
+import { acknowledge, follow } from './follower.js'
 import { adjustRole } from './roles.js'
 import type { State } from './state.js'
 import type { LogPosition, Membership, Message } from './types.js'

@@ -2,12 +2,12 @@
 
 import type { Random } from '@latchkey/base'
 import type { ClusterClock } from './cluster-time.js'
-import { Disk } from './disk.js'
+import { Disk } from './durable-before-send.js'
 import { Log } from './log.js'
 import { Configurations, isVoter } from './membership.js'
 import type { RaftBoot, Settings } from './options.js'
 import type { Progress } from './progress.js'
-import { Timers } from './timers.js'
+import { Timers } from './stall-clock.js'
 import type { Effect, Entry, GroupId, LogPosition, MemberId, Membership, Message, Role } from './types.js'
 
 export interface Campaign {

@@ -142,7 +142,7 @@ export type MessageType = Message['type']
 export type Role = 'follower' | 'candidate' | 'leader' | 'learner'
 
 /**
- * One thing the core wants done. The driver carries them out in order; finish.ts tells the order and its reasons.
+ * One thing the core wants done. The driver carries them out in order; end-of-call.ts tells the order and its reasons.
  * Law (disk before word): a message that promises something durable (a vote, an acknowledgement, the leader's own match) is
  * kept back by the core until `persisted(batch.id)`, and is dropped there when a truncation or a newer term voided it meanwhile.
  */

@@ -9,7 +9,7 @@
 // After either, open files of before are dead: their callbacks never come.
 
 import { assert, type Random } from '@latchkey/base'
-import type { Done, File, FileSystem, Opened } from '../wal/fs.js'
+import type { Done, File, FileSystem, Opened } from '../wal/file-system.js'
 import type { Inode, Loss } from './inode.js'
 import { Names } from './names.js'
 

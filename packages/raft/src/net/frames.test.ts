@@ -3,10 +3,10 @@
 import { seededRandom, type Random } from '@latchkey/base'
 import { CAPS, pack } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
-import { type Parcel, toMessage } from './codec.js'
+import { type Parcel, toMessage } from './message-decoder.js'
 import { Assembly, Cutting, FRAME_LIMIT, join, turnParts, WHOLE_LIMIT } from './frames.js'
 import { decodeChallenge, decodeGreeting, decodeHello, decodeProof, decodeReply } from './handshake.js'
-import { TYPE } from './items.js'
+import { TYPE } from './message-encoder.js'
 
 /** version, length of the head, head, bytes */
 function raw(head: Uint8Array, bytes = 0, version = 1, headLength = head.length): Buffer {
@@ -37,7 +37,7 @@ describe('L22: frames', () => {
     expect(assembly.bytes).toBe(0)
   })
 
-  test('pieces of two lanes may be mixed', () => {
+  test('pieces of two send queues may be mixed', () => {
     const assembly = new Assembly()
     const cuttings = ([0, 1] as const).map((lane) => {
       const blob = new Uint8Array(2 * CAPS.frameBytes).fill(lane + 1)

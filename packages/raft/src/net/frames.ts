@@ -11,8 +11,8 @@
 
 import { copyBytes, EMPTY } from '@latchkey/base'
 import { CAPS, Malformed, pack, unpack } from '@latchkey/protocol'
-import type { Parcel } from './codec.js'
-import { APP } from './items.js'
+import type { Parcel } from './message-decoder.js'
+import { APP } from './message-encoder.js'
 
 export const WIRE = { least: 1, most: 1 } as const
 
@@ -134,15 +134,15 @@ function open(frame: Uint8Array): Opened | string {
 
 /** Takes one connection's frames in, and puts together what was cut. A text is the reason to close the connection. */
 export class Assembly {
-  readonly #lanes: Array<{ pieces: Uint8Array[]; bytes: number }> = []
+  readonly #sendQueues: Array<{ pieces: Uint8Array[]; bytes: number }> = []
 
   constructor() {
-    for (let lane = 0; lane < LANES; lane++) this.#lanes.push({ pieces: [], bytes: 0 })
+    for (let lane = 0; lane < LANES; lane++) this.#sendQueues.push({ pieces: [], bytes: 0 })
   }
 
   /** Bytes that wait for their last piece. */
   get bytes(): number {
-    return this.#lanes.reduce((sum, lane) => sum + lane.bytes, 0)
+    return this.#sendQueues.reduce((sum, lane) => sum + lane.bytes, 0)
   }
 
   take(frame: Uint8Array): Parcel[] | string {
@@ -156,7 +156,7 @@ export class Assembly {
 
   #piece({ head, rest }: Opened): Parcel[] | string {
     const [, number, last] = head
-    const lane = isLength(number) ? this.#lanes[number] : undefined
+    const lane = isLength(number) ? this.#sendQueues[number] : undefined
     if (lane === undefined || typeof last !== 'boolean' || head.length !== 3) return 'a piece is wrong'
     if (!last && rest.length < LEAST_PIECE) return 'a piece is too short'
     if (lane.bytes + rest.length > WHOLE_LIMIT) return 'a message is too long'
@@ -164,7 +164,7 @@ export class Assembly {
     lane.bytes += rest.length
     if (!last) return []
     const whole = Buffer.concat(lane.pieces)
-    this.#lanes[number as number] = { pieces: [], bytes: 0 }
+    this.#sendQueues[number as number] = { pieces: [], bytes: 0 }
     const opened = open(whole)
     if (typeof opened === 'string') return opened
     return opened.head[0] === TURN ? parcels(opened, true) : 'a cut frame is no frame of a turn'

@@ -1,5 +1,5 @@
 // Rule: the two ends of a handshake, step by step: a frame in, the next frame or the verdict out. Who waits for the frames, and for
-// how long, is for link.ts and visitor.ts to say.
+// how long, is for outgoing-connection.ts and incoming-connection.ts to say.
 
 import {
   type Admit,

@@ -1,4 +1,4 @@
-// Test: who gets in, and what is said to who does not. Both ends in memory; sockets are in door.test.ts and proof.test.ts.
+// Test: who gets in, and what is said to who does not. Both ends in memory; sockets are in incoming-connections.test.ts and proof.test.ts.
 
 import { EMPTY, newNonce } from '@latchkey/base'
 import { pack, unpack } from '@latchkey/protocol'
@@ -179,10 +179,10 @@ describe('M20: a proof', () => {
   test('of a member is of no use against that member itself', () => {
     // A stranger is dialled by a as b, dials a at the same time as a, and hands a its own words.
     const left = dials(a)
-    const door = isDialled(a)
-    const challenge = door.hear(left.greeting) as { send: Uint8Array }
+    const incomingConnections = isDialled(a)
+    const challenge = incomingConnections.hear(left.greeting) as { send: Uint8Array }
     const proof = left.hear(challenge.send) as { send: Uint8Array }
-    const step = door.hear(proof.send)
+    const step = incomingConnections.hear(proof.send)
     expect(step).toMatchObject({ next: 'refused', refusal: { trusted: false }, info: undefined })
   })
 

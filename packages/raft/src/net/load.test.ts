@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { NO_MEMBERS } from '../core/membership.js'
 import type { Message } from '../core/types.js'
 import { FRAME_LIMIT } from './frames.js'
-import { LANE_CAPS } from './lanes.js'
+import { LANE_CAPS } from './send-queues.js'
 import { append, clock, Crew, heartbeat, introduce, type Member, pause, until } from './testing/crew.js'
 
 const MiB = 1024 * 1024

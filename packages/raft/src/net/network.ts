@@ -4,8 +4,8 @@ import { Emitter } from '@latchkey/base'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { MemberId, Message } from '../core/types.js'
-import { Door } from './door.js'
-import { Link } from './link.js'
+import { IncomingConnections } from './incoming-connections.js'
+import { OutgoingConnection } from './outgoing-connection.js'
 import { Refusals } from './refusals.js'
 import { type Answering, SecondProcesses } from './second-process.js'
 import { type NetOptions, type NetSettings, type NetStats, newStats, settle } from './settings.js'
@@ -14,14 +14,14 @@ import type { PeerInfo, PeerUrls, RefusedEvent, Transport, TransportEvents } fro
 export class MemberNetwork extends Emitter<TransportEvents> implements Transport {
   readonly stats: NetStats = newStats()
   readonly #settings: NetSettings
-  readonly #door: Door
-  readonly #links = new Map<MemberId, Link>()
+  readonly #incomingConnections: IncomingConnections
+  readonly #links = new Map<MemberId, OutgoingConnection>()
   /** To other addresses of members, which are asked who is there. */
-  readonly #asking = new Map<MemberId, Link>()
+  readonly #asking = new Map<MemberId, OutgoingConnection>()
   readonly #refusals: Refusals
   readonly #second = new SecondProcesses()
   /** Links that have something to send at the end of this turn. */
-  readonly #due = new Set<Link>()
+  readonly #due = new Set<OutgoingConnection>()
   #flushDue = false
   #closed: Promise<void> | undefined
 
@@ -29,7 +29,7 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
     super()
     this.#settings = settle(options, (info) => this.#second.why(info, this.#answering(info.id)))
     this.#refusals = new Refusals(this.#settings.refusals)
-    this.#door = new Door(
+    this.#incomingConnections = new IncomingConnections(
       this.#settings,
       {
         message: (message) => this.#tell('message', message),
@@ -67,7 +67,7 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
 
   /** That process answers at its member's address. Another one that had come as that member is sent away, and refused when it comes again. */
   #answered(info: PeerInfo): void {
-    const other = this.#door.sendAway(info)
+    const other = this.#incomingConnections.sendAway(info)
     if (other !== undefined) this.#second.note(other)
   }
 
@@ -86,7 +86,7 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
     return true
   }
 
-  #soon(link: Link): void {
+  #soon(link: OutgoingConnection): void {
     this.#due.add(link)
     if (this.#flushDue) return
     this.#flushDue = true
@@ -133,7 +133,7 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
       },
       refused: (event: RefusedEvent, where: string) => this.#refused(event, where, 'dialled'),
     }
-    const link = new Link({ id, url }, this.#settings, events, this.stats)
+    const link = new OutgoingConnection({ id, url }, this.#settings, events, this.stats)
     this.#links.set(id, link)
     link.start()
   }
@@ -155,17 +155,17 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
         if (event.info?.id === id) heard(event.info, false)
       },
     }
-    const link = new Link({ id, url, asks: true }, this.#settings, events, this.stats)
+    const link = new OutgoingConnection({ id, url, asks: true }, this.#settings, events, this.stats)
     this.#asking.set(id, link)
     link.start()
   }
 
-  #asked(link: Link): void {
+  #asked(link: OutgoingConnection): void {
     if (this.#asking.get(link.id) === link) this.#asking.delete(link.id)
     void link.close()
   }
 
-  #drop(link: Link): void {
+  #drop(link: OutgoingConnection): void {
     this.#due.delete(link)
     if (this.#links.get(link.id) !== link) return
     this.#links.delete(link.id)
@@ -177,7 +177,7 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   }
 
   peer(id: MemberId): PeerInfo | undefined {
-    return this.#door.info(id) ?? this.#links.get(id)?.info
+    return this.#incomingConnections.info(id) ?? this.#links.get(id)?.info
   }
 
   /** Bytes that wait for a slow peer, about. */
@@ -191,7 +191,7 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   }
 
   recheck(): void {
-    this.#door.recheck()
+    this.#incomingConnections.recheck()
     for (const link of [...this.#links.values()]) link.recheck()
   }
 
@@ -202,7 +202,7 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
    * has proved to be a member.
    */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven?: () => void): boolean {
-    return this.#door.upgrade(request, socket, head, proven)
+    return this.#incomingConnections.upgrade(request, socket, head, proven)
   }
 
   close(): Promise<void> {
@@ -215,6 +215,6 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
     const links = [...this.#links.values(), ...this.#asking.values()]
     this.#links.clear()
     this.#asking.clear()
-    await Promise.all([this.#door.close(), ...links.map((link) => link.close())])
+    await Promise.all([this.#incomingConnections.close(), ...links.map((link) => link.close())])
   }
 }

@@ -4,7 +4,7 @@ import { type Logger, RefusalLog, seededRandom, silentLogger } from '@latchkey/b
 import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../memory/manual-clock.js'
 import { Backoff } from './backoff.js'
-import { Pulse } from './pulse.js'
+import { PeerLiveness } from './peer-liveness.js'
 import { Refusals } from './refusals.js'
 import type { RefusedEvent } from './transport.js'
 
@@ -28,7 +28,7 @@ describe('C8: signs of life', () => {
     const clock = new ManualClock()
     const state = { received: 0, waiting: 0, pings: 0, silent: 0 }
     const deferred: (() => void)[] = []
-    const pulse = new Pulse(
+    const liveness = new PeerLiveness(
       {
         clock,
         defer: (run) => void deferred.push(run),
@@ -47,7 +47,7 @@ describe('C8: signs of life', () => {
       clock.advance(100)
       settle()
     }
-    return { clock, state, pulse, beat, settle }
+    return { clock, state, liveness, beat, settle }
   }
 
   test('silence of that many beats is the end', () => {
@@ -86,8 +86,8 @@ describe('C8: signs of life', () => {
   })
 
   test('a stopped one does nothing more', () => {
-    const { state, pulse, beat } = scene(1)
-    pulse.stop()
+    const { state, liveness, beat } = scene(1)
+    liveness.stop()
     for (let i = 0; i < 5; i++) beat()
     expect(state).toMatchObject({ pings: 0, silent: 0 })
   })

@@ -11,7 +11,7 @@ import { MEMBERS_PATH } from './frames.js'
 import type { Self } from './handshake.js'
 import { DialledHandshake, DiallingHandshake } from './handshake-steps.js'
 import { proofOf, provenWith } from './proof.js'
-import { bytesOf } from './socket.js'
+import { bytesOf } from './websocket-settings.js'
 import { channelOf } from './tls.js'
 import { Crew, introduce, until } from './testing/crew.js'
 

@@ -3,7 +3,7 @@
 import { type Clock, ConnectionErrors, type Logger, newNonce, type Random, RefusalLog } from '@latchkey/base'
 import type { BackoffLimits } from './backoff.js'
 import type { Admit, Missing, Self } from './handshake.js'
-import { LANE_CAPS, type LaneCaps } from './lanes.js'
+import { LANE_CAPS, type LaneCaps } from './send-queues.js'
 import type { MemberTls } from './tls.js'
 
 /** All in ms, but `missed`. */

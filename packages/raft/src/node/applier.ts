@@ -4,7 +4,7 @@
 import { assert } from '@latchkey/base'
 import { decodeMembership } from '../core/index.js'
 import type { Entry, LogPosition, Membership } from '../core/types.js'
-import type { Applied, AppliedState, StateMachine } from './machine.js'
+import type { Applied, AppliedState, StateMachine } from './state-machine.js'
 
 /** How much one call applies at the most, so that a long catch-up does not hold up the loop (L21). */
 const SLICE_ENTRIES = 256

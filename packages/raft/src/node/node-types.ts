@@ -4,7 +4,7 @@ import type { Clock, Logger, Random } from '@latchkey/base'
 import type { LatchkeyError } from '@latchkey/protocol'
 import type { MemberId, Membership, Message, RaftBoot, Role } from '../core/index.js'
 import type { LogPort } from './log-writer.js'
-import type { AppliedState, StateMachine } from './machine.js'
+import type { AppliedState, StateMachine } from './state-machine.js'
 
 export interface NodeOptions {
   readonly id: MemberId
@@ -30,7 +30,7 @@ export interface NodePorts {
 export interface NodeBoot {
   readonly raft: RaftBoot
   readonly applied: AppliedState
-  /** The machine cannot follow the log (boot.ts): nothing is applied until a peer's snapshot is in. */
+  /** The machine cannot follow the log (boot-plan.ts): nothing is applied until a peer's snapshot is in. */
   readonly rebuilding: boolean
 }
 

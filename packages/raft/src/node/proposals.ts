@@ -2,7 +2,7 @@
 // that very (index, term). Whatever else comes to stand at that index, they are told that their command is not it (L16, A9).
 
 import type { LogPosition } from '../core/types.js'
-import type { Applied, MachineAnswer } from './machine.js'
+import type { Applied, MachineAnswer } from './state-machine.js'
 
 /** What became of a command that was handed to `submit`. */
 export type Outcome =

@@ -5,7 +5,7 @@
 //   - while the lead is being given away they wait: they go on, or are refused as never handed on (E17)
 
 import type { Effect, Entry, Proposal, Raft } from '../core/index.js'
-import type { Applied } from './machine.js'
+import type { Applied } from './state-machine.js'
 import {
   type Batch,
   type Done,

@@ -1,7 +1,7 @@
 // Driver: one member on its directory: log, machine, network and the loop, opened and closed in the right order.
 //
 // Order of a start: machine (what was applied; its own lock is a second guard of the directory) -> log (what was promised) ->
-// plan (boot.ts) -> loop -> network. Nothing is said before the log is open, nothing is heard before the loop is there.
+// plan (boot-plan.ts) -> loop -> network. Nothing is said before the log is open, nothing is heard before the loop is there.
 
 import type { Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -15,7 +15,7 @@ import { type HandOver, handOver } from './hand-over.js'
 import { RaftNode } from './node.js'
 import { type DirectoryNote, noteInMemory, OneCluster } from './one-cluster.js'
 import { type Booted, firstMembers, isOneOfMany, isUnborn, openLog, settle } from './recovery.js'
-import { Registrar } from './registrar.js'
+import { ClusterFounder } from './cluster-founder.js'
 import type { ReplicaOptions, ReplicaPorts } from './replica-types.js'
 
 /** ms. Longer than a dial takes at most. */
@@ -27,7 +27,7 @@ export class Replica {
   readonly #wal: Wal
   readonly #ports: ReplicaPorts
   readonly #options: ReplicaOptions
-  readonly #registrar: Registrar
+  readonly #clusterFounder: ClusterFounder
   /** What each other member said of itself when it was last dialled. */
   readonly #met = new Map<MemberId, PeerInfo>()
   #identity: Identity
@@ -98,7 +98,7 @@ export class Replica {
       missing: (one) => this.#missing(one),
       identity: () => ({ ...this.#identity, born: ports.note?.born }),
     })
-    this.#registrar = new Registrar({
+    this.#clusterFounder = new ClusterFounder({
       node: this.node,
       newClusterId: () => this.#newClusterId(),
       incarnation: (id) => (id === options.id ? this.#identity : this.transport.peer(id))?.incarnation,
@@ -176,7 +176,7 @@ export class Replica {
     this.node.on('membership', (membership) => {
       this.#noteCluster(membership)
       this.#firstBoot.committed(membership)
-      this.#registrar.look()
+      this.#clusterFounder.look()
     })
     this.transport.on('message', (message) => {
       if (!this.#firstBoot.hears) return
@@ -194,9 +194,9 @@ export class Replica {
       this.#addresses.answered(info.id)
       if (admitted && info.clusterId === this.clusterId) this.#provedLater(info.id)
     })
-    this.node.on('role', () => this.#registrar.look())
+    this.node.on('role', () => this.#clusterFounder.look())
     this.node.on('applied', () => {
-      if (this.#registrar.unfinished) this.#registrar.look()
+      if (this.#clusterFounder.unfinished) this.#clusterFounder.look()
     })
   }
 
@@ -224,7 +224,7 @@ export class Replica {
     const { membership } = this.node.raft
     if (members === undefined || join || membersOf(membership).length === 0) return
     const [given, known] = [members, Object.fromEntries(urlsOf(membership))]
-    // A store that was opened alone grows by its address: the registrar writes it down.
+    // A store that was opened alone grows by its address: the founder of the cluster writes it down.
     const differs = (one: string) => given[one] !== known[one] && !(one === id && known[one] === '')
     const others = [...new Set([...Object.keys(given), ...Object.keys(known)])].filter(differs)
     if (others.length > 0)
@@ -286,7 +286,7 @@ export class Replica {
     this.#met.set(info.id, info)
     this.#oneCluster.answered(info.id, this.#addresses.dialled(info.id), info)
     if (this.#addresses.hasTwo(info.id)) this.#talkTo(this.node.raft.membership)
-    this.#registrar.look()
+    this.#clusterFounder.look()
     this.#firstBoot.met(info.id, info.clusterId)
   }
 

@@ -5,7 +5,7 @@
 // holds up the sender and not the memory, a piece that comes while `full` is kept waiting by the owner until `room` is told (L18).
 
 import type { LogPosition, Membership } from '../core/types.js'
-import type { AppliedState, SnapshotWriter, StateMachine } from './machine.js'
+import type { AppliedState, SnapshotWriter, StateMachine } from './state-machine.js'
 
 /** Bytes that may wait for the disk. */
 const MOST_WAITING = 4 * 1024 * 1024

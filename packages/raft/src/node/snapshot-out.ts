@@ -2,7 +2,7 @@
 // asks for the bytes from an offset, and a lost acknowledgement makes it ask for the same piece again.
 
 import type { MemberId } from '../core/types.js'
-import type { AppliedState, SnapshotReader, StateMachine } from './machine.js'
+import type { AppliedState, SnapshotReader, StateMachine } from './state-machine.js'
 
 export interface Piece {
   readonly state: AppliedState

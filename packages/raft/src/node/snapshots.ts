@@ -3,7 +3,7 @@
 
 import type { Logger } from '@latchkey/base'
 import type { Effect, MemberId, Message, Raft } from '../core/index.js'
-import type { AppliedState, StateMachine } from './machine.js'
+import type { AppliedState, StateMachine } from './state-machine.js'
 import { SnapshotIn } from './snapshot-in.js'
 import { SnapshotOut } from './snapshot-out.js'
 

@@ -3,10 +3,10 @@
 // Law: the mark says, durably and in both slots, with which segment the log begins, before a file goes. So a file that is
 // missing is never taken for one that was removed, and a file that a crash left over is known as such.
 
-import { type Done, type FileSystem, joinPath } from './fs.js'
-import { segmentName } from './format.js'
+import { type Done, type FileSystem, joinPath } from './file-system.js'
+import { segmentName } from './disk-format.js'
 import type { LogState } from './log-state.js'
-import type { DurableMark } from './mark.js'
+import type { DurableMark } from './durable-mark.js'
 import type { Segments } from './segments.js'
 
 export interface CompactionPorts {

@@ -18,7 +18,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, readFile, readlink, stat, unlink, writeFile } from 'node:fs/promises'
 import type { Clock } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
-import { joinPath } from './fs.js'
+import { joinPath } from './file-system.js'
 
 export interface DirLock {
   release(): Promise<void>

@@ -5,8 +5,8 @@
 //   LS2  Memberships are in order of index; the first one holds at the start, the last one at the end of the log.
 
 import type { Entry, HardState, LogPosition } from '../core/types.js'
-import type { Identity } from './api.js'
-import { lastIndexAfter, type Start, type Turn } from './turn.js'
+import type { Identity } from './log-interface.js'
+import { lastIndexAfter, type Start, type Turn } from './log-record.js'
 
 interface MembershipAt {
   readonly index: number

@@ -3,12 +3,12 @@
 import { asBuffer, checksum } from '@latchkey/base'
 import { beforeEach, expect, test } from 'vitest'
 import { MemoryDisk } from '../memory/index.js'
-import { putU64 } from './bytes.js'
-import { readRecord } from './decode.js'
-import { putRecord, recordBytes } from './encode.js'
-import { MARK_SLOT_AT, PREAMBLE_BYTES, segmentName, TURN, VERSION } from './format.js'
-import { putMark, readMark } from './mark-slot.js'
-import { NOTHING } from './turn.js'
+import { putU64 } from './little-endian-bytes.js'
+import { readRecord } from './record-decoder.js'
+import { putRecord, recordBytes } from './record-encoder.js'
+import { MARK_SLOT_AT, PREAMBLE_BYTES, segmentName, TURN, VERSION } from './disk-format.js'
+import { putMark, readMark } from './durable-mark-slot.js'
+import { NOTHING } from './log-record.js'
 import { appended, entry, openWal } from './testing/wal-fixture.js'
 
 const path = (name: string) => `/data/wal/${name}`

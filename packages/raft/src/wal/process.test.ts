@@ -11,7 +11,7 @@ import { systemClock } from '@latchkey/base'
 import { build } from 'vite'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { lockDirectory, type ProcessName, type Processes, refuseLocked, systemProcesses } from './dir-lock.js'
-import { nodeFileSystem } from './node-fs.js'
+import { nodeFileSystem } from './node-file-system.js'
 import { openWal } from './testing/wal-fixture.js'
 
 const clock = systemClock(uptime)

@@ -1,10 +1,10 @@
 // Rule: records, in order, to the log that they amount to.
 
 import type { Entry } from '../core/types.js'
-import type { RecordRead } from './decode.js'
-import { HEAD } from './format.js'
+import type { RecordRead } from './record-decoder.js'
+import { HEAD } from './disk-format.js'
 import { LogState } from './log-state.js'
-import { cannotFollow, lastIndexAfter, type Start, type Turn } from './turn.js'
+import { cannotFollow, lastIndexAfter, type Start, type Turn } from './log-record.js'
 
 export class Replay {
   readonly state = new LogState()

@@ -6,13 +6,13 @@
 //   SW3  A file is made longer by whole chunks of zeros, in the same write as the records that need the room: most writes then
 //        change no length, and cost one flush instead of a journal's commit (docs/disk.md has the figures).
 
-import type { WalOptions } from './api.js'
-import { putRecord, recordBytes } from './encode.js'
-import { type Done, type File, type FileSystem, joinPath } from './fs.js'
-import { HEAD, type Origin, PREAMBLE_BYTES, segmentName, TURN } from './format.js'
+import type { WalOptions } from './log-interface.js'
+import { putRecord, recordBytes } from './record-encoder.js'
+import { type Done, type File, type FileSystem, joinPath } from './file-system.js'
+import { HEAD, type Origin, PREAMBLE_BYTES, segmentName, TURN } from './disk-format.js'
 import type { LogState } from './log-state.js'
-import { putPreamble } from './preamble.js'
-import type { Turn } from './turn.js'
+import { putPreamble } from './segment-preamble.js'
+import type { Turn } from './log-record.js'
 
 const GROW_BYTES = 256 * 1024
 const SEGMENT_BYTES = 16 * 1024 * 1024

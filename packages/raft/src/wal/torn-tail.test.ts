@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { MemoryDisk } from '../memory/index.js'
-import { segmentName } from './format.js'
+import { segmentName } from './disk-format.js'
 import { appended, entry, listening, modelOf, openWal } from './testing/wal-fixture.js'
 
 const LOG = `/data/wal/${segmentName(1)}`

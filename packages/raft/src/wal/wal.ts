@@ -12,16 +12,16 @@
 import { assert } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { LogPosition, Membership, PersistBatch } from '../core/types.js'
-import type { Identity, Recovered, WalOptions } from './api.js'
-import { type Opened, openLog, removeSegments, wait } from './boot.js'
+import type { Identity, Recovered, WalOptions } from './log-interface.js'
+import { type Opened, openLog, removeSegments, wait } from './open-log.js'
 import { Compaction } from './compaction.js'
-import { storageFailed } from './errors.js'
+import { storageFailed } from './log-errors.js'
 import type { LogState } from './log-state.js'
-import { DurableMark } from './mark.js'
-import { recordBytes } from './encode.js'
+import { DurableMark } from './durable-mark.js'
+import { recordBytes } from './record-encoder.js'
 import type { Segments } from './segments.js'
 import { growBytesOf, SegmentWriter, segmentBytesOf } from './segment-writer.js'
-import { cannotFollow, lastIndexAfter, NOTHING, type Start, type Turn } from './turn.js'
+import { cannotFollow, lastIndexAfter, NOTHING, type Start, type Turn } from './log-record.js'
 
 /** What is gathered into one write, but for a single batch that is bigger. */
 const WRITE_BYTES = 8 * 1024 * 1024

@@ -3,7 +3,7 @@
 
 import { seededRandom, silentLogger, Turns } from '@latchkey/base'
 import { ClientStore } from '@latchkey/client'
-import { KvMachine, MemoryHome, type RowBuilder, type RowHome, type RowStore } from '@latchkey/kv'
+import { KvMachine, SimulatedRowHome, type RowBuilder, type RowHome, type RowStore } from '@latchkey/kv'
 import type { LinkReply } from '@latchkey/protocol'
 import { type DiskOp, ManualClock, MemoryDisk } from '@latchkey/raft/memory'
 import { Member } from '../../../../packages/latchkey/src/member/member.js'
@@ -99,7 +99,7 @@ export class CountedWorld implements WireWorld {
 
   /** Rows whose batches are counted and take their time. */
   #home(): RowHome {
-    const home = new MemoryHome()
+    const home = new SimulatedRowHome()
     const counted = (store: RowStore): RowStore => ({
       get: (key) => store.get(key),
       view: () => store.view(),
@@ -166,7 +166,7 @@ export class CountedWorld implements WireWorld {
               for (const reply of told) events.reply(reply)
             })
           }
-          const seat = (this.#leader() as Member).seat((reply) => {
+          const seat = (this.#leader() as Member).clientConnection((reply) => {
             if (replies.push(reply) === 1) this.defer(flush)
           }, ANONYMOUS)
           return {

@@ -3,7 +3,7 @@
 
 import { type Defer, Emitter } from '@latchkey/base'
 import type { MemberId, Message, PeerInfo, Transport, TransportEvents, TransportOwner } from '@latchkey/raft'
-import { Lanes } from '../../../../packages/raft/src/net/lanes.js'
+import { SendQueues } from '../../../../packages/raft/src/net/send-queues.js'
 
 /** A frame's way to the other member. */
 const FLIGHT_MILLIS = 0.1
@@ -17,7 +17,7 @@ export interface WireWorld {
 type Sent = { readonly message: Message } | { readonly app: Uint8Array }
 
 interface Way {
-  readonly lanes: Lanes
+  readonly lanes: SendQueues
   waiting: Sent[]
 }
 
@@ -88,7 +88,7 @@ export class Wire extends Emitter<TransportEvents> implements Transport {
     for (const id of Object.keys(peers)) {
       const info = this.#world.wires.get(id)?.info()
       if (info === undefined || this.#ways.has(id)) continue
-      this.#ways.set(id, { lanes: new Lanes(), waiting: [] })
+      this.#ways.set(id, { lanes: new SendQueues(), waiting: [] })
       this.emit('peer', { id, state: 'up', info })
     }
   }

@@ -97,9 +97,7 @@ export const electionBugs: readonly Bug[] = [
   {
     name: 'no check-quorum',
     ids: ['E11'],
-    patches: [
-      patch('leading', 'state.clock >= state.timers.calmAt && !hearsQuorum(state, leading)', 'false'),
-    ],
+    patches: [patch('leader', 'state.clock >= state.timers.calmAt && !hearsQuorum(state, leading)', 'false')],
     seeds: 0,
     scenario: 'E11',
   },

@@ -33,7 +33,9 @@ export const memberBugs: readonly Bug[] = [
   {
     name: 'a second change while one is pending',
     ids: ['M3'],
-    patches: [patch('change', 'isJoint(now) || state.configs.index > state.commit', 'isJoint(now)')],
+    patches: [
+      patch('membership-change', 'isJoint(now) || state.configs.index > state.commit', 'isJoint(now)'),
+    ],
     profile: 'membership',
     seeds: 300,
     scenario: 'M3',
@@ -42,8 +44,8 @@ export const memberBugs: readonly Bug[] = [
     name: 'a change before an entry of the own term is committed',
     ids: ['M1'],
     patches: [
-      patch('change', 'if (state.commit < leading.firstIndex) {', 'if (false) {'),
-      patch('change', 'isJoint(now) || state.configs.index > state.commit', 'isJoint(now)'),
+      patch('membership-change', 'if (state.commit < leading.firstIndex) {', 'if (false) {'),
+      patch('membership-change', 'isJoint(now) || state.configs.index > state.commit', 'isJoint(now)'),
     ],
     profile: 'membership',
     seeds: 300,
@@ -81,7 +83,7 @@ export const memberBugs: readonly Bug[] = [
     name: 'joint: never left',
     breaks: 'liveness',
     ids: ['M5'],
-    patches: [patch('leading', 'if (!isJoint(state.membership)) return;', 'return;')],
+    patches: [patch('leader', 'if (!isJoint(state.membership)) return;', 'return;')],
     profile: 'membership',
     seeds: 200,
     scenario: 'M5',
@@ -102,14 +104,14 @@ export const memberBugs: readonly Bug[] = [
   {
     name: 'many voters change at once without a joint configuration',
     ids: ['M4'],
-    patches: [patch('change', 'if (come.length + gone.length <= 1)', 'if (true)')],
+    patches: [patch('membership-change', 'if (come.length + gone.length <= 1)', 'if (true)')],
     profile: 'membership',
     seeds: 200,
   },
   {
     name: 'a truncation does not bring the configuration before back',
     ids: ['M2'],
-    patches: [patch('following', 'state.configs.truncate(from);', '')],
+    patches: [patch('follower', 'state.configs.truncate(from);', '')],
     profile: 'membership',
     seeds: 1_000,
   },
@@ -146,7 +148,7 @@ export const memberBugs: readonly Bug[] = [
   {
     name: 'entries are handed out while a snapshot is being installed',
     ids: ['S3'],
-    patches: [patch('finish', 'state.rebuilding || state.staging?.installing', 'state.rebuilding')],
+    patches: [patch('end-of-call', 'state.rebuilding || state.staging?.installing', 'state.rebuilding')],
     profile: 'snapshots',
     seeds: 500,
   },

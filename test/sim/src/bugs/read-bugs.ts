@@ -71,7 +71,7 @@ export const readBugs: readonly Bug[] = [
     ids: ['K41'],
     patches: [
       patch(
-        'leading',
+        'leader',
         'leading.clock.read(state.now);',
         'leading.cached = state.now; leading.clock.read(state.now);',
       ),

@@ -8,7 +8,7 @@ export const replicationBugs: readonly Bug[] = [
     ids: ['L5', 'L6'],
     patches: [
       patch(
-        'following',
+        'follower',
         'const match = Math.min(state.matched, state.disk.durable); if (match < state.matched && !synced)',
         'const match = state.matched; if (match < state.matched && !synced)',
       ),
@@ -31,7 +31,7 @@ export const replicationBugs: readonly Bug[] = [
   {
     name: 'ack ABA: a truncation leaves the durable end where it was',
     ids: ['L5'],
-    patches: [patch('disk', 'if (this.durable >= from) this.durable = from - 1;', '')],
+    patches: [patch('durable-before-send', 'if (this.durable >= from) this.durable = from - 1;', '')],
     seeds: 1_000,
     scenario: 'L5',
   },
@@ -40,7 +40,7 @@ export const replicationBugs: readonly Bug[] = [
     ids: ['L2'],
     patches: [
       patch(
-        'following',
+        'follower',
         'Math.min(leaderCommit, state.matched)',
         'Math.min(leaderCommit, state.log.lastIndex)',
       ),
@@ -53,7 +53,7 @@ export const replicationBugs: readonly Bug[] = [
     ids: ['L3'],
     patches: [
       patch(
-        'following',
+        'follower',
         'if (here === undefined || here === entry.term) continue;',
         'if (here === undefined || entry.index <= state.commit) continue;',
       ),
@@ -72,7 +72,7 @@ export const replicationBugs: readonly Bug[] = [
   {
     name: 'an entry is applied before the own disk has it',
     ids: ['L6', 'A5'],
-    patches: [patch('finish', 'Math.min(state.commit, state.disk.durable)', 'state.commit')],
+    patches: [patch('end-of-call', 'Math.min(state.commit, state.disk.durable)', 'state.commit')],
     seeds: 50,
   },
   {
@@ -100,7 +100,7 @@ export const replicationBugs: readonly Bug[] = [
     ids: ['L13'],
     patches: [
       patch(
-        'following',
+        'follower',
         'if (index > state.commit) return here === term;',
         'if (index > state.commit && here !== undefined) return true;',
       ),

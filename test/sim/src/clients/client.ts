@@ -5,7 +5,7 @@
 import type { Random } from '@latchkey/base'
 import type { History, Operation } from '../history/history.js'
 import type { Answer, Request } from '../member/port.js'
-import type { Seat } from '../world/seat.js'
+import type { ClientConnection } from '../world/seat.js'
 import type { World } from '../world/world.js'
 
 export interface ClientOptions {
@@ -38,7 +38,7 @@ export class Clients {
   /** The highest acknowledged index; what a read must reflect. */
   readonly #floor: () => number
   readonly #pending = new Map<number, Pending>()
-  readonly #leaderOf: (Seat | undefined)[] = []
+  readonly #leaderOf: (ClientConnection | undefined)[] = []
   /** What a client saw last of a key: a swap that expects it has a chance. */
   readonly #lastSeen: number[] = []
   #requests = 0
@@ -66,7 +66,7 @@ export class Clients {
   }
 
   /** One operation of a client of its own, at a given member. */
-  ask(at: Seat, kind: Request['kind'], key: number): number {
+  ask(at: ClientConnection, kind: Request['kind'], key: number): number {
     const request = this.#request(ONE_CALL + this.#requests, kind, key)
     this.#send(request, at)
     return request.id
@@ -104,26 +104,26 @@ export class Clients {
     return { id, client, kind, key, value: id, expected, sentAt: this.#world.now, floor: this.#floor() }
   }
 
-  #send(request: Request, at: Seat): void {
+  #send(request: Request, at: ClientConnection): void {
     this.#pending.set(request.id, { request, call: this.#world.now })
     this.#world.after(this.#options.timeout, () => this.#timeout(request))
     if (this.#random.chance(this.#options.loss)) return
     this.#world.after(this.#way(), () => at.arrive({ type: 'request', request }))
   }
 
-  #choose(client: number): Seat | undefined {
+  #choose(client: number): ClientConnection | undefined {
     const known = this.#leaderOf[client]
     if (known !== undefined && !this.#random.chance(this.#options.roam)) return known
     const there = this.#world.seats.filter((seat) => !seat.ruined)
     return there.length === 0 ? undefined : this.#random.pick(there)
   }
 
-  #answered(from: Seat, request: Request, answer: Answer): void {
+  #answered(from: ClientConnection, request: Request, answer: Answer): void {
     if (this.#random.chance(this.#options.loss)) return
     this.#world.after(this.#way(), () => this.#learn(from, request, answer))
   }
 
-  #learn(from: Seat, request: Request, answer: Answer): void {
+  #learn(from: ClientConnection, request: Request, answer: Answer): void {
     const pending = this.#pending.get(request.id)
     if (pending === undefined) return
     this.#pending.delete(request.id)

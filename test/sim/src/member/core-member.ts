@@ -17,7 +17,7 @@ import type {
 } from '@latchkey/raft/core'
 import type { MemberOptions } from '../swarm/options.js'
 import type { CoreModule } from './core-module.js'
-import { Journal, type JournalState } from './journal.js'
+import { EventLog, type JournalState } from './journal.js'
 import type { MemberParts } from './parts.js'
 import type { Host, MemberView, Request, SimMember } from './port.js'
 import { Proposals } from './proposals.js'
@@ -36,7 +36,7 @@ export class CoreMember implements SimMember, MemberParts {
   readonly core: CoreModule
   readonly options: MemberOptions
   readonly raft: Raft
-  readonly journal: Journal
+  readonly journal: EventLog
   readonly machine = new Registers()
   readonly #proposals: Proposals
   readonly #reads: Reads
@@ -57,7 +57,7 @@ export class CoreMember implements SimMember, MemberParts {
     this.membership = snapshot?.membership ?? journal.membership
     this.#committed = this.applied
     if (snapshot !== undefined) this.machine.load(snapshot.state)
-    this.journal = new Journal(host.disk, journal, {
+    this.journal = new EventLog(host.disk, journal, {
       durable: (batch) => {
         host.watcher.durable(host.id, batch)
         host.enter((at) => this.#step(this.raft.persisted(batch.id, at)))

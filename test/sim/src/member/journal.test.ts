@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { SimDisk } from '../world/disk.js'
 import { DiskHandle } from '../world/disk-handle.js'
 import { EventHeap } from '../world/heap.js'
-import { JOURNAL, Journal } from './journal.js'
+import { JOURNAL, EventLog } from './journal.js'
 import { readRecords, RecordWriter } from './journal-format.js'
 import { DamagedDisk } from './port.js'
 import { markedLength, recoverJournal } from './recover.js'
@@ -42,7 +42,7 @@ function setup(seed: number) {
   }
   const durable: number[] = []
   const open = () =>
-    new Journal(new DiskHandle(disk), recoverJournal(new DiskHandle(disk), born), {
+    new EventLog(new DiskHandle(disk), recoverJournal(new DiskHandle(disk), born), {
       durable: ({ id }) => durable.push(id),
       failed: () => {},
     })

@@ -26,7 +26,7 @@ export interface JournalEvents {
   failed(): void
 }
 
-export class Journal {
+export class EventLog {
   readonly #disk: DiskHandle
   readonly #events: JournalEvents
   #writer: RecordWriter

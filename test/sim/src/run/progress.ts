@@ -5,7 +5,7 @@
 
 import type { MemberId, Membership } from '@latchkey/raft/core'
 import { isMajority, isQuorum } from '../laws/ledger.js'
-import type { Seat } from '../world/seat.js'
+import type { ClientConnection } from '../world/seat.js'
 import type { Simulation } from './simulation.js'
 
 export class NoProgress extends Error {
@@ -30,9 +30,9 @@ export function demandProgress(simulation: Simulation): void {
   const deadline = world.now + TIMEOUTS * timeout + 60 * options.network.base + 40 * options.disk.syncBase
   const appliedAll = () => core.reduce((sum, seat) => sum + (seat.member?.view.applied ?? 0), 0)
   waitFor(simulation, deadline, () => unsettled(simulation, core), appliedAll)
-  const leader = core.find(leads) as Seat
+  const leader = core.find(leads) as ClientConnection
   const write = simulation.clients.ask(leader, 'write', 0)
-  const read = simulation.clients.ask(core[core.length - 1] as Seat, 'read', 0)
+  const read = simulation.clients.ask(core[core.length - 1] as ClientConnection, 'read', 0)
   const open = () => [write, read].find((id) => simulation.clients.isPending(id))
   waitFor(simulation, world.now + 4 * timeout, () =>
     open() === undefined ? undefined : `call ${open()} of a healed cluster`,
@@ -41,7 +41,7 @@ export function demandProgress(simulation: Simulation): void {
   demandQuiet(simulation, core)
 }
 
-const leads = (seat: Seat): boolean => seat.member?.view.role === 'leader'
+const leads = (seat: ClientConnection): boolean => seat.member?.view.role === 'leader'
 
 /** A member that lags far behind may take longer, as long as it gets on; to lead and to commit may not. */
 function waitFor(
@@ -68,7 +68,7 @@ function waitFor(
 }
 
 /** Everything works again, for a majority or for all. Undefined when the faults have left no majority that could work. */
-function heal(simulation: Simulation): readonly Seat[] | undefined {
+function heal(simulation: Simulation): readonly ClientConnection[] | undefined {
   const { world } = simulation
   world.network.heal()
   const tail = simulation.options.member.electionTimeout * 100
@@ -105,7 +105,7 @@ function chooseCore({ world, options }: Simulation): readonly MemberId[] | undef
 }
 
 /** Everybody who can is healed. Who must agree is known once there is a leader; so it is asked for in `unsettled`. */
-function waitForAll({ world }: Simulation): readonly Seat[] | undefined {
+function waitForAll({ world }: Simulation): readonly ClientConnection[] | undefined {
   const whole = world.seats.filter(({ ruined }) => !ruined)
   const has = (id: MemberId) => whole.some((seat) => seat.id === id)
   const possible = (membership: Membership) =>
@@ -119,7 +119,7 @@ function waitForAll({ world }: Simulation): readonly Seat[] | undefined {
 }
 
 /** What is missing, or undefined. */
-function unsettled({ world }: Simulation, core: readonly Seat[]): string | undefined {
+function unsettled({ world }: Simulation, core: readonly ClientConnection[]): string | undefined {
   const leader = core.filter(leads).sort((a, b) => (b.member?.view.term ?? 0) - (a.member?.view.term ?? 0))[0]
   const view = leader?.member?.view
   if (leader === undefined || view === undefined) return 'nobody leads'
@@ -143,10 +143,10 @@ function unsettled({ world }: Simulation, core: readonly Seat[]): string | undef
 }
 
 /** An idle cluster only beats: no storm, no election, and its time goes on. */
-function demandQuiet(simulation: Simulation, core: readonly Seat[]): void {
+function demandQuiet(simulation: Simulation, core: readonly ClientConnection[]): void {
   const { world, options } = simulation
   const { electionTimeout, heartbeat } = options.member
-  const leader = core.find(leads) as Seat
+  const leader = core.find(leads) as ClientConnection
   const sent = world.network.sent
   const term = leader.member?.view.term
   const time = leader.member?.view.clusterTime ?? 0

@@ -14,7 +14,7 @@ import { markedLength } from '../member/recover.js'
 import { type Cluster, peerOf } from '../swarm/membership.js'
 import type { Options } from '../swarm/options.js'
 import { VirtualClock } from '../world/clock.js'
-import type { Seat } from '../world/seat.js'
+import type { ClientConnection } from '../world/seat.js'
 import { World } from '../world/world.js'
 
 const SPARES = 4
@@ -101,7 +101,7 @@ export class Simulation implements Cluster {
     return count
   }
 
-  #seat(id: MemberId, membership: Membership): Seat {
+  #seat(id: MemberId, membership: Membership): ClientConnection {
     const random = this.world.random.fork(`clock/${id}`)
     const rate = 1 + (random.float() * 2 - 1) * this.options.drift
     const clock = new VirtualClock(rate, random.between(0, 1e9), random.between(-20_000, 20_000))
@@ -111,7 +111,7 @@ export class Simulation implements Cluster {
 
   // ---- what the nemesis may do to the members
 
-  recruit(): Seat | undefined {
+  recruit(): ClientConnection | undefined {
     if (this.world.seats.length >= this.options.members + SPARES) return undefined
     const id = String.fromCharCode(97 + this.world.seats.length)
     const seat = this.#seat(id, NOBODY)
@@ -119,14 +119,14 @@ export class Simulation implements Cluster {
     return seat
   }
 
-  rot(seat: Seat, place: number, bit: number): boolean {
+  rot(seat: ClientConnection, place: number, bit: number): boolean {
     const length = markedLength(seat.disk)
     if (length === 0) return false
     seat.disk.rot(JOURNAL, Math.floor(place * length), Math.floor(bit * 8))
     return true
   }
 
-  idle({ voters, outgoing, learners }: Membership): readonly Seat[] {
+  idle({ voters, outgoing, learners }: Membership): readonly ClientConnection[] {
     const inside = new Set([...voters, ...outgoing, ...learners])
     return this.world.seats.filter(({ id }) => !inside.has(id) && !this.rotten.has(id))
   }

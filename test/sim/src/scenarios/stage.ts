@@ -7,7 +7,7 @@ import type { Answer, MemberView, Request } from '../member/port.js'
 import type { CoreModule } from '../member/core-module.js'
 import { drawOptions, type MemberOptions, type Options } from '../swarm/options.js'
 import type { DiskStep } from '../world/disk.js'
-import type { Seat } from '../world/seat.js'
+import type { ClientConnection } from '../world/seat.js'
 import { type RunMode, Simulation } from '../run/simulation.js'
 
 export class ScenarioFailed extends Error {
@@ -51,7 +51,7 @@ export class Stage {
     for (const seat of world.seats) world.start(seat)
   }
 
-  seat(id: MemberId): Seat {
+  seat(id: MemberId): ClientConnection {
     const seat = this.simulation.world.find(id)
     if (seat === undefined) throw new ScenarioFailed(`there is no member ${id}`)
     return seat
@@ -93,7 +93,7 @@ export class Stage {
 
   /** Whoever leads the highest term. */
   leader(): MemberId | undefined {
-    let best: Seat | undefined
+    let best: ClientConnection | undefined
     for (const seat of this.simulation.world.seats) {
       const view = seat.member?.view
       if (view?.role === 'leader' && view.term > (best?.member?.view.term ?? 0)) best = seat

@@ -1,7 +1,7 @@
 // Rule: which change of members an operator asks for next, from dice and what is there.
 
 import type { MemberId, Membership, MembershipChange, Peer } from '@latchkey/raft/core'
-import type { Seat } from '../world/seat.js'
+import type { ClientConnection } from '../world/seat.js'
 
 /** What the nemesis may do to the members beyond the world's own means. */
 export interface Cluster {
@@ -12,11 +12,11 @@ export interface Cluster {
   /** Members whose disk is damaged for good. */
   readonly rotten: Set<MemberId>
   /** A new, empty member that waits to be added; undefined when there are enough. */
-  recruit(): Seat | undefined
+  recruit(): ClientConnection | undefined
   /** Damages durable bytes; false when there were none. */
-  rot(seat: Seat, place: number, bit: number): boolean
+  rot(seat: ClientConnection, place: number, bit: number): boolean
   /** Seats that are no longer in the configuration may come back. */
-  idle(membership: Membership): readonly Seat[]
+  idle(membership: Membership): readonly ClientConnection[]
 }
 
 const pick = <T>(items: readonly T[], dice: number): T | undefined => items[Math.floor(dice * items.length)]

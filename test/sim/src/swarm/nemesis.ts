@@ -5,7 +5,7 @@
 import type { MemberId, Membership } from '@latchkey/raft/core'
 import { isMajority } from '../laws/ledger.js'
 import type { DiskStep } from '../world/disk.js'
-import type { Seat } from '../world/seat.js'
+import type { ClientConnection } from '../world/seat.js'
 import type { World } from '../world/world.js'
 import type { Fault } from './faults.js'
 import type { FaultKind } from './kinds.js'
@@ -72,12 +72,12 @@ export class Nemesis {
 
   // ---- whom
 
-  #up(): readonly Seat[] {
+  #up(): readonly ClientConnection[] {
     return this.#world.seats.filter((seat) => seat.member !== undefined)
   }
 
-  #leader(): Seat | undefined {
-    let best: Seat | undefined
+  #leader(): ClientConnection | undefined {
+    let best: ClientConnection | undefined
     for (const seat of this.#up()) {
       const view = seat.member?.view
       if (view?.role === 'leader' && view.term >= (best?.member?.view.term ?? 0)) best = seat
@@ -86,7 +86,7 @@ export class Nemesis {
   }
 
   /** Half of the time the leader, else anybody. */
-  #target([who, whom]: Fault['dice']): Seat | undefined {
+  #target([who, whom]: Fault['dice']): ClientConnection | undefined {
     const leader = this.#leader()
     if (who < 0.5 && leader !== undefined) return leader
     return pick(this.#up(), whom)
@@ -107,7 +107,7 @@ export class Nemesis {
     this.#restart(seat, dice[3] < 0.5 ? span / 20 : span)
   }
 
-  #restart(seat: Seat, after: number): void {
+  #restart(seat: ClientConnection, after: number): void {
     this.#later(after, () => this.#world.start(seat))
   }
 
@@ -189,7 +189,7 @@ export class Nemesis {
     this.#restart(seat, 1000)
   }
 
-  #spareable(seat: Seat): boolean {
+  #spareable(seat: ClientConnection): boolean {
     const whole = (id: MemberId) => id !== seat.id && !this.#cluster.rotten.has(id)
     for (const { live, disk } of this.#world.watch.ledger.members.values()) {
       for (const { membership } of [live, disk]) if (!hasMajority(membership, whole)) return false
@@ -199,12 +199,12 @@ export class Nemesis {
 
   // ---- network
 
-  #cut(a: Seat, b: Seat, span: number): void {
+  #cut(a: ClientConnection, b: ClientConnection, span: number): void {
     this.#cutOneWay(a, b, span)
     this.#cutOneWay(b, a, span)
   }
 
-  #cutOneWay(from: Seat, to: Seat, span: number): void {
+  #cutOneWay(from: ClientConnection, to: ClientConnection, span: number): void {
     const { network } = this.#world
     network.cut(from.slot, to.slot)
     this.#later(span, () => network.mend(from.slot, to.slot))
@@ -217,7 +217,7 @@ export class Nemesis {
   }
 
   #split({ dice, span }: Fault): void {
-    const side = (seat: Seat) => ((Math.floor(dice[0] * 4096) >> seat.slot) & 1) === 1
+    const side = (seat: ClientConnection) => ((Math.floor(dice[0] * 4096) >> seat.slot) & 1) === 1
     this.#cutWhere((a, b) => side(a) !== side(b), span)
   }
 
@@ -231,7 +231,7 @@ export class Nemesis {
   #bridge({ dice, span }: Fault): void {
     const middle = this.#target(dice)
     if (middle === undefined) return
-    const side = (seat: Seat) => (seat.slot + Math.floor(dice[2] * 2)) % 2
+    const side = (seat: ClientConnection) => (seat.slot + Math.floor(dice[2] * 2)) % 2
     this.#cutWhere((a, b) => a !== middle && b !== middle && side(a) !== side(b), span)
   }
 
@@ -241,7 +241,7 @@ export class Nemesis {
     if (from !== undefined && to !== undefined && from !== to) this.#cutOneWay(from, to, span)
   }
 
-  #cutWhere(between: (from: Seat, to: Seat) => boolean, span: number): void {
+  #cutWhere(between: (from: ClientConnection, to: ClientConnection) => boolean, span: number): void {
     for (const from of this.#world.seats) {
       for (const to of this.#world.seats) {
         if (from !== to && between(from, to)) this.#cutOneWay(from, to, span)

@@ -6,21 +6,25 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { ClientStore } from '@latchkey/client'
-import type { BatchReader, KvMachine, MemoryDisk as RowsDisk, MemoryHome } from '@latchkey/kv'
+import type { BatchReader, KvMachine, MemoryDisk as RowsDisk, SimulatedRowHome } from '@latchkey/kv'
 import type { Watchdog } from '@latchkey/lock'
 import type { decodeReplies, decodeRequests, encodeReplies, encodeRequests } from '@latchkey/protocol'
 import type { MemoryDisk } from '@latchkey/raft/memory'
 import type { Wal } from '@latchkey/raft/wal'
-import type { Journal } from '../../../../packages/kv/dist/rows/journal.js'
-import type { REACH_KEY, decodeReach, encodeReach } from '../../../../packages/kv/dist/rows/journal-format.js'
-import type { JournaledRows, split } from '../../../../packages/kv/dist/rows/journaled.js'
+import type { EventLog } from '../../../../packages/kv/dist/storage/event-log.js'
+import type {
+  REACH_KEY,
+  decodeReach,
+  encodeReach,
+} from '../../../../packages/kv/dist/storage/event-log-format.js'
+import type { RowsWithEventLog, split } from '../../../../packages/kv/dist/storage/level-with-event-log.js'
 import type { StateLockTransaction } from '../../../../packages/kv/dist/rules/lock-tx.js'
-import type { journalOnDisk } from '../../../../packages/kv/dist/testing/journal-on-disk.js'
+import type { journalOnDisk } from '../../../../packages/kv/dist/testing/event-log-on-disk.js'
 import type { Member } from '../../../../packages/latchkey/dist/member/member.js'
 import type { ANONYMOUS } from '../../../../packages/latchkey/dist/member/rights.js'
 import type { localDial } from '../../../../packages/latchkey/dist/open/local-link.js'
-import type { toMessage } from '../../../../packages/raft/dist/net/codec.js'
-import type { messageItem } from '../../../../packages/raft/dist/net/items.js'
+import type { toMessage } from '../../../../packages/raft/dist/net/message-decoder.js'
+import type { messageItem } from '../../../../packages/raft/dist/net/message-encoder.js'
 import { type Patch, PatchMisfit } from '../run/load-core.js'
 
 export interface House {
@@ -28,10 +32,10 @@ export interface House {
   readonly ANONYMOUS: typeof ANONYMOUS
   readonly localDial: typeof localDial
   readonly KvMachine: typeof KvMachine
-  readonly MemoryHome: typeof MemoryHome
+  readonly SimulatedRowHome: typeof SimulatedRowHome
   readonly RowsDisk: typeof RowsDisk
-  readonly Journal: typeof Journal
-  readonly JournaledRows: typeof JournaledRows
+  readonly EventLog: typeof EventLog
+  readonly RowsWithEventLog: typeof RowsWithEventLog
   readonly split: typeof split
   readonly REACH_KEY: typeof REACH_KEY
   readonly decodeReach: typeof decodeReach
@@ -61,19 +65,19 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   'latchkey/dist/member/rights.js': ['ANONYMOUS'],
   'latchkey/dist/open/local-link.js': ['localDial'],
   'kv/dist/machine.js': ['KvMachine'],
-  'kv/dist/rows/journal.js': ['Journal'],
-  'kv/dist/rows/journal-format.js': ['REACH_KEY', 'decodeReach', 'encodeReach'],
-  'kv/dist/rows/journaled.js': ['JournaledRows', 'split'],
-  'kv/dist/testing/journal-on-disk.js': ['journalOnDisk'],
+  'kv/dist/storage/event-log.js': ['EventLog'],
+  'kv/dist/storage/event-log-format.js': ['REACH_KEY', 'decodeReach', 'encodeReach'],
+  'kv/dist/storage/level-with-event-log.js': ['RowsWithEventLog', 'split'],
+  'kv/dist/testing/event-log-on-disk.js': ['journalOnDisk'],
   'kv/dist/rules/lock-tx.js': ['StateLockTransaction'],
   'kv/dist/commands/batch.js': ['BatchReader'],
   'raft/dist/memory/disk.js': ['MemoryDisk'],
   'raft/dist/wal/wal.js': ['Wal'],
-  'raft/dist/net/items.js': ['messageItem'],
-  'raft/dist/net/codec.js': ['toMessage'],
-  'client/dist/store/create.js': ['ClientStore'],
-  'lock/dist/objects/watchdog.js': ['Watchdog'],
-  'protocol/dist/frames-codec.js': ['encodeRequests', 'decodeRequests', 'encodeReplies', 'decodeReplies'],
+  'raft/dist/net/message-encoder.js': ['messageItem'],
+  'raft/dist/net/message-decoder.js': ['toMessage'],
+  'client/dist/store/create-store.js': ['ClientStore'],
+  'lock/dist/holding/watchdog.js': ['Watchdog'],
+  'protocol/dist/client-frames.js': ['encodeRequests', 'decodeRequests', 'encodeReplies', 'decodeReplies'],
 }
 
 export interface LoadedHouse {
@@ -123,8 +127,8 @@ async function modulesOf(folder: string): Promise<House> {
     const exports = await load(file)
     for (const name of names) house[name] = exports[name]
   }
-  const rows = await load('kv/dist/rows/memory.js')
-  return { ...house, MemoryHome: rows.MemoryHome, RowsDisk: rows.MemoryDisk } as unknown as House
+  const rows = await load('kv/dist/storage/simulated-rows.js')
+  return { ...house, SimulatedRowHome: rows.SimulatedRowHome, RowsDisk: rows.MemoryDisk } as unknown as House
 }
 
 const isCode = (path: string): boolean => !/\.(map|d\.ts|tsbuildinfo)$/.test(path)

@@ -38,7 +38,7 @@ export interface WholeOptions {
   readonly segmentBytes: number
   /** A segment is made longer by so much at once. */
   readonly growBytes: number
-  /** A file of the journal of events is closed when it has so much. */
+  /** A file of the event log is closed when it has so much. */
   readonly journalBytes: number
   /** So many are kept; a watch that falls behind further is told. */
   readonly events: number

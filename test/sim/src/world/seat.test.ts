@@ -8,7 +8,7 @@ import type { Birth, Host, SimMember } from '../member/port.js'
 import { VirtualClock } from './clock.js'
 import { SimDisk } from './disk.js'
 import { EventHeap } from './heap.js'
-import { Seat } from './seat.js'
+import { ClientConnection } from './seat.js'
 
 /** A process that writes down what reaches it, when, and with which reading. */
 function setup() {
@@ -40,7 +40,7 @@ function setup() {
     }) as unknown as SimMember
   const disk = new SimDisk(heap, () => time.now, random, { syncBase: 1, syncTail: 0, longest: 1e9 })
   const parts = { clock: new VirtualClock(1, 0, 0), disk, boot, birth: {} as Birth }
-  const seat = new Seat(ports, 'a', 0, parts)
+  const seat = new ClientConnection(ports, 'a', 0, parts)
   seat.start()
   const at = (millis: number, run: () => void) => heap.push(millis * 1000, (go: () => void) => go(), run)
   const message = (term: number) => seat.arrive({ type: 'message', message: { term } as Message })

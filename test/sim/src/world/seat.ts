@@ -23,7 +23,7 @@ import type { EventHeap } from './heap.js'
 export type SeatState = 'up' | 'paused' | 'down' | 'ruined'
 
 /** What the world gives to a seat. */
-export interface SeatPorts {
+export interface ClientConnectionPorts {
   readonly heap: EventHeap
   readonly random: Random
   readonly watch: Watcher
@@ -46,12 +46,12 @@ type Arrival =
   | { readonly type: 'timer'; readonly run: (now: number) => void }
   | { readonly type: 'tick' }
 
-export class Seat {
+export class ClientConnection {
   readonly id: MemberId
   readonly slot: number
   readonly clock: VirtualClock
   readonly disk: SimDisk
-  readonly #world: SeatPorts
+  readonly #world: ClientConnectionPorts
   readonly #random: Random
   readonly #boot: Boot
   readonly #birth: Birth
@@ -69,7 +69,7 @@ export class Seat {
   stopped: string | undefined
 
   constructor(
-    world: SeatPorts,
+    world: ClientConnectionPorts,
     id: MemberId,
     slot: number,
     parts: { clock: VirtualClock; disk: SimDisk; boot: Boot; birth: Birth },

@@ -11,7 +11,7 @@ import { SimDisk, type DiskOptions } from './disk.js'
 import { Fingerprint } from './fingerprint.js'
 import { EventHeap } from './heap.js'
 import { Network, type Delivery, type NetworkOptions } from './network.js'
-import { Seat, type SeatPorts } from './seat.js'
+import { ClientConnection, type ClientConnectionPorts } from './seat.js'
 
 export interface WorldParts {
   readonly random: Random
@@ -39,16 +39,16 @@ export class World {
   readonly network: Network
   readonly tickEvery: number
   readonly fingerprint = new Fingerprint()
-  readonly seats: Seat[] = []
+  readonly seats: ClientConnection[] = []
   readonly counts: WorldCounts = { events: 0, crashes: 0, crashPoints: 0, stalls: 0, restarts: 0 }
-  readonly #byId = new Map<MemberId, Seat>()
+  readonly #byId = new Map<MemberId, ClientConnection>()
   readonly #goneAfter: number | undefined
   readonly #trace: string[] | undefined
   now = 0
   alignedTicks = false
   /** Where answers to clients go. */
-  onAnswer: (from: Seat, request: Request, answer: Answer) => void = () => {}
-  onSend: ((from: Seat, message: Message) => void) | undefined
+  onAnswer: (from: ClientConnection, request: Request, answer: Answer) => void = () => {}
+  onSend: ((from: ClientConnection, message: Message) => void) | undefined
 
   constructor(parts: WorldParts) {
     this.random = parts.random
@@ -66,16 +66,21 @@ export class World {
   }
 
   /** A new machine. It is not started. */
-  seat(id: MemberId, clock: VirtualClock, disk: DiskOptions, boot: Boot, birth: Birth): Seat {
+  seat(id: MemberId, clock: VirtualClock, disk: DiskOptions, boot: Boot, birth: Birth): ClientConnection {
     const made = new SimDisk(this.heap, () => this.now, this.random.fork(`disk/${id}`), disk)
     const ports = this.#portsFor(() => seat)
-    const seat: Seat = new Seat(ports, id, this.seats.length, { clock, disk: made, boot, birth })
+    const seat: ClientConnection = new ClientConnection(ports, id, this.seats.length, {
+      clock,
+      disk: made,
+      boot,
+      birth,
+    })
     this.seats.push(seat)
     this.#byId.set(id, seat)
     return seat
   }
 
-  #portsFor(seat: () => Seat): SeatPorts {
+  #portsFor(seat: () => ClientConnection): ClientConnectionPorts {
     return {
       heap: this.heap,
       random: this.random,
@@ -92,7 +97,7 @@ export class World {
     }
   }
 
-  find(id: MemberId): Seat | undefined {
+  find(id: MemberId): ClientConnection | undefined {
     return this.#byId.get(id)
   }
 
@@ -122,7 +127,7 @@ export class World {
     return 'done'
   }
 
-  send(from: Seat, message: Message): void {
+  send(from: ClientConnection, message: Message): void {
     this.watch.sending(from.id, message)
     this.onSend?.(from, message)
     const to = this.#byId.get(message.to)
@@ -130,11 +135,11 @@ export class World {
     if (to !== undefined && to !== from) this.network.send(from.slot, to.slot, message)
   }
 
-  answer(from: Seat, request: Request, answer: Answer): void {
+  answer(from: ClientConnection, request: Request, answer: Answer): void {
     this.onAnswer(from, request, answer)
   }
 
-  crash(seat: Seat, how: 'kill' | 'power'): void {
+  crash(seat: ClientConnection, how: 'kill' | 'power'): void {
     if (seat.member === undefined) return
     this.note(() => `${seat.id} dies (${how})`)
     this.fingerprint.add(seat.slot + (how === 'kill' ? 100 : 200))
@@ -149,7 +154,7 @@ export class World {
     }
   }
 
-  start(seat: Seat): void {
+  start(seat: ClientConnection): void {
     if (seat.member !== undefined) return
     this.note(() => `${seat.id} starts`)
     this.fingerprint.add(seat.slot + 300)

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Store } from '@latchkey/client'
-import { LOCK_VERBS, METHODS } from '../../http/route.js'
+import { LOCK_VERBS, METHODS } from '../../http/routes.js'
 
 /** `at`: what its keys and locks begin with. */
 export type StoreRow = (store: Store, at: string) => Promise<unknown>

@@ -4,7 +4,7 @@ import { EMPTY, newNonce } from '@latchkey/base'
 import type { WebSocket } from 'ws'
 import type { Self } from '../handshake.js'
 import { DiallingHandshake } from '../handshake-steps.js'
-import { bytesOf } from '../socket.js'
+import { bytesOf } from '../websocket-settings.js'
 
 /** Calls `entered` when that member has let it in. */
 export function dialAs(self: Self, to: string, socket: WebSocket, entered: () => void): void {

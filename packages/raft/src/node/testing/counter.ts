@@ -2,8 +2,8 @@
 
 import { text, utf8 } from '@latchkey/base'
 import type { Entry, LogPosition, Membership } from '../../core/types.js'
-import type { Applied, AppliedState, SnapshotReader, SnapshotWriter, StateMachine } from '../machine.js'
-import { splitRecords } from '../records.js'
+import type { Applied, AppliedState, SnapshotReader, SnapshotWriter, StateMachine } from '../state-machine.js'
+import { splitRecords } from '../batch-records.js'
 
 /** What survives a restart. */
 export interface CounterDisk {

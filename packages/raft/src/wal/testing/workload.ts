@@ -2,8 +2,8 @@
 // run of it that remembers what was promised, so that what comes out after a crash can be judged.
 
 import type { PersistBatch } from '../../core/types.js'
-import type { WalOptions } from '../api.js'
-import type { FileSystem } from '../fs.js'
+import type { WalOptions } from '../log-interface.js'
+import type { FileSystem } from '../file-system.js'
 import type { Wal } from '../wal.js'
 import {
   after,

@@ -22,12 +22,12 @@ export const clientBugs: readonly WholeBug[] = [
     ids: ['K30'],
     patches: [
       edit(
-        'lock/objects/tenure',
+        'lock/holding/hold-validity',
         "if (left > 0) return left; this.lose('its lease is over, as far as this process can tell'); return 0;",
         'return left;',
       ),
       edit(
-        'lock/objects/tenure',
+        'lock/holding/hold-validity',
         'if (!this.held) return; this.#deadline',
         "if (this.#state !== 'held') return; this.#deadline",
       ),
@@ -40,7 +40,7 @@ export const clientBugs: readonly WholeBug[] = [
     name: 'a renewal is given up after a twelfth of the lease',
     ids: ['K42'],
     patches: [
-      edit('lock/objects/renewal-times', 'return Math.min(lease * 2, ', 'return Math.min(lease / 12, '),
+      edit('lock/holding/renewal-times', 'return Math.min(lease * 2, ', 'return Math.min(lease / 12, '),
     ],
     profile: 'renewing',
     seeds: 300,
@@ -49,7 +49,7 @@ export const clientBugs: readonly WholeBug[] = [
   {
     name: 'a leader that is silent is waited for',
     ids: ['C13'],
-    patches: [edit('client/engine/silence', 'this.#beats++;', '')],
+    patches: [edit('client/engine/silence-detector', 'this.#beats++;', '')],
     profile: 'kv',
     seeds: 20,
     scene: { members: 3, embedded: 0, electionTimeout: 300, heartbeat: 75 },
@@ -73,7 +73,7 @@ export const clientBugs: readonly WholeBug[] = [
     name: 'ids of attempts are given again',
     ids: ['C5'],
     patches: [
-      edit('client/engine/ground', 'return ++this.#ids;', 'return (this.#ids = (this.#ids % 4) + 1);'),
+      edit('client/engine/active-link', 'return ++this.#ids;', 'return (this.#ids = (this.#ids % 4) + 1);'),
     ],
     profile: 'kv',
     seeds: 50,

@@ -1,4 +1,4 @@
-// Rule: known bugs of the journal of events.
+// Rule: known bugs of the event log.
 
 import { edit, type WholeBug } from './bug.js'
 
@@ -9,14 +9,14 @@ export const journalBugs: readonly WholeBug[] = [
   {
     name: 'a batch of events counts before it is synced',
     ids: ['D8'],
-    patches: [edit('kv/rows/journal', 'if (sync) await file.sync();', '')],
+    patches: [edit('kv/storage/event-log', 'if (sync) await file.sync();', '')],
     profile: 'power',
     seeds: 50,
   },
   {
     name: 'the folder is not synced behind a new file of events',
     ids: ['D7'],
-    patches: [edit('kv/rows/journal', 'await disk.sync(folder);', '')],
+    patches: [edit('kv/storage/event-log', 'await disk.sync(folder);', '')],
     profile: 'power',
     seeds: 50,
     scene: BUSY,
@@ -26,7 +26,7 @@ export const journalBugs: readonly WholeBug[] = [
     ids: ['S15'],
     patches: [
       edit(
-        'kv/rows/journal',
+        'kv/storage/event-log',
         'while (this.#files[0].number < reach.first)',
         'const first = this.#files.find((file) => file.live > 0)?.number ?? this.#tail.number; while (this.#files[0].number < first)',
       ),

@@ -3,7 +3,7 @@
 import { edit, type WholeBug } from './bug.js'
 
 const LEARN = edit(
-  'lock/objects/bound',
+  'lock/holding/cluster-time-bound',
   'this.#best = { time, sentAt };',
   'this.#best = { time, sentAt: now };',
 )
@@ -24,10 +24,10 @@ export const timeBugs: readonly WholeBug[] = [
     ids: ['K5'],
     patches: [
       edit(
-        'client/engine/ground',
+        'client/engine/active-link',
         'return reply.answer instanceof Uint8Array ? decodeAnswer(reply.answer) : reply.answer;',
         `const told = reply.answer instanceof Uint8Array ? decodeAnswer(reply.answer) : reply.answer;
-         if (reply.time === 0 && told[0] === 0 && told[1]?.[0]?.length === 8) this.#learn(told[1][0][7], this.#stamps.take());
+         if (reply.time === 0 && told[0] === 0 && told[1]?.[0]?.length === 8) this.#learn(told[1][0][7], this.#sendTimes.take());
          return told;`,
       ),
     ],
@@ -53,7 +53,7 @@ export const timeBugs: readonly WholeBug[] = [
     name: 'the clamp is per entry, not per reading',
     ids: ['K2'],
     patches: [
-      edit('raft/core/leading', 'leading.clock.read(state.now);', ''),
+      edit('raft/core/leader', 'leading.clock.read(state.now);', ''),
       // Whoever asks for the time only looks: no reading but that of an entry.
       edit(
         'raft/core/cluster-time',
@@ -130,7 +130,7 @@ export const timeBugs: readonly WholeBug[] = [
       edit(
         'client/engine/engine',
         'return this.grants.granted(reply.key, reply.owner);',
-        'this.bound.learn(reply.owner[7], this.#ground.now(), this.#ground.now()); return this.grants.granted(reply.key, reply.owner);',
+        'this.bound.learn(reply.owner[7], this.#activeLink.now(), this.#activeLink.now()); return this.grants.granted(reply.key, reply.owner);',
       ),
     ],
     profile: 'waiters',
@@ -147,7 +147,7 @@ export const ruleBugs: readonly WholeBug[] = [
       edit('lock/rules/queue', 'if (life === undefined || waitIsOver(next, tx.now)) continue;', ''),
       edit('lock/rules/queue', 'tx.now + Math.min(next.lease, life)', 'tx.now + next.lease'),
       edit(
-        'lock/rules/expire',
+        'lock/rules/expiry',
         'for (const waiter of tx.dueWaiters()) if (waitIsOver(waiter, tx.now)) tx.deleteWaiter(waiter);',
         'tx.dueWaiters();',
       ),
@@ -160,7 +160,7 @@ export const ruleBugs: readonly WholeBug[] = [
     ids: ['K14'],
     patches: [
       edit(
-        'lock/rules/expire',
+        'lock/rules/expiry',
         'for (const waiter of tx.waitersOf(session)) tx.deleteWaiter(waiter);',
         `for (const waiter of tx.waitersOf(session)) tx.deleteWaiter(waiter);
          const freed = [...tx.state.holds.held()].filter((row) => row.session === session);
@@ -226,7 +226,7 @@ export const ruleBugs: readonly WholeBug[] = [
     ids: ['K6'],
     patches: [
       edit(
-        'lock/rules/query',
+        'lock/rules/lock-reads',
         'return inForce(row, view.now) && row.token === token;',
         'return row !== undefined && row.token === token;',
       ),

@@ -113,7 +113,7 @@ export const storeBugs: readonly WholeBug[] = [
     ids: ['A2'],
     patches: [
       edit(
-        'kv/state/meta',
+        'kv/state/meta-row',
         '[position.index, position.term, position.time],',
         '[Math.max(0, position.index - 1), position.term, position.time],',
       ),
@@ -126,7 +126,7 @@ export const storeBugs: readonly WholeBug[] = [
     ids: ['D2', 'D9'],
     patches: [
       edit(
-        'raft/wal/decode',
+        'raft/wal/record-decoder',
         "if (sum !== buffer.readUInt32LE(at)) return damaged('a checksum that does not match');",
         '',
       ),
@@ -158,8 +158,12 @@ export const storeBugs: readonly WholeBug[] = [
     name: 'a read is served before its index is applied',
     ids: ['R4'],
     patches: [
-      edit('raft/node/reads', 'this.#confirmed.filter((one) => one.index <= applied)', 'this.#confirmed'),
-      edit('raft/node/reads', 'this.#confirmed.filter((one) => one.index > applied)', '[]'),
+      edit(
+        'raft/node/linearizable-reads',
+        'this.#confirmed.filter((one) => one.index <= applied)',
+        'this.#confirmed',
+      ),
+      edit('raft/node/linearizable-reads', 'this.#confirmed.filter((one) => one.index > applied)', '[]'),
     ],
     profile: 'kv',
     seeds: 200,
@@ -168,7 +172,9 @@ export const storeBugs: readonly WholeBug[] = [
   {
     name: 'the rows forget which cluster they are of',
     ids: ['M13'],
-    patches: [edit('kv/state/meta', 'learnersNext, peers, cluster ?? null],', 'learnersNext, peers, null],')],
+    patches: [
+      edit('kv/state/meta-row', 'learnersNext, peers, cluster ?? null],', 'learnersNext, peers, null],'),
+    ],
     profile: 'snapshots',
     seeds: 100,
     scene: { members: 3, faults: 2 },

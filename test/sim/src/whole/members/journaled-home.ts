@@ -1,13 +1,13 @@
 // Driver: a member's rows as on a real disk: LevelDB's part in memory, slow and whole or not at all (slow-home.ts), the events in
-// production's journal on the disk of the log, with all its faults. What production's home does with folders is done here with
-// numbers: a store's journal is in the folder of its number, and the number is a row of LevelDB's part.
+// production's event log on the disk of the log, with all its faults. What production's home does with folders is done here with
+// numbers: a store's event log is in the folder of its number, and the number is a row of LevelDB's part.
 
 import type { RowBuilder, RowChange, RowHome, RowStore } from '@latchkey/kv'
 import type { MemoryDisk } from '@latchkey/raft/memory'
 import type { House } from '../house.js'
 import type { SlowHome } from './slow-home.js'
 
-type Journal = Awaited<ReturnType<House['Journal']['create']>>
+type EventLog = Awaited<ReturnType<House['EventLog']['create']>>
 
 const FOLDER = /^rows-([1-9][0-9]*)\//
 /** The store's number; keys that start with a zero byte are a driver's own. */
@@ -40,7 +40,7 @@ export class JournaledHome implements RowHome {
   }
 
   async open(): Promise<RowStore | undefined> {
-    const { Journal, JournaledRows, REACH_KEY, decodeReach } = this.#house
+    const { EventLog, RowsWithEventLog, REACH_KEY, decodeReach } = this.#house
     const level = await this.#slow.open()
     const first = this.#live === 0
     const number = level?.get(NUMBER_KEY)?.[0] ?? 0
@@ -48,38 +48,38 @@ export class JournaledHome implements RowHome {
     if (level === undefined) return undefined
     this.#live = number
     const reach = decodeReach(level.get(REACH_KEY) as Uint8Array)
-    const journal = await Journal.open(folderOf(number), reach, this.#files)
-    return new JournaledRows(withoutOwnKeys(level), journal)
+    const eventLog = await EventLog.open(folderOf(number), reach, this.#files)
+    return new RowsWithEventLog(withoutOwnKeys(level), eventLog)
   }
 
   async build(): Promise<RowBuilder> {
     await this.#removeAll((one) => one > this.#live)
     const number = this.#live + 1
     const inner = await this.#slow.build()
-    const journal = await this.#house.Journal.create(folderOf(number), this.#files)
+    const eventLog = await this.#house.EventLog.create(folderOf(number), this.#files)
     return {
-      write: (batch) => this.#write(inner, journal, batch),
-      commit: () => this.#commit(inner, journal, number),
+      write: (batch) => this.#write(inner, eventLog, batch),
+      commit: () => this.#commit(inner, eventLog, number),
       abort: async () => {
         await inner.abort()
-        await journal.close()
+        await eventLog.close()
       },
     }
   }
 
   /** As production's builder does: not synced one by one. */
-  async #write(inner: RowBuilder, journal: Journal, batch: readonly RowChange[]): Promise<void> {
-    const { journaled, others } = this.#house.split(batch)
+  async #write(inner: RowBuilder, eventLog: EventLog, batch: readonly RowChange[]): Promise<void> {
+    const { withEventLog, others } = this.#house.split(batch)
     await inner.write(others)
-    if (journaled.length > 0) await journal.append(journaled, false)
-    await journal.settle()
+    if (withEventLog.length > 0) await eventLog.append(withEventLog, false)
+    await eventLog.settle()
   }
 
   /** Every file is on the disk before the store counts. */
-  async #commit(inner: RowBuilder, journal: Journal, number: number): Promise<void> {
-    const { reach } = journal
+  async #commit(inner: RowBuilder, eventLog: EventLog, number: number): Promise<void> {
+    const { reach } = eventLog
     await inner.write([this.#house.encodeReach(reach), { key: NUMBER_KEY, value: Uint8Array.of(number) }])
-    await journal.close()
+    await eventLog.close()
     const folder = folderOf(number)
     for (const name of await this.#files.list(folder)) {
       const file = await this.#files.open(`${folder}/${name}`, 'existing')

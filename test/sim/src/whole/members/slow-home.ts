@@ -2,12 +2,12 @@
 // at all, by chance; and so does a write that fails.
 
 import type { Random } from '@latchkey/base'
-import type { MemoryHome, RowBuilder, RowChange, RowHome, RowStore } from '@latchkey/kv'
+import type { SimulatedRowHome, RowBuilder, RowChange, RowHome, RowStore } from '@latchkey/kv'
 import type { Host } from '../ground/host.js'
 import type { House } from '../house.js'
 
 export class SlowHome implements RowHome {
-  readonly #inner: MemoryHome
+  readonly #inner: SimulatedRowHome
   readonly #host: Host
   readonly #random: Random
   /** Microseconds a batch takes at most. */
@@ -16,7 +16,7 @@ export class SlowHome implements RowHome {
   #fails = false
 
   constructor(house: House, host: Host, random: Random, most: number) {
-    this.#inner = new house.MemoryHome(new house.RowsDisk())
+    this.#inner = new house.SimulatedRowHome(new house.RowsDisk())
     this.#host = host
     this.#random = random
     this.#most = most

@@ -17,7 +17,7 @@ export interface StationOptions {
   readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
   readonly segmentBytes: number
   readonly growBytes: number
-  /** A file of the journal of events is closed when it has so much. */
+  /** A file of the event log is closed when it has so much. */
   readonly journalBytes: number
   readonly limits: Partial<KvLimits>
   /** Microseconds of a sync: at least, and as a long tail. */

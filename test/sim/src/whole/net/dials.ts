@@ -1,4 +1,4 @@
-// Driver: the clients' network: dialling a member, and the frames between a store and its seat there.
+// Driver: the clients' network: dialling a member, and the frames between a store and its client connection there.
 
 import type { Random } from '@latchkey/base'
 import type { Dial, Link, LinkEvents } from '@latchkey/client'
@@ -120,9 +120,9 @@ export class Dials {
         life: there,
         receive: (frame) => {
           if (frame === 'ping') pipe.send(1, 'pong')
-          else this.#requests(frame, (one) => seat.send(one))
+          else this.#requests(frame, (one) => clientConnection.send(one))
         },
-        closed: () => seat.close(),
+        closed: () => clientConnection.close(),
       },
     ])
     const gone = () => events.closed(new Error(`the connection to ${station.id} is gone`))
@@ -131,7 +131,10 @@ export class Dials {
     signal.addEventListener('abort', () => pipe.end(0), { once: true })
     this.#pipes.push(pipe)
     pipe.greet(0)
-    const seat = member.seat((reply) => pipe.send(1, this.#replyFrame(reply)), this.#house.ANONYMOUS)
+    const clientConnection = member.clientConnection(
+      (reply) => pipe.send(1, this.#replyFrame(reply)),
+      this.#house.ANONYMOUS,
+    )
     station.onGone((silent) => pipe.end(1, silent))
   }
 

@@ -1,0 +1,51 @@
+// Test: what a turn decided leaves in that very turn.
+
+import { expect, test } from 'vitest'
+import { Turns } from './end-of-turn.js'
+
+function byHand() {
+  const due: (() => void)[] = []
+  const turns = new Turns((run) => due.push(run))
+  return { turns, due, turn: () => due.shift()?.() }
+}
+
+test('what work hands to the end of its turn goes out in that turn, behind all work', () => {
+  const { turns, due, turn } = byHand()
+  const heard: string[] = []
+  turns.end(() => heard.push('early end'))
+  turns.work(() => {
+    heard.push('first')
+    turns.end(() => heard.push('end'))
+  })
+  turns.work(() => heard.push('second'))
+  turn()
+  expect(heard).toEqual(['first', 'second', 'early end', 'end'])
+  expect(due).toHaveLength(0)
+})
+
+test('what is asked for at the end, and work asked for by work, has a turn of its own', () => {
+  const { turns, due, turn } = byHand()
+  const heard: string[] = []
+  turns.work(() => {
+    turns.work(() => heard.push('next'))
+    turns.end(() => turns.end(() => heard.push('next end')))
+  })
+  turn()
+  expect(heard).toEqual([])
+  expect(due).toHaveLength(1)
+  turn()
+  expect(heard).toEqual(['next', 'next end'])
+  expect(due).toHaveLength(0)
+})
+
+test('a fault does not lose what others wait for', () => {
+  const { turns, turn } = byHand()
+  const heard: string[] = []
+  turns.end(() => heard.push('sent'))
+  turns.work(() => {
+    throw new Error('broken')
+  })
+  expect(turn).toThrow('broken')
+  turn()
+  expect(heard).toEqual(['sent'])
+})

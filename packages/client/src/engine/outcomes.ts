@@ -1,0 +1,143 @@
+// Rule: what an answer means for a call, and what a call's caller is told at its end. The two tables on which "exactly once" rests.
+
+import {
+  type Answer,
+  ERRORS,
+  type ErrorCode,
+  type ErrorOptions,
+  LatchkeyError,
+  SESSION_FULL,
+  SESSION_OVER,
+  codeOf,
+  errorOf,
+} from '@latchkey/protocol'
+
+/**
+ * final: the call's own answer.  again: certainly not handed on, may be sent anywhere.  uncertain: it may be in the log or not;
+ * only the same number again will tell.  over: refused because its session is.
+ */
+export type Verdict = 'final' | 'again' | 'uncertain' | 'over'
+
+/** Reasons that another member, or this one a little later, may not have. */
+const PASSING: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
+  'ERR_NO_LEADER',
+  'ERR_BUSY',
+  'ERR_TIMEOUT',
+  'ERR_CLOSED',
+  'ERR_OUTCOME_UNKNOWN',
+  'ERR_STORAGE_FAILED',
+])
+/** A member says these of itself, never of a command. */
+const LOST_TRACK: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
+  'ERR_NO_LEADER',
+  'ERR_TIMEOUT',
+  'ERR_CLOSED',
+  'ERR_OUTCOME_UNKNOWN',
+])
+
+export function judgeCommand(answer: Answer, never: boolean, uncertain: boolean): Verdict {
+  if (answer[0] === 0) return 'final'
+  if (answer[0] === SESSION_OVER) return 'over'
+  if (answer[0] === SESSION_FULL) return 'again'
+  const code = codeOf(answer)
+  if (never) return PASSING.has(code) ? 'again' : uncertain ? 'uncertain' : 'final'
+  return answer[3] === true || LOST_TRACK.has(code) ? 'uncertain' : 'final'
+}
+
+/** A read changes nothing: it is asked again as often as it takes. */
+export function judgeRead(answer: Answer, never: boolean): Verdict {
+  if (answer[0] === 0) return 'final'
+  const code = codeOf(answer)
+  return LOST_TRACK.has(code) || (never && PASSING.has(code)) || code === 'ERR_STORAGE_FAILED'
+    ? 'again'
+    : 'final'
+}
+
+/** Calls about the cluster have no number: what changes something is never sent twice. */
+export function judgeAdmin(answer: Answer, never: boolean, changes: boolean): Verdict {
+  if (answer[0] === 0) return 'final'
+  const code = codeOf(answer)
+  if (code === 'ERR_BUSY') return 'final'
+  const notDone = never || !changes || (code === 'ERR_NO_LEADER' && answer[3] === false)
+  return notDone && PASSING.has(code) ? 'again' : 'final'
+}
+
+/** What is known of a call when its time is over. */
+export interface CallState {
+  readonly what: 'command' | 'read' | 'admin'
+  /** A command, or a call that changes the cluster. */
+  readonly changes: boolean
+  /** At least one attempt may have been handed on. */
+  readonly handedOn: boolean
+  readonly leaderKnown: boolean
+  /** It waited for room among the session's numbers, or was last refused as too much. */
+  readonly crowded: boolean
+}
+
+/** Whom the member that was asked does not reach, while nobody leads. */
+export interface Leaderless {
+  readonly self: string
+  readonly missing?: readonly string[] | undefined
+}
+
+export function overdue(callState: CallState, cause: unknown, leaderless?: Leaderless): LatchkeyError {
+  const code = overdueCode(callState)
+  const options = cause === undefined ? {} : { cause }
+  const missing = leaderless?.missing ?? []
+  if (leaderless === undefined || missing.length === 0) return new LatchkeyError(code, undefined, options)
+  const message = `${ERRORS[code].message} Nobody leads: member ${leaderless.self} does not reach ${missing.join(', ')}.`
+  return new LatchkeyError(code, message, { ...options, missing })
+}
+
+function overdueCode({ what, changes, handedOn, leaderKnown, crowded }: CallState): ErrorCode {
+  if (what === 'read') return 'ERR_TIMEOUT'
+  if (changes && handedOn) return 'ERR_OUTCOME_UNKNOWN'
+  if (crowded) return 'ERR_BUSY'
+  return leaderKnown ? 'ERR_TIMEOUT' : 'ERR_NO_LEADER'
+}
+
+const UNKNOWN: ErrorOptions = { outcome: 'unknown' }
+const told = (code: ErrorCode, callState: CallState, cause: unknown): LatchkeyError => {
+  const unknown = callState.changes && callState.handedOn
+  return new LatchkeyError(code, unknown ? `${WORDS[code]} ${MAYBE}` : undefined, {
+    ...(unknown ? UNKNOWN : {}),
+    ...(cause === undefined ? {} : { cause }),
+  })
+}
+const MAYBE = 'It had been sent: it may or may not have been applied. Read the state before you decide.'
+const WORDS: Partial<Record<ErrorCode, string>> = {
+  ERR_ABORTED: 'The call was aborted by its signal.',
+  ERR_CLOSED: 'The store was closed before the answer came.',
+}
+
+export const aborted = (callState: CallState, reason: unknown) => told('ERR_ABORTED', callState, reason)
+export const closed = (callState: CallState) => told('ERR_CLOSED', callState, undefined)
+
+/** The way to every member is barred for good: what was not handed on fails with that, the rest is unknown. */
+export const barred = (callState: CallState, error: LatchkeyError): LatchkeyError =>
+  callState.changes && callState.handedOn
+    ? new LatchkeyError('ERR_OUTCOME_UNKNOWN', undefined, { cause: error })
+    : new LatchkeyError(error.code, error.message, {
+        cause: error,
+        outcome: 'not-applied',
+        retryable: error.retryable,
+        clusters: error.clusters,
+      })
+
+export const sessionOver = (): LatchkeyError =>
+  new LatchkeyError(
+    'ERR_OUTCOME_UNKNOWN',
+    'The session ended before the answer came: the call may or may not have been applied. Read the state before you decide.',
+  )
+
+export const lostSight = (cause: unknown): LatchkeyError =>
+  new LatchkeyError('ERR_OUTCOME_UNKNOWN', undefined, { cause })
+
+export const viewLost = (): LatchkeyError =>
+  new LatchkeyError(
+    'ERR_COMPACTED',
+    'The frozen view of this iteration is gone: its member stopped or was cut off, or the view stood unused for too long. Start the iteration again.',
+    { retryable: true },
+  )
+
+export { errorOf }

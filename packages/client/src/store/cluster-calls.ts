@@ -1,0 +1,115 @@
+// Door: calls about the cluster.
+
+import {
+  type CallOptions,
+  CAPS,
+  type MemberCalls,
+  type SessionCalls,
+  type SnapshotResult,
+  type Status,
+  callArgs,
+  show,
+  toBoolean,
+  toCount,
+  toNothing,
+  toSessions,
+} from '@latchkey/protocol'
+import type { AdminCall } from '@latchkey/protocol'
+import type { Engine } from '../engine/engine.js'
+import { attempt } from './reject-not-throw.js'
+
+export class Cluster {
+  readonly members: MemberCalls
+  readonly sessions: SessionCalls
+  readonly #engine: Engine
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+    this.members = {
+      add: (id, url, options) => this.#change('members.add', () => [name(id), address(url)], options),
+      promote: (id, options) => this.#change('members.promote', () => [name(id)], options),
+      update: (id, url, options) => this.#change('members.update', () => [name(id), address(url)], options),
+      remove: (id, options) => this.#change('members.remove', () => [name(id)], options),
+      rebuild: (id, options) => this.#change('members.rebuild', () => [name(id)], options),
+    }
+    this.sessions = {
+      list: (options) =>
+        attempt(() => engine.admin('sessions.list', [], false, callArgs(options), toSessions)),
+      end: (id, options) => this.#end(id, options),
+    }
+  }
+
+  #end(id: number, options?: CallOptions): Promise<boolean> {
+    return attempt(() => {
+      const args = [session(id)]
+      return this.#engine.admin('sessions.end', args, true, callArgs(options), toBoolean)
+    })
+  }
+
+  /** Waits without limit, unless one is given. */
+  ready(options?: CallOptions): Promise<void> {
+    return attempt(() => this.#engine.admin('ready', [], false, callArgs(options, null), toNothing))
+  }
+
+  status(options?: CallOptions): Promise<Status> {
+    return attempt(() => this.#engine.admin('status', [], false, callArgs(options), toStatus))
+  }
+
+  transferLeadership(id?: string, options?: CallOptions): Promise<void> {
+    return this.#change('transferLeadership', () => [id === undefined ? null : name(id)], options)
+  }
+
+  snapshot(options?: CallOptions): Promise<SnapshotResult> {
+    return attempt(() =>
+      this.#engine.admin('snapshot', [], true, callArgs(options, NO_LIMIT), (result) => {
+        const { bytesBefore, bytesAfter } = (result ?? {}) as Partial<SnapshotResult>
+        return { bytesBefore: toCount(bytesBefore), bytesAfter: toCount(bytesAfter) }
+      }),
+    )
+  }
+
+  #change(call: AdminCall, args: () => unknown[], options: unknown): Promise<void> {
+    return attempt(() => this.#engine.admin(call, args(), true, callArgs(options), toNothing))
+  }
+}
+
+/** Takes as long as it takes, unless a limit is given. */
+const NO_LIMIT = null
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+
+/** As open() takes it: what could never be opened is not made a member either. */
+function name(id: unknown): string {
+  if (typeof id === 'string' && NAME.test(id)) return id
+  throw new TypeError(
+    `id must be 1 to 64 letters, digits, dots, dashes or underscores, beginning with a letter or digit; got ${show(id)}`,
+  )
+}
+
+/** As text, like all arguments of calls about the cluster. */
+function session(id: unknown): string {
+  if (Number.isSafeInteger(id) && (id as number) >= 1 && (id as number) <= CAPS.recordNumber)
+    return String(id)
+  throw new TypeError(`id must be the number of a session, as sessions.list() tells it; got ${show(id)}`)
+}
+
+function address(url: unknown): string {
+  const parsed = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined
+  if (parsed && (parsed.protocol === 'ws:' || parsed.protocol === 'wss:') && parsed.hostname !== '')
+    return url as string
+  throw new TypeError(`url must be an address such as 'ws://127.0.0.1:7001'; got ${show(url)}`)
+}
+
+/** What is absent is null on the wire. */
+function toStatus(result: unknown): Status {
+  const status = result as Status
+  return {
+    ...status,
+    leader: status.leader ?? undefined,
+    members: status.members.map((member) => ({
+      ...member,
+      lag: member.lag ?? undefined,
+      alive: member.alive ?? undefined,
+    })),
+  }
+}

@@ -1,0 +1,190 @@
+// Driver: a Store: one engine, and the calls of all kinds over it. Embedded and remote stores are the same from here on.
+
+import type { Clock, Random } from '@latchkey/base'
+import {
+  DEFAULT_DRIFT,
+  type DistributedLock,
+  type LockOptions,
+  type LockPort,
+  Locking,
+  type Locks,
+  type Watchdog,
+} from '@latchkey/lock'
+import {
+  type Acquirer,
+  type As,
+  type BackupOptions,
+  type Bytes,
+  type CallOptions,
+  type Duration,
+  LatchkeyError,
+  type MemberCalls,
+  type Owner,
+  type SessionCalls,
+  type SnapshotResult,
+  type Status,
+  type StoreEvents,
+} from '@latchkey/protocol'
+import { Engine } from '../engine/engine.js'
+import type { Route } from '../engine/router.js'
+import { attempt } from './reject-not-throw.js'
+import { backupToFile } from './backup-file.js'
+import { Cluster } from './cluster-calls.js'
+import { KeyValues } from './key-values.js'
+import { lockPort } from './lock-port.js'
+import type { Store } from './store.js'
+
+export interface StoreOptions {
+  /** Embedded: the own member alone. Remote: addresses, and how to dial one. */
+  readonly route: Route
+  readonly clock: Clock
+  readonly random: Random
+  /** 128 random bits in hex. */
+  readonly newId: () => string
+  readonly as?: As | undefined
+  /** ms; default 30 s. */
+  readonly sessionLife?: number | undefined
+  readonly drift?: number | undefined
+  /** Runs once, after everything pending was ended: the member's own stop. */
+  readonly closeHook?: (() => Promise<void>) | undefined
+}
+
+export const DEFAULT_SESSION_LIFE = 30_000
+
+/** Begins to dial at once; every call waits for a link as long as its deadline allows. */
+export function createStore(options: StoreOptions): Store {
+  return new ClientStore(options)
+}
+
+export class ClientStore extends KeyValues implements Store {
+  readonly engine: Engine
+  readonly members: MemberCalls
+  readonly sessions: SessionCalls
+  readonly locks: Locks
+  /** What the lock objects stand on; also for doors that hold locks under their callers' ids. */
+  readonly lockPort: LockPort
+  readonly #cluster: Cluster
+  readonly #locking: Locking
+  readonly #closed: AbortController
+  readonly #closeHook: (() => Promise<void>) | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(options: StoreOptions) {
+    const { route, clock, random, as, newId } = options
+    const engine = new Engine({
+      route,
+      clock,
+      random,
+      sessionLife: options.sessionLife ?? DEFAULT_SESSION_LIFE,
+      drift: options.drift ?? DEFAULT_DRIFT,
+    })
+    super(engine, as ?? 'bytes')
+    this.engine = engine
+    this.#closed = new AbortController()
+    this.#closeHook = options.closeHook
+    this.#cluster = new Cluster(engine)
+    this.members = this.#cluster.members
+    this.sessions = this.#cluster.sessions
+    const guarded = (hold: ConstructorParameters<typeof KeyValues>[2]) =>
+      new KeyValues(engine, as ?? 'bytes', hold)
+    this.lockPort = lockPort({ engine, clock, as, newId, closed: this.#closed.signal, guarded })
+    this.#locking = new Locking(this.lockPort)
+    this.locks = this.#locking.locks
+  }
+
+  // ---- locks
+
+  getDistributedLock(
+    key: Bytes,
+    lease: Duration,
+    watchdog?: Watchdog,
+    options?: LockOptions,
+  ): DistributedLock {
+    return this.#locking.getDistributedLock(key, lease, watchdog, options)
+  }
+
+  tryLockWith(
+    key: Bytes,
+    fencingKey: Bytes | null | undefined,
+    keepLease: boolean,
+    acquirer: Acquirer,
+    options?: CallOptions,
+  ): Promise<Owner> {
+    return this.#locking.tryLockWith(key, fencingKey, keepLease, acquirer, options)
+  }
+
+  releaseLockWith(key: Bytes, acquirer: Acquirer, options?: CallOptions): Promise<Owner> {
+    return this.#locking.releaseLockWith(key, acquirer, options)
+  }
+
+  // ---- the cluster
+
+  ready(options?: CallOptions): Promise<void> {
+    return this.#cluster.ready(options)
+  }
+
+  status(options?: CallOptions): Promise<Status> {
+    return this.#cluster.status(options)
+  }
+
+  transferLeadership(id?: string, options?: CallOptions): Promise<void> {
+    return this.#cluster.transferLeadership(id, options)
+  }
+
+  snapshot(options?: CallOptions): Promise<SnapshotResult> {
+    return this.#cluster.snapshot(options)
+  }
+
+  backup(path: string, options?: BackupOptions): Promise<void> {
+    return attempt(() => backupToFile(this.engine, path, options))
+  }
+
+  // ---- events
+
+  on<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): this {
+    this.engine.events.on(name, listener)
+    return this
+  }
+
+  once<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): this {
+    this.engine.events.once(name, listener)
+    return this
+  }
+
+  off<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): this {
+    this.engine.events.off(name, listener)
+    return this
+  }
+
+  addListener<Name extends keyof StoreEvents>(
+    name: Name,
+    listener: (event: StoreEvents[Name]) => void,
+  ): this {
+    return this.on(name, listener)
+  }
+
+  removeListener<Name extends keyof StoreEvents>(
+    name: Name,
+    listener: (event: StoreEvents[Name]) => void,
+  ): this {
+    return this.off(name, listener)
+  }
+
+  // ---- the end
+
+  /** Pending calls end with ERR_CLOSED; holds are not released. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    this.#closed.abort(new LatchkeyError('ERR_CLOSED'))
+    this.engine.close()
+    await this.#closeHook?.()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}

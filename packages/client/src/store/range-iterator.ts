@@ -1,0 +1,190 @@
+// Driver: ranges, page by page over one frozen view, which lives at the member that opened it. The next page is asked for as soon as
+// one has come, so that the member reads it while this side hands the rows out; never more than one, so that nothing piles up.
+// Law (R9): all rows come from one view. If it is lost, an iteration that has told nothing begins again; one that has told rows
+// ends with an error that says so.
+
+import {
+  CAPS,
+  LatchkeyError,
+  READ,
+  type RangeArgs,
+  type Read,
+  type ReadArgs,
+  isEmptyRange,
+  isLatchkeyError,
+  toPage,
+} from '@latchkey/protocol'
+import type { Call, Live } from '../engine/call.js'
+import type { Engine } from '../engine/engine.js'
+import { viewLost } from '../engine/outcomes.js'
+
+/** The value is null where only keys were asked for. */
+export type Row = readonly [key: Uint8Array, value: Uint8Array | null]
+
+export interface OpenView {
+  /** 0: the member has closed it, nothing follows. */
+  readonly view: number
+  readonly home: Live | undefined
+  /** The link stays until this is called. */
+  release(): void
+}
+interface Page extends OpenView {
+  readonly rows: readonly Row[]
+}
+
+/** Where the next page begins. */
+interface Cursor {
+  start: Uint8Array | null
+  end: Uint8Array | null
+  left: number
+}
+
+export async function* iterate<T>(
+  engine: Engine,
+  range: RangeArgs,
+  options: ReadArgs,
+  convert: (row: Row) => T,
+): AsyncGenerator<T, undefined> {
+  if (range.limit === 0 || isEmptyRange(range)) {
+    engine.pass(options)
+    return
+  }
+  let told = false
+  for (;;) {
+    const pages = pagesOf(engine, range, options)
+    try {
+      for await (const rows of pages) {
+        for (const row of rows) {
+          if (options.signal?.aborted)
+            throw new LatchkeyError('ERR_ABORTED', undefined, { cause: options.signal.reason })
+          told = true
+          yield convert(row)
+        }
+      }
+      return
+    } catch (error) {
+      if (told || !isLost(error)) throw error
+    }
+  }
+}
+
+/** All at once: nothing is told before all of it is there, so a lost view costs time, until the deadline. */
+export async function collect<T>(
+  engine: Engine,
+  range: RangeArgs,
+  options: ReadArgs,
+  convert: (row: Row) => T,
+): Promise<T[]> {
+  if (range.limit === 0 || isEmptyRange(range)) {
+    engine.pass(options)
+    return []
+  }
+  const deadline = engine.deadlineOf(options)
+  for (;;) {
+    try {
+      const found: T[] = []
+      for await (const rows of pagesOf(engine, range, options, deadline))
+        for (const row of rows) found.push(convert(row))
+      return found
+    } catch (error) {
+      if (!isLost(error)) throw error
+    }
+  }
+}
+
+const isLost = (error: unknown): boolean => isLatchkeyError(error, 'ERR_COMPACTED')
+
+async function* pagesOf(
+  engine: Engine,
+  range: RangeArgs,
+  options: ReadArgs,
+  deadline?: () => number | undefined,
+): AsyncGenerator<readonly Row[], undefined> {
+  const cursor: Cursor = { start: range.start, end: range.end, left: range.limit }
+  const next = (before: Page | undefined): Promise<Page> =>
+    ask(engine, range, cursor, { ...options, timeout: deadline ? deadline() : options.timeout }, before)
+  let page: Page | undefined
+  let asked: Promise<Page> | undefined = next(undefined)
+  try {
+    while (asked !== undefined) {
+      const before: Page | undefined = page
+      page = await asked
+      asked = undefined
+      advance(cursor, range.reverse, page.rows)
+      if (page.view !== 0 && cursor.left > 0) asked = next(page)
+      // Nobody may come back for it: an error of a page that nobody waits for is nobody's.
+      asked?.catch(() => {})
+      before?.release()
+      yield page.rows
+    }
+  } finally {
+    leave(engine, page, asked)
+  }
+}
+
+/** The view is closed behind the page that is still under way: the member may read only what was asked before. */
+function leave(engine: Engine, page: Page | undefined, asked: Promise<Page> | undefined): void {
+  const close = (last: Page | undefined) => {
+    if (last && last.view !== 0) closeView(engine, last)
+    last?.release()
+    if (last !== page) page?.release()
+  }
+  if (asked === undefined) return close(page)
+  asked.then(close, () => close(page))
+}
+
+async function ask(
+  engine: Engine,
+  range: RangeArgs,
+  cursor: Cursor,
+  options: ReadArgs,
+  before: Page | undefined,
+): Promise<Page> {
+  const limit = Math.min(cursor.left, CAPS.pageRows)
+  // A page may be cut short by its bytes, unless it is one row: the view is kept until the rows are there.
+  const part = range.keysOnly ? 'keys' : 'both'
+  const view = before?.view ?? 0
+  const read: Read = [READ.page, view, limit > 1, cursor.start, cursor.end, range.reverse, limit, part]
+  try {
+    return await engine.read(
+      read,
+      options.stale,
+      options,
+      (result, call) => toPageOf(engine, result, call),
+      before?.home,
+    )
+  } catch (error) {
+    throw view !== 0 && isLost(error) ? viewLost() : error
+  }
+}
+
+/** Runs as the answer comes: a link that is being left must learn at once that a view is open there. */
+function toPageOf(engine: Engine, result: unknown, call: Call): Page {
+  const [view, rows] = toPage(result)
+  return { ...openView(engine, view, call), rows: rows as readonly Row[] }
+}
+
+/** The view that an answer tells of, and the link that it lives on. */
+export function openView(engine: Engine, view: number, call: Call): OpenView {
+  const home = call.answeredBy
+  return { view, home, release: home && view !== 0 ? engine.keepOpen(home) : () => {} }
+}
+
+function advance(cursor: Cursor, reverse: boolean, rows: readonly Row[]): void {
+  const last = rows.at(-1)
+  cursor.left -= rows.length
+  if (!last) return
+  if (reverse) cursor.end = last[0]
+  else {
+    const next = new Uint8Array(last[0].length + 1)
+    next.set(last[0])
+    cursor.start = next
+  }
+}
+
+/** Said, not waited for: a view that nobody closes ends by itself. */
+export function closeView(engine: Engine, { view, home }: OpenView): void {
+  if (!home?.open) return
+  const done = () => {}
+  engine.read([READ.closeView, view], true, { timeout: undefined, signal: undefined }, done, home).catch(done)
+}

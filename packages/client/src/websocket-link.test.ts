@@ -1,0 +1,98 @@
+// Test: one link over a real socket of the loopback: which cluster it is of, from its first word to its last.
+
+import { uptime } from 'node:os'
+import { systemClock } from '@latchkey/base'
+import { type LeaderReply, type LinkReply, encodeReplies } from '@latchkey/protocol'
+import { afterEach, expect, test, vi } from 'vitest'
+import { socketDial } from './websocket-link.js'
+import { type SocketMember, type SocketMemberOptions, socketMember } from './testing/socket-member.js'
+
+const open: { close(): unknown }[] = []
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close()
+})
+const member = async (options?: SocketMemberOptions): Promise<SocketMember> => {
+  const made = await socketMember(options)
+  open.push(made)
+  return made
+}
+
+const soon = (check: () => void) => vi.waitFor(check, { timeout: 8_000 })
+
+type Identity = { clusterId: string | undefined }
+
+/** Dials, and keeps what is told. */
+async function dial(url: string, identity: Identity) {
+  const told: LinkReply[] = []
+  const ends: Error[] = []
+  const events = {
+    reply: (reply: LinkReply) => void told.push(reply),
+    closed: (reason: Error) => void ends.push(reason),
+    stranded: () => {},
+  }
+  const options = {
+    clock: systemClock(uptime),
+    cluster: 'latchkey',
+    token: undefined,
+    tls: undefined,
+    identity,
+  }
+  const link = await socketDial(url, options)(events, new AbortController().signal)
+  open.push(link)
+  return { link, told, ends }
+}
+
+const leader = (clusterId: string, term: number): LeaderReply => ({
+  kind: 'leader',
+  id: 'm0',
+  url: undefined,
+  term,
+  role: 'leader',
+  self: 'm0',
+  clusterId,
+  members: [],
+  electionTimeout: 1_000,
+})
+
+const say = ({ sockets }: SocketMember, ...replies: LinkReply[]) => {
+  for (const socket of sockets) for (const frame of encodeReplies(replies)) socket.send(frame)
+}
+
+// Without it: the state of a member is replaced by another cluster's while a client is connected; the client goes on with its holds and
+// its session, which mean nothing there, and is told values of the other cluster as if they were its own.
+test('C30: a link whose member is of another cluster from now on ends, and what comes behind that is not told', async () => {
+  const a = await member({ clusterId: 'x' })
+  const identity: Identity = { clusterId: undefined }
+  const { told, ends } = await dial(a.url, identity)
+  await soon(() => expect(told).toHaveLength(1))
+  expect(identity.clusterId).toBe('x')
+  say(a, leader('x', 2), leader('', 3))
+  await soon(() => expect(told).toHaveLength(3))
+  say(a, leader('x', 4), leader('y', 5), leader('x', 6))
+  await soon(() => expect(ends).toHaveLength(1))
+  expect(ends[0]).toMatchObject({ code: 'ERR_WRONG_CLUSTER', message: expect.stringContaining(a.url) })
+  await soon(() => expect(a.sockets.size).toBe(0))
+  expect(told.map((reply) => (reply.kind === 'leader' ? reply.term : 0))).toEqual([1, 2, 3, 4])
+  expect([identity.clusterId, ends.length]).toEqual(['x', 1])
+})
+
+test('C30: a member that has not met its cluster is used by one that knows none: the first id told is the id for good', async () => {
+  const welcome = () => ({ ok: true, version: 1, clusterId: '' }) as const
+  const a = await member({ clusterId: '', welcome })
+  const identity: Identity = { clusterId: undefined }
+  const first = await dial(a.url, identity)
+  await soon(() => expect(first.told).toHaveLength(1))
+  expect(identity.clusterId).toBeUndefined()
+  say(a, leader('x', 2))
+  await soon(() => expect(first.told).toHaveLength(2))
+  expect(identity.clusterId).toBe('x')
+  await expect(dial(a.url, identity)).rejects.toMatchObject({
+    code: 'ERR_NO_LEADER',
+    message: expect.stringContaining('has not met its cluster yet'),
+  })
+  // The id is said at the next handshake, so that a member of another cluster can refuse.
+  expect(a.hellos.map(({ clusterId }) => clusterId)).toEqual([undefined, 'x'])
+  const b = await member({ clusterId: 'y' })
+  await expect(dial(b.url, identity)).rejects.toMatchObject({ code: 'ERR_WRONG_CLUSTER' })
+  expect([first.ends, identity.clusterId]).toEqual([[], 'x'])
+})

@@ -1,0 +1,91 @@
+// Test: a put that is on its way into the log has what it is put over looked up meanwhile, and the store is not asked again.
+
+import { encodeCommand, OP, READ, type Command } from '@latchkey/protocol'
+import { expect, test } from 'vitest'
+import { SPACE } from './keyspaces.js'
+import { SimulatedRowHome } from './storage/simulated-rows.js'
+import type { RowStore } from './storage/row-store.js'
+import { k, World } from './testing/world.js'
+
+/** Tells how often it is asked for a row of a key. */
+class AskedHome extends SimulatedRowHome {
+  asked = 0
+
+  override async open(): Promise<RowStore | undefined> {
+    const store = await super.open()
+    if (store === undefined) return undefined
+    const get = (key: Uint8Array) => {
+      if (key[0] === SPACE.data) this.asked++
+      return store.get(key)
+    }
+    return {
+      get,
+      write: (batch) => store.write(batch),
+      view: () => store.view(),
+      compact: () => store.compact(),
+      close: () => store.close(),
+    }
+  }
+}
+
+const put = (key: string, value: string): Command => [OP.put, null, k(key), k(value)]
+
+/** A member that has read none of its 20 keys yet; what is looked up ahead waits for `look`. */
+async function worldOfRows() {
+  const home = new AskedHome()
+  const later: (() => void)[] = []
+  const world = await World.open({ home, later: (run) => void later.push(run) })
+  for (let i = 0; i < 20; i++) await world.run(put(`k${i}`, 'old'))
+  await world.machine.flush()
+  await world.restart()
+  home.asked = 0
+  const look = () => {
+    for (const run of later.splice(0)) run()
+  }
+  return { world, home, later, look }
+}
+
+test('the row that a put needs is looked up before it is applied, and once', async () => {
+  const { world, home, look } = await worldOfRows()
+  await world.run(put('k0', 'new'))
+  expect(home.asked).toBe(1)
+  const [one, other] = [put('k1', 'new'), put('none', 'new')]
+  for (const command of [one, other]) world.machine.expectPut(encodeCommand(command))
+  expect(home.asked).toBe(1)
+  look()
+  expect(home.asked).toBe(3)
+  await world.run(one, other)
+  expect(home.asked).toBe(3)
+  const entry = ([created, , version]: readonly number[]) => [
+    (created as number) < world.machine.revision - 1,
+    version,
+  ]
+  expect(entry(world.machine.read([READ.getEntry, k('k1')]) as number[])).toEqual([true, 2])
+  expect(entry(world.machine.read([READ.getEntry, k('none')]) as number[])).toEqual([false, 1])
+})
+
+test('what is not written yet is not looked up, and what was written since is not believed', async () => {
+  const { world, home, look } = await worldOfRows()
+  await world.run(put('k0', 'first'), put('new', 'first'))
+  const before = home.asked
+  world.machine.expectPut(encodeCommand(put('k0', 'second')))
+  world.machine.expectPut(encodeCommand(put('new', 'second')))
+  look()
+  expect(home.asked).toBe(before)
+  await world.run(put('k3', 'x'))
+  world.machine.expectPut(encodeCommand(put('k2', 'second')))
+  look()
+  await world.run([OP.deleteAll, null, [k('k2')]])
+  await world.machine.flush()
+  await world.run(put('k2', 'anew'))
+  expect((world.machine.read([READ.getEntry, k('k2')]) as number[])[2]).toBe(1)
+})
+
+test('nothing is kept of puts while no row has to be read from the store, nor by a member that is closed', async () => {
+  const { world, later } = await worldOfRows()
+  world.machine.expectPut(encodeCommand(put('k0', 'new')))
+  expect(later).toHaveLength(0)
+  await world.machine.close()
+  world.machine.expectPut(encodeCommand(put('k0', 'new')))
+  expect(later).toHaveLength(0)
+})

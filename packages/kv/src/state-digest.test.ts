@@ -1,0 +1,133 @@
+// Test: at marks of cluster time all members look at the state behind the same entry, and can freeze that very state.
+
+import { OP } from '@latchkey/protocol'
+import { expect, test } from 'vitest'
+import type { StateDigest } from './state-digest.js'
+import {
+  SPACE_NAMES,
+  eventKey,
+  keyOf,
+  keyOfNumber,
+  nameOfRow,
+  replyKey,
+  META_KEY,
+  SPACE,
+} from './keyspaces.js'
+import { KvMachine } from './machine.js'
+import { SimulatedRowHome } from './storage/simulated-rows.js'
+import type { StateHash } from './kv-store.js'
+import { SMALL_LIMITS, applyAll, newMachine } from './testing/members.js'
+import { drawWorkload } from './testing/workload.js'
+import { HandClock, MEMBERS, World, k } from './testing/world.js'
+
+async function sumsOf(frozen: StateDigest): Promise<Record<string, string>> {
+  const sums: Record<string, string> = {}
+  for (const space of SPACE_NAMES) sums[space] = (await frozen.digest(space, undefined, undefined)).sum
+  return sums
+}
+
+test('A10: however the log is cut and written, what is frozen behind an entry is the same, row by row', async () => {
+  for (const seed of [1, 2, 3, 4, 5, 6]) {
+    const entries = drawWorkload(`frozen ${seed}`, 150)
+    const [often, once] = [newMachine(new SimulatedRowHome()), newMachine(new SimulatedRowHome())]
+    await often.open()
+    await once.open()
+    for (const entry of entries) {
+      await applyAll(often, [entry])
+      if (entry.index % 3 === 0) await often.flush()
+    }
+    await applyAll(once, entries)
+    const frozen = [await often.frozen(entries.length), await once.frozen(entries.length)] as StateDigest[]
+    const [a, b] = await Promise.all(frozen.map(sumsOf))
+    expect(a).toEqual(b)
+    // What is kept in memory, and added up as rows come and go, says the same.
+    const { spaces } = once.stateHash()
+    for (const space of SPACE_NAMES) if (space !== 'events') expect(b?.[space]).toBe(spaces[space])
+    expect(await once.frozen(entries.length - 1)).toBeUndefined()
+    for (const one of frozen) one.close()
+  }
+})
+
+test('at the first entry of each half minute; the next entry waits for what is frozen there', async () => {
+  const entries = drawWorkload('marks', 60).map((entry, i) => ({ ...entry, time: 1_000 + i * 1_700 }))
+  const run = async (atOnce: number, waits: boolean) => {
+    const seen: { hash: StateHash; sums?: Record<string, string> }[] = []
+    const machine: KvMachine = new KvMachine({
+      ...{
+        home: new SimulatedRowHome(),
+        nextTurn: setImmediate,
+        clock: new HandClock(),
+        limits: SMALL_LIMITS,
+      },
+      stood: (hash) => {
+        const one: (typeof seen)[number] = { hash }
+        seen.push(one)
+        if (!waits) return undefined
+        return machine.frozen(hash.position.index).then(async (frozen) => {
+          // What comes later is not seen, though reading takes its time.
+          one.sums = await sumsOf(frozen as StateDigest)
+        })
+      },
+    })
+    await machine.open()
+    for (let i = 0; i < entries.length; i += atOnce)
+      await machine.apply(entries.slice(i, i + atOnce), () => MEMBERS)
+    return { seen, hash: machine.stateHash() }
+  }
+  const [one, all, waiting] = [await run(1, false), await run(60, false), await run(60, true)]
+  expect(one.seen.map(({ hash }) => hash.position.time)).toEqual([31_600, 60_500, 91_100])
+  expect(all).toEqual(one)
+  expect(waiting.hash).toEqual(one.hash)
+  expect(waiting.seen.map(({ hash }) => hash)).toEqual(one.seen.map(({ hash }) => hash))
+  for (const { hash, sums } of waiting.seen) {
+    expect(sums?.['data']).toBe(hash.spaces['data'])
+    expect(sums?.['meta']).toBe(hash.spaces['meta'])
+  }
+})
+
+test('A15: many rows are added up in several turns, and the next entry waits for the last of them', async () => {
+  const hashes: StateHash[] = []
+  let turns = 0
+  const nextTurn = (run: () => void) => {
+    turns++
+    setImmediate(run)
+  }
+  const w = await World.open({ nextTurn, stood: (hash) => void hashes.push(hash) })
+  for (let i = 0; i < 5_000; i++)
+    await w.run([OP.tryLock, k(`l${i}`), null, false, 'me', 3_600_000, 0, null, null])
+  hashes.length = 0
+  turns = 0
+  w.time += 29_000
+  const mark = w.entry(new Uint8Array(0), 'empty')
+  const behind = w.entry(new Uint8Array(0), 'empty')
+  await w.apply(mark, behind)
+  expect(hashes.map(({ position }) => position.index)).toEqual([mark.index])
+  expect(turns).toBeGreaterThanOrEqual(2)
+  expect(hashes[0]?.spaces['holds']).toBe(w.machine.stateHash().spaces['holds'])
+})
+
+test('a digest of some rows from behind a key', async () => {
+  const w = await World.open()
+  for (const key of ['a', 'b', 'c', 'd']) await w.one([OP.put, null, k(key), k('v')])
+  const frozen = (await w.machine.frozen(w.log.length)) as StateDigest
+  const rowOf = (key: string | undefined) => (key === undefined ? undefined : keyOf(SPACE.data, k(key)))
+  const keys = async (...args: [string | undefined, string | undefined, number?]) => {
+    const [after, upTo, rows] = args
+    const { first, last } = await frozen.digest('data', rowOf(after), rowOf(upTo), rows)
+    return [first, last].map((key) => key && Buffer.from(key).toString())
+  }
+  expect(await keys(undefined, undefined)).toEqual(['da', 'dd'])
+  expect(await keys('a', undefined, 2)).toEqual(['db', 'dc'])
+  expect(await keys('a', 'b')).toEqual(['db', 'db'])
+  expect(await keys('d', undefined)).toEqual([undefined, undefined])
+  frozen.close()
+})
+
+test('a row has a name for people', () => {
+  expect(nameOfRow(META_KEY)).toBe('meta')
+  expect(nameOfRow(keyOf(SPACE.data, k('a"b')))).toBe('data "a\\"b"')
+  expect(nameOfRow(eventKey(32, 1))).toBe('events 32/1')
+  expect(nameOfRow(replyKey(3, 4))).toBe('replies 3/4')
+  expect(nameOfRow(keyOfNumber(SPACE.sessions, 7))).toBe('sessions 7')
+  expect(nameOfRow(Uint8Array.of(250, 1))).toBe('a row of an unknown space, fa01')
+})

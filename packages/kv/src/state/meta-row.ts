@@ -1,0 +1,115 @@
+// Rule: the one meta row: up to where the log is applied, and everything that counts across rows. It is in every batch (A2).
+
+import { type Membership, type LogPosition } from '@latchkey/raft/core'
+import { LatchkeyError, pack, show } from '@latchkey/protocol'
+import { META_KEY } from '../keyspaces.js'
+import { sealBody } from '../storage/row-checksum.js'
+import { META_SHAPE, unpackRow } from './packed-row.js'
+import { Sum, type SumParts } from './set-hash.js'
+
+/** Of the rows' layout. A store of a later one is not opened. */
+export const FORMAT = 1
+
+export interface Meta {
+  position: LogPosition
+  membership: Membership
+  /** Commands that changed data, counted. */
+  revision: number
+  /** The next waiter's arrival. */
+  arrival: number
+  /** Every counter starts above it: raised by a restore (docs/locks.md, 4). */
+  tokenBase: number
+  /** Revisions from `floor` to `revision` can be watched. */
+  events: { floor: number; count: number; bytes: number }
+  /** Of the spaces that are not held in memory. */
+  readonly sums: { readonly data: Sum; readonly sequences: Sum; readonly events: Sum }
+}
+
+export const NO_MEMBERS: Membership = { voters: [], outgoing: [], learners: [], learnersNext: [], peers: {} }
+
+export function emptyMeta(): Meta {
+  return {
+    position: { index: 0, term: 0, time: 0 },
+    membership: NO_MEMBERS,
+    revision: 0,
+    arrival: 1,
+    tokenBase: 0,
+    events: { floor: 1, count: 0, bytes: 0 },
+    sums: { data: new Sum(), sequences: new Sum(), events: new Sum() },
+  }
+}
+
+type Packed = readonly [
+  format: number,
+  position: readonly [number, number, number],
+  members: readonly [
+    voters: string[],
+    outgoing: string[],
+    learners: string[],
+    learnersNext: string[],
+    peers: (readonly [string, string, string])[],
+    cluster: string | null,
+  ],
+  revision: number,
+  arrival: number,
+  tokenBase: number,
+  events: readonly [number, number, number],
+  sums: readonly [SumParts, SumParts, SumParts],
+]
+
+/** Lists, not maps, and sorted: the same state is the same bytes. */
+export function encodeMeta(meta: Meta): Uint8Array {
+  const { position, membership, events, sums } = meta
+  const { voters, outgoing, learners, learnersNext, cluster } = membership
+  const peers = Object.entries(membership.peers).map(([id, { url, incarnation }]) => [id, url, incarnation])
+  peers.sort(([a], [b]) => ((a as string) < (b as string) ? -1 : 1))
+  return sealBody(
+    META_KEY,
+    pack([
+      FORMAT,
+      [position.index, position.term, position.time],
+      // Without the cluster's id a member that was brought up by a snapshot would found another cluster once it leads.
+      [voters, outgoing, learners, learnersNext, peers, cluster ?? null],
+      meta.revision,
+      meta.arrival,
+      meta.tokenBase,
+      [events.floor, events.count, events.bytes],
+      [sums.data.parts, sums.sequences.parts, sums.events.parts],
+    ]),
+  )
+}
+
+/** Of another format only that much is known. */
+const shapeOfFormat = (value: unknown): string | null =>
+  Array.isArray(value) && value[0] !== FORMAT ? null : META_SHAPE(value)
+
+/** ERR_CORRUPT when it is not what was written. */
+export function decodeMeta(value: Uint8Array): Meta {
+  const packed = unpackRow(META_KEY, value, shapeOfFormat) as Packed
+  if (packed[0] !== FORMAT) throw foreignFormat(packed[0])
+  const [, [index, term, time], members, revision, arrival, tokenBase, events, sums] = packed
+  const [voters, outgoing, learners, learnersNext, peers, cluster] = members
+  return {
+    position: { index, term, time },
+    membership: {
+      voters,
+      outgoing,
+      learners,
+      learnersNext,
+      peers: Object.fromEntries(peers.map(([id, url, incarnation]) => [id, { url, incarnation }])),
+      ...(cluster === null ? {} : { cluster }),
+    },
+    revision,
+    arrival,
+    tokenBase,
+    events: { floor: events[0], count: events[1], bytes: events[2] },
+    sums: { data: Sum.from(sums[0]), sequences: Sum.from(sums[1]), events: Sum.from(sums[2]) },
+  }
+}
+
+function foreignFormat(format: unknown): LatchkeyError {
+  return new LatchkeyError(
+    'ERR_CORRUPT',
+    `These rows have format ${show(format)}, this version reads ${FORMAT}. Start the version that wrote them, or rebuild this member from its peers.`,
+  )
+}

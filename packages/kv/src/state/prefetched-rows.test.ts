@@ -1,0 +1,77 @@
+// Test: what was looked up ahead is what the store has, the store is asked once for it, and only where reads go to the store.
+
+import { expect, test } from 'vitest'
+import { keyOfBinary, SPACE } from '../keyspaces.js'
+import type { RowStore } from '../storage/row-store.js'
+import { sealBody } from '../storage/row-checksum.js'
+import { RowTable } from './row-table.js'
+import { PrefetchedRows } from './prefetched-rows.js'
+import { Sum } from './set-hash.js'
+
+const bytes = (text: string) => Buffer.from(text)
+const rowOf = (key: string, body: Uint8Array) => sealBody(keyOfBinary(SPACE.data, key), body)
+
+function table(count: number, body = bytes('value')) {
+  const store = { asked: 0 }
+  const rows = new Map<string, Uint8Array>()
+  for (let i = 0; i < count; i++) rows.set(`dk${i}`, rowOf(`k${i}`, body))
+  const get = (key: Uint8Array) => {
+    store.asked++
+    return rows.get(Buffer.from(key).toString('latin1'))
+  }
+  return { store, table: new RowTable(SPACE.data, { get } as unknown as RowStore, new Sum()) }
+}
+
+test('a row that was looked up ahead is not asked for again, nor one that is not there', () => {
+  const { store, table: rows } = table(10)
+  rows.get('k0')
+  expect(store.asked).toBe(1)
+  rows.lookAhead([bytes('k1'), bytes('k2'), bytes('k2'), bytes('none')])
+  expect(store.asked).toBe(4)
+  expect(rows.get('k1')).toEqual(rowOf('k1', bytes('value')))
+  expect(rows.get('k2')).toEqual(rowOf('k2', bytes('value')))
+  expect(rows.get('none')).toBeUndefined()
+  expect(store.asked).toBe(4)
+})
+
+test('nothing is looked up ahead while no read has to go to the store', () => {
+  const { store, table: rows } = table(10)
+  rows.lookAhead([bytes('k1')])
+  expect(store.asked).toBe(0)
+  rows.get('k1')
+  rows.get('k1')
+  expect(store.asked).toBe(2)
+  // It was read twice: from here on it is among the recent rows, and one more look tells that there is nothing to do.
+  for (let i = 0; i < 10; i++) {
+    rows.lookAhead([bytes('k1')])
+    rows.get('k1')
+  }
+  rows.lookAhead([bytes('k2')])
+  expect(store.asked).toBe(2)
+})
+
+test('no more is looked up than there is room for', () => {
+  const { store, table: rows } = table(100, Buffer.alloc(10_000))
+  rows.get('k0')
+  const all = Array.from({ length: 100 }, (_, i) => bytes(`k${i}`))
+  rows.lookAhead(all)
+  expect(store.asked).toBeLessThan(20)
+  const asked = store.asked
+  for (let i = 1; i < 10; i++) expect(rows.get(`k${i}`)).toBeDefined()
+  expect(store.asked).toBe(asked)
+})
+
+test('it never has more than two generations', () => {
+  const ahead = new PrefetchedRows()
+  for (let i = 0; i < 1_000; i++) {
+    ahead.missed()
+    ahead.begin()
+    ahead.put(`k${i}`, Buffer.alloc(1_000))
+    expect(ahead.get(`k${i}`)).toBeDefined()
+  }
+  const held = Array.from({ length: 1_000 }, (_, i) => ahead.get(`k${i}`)).filter((row) => row !== undefined)
+  expect(held.length).toBeGreaterThan(90)
+  expect(held.length).toBeLessThan(250)
+  ahead.clear()
+  expect(ahead.get('k999')).toBeUndefined()
+})

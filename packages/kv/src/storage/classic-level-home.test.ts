@@ -1,0 +1,251 @@
+// Test: LevelDB on a disk that rots: an error or the right value, never a wrong one (D18); batches it lost are missed (D17).
+
+import { cpSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { seededRandom } from '@latchkey/base'
+import { isLatchkeyError } from '@latchkey/protocol'
+import { ClassicLevel } from 'classic-level'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { damage } from '../testing/damage.js'
+import { Folders } from '../testing/folders.js'
+import { classicHome } from './classic-level-home.js'
+import { crc32c } from './leveldb-check/crc32c.js'
+import { nodeFiles } from './files.js'
+import type { RowChange, RowStore } from './row-store.js'
+import { isSealed, sealBody } from './row-checksum.js'
+
+const folders = new Folders()
+afterAll(() => folders.removeAll())
+
+const BATCHES = 40
+/** Rows of data, and each third one of events. */
+const key = (i: number) => Buffer.from(`${i % 3 === 0 ? 'e' : 'd'}${String(i).padStart(5, '0')}`)
+const batch = (n: number): RowChange[] =>
+  Array.from({ length: 25 }, (_, i) => {
+    const at = (n * 13 + i) % 600
+    return { key: key(at), value: sealBody(key(at), Buffer.from(`${n}:${at}:${'x'.repeat(at % 50)}`)) }
+  })
+
+/** After the first n batches: key to body. */
+function model(n: number): Map<string, string> {
+  const rows = new Map<string, string>()
+  for (let i = 1; i <= n; i++) {
+    for (const { key, value } of batch(i))
+      rows.set(key.toString(), Buffer.from(value as Uint8Array).toString('latin1', 4))
+  }
+  return rows
+}
+const MODELS = Array.from({ length: BATCHES + 1 }, (_, n) =>
+  JSON.stringify([...model(n)].sort(([a], [b]) => (a < b ? -1 : 1))),
+)
+
+async function write(dir: string): Promise<void> {
+  const home = classicHome(dir)
+  const builder = await home.build()
+  await builder.commit()
+  const store = (await home.open()) as RowStore
+  for (let n = 1; n <= BATCHES; n++) await store.write(batch(n))
+  await store.close()
+}
+
+/** Everything in log only; or everything in tables. */
+const images: Record<string, string> = {}
+beforeAll(async () => {
+  const log = join(folders.make(), 'state')
+  await write(log)
+  const tables = join(folders.make(), 'state')
+  cpSync(log, tables, { recursive: true })
+  const level = new ClassicLevel(join(tables, 'rows-1'))
+  await level.open()
+  await level.compactRange('\0', '\xff')
+  await level.close()
+  Object.assign(images, { log, tables })
+})
+
+/** What a member makes of a folder: the rows it can vouch for, or the code it is refused with. */
+async function readAll(dir: string): Promise<string> {
+  let store: RowStore | undefined
+  try {
+    store = await classicHome(dir).open()
+    if (store === undefined) return 'nothing'
+    const view = store.view()
+    const { rows } = await view.page({ start: undefined, end: undefined }, 10_000, 10_000_000)
+    view.close()
+    const bodies = rows.map(({ key, value }): [string, string] => {
+      if (!isSealed(key, value)) throw new Error('damaged row')
+      expect(Buffer.from((store as RowStore).get(key) as Uint8Array)).toEqual(Buffer.from(value))
+      return [Buffer.from(key).toString(), Buffer.from(value).toString('latin1', 4)]
+    })
+    return JSON.stringify(bodies)
+  } catch (error) {
+    if (isLatchkeyError(error)) return error.code
+    if (error instanceof Error && error.message === 'damaged row') return 'ERR_CORRUPT'
+    throw error
+  } finally {
+    await store?.close()
+  }
+}
+
+test('undamaged, both are whole', async () => {
+  for (const image of Object.values(images)) {
+    // LevelDB makes a table of its log when it is opened.
+    const copy = join(folders.make(), 'state')
+    cpSync(image, copy, { recursive: true })
+    expect(await readAll(copy)).toBe(MODELS[BATCHES])
+  }
+})
+
+/** Ten thousand with LATCHKEY_FULL_SWEEP=1: some minutes. */
+const FLIPS = process.env['LATCHKEY_FULL_SWEEP'] === '1' ? 5_000 : 150
+
+describe('D18, D17: a changed byte in any of the files', () => {
+  test.each(['log', 'tables'])(
+    '%s: an error, the whole state, or an older state as a whole',
+    async (name) => {
+      const random = seededRandom(`flips ${name}`)
+      const copy = join(folders.make(), 'state')
+      const seen = { refused: 0, whole: 0, older: 0 }
+      for (let i = 0; i < FLIPS; i++) {
+        cpSync(images[name] as string, copy, { recursive: true })
+        const where = damage(join(copy, 'rows-1'), random)
+        const found = await readAll(copy)
+        rmSync(copy, { recursive: true })
+        const n = MODELS.indexOf(found)
+        if (found === 'ERR_CORRUPT') seen.refused++
+        else if (n === BATCHES) seen.whole++
+        else {
+          expect(n, `${where}: ${found.slice(0, 300)}`).toBeGreaterThanOrEqual(0)
+          seen.older++
+        }
+      }
+      expect(seen.refused).toBeGreaterThan(FLIPS / 3)
+      // In tables nothing can be lost from the end but by the manifest.
+      if (name === 'tables') expect(seen.older).toBeLessThan(FLIPS / 10)
+    },
+    FLIPS * 1_000,
+  )
+})
+
+test('a table removed, or CURRENT removed: ERR_CORRUPT, never an empty state', async () => {
+  for (const pattern of [/\.ldb$/, /^CURRENT$/, /^MANIFEST/]) {
+    const copy = join(folders.make(), 'state')
+    cpSync(images['tables'] as string, copy, { recursive: true })
+    const name = readdirSync(join(copy, 'rows-1')).find((one) => pattern.test(one)) as string
+    rmSync(join(copy, 'rows-1', name))
+    expect(await readAll(copy), name).toBe('ERR_CORRUPT')
+  }
+})
+
+test('a table that a crash left half-written is not in use, and no reason to refuse', async () => {
+  const copy = join(folders.make(), 'state')
+  cpSync(images['tables'] as string, copy, { recursive: true })
+  writeFileSync(join(copy, 'rows-1', '999999.ldb'), Buffer.alloc(5_000, 7))
+  expect(await readAll(copy)).toBe(MODELS[BATCHES])
+})
+
+test('a message says which file, where, and what to do', async () => {
+  const copy = join(folders.make(), 'state')
+  cpSync(images['tables'] as string, copy, { recursive: true })
+  const name = readdirSync(join(copy, 'rows-1')).find((one) => one.endsWith('.ldb')) as string
+  const bytes = readFileSync(join(copy, 'rows-1', name))
+  bytes[100] = (bytes[100] as number) ^ 1
+  writeFileSync(join(copy, 'rows-1', name), bytes)
+  await expect(classicHome(copy).open()).rejects.toThrow(
+    new RegExp(`${name}.*damaged block at 0.*members rebuild`),
+  )
+})
+
+test('D13: a folder that is open already: ERR_DIR_LOCKED', async () => {
+  const copy = join(folders.make(), 'state')
+  cpSync(images['log'] as string, copy, { recursive: true })
+  const store = (await classicHome(copy).open()) as RowStore
+  await expect(classicHome(copy).open()).rejects.toMatchObject({ code: 'ERR_DIR_LOCKED' })
+  await store.close()
+})
+
+test('D7: every file is synced before the store gets its name, and its folder after it', async () => {
+  const steps: string[] = []
+  const dir = join(folders.make(), 'state')
+  const short = (path: string) => path.slice(dir.length + 1)
+  const home = classicHome(dir, {
+    ...nodeFiles,
+    rename: async (from, to) => {
+      steps.push(`rename ${short(from)} ${short(to)}`)
+      await nodeFiles.rename(from, to)
+    },
+    sync: async (path) => {
+      steps.push(`sync ${short(path)}`)
+      await nodeFiles.sync(path)
+    },
+  })
+  const builder = await home.build()
+  await builder.write(batch(1))
+  await builder.commit()
+  const at = steps.indexOf('rename rows-1.building rows-1')
+  const before = steps.slice(0, at)
+  for (const name of ['CURRENT', 'MANIFEST']) expect(before.join()).toContain(`sync rows-1.building/${name}`)
+  expect(before.join()).toMatch(/sync rows-1\.building\/[0-9]+\.log/)
+  expect(before.at(-1)).toBe('sync rows-1.building')
+  expect(steps.slice(at + 1)).toEqual(['sync '])
+})
+
+/** Files below that folder which this process has open; nothing where the system does not tell. */
+const openBelow = (dir: string): string[] =>
+  process.platform !== 'linux'
+    ? []
+    : readdirSync('/proc/self/fd').flatMap((fd) => {
+        try {
+          const path = readlinkSync(`/proc/self/fd/${fd}`)
+          return path.startsWith(dir) ? [path.slice(dir.length)] : []
+        } catch {
+          return []
+        }
+      })
+
+// Without it: the disk is full while a snapshot is taken in; the member makes room and asks for the snapshot again, and is told for ever
+// that its own folder is locked, or has no file handles left after the hundredth try.
+test('D7: a commit that fails leaves nothing open and nothing in use, and the same can be built again', async () => {
+  const dir = join(folders.make(), 'state')
+  const home = classicHome(dir)
+  const first = await home.build()
+  await first.write(batch(1))
+  await first.commit()
+  const failing = await home.build()
+  await failing.write(batch(2))
+  expect(openBelow(dir).length > 0 || process.platform !== 'linux').toBe(true)
+  const full = Object.assign(new Error('IO error: no space left on device'), { code: 'LEVEL_IO_ERROR' })
+  const failure = vi.spyOn(ClassicLevel.prototype, 'batch').mockRejectedValueOnce(full as never)
+  await expect(failing.commit()).rejects.toMatchObject({ code: 'ERR_STORAGE_FAILED' })
+  failure.mockRestore()
+  expect(openBelow(dir)).toEqual([])
+  const again = await home.build()
+  await again.write(batch(3))
+  await again.abort()
+  expect(openBelow(dir)).toEqual([])
+  expect(readdirSync(dir)).toEqual(['rows-1'])
+  expect(await readAll(dir)).toBe(MODELS[1])
+})
+
+test('crc32c of the known vectors', () => {
+  expect(crc32c(Buffer.from('123456789'), 0, 9)).toBe(0xe3069283)
+  expect(crc32c(Buffer.alloc(32), 0, 32)).toBe(0x8a9136aa)
+  expect(crc32c(Buffer.alloc(32, 0xff), 0, 32)).toBe(0x62a8ab43)
+})
+
+describe('D18: what a killed compaction left half written', () => {
+  test.each(['log', 'tables'])(
+    '%s: it is not in use, whoever gets its number at the next open',
+    async (name) => {
+      const copy = join(folders.make(), 'state')
+      cpSync(images[name] as string, copy, { recursive: true })
+      const rows = join(copy, 'rows-1')
+      const numbers = readdirSync(rows).map((file) => Number(/\d+/.exec(file)?.[0] ?? 0))
+      for (let next = 1; next <= 12; next++) {
+        const half = `${String(Math.max(...numbers) + next).padStart(6, '0')}.ldb`
+        writeFileSync(join(rows, half), Buffer.alloc(5_000, next))
+      }
+      expect(await readAll(copy)).toBe(MODELS[BATCHES])
+      expect(await readAll(copy)).toBe(MODELS[BATCHES])
+    },
+  )
+})

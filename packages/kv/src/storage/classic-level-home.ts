@@ -1,0 +1,305 @@
+// Driver: the rows of a member on a disk: classic-level, with the event log beside it, in a numbered folder.
+//
+//   <dir>/rows-1            the live store: the highest number without a suffix
+//   <dir>/rows-2.building   a store under way; of a crash, when found at open
+//
+// A store is built beside the live one, closed, synced, and gets its name by one rename: before it a start finds the old store,
+// after it the new one, and what is left of the other is removed (S4). LevelDB is never asked to create a store at open: where
+// it lost its CURRENT it would make an empty one of it.
+
+import { open as openFile, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { LatchkeyError } from '@latchkey/protocol'
+import { SPACE } from '../keyspaces.js'
+import { BatchMarks, bytesOf, LOG_BYTES, MARKS } from './batch-marks.js'
+import { type Files, nodeFiles, sizeOf, syncFolder } from './files.js'
+import { EventLog } from './event-log.js'
+import { decodeReach, encodeReach, REACH_KEY } from './event-log-format.js'
+import { RowsWithEventLog, split } from './level-with-event-log.js'
+import {
+  type Level,
+  LevelRows,
+  codeOf,
+  damagedFiles,
+  messageOf,
+  operation,
+  tablesOfLevel,
+  translated,
+} from './level-rows.js'
+import { damageIn, tablesOf } from './leveldb-check/manifest.js'
+import type { Row, RowBuilder, RowChange, RowHome, RowStore } from './row-store.js'
+import { SpaceReclaimer } from './space-reclaimer.js'
+import { tableDamage } from './leveldb-check/tables.js'
+
+const STORE = /^rows-([1-9][0-9]*)$/
+const BUILDING = '.building'
+
+/**
+ * The member as a whole has a memory to keep to, and random reads and writes of a million rows shall cost about what they cost of a
+ * thousand. What decides both is how many bytes the tables have, so rows are compressed:
+ * - LevelDB maps a table while it is open, and a mapped page that was touched counts as resident until the table is closed.
+ *   Opening one costs ten reads, so what is used at random should stay open: up to 144 tables of 1 MiB.
+ * - Each read that has to look into more than one table brings LevelDB nearer to merging them, so that under random reads and
+ *   writes all there is gets merged with each memtable it writes. Half the bytes are half the work.
+ * A compressed block is unpacked for one row of it, so blocks are small. What was unpacked is worth nothing to the next random
+ * read, and what is read again is among the recent rows: a cache of blocks would only cost its keeping.
+ */
+const OPTIONS = {
+  keyEncoding: 'view',
+  valueEncoding: 'view',
+  compression: true,
+  cacheSize: 0,
+  writeBufferSize: LOG_BYTES,
+  blockSize: 4 * 1024,
+  maxFileSize: 1024 * 1024,
+  // Ten of them are not for tables. The others are held in sixteen parts of nine, by a hash of their numbers: of 60 tables eight
+  // fall into one part now and then, and with seven places there a get cost half as much again.
+  maxOpenFiles: 154,
+} as const
+
+/** Rows of answers come at one end and go at the other; they are a hundred bytes each. */
+const RECLAIMED = { queues: { [SPACE.replies]: 65_536 }, others: [SPACE.data] }
+
+/** `dir`: a folder of its own, made when it is not there. */
+export function classicHome(dir: string, files: Files = nodeFiles): RowHome {
+  return new ClassicHome(dir, files)
+}
+
+class ClassicHome implements RowHome {
+  readonly #dir: string
+  readonly #files: Files
+  /** The number of the store that was opened or committed last. */
+  #live = 0
+
+  constructor(dir: string, files: Files) {
+    this.#dir = dir
+    this.#files = files
+  }
+
+  async open(): Promise<RowStore | undefined> {
+    const live = await this.#highest()
+    await this.#removeBuilding()
+    if (live === 0) return undefined
+    const first = this.#live === 0
+    this.#live = live
+    if (first) await this.sweep()
+    return await openStore(this.#path(live))
+  }
+
+  #path(number: number): string {
+    return join(this.#dir, `rows-${number}`)
+  }
+
+  async #numbers(): Promise<number[]> {
+    const names = await this.#files.list(this.#dir)
+    return names.map((name) => Number(STORE.exec(name)?.[1] ?? 0)).filter((number) => number > 0)
+  }
+
+  async #highest(): Promise<number> {
+    return Math.max(0, ...(await this.#numbers()))
+  }
+
+  async #removeBuilding(): Promise<void> {
+    for (const name of await this.#files.list(this.#dir)) {
+      if (name.endsWith(BUILDING)) await this.#files.remove(join(this.#dir, name))
+    }
+  }
+
+  async build(): Promise<RowBuilder> {
+    await this.#files.make(this.#dir)
+    await this.#removeBuilding()
+    const path = this.#path((await this.#highest()) + 1)
+    const level = await openLevel(path + BUILDING, true)
+    try {
+      const eventLog = await EventLog.create(path + BUILDING)
+      return new ClassicBuilder(this.#dir, path, { level, eventLog }, this.#files)
+    } catch (error) {
+      await level.close()
+      throw error
+    }
+  }
+
+  async sweep(): Promise<void> {
+    for (const number of await this.#numbers()) {
+      if (number < this.#live) await this.#files.remove(this.#path(number))
+    }
+  }
+
+  async discard(): Promise<void> {
+    // Highest last: as long as one is left, what a crash leaves behind is the state that was live.
+    for (const number of (await this.#numbers()).sort((a, b) => a - b))
+      await this.#files.remove(this.#path(number))
+    await this.#removeBuilding()
+    this.#live = 0
+  }
+}
+
+class ClassicBuilder implements RowBuilder {
+  readonly #dir: string
+  readonly #path: string
+  readonly #level: Level
+  readonly #eventLog: EventLog
+  readonly #files: Files
+  readonly #chain = new BatchMarks()
+
+  constructor(dir: string, path: string, parts: { level: Level; eventLog: EventLog }, files: Files) {
+    this.#dir = dir
+    this.#path = path
+    this.#level = parts.level
+    this.#eventLog = parts.eventLog
+    this.#files = files
+  }
+
+  /** Not synced one by one: `commit` syncs every file before the store gets its name. */
+  async write(batch: readonly RowChange[]): Promise<void> {
+    const { withEventLog, others } = split(batch)
+    const bytes = others.reduce((sum, change) => sum + bytesOf(change), 0)
+    const operations = [...others, ...this.#chain.next(bytes)].map(operation)
+    try {
+      await this.#level.batch(operations, { sync: false })
+      if (withEventLog.length > 0) await this.#eventLog.append(withEventLog, false)
+      await this.#eventLog.settle()
+    } catch (error) {
+      throw translated(error)
+    }
+  }
+
+  async commit(): Promise<void> {
+    try {
+      await this.#level.batch([operation(encodeReach(this.#eventLog.reach))], { sync: false })
+    } catch (error) {
+      await this.#close().catch(() => {})
+      throw translated(error)
+    }
+    await this.#close()
+    await syncFolder(this.#files, this.#path + BUILDING)
+    await this.#files.rename(this.#path + BUILDING, this.#path)
+    await this.#files.sync(this.#dir)
+  }
+
+  async #close(): Promise<void> {
+    try {
+      await this.#level.close()
+    } finally {
+      await this.#eventLog.close()
+    }
+  }
+
+  async abort(): Promise<void> {
+    await this.#close()
+    await this.#files.remove(this.#path + BUILDING)
+  }
+}
+
+/** Loaded only here: a store in memory, or a client, needs no native module. */
+async function openLevel(path: string, create: boolean): Promise<Level> {
+  const { ClassicLevel } = await import('classic-level')
+  const level = new ClassicLevel<Uint8Array, Uint8Array>(path, { ...OPTIONS, createIfMissing: create })
+  try {
+    await level.open()
+  } catch (error) {
+    throw openFailed(error, (await damagedFile(path, error)) ?? path)
+  }
+  return level
+}
+
+/** LevelDB says what is wrong, but seldom in which file. Undefined: in none of the two that say what the store consists of. */
+async function damagedFile(path: string, error: unknown): Promise<string | undefined> {
+  const current = await readFile(join(path, 'CURRENT'), 'latin1').catch(() => undefined)
+  if (current === undefined) return `CURRENT in ${path}, which is missing,`
+  const name = /^(MANIFEST-[0-9]+)\n$/.exec(current)?.[1]
+  if (name === undefined) return `CURRENT in ${path} at offset 0`
+  const manifest = await readFile(join(path, name)).catch(() => undefined)
+  if (manifest === undefined) return `${name} in ${path}, which CURRENT names and which is missing,`
+  if (tablesOf(manifest) === undefined) return `${name} in ${path} at offset ${damageIn(manifest) ?? 0}`
+  // Each record is whole, and some are missing at its end.
+  return /descriptor/.test(messageOf(error)) ? `${name} in ${path} at offset ${manifest.length}` : undefined
+}
+
+function openFailed(error: unknown, path: string): unknown {
+  const cause = error instanceof Error ? error.cause : undefined
+  if (codeOf(cause) === 'LEVEL_LOCKED')
+    return new LatchkeyError('ERR_DIR_LOCKED', undefined, { cause: error })
+  if (/no space|too many open files|permission denied/i.test(messageOf(error))) {
+    return new LatchkeyError('ERR_STORAGE_FAILED', `The state cannot be opened: ${messageOf(error)}.`, {
+      cause: error,
+    })
+  }
+  return damagedFiles(error, path)
+}
+
+async function openStore(path: string): Promise<RowStore> {
+  await refuseDamaged(path)
+  const level = await openLevel(path, false)
+  try {
+    const reclaimer = new SpaceReclaimer(tablesOfLevel(level), RECLAIMED)
+    const rows = new LevelRows(level, BatchMarks.from(await marksOf(level)), reclaimer)
+    return new RowsWithEventLog(rows, await openJournal(path, level))
+  } catch (error) {
+    await level.close()
+    throw translated(error)
+  }
+}
+
+/** A store has its reach from its making on. */
+function openJournal(path: string, level: Level): Promise<EventLog> {
+  const reach = level.getSync(REACH_KEY)
+  if (reach === undefined) throw damagedFiles(new Error('it does not say how far its event log counts'), path)
+  return EventLog.open(path, decodeReach(reach))
+}
+
+/** Before LevelDB has touched it: opening may begin to merge what is damaged with what is not. */
+async function refuseDamaged(path: string): Promise<void> {
+  const live = await tablesInUse(path)
+  for (const name of await nodeFiles.list(path)) {
+    if (!name.endsWith('.ldb') && !name.endsWith('.sst')) continue
+    if (live?.has(Number.parseInt(name, 10)) === false) continue
+    const reason = await checkTable(join(path, name))
+    if (reason === null) continue
+    throw new LatchkeyError(
+      'ERR_CORRUPT',
+      `${name} in ${path} is damaged: ${reason}. Rebuild this member from its peers (latchkey members rebuild; where it does not start and others have the state, delete the folder that holds this store and start it again), or restore a backup.`,
+    )
+  }
+}
+
+/** Undefined: nobody knows; all are taken for used, and LevelDB says what is wrong with its manifest. */
+async function tablesInUse(path: string): Promise<ReadonlySet<number> | undefined> {
+  try {
+    const current = await readFile(join(path, 'CURRENT'), 'latin1')
+    return tablesOf(await readFile(join(path, current.trim())))
+  } catch {
+    return undefined
+  }
+}
+
+async function checkTable(path: string): Promise<string | null> {
+  const handle = await openFile(path, 'r')
+  try {
+    const size = await sizeOf(path)
+    return await tableDamage({
+      size,
+      read: async (at, length) => {
+        const bytes = Buffer.allocUnsafe(length)
+        const { bytesRead } = await handle.read(bytes, 0, length, at)
+        return bytes.subarray(0, bytesRead)
+      },
+    })
+  } finally {
+    await handle.close()
+  }
+}
+
+async function marksOf(level: Level): Promise<Row[]> {
+  const iterator = level.iterator({ gte: MARKS.start, lt: MARKS.end })
+  const marks: Row[] = []
+  try {
+    for (;;) {
+      const some = await iterator.nextv(10_000)
+      if (some.length === 0) return marks
+      for (const [key, value] of some) marks.push({ key, value: value as Uint8Array })
+    }
+  } finally {
+    await iterator.close()
+  }
+}

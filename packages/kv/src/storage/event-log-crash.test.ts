@@ -1,0 +1,209 @@
+// Test: the event log's disk fails, or the power goes, at every single operation: of appending, of going on in another file, of removing
+// old ones, and of a start (D1, D4, D5, D8, D9). LevelDB's part is modelled by what it must keep: a batch is there or not (R1).
+
+import { seededRandom } from '@latchkey/base'
+import { type DiskFailure, type Loss, MemoryDisk } from '@latchkey/raft/memory'
+import { expect, test } from 'vitest'
+import { journalOnDisk } from '../testing/event-log-on-disk.js'
+import type { Reach } from './event-log-format.js'
+import { EventLog } from './event-log.js'
+import type { RowChange } from './row-store.js'
+import { SEAL, sealBody } from './row-checksum.js'
+
+const FOLDER = 'rows'
+/** So few that most batches begin another file, and each file goes soon. */
+const FILE_BYTES = 300
+const BATCHES = 14
+
+/** What LevelDB keeps: how far the event log counts, and what then is in it. */
+interface Level {
+  reach: Reach | undefined
+  rows: Map<string, string>
+}
+const newLevel = (): Level => ({ reach: undefined, rows: new Map() })
+
+const keyOf = (name: string) => Buffer.from(name)
+const put = (name: string, text: string): RowChange => ({
+  key: keyOf(name),
+  value: sealBody(keyOf(name), Buffer.from(text)),
+})
+
+/** As events do: rows come at one end, are written anew while they grow, and go at the other end. */
+function batchOf(n: number, life: string): RowChange[] {
+  const gone = n < 5 ? [] : [{ key: keyOf(`e${n - 5}`), value: undefined }]
+  return [put(`e${n}`, `${life} ${n} ${'x'.repeat((n * 37) % 300)}`), put('grows', `${life} ${n}`), ...gone]
+}
+
+function applied(rows: ReadonlyMap<string, string>, batch: readonly RowChange[]): Map<string, string> {
+  const after = new Map(rows)
+  for (const { key, value } of batch) {
+    const name = Buffer.from(key).toString()
+    if (value === undefined) after.delete(name)
+    else after.set(name, Buffer.from(value.subarray(SEAL)).toString())
+  }
+  return after
+}
+
+async function write(eventLog: EventLog, level: Level, batch: readonly RowChange[]): Promise<void> {
+  await eventLog.append(batch, true)
+  // J1: from here on it counts.
+  level.reach = eventLog.reach
+  level.rows = applied(level.rows, batch)
+  await eventLog.settle()
+}
+
+const port = (disk: MemoryDisk) => journalOnDisk(disk, FILE_BYTES)
+
+async function opened(disk: MemoryDisk, level: Level): Promise<EventLog> {
+  if (level.reach !== undefined) return await EventLog.open(FOLDER, level.reach, port(disk))
+  // No store has its name yet: what a crash left of it is removed, as a home does.
+  for (const path of disk.paths()) disk.drop(path)
+  const eventLog = await EventLog.create(FOLDER, port(disk))
+  level.reach = eventLog.reach
+  return eventLog
+}
+
+async function rowsOf(eventLog: EventLog): Promise<Map<string, string>> {
+  const view = eventLog.view()
+  const whole = { start: undefined, end: undefined }
+  const page = await view.page(whole, 1e6, 1e9, () => Promise.reject(new Error('nothing is under way')))
+  view.close()
+  return new Map(
+    page.rows.map(({ key, value }) => [`${Buffer.from(key)}`, `${Buffer.from(value.subarray(SEAL))}`]),
+  )
+}
+
+async function workload(disk: MemoryDisk, level: Level, life: string): Promise<void> {
+  const eventLog = await opened(disk, level)
+  for (let n = 0; n < BATCHES; n++) await write(eventLog, level, batchOf(n, life))
+  await eventLog.close()
+}
+
+/** It opens, has all that counts and nothing else, and goes on; and so it does when all that is not durable goes once more. */
+async function judge(disk: MemoryDisk, level: Level): Promise<void> {
+  const before = [...level.rows].sort()
+  for (const life of ['second', 'third']) {
+    const eventLog = await opened(disk, level)
+    expect([...(await rowsOf(eventLog))].sort()).toEqual(life === 'second' ? before : [...level.rows].sort())
+    const names = await disk.list(FOLDER)
+    const { first, last } = level.reach as Reach
+    expect(names).toHaveLength(last - first + 1)
+    for (let n = 0; n < 4; n++) await write(eventLog, level, batchOf(n, life))
+    await eventLog.close()
+    disk.crash(seededRandom(life), 'all')
+  }
+}
+
+async function stopsDuring(
+  disk: MemoryDisk,
+  at: number,
+  when: 'before' | 'after',
+  run: () => Promise<unknown>,
+) {
+  return await new Promise<boolean>((done, fail) => {
+    disk.stopAt(at, when, () => done(true))
+    run().then(() => done(false), fail)
+  })
+}
+
+const LOSSES: readonly (Loss | 'kill')[] = ['all', 'none', 'prefix', 'some', 'some', 'kill']
+
+function pullThePlug(disk: MemoryDisk, how: Loss | 'kill', seed: string): void {
+  if (how === 'kill') disk.kill(seededRandom(seed))
+  else disk.crash(seededRandom(seed), how)
+}
+
+async function told(where: string, run: Promise<void>): Promise<void> {
+  await run.catch((error: Error) => {
+    throw new Error(`${where}: ${error.message}`, { cause: error })
+  })
+}
+
+test('the workload has it all: files that follow each other, and files that go', async () => {
+  const disk = new MemoryDisk()
+  const level = newLevel()
+  await workload(disk, level, 'first')
+  expect(level.reach?.last).toBeGreaterThan(5)
+  expect(level.reach?.first).toBeGreaterThan(3)
+  await judge(disk, level)
+})
+
+test.each(['before', 'after'] as const)(
+  'D1 D8 D9 J1 J2 J3: the power goes %s every operation, and nothing that counts is lost',
+  async (when) => {
+    const whole = new MemoryDisk()
+    await workload(whole, newLevel(), 'first')
+    for (let at = 1; at <= whole.operations; at++) {
+      for (const [i, how] of LOSSES.entries()) {
+        const disk = new MemoryDisk()
+        const level = newLevel()
+        await stopsDuring(disk, at, when, () => workload(disk, level, 'first'))
+        pullThePlug(disk, how, `${when} ${at} ${i}`)
+        await told(`${when} operation ${at}, losing ${how} (${i})`, judge(disk, level))
+      }
+    }
+  },
+  60_000,
+)
+
+test('D1 D9: and at every operation of the start that follows, and of what is written then', async () => {
+  const whole = new MemoryDisk()
+  await workload(whole, newLevel(), 'first')
+  for (let at = 2; at <= whole.operations; at += 2) {
+    for (let step = 1, stopped = true; stopped && step < 12; step++) {
+      const disk = new MemoryDisk()
+      const level = newLevel()
+      await stopsDuring(disk, at, 'before', () => workload(disk, level, 'first'))
+      disk.crash(seededRandom(`first ${at}`), 'some')
+      stopped = await stopsDuring(disk, disk.operations + step, 'after', () => workload(disk, level, 'next'))
+      disk.crash(seededRandom(`second ${at} ${step}`), step % 2 === 0 ? 'some' : 'all')
+      await told(`operation ${at}, then ${step} of the next life`, judge(disk, level))
+    }
+  }
+}, 60_000)
+
+const FAILURES: readonly DiskFailure[] = [
+  { code: 'EIO' },
+  { code: 'EIO', kept: true },
+  { code: 'ENOSPC', short: 100 },
+]
+
+test.each(FAILURES)(
+  'D4 D5: %o at every operation; then a start, and the power gone at any operation of it',
+  async (failure) => {
+    const whole = new MemoryDisk()
+    await workload(whole, newLevel(), 'first')
+    for (let at = 1; at <= whole.operations; at++) {
+      for (let step = 0, stopped = true; stopped && step < 12; step++) {
+        const disk = new MemoryDisk()
+        const level = newLevel()
+        disk.failAt(at, failure)
+        await expect(workload(disk, level, 'first'), `operation ${at}`).rejects.toThrow(failure.code)
+        disk.kill(seededRandom(at))
+        if (step > 0)
+          stopped = await stopsDuring(disk, disk.operations + step, 'after', () =>
+            workload(disk, level, 'next'),
+          )
+        disk.crash(seededRandom(`${at} ${step}`), 'all')
+        await told(`a failure at ${at}, then the power gone at ${step} of the start`, judge(disk, level))
+      }
+    }
+  },
+  60_000,
+)
+
+test('J2: what a killed batch left behind is gone also where the next batch begins another file', async () => {
+  const disk = new MemoryDisk()
+  const level = newLevel()
+  let eventLog = await EventLog.create(FOLDER, journalOnDisk(disk, 10_000))
+  await write(eventLog, level, batchOf(0, 'first'))
+  await eventLog.append(batchOf(1, 'lost'), true)
+  await eventLog.close()
+  // A version whose files are smaller.
+  eventLog = await EventLog.open(FOLDER, level.reach as Reach, journalOnDisk(disk, 40))
+  await write(eventLog, level, batchOf(2, 'second'))
+  expect(level.reach?.last).toBe(2)
+  await eventLog.close()
+  disk.crash(seededRandom('power'), 'all')
+  await judge(disk, level)
+})

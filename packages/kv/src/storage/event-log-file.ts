@@ -1,0 +1,117 @@
+// Driver: one file of the event log. It is read as long as a view has rows in it, also when its name is gone.
+
+import { join } from 'node:path'
+import { LatchkeyError } from '@latchkey/protocol'
+import type { EventLogDisk, EventLogHandle } from './event-log-disk.js'
+
+const NAME = /^rows-journal-([1-9][0-9]*)$/
+
+export const eventLogName = (number: number): string => `rows-journal-${number}`
+/** 0: the name is not of the event log. */
+export const eventLogNumber = (name: string): number => Number(NAME.exec(name)?.[1] ?? 0)
+
+export class EventLogFile {
+  readonly number: number
+  /** Where the next frame begins. */
+  end = 0
+  /** Of the frames so far. */
+  checksum = 0
+  /** Rows in use that stand here. */
+  live = 0
+  readonly #disk: EventLogDisk
+  readonly #path: string
+  readonly #handle: EventLogHandle
+  #readers = 0
+  #removed = false
+  #closed = false
+
+  constructor(number: number, disk: EventLogDisk, path: string, handle: EventLogHandle) {
+    this.number = number
+    this.#disk = disk
+    this.#path = path
+    this.#handle = handle
+  }
+
+  static async open(
+    disk: EventLogDisk,
+    folder: string,
+    number: number,
+    how: 'create' | 'existing',
+  ): Promise<EventLogFile> {
+    const path = join(folder, eventLogName(number))
+    return new EventLogFile(number, disk, path, await disk.open(path, how))
+  }
+
+  size(): Promise<number> {
+    return this.#handle.size()
+  }
+
+  /** A write may be short: the rest is written by another one. */
+  async write(parts: readonly Uint8Array[], at: number): Promise<void> {
+    let left = parts.reduce((sum, part) => sum + part.length, 0)
+    for (let rest = parts, to = at; left > 0; ) {
+      const written = await this.#handle.write(rest, to)
+      if (written === 0) throw new Error(`${this.#path}: a write at ${to} wrote nothing`)
+      left -= written
+      to += written
+      if (left > 0) rest = [Buffer.concat(rest).subarray(written)]
+    }
+  }
+
+  /** What is behind `end` is gone for good when it resolves. */
+  async cut(end: number): Promise<void> {
+    if ((await this.size()) <= end) return
+    await this.#handle.truncate(end)
+    await this.#handle.sync()
+  }
+
+  async sync(): Promise<void> {
+    await this.#handle.sync()
+  }
+
+  /** Shorter than `length` where the file ends. */
+  async read(at: number, length: number): Promise<Buffer> {
+    if (this.#closed) throw new LatchkeyError('ERR_CLOSED')
+    const bytes = Buffer.allocUnsafe(length)
+    let from = 0
+    while (from < length) {
+      const count = await this.#handle.read(bytes, from, at + from)
+      if (count === 0) break
+      from += count
+    }
+    return bytes.subarray(0, from)
+  }
+
+  readNow(at: number, length: number): Buffer {
+    const bytes = Buffer.allocUnsafe(length)
+    let from = 0
+    while (from < length) {
+      const count = this.#handle.readNow(bytes, from, at + from)
+      if (count === 0) break
+      from += count
+    }
+    return bytes.subarray(0, from)
+  }
+
+  retain(): void {
+    this.#readers++
+  }
+
+  release(): void {
+    this.#readers--
+    if (this.#removed && this.#readers === 0) void this.close().catch(() => {})
+  }
+
+  /** Its name goes now; it is let go of once nobody reads in it. */
+  async remove(): Promise<void> {
+    this.#removed = true
+    await this.#disk.remove(this.#path)
+    if (this.#readers === 0) await this.close()
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await this.#handle.close()
+  }
+}

@@ -1,0 +1,174 @@
+// Door: the bytes of the event log, the files beside LevelDB in which rows stand that come at one end of a space and go at the other.
+//
+//   file    rows-journal-<number>          header | frame | frame ...
+//   header  'LATCHROW' | u32le version | u32le number | f64le length of the file before | u32le its checksum | u32le crc32 of these
+//   frame   u32le checksum | u32le bytes of its table | table | values, one after the other
+//   table   of each row: u32le length of its value, 0xffffffff: the row is removed | u16le length of the key | key | the value's seal
+//
+// The checksum is a crc32 of what is between it and the values, chained to the one before it (the first: to the header's). Values are
+// sealed rows (row-checksum.ts): their bytes are covered by their seals, and the seals by the checksum, so that no byte is summed up twice.
+//
+// A frame is the event log's part of one batch. It counts when LevelDB has the reach that its batch wrote there:
+//
+//   reach   key 0x00 'j'                   the row's seal | u32le first number | u32le last number | f64le end | u32le checksum
+//
+// Before the reach all must be as it was written, since each checksum stands on all before it; behind it nothing counts.
+
+import { checksum } from '@latchkey/base'
+import { LatchkeyError } from '@latchkey/protocol'
+import type { Row, RowChange } from './row-store.js'
+import { SEAL, isSealed, seal, sealOf, unseal } from './row-checksum.js'
+
+const MAGIC = 'LATCHROW'
+const VERSION = 1
+export const HEADER_BYTES = 32
+const FRAME_HEAD = 8
+const ROW_HEAD = 6
+const ROW_SEAL = 4
+const REMOVED = 0xffffffff
+
+/** How far the event log counts. */
+export interface Reach {
+  /** Numbers of the oldest file with a row in use, and of the one that is written. */
+  readonly first: number
+  readonly last: number
+  /** In the last file. */
+  readonly end: number
+  readonly checksum: number
+}
+
+export const REACH_KEY: Uint8Array = Uint8Array.of(0, 0x6a)
+
+export function encodeReach({ first, last, end, checksum }: Reach): Row {
+  const value = Buffer.allocUnsafe(SEAL + 20)
+  value.writeUInt32LE(first, SEAL)
+  value.writeUInt32LE(last, SEAL + 4)
+  value.writeDoubleLE(end, SEAL + 8)
+  value.writeUInt32LE(checksum, SEAL + 16)
+  seal(REACH_KEY, value)
+  return { key: REACH_KEY, value }
+}
+
+export function decodeReach(value: Uint8Array): Reach {
+  const body = Buffer.from(unseal(REACH_KEY, value))
+  return {
+    first: body.readUInt32LE(0),
+    last: body.readUInt32LE(4),
+    end: body.readDoubleLE(8),
+    checksum: body.readUInt32LE(16),
+  }
+}
+
+export interface Header {
+  readonly number: number
+  readonly previous: { readonly end: number; readonly checksum: number }
+}
+
+/** Its checksum is its last four bytes. */
+export function encodeHeader({ number, previous }: Header): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES)
+  header.write(MAGIC, 0, 'latin1')
+  header.writeUInt32LE(VERSION, 8)
+  header.writeUInt32LE(number, 12)
+  header.writeDoubleLE(previous.end, 16)
+  header.writeUInt32LE(previous.checksum, 24)
+  header.writeUInt32LE(checksum(header.subarray(0, 28)), 28)
+  return header
+}
+
+export const headerChecksum = (header: Buffer): number => header.readUInt32LE(28)
+
+/** Undefined: it is none. */
+export function decodeHeader(bytes: Buffer): Header | undefined {
+  if (bytes.length < HEADER_BYTES || bytes.toString('latin1', 0, 8) !== MAGIC) return undefined
+  if (headerChecksum(bytes) !== checksum(bytes.subarray(0, 28))) return undefined
+  const version = bytes.readUInt32LE(8)
+  if (version !== VERSION) {
+    throw new LatchkeyError(
+      'ERR_CORRUPT',
+      `The event log of rows is of format ${version}, which this version does not read. Start the version that wrote it.`,
+    )
+  }
+  const previous = { end: bytes.readDoubleLE(16), checksum: bytes.readUInt32LE(24) }
+  return { number: bytes.readUInt32LE(12), previous }
+}
+
+export interface Frame {
+  /** What is to be written, one after the other. */
+  readonly parts: readonly Uint8Array[]
+  readonly length: number
+  readonly checksum: number
+  /** Where each row's value begins. */
+  readonly values: readonly number[]
+}
+
+export function encodeFrame(rows: readonly RowChange[], previous: number): Frame {
+  const head = Buffer.allocUnsafe(FRAME_HEAD + rows.reduce((sum, row) => sum + tableBytes(row), 0))
+  const parts: Uint8Array[] = [head]
+  const values: number[] = []
+  let at = FRAME_HEAD
+  let length = head.length
+  for (const row of rows) {
+    at = writeTable(head, at, row)
+    values.push(length)
+    if (row.value === undefined) continue
+    parts.push(row.value)
+    length += row.value.length
+  }
+  head.writeUInt32LE(head.length - FRAME_HEAD, 4)
+  const sum = checksum(head.subarray(4), previous)
+  head.writeUInt32LE(sum, 0)
+  return { parts, length, checksum: sum, values }
+}
+
+const tableBytes = ({ key, value }: RowChange): number =>
+  ROW_HEAD + key.length + (value === undefined ? 0 : ROW_SEAL)
+
+function writeTable(into: Buffer, at: number, { key, value }: RowChange): number {
+  into.writeUInt32LE(value?.length ?? REMOVED, at)
+  into.writeUInt16LE(key.length, at + 4)
+  into.set(key, at + ROW_HEAD)
+  const end = at + ROW_HEAD + key.length
+  return value === undefined ? end : into.writeUInt32LE(sealOf(value), end)
+}
+
+/** Told of each row with its value's place in the file; a length of -1: removed. */
+export type RowSeen = (key: Uint8Array, at: number, length: number) => void
+
+/** The frames of a whole file. Answers its checksum, or undefined where one of them is not what was written. */
+export function readFrames(file: Buffer, seen: RowSeen): number | undefined {
+  let previous = headerChecksum(file)
+  for (let at = HEADER_BYTES; at < file.length; ) {
+    if (at + FRAME_HEAD > file.length) return undefined
+    const values = at + FRAME_HEAD + file.readUInt32LE(at + 4)
+    if (values > file.length) return undefined
+    previous = checksum(file.subarray(at + 4, values), previous)
+    if (previous !== file.readUInt32LE(at)) return undefined
+    const end = readRows(file, at + FRAME_HEAD, values, seen)
+    if (end === undefined) return undefined
+    at = end
+  }
+  return previous
+}
+
+/** The table's checksum was found to be right, so the lengths are, but for a file that lost its end. Answers where the values end. */
+function readRows(file: Buffer, start: number, end: number, seen: RowSeen): number | undefined {
+  let valueAt = end
+  for (let at = start; at < end; ) {
+    const length = file.readUInt32LE(at)
+    const keyEnd = at + ROW_HEAD + file.readUInt16LE(at + 4)
+    const key = file.subarray(at + ROW_HEAD, keyEnd)
+    if (length === REMOVED) {
+      seen(key, valueAt, -1)
+      at = keyEnd
+      continue
+    }
+    const value = file.subarray(valueAt, valueAt + length)
+    if (value.length !== length || !isSealed(key, value) || sealOf(value) !== file.readUInt32LE(keyEnd))
+      return undefined
+    seen(key, valueAt, length)
+    at = keyEnd + ROW_SEAL
+    valueAt += length
+  }
+  return valueAt
+}

@@ -1,0 +1,225 @@
+// Test: rows in the event log: what is before its reach is whole or refused (D17, D18), what is behind it never counts (D4).
+
+import {
+  appendFileSync,
+  cpSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { Folders } from '../testing/folders.js'
+import { decodeReach, encodeReach, type Reach } from './event-log-format.js'
+import { EventLog } from './event-log.js'
+import { SEAL, sealBody } from './row-checksum.js'
+
+const folders = new Folders()
+afterAll(() => folders.removeAll())
+
+const key = (i: number) => Buffer.from(`e${String(i).padStart(6, '0')}`)
+const put = (i: number, value: string | Buffer = `value ${i}`) => ({
+  key: key(i),
+  value: sealBody(key(i), Buffer.from(value)),
+})
+const body = (value: Uint8Array) => Buffer.from(value.subarray(SEAL)).toString()
+const del = (i: number) => ({ key: key(i), value: undefined })
+const MIB = Buffer.alloc(1024 * 1024, 7)
+const FIRST_FILE = 'rows-journal-1'
+
+/** A batch as a store writes it, with the reach that LevelDB has from then on. */
+async function write(eventLog: EventLog, ...rows: (ReturnType<typeof put> | ReturnType<typeof del>)[]) {
+  await eventLog.append(rows, true)
+  const { reach } = eventLog
+  await eventLog.settle()
+  return reach
+}
+
+async function all(eventLog: EventLog): Promise<string[]> {
+  const view = eventLog.view()
+  const page = await view.page({ start: undefined, end: undefined }, 1e6, 1e9, () =>
+    Promise.reject(new Error()),
+  )
+  view.close()
+  return page.rows.map(({ key, value }) => `${Buffer.from(key)}=${body(value)}`)
+}
+
+async function twoBatches(): Promise<{ folder: string; reach: Reach }> {
+  const folder = folders.make()
+  const eventLog = await EventLog.create(folder)
+  await write(eventLog, put(1), put(2), put(3))
+  const reach = await write(eventLog, del(1), put(2, 'again'), put(4))
+  await eventLog.close()
+  return { folder, reach }
+}
+const KEPT = ['e000002=again', 'e000003=value 3', 'e000004=value 4']
+
+async function opened(folder: string, reach: Reach): Promise<string[] | string> {
+  try {
+    const eventLog = await EventLog.open(folder, reach)
+    const rows = await all(eventLog)
+    await eventLog.close()
+    return rows
+  } catch (error) {
+    return (error as { code: string }).code
+  }
+}
+
+test('what was written is there when it is opened again', async () => {
+  const { folder, reach } = await twoBatches()
+  expect(await opened(folder, reach)).toEqual(KEPT)
+})
+
+test('D18: any flipped bit before the reach, and any missing byte: ERR_CORRUPT', async () => {
+  const { folder, reach } = await twoBatches()
+  const path = join(folder, FIRST_FILE)
+  const bytes = readFileSync(path)
+  for (let bit = 0; bit < bytes.length * 8; bit++) {
+    const flipped = Buffer.from(bytes)
+    flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7))
+    writeFileSync(path, flipped)
+    expect(await opened(folder, reach), `bit ${bit}`).toBe('ERR_CORRUPT')
+  }
+  for (let length = 0; length < bytes.length; length++) {
+    writeFileSync(path, bytes.subarray(0, length))
+    expect(await opened(folder, reach), `${length} bytes`).toBe('ERR_CORRUPT')
+  }
+  rmSync(path)
+  expect(await opened(folder, reach)).toBe('ERR_CORRUPT')
+}, 60_000)
+
+test('D4, J2: what a killed batch left behind the reach does not count, and is written over', async () => {
+  const { folder, reach } = await twoBatches()
+  let eventLog = await EventLog.open(folder, reach)
+  await eventLog.append([put(5), del(2)], true)
+  await eventLog.close()
+  appendFileSync(join(folder, FIRST_FILE), Buffer.alloc(1_000, 0xff))
+  eventLog = await EventLog.open(folder, reach)
+  expect(await all(eventLog)).toEqual(KEPT)
+  const later = await write(eventLog, put(6, 'six'))
+  await eventLog.close()
+  expect(await opened(folder, later)).toEqual([...KEPT, 'e000006=six'])
+})
+
+test('J2: what was left behind the reach is gone when the file is followed by another', async () => {
+  const { folder, reach } = await twoBatches()
+  appendFileSync(join(folder, FIRST_FILE), Buffer.alloc(10 * MIB.length, 0xff))
+  const eventLog = await EventLog.open(folder, reach)
+  let last = reach
+  for (let i = 0; i < 10; i++) last = await write(eventLog, put(10 + i, MIB))
+  await eventLog.close()
+  expect(last.last).toBe(2)
+  expect(await opened(folder, last)).toHaveLength(13)
+})
+
+test('D18: a file of another time, in itself whole: ERR_CORRUPT', async () => {
+  const { folder, reach } = await twoBatches()
+  const path = join(folder, FIRST_FILE)
+  const other = folders.make()
+  const eventLog = await EventLog.create(other)
+  await write(eventLog, put(1), put(2), put(3))
+  const its = await write(eventLog, del(1), put(2, 'again'), put(4, 'VALUE 4'))
+  expect(its.end).toBe(reach.end)
+  await eventLog.close()
+  const whole = readFileSync(path)
+  writeFileSync(path, readFileSync(join(other, FIRST_FILE)))
+  expect(await opened(folder, reach)).toBe('ERR_CORRUPT')
+  writeFileSync(path, whole)
+  expect(await opened(folder, reach)).toEqual(KEPT)
+})
+
+const numbers = (folder: string) =>
+  readdirSync(folder).map((name) => Number(name.slice('rows-journal-'.length)))
+
+/** As the events do: new rows at one end, removed at the other. */
+async function manyFiles(value = MIB): Promise<{ folder: string; eventLog: EventLog; reach: Reach }> {
+  const folder = folders.make()
+  const eventLog = await EventLog.create(folder)
+  let reach = eventLog.reach
+  for (let i = 0; i < 40; i++) {
+    reach = await write(eventLog, put(i, value), ...(i < 12 ? [] : [del(i - 12)]))
+    expect(numbers(folder), 'what LevelDB was told last').toContain(reach.first)
+  }
+  return { folder, eventLog, reach }
+}
+
+test('J3: files go at the old end, each after LevelDB knew that it is not needed', async () => {
+  const { folder, eventLog, reach } = await manyFiles()
+  expect(reach.last).toBeGreaterThan(4)
+  const left = numbers(folder).sort((a, b) => a - b)
+  expect(left).toEqual(Array.from({ length: reach.last - reach.first + 1 }, (_, i) => reach.first + i))
+  expect(left.length).toBeLessThan(4)
+  await eventLog.close()
+  const again = await EventLog.open(folder, reach)
+  expect((await all(again)).map((row) => row.slice(0, 7))).toEqual(
+    Array.from({ length: 12 }, (_, i) => key(28 + i).toString()),
+  )
+  await again.close()
+})
+
+test('J3: a crash before a file went, or after one was begun, leaves files that do not count', async () => {
+  const { folder, eventLog, reach } = await manyFiles()
+  await eventLog.close()
+  for (const number of [reach.first - 1, reach.last + 1])
+    cpSync(join(folder, `rows-journal-${reach.last}`), join(folder, `rows-journal-${number}`))
+  const again = await EventLog.open(folder, reach)
+  expect(await all(again)).toHaveLength(12)
+  expect(numbers(folder)).not.toContain(reach.last + 1)
+  expect(numbers(folder)).not.toContain(reach.first - 1)
+  await again.close()
+})
+
+test('D18: a file before the last one that lost its end, or is another one: ERR_CORRUPT', async () => {
+  const { folder, eventLog, reach } = await manyFiles()
+  await eventLog.close()
+  const path = join(folder, `rows-journal-${reach.first}`)
+  const whole = readFileSync(path)
+  truncateSync(path, whole.length - MIB.length - 30)
+  expect(await opened(folder, reach)).toBe('ERR_CORRUPT')
+  writeFileSync(path, readFileSync(join(folder, `rows-journal-${reach.last}`)))
+  expect(await opened(folder, reach)).toBe('ERR_CORRUPT')
+  const other = await manyFiles(Buffer.alloc(MIB.length, 8))
+  await other.eventLog.close()
+  writeFileSync(path, readFileSync(join(other.folder, `rows-journal-${reach.first}`)))
+  expect(await opened(folder, reach)).toBe('ERR_CORRUPT')
+  writeFileSync(path, whole)
+  expect(await opened(folder, reach)).toHaveLength(12)
+})
+
+test('J4: a view reads its rows also when their file is gone', async () => {
+  const folder = folders.make()
+  const eventLog = await EventLog.create(folder)
+  await write(eventLog, put(0, 'old'))
+  const view = eventLog.view()
+  for (let i = 1; i < 30; i++) await write(eventLog, put(i, MIB), del(i - 1))
+  expect(numbers(folder)).not.toContain(1)
+  const page = await view.page({ start: undefined, end: undefined }, 10, 1e9, () =>
+    Promise.reject(new Error()),
+  )
+  expect(page.rows.map(({ value }) => body(value))).toEqual(['old'])
+  view.close()
+  expect(eventLog.get(key(0))).toBeUndefined()
+  expect(eventLog.get(key(29))).toHaveLength(SEAL + MIB.length)
+  await eventLog.close()
+})
+
+// Without it: LevelDB returns the reach with a changed bit, the first file seems to be a later one, and the files before it are removed
+// with the events that stand in them.
+test('D18: the reach is believed only as it was written: with any flipped bit, and with any byte too few or too many, ERR_CORRUPT', () => {
+  const reach = { first: 3, last: 7, end: 8_400_123, checksum: 0xdeadbeef }
+  const { value } = encodeReach(reach)
+  expect(decodeReach(value)).toEqual(reach)
+  const refused = expect.objectContaining({ code: 'ERR_CORRUPT' })
+  for (let bit = 0; bit < value.length * 8; bit++) {
+    const flipped = Buffer.from(value)
+    flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7))
+    expect(() => decodeReach(flipped), `bit ${bit}`).toThrow(refused)
+  }
+  for (let length = 0; length < value.length; length++)
+    expect(() => decodeReach(value.subarray(0, length)), `${length} bytes`).toThrow(refused)
+  expect(() => decodeReach(Buffer.concat([value, Buffer.alloc(1)]))).toThrow(refused)
+  // As good as any row, but of another key.
+  expect(() => decodeReach(sealBody(key(1), Buffer.from(value.subarray(SEAL))))).toThrow(refused)
+})

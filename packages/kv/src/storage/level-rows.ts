@@ -1,0 +1,340 @@
+// Driver: rows in a level (classic-level on a disk, memory-level in memory). Every write is one batch with sync.
+
+import { compareBytes, EMPTY } from '@latchkey/base'
+import { LatchkeyError } from '@latchkey/protocol'
+import { type BatchMarks, bytesOf } from './batch-marks.js'
+import type { SpaceReclaimer, Tables } from './space-reclaimer.js'
+import type { RowKeys } from './row-keys.js'
+import type { Row, RowChange, RowPage, RowRange, RowStore, RowView } from './row-store.js'
+import { behind } from './page-scan.js'
+import { damagedRow } from './row-checksum.js'
+
+/** The part of an abstract-level, with encoding 'view', that is needed here. */
+export interface Level {
+  getSync(key: Uint8Array): Uint8Array | undefined
+  batch(operations: Operation[], options: { sync: boolean }): Promise<void>
+  /**
+   * What a level does with operations that are encoded already, which these are. `batch` would copy each one first, at a
+   * third of the cost of a whole put.
+   */
+  _batch?(operations: Operation[], options: { sync: boolean }): Promise<void>
+  /** One that is filled piece by piece: what it takes is not kept as objects. */
+  batch(): LevelBatch
+  snapshot(): LevelSnapshot
+  iterator(options: LevelRange): LevelIterator
+  compactRange?(start: Uint8Array, end: Uint8Array): Promise<void>
+  approximateSize?(start: Uint8Array, end: Uint8Array): Promise<number>
+  close(): Promise<void>
+}
+interface LevelBatch {
+  put(key: Uint8Array, value: Uint8Array): unknown
+  del(key: Uint8Array): unknown
+  write(options: { sync: boolean }): Promise<void>
+  close(): Promise<void>
+}
+interface LevelSnapshot {
+  close(): Promise<void>
+}
+interface LevelIterator {
+  nextv(count: number): Promise<[Uint8Array, Uint8Array | undefined][]>
+  close(): Promise<void>
+}
+interface LevelRange {
+  gte: Uint8Array
+  lt?: Uint8Array
+  reverse?: boolean
+  values?: boolean
+  snapshot?: LevelSnapshot
+  highWaterMarkBytes?: number
+}
+export type Operation = { type: 'put'; key: Uint8Array; value: Uint8Array } | { type: 'del'; key: Uint8Array }
+
+/** Keys below it are the driver's own. */
+export const FIRST_KEY: Uint8Array = Uint8Array.of(1)
+
+/** No key begins with it: the spaces' codes are letters. */
+const BEHIND_ALL: Uint8Array = Uint8Array.of(0xff)
+
+/** What the giving back of space asks of a level that keeps tables on a disk. */
+export const tablesOfLevel = (level: Level): Tables => ({
+  compact: async (start, end) => level.compactRange?.(start, end),
+  size: async (start, end) => (await level.approximateSize?.(start, end)) ?? 0,
+  isBelow: async (bytes, start, end) => {
+    const iterator = level.iterator({ gte: start, lt: behind(end), highWaterMarkBytes: MOST_READ_AHEAD })
+    try {
+      let size = 0
+      for (;;) {
+        const rows = await iterator.nextv(1_000)
+        if (rows.length === 0) return true
+        for (const [key, value = EMPTY] of rows) size += key.length + value.length
+        if (size >= bytes) return false
+      }
+    } finally {
+      await iterator.close()
+    }
+  },
+})
+
+export const operation = ({ key, value }: RowChange): Operation =>
+  value === undefined ? { type: 'del', key } : { type: 'put', key, value }
+
+export class LevelRows implements RowStore {
+  readonly #level: Level
+  readonly #chain: BatchMarks | undefined
+  readonly #reclaimer: SpaceReclaimer | undefined
+  #closed = false
+
+  /** `level` is open, with encoding 'view'. */
+  constructor(level: Level, chain?: BatchMarks, reclaimer?: SpaceReclaimer) {
+    this.#level = level
+    this.#chain = chain
+    this.#reclaimer = reclaimer
+  }
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    try {
+      return this.#level.getSync(key)
+    } catch (error) {
+      throw translated(error, key)
+    }
+  }
+
+  async write(batch: readonly RowChange[]): Promise<void> {
+    if (this.#closed) throw new LatchkeyError('ERR_CLOSED')
+    try {
+      const many = batch.length > MANY || batch.some(hasOthers)
+      await (many ? this.#writeMany(batch) : this.#writeFew(batch))
+      this.#reclaim(batch)
+    } catch (error) {
+      throw translated(error)
+    }
+  }
+
+  #reclaim(batch: readonly RowChange[]): void {
+    if (this.#reclaimer === undefined || this.#closed) return
+    for (const { key, value } of batch) if (value === undefined) this.#reclaimer.removed(key)
+    this.#reclaimer.written()
+  }
+
+  async #writeFew(batch: readonly RowChange[]): Promise<void> {
+    let bytes = 0
+    const operations: Operation[] = []
+    for (const change of batch) {
+      bytes += bytesOf(change)
+      operations.push(operation(change))
+    }
+    for (const mark of this.#chain?.next(bytes) ?? []) operations.push(operation(mark))
+    await (this.#level._batch?.(operations, SYNC) ?? this.#level.batch(operations, SYNC))
+  }
+
+  /** One batch all the same; the loop is free now and then while it is made. */
+  async #writeMany(batch: readonly RowChange[]): Promise<void> {
+    const filled = this.#level.batch()
+    let bytes = 0
+    try {
+      for (const [i, change] of batch.entries()) {
+        bytes += await this.#add(filled, change)
+        if (i % SLICE === SLICE - 1) await nextTurn()
+      }
+      for (const mark of this.#chain?.next(bytes) ?? []) await this.#add(filled, mark)
+      await filled.write(SYNC)
+    } finally {
+      await filled.close()
+    }
+  }
+
+  /** Answers with its bytes. */
+  async #add(filled: LevelBatch, change: RowChange): Promise<number> {
+    const { key, value, others } = change
+    if (value === undefined) filled.del(key)
+    else filled.put(key, value)
+    return bytesOf(change) + (others === undefined ? 0 : await this.#removeAll(filled, others))
+  }
+
+  async #removeAll(filled: LevelBatch, keys: RowKeys): Promise<number> {
+    let [bytes, count] = [0, 0]
+    for (const key of keys) {
+      filled.del(key)
+      this.#reclaimer?.removed(key)
+      bytes += bytesOf({ key, value: undefined })
+      if (++count % SLICE === 0) await nextTurn()
+    }
+    return bytes
+  }
+
+  view(): RowView {
+    return new LevelView(this.#level, this.#level.snapshot())
+  }
+
+  async compact(): Promise<void> {
+    if (this.#closed) throw new LatchkeyError('ERR_CLOSED')
+    try {
+      await this.#level.compactRange?.(FIRST_KEY, BEHIND_ALL)
+    } catch (error) {
+      throw translated(error)
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closed = true
+    return this.#level.close()
+  }
+}
+
+const SYNC = { sync: true }
+/** Rows of a batch that is made at once; more are made in slices. */
+const MANY = 50_000
+const SLICE = 5_000
+const hasOthers = ({ others }: RowChange): boolean => others !== undefined
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** An iterator that stands where its last page ended, with what the level read ahead. */
+interface Standing {
+  readonly iterator: LevelIterator
+  readonly range: RowRange
+  /** The last key of that page. */
+  last: Uint8Array
+  ahead: readonly LevelRow[]
+}
+type LevelRow = readonly [key: Uint8Array, value: Uint8Array | undefined]
+
+class LevelView implements RowView {
+  readonly #level: Level
+  readonly #snapshot: LevelSnapshot
+  /** Of the page before, while nobody uses it: pages that follow each other need no new search through the tables. */
+  #standing: Standing | undefined
+  #closed = false
+
+  constructor(level: Level, snapshot: LevelSnapshot) {
+    this.#level = level
+    this.#snapshot = snapshot
+  }
+
+  async page(range: RowRange, rows: number, bytes: number): Promise<RowPage> {
+    const standing = this.#takeStanding(range) ?? this.#begin(range, bytes)
+    try {
+      const page = await gather(standing, rows, bytes)
+      const last = page.rows.at(-1)
+      if (page.end || last === undefined || this.#closed) await standing.iterator.close()
+      else this.#leaveStanding({ ...standing, last: last.key })
+      return page
+    } catch (error) {
+      await standing.iterator.close().catch(() => {})
+      throw translated(error)
+    }
+  }
+
+  #begin(range: RowRange, bytes: number): Standing {
+    const { start, end, reverse, keysOnly } = range
+    const options = {
+      gte: start ?? FIRST_KEY,
+      ...(end === undefined ? {} : { lt: end }),
+      reverse: reverse === true,
+      values: keysOnly !== true,
+      snapshot: this.#snapshot,
+      highWaterMarkBytes: Math.min(bytes, MOST_READ_AHEAD),
+    }
+    try {
+      return { iterator: this.#level.iterator(options), range, last: EMPTY, ahead: [] }
+    } catch (error) {
+      throw translated(error)
+    }
+  }
+
+  /** The iterator of the page before, if this page begins where that one ended. */
+  #takeStanding(range: RowRange): Standing | undefined {
+    const standing = this.#standing
+    if (standing === undefined || !follows(standing, range)) return undefined
+    this.#standing = undefined
+    return standing
+  }
+
+  #leaveStanding(standing: Standing): void {
+    this.#standing?.iterator.close().catch(() => {})
+    this.#standing = standing
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#standing?.iterator.close().catch(() => {})
+    this.#standing = undefined
+    this.#snapshot.close().catch(() => {})
+  }
+}
+
+/** The same range but for the rows that were told: forwards its start is the first key behind them, backwards its end is the last. */
+function follows({ range, last }: Standing, next: RowRange): boolean {
+  const [from, to] = [range.reverse === true, next.reverse === true]
+  if (from !== to || (range.keysOnly === true) !== (next.keysOnly === true)) return false
+  if (to) return same(range.start, next.start) && same(last, next.end)
+  return same(range.end, next.end) && next.start !== undefined && isBehind(next.start, last)
+}
+
+const same = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
+  a === undefined || b === undefined ? a === b : compareBytes(a, b) === 0
+
+/** `key` is `last` with a zero byte: the first key behind it. */
+const isBehind = (key: Uint8Array, last: Uint8Array): boolean =>
+  key.length === last.length + 1 &&
+  key[last.length] === 0 &&
+  compareBytes(key.subarray(0, last.length), last) === 0
+
+const MOST_READ_AHEAD = 256 * 1024
+
+/** What the level read ahead beyond the page stays with the iterator. */
+async function gather(from: Standing, rows: number, bytes: number): Promise<RowPage> {
+  const found: Row[] = []
+  let size = 0
+  while (found.length < rows && size < bytes) {
+    const some = from.ahead.length > 0 ? from.ahead : await from.iterator.nextv(rows - found.length)
+    if (some.length === 0) return { rows: found, end: true }
+    let taken = 0
+    for (const [key, value = EMPTY] of some) {
+      if (size >= bytes || found.length >= rows) break
+      found.push({ key, value })
+      size += key.length + value.length
+      taken++
+    }
+    from.ahead = some.slice(taken)
+  }
+  return { rows: found, end: false }
+}
+
+/** The level's own codes, in this house's words. `key`: of the row that was read. */
+export function translated(error: unknown, key?: Uint8Array): unknown {
+  if (error instanceof LatchkeyError) return error
+  const code = codeOf(error)
+  if (code === 'LEVEL_CORRUPTION') return key === undefined ? damagedFiles(error) : damagedRow(key, error)
+  if (
+    code === 'LEVEL_DATABASE_NOT_OPEN' ||
+    code === 'LEVEL_ITERATOR_NOT_OPEN' ||
+    code === 'LEVEL_BATCH_NOT_OPEN' ||
+    code === 'LEVEL_SNAPSHOT_NOT_OPEN'
+  ) {
+    return new LatchkeyError('ERR_CLOSED', undefined, { cause: error })
+  }
+  return storageFailed('LevelDB', error)
+}
+
+export const storageFailed = (what: string, cause: unknown): LatchkeyError =>
+  new LatchkeyError('ERR_STORAGE_FAILED', `${what} failed: ${messageOf(cause)}. This member stops.`, {
+    cause,
+  })
+
+export function damagedFiles(cause: unknown, where = 'the state'): LatchkeyError {
+  return new LatchkeyError(
+    'ERR_CORRUPT',
+    `LevelDB found ${where} damaged: ${messageOf(cause)}. Rebuild this member from its peers (latchkey members rebuild; where it does not start and others have the state, delete the folder that holds this store and start it again), or restore a backup.`,
+    { cause },
+  )
+}
+
+export const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error ? String(error.code) : undefined
+
+/** LevelDB's own reason is in the cause. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
+}

@@ -1,0 +1,76 @@
+// Test: the order in which a batch reaches its two places (J1), and what is left of a store whose disk failed in between (RW6).
+
+import { afterAll, afterEach, expect, test, vi } from 'vitest'
+import { Folders } from '../testing/folders.js'
+import { EventLogFile } from './event-log-file.js'
+import { EventLog } from './event-log.js'
+import { RowsWithEventLog } from './level-with-event-log.js'
+import type { RowStore } from './row-store.js'
+
+const folders = new Folders()
+afterAll(() => folders.removeAll())
+afterEach(() => vi.restoreAllMocks())
+
+const BATCH = [
+  { key: Buffer.from('e1'), value: Buffer.from('event') },
+  { key: Buffer.from('d1'), value: Buffer.from('data') },
+]
+
+async function parts() {
+  const steps: string[] = []
+  const level: RowStore = {
+    get: () => undefined,
+    write: async (batch) =>
+      void steps.push(`level ${batch.map(({ key }) => Buffer.from(key).toString()).join()}`),
+    view: () => ({ page: async () => ({ rows: [], end: true }), close: () => {} }),
+    compact: async () => {},
+    close: async () => {},
+  }
+  const eventLog = await EventLog.create(folders.make())
+  const { write, sync } = EventLogFile.prototype
+  vi.spyOn(EventLogFile.prototype, 'write').mockImplementation(async function (
+    this: EventLogFile,
+    bytes,
+    at,
+  ) {
+    await write.call(this, bytes, at)
+    steps.push('event log written')
+  })
+  vi.spyOn(EventLogFile.prototype, 'sync').mockImplementation(async function (this: EventLogFile) {
+    await sync.call(this)
+    steps.push('event log synced')
+  })
+  return { steps, rows: new RowsWithEventLog(level, eventLog), level }
+}
+
+test('J1: the event log is on the disk before LevelDB is told of it', async () => {
+  const { steps, rows } = await parts()
+  await rows.write(BATCH)
+  expect(steps).toEqual(['event log written', 'event log synced', 'level d1,\0j'])
+  expect(rows.get(Buffer.from('e1'))?.toString()).toBe('event')
+  await rows.close()
+})
+
+test('a batch without events leaves the event log alone', async () => {
+  const { steps, rows } = await parts()
+  await rows.write(BATCH.slice(1))
+  expect(steps).toEqual(['level d1'])
+  await rows.close()
+})
+
+test('RW6: where either fails the store takes no more, and nothing of the batch is in use', async () => {
+  for (const which of ['journal', 'level']) {
+    const { steps, rows, level } = await parts()
+    const failure = Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' })
+    if (which === 'journal') vi.spyOn(EventLogFile.prototype, 'sync').mockRejectedValue(failure)
+    else vi.spyOn(level, 'write').mockRejectedValue(failure)
+    const refused = { code: 'ERR_STORAGE_FAILED', message: expect.stringContaining('no space left') }
+    await expect(rows.write(BATCH)).rejects.toMatchObject(refused)
+    expect(steps.join()).not.toContain('level')
+    expect(rows.get(Buffer.from('e1'))).toBeUndefined()
+    await expect(rows.write(BATCH.slice(0, 1))).rejects.toMatchObject(refused)
+    await expect(rows.write(BATCH.slice(1))).rejects.toMatchObject(refused)
+    await rows.close()
+    vi.restoreAllMocks()
+  }
+})

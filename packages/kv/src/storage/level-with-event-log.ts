@@ -1,0 +1,142 @@
+// Driver: a store of rows in two parts that are one: the events in their log, all else in LevelDB, which says how far the
+// event log counts. So a batch is there when LevelDB has it (RW1), with its part of the event log durable before (J1).
+
+import { LatchkeyError } from '@latchkey/protocol'
+import { SPACE } from '../keyspaces.js'
+import type { EventLog } from './event-log.js'
+import { REACH_KEY, type Reach, decodeReach, encodeReach } from './event-log-format.js'
+import type { EventLogView } from './event-log-view.js'
+import { storageFailed } from './level-rows.js'
+import type { Row, RowChange, RowPage, RowRange, RowStore, RowView } from './row-store.js'
+
+const FIRST = Uint8Array.of(SPACE.events)
+const BEHIND = Uint8Array.of(SPACE.events + 1)
+
+const isJournaled = (key: Uint8Array): boolean => key[0] === SPACE.events
+
+/** The event log's part of a batch, and LevelDB's. */
+export function split(batch: readonly RowChange[]): { withEventLog: RowChange[]; others: RowChange[] } {
+  const withEventLog: RowChange[] = []
+  const others: RowChange[] = []
+  for (const change of batch) (isJournaled(change.key) ? withEventLog : others).push(change)
+  return { withEventLog, others }
+}
+
+export class RowsWithEventLog implements RowStore {
+  readonly #level: RowStore
+  readonly #eventLog: EventLog
+  #closed = false
+  /** RW6: why it takes no more. */
+  #failed: LatchkeyError | undefined
+
+  constructor(level: RowStore, eventLog: EventLog) {
+    this.#level = level
+    this.#eventLog = eventLog
+  }
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    if (!isJournaled(key)) return this.#level.get(key)
+    if (this.#closed) throw new LatchkeyError('ERR_CLOSED')
+    try {
+      return this.#eventLog.get(key)
+    } catch (error) {
+      throw faultOf(error)
+    }
+  }
+
+  async write(batch: readonly RowChange[]): Promise<void> {
+    if (this.#closed) throw new LatchkeyError('ERR_CLOSED')
+    if (this.#failed !== undefined) throw this.#failed
+    const { withEventLog, others } = split(batch)
+    if (withEventLog.length === 0) return this.#level.write(batch)
+    try {
+      await this.#eventLog.append(withEventLog, true)
+      others.push(encodeReach(this.#eventLog.reach))
+      await this.#level.write(others)
+      await this.#eventLog.settle()
+    } catch (error) {
+      this.#failed = faultOf(error)
+      throw this.#failed
+    }
+  }
+
+  view(): RowView {
+    return new JournaledView(this.#level.view(), this.#eventLog.view())
+  }
+
+  /** Files of events are given back by themselves, whole, when their last event goes. */
+  compact(): Promise<void> {
+    return this.#level.compact()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#level.close()
+    await this.#eventLog.close()
+  }
+}
+
+class JournaledView implements RowView {
+  readonly #level: RowView
+  readonly #eventLog: EventLogView
+
+  constructor(level: RowView, eventLog: EventLogView) {
+    this.#level = level
+    this.#eventLog = eventLog
+  }
+
+  /** Part after part, as one. */
+  async page(range: RowRange, rows: number, bytes: number): Promise<RowPage> {
+    const found: Row[] = []
+    let size = 0
+    for (const part of partsOf(range)) {
+      if (found.length >= rows || size >= bytes) return { rows: found, end: false }
+      const page = await this.#part(part, rows - found.length, bytes - size)
+      for (const row of page.rows) {
+        found.push(row)
+        size += row.key.length + row.value.length
+      }
+      if (!page.end) return { rows: found, end: false }
+    }
+    return { rows: found, end: true }
+  }
+
+  async #part(part: RowRange, rows: number, bytes: number): Promise<RowPage> {
+    if (part.start === undefined || !isJournaled(part.start)) return await this.#level.page(part, rows, bytes)
+    try {
+      return await this.#eventLog.page(part, rows, bytes, () => reachIn(this.#level))
+    } catch (error) {
+      throw faultOf(error)
+    }
+  }
+
+  close(): void {
+    this.#level.close()
+    this.#eventLog.close()
+  }
+}
+
+const faultOf = (error: unknown): LatchkeyError =>
+  error instanceof LatchkeyError ? error : storageFailed('The event log of rows', error)
+
+async function reachIn(level: RowView): Promise<Reach> {
+  const end = Uint8Array.of(...REACH_KEY, 0)
+  const { rows } = await level.page({ start: REACH_KEY, end }, 1, 1_024)
+  return decodeReach((rows[0] as Row).value)
+}
+
+/** What is before the event log's space, in it, and behind it; in the order in which it is read. */
+function partsOf({ start, end, ...rest }: RowRange): RowRange[] {
+  const parts = [
+    { ...rest, start, end: lower(end, FIRST) },
+    { ...rest, start: higher(start, FIRST), end: lower(end, BEHIND) },
+    { ...rest, start: higher(start, BEHIND), end },
+  ].filter((part) => part.start === undefined || part.end === undefined || before(part.start, part.end))
+  return rest.reverse === true ? parts.reverse() : parts
+}
+
+const before = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) < 0
+const lower = (a: Uint8Array | undefined, b: Uint8Array): Uint8Array =>
+  a === undefined || before(b, a) ? b : a
+const higher = (a: Uint8Array | undefined, b: Uint8Array): Uint8Array =>
+  a === undefined || before(a, b) ? b : a

@@ -1,0 +1,60 @@
+// Driver: the rows of a store of { memory: true }: memory-level. They live as long as the home does.
+
+import { copyBytes } from '@latchkey/base'
+import { MemoryLevel } from 'memory-level'
+import { LevelRows, operation } from './level-rows.js'
+import type { RowBuilder, RowChange, RowHome, RowStore } from './row-store.js'
+
+export function memoryLevelHome(): RowHome {
+  return new MemoryLevelHome()
+}
+
+type Memory = MemoryLevel<Uint8Array, Uint8Array>
+
+const newLevel = async (): Promise<Memory> => {
+  const level = new MemoryLevel<Uint8Array, Uint8Array>({
+    storeEncoding: 'view',
+    keyEncoding: 'view',
+    valueEncoding: 'view',
+  })
+  await level.open()
+  return level
+}
+
+/** RW7: a level in memory keeps the very bytes that it is given. */
+class OwnRows extends LevelRows {
+  override write(batch: readonly RowChange[]): Promise<void> {
+    return super.write(
+      batch.map((change) =>
+        change.value === undefined ? change : { key: change.key, value: copyBytes(change.value) },
+      ),
+    )
+  }
+}
+
+class MemoryLevelHome implements RowHome {
+  #live: Memory | undefined
+
+  async open(): Promise<RowStore | undefined> {
+    if (this.#live === undefined) return undefined
+    await this.#live.open()
+    return new OwnRows(this.#live)
+  }
+
+  async build(): Promise<RowBuilder> {
+    const level = await newLevel()
+    return {
+      write: (batch: readonly RowChange[]) => level.batch(batch.map(operation)),
+      commit: async () => {
+        this.#live = level
+      },
+      abort: () => level.close(),
+    }
+  }
+
+  async sweep(): Promise<void> {}
+
+  async discard(): Promise<void> {
+    this.#live = undefined
+  }
+}

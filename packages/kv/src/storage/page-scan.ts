@@ -1,0 +1,40 @@
+// Driver: a whole space of a store, a page at a time.
+
+import { spaceRange } from '../keyspaces.js'
+import type { Row, RowPage, RowStore, RowView } from './row-store.js'
+
+const PAGE_ROWS = 1_000
+const PAGE_BYTES = 1024 * 1024
+
+export async function* rowsOf(store: RowStore, space: number): AsyncIterable<Row> {
+  const view = store.view()
+  try {
+    for await (const page of pagesOf(view, spaceRange(space))) yield* page
+  } finally {
+    view.close()
+  }
+}
+
+/** The rows of [start, end) of a view, in order. The next page is on its way while the caller looks at one. */
+export async function* pagesOf(
+  view: RowView,
+  range: { readonly start: Uint8Array | undefined; readonly end: Uint8Array | undefined },
+  keysOnly = false,
+): AsyncIterable<readonly Row[]> {
+  const from = (start: Uint8Array | undefined) =>
+    view.page({ start, end: range.end, keysOnly }, PAGE_ROWS, PAGE_BYTES)
+  let next: Promise<RowPage> | undefined = from(range.start)
+  try {
+    while (next !== undefined) {
+      const { rows, end }: RowPage = await next
+      next = end ? undefined : from(behind((rows[rows.length - 1] as Row).key))
+      if (rows.length > 0) yield rows
+    }
+  } finally {
+    // The caller had enough: what is on its way is let go of before the view is.
+    await next?.catch(() => {})
+  }
+}
+
+/** The first key behind `key`. */
+export const behind = (key: Uint8Array): Uint8Array => Buffer.concat([key, Uint8Array.of(0)])

@@ -1,0 +1,16 @@
+// Test: every driver of rows does what the port says.
+
+import { join } from 'node:path'
+import { afterAll, describe } from 'vitest'
+import { Folders } from '../testing/folders.js'
+import { rowConformance } from '../testing/row-conformance.js'
+import { classicHome } from './classic-level-home.js'
+import { SimulatedRowHome } from './simulated-rows.js'
+import { memoryLevelHome } from './memory-level-home.js'
+
+const folders = new Folders()
+afterAll(() => folders.removeAll())
+
+describe('classic-level', () => rowConformance(async () => classicHome(join(folders.make(), 'state'))))
+describe('memory-level', () => rowConformance(async () => memoryLevelHome()))
+describe('the simulated disk', () => rowConformance(async () => new SimulatedRowHome()))

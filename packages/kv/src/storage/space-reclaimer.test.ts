@@ -1,0 +1,158 @@
+// Test: a store whose rows come at one end and go at the other stays small on the disk.
+
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { seededRandom } from '@latchkey/base'
+import { afterAll, expect, test } from 'vitest'
+import { Folders } from '../testing/folders.js'
+import { classicHome } from './classic-level-home.js'
+import type { RowChange, RowStore } from './row-store.js'
+import { SpaceReclaimer, type Tables } from './space-reclaimer.js'
+import { sealBody } from './row-checksum.js'
+
+const folders = new Folders()
+afterAll(() => folders.removeAll())
+
+const key = (i: number) => Buffer.from(`r${String(i).padStart(8, '0')}`)
+const VALUE = Buffer.alloc(400, 7)
+const ROWS = 320_000
+const KEPT = 10_000
+const PER_BATCH = 5_000
+
+const bytesIn = (dir: string): number =>
+  readdirSync(dir).reduce((sum, name) => sum + statSync(join(dir, name)).size, 0)
+
+test('its tables do not pile up: 130 MB came and went, 4 MB are kept', { timeout: 60_000 }, async () => {
+  const dir = join(folders.make(), 'state')
+  const home = classicHome(dir)
+  await (await home.build()).commit()
+  const store = (await home.open()) as RowStore
+  for (let next = 0; next < ROWS; next += PER_BATCH) {
+    const batch: RowChange[] = []
+    for (let i = next; i < next + PER_BATCH; i++) {
+      batch.push({ key: key(i), value: VALUE })
+      if (i >= KEPT) batch.push({ key: key(i - KEPT), value: undefined })
+    }
+    await store.write(batch)
+  }
+  expect(store.get(key(ROWS - KEPT - 1))).toBeUndefined()
+  expect(store.get(key(ROWS - KEPT))?.length).toBe(VALUE.length)
+  await store.close()
+  expect(bytesIn(join(dir, 'rows-1'))).toBeLessThan(40e6)
+})
+
+/** Tables that tell what they are asked, and compact when they are told to. */
+function fakeTables({ size = 0, below = true } = {}) {
+  const asked: string[] = []
+  let end: ((error?: Error) => void) | undefined
+  const tables: Tables = {
+    compact: (start, last) => {
+      asked.push(Buffer.concat([start, Buffer.from('..'), last]).toString())
+      return new Promise((resolve, reject) => {
+        end = (error) => (error === undefined ? resolve() : reject(error))
+      })
+    },
+    size: async () => size,
+    isBelow: async () => below,
+  }
+  return { asked, tables, end: async (error?: Error) => (end?.(error), await settled()) }
+}
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+const space = (letter: string) => letter.charCodeAt(0)
+
+test('of a queue: one compaction at a time, of what was removed so far; a failed one is no more than that', async () => {
+  const { asked, tables, end } = fakeTables()
+  const reclaimer = new SpaceReclaimer(tables, { queues: { [space('r')]: 3 }, others: [] })
+  const remove = (...numbers: number[]) => {
+    for (const i of numbers) reclaimer.removed(key(i))
+    reclaimer.removed(Buffer.from('d-of no such space'))
+    reclaimer.written()
+  }
+  remove(1, 2)
+  expect(asked).toEqual([])
+  remove(3)
+  expect(asked).toEqual(['r..r00000003'])
+  remove(4, 5, 6)
+  expect(asked).toHaveLength(1)
+  await end(new Error('the disk'))
+  remove(7)
+  expect(asked).toEqual(['r..r00000003', 'r..r00000007'])
+})
+
+test('what was removed while a compaction ran is looked at when it is over, though nothing is written any more', async () => {
+  const { asked, tables, end } = fakeTables()
+  const reclaimer = new SpaceReclaimer(tables, { queues: { [space('r')]: 1 }, others: [] })
+  reclaimer.removed(key(1))
+  reclaimer.written()
+  reclaimer.removed(key(2))
+  reclaimer.written()
+  await end()
+  expect(asked).toEqual(['r..r00000001', 'r..r00000002'])
+})
+
+test('a key that was removed is remembered by a copy: its batch may be used for something else', async () => {
+  const { asked, tables } = fakeTables()
+  const reclaimer = new SpaceReclaimer(tables, { queues: { [space('r')]: 2 }, others: [] })
+  const bytes = key(1)
+  reclaimer.removed(bytes)
+  reclaimer.written()
+  bytes.fill(0xff)
+  reclaimer.removed(key(0))
+  reclaimer.written()
+  expect(asked).toEqual(['r..r00000001'])
+})
+
+test.each([
+  ['little is there', { size: 1024 * 1024, below: true }, 200, 0],
+  ['most of it is live', { size: 50_000_000, below: false }, 200, 0],
+  ['most of it is garbage', { size: 50_000_000, below: true }, 200, 1],
+  ['few rows were removed', { size: 50_000_000, below: true }, 15, 0],
+  ['very many were removed', { size: 50_000_000, below: false }, 65_536, 1],
+])('of rows that go anywhere, where %s', async (_, tablesHave, rows, compactions) => {
+  const { asked, tables } = fakeTables(tablesHave)
+  const reclaimer = new SpaceReclaimer(tables, { queues: {}, others: [space('r')] })
+  for (let i = 0; i < rows; i++) {
+    // Whatever the order in which they go.
+    reclaimer.removed(key((i * 7) % rows))
+    if (i % 16 === 15) reclaimer.written()
+    if (i % 1_024 === 0) await settled()
+  }
+  reclaimer.written()
+  await settled()
+  expect(asked.length).toBe(compactions)
+})
+
+test('of 32 MB that were removed in the midst of other rows the tables are given back, and a start finds the rest', {
+  timeout: 60_000,
+}, async () => {
+  const dir = join(folders.make(), 'state')
+  const home = classicHome(dir)
+  await (await home.build()).commit()
+  const store = (await home.open()) as RowStore
+  const data = (i: number) => Buffer.from(`d${String(i).padStart(8, '0')}`)
+  // Noise: what compresses to nothing takes no space to give back.
+  const random = seededRandom('rows')
+  const noise = Buffer.from(Array.from({ length: 5_000 }, () => random.next() & 255))
+  const value = (i: number) =>
+    sealBody(data(i), Buffer.concat([data(i), noise.subarray(i % 4_000, (i % 4_000) + 1_000)]))
+  const each = async (from: number, to: number, change: (i: number) => RowChange) => {
+    for (let i = from; i < to; i += 1_000)
+      await store.write(Array.from({ length: 1_000 }, (_, n) => change(i + n)))
+  }
+  await each(0, 40_000, (i) => ({ key: data(i), value: value(i) }))
+  const full = bytesIn(join(dir, 'rows-1'))
+  await each(4_000, 36_000, (i) => ({ key: data(i), value: undefined }))
+  await expect
+    .poll(() => bytesIn(join(dir, 'rows-1')), { timeout: 30_000, interval: 100 })
+    .toBeLessThan(full / 2)
+  await store.compact()
+  await store.close()
+  expect(bytesIn(join(dir, 'rows-1'))).toBeLessThan(full / 3)
+  const again = (await home.open()) as RowStore
+  expect([
+    again.get(data(3_999)) !== undefined,
+    again.get(data(4_000)),
+    again.get(data(36_000)) !== undefined,
+  ]).toEqual([true, undefined, true])
+  await again.close()
+})

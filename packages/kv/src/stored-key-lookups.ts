@@ -1,0 +1,161 @@
+// Driver: the stored keys that a range command needs, read before it runs, together with what the overlay has of them: what was
+// applied and is not stored yet, and what a batch in flight holds. A page at a time, so that the loop is free in between.
+//
+// Laws
+//   - while the entry of the command waits nothing is applied, so what is found is what the command meets
+//   - of the ranges of steps no more is gathered than the command's budget allows; the rest is not looked at
+
+import { binary } from '@latchkey/base'
+import type { BudgetLimits, Step } from '@latchkey/protocol'
+import { SPACE, keyOfBinary } from './keyspaces.js'
+import type { Row, RowView } from './storage/row-store.js'
+import { RowKeys } from './storage/row-keys.js'
+import { pagesOf } from './storage/page-scan.js'
+import { damagedRow, isSealed, sealOf } from './storage/row-checksum.js'
+import { overFound } from './rules/budget.js'
+import type { Found, KeySpan, LiveKeys, Needed, WholeRange } from './rules/needed-ranges.js'
+import { Changes, type EventCaps } from './state/changes.js'
+import { eventBytesOf } from './state/event-row.js'
+import type { Overlay } from './state/row-table.js'
+import type { State } from './state/state.js'
+import { Sum } from './state/set-hash.js'
+
+/** Of a range. */
+export interface Surveyed {
+  readonly keys: RowKeys
+  readonly sum: Sum
+  count: number
+  /** Of the events of its removal. */
+  bytes: number
+}
+
+export type LookUpCaps = EventCaps & { readonly budget: BudgetLimits }
+
+/** Where the loop is let go of between two pages. */
+export interface Turns {
+  next(): Promise<void>
+}
+
+export async function lookUp(state: State, needed: Needed, caps: LookUpCaps, turns: Turns): Promise<Found> {
+  const view = state.store.view()
+  // Taken in the same turn as the view: nothing can move from one to the other unseen.
+  const look = lookIn(state, view)
+  try {
+    if ('whole' in needed) {
+      const changes = new Changes(state.meta.revision + 1, caps)
+      return { whole: await wholeRange(look(needed.whole), changes, turns) }
+    }
+    const branches = needed.branches.map(({ steps, spans }) => ({ steps, looks: spans.map(look) }))
+    const live = new Map<readonly Step[], LiveKeys>()
+    for (const { steps, looks } of branches) live.set(steps, await liveKeys(looks, caps.budget, turns))
+    return { live }
+  } finally {
+    view.close()
+  }
+}
+
+/** One range, in the store and in the overlay. */
+interface Look {
+  readonly view: RowView
+  readonly span: KeySpan
+  readonly overlay: Overlay
+}
+
+const lookIn =
+  (state: State, view: RowView) =>
+  (span: KeySpan): Look => ({ view, span, overlay: state.data.overlay(span.start, span.end) })
+
+/** False: that is enough. The row is empty where only keys are asked for and it is the store's. */
+type Each = (rowKey: Uint8Array, row: Uint8Array) => boolean
+
+/** Every live row of the range, in key order, until it is enough. */
+async function eachLive({ view, span, overlay }: Look, keysOnly: boolean, turns: Turns, each: Each) {
+  let at = 0
+  /** Keys that only the overlay knows, up to that one. */
+  const passOverlay = (key: string | undefined): boolean => {
+    for (; at < overlay.keys.length; at++) {
+      const known = overlay.keys[at] as string
+      if (key !== undefined && known >= key) break
+      const row = overlay.row(known)
+      if (row !== null && row !== undefined && !each(keyOfBinary(SPACE.data, known), row)) return false
+    }
+    return true
+  }
+  const one = ({ key: rowKey, value }: Row): boolean => {
+    const pending = overlay.isEmpty ? undefined : pendingRow(binary(rowKey.subarray(1)))
+    if (pending === null) return true
+    if (pending === undefined && !keysOnly && !isSealed(rowKey, value)) throw damagedRow(rowKey)
+    return each(rowKey, pending ?? value)
+  }
+  const pendingRow = (key: string): Uint8Array | null | undefined => {
+    if (overlay.keys[at] === key) at++
+    return overlay.row(key)
+  }
+  const range = { start: keyOfBinary(SPACE.data, span.start), end: keyOfBinary(SPACE.data, span.end) }
+  for await (const page of pagesOf(view, range, keysOnly)) {
+    for (const row of page) {
+      if (!overlay.isEmpty && !passOverlay(binary(row.key.subarray(1)))) return
+      if (!one(row)) return
+    }
+    await turns.next()
+  }
+  passOverlay(undefined)
+}
+
+/** Of the ranges of one branch, all together. */
+async function liveKeys(looks: readonly Look[], budget: BudgetLimits, turns: Turns): Promise<LiveKeys> {
+  const keys: string[] = []
+  let bytes = 0
+  for (const look of looks) {
+    await eachLive(look, true, turns, (rowKey) => {
+      keys.push(binary(rowKey.subarray(1)))
+      bytes += rowKey.length - 1
+      return keys.length <= budget.rows && bytes <= budget.readBytes
+    })
+    const over = overFound(budget, keys.length, bytes)
+    if (over !== undefined) return over
+  }
+  return keys
+}
+
+/** Of its rows no more is kept than the history may hold of their events. */
+async function wholeRange(look: Look, changes: Changes, turns: Turns): Promise<WholeRange> {
+  const keys = new RowKeys()
+  const sum = new Sum()
+  await eachLive(look, false, turns, (rowKey, row) => {
+    keys.add(rowKey)
+    sum.add(sealOf(row))
+    if (changes.kept) changes.add({ key: binary(rowKey.subarray(1)), row: null, before: row })
+    return true
+  })
+  return { keys, sum, changes, count: keys.size }
+}
+
+/**
+ * What is live in a range as it is now, whatever is applied while it is looked up. `changed`: the row that a key has now, of each that
+ * is changed later. The overlay goes on under the look-up: without it a row would be counted as it is then.
+ */
+export async function surveyRange(
+  state: State,
+  span: KeySpan,
+  changed: ReadonlyMap<string, Uint8Array | undefined>,
+  turns: Turns,
+): Promise<Surveyed> {
+  const view = state.store.view()
+  const now = state.data.overlay(span.start, span.end)
+  const row = (key: string) => (changed.has(key) ? (changed.get(key) ?? null) : now.row(key))
+  const look = { view, span, overlay: { keys: now.keys, isEmpty: now.isEmpty, row } }
+  const found = { keys: new RowKeys(), sum: new Sum(), count: 0, bytes: 0 }
+  try {
+    await eachLive(look, false, turns, (rowKey, row) => {
+      found.keys.add(rowKey)
+      found.sum.add(sealOf(row))
+      found.count++
+      found.bytes += eventBytesOf(rowKey.length - 1, row)
+      return true
+    })
+  } finally {
+    view.close()
+  }
+  return found
+}

@@ -1,0 +1,144 @@
+// Driver: owns one wait in a lock's queue under the caller's id, from the enqueueing to a confirmed grant or the leaving.
+//
+// Laws:
+// - A push is a hint. A grant counts once a renewal under its token has succeeded: that also tells the store that the waiter lives.
+// - Whoever stops waiting leaves the queue, and a grant that crossed the leaving is given back with it.
+// - The listener stands before the ask is sent, so that no grant falls between them.
+
+import type { LockCallOptions, LockPort } from '@latchkey/lock'
+import {
+  LatchkeyError,
+  OP,
+  type OwnerResult,
+  READ,
+  type RenewResult,
+  renewedOwners,
+  type TicketResult,
+} from '@latchkey/protocol'
+import type { AcquireBody } from './lock-body.js'
+import { isGranted, tokenOf } from './owner-json.js'
+
+export interface Acquired {
+  readonly owner: OwnerResult
+  /** Cluster time of the first entry that this request made. */
+  readonly stamped: number
+}
+
+export class LockWait {
+  readonly #port: LockPort
+  readonly #key: Uint8Array
+  readonly #ask: AcquireBody
+  readonly #options: LockCallOptions
+  readonly #isShared: () => boolean
+  #wake: () => void = () => {}
+  #news = false
+  /** Told by the timer alone: comparing clocks would miss one that fires a moment early, and sleep for ever. */
+  #over = false
+
+  /** `isShared`: another call with this key and id is under way here. */
+  constructor(
+    port: LockPort,
+    key: Uint8Array,
+    ask: AcquireBody,
+    options: LockCallOptions,
+    isShared: () => boolean,
+  ) {
+    this.#isShared = isShared
+    this.#port = port
+    this.#key = key
+    this.#ask = ask
+    this.#options = options
+  }
+
+  /** The hold, or the Owner that refuses it at the end of the wait. */
+  async acquire(): Promise<Acquired> {
+    const { wait } = this.#ask
+    const until = wait === null ? 0 : this.#port.clock.now() + wait
+    const offGrant = this.#port.onGranted(this.#key, this.#ask.id, () => this.#told())
+    const offAttach = this.#port.onAttached(() => this.#told())
+    const timer = wait === null ? undefined : this.#port.clock.after(wait, this.#end, { ref: false })
+    this.#options.signal?.addEventListener('abort', this.#told)
+    try {
+      return await this.#queue(until)
+    } finally {
+      offGrant()
+      offAttach()
+      timer?.cancel()
+      this.#options.signal?.removeEventListener('abort', this.#told)
+    }
+  }
+
+  readonly #told = (): void => {
+    this.#news = true
+    this.#wake()
+  }
+
+  readonly #end = (): void => {
+    this.#over = true
+    this.#told()
+  }
+
+  async #queue(until: number): Promise<Acquired> {
+    const [first, queued] = await this.#enqueue(until).catch((error: unknown) => {
+      // It may stand in the queue all the same.
+      if (this.#ask.wait !== null) this.#leave()
+      throw error
+    })
+    const stamped = first[7]
+    if (!queued) return { owner: first, stamped }
+    try {
+      for (;;) {
+        const owner = await this.#turn(until)
+        if (owner !== undefined) return { owner, stamped }
+        this.#options.signal?.throwIfAborted()
+        if (this.#over) break
+      }
+    } catch (error) {
+      this.#leave()
+      throw error
+    }
+    this.#leave()
+    return { owner: first, stamped }
+  }
+
+  async #enqueue(until: number): Promise<readonly [OwnerResult, boolean]> {
+    const { id, lease, context, wait } = this.#ask
+    const left = wait === null ? null : Math.max(1, Math.ceil(until - this.#port.clock.now()))
+    const command = [OP.tryLock, this.#key, null, false, id, lease, 0, context, left] as const
+    return (await this.#port.command(command, this.#options).result) as readonly [OwnerResult, boolean]
+  }
+
+  /** Sleeps until there is news, then asks what became of the ticket. undefined: not ours yet. */
+  async #turn(until: number): Promise<OwnerResult | undefined> {
+    if (!this.#news) await new Promise<void>((resolve) => (this.#wake = resolve))
+    this.#news = false
+    if (this.#options.signal?.aborted || this.#over) return undefined
+    const read = [READ.ticket, this.#key, this.#ask.id] as const
+    const [state, owner] = (await this.#port.read(read, this.#options)) as TicketResult
+    if (state === 'granted' && owner !== null) return this.#confirm(owner)
+    if (state === 'queued') return undefined
+    // The place in the queue went with its session, or the grant ran out: a new place, for what is left of the wait.
+    const [again, queued] = await this.#enqueue(until)
+    return queued || !isGranted(again) ? undefined : again
+  }
+
+  async #confirm(granted: OwnerResult): Promise<OwnerResult | undefined> {
+    const { id, lease } = this.#ask
+    const list = [[this.#key, id, tokenOf(granted), lease]] as const
+    const answer = await this.#port.command([OP.renew, list], this.#options).result
+    const [owner] = renewedOwners(list, answer as RenewResult)
+    if (owner === undefined) throw new LatchkeyError('ERR_PROTOCOL')
+    if (isGranted(owner)) return owner
+    this.#news = true
+    return undefined
+  }
+
+  /**
+   * Goes on in the background: the session engine sends it until it is answered or the session is over. Whoever asked again under the
+   * same id stands on the same place, which is then theirs to leave.
+   */
+  #leave(): void {
+    if (this.#isShared()) return
+    this.#port.command([OP.cancelWait, this.#key, this.#ask.id]).result.catch(() => {})
+  }
+}

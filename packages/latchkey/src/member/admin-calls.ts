@@ -1,0 +1,149 @@
+// Driver: the rare calls. Some are this member's own, some the leader's, and one another member's: each is led to where it is done.
+
+import type { KvStore } from '@latchkey/kv'
+import {
+  type AdminCall,
+  decodeAnswer,
+  type DiskUse,
+  errorOf,
+  isError,
+  LatchkeyError,
+  show,
+  type Status,
+} from '@latchkey/protocol'
+import { type HandOver, isMember, isVoter, type RaftNode } from '@latchkey/raft'
+import { type MemberChanges, noSuchMember } from './membership-changes.js'
+import type { Forwarder } from './forwarder.js'
+import type { Right } from './rights.js'
+import { endSession, listSessions } from './session-calls.js'
+
+export interface AdminPorts {
+  readonly node: RaftNode
+  readonly kv: KvStore
+  readonly forwarder: Forwarder
+  readonly changes: MemberChanges
+  status(): Status
+  /** Undefined: nothing is on a disk. */
+  readonly diskUse: () => Promise<DiskUse | undefined>
+  /** Resolves when a leader is known and this member has caught up. */
+  readonly ready: () => Promise<void>
+  handOver(to: string | undefined): Promise<HandOver>
+  /** Why no member can be added; undefined: one can. */
+  readonly whyNoMembers: () => string | undefined
+  /** Drops this member's state and builds it anew from a peer's. */
+  rebuild(): Promise<void>
+}
+
+const id = (value: unknown): string => {
+  if (typeof value === 'string' && value !== '') return value
+  throw new LatchkeyError('ERR_PROTOCOL', 'A member call came without the id of a member.')
+}
+
+type Run = (ports: AdminPorts, args: readonly unknown[]) => Promise<unknown>
+
+const HERE: Partial<Record<AdminCall, Run>> = {
+  status: async (ports) => {
+    const disk = await ports.diskUse()
+    return disk === undefined ? ports.status() : { ...ports.status(), disk }
+  },
+  ready: (ports) => ports.ready(),
+  'sessions.list': ({ node, kv }) => listSessions(node, kv),
+  snapshot: async ({ kv, node, diskUse }) => {
+    const before = await diskUse()
+    // The log may go as far as the state is durable.
+    await kv.flush()
+    node.compact(0, 0)
+    await kv.reclaim()
+    return { bytesBefore: totalOf(before), bytesAfter: totalOf(await diskUse()) }
+  },
+}
+
+const totalOf = (use: DiskUse | undefined): number => (use === undefined ? 0 : use.stateBytes + use.logBytes)
+
+const AT_LEADER: Partial<Record<AdminCall, Run>> = {
+  'members.add': ({ changes }, [name, url]) => changes.add(id(name), id(url)),
+  'members.promote': ({ changes }, [name]) => changes.promote(id(name)),
+  'members.update': ({ changes }, [name, url]) => changes.update(id(name), id(url)),
+  'members.remove': ({ changes }, [name]) => changes.remove(id(name)),
+  'sessions.end': ({ node }, [session]) => endSession(node, session),
+  transferLeadership: async (ports, [name]) => {
+    const to = typeof name === 'string' ? name : undefined
+    if (to === ports.node.options.id) return
+    const { membership } = ports.node.raft
+    if (to !== undefined && !isMember(membership, to)) throw noSuchMember(to, membership)
+    if (to !== undefined && !isVoter(membership, to)) throw noHeir(to)
+    const outcome = await ports.handOver(to)
+    if (outcome !== 'moved') throw notMoved(outcome, to)
+  },
+}
+
+const noHeir = (id: string): LatchkeyError =>
+  new LatchkeyError(
+    'ERR_MISMATCH',
+    `${id} is a learner, which cannot lead. Promote it first (members.promote), or name a voter.`,
+  )
+
+function notMoved(outcome: 'stayed' | 'unknown', to: string | undefined): LatchkeyError {
+  const where = to === undefined ? '' : ` to ${to}`
+  if (outcome === 'stayed')
+    return new LatchkeyError(
+      'ERR_TIMEOUT',
+      `Leadership did not move${where}: is that member a voter, running and caught up?`,
+    )
+  return new LatchkeyError(
+    'ERR_OUTCOME_UNKNOWN',
+    `Leadership has not moved${where} in time, and may still do so. Look at status() before you ask again.`,
+  )
+}
+
+export class Admin {
+  readonly #ports: AdminPorts
+
+  constructor(ports: AdminPorts) {
+    this.#ports = ports
+  }
+
+  right(call: AdminCall): Right {
+    return call === 'status' || call === 'ready' ? 'read' : 'admin'
+  }
+
+  /** As asked by a client of this member. */
+  run(call: AdminCall, args: readonly unknown[]): Promise<unknown> {
+    const here = Object.hasOwn(HERE, call) ? HERE[call] : undefined
+    if (here !== undefined) return here(this.#ports, args)
+    const { node } = this.#ports
+    const target = call === 'members.rebuild' ? (args[0] as string) : node.raft.leader
+    if (call === 'members.rebuild' && node.raft.membership.peers[target as string] === undefined)
+      return Promise.reject(noSuchMember(target, node.raft.membership))
+    if (target === undefined) return Promise.reject(new LatchkeyError('ERR_NO_LEADER'))
+    if (target === node.options.id) return this.runHere(call, args)
+    return this.#ask(target, call, args)
+  }
+
+  /** As asked by another member, or found to be this member's to do. */
+  async runHere(call: AdminCall, args: readonly unknown[]): Promise<unknown> {
+    if (call === 'members.rebuild') return this.#ports.rebuild()
+    const run = Object.hasOwn(AT_LEADER, call) ? AT_LEADER[call] : undefined
+    if (run === undefined)
+      throw new LatchkeyError('ERR_PROTOCOL', `No member does ${show(call)} for another.`)
+    if (this.#ports.node.role !== 'leader') throw new LatchkeyError('ERR_NO_LEADER')
+    const why = call === 'members.add' ? this.#ports.whyNoMembers() : undefined
+    if (why !== undefined) throw new LatchkeyError('ERR_FORBIDDEN', `No member can be added: ${why}.`)
+    return (await run(this.#ports, args)) ?? null
+  }
+
+  #ask(target: string, call: AdminCall, args: readonly unknown[]): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#ports.forwarder.call(target, call, args, (outcome) => {
+        if (outcome.type !== 'returned') {
+          return reject(
+            new LatchkeyError(outcome.type === 'refused' ? 'ERR_NO_LEADER' : 'ERR_OUTCOME_UNKNOWN'),
+          )
+        }
+        const answer = decodeAnswer(outcome.answer)
+        if (isError(answer)) reject(errorOf(answer))
+        else resolve(answer[1])
+      })
+    })
+  }
+}

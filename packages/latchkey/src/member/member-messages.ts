@@ -1,0 +1,160 @@
+// Door: what members say to each other beside consensus, as positional msgpack arrays. Null for anything that is not one of these.
+
+import { copyBytes, type Random } from '@latchkey/base'
+import { SPACE_NAMES, type SpaceName } from '@latchkey/kv'
+import { CAPS, pack, unpack } from '@latchkey/protocol'
+
+/** A request that a follower hands to its leader, and what became of it. Ids are the asker's own. */
+export type MemberMessage =
+  | {
+      readonly kind: 'command'
+      readonly id: number
+      readonly session: number
+      readonly number: number
+      readonly done: number
+      readonly body: Uint8Array
+    }
+  /** The answer of the log. `time`: of the entry (CT5); 0 when it proves nothing. */
+  | { readonly kind: 'applied'; readonly id: number; readonly time: number; readonly bytes: Uint8Array }
+  /** Not in the log by this attempt, for this reason; or handed on with an unknown fate. */
+  | { readonly kind: 'refused'; readonly id: number; readonly reason: string }
+  | { readonly kind: 'unknown'; readonly id: number }
+  /** A rare call: change of members, transfer and the like. */
+  | { readonly kind: 'call'; readonly id: number; readonly call: string; readonly args: readonly unknown[] }
+  | { readonly kind: 'returned'; readonly id: number; readonly answer: Uint8Array }
+  /** What a member at rest holds behind the entry `index`: a hash for each key space (state-check.ts). */
+  | {
+      readonly kind: 'stateHashes'
+      readonly index: number
+      readonly spaces: Readonly<Record<string, string>>
+    }
+  /** Rows of a key space behind the entry `index`, from behind a row's key: at most so many (state-search.ts). */
+  | {
+      readonly kind: 'compare'
+      readonly id: number
+      readonly index: number
+      readonly space: SpaceName
+      readonly after: Uint8Array | undefined
+      readonly rows: number
+    }
+  /** Their sum, and where they end; undefined: that state is not held any more. */
+  | {
+      readonly kind: 'compared'
+      readonly id: number
+      readonly rows: { readonly sum: string; readonly last: Uint8Array | undefined } | undefined
+    }
+
+const KINDS = [
+  'command',
+  'applied',
+  'refused',
+  'unknown',
+  'call',
+  'returned',
+  'stateHashes',
+  'compare',
+  'compared',
+] as const
+type Kind = (typeof KINDS)[number]
+
+/**
+ * Law: numbers of one life of a member are none of another life's (C5). A peer may answer what was asked before a restart, over the
+ * connection made after it. Of 2^32 beginnings each has half a million numbers to the next; the greatest is far below 2^53.
+ */
+export const firstId = (random: Random): number => 1 + random.next() * 2 ** 19
+
+export function encodeMemberMessage(message: MemberMessage): Uint8Array {
+  const kind = KINDS.indexOf(message.kind)
+  switch (message.kind) {
+    case 'command':
+      return pack([kind, message.id, message.session, message.number, message.done, message.body])
+    case 'applied':
+      return pack([kind, message.id, message.time, message.bytes])
+    case 'refused':
+      return pack([kind, message.id, message.reason])
+    case 'unknown':
+      return pack([kind, message.id])
+    case 'call':
+      return pack([kind, message.id, message.call, message.args])
+    case 'returned':
+      return pack([kind, message.id, message.answer])
+    case 'stateHashes':
+      return pack([kind, message.index, Object.entries(message.spaces)])
+    case 'compare':
+      return pack([kind, message.id, message.index, message.space, message.after ?? null, message.rows])
+    case 'compared': {
+      const { id, rows } = message
+      return pack([kind, id, rows === undefined ? null : [rows.sum, rows.last ?? null]])
+    }
+  }
+}
+
+const count = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+const isSpaceName = (value: unknown): value is SpaceName =>
+  (SPACE_NAMES as readonly unknown[]).includes(value)
+const copyOf = (value: Uint8Array | null): Uint8Array | undefined =>
+  value === null ? undefined : copyBytes(value)
+/** More key spaces than there will ever be. */
+const MOST_SPACES = 64
+const isSpace = (pair: unknown): pair is [string, string] =>
+  Array.isArray(pair) && pair.length === 2 && pair.every((part) => text(part) && part !== '__proto__')
+const bytes = (value: unknown): value is Uint8Array => value instanceof Uint8Array
+/** A word, a reason, the id of a member. */
+const MOST_TEXT = 4_096
+const text = (value: unknown): value is string => typeof value === 'string' && value.length <= MOST_TEXT
+const MOST_ARGUMENTS = 8
+const areArguments = (value: unknown): value is (string | null)[] =>
+  Array.isArray(value) &&
+  value.length <= MOST_ARGUMENTS &&
+  value.every((one: unknown) => one === null || text(one))
+const isCommand = (value: unknown): value is Uint8Array => bytes(value) && value.length <= CAPS.commandBytes
+
+/** A command that another member hands on is written into this member's log: a number beyond its record is refused here. */
+const fitsRecord = (value: unknown): value is number => count(value) && value <= CAPS.recordNumber
+
+export function decodeMemberMessage(frame: Uint8Array): MemberMessage | null {
+  let fields: unknown
+  try {
+    fields = unpack(frame)
+  } catch {
+    return null
+  }
+  if (!Array.isArray(fields)) return null
+  const [code, ...rest] = fields as unknown[]
+  const kind = Number.isSafeInteger(code) ? KINDS[code as number] : undefined
+  return kind === undefined ? null : READERS[kind](rest)
+}
+
+const READERS: Record<Kind, (fields: unknown[]) => MemberMessage | null> = {
+  command: ([id, session, number, done, body]) =>
+    count(id) && fitsRecord(session) && fitsRecord(number) && fitsRecord(done) && isCommand(body)
+      ? { kind: 'command', id, session, number, done, body: copyBytes(body) }
+      : null,
+  applied: ([id, time, answer]) =>
+    count(id) && count(time) && bytes(answer)
+      ? { kind: 'applied', id, time, bytes: copyBytes(answer) }
+      : null,
+  refused: ([id, reason]) => (count(id) && text(reason) ? { kind: 'refused', id, reason } : null),
+  unknown: ([id]) => (count(id) ? { kind: 'unknown', id } : null),
+  call: ([id, call, args]) =>
+    count(id) && text(call) && areArguments(args) ? { kind: 'call', id, call, args } : null,
+  returned: ([id, answer]) =>
+    count(id) && bytes(answer) ? { kind: 'returned', id, answer: copyBytes(answer) } : null,
+  stateHashes: ([index, pairs]) =>
+    count(index) && Array.isArray(pairs) && pairs.length <= MOST_SPACES && pairs.every(isSpace)
+      ? { kind: 'stateHashes', index, spaces: Object.fromEntries(pairs) }
+      : null,
+  compare: ([id, index, space, after, rows]) =>
+    count(id) && count(index) && isSpaceName(space) && (after === null || bytes(after)) && count(rows)
+      ? { kind: 'compare', id, index, space, after: copyOf(after), rows }
+      : null,
+  compared: ([id, rows]) => {
+    if (!count(id)) return null
+    if (rows === null) return { kind: 'compared', id, rows: undefined }
+    if (!Array.isArray(rows)) return null
+    const [sum, last] = rows as unknown[]
+    return text(sum) && (last === null || bytes(last))
+      ? { kind: 'compared', id, rows: { sum, last: copyOf(last) } }
+      : null
+  },
+}

@@ -1,0 +1,31 @@
+// Rule: which client connections are told of which session's grants. A client connection speaks for one session at a time, the last it named. Ids of sessions
+// are easy to guess: so naming one takes nothing away from another client connection that named it too, and needs the right to write.
+
+export class SessionAttachments<ClientConnection> {
+  readonly #bySession = new Map<number, Set<ClientConnection>>()
+  readonly #bySeat = new Map<ClientConnection, number>()
+
+  attach(session: number, clientConnection: ClientConnection): void {
+    this.leave(clientConnection)
+    this.#bySeat.set(clientConnection, session)
+    const clientConnections = this.#bySession.get(session) ?? new Set()
+    this.#bySession.set(session, clientConnections.add(clientConnection))
+  }
+
+  leave(clientConnection: ClientConnection): void {
+    const session = this.#bySeat.get(clientConnection)
+    if (session === undefined) return
+    this.#bySeat.delete(clientConnection)
+    const clientConnections = this.#bySession.get(session)
+    clientConnections?.delete(clientConnection)
+    if (clientConnections?.size === 0) this.#bySession.delete(session)
+  }
+
+  of(session: number): Iterable<ClientConnection> {
+    return this.#bySession.get(session) ?? []
+  }
+
+  get sessions(): number {
+    return this.#bySession.size
+  }
+}

@@ -1,0 +1,45 @@
+// Driver: owns the stores through which the callers of HTTP act. Each is a store over a client connection of its caller, so that this connection says
+// what that one may do, as it does for a WebSocket: no door has to know which rights a call needs.
+
+import type { ClientStore } from '@latchkey/client'
+import { isLimited } from '../member/required-rights.js'
+import { type Identity, RIGHTS } from '../member/rights.js'
+
+export class HttpCallerStores {
+  /** The member's own, which may do everything. */
+  readonly #own: ClientStore
+  readonly #make: (who: Identity) => ClientStore
+  readonly #stores = new Map<Identity, ClientStore>()
+  #closed = false
+
+  constructor(own: ClientStore, make: (who: Identity) => ClientStore) {
+    this.#own = own
+    this.#make = make
+  }
+
+  /** One for each identity, of which there are as many as tokens. */
+  of(who: Identity): ClientStore {
+    if (this.#closed || mayAll(who)) return this.#own
+    const known = this.#stores.get(who) ?? this.#make(who)
+    this.#stores.set(who, known)
+    return known
+  }
+
+  /** Those of others end: what they have under way is ERR_CLOSED. */
+  keepOnly(isKnown: (who: Identity) => boolean): void {
+    for (const [who, store] of this.#stores) {
+      if (isKnown(who)) continue
+      this.#stores.delete(who)
+      void store.close().catch(() => {})
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.allSettled([...this.#stores.values()].map((store) => store.close()))
+    this.#stores.clear()
+  }
+}
+
+const mayAll = (who: Identity): boolean =>
+  !isLimited(who) && RIGHTS.every((right) => who.rights.includes(right))

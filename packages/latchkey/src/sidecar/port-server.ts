@@ -1,0 +1,97 @@
+// Driver: owns the port: one server for HTTP and WebSockets, and every connection on it.
+
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Clock, RefusalLog } from '@latchkey/base'
+import type { Connections } from '../open/connections.js'
+import { cannotListen } from '../open/listen-errors.js'
+import type { Listen, TlsOptions } from '../open/options.js'
+import { makePort, type Request, refuseUpgrade, type Upgrade, useTls } from '../open/server.js'
+import { ConfigError } from './settings.js'
+
+export interface GateOptions {
+  readonly listen: Listen
+  readonly tls: TlsOptions | undefined
+  readonly maxConnections: number
+  readonly clock: Clock
+  readonly refusals: RefusalLog
+}
+
+export class Gate {
+  readonly #server: Server
+  readonly connections: Connections
+  readonly refusals: RefusalLog
+  #request: Request = notYet
+  #upgrade: Upgrade
+
+  private constructor({ tls, maxConnections, clock, refusals }: GateOptions) {
+    const request: Request = (...arrival) => this.#request(...arrival)
+    const upgrade: Upgrade = (...arrival) => this.#upgrade(...arrival)
+    this.#upgrade = (_, socket) => refuseUpgrade(socket, '503 Service Unavailable', clock)
+    const { server, connections } = makePort({ tls, clock, refusals, maxConnections, request, upgrade })
+    this.#server = server
+    this.connections = connections
+    this.refusals = refusals
+  }
+
+  /** Listens, or says why it cannot: a port that is taken is bad configuration. */
+  static async open(options: GateOptions): Promise<Gate> {
+    const { listen } = options
+    const gate = Gate.#make(options)
+    const server = gate.#server
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', (error: NodeJS.ErrnoException) => {
+        reject(new ConfigError(cannotListen(listen, error, '--listen HOST:PORT'), { cause: error }))
+      })
+      server.listen(listen.port, listen.host, resolve)
+    })
+    return gate
+  }
+
+  static #make(options: GateOptions): Gate {
+    try {
+      return new Gate(options)
+    } catch (error) {
+      throw new ConfigError((error as Error).message, { cause: error })
+    }
+  }
+
+  get host(): string {
+    return (this.#server.address() as AddressInfo).address
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  serve(request: Request, upgrade: Upgrade): void {
+    this.#request = request
+    this.#upgrade = upgrade
+  }
+
+  useTls(tls: TlsOptions | undefined): void {
+    useTls(this.#server, tls)
+  }
+
+  /** No new connections; idle ones go at once, the rest when `close` is called. */
+  refuseNew(): void {
+    this.#server.close()
+    this.#server.closeIdleConnections()
+  }
+
+  close(): void {
+    this.#server.close()
+    this.#server.closeAllConnections()
+  }
+}
+
+/** While the member opens: alive, not ready. */
+function notYet(request: IncomingMessage, response: ServerResponse): void {
+  request.resume()
+  const live = request.url === '/livez'
+  const body = live
+    ? 'ok\n'
+    : `${JSON.stringify({ code: 'NOT_READY', message: 'This member is starting.', retryable: true, outcome: 'not-applied' })}\n`
+  response.writeHead(live ? 200 : 503, live ? {} : { 'content-type': 'application/json', 'retry-after': '1' })
+  response.end(body)
+}

@@ -1,0 +1,104 @@
+// Driver: owns the patience of one call: its deadline, its signal, and the closing of the store, whichever ends first.
+
+import { onAbort, type Timer } from '@latchkey/base'
+import { LatchkeyError } from '@latchkey/protocol'
+import type { LockCallOptions, LockPort } from './lock-port.js'
+
+/** What a wait gives when the limit came first. */
+export const OVER: unique symbol = Symbol('over')
+export type Over = typeof OVER
+export type CallLimitEnd = 'timeout' | 'aborted' | 'closed'
+
+/** Given to a request as it is: the request is due when the caller's patience is over. */
+export class CallLimit implements LockCallOptions {
+  readonly signal: AbortSignal | undefined
+  readonly #port: LockPort
+  readonly due: number | undefined
+  /** Who is told of the end, and what listens for it; made for the first who asks, as few have to wait. */
+  #waiting: Set<() => void> | undefined
+  #offs: (() => void)[] | undefined
+  #timer: Timer | undefined
+
+  /** timeout undefined: without limit. */
+  constructor(port: LockPort, timeout: number | undefined, signal?: AbortSignal) {
+    this.#port = port
+    this.signal = signal
+    this.due = timeout === undefined ? undefined : port.clock.now() + timeout
+  }
+
+  /** Compares the clock now: a blocked event loop does not make it longer. */
+  get end(): CallLimitEnd | undefined {
+    if (this.signal?.aborted) return 'aborted'
+    if (this.#port.closed.aborted) return 'closed'
+    return this.left() === 0 ? 'timeout' : undefined
+  }
+
+  left(): number | undefined {
+    return this.due === undefined ? undefined : Math.max(0, Math.ceil(this.due - this.#port.clock.now()))
+  }
+
+  /** Why it is over. */
+  error(): LatchkeyError {
+    const end = this.end
+    if (end === 'aborted') return new LatchkeyError('ERR_ABORTED', undefined, { cause: this.signal?.reason })
+    if (end === 'closed') return closedError(this.#port)
+    return new LatchkeyError('ERR_TIMEOUT')
+  }
+
+  /** Once, at the end of the limit, unless taken off before. */
+  onEnd(run: () => void): () => void {
+    if (this.end !== undefined) {
+      run()
+      return () => {}
+    }
+    const waiting = (this.#waiting ??= new Set())
+    waiting.add(run)
+    this.#listen()
+    return () => {
+      waiting.delete(run)
+      if (waiting.size === 0) this.#silence()
+    }
+  }
+
+  /** The promise's own fate, or OVER. What comes after OVER is ignored. */
+  wait<T>(promise: Promise<T>): Promise<T | Over> {
+    return new Promise((resolve, reject) => {
+      const off = this.onEnd(() => resolve(OVER))
+      promise.then(resolve, reject).finally(off)
+    })
+  }
+
+  #listen(): void {
+    if (this.#offs !== undefined) return
+    const finish = () => this.#finish()
+    this.#offs = [onAbort(this.#port.closed, finish)]
+    if (this.signal) this.#offs.push(onAbort(this.signal, finish))
+    this.#arm()
+  }
+
+  #arm(): void {
+    const left = this.left()
+    if (left === undefined) return
+    this.#timer = this.#port.clock.after(left, () => (this.left() === 0 ? this.#finish() : this.#arm()), {
+      ref: false,
+    })
+  }
+
+  #silence(): void {
+    for (const off of this.#offs ?? []) off()
+    this.#offs = undefined
+    this.#timer?.cancel()
+  }
+
+  #finish(): void {
+    this.#silence()
+    const waiting = this.#waiting ?? []
+    this.#waiting = undefined
+    for (const run of waiting) run()
+  }
+}
+
+export function closedError(port: LockPort): LatchkeyError {
+  const reason: unknown = port.closed.reason
+  return reason instanceof LatchkeyError ? reason : new LatchkeyError('ERR_CLOSED')
+}

@@ -1,0 +1,65 @@
+// Driver: owns the highest token seen of each resource, for resources outside the store (docs/locks.md, 4).
+
+import { LatchkeyError } from '@latchkey/protocol'
+import { tokenArg } from './lock-arguments.js'
+
+/** Where the highest tokens are kept: a database, a file. In memory where none is given. */
+export interface FencePort {
+  get(resource: string): number | undefined | Promise<number | undefined>
+  set(resource: string, token: number): void | Promise<void>
+}
+
+/**
+ * For a resource outside the store: refuses a holder that is late.
+ * Law: for one resource, get and set of one check are never interleaved with those of another.
+ * ```ts
+ * const guard = new FenceGuard({ get: (name) => db.token(name), set: (name, token) => db.setToken(name, token) })
+ * await guard.check('printer', hold.token) // ERR_FENCED where a higher token was seen
+ * ```
+ */
+export class FenceGuard {
+  readonly #port: FencePort
+  readonly #turns = new Map<string, Promise<void>>()
+
+  constructor(port: FencePort = inMemory()) {
+    if (typeof port?.get !== 'function' || typeof port.set !== 'function')
+      throw new TypeError('port must have two methods: get(resource) and set(resource, token)')
+    this.#port = port
+  }
+
+  /** Resolves, or rejects with ERR_FENCED where a higher token was seen. The same token may come again. */
+  async check(resource: string, token: number): Promise<void> {
+    if (typeof resource !== 'string') throw new TypeError('resource must be a string')
+    tokenArg(token)
+    const before = this.#turns.get(resource) ?? Promise.resolve()
+    const mine = before.then(() => this.#compare(resource, token))
+    const turn = mine.catch(() => {})
+    this.#turns.set(resource, turn)
+    try {
+      await mine
+    } finally {
+      if (this.#turns.get(resource) === turn) this.#turns.delete(resource)
+    }
+  }
+
+  async #compare(resource: string, token: number): Promise<void> {
+    const seen = (await this.#port.get(resource)) ?? 0
+    if (token < seen) {
+      throw new LatchkeyError(
+        'ERR_FENCED',
+        `${JSON.stringify(resource)} has seen token ${seen}; ${token} is of an older hold. Stop the work it guarded.`,
+      )
+    }
+    if (token > seen) await this.#port.set(resource, token)
+  }
+}
+
+function inMemory(): FencePort {
+  const seen = new Map<string, number>()
+  return {
+    get: (resource) => seen.get(resource),
+    set: (resource, token) => {
+      seen.set(resource, token)
+    },
+  }
+}

@@ -1,0 +1,42 @@
+// Test: a set is a set, and may be changed by what walks through it.
+
+import { expect, test } from 'vitest'
+import { IndexedSet, NOT_IN_SET } from './indexed-set.js'
+
+const people = (count: number) => Array.from({ length: count }, (_, name) => ({ name, place: NOT_IN_SET }))
+
+function names(indexedSet: IndexedSet<{ name: number; place: number }>): number[] {
+  const met = new Set<number>()
+  indexedSet.forEach(({ name }) => met.add(name))
+  return [...met].sort((a, b) => a - b)
+}
+
+test('who is added is there once, until deleted; deleting says whether', () => {
+  const indexedSet = new IndexedSet<{ name: number; place: number }>()
+  const [a, b, c] = people(3) as [{ name: number; place: number }, ...{ name: number; place: number }[]]
+  for (const one of [a, b, c, a]) indexedSet.add(one as typeof a)
+  expect([indexedSet.size, names(indexedSet)]).toEqual([3, [0, 1, 2]])
+  expect([indexedSet.delete(a), indexedSet.delete(a)]).toEqual([true, false])
+  expect(names(indexedSet)).toEqual([1, 2])
+  indexedSet.add(a)
+  expect(indexedSet.delete(c as typeof a)).toBe(true)
+  expect([indexedSet.size, names(indexedSet)]).toEqual([2, [0, 1]])
+})
+
+test('whoever stays is met, whoever was taken out before is not, whatever goes meanwhile', () => {
+  for (let go = 0; go < 7; go++) {
+    const indexedSet = new IndexedSet<{ name: number; place: number }>()
+    const all = people(7)
+    for (const one of all) indexedSet.add(one)
+    const met = new Set<number>()
+    indexedSet.forEach((one) => {
+      expect(one.place).not.toBe(NOT_IN_SET)
+      met.add(one.name)
+      // Itself, and one more.
+      if (one.name % 2 === 0) indexedSet.delete(one)
+      indexedSet.delete(all[go] as (typeof all)[number])
+    })
+    for (const { name, place } of all) if (place !== NOT_IN_SET) expect(met.has(name)).toBe(true)
+    expect(names(indexedSet)).toEqual([1, 3, 5].filter((name) => name !== go))
+  }
+})

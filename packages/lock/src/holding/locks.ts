@@ -1,0 +1,200 @@
+// Driver: store.locks. Each acquire is a holder of its own, so that no hold is reentrant by accident.
+
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { binary, copyBytes } from '@latchkey/base'
+import {
+  type Bytes,
+  type CallOptions,
+  type Duration,
+  LatchkeyError,
+  type LockInfo,
+  type LockInfoResult,
+  OP,
+  READ,
+  type ReadOptions,
+  readArgs,
+} from '@latchkey/protocol'
+import {
+  contextArg,
+  durationArg,
+  fencingKeyArg,
+  keyArg,
+  leaseArg,
+  optionsArg,
+  prefixArg,
+  signalArg,
+  tokenArg,
+} from './lock-arguments.js'
+import type { Place } from './acquisition.js'
+import { DEFAULT_TIMEOUT } from './distributed-lock.js'
+import { Hold } from './hold.js'
+import { Holder } from './holder.js'
+import { toLockInfo } from './owner-decoding.js'
+import type { Watchdog } from './watchdog.js'
+
+/** How a lock is asked for. */
+export interface AcquireOptions {
+  /** Default '10s'. */
+  lease?: Duration | undefined
+  /** Place in the fair queue for so long; then ERR_TIMEOUT. Default: no limit; of tryAcquire: one attempt. */
+  wait?: Duration | undefined
+  /** Default true: renewed at 2/3 of the lease. */
+  renew?: boolean | undefined
+  /** Leaves the queue: ERR_ABORTED. */
+  signal?: AbortSignal | undefined
+  /** The counter that the token comes from; default: the store's own. Always the same one for a lock. */
+  fencingKey?: Bytes | null | undefined
+  /** Up to 4 KiB that others see as the holder's: a host name, a job. */
+  context?: Bytes | undefined
+}
+
+/** What the asynchronous flow holds by withLock around it. */
+interface Flow {
+  readonly key: string
+  readonly outer: Flow | undefined
+  active: boolean
+}
+
+const DEFAULT_LEASE = 10_000
+
+/** The shape a Node developer reaches for: `store.locks`. Never reentrant; fair; renewed by itself. */
+export class Locks {
+  readonly #place: Place
+  readonly #watchdog: Watchdog
+  readonly #flow = new AsyncLocalStorage<Flow>()
+
+  /** Internal. The watchdog is the store's own: it renews what is acquired here. */
+  constructor(place: Place, watchdog: Watchdog) {
+    this.#place = place
+    this.#watchdog = watchdog
+  }
+
+  /**
+   * Waits for its turn.
+   * ```ts
+   * await using hold = await store.locks.acquire('orders/42', { lease: '10s', wait: '30s' })
+   * await hold.kv.put('orders/42/state', 'charged') // ERR_FENCED if the hold is gone
+   * ```
+   */
+  async acquire(key: Bytes, options?: AcquireOptions): Promise<Hold> {
+    const given = optionsArg(options)
+    this.#refuseDeadlock(keyArg(key), durationArg(given.wait, 'wait'))
+    const hold = await this.#enter(key, given, true)
+    if (hold !== undefined) return hold
+    throw new LatchkeyError(
+      'ERR_TIMEOUT',
+      'The wait was over before the lock was free. Try again, or wait longer.',
+    )
+  }
+
+  /** One attempt, or a wait if one is given; undefined when it is taken. */
+  async tryAcquire(key: Bytes, options?: AcquireOptions): Promise<Hold | undefined> {
+    return this.#enter(key, optionsArg(options), false)
+  }
+
+  /**
+   * Acquires, runs, releases, and answers with fn's result. If the hold was lost before fn settled it rejects with ERR_LOCK_LOST, unless
+   * fn threw an error of its own.
+   * ```ts
+   * await store.locks.withLock('orders/42', { lease: '10s' }, async (hold) => {
+   *   await chargeCard(order, { signal: hold.signal }) // aborts when the hold can no longer be promised
+   *   await hold.kv.put('orders/42/state', 'charged')
+   * })
+   * ```
+   */
+  async withLock<T>(
+    key: Bytes,
+    options: AcquireOptions | undefined,
+    fn: (hold: Hold) => T | Promise<T>,
+  ): Promise<T>
+  /** The same with the default options. */
+  async withLock<T>(key: Bytes, fn: (hold: Hold) => T | Promise<T>): Promise<T>
+  async withLock<T>(
+    key: Bytes,
+    options: AcquireOptions | undefined | ((hold: Hold) => T | Promise<T>),
+    fn?: (hold: Hold) => T | Promise<T>,
+  ): Promise<T> {
+    const work = typeof options === 'function' ? options : fn
+    if (typeof work !== 'function') throw new TypeError('withLock needs a function')
+    const hold = await this.acquire(key, typeof options === 'function' ? undefined : options)
+    const flow = { key: binary(keyArg(key)), outer: this.#flow.getStore(), active: true }
+    try {
+      const result = await this.#flow.run(flow, async () => work(hold))
+      await settleLoss(hold)
+      return result
+    } finally {
+      flow.active = false
+      // A release that nobody answers goes on behind; the work's own result or error is what counts.
+      await hold.release().catch(() => {})
+    }
+  }
+
+  /** Holds in force, in key order; linearizable. */
+  async query(prefix?: Bytes, options?: ReadOptions): Promise<LockInfo[]> {
+    const { as, timeout, signal } = readArgs(options, this.#place.port.as ?? 'bytes')
+    const from = prefix === undefined ? null : prefixArg(prefix)
+    const rows = (await this.#place.port.read([READ.lockQuery, from], {
+      timeout,
+      signal,
+    })) as LockInfoResult[]
+    return rows.map((row) => toLockInfo(row, as))
+  }
+
+  /** For operators. true: that very hold was in force and is gone, with all its acquires; the next waiter has it. */
+  async forceRelease(key: Bytes, token: number, options?: CallOptions): Promise<boolean> {
+    const { timeout, signal } = optionsArg(options)
+    const call = this.#place.port.command([OP.forceRelease, keyArg(key), tokenArg(token)], {
+      timeout: durationArg(timeout, 'timeout') ?? DEFAULT_TIMEOUT,
+      signal: signalArg(signal),
+    })
+    return (await call.result) as boolean
+  }
+
+  async #enter(key: Bytes, options: Partial<AcquireOptions>, waits: boolean): Promise<Hold | undefined> {
+    const wait = durationArg(options.wait, 'wait')
+    const renew = renewArg(options.renew)
+    const terms = {
+      key: keyArg(key),
+      fencingKey: fencingKeyArg(options.fencingKey),
+      lease: options.lease === undefined ? DEFAULT_LEASE : leaseArg(options.lease),
+      watchdog: renew ? this.#watchdog : undefined,
+    }
+    const holder = new Holder(this.#place, terms)
+    const queues = waits || wait !== undefined
+    const limit = holder.limit(wait ?? (queues ? undefined : DEFAULT_TIMEOUT), signalArg(options.signal))
+    const context = contextArg(options.context)
+    // enter is true only while it is held, and nothing is awaited in between.
+    while (await holder.enter({ context, waits: queues, limit })) {
+      const { validity } = holder
+      if (validity === undefined) continue
+      return new Hold(
+        this.#place.port,
+        holder,
+        validity,
+        typeof key === 'string' ? key : copyBytes(terms.key),
+      )
+    }
+    return undefined
+  }
+
+  /** Without a wait it would wait for itself for ever; with one, it just waits in vain. */
+  #refuseDeadlock(key: Uint8Array, wait: number | undefined): void {
+    const inner = this.#flow.getStore()
+    if (wait !== undefined || inner === undefined) return
+    const wanted = binary(key)
+    for (let flow: Flow | undefined = inner; flow !== undefined; flow = flow.outer) {
+      if (flow.active && flow.key === wanted) throw new LatchkeyError('ERR_DEADLOCK')
+    }
+  }
+}
+
+/** Lost before the work was done: the release tells, judged by the clocks or by the row. What fn released itself is no loss. */
+async function settleLoss(hold: Hold): Promise<void> {
+  const loss = await hold.end().catch(() => undefined)
+  if (loss !== undefined) throw new LatchkeyError('ERR_LOCK_LOST', undefined, { cause: loss })
+}
+
+function renewArg(renew: unknown): boolean {
+  if (renew === undefined || typeof renew === 'boolean') return renew ?? true
+  throw new TypeError('renew must be a boolean')
+}

@@ -1,0 +1,258 @@
+// Driver: owns the renewals of all holds of one store: one timer, and one request for all that fall due together.
+
+import type { Timer } from '@latchkey/base'
+import {
+  CAPS,
+  OP,
+  type OwnerResult,
+  type RenewalArg,
+  type RenewResult,
+  renewedOwners,
+} from '@latchkey/protocol'
+import { IndexedSet, NOT_IN_SET } from './indexed-set.js'
+import type { CallLimit } from './call-limit.js'
+import { isSuccess } from './owner-decoding.js'
+import type { LockPort } from './lock-port.js'
+import { MOST_TRIES, RoundTrip, patienceOf, pauseOf, renewAfter } from './renewal-times.js'
+import { isWorthRetry } from './background-retry.js'
+import type { Renewal, RenewedHold, HoldValidity, Try } from './hold-validity.js'
+
+/** Those due within this part of their lease go along with the one that is due. */
+const TOGETHER = 1 / 20
+const ITEM_BYTES = 64
+/**
+ * Laws:
+ * - Due at 2/3 of the lease after the last success, or sooner where that leaves too little (renewal-times.ts), counted from its entry by
+ *   the bound: which may be too early, never too late.
+ * - Each answer counts, whenever it comes and in whatever order: the deadline it proves, by the bound that its request's first sending
+ *   gives. A round trip of most of the lease loses no hold: the next try leaves while the ones before it are unanswered.
+ * - Only a definite refusal or the validity's own clock ends a hold. A try that failed, or that nobody answered, ends nothing.
+ * - Of one hold at most MOST_TRIES are under way, and no further one while the last waits in this process for a member to send it to.
+ * - What was removed gets no renewal any more, and an answer that comes for it changes nothing.
+ */
+export class Renewals {
+  readonly #port: LockPort
+  readonly #renewals = new IndexedSet<Renewal>()
+  readonly #roundTrip = new RoundTrip()
+  #timer: Timer | undefined
+  #armedFor = Number.POSITIVE_INFINITY
+
+  constructor(port: LockPort) {
+    this.#port = port
+  }
+
+  get closed(): boolean {
+    return this.#port.closed.aborted
+  }
+
+  /** From now on, for that watchdog; one that is there already is planned anew. */
+  add(validity: HoldValidity, by: object): void {
+    this.#roundTrip.took(validity.age())
+    validity.renewal ??= newRenewal(validity, validity)
+    const { renewal } = validity
+    renewal.validity = validity
+    renewal.by = by
+    renewal.at = this.#dueAt(validity, renewal)
+    this.#renewals.add(renewal)
+    if (renewal.at < this.#armedFor) this.#arm(renewal.at)
+  }
+
+  remove(validity: HoldValidity): void {
+    if (validity.renewal !== undefined) this.#drop(validity.renewal)
+    validity.renewal = undefined
+  }
+
+  /** All that are renewed for that watchdog. */
+  stop(by: object): void {
+    this.#renewals.forEach((renewal) => {
+      if (renewal.by === by && renewal.validity !== undefined) this.remove(renewal.validity)
+    })
+  }
+
+  /**
+   * Renews what may be held, until somebody answers: the owner then, undefined where nobody did within its lease. The tries that are
+   * still under way count for the validity that is made of it: `adopt` it, or `discard` it.
+   */
+  confirm(
+    of: RenewedHold,
+    limit: CallLimit,
+  ): { readonly renewal: Renewal; readonly answer: Promise<Confirmed> } {
+    const renewal = newRenewal(of, undefined)
+    renewal.until = this.#port.clock.now() + of.lease
+    const answer = new Promise<OwnerResult | undefined>((resolve) => {
+      renewal.confirmed = resolve
+    })
+    this.#renewals.add(renewal)
+    this.#fire()
+    return {
+      renewal,
+      answer: limit.wait(answer).then((owner) => (typeof owner === 'symbol' ? undefined : owner)),
+    }
+  }
+
+  adopt(renewal: Renewal, validity: HoldValidity): void {
+    renewal.validity = validity
+    validity.renewal = renewal
+  }
+
+  discard(renewal: Renewal): void {
+    this.#drop(renewal)
+  }
+
+  #drop(renewal: Renewal): void {
+    this.#renewals.delete(renewal)
+    if (this.#renewals.size === 0) this.#disarm()
+  }
+
+  #arm(at: number): void {
+    this.#disarm()
+    this.#armedFor = at
+    this.#timer = this.#port.clock.after(at - this.#port.clock.now(), this.#fire, { ref: false })
+  }
+
+  #disarm(): void {
+    this.#timer?.cancel()
+    this.#armedFor = Number.POSITIVE_INFINITY
+  }
+
+  #fire = (): void => {
+    this.#armedFor = Number.POSITIVE_INFINITY
+    const now = this.#port.clock.now()
+    const due: Renewal[] = []
+    let anyDue = false
+    this.#renewals.forEach((renewal) => {
+      if (!this.#isWanted(renewal, now)) return
+      if (renewal.at > now + renewal.of.lease * TOGETHER) return
+      anyDue ||= renewal.at <= now
+      if (mayTry(renewal)) due.push(renewal)
+      else if (renewal.at <= now) renewal.at = now + pauseOf(renewal.of.lease)
+    })
+    if (anyDue && !this.closed) for (const part of inRequests(due)) this.#try(part, now)
+    this.#rearm()
+  }
+
+  /** After a stall the clocks decide, not this timer: what is lost is not renewed. */
+  #isWanted(renewal: Renewal, now: number): boolean {
+    const { validity, confirmed } = renewal
+    if (validity !== undefined) {
+      if (!validity.held) this.remove(validity)
+      return renewal.place !== NOT_IN_SET
+    }
+    if (confirmed === undefined || now <= renewal.until) return true
+    this.#drop(renewal)
+    confirmed(undefined)
+    return false
+  }
+
+  #rearm(): void {
+    let next = Number.POSITIVE_INFINITY
+    this.#renewals.forEach(({ at }) => {
+      next = Math.min(next, at)
+    })
+    if (next < this.#armedFor && !this.closed) this.#arm(next)
+  }
+
+  #try(renewals: readonly Renewal[], now: number): void {
+    const list = renewals.map(item)
+    let patience = 0
+    for (const { of } of renewals) patience = Math.max(patience, patienceOf(of.lease))
+    const call = this.#port.command([OP.renew, list], { due: now + patience })
+    const one: Try = { call, over: false }
+    // The next try is planned before this one is answered: no answer is needed for it.
+    for (const renewal of renewals) {
+      renewal.at = now + pauseOf(renewal.of.lease)
+      renewal.triedAt = now
+      renewal.last = one
+      renewal.tries++
+    }
+    call.result.then(
+      (result) => this.#answered(renewals, one, renewedOwners(list, result as RenewResult), now),
+      (error: unknown) => this.#failed(renewals, one, error),
+    )
+  }
+
+  #answered(renewals: readonly Renewal[], one: Try, owners: readonly OwnerResult[], sentAt: number): void {
+    one.over = true
+    this.#roundTrip.took(this.#port.clock.now() - sentAt)
+    renewals.forEach((renewal, i) => {
+      renewal.tries--
+      if (renewal.place !== NOT_IN_SET) this.#decide(renewal, owners[i] as OwnerResult)
+    })
+    this.#rearm()
+  }
+
+  #failed(renewals: readonly Renewal[], one: Try, error: unknown): void {
+    one.over = true
+    for (const renewal of renewals) {
+      renewal.tries--
+      if (renewal.confirmed === undefined || isWorthRetry(error)) continue
+      this.#drop(renewal)
+      confirm(renewal, undefined)
+    }
+  }
+
+  #decide(renewal: Renewal, owner: OwnerResult): void {
+    const { validity } = renewal
+    if (validity === undefined) return confirm(renewal, owner)
+    if (!isSuccess(owner)) {
+      this.remove(validity)
+      return validity.lose('its renewal was refused, for another holds it or nobody does')
+    }
+    validity.prolong(owner[1])
+    // It may have been over all the same: then nobody renews it any more.
+    if (validity.renewal === renewal) renewal.at = this.#dueAt(validity, renewal)
+  }
+
+  #dueAt(validity: HoldValidity, { triedAt }: Renewal): number {
+    const { lease } = validity
+    const after = renewAfter(lease, this.#roundTrip.expected, this.#port.electionTimeout())
+    const due = this.#port.clock.now() + after - validity.age()
+    return Math.max(triedAt + pauseOf(lease), due)
+  }
+}
+
+/** Of what was asked for before anybody knew whether it is held: the owner, or nobody answered. */
+export type Confirmed = OwnerResult | undefined
+
+function confirm(renewal: Renewal, owner: Confirmed): void {
+  const { confirmed } = renewal
+  renewal.confirmed = undefined
+  confirmed?.(owner)
+}
+
+function newRenewal(of: RenewedHold, validity: HoldValidity | undefined): Renewal {
+  return {
+    place: NOT_IN_SET,
+    of,
+    validity,
+    by: undefined,
+    at: Number.NEGATIVE_INFINITY,
+    triedAt: Number.NEGATIVE_INFINITY,
+    until: Number.POSITIVE_INFINITY,
+    last: undefined,
+    tries: 0,
+    confirmed: undefined,
+  }
+}
+
+/** Another one would stand behind it in the queue of this process, and say no more. */
+const mayTry = ({ last, tries }: Renewal): boolean =>
+  tries < MOST_TRIES && (last === undefined || last.over || last.call.sent)
+
+const item = ({ of }: Renewal): RenewalArg => [of.key, of.id, of.token, of.lease]
+
+/** One request for all; more than one only where a command's cap or budget asks for it. */
+function inRequests(renewals: readonly Renewal[]): Renewal[][] {
+  const requests: Renewal[][] = []
+  let room = 0
+  for (const renewal of renewals) {
+    const size = renewal.of.key.length + renewal.of.id.length + ITEM_BYTES
+    if (size > room || requests.at(-1)?.length === CAPS.commandRenewals) {
+      requests.push([])
+      room = CAPS.commandBytes / 2
+    }
+    requests.at(-1)?.push(renewal)
+    room -= size
+  }
+  return requests
+}

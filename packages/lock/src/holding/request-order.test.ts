@@ -1,0 +1,88 @@
+// Test: one task at a time, in order; urgent ones first; whose limit is over never begins.
+
+import { expect, test } from 'vitest'
+import { scene } from '../testing/scene.js'
+import { settle } from '../testing/world.js'
+import { CallLimit, OVER } from './call-limit.js'
+import { RequestOrder } from './request-order.js'
+
+const over = () => OVER
+
+function tasks() {
+  const { world, port } = scene()
+  const begun: string[] = []
+  const ends = new Map<string, () => void>()
+  const task = (name: string) => () =>
+    new Promise<string>((resolve) => {
+      begun.push(name)
+      ends.set(name, () => resolve(name))
+    })
+  return {
+    world,
+    port,
+    patient: new CallLimit(port, undefined),
+    begun,
+    task,
+    end: (name: string) => ends.get(name)?.(),
+  }
+}
+
+test('in the order asked for; an urgent one goes before all that wait', async () => {
+  const turns = new RequestOrder()
+  const { patient, begun, task, end } = tasks()
+  void turns.run(task('a'), patient, over)
+  void turns.run(task('b'), patient, over)
+  void turns.run(task('c'), patient, over)
+  void turns.urgent(task('urgent'))
+  expect(begun).toEqual(['a'])
+  for (const name of ['a', 'urgent', 'b', 'c']) {
+    await settle()
+    expect(begun.at(-1)).toBe(name)
+    end(name)
+  }
+})
+
+test('nobody slips in while a turn is handed over, and a failure does not stop the others', async () => {
+  const turns = new RequestOrder()
+  const { patient, begun, task, end } = tasks()
+  const failing = turns
+    .run(() => Promise.reject(new Error('own')), patient, over)
+    .catch((error: Error) => error.message)
+  void turns.run(task('a'), patient, over)
+  expect(await failing).toBe('own')
+  void turns.run(task('b'), patient, over)
+  await settle()
+  expect(begun).toEqual(['a'])
+  end('a')
+  await settle()
+  expect(begun).toEqual(['a', 'b'])
+})
+
+test('OVER: a limit that ends first takes its task out of the line', async () => {
+  const turns = new RequestOrder()
+  const { world, port, patient, begun, task, end } = tasks()
+  void turns.run(task('a'), patient, over)
+  const late = turns.run(task('late'), new CallLimit(port, 100), over)
+  void turns.run(task('c'), patient, over)
+  await world.advance(101)
+  expect(await late).toBe(OVER)
+  end('a')
+  await settle()
+  expect(begun).toEqual(['a', 'c'])
+})
+
+test('whoever awaits what a task promised hears it before the next task begins', async () => {
+  const turns = new RequestOrder()
+  const { patient, begun, task, end } = tasks()
+  // As deep as lock(): the holder's enter, and the call itself.
+  const enter = async () => (await turns.run(task('a'), patient, over)) === 'a'
+  const lock = async () => (await enter()) || undefined
+  const caller = async () => {
+    await lock()
+    return [...begun]
+  }
+  const heard = caller()
+  void turns.run(task('b'), patient, over)
+  end('a')
+  expect(await heard).toEqual(['a'])
+})

@@ -1,0 +1,278 @@
+// Test: what a hold may promise, whatever clocks, answers and event loops do (docs/locks.md, 1 CT5 to CT7).
+
+import { READ } from '@latchkey/protocol'
+import { describe, expect, test } from 'vitest'
+import { finish, scene } from '../testing/scene.js'
+import { ClusterBound } from './cluster-time-bound.js'
+import { BoundRenewal } from './bound-renewal.js'
+import { HoldValidity } from './hold-validity.js'
+
+const at = (ms: number, wall = 0) => ({ hr: ms, up: ms, wall: ms + wall })
+
+describe('CT5: the bound of cluster time', () => {
+  test('counts from the sending, faster than the local clock by the drift of both', () => {
+    const bound = new ClusterBound(0.005)
+    expect(bound.upper(at(0))).toBe(Number.POSITIVE_INFINITY)
+    bound.learn(1_000, at(500), at(700))
+    expect(bound.upper(at(700))).toBeCloseTo(1_000 + 200 * (1.005 / 0.995), 9)
+    expect(bound.remaining(11_000, at(700))).toBe(
+      Math.floor((10_000 - 200 * (1.005 / 0.995)) / (1.005 / 0.995)),
+    )
+    expect(bound.remaining(1_100, at(700))).toBe(0)
+  })
+
+  test('the lowest wins; what proves nothing teaches nothing', () => {
+    const bound = new ClusterBound()
+    bound.learn(1_000, at(0), at(0))
+    bound.learn(0, at(0), at(0))
+    bound.learn(1_500, at(10), at(20))
+    expect(bound.upper(at(0))).toBe(1_000)
+    bound.learn(1_005, at(100), at(101))
+    expect(bound.upper(at(100))).toBe(1_005)
+  })
+
+  test('age is that of the last proof asked for, whether it lowered the bound or not', () => {
+    const bound = new ClusterBound()
+    expect(bound.age(at(0))).toBe(Number.POSITIVE_INFINITY)
+    bound.learn(1_000, at(0), at(0))
+    bound.learn(5_000, at(400), at(410))
+    expect(bound.age(at(500))).toBe(100)
+  })
+
+  test('another cluster drops it, the same does not', () => {
+    const bound = new ClusterBound()
+    let drops = 0
+    bound.onDropped(() => drops++)
+    bound.meet('a')
+    bound.learn(1_000, at(0), at(0))
+    bound.meet('a')
+    expect([bound.upper(at(0)), drops]).toEqual([1_000, 0])
+    bound.meet('b')
+    expect([bound.upper(at(0)), drops]).toEqual([Number.POSITIVE_INFINITY, 1])
+  })
+
+  test('T6: no precision is lost after 10^9 seconds of uptime', () => {
+    const bound = new ClusterBound()
+    const late = 1e12
+    bound.learn(7, { hr: late, up: late, wall: 1.7e12 }, { hr: late, up: late, wall: 1.7e12 })
+    expect(bound.upper({ hr: late + 1, up: late, wall: 1.7e12 + 1 })).toBeCloseTo(7 + 1.005 / 0.995, 3)
+  })
+})
+
+describe('CT6: what held means', () => {
+  test('K4: an answer delayed by 90 % of the lease leaves no more than the server grants', async () => {
+    const { world, store, locking, port } = scene()
+    const lock = locking.getDistributedLock('k', 10_000)
+    port.up = false
+    const attempt = lock.tryLock({ timeout: '60s' })
+    await world.advance(10)
+    port.up = true
+    port.heal()
+    await finish(world, attempt)
+    expect(lock.remainingMillis()).toBeLessThanOrEqual(10_000)
+    const row = [...store.tx.holds.values()][0]
+    await world.advance(3_000)
+    expect(store.time + lock.remainingMillis()).toBeLessThanOrEqual(row?.deadline ?? 0)
+  })
+
+  test('K4: with half of a round trip of 45 % of the lease it is renewed once before the caller gets it', async () => {
+    const { world, store, locking, port } = scene({ delay: 4_500 })
+    const lock = locking.getDistributedLock('k', 10_000)
+    const attempt = lock.tryLock({ timeout: '60s' })
+    // Back after 9 s: the bound leaves a tenth. The renewal comes back after 9 s more: lost again, by the time it is known.
+    expect(await finish(world, attempt, 100_000)).toBe(true)
+    const [row] = store.tx.holds.values()
+    expect(lock.held).toBe(true)
+    expect(store.time + lock.remainingMillis()).toBeLessThanOrEqual(row?.deadline ?? 0)
+    expect(port.sent.length).toBeGreaterThan(1)
+  })
+
+  test('a grant whose answer proves nothing is renewed once, which gives a bound', async () => {
+    const { world, locking, port } = scene()
+    port.fault = () => (port.sent.length === 1 ? 'prove nothing' : undefined)
+    const lock = locking.getDistributedLock('k', 10_000)
+    expect(await finish(world, lock.tryLock())).toBe(true)
+    expect(port.sent).toHaveLength(2)
+    expect(lock.remainingMillis()).toBeGreaterThan(9_000)
+  })
+
+  test('never true unless held: nobody can prove anything, so it is false and given back', async () => {
+    const { world, locking, port, store } = scene()
+    port.fault = () => 'prove nothing'
+    const lock = locking.getDistributedLock('k', 1_000)
+    expect(await finish(world, lock.tryLock())).toBe(false)
+    await world.advance(10)
+    expect([...store.tx.holds]).toEqual([])
+  })
+
+  test('a grant told with a deadline nearer than its lease is renewed: its session had not touched it', async () => {
+    const { world, locking, process, store, port } = scene({ life: 2_000 })
+    const first = process()
+    const holder = first.locking.getDistributedLock('k', '60s')
+    await finish(world, holder.tryLock())
+    const lock = locking.getDistributedLock('k', '60s')
+    const waiting = lock.lock()
+    await world.advance(100)
+    await finish(world, holder.unlock())
+    await finish(world, waiting)
+    expect(lock.remainingMillis()).toBeGreaterThan(59_000)
+    port.cut()
+    await world.advance(10_000)
+    expect([lock.held, store.tx.holds.get('k')?.id]).toEqual([true, lock.getOwner()?.id])
+  })
+
+  test('the same where the session lives for more than half of the lease', async () => {
+    const { world, locking, process } = scene({ life: 2_000 })
+    const holder = process().locking.getDistributedLock('k', 3_000)
+    await finish(world, holder.tryLock())
+    const lock = locking.getDistributedLock('k', 3_000)
+    const waiting = lock.lock()
+    await world.advance(100)
+    await finish(world, holder.unlock())
+    await finish(world, waiting)
+    expect(lock.remainingMillis()).toBeGreaterThan(2_900)
+  })
+
+  test('K28: given up while the grant is being renewed: ERR_ABORTED, and given back', async () => {
+    const { world, locking, port, store } = scene({ delay: 3_000 })
+    const controller = new AbortController()
+    const lock = locking.getDistributedLock('k', 10_000)
+    const attempt = lock.tryLock({ timeout: '60s', signal: controller.signal })
+    const refused = attempt.catch((error: unknown) => error)
+    await world.advance(7_000)
+    // The ask, and a renewal of what it may have got; nobody answers that one for a sixteenth of the lease: another.
+    expect(port.sent).toHaveLength(3)
+    controller.abort()
+    expect(await refused).toMatchObject({ code: 'ERR_ABORTED' })
+    await world.advance(7_000)
+    expect([lock.held, store.tx.holds.size]).toEqual([false, 0])
+  })
+
+  test('K30: a renewal that is answered after the lease is over does not prolong it, though nobody looked', async () => {
+    const { world, port, locking } = scene()
+    const lost: unknown[] = []
+    const boundRenewal = new BoundRenewal(port)
+    await finish(world, locking.locks.query())
+    const of = { key: new Uint8Array([1]), id: 'a', lease: 1_000, token: 1, deadline: 2_000 }
+    const validity = new HoldValidity(port, boundRenewal, of, port.clock.instant(), (error) =>
+      lost.push(error),
+    )
+    world.stall(5_000)
+    validity.prolong(9_000)
+    expect([validity.held, lost.length]).toEqual([false, 1])
+  })
+
+  test('the bound is renewed at least every third of the shortest lease, by one read for all', async () => {
+    const { world, locking, port } = scene({ delay: 1 })
+    const locks = [9_000, 30_000, 60_000].map((lease, i) => locking.getDistributedLock(`k${i}`, lease))
+    for (const lock of locks) await finish(world, lock.tryLock())
+    const begun = world.now
+    for (let oldest = 0; world.now - begun < 8_000; ) {
+      await world.advance(50)
+      oldest = Math.max(oldest, port.bound.age(port.clock.instant()))
+      expect(oldest).toBeLessThanOrEqual(3_060)
+    }
+    expect(port.reads.every(([read]) => read === READ.revision)).toBe(true)
+    expect(port.reads.length).toBeLessThanOrEqual(3)
+    await world.advance(60_000)
+    const reads = port.reads.length
+    await world.advance(60_000)
+    expect([port.reads.length, port.clock.timers]).toEqual([reads, 0])
+  })
+
+  test('K18: cluster time that stood still between two leaders is found out: the hold lives on', async () => {
+    const { world, locking, store } = scene()
+    const lock = locking.getDistributedLock('k', 10_000)
+    await finish(world, lock.tryLock())
+    store.lag = 5_000
+    await world.advance(5_000)
+    expect(lock.remainingMillis()).toBeGreaterThan(8_000)
+    await world.advance(7_000)
+    expect(lock.held).toBe(true)
+    await world.advance(3_000)
+    expect(lock.held).toBe(false)
+  })
+})
+
+describe('CT7: clocks of the holder', () => {
+  async function holding() {
+    const s = scene()
+    const lock = s.locking.getDistributedLock('k', 10_000)
+    await finish(s.world, lock.tryLock())
+    return { ...s, lock, offset: s.port.clock.offset }
+  }
+
+  test('K1, T3: a wall clock that steps forward costs at worst the hold', async () => {
+    const { lock, offset } = await holding()
+    offset.wall += 3_600_000
+    expect(lock.held).toBe(false)
+    expect(lock.signal.aborted).toBe(true)
+  })
+
+  test('K2, T3: one that steps backwards changes nothing', async () => {
+    const { world, lock, offset, store } = await holding()
+    offset.wall -= 3_600_000
+    expect(lock.remainingMillis()).toBeGreaterThan(9_800)
+    await world.advance(9_900)
+    expect(lock.held).toBe(true)
+    await world.advance(100)
+    expect([lock.held, store.time]).toEqual([false, 11_000])
+  })
+
+  test('T8: suspended: hrtime stands still, uptime goes on: lost at waking', async () => {
+    const { world, lock, offset } = await holding()
+    world.stall(20_000)
+    offset.hr -= 20_000
+    offset.wall -= 20_000
+    expect(lock.held).toBe(false)
+  })
+
+  test('a frozen virtual machine: only the wall clock knows', async () => {
+    const { world, lock, offset } = await holding()
+    world.stall(20_000)
+    offset.hr -= 20_000
+    offset.up -= 20_000
+    expect(lock.remainingMillis()).toBe(0)
+    expect(() => lock.getFencingToken()).toThrow(expect.objectContaining({ code: 'ERR_LOCK_LOST' }))
+  })
+
+  test('T7, K6: a blocked event loop learns the truth at its first instruction, before any timer', async () => {
+    for (const part of [0.5, 1, 2, 10]) {
+      const { world, lock } = await holding()
+      const { signal } = lock
+      let told = 0
+      signal.addEventListener('abort', () => told++)
+      world.stall(10_000 * part)
+      expect(lock.held).toBe(part < 1)
+      expect([signal.aborted, told]).toEqual([part >= 1, part >= 1 ? 1 : 0])
+      await world.advance(1)
+      expect(told).toBe(part >= 1 ? 1 : 0)
+    }
+  })
+
+  test('T7: the signal of a Hold that is asked for behind a blocked event loop is aborted at once', async () => {
+    const { world, locking } = scene()
+    const hold = await finish(world, locking.locks.acquire('k', { lease: '10s' }))
+    expect(hold.signal.aborted).toBe(false)
+    world.stall(20_000)
+    expect(hold.signal.aborted).toBe(true)
+    expect(hold.signal.reason).toMatchObject({ code: 'ERR_LOCK_LOST' })
+    expect(() => hold.assertHeld()).toThrow(expect.objectContaining({ code: 'ERR_LOCK_LOST' }))
+  })
+
+  test('K30: once lost it stays lost, also when a better bound comes', async () => {
+    const { lock, offset } = await holding()
+    offset.wall += 3_600_000
+    expect(lock.held).toBe(false)
+    offset.wall -= 3_600_000
+    expect([lock.held, lock.remainingMillis()]).toEqual([false, 0])
+  })
+
+  test('a step of a clock is noticed within a third of the lease, though nobody asks', async () => {
+    const { world, lock, offset } = await holding()
+    const { signal } = lock
+    offset.wall += 3_600_000
+    await world.advance(3_400)
+    expect(signal.aborted).toBe(true)
+  })
+})

@@ -1,0 +1,119 @@
+// Door: what a user passes, to trusted values. A mistake is a TypeError that names the argument; too much is ERR_TOO_LARGE.
+// Byte arrays are passed on as they are: who keeps them beyond the call copies them (commands are encoded at once, reads copied).
+
+import { copyBytes } from '@latchkey/base'
+import { CAPS } from './caps.js'
+import { millis } from './duration.js'
+import { LatchkeyError } from './errors.js'
+import type { GuardArg } from './operations.js'
+import { show } from './show-value.js'
+import type { As, CallOptions, Guard, ReadOptions } from './public-types.js'
+
+export { show } from './show-value.js'
+
+export const tooLarge = (name: string, bytes: number, most: number) =>
+  new LatchkeyError(
+    'ERR_TOO_LARGE',
+    `${name} has ${bytes} bytes; at most ${most} are allowed. Split it, or store it elsewhere and keep a reference here.`,
+  )
+
+export function toBytes(value: unknown, name: string): Uint8Array {
+  if (typeof value === 'string') return Buffer.from(value, 'utf8')
+  if (value instanceof Uint8Array) return value
+  throw new TypeError(`${name} must be a string or a Uint8Array; got ${show(value)}`)
+}
+
+export function toKey(value: unknown, name = 'key'): Uint8Array {
+  const bytes = toBytes(value, name)
+  if (bytes.length === 0) throw new TypeError(`${name} must not be empty: a key has 1 byte to 4 KiB`)
+  if (bytes.length > CAPS.keyBytes) throw tooLarge(name, bytes.length, CAPS.keyBytes)
+  return bytes
+}
+
+/** For what is kept beyond the call. */
+export const toKeyCopy = (value: unknown, name = 'key'): Uint8Array => copyBytes(toKey(value, name))
+
+export function toValue(value: unknown, name = 'value'): Uint8Array {
+  const bytes = toBytes(value, name)
+  if (bytes.length > CAPS.valueBytes) throw tooLarge(name, bytes.length, CAPS.valueBytes)
+  return bytes
+}
+
+/** undefined: absent, null on the wire. */
+export const toMaybeValue = (value: unknown, name: string): Uint8Array | null =>
+  value === undefined ? null : toValue(value, name)
+
+/** An end of a range: a key, or empty. */
+export function toBound(value: unknown, name: string): Uint8Array {
+  const bytes = toBytes(value, name)
+  if (bytes.length > CAPS.keyBytes) throw tooLarge(name, bytes.length, CAPS.keyBytes)
+  return bytes
+}
+
+export function toToken(value: unknown, name: string): number {
+  if (Number.isSafeInteger(value) && (value as number) > 0) return value as number
+  throw new TypeError(`${name} must be a fencing token, a positive safe integer; got ${show(value)}`)
+}
+
+export function toList(value: unknown, name: string): readonly unknown[] {
+  if (Array.isArray(value)) return value
+  throw new TypeError(`${name} must be an array; got ${show(value)}`)
+}
+
+export function toRecord(value: unknown, name: string): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>
+  throw new TypeError(`${name} must be an object; got ${show(value)}`)
+}
+
+// ---- options
+
+export interface CallArgs {
+  readonly timeout: number | undefined
+  readonly signal: AbortSignal | undefined
+}
+export interface ReadArgs extends CallArgs {
+  readonly as: As
+  readonly stale: boolean
+}
+
+export const DEFAULT_TIMEOUT = 5_000
+const DEFAULTS: CallArgs = { timeout: DEFAULT_TIMEOUT, signal: undefined }
+const NO_LIMIT: CallArgs = { timeout: undefined, signal: undefined }
+
+/** `standard` is the timeout where none is given: 5 s, or null for calls that wait without limit. */
+export function callArgs(options: unknown, standard: number | null = DEFAULT_TIMEOUT): CallArgs {
+  if (options === undefined) return standard === null ? NO_LIMIT : DEFAULTS
+  const given = toRecord(options, 'options') as CallOptions
+  return {
+    timeout: given.timeout === undefined ? (standard ?? undefined) : millis(given.timeout, 'timeout'),
+    signal: toSignal(given.signal),
+  }
+}
+
+export function toSignal(value: unknown, name = 'signal'): AbortSignal | undefined {
+  if (value === undefined || value instanceof AbortSignal) return value
+  throw new TypeError(`${name} must be an AbortSignal; got ${show(value)}`)
+}
+
+/** `standard` is the store's default for `as`. */
+export function readArgs(options: unknown, standard: As): ReadArgs {
+  const { timeout, signal } = callArgs(options)
+  const { as, consistency } = (options ?? {}) as ReadOptions
+  if (consistency !== undefined && consistency !== 'linearizable' && consistency !== 'stale')
+    throw new TypeError(`consistency must be 'linearizable' or 'stale'; got ${show(consistency)}`)
+  return { timeout, signal, as: toAs(as, standard), stale: consistency === 'stale' }
+}
+
+export function toAs(value: unknown, standard: As): As {
+  if (value === undefined) return standard
+  if (value === 'bytes' || value === 'string' || value === 'json') return value
+  throw new TypeError(`as must be 'bytes', 'string' or 'json'; got ${show(value)}`)
+}
+
+export function guardArg(options: unknown): GuardArg {
+  const guard = (options as { guard?: unknown } | undefined)?.guard
+  if (guard === undefined) return null
+  const { key, token } = toRecord(guard, 'guard') as unknown as Guard
+  return [toKey(key, 'guard.key'), toToken(token, 'guard.token')]
+}

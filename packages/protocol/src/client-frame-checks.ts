@@ -1,0 +1,220 @@
+// Door: one message of a frame, as decoded, to a LinkRequest or LinkReply. A text is the reason why it is refused.
+
+import {
+  checkAnswer,
+  checkEvent,
+  checkOwner,
+  checkRead,
+  bound,
+  count,
+  flag,
+  listOf,
+  orNull,
+  places,
+  text,
+  whole,
+} from './command-checks.js'
+import type { Check } from './command-checks.js'
+import { show } from './call-arguments.js'
+import { CAPS } from './caps.js'
+import { toAnswer } from './command-codec.js'
+import {
+  ADMIN_CALLS,
+  type LeaderReply,
+  type LinkReply,
+  type LinkRequest,
+  type MemberTuple,
+} from './client-messages.js'
+import type { AdminCall } from './client-messages.js'
+import type { Answer, EventResult, OwnerResult, Read } from './operations.js'
+
+/** First place of each message. Append only. */
+export const ASK = {
+  hello: 0,
+  command: 1,
+  read: 2,
+  watch: 3,
+  watchMore: 4,
+  watchEnd: 5,
+  attach: 6,
+  admin: 7,
+} as const
+export const TELL = { welcome: 0, answer: 1, events: 2, watchOver: 3, granted: 4, leader: 5 } as const
+
+const kind = count('a kind')
+/** As wide as the narrowest place that the number comes to: the door refuses what the leader could not write into its log. */
+const recordNumber = (what: string): Check => whole(0, CAPS.recordNumber, what)
+/** Of a call about the cluster. */
+const MOST_ARGUMENTS = 8
+const id = whole(1, Number.MAX_SAFE_INTEGER, 'an id')
+const bytes =
+  (most: number, what: string): Check =>
+  (value) =>
+    value instanceof Uint8Array && value.length <= most ? null : `${what} must be at most ${most} bytes`
+/** A list is an answer as it is, bytes are one that was packed and kept. */
+const answerBytes = bytes(CAPS.maxPayload, 'an answer')
+const answer: Check = (value) => (Array.isArray(value) ? null : answerBytes(value))
+const answerIn = (value: unknown): Answer | Uint8Array =>
+  value instanceof Uint8Array ? value : toAnswer(value)
+const name = text(0, 4096, 'a name')
+const url = text(0, 4096, 'an address')
+
+type Row<Message> = readonly [check: Check, build: (places: never[]) => Message]
+
+const ASKS: Record<number, Row<LinkRequest>> = {
+  [ASK.command]: [
+    places(
+      'command',
+      kind,
+      id,
+      recordNumber('a session'),
+      recordNumber('a number'),
+      recordNumber('done'),
+      bytes(CAPS.commandBytes, 'a body'),
+    ),
+    (m: unknown[]) => ({
+      kind: 'command',
+      id: m[1] as number,
+      session: m[2] as number,
+      number: m[3] as number,
+      done: m[4] as number,
+      body: m[5] as Uint8Array,
+    }),
+  ],
+  [ASK.read]: [
+    places('read', kind, id, flag('stale'), checkRead),
+    (m: unknown[]) => ({ kind: 'read', id: m[1] as number, stale: m[2] as boolean, read: m[3] as Read }),
+  ],
+  [ASK.watch]: [
+    places('watch', kind, id, orNull(bound), orNull(bound), recordNumber('from')),
+    (m: unknown[]) => ({
+      kind: 'watch',
+      id: m[1] as number,
+      start: m[2] as Uint8Array | null,
+      end: m[3] as Uint8Array | null,
+      from: m[4] as number,
+    }),
+  ],
+  [ASK.watchMore]: [
+    places('watchMore', kind, id, whole(1, 2 ** 31, 'events')),
+    (m: unknown[]) => ({ kind: 'watchMore', id: m[1] as number, events: m[2] as number }),
+  ],
+  [ASK.watchEnd]: [
+    places('watchEnd', kind, id),
+    (m: unknown[]) => ({ kind: 'watchEnd', id: m[1] as number }),
+  ],
+  [ASK.attach]: [
+    places('attach', kind, recordNumber('a session')),
+    (m: unknown[]) => ({ kind: 'attach', session: m[1] as number }),
+  ],
+  [ASK.admin]: [
+    places(
+      'admin',
+      kind,
+      id,
+      (call) => (ADMIN_CALLS.includes(call as AdminCall) ? null : 'no known call'),
+      listOf(orNull(name), 'arguments', MOST_ARGUMENTS),
+    ),
+    (m: unknown[]) => ({
+      kind: 'admin',
+      id: m[1] as number,
+      call: m[2] as AdminCall,
+      args: m[3] as unknown[],
+    }),
+  ],
+}
+
+const member: Check = (value) =>
+  Array.isArray(value) && value.length === 3
+    ? places(
+        'a member',
+        name,
+        url,
+        orNull((role) => (role === 'voter' || role === 'learner' ? null : 'no known role')),
+      )(value)
+    : 'a member must have 3 places'
+
+const TELLS: Record<number, Row<LinkReply>> = {
+  [TELL.answer]: [
+    places('answer', kind, id, count('a time'), flag('never'), answer),
+    (m: unknown[]) => ({
+      kind: 'answer',
+      id: m[1] as number,
+      time: m[2] as number,
+      never: m[3] as boolean,
+      answer: answerIn(m[4]),
+    }),
+  ],
+  [TELL.events]: [
+    places('events', kind, listOf(id, 'ids'), count('upTo'), listOf(checkEvent, 'events')),
+    (m: unknown[]) => ({
+      kind: 'events',
+      ids: m[1] as readonly number[],
+      upTo: m[2] as number,
+      events: m[3] as readonly EventResult[],
+    }),
+  ],
+  [TELL.watchOver]: [
+    places('watchOver', kind, id, answer),
+    (m: unknown[]) => ({ kind: 'watchOver', id: m[1] as number, answer: answerIn(m[2]) }),
+  ],
+  [TELL.granted]: [
+    places('granted', kind, bytes(CAPS.keyBytes, 'a key'), checkOwner),
+    (m: unknown[]) => ({ kind: 'granted', key: m[1] as Uint8Array, owner: m[2] as OwnerResult }),
+  ],
+  [TELL.leader]: [
+    places(
+      'leader',
+      kind,
+      orNull(name),
+      orNull(url),
+      count('a term'),
+      name,
+      name,
+      name,
+      listOf(member, 'members'),
+      count('an election timeout'),
+      listOf(name, 'missing'),
+    ),
+    (m: unknown[]): LeaderReply => ({
+      kind: 'leader',
+      id: (m[1] as string | null) ?? undefined,
+      url: (m[2] as string | null) ?? undefined,
+      term: m[3] as number,
+      role: m[4] as string,
+      self: m[5] as string,
+      clusterId: m[6] as string,
+      members: (m[7] as [string, string, MemberTuple[2] | null][]).map(toMember),
+      electionTimeout: m[8] as number,
+      missing: m[9] as readonly string[],
+    }),
+  ],
+}
+
+const toMember = ([of, at, role]: [string, string, MemberTuple[2] | null]): MemberTuple =>
+  role === null ? [of, at] : [of, at, role]
+
+function known<Message>(rows: Record<number, Row<Message>>, message: unknown): Message | string {
+  const first: unknown = Array.isArray(message) ? message[0] : undefined
+  const row = typeof first === 'number' ? rows[first] : undefined
+  if (!row) return `no known message: ${show(first)}`
+  const reason = row[0](message)
+  return reason ?? row[1](message as never[])
+}
+
+export const toRequest = (message: unknown): LinkRequest | string => known(ASKS, message)
+export const toReply = (message: unknown): LinkReply | string => known(TELLS, message)
+
+export const checkHello = places(
+  'hello',
+  kind,
+  name,
+  orNull(name),
+  orNull(text(0, 8192, 'a token')),
+  count('a version'),
+  count('a version'),
+)
+export const checkWelcome = places('welcome', kind, count('a version'), name, (answer) =>
+  answer === null ? null : checkAnswer(answer),
+)
+export type WelcomePlaces = readonly [number, number, string, Answer | null]

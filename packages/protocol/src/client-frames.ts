@@ -1,0 +1,170 @@
+// Door: frames between a client and a member. A frame is [version, ...messages]: all that one turn had to say, whole or refused.
+
+import { show } from './call-arguments.js'
+import { CAPS } from './caps.js'
+import { pack } from './msgpack-encoder.js'
+import { Malformed, OF_ANSWERS, unpack, type UnpackOptions } from './msgpack-decoder.js'
+import {
+  ASK,
+  TELL,
+  type WelcomePlaces,
+  checkHello,
+  checkWelcome,
+  toReply,
+  toRequest,
+} from './client-frame-checks.js'
+import { CLIENT_WIRE, type Hello, type LinkReply, type LinkRequest, type Welcome } from './client-messages.js'
+
+// ---- frames
+
+/** Messages of one turn as few frames: one is closed when it has reached the size at which frames are cut. */
+export const encodeRequests = (requests: readonly LinkRequest[]): Uint8Array[] =>
+  frames(requests, requestPlaces)
+export const encodeReplies = (replies: readonly LinkReply[]): Uint8Array[] => frames(replies, replyPlaces)
+
+/** A text is the reason why the frame is refused: close the connection. Byte values are views of `frame`. */
+export const decodeRequests = (frame: Uint8Array): LinkRequest[] | string => messages(frame, toRequest)
+export const decodeReplies = (frame: Uint8Array): LinkReply[] | string => messages(frame, toReply, OF_ANSWERS)
+
+function frames<Message>(list: readonly Message[], toPlaces: (message: Message) => unknown[]): Uint8Array[] {
+  const done: Uint8Array[] = []
+  let frame: unknown[] = [CLIENT_WIRE.most]
+  let size = 0
+  for (const message of list) {
+    const places = toPlaces(message)
+    const more = weight(places)
+    if (size > 0 && size + more > CAPS.frameBytes) {
+      done.push(pack(frame))
+      frame = [CLIENT_WIRE.most]
+      size = 0
+    }
+    frame.push(places)
+    size += more
+  }
+  if (frame.length > 1) done.push(pack(frame))
+  return done
+}
+
+const PLAIN_WEIGHT = 9
+/** About how many bytes a message takes. */
+function weight(value: unknown): number {
+  if (value instanceof Uint8Array || typeof value === 'string') return value.length + PLAIN_WEIGHT
+  if (!Array.isArray(value)) return PLAIN_WEIGHT
+  let sum = 1
+  for (const part of value) sum += weight(part)
+  return sum
+}
+
+function messages<Message>(
+  frame: Uint8Array,
+  toMessage: (message: unknown) => Message | string,
+  options?: UnpackOptions,
+): Message[] | string {
+  const opened = open(frame, options)
+  if (typeof opened === 'string') return opened
+  const list: Message[] = []
+  for (let i = 1; i < opened.length; i++) {
+    const message = toMessage(opened[i])
+    if (typeof message === 'string') return message
+    list.push(message)
+  }
+  return list
+}
+
+function open(frame: Uint8Array, options?: UnpackOptions): unknown[] | string {
+  if (frame.length > CAPS.maxPayload) return 'a frame is too long'
+  try {
+    const value = unpack(frame, options)
+    if (!Array.isArray(value)) return 'a frame must be a list'
+    if (value[0] !== CLIENT_WIRE.most) return `version ${show(value[0])} is not spoken here`
+    return value
+  } catch (error) {
+    if (error instanceof Malformed) return error.message
+    throw error
+  }
+}
+
+// ---- messages
+
+function requestPlaces(request: LinkRequest): unknown[] {
+  switch (request.kind) {
+    case 'command':
+      return [ASK.command, request.id, request.session, request.number, request.done, request.body]
+    case 'read':
+      return [ASK.read, request.id, request.stale, request.read]
+    case 'watch':
+      return [ASK.watch, request.id, request.start, request.end, request.from]
+    case 'watchMore':
+      return [ASK.watchMore, request.id, request.events]
+    case 'watchEnd':
+      return [ASK.watchEnd, request.id]
+    case 'attach':
+      return [ASK.attach, request.session]
+    case 'admin':
+      return [ASK.admin, request.id, request.call, request.args]
+  }
+}
+
+function replyPlaces(reply: LinkReply): unknown[] {
+  switch (reply.kind) {
+    case 'answer':
+      return [TELL.answer, reply.id, reply.time, reply.never, reply.answer]
+    case 'events':
+      return [TELL.events, reply.ids, reply.upTo, reply.events]
+    case 'watchOver':
+      return [TELL.watchOver, reply.id, reply.answer]
+    case 'granted':
+      return [TELL.granted, reply.key, reply.owner]
+    case 'leader': {
+      const members = reply.members.map(([id, url, role]) => [id, url, role ?? null])
+      const { id, url, term, role, self, clusterId, electionTimeout, missing = [] } = reply
+      return [TELL.leader, id, url, term, role, self, clusterId, members, electionTimeout, missing]
+    }
+  }
+}
+
+// ---- the handshake: one frame each way, of version 1 for ever, so that any two builds understand at least a refusal
+
+const HANDSHAKE = 1
+
+export const encodeHello = (hello: Hello): Uint8Array =>
+  pack([HANDSHAKE, [ASK.hello, hello.cluster, hello.clusterId, hello.token, hello.least, hello.most]])
+
+export function decodeHello(frame: Uint8Array): Hello | string {
+  const places = handshake(frame)
+  if (typeof places === 'string') return places
+  const reason = places[0] === ASK.hello ? checkHello(places) : 'a handshake must come first'
+  if (reason !== null) return reason
+  const [, cluster, clusterId, token, least, most] = places as [
+    number,
+    string,
+    string | null,
+    string | null,
+    number,
+    number,
+  ]
+  return { cluster, clusterId: clusterId ?? undefined, token: token ?? undefined, least, most }
+}
+
+export const encodeWelcome = (welcome: Welcome): Uint8Array =>
+  pack([
+    HANDSHAKE,
+    welcome.ok
+      ? [TELL.welcome, welcome.version, welcome.clusterId, null]
+      : [TELL.welcome, 0, '', welcome.answer],
+  ])
+
+export function decodeWelcome(frame: Uint8Array): Welcome | string {
+  const places = handshake(frame)
+  if (typeof places === 'string') return places
+  const reason = places[0] === TELL.welcome ? checkWelcome(places) : 'a handshake must come first'
+  if (reason !== null) return reason
+  const [, version, clusterId, answer] = places as unknown as WelcomePlaces
+  return answer === null ? { ok: true, version, clusterId } : { ok: false, answer }
+}
+
+function handshake(frame: Uint8Array): unknown[] | string {
+  const opened = open(frame)
+  if (typeof opened === 'string') return opened
+  return opened.length === 2 && Array.isArray(opened[1]) ? opened[1] : 'a handshake must come first'
+}

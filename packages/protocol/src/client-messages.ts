@@ -1,0 +1,120 @@
+// Rule: what a client and a member say to each other, as plain data. client-frames.ts makes frames of it; a link carries it.
+
+import type { Answer, EventResult, OwnerResult, Read } from './operations.js'
+
+/** Version of the client's wire. Both sides tell the range they speak; the highest common one is used. */
+export const CLIENT_WIRE = { least: 1, most: 1 } as const
+
+/** Path on the member's port where clients knock. */
+export const CLIENTS_PATH = '/clients'
+
+/** What the engine asks of the member at the other end. Ids are the engine's own, unique while a link lives. */
+export type LinkRequest =
+  | CommandRequest
+  | { readonly kind: 'read'; readonly id: number; readonly stale: boolean; readonly read: Read }
+  /**
+   * from 0: after the member's revision at a linearizable read. Events follow as pushes with this id, as far as watchMore allows;
+   * a revision that was begun may be completed beyond that.
+   */
+  | {
+      readonly kind: 'watch'
+      readonly id: number
+      readonly start: Uint8Array | null
+      readonly end: Uint8Array | null
+      readonly from: number
+    }
+  /** Back-pressure: that many more events may be sent; a watch starts with none. */
+  | { readonly kind: 'watchMore'; readonly id: number; readonly events: number }
+  | { readonly kind: 'watchEnd'; readonly id: number }
+  /** The session whose grants this link wants pushed. */
+  | { readonly kind: 'attach'; readonly session: number }
+  /** Rare; JSON-like arguments. */
+  | {
+      readonly kind: 'admin'
+      readonly id: number
+      readonly call: AdminCall
+      readonly args: readonly unknown[]
+    }
+
+/** A command for the log. session 0: openSession itself. `body` is the encoded Command, sent again byte for byte. */
+export interface CommandRequest {
+  readonly kind: 'command'
+  readonly id: number
+  readonly session: number
+  readonly number: number
+  readonly done: number
+  readonly body: Uint8Array
+}
+
+/** Calls outside the log's data, with their arguments: ids and urls are text, absent ones null. Results: a Status, what is said there, else null. */
+export const ADMIN_CALLS = [
+  'status', //            []
+  'ready', //             []            answered when ready() of that member would resolve
+  'members.add', //       [id, url]
+  'members.promote', //   [id]
+  'members.update', //    [id, url]
+  'members.remove', //    [id]
+  'members.rebuild', //   [id]
+  'transferLeadership', // [id | null]
+  'snapshot', //          []
+  'sessions.list', //     []            a SessionResult[]
+  'sessions.end', //      [number as text]  whether there was such a session
+] as const
+export type AdminCall = (typeof ADMIN_CALLS)[number]
+
+export type LinkReply =
+  | AnswerReply
+  /** The same for several watches, as those of one range are told. upTo: all revisions up to here have been told. */
+  | {
+      readonly kind: 'events'
+      readonly ids: readonly number[]
+      readonly events: readonly EventResult[]
+      readonly upTo: number
+    }
+  | { readonly kind: 'watchOver'; readonly id: number; readonly answer: Answer | Uint8Array }
+  /** A grant was made to a ticket of the attached session. A hint: it proves no leadership (CT5). */
+  | { readonly kind: 'granted'; readonly key: Uint8Array; readonly owner: OwnerResult }
+  | LeaderReply
+
+export interface AnswerReply {
+  readonly kind: 'answer'
+  readonly id: number
+  /** The cluster time L of CT5 where this answer proves leadership, else 0 (also of an answer from the reply table). */
+  readonly time: number
+  /** As it is, or as the machine encoded and kept it: each travels so. */
+  readonly answer: Answer | Uint8Array
+  /** The request was certainly not handed on; it may be sent again to anybody (the answer is then an error that says why). */
+  readonly never: boolean
+}
+
+/** What this member knows of its leader, told at the start and at each change. */
+export interface LeaderReply {
+  readonly kind: 'leader'
+  readonly id: string | undefined
+  readonly url: string | undefined
+  readonly term: number
+  readonly role: string
+  readonly self: string
+  readonly clusterId: string
+  readonly members: readonly MemberTuple[]
+  /** ms. By it a client judges for how long its leader may be silent. */
+  readonly electionTimeout: number
+  /** While nobody leads: the voters that this member does not reach. */
+  readonly missing?: readonly string[] | undefined
+}
+export type MemberTuple = readonly [id: string, url: string, role?: 'voter' | 'learner']
+
+/** The first frame of a client. */
+export interface Hello {
+  readonly cluster: string
+  /** Known from an earlier handshake: another cluster of the same name is then refused. */
+  readonly clusterId: string | undefined
+  readonly token: string | undefined
+  readonly least: number
+  readonly most: number
+}
+
+/** The member's answer to it: the version in use, or an error of the table before it closes. */
+export type Welcome =
+  | { readonly ok: true; readonly version: number; readonly clusterId: string }
+  | { readonly ok: false; readonly answer: Answer }

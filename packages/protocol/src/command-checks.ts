@@ -1,0 +1,246 @@
+// Door: is this value a Command, a Read, an Answer? Null or the reason, one rule a line. Nothing behind this file checks shapes again.
+
+import { CAPS } from './caps.js'
+import { FIELD, IS, OP, OWNER_CODES, READ, STEP } from './operations.js'
+
+export type Check = (value: unknown) => string | null
+
+const bytes =
+  (least: number, most: number, what: string): Check =>
+  (value) => {
+    if (!(value instanceof Uint8Array)) return `${what} must be bytes`
+    if (value.length < least) return `${what} must not be empty`
+    return value.length > most ? `${what} is longer than ${most} bytes` : null
+  }
+export const text =
+  (least: number, most: number, what: string): Check =>
+  (value) => {
+    if (typeof value !== 'string') return `${what} must be text`
+    return value.length < least || value.length > most
+      ? `${what} must have ${least} to ${most} characters`
+      : null
+  }
+export const whole =
+  (least: number, most: number, what: string): Check =>
+  (value) =>
+    Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most
+      ? null
+      : `${what} must be a whole number from ${least} to ${most}`
+export const flag =
+  (what: string): Check =>
+  (value) =>
+    typeof value === 'boolean' ? null : `${what} must be true or false`
+export const orNull =
+  (check: Check): Check =>
+  (value) =>
+    value === null ? null : check(value)
+export const listOf =
+  (check: Check, what: string, most: number = CAPS.answerValues): Check =>
+  (value) => {
+    if (!Array.isArray(value)) return `${what} must be a list`
+    if (value.length > most) return `${what} must be at most ${most}`
+    for (const item of value) {
+      const reason = check(item)
+      if (reason !== null) return reason
+    }
+    return null
+  }
+/** A positional array: exactly these places. */
+export const places =
+  (what: string, ...checks: readonly Check[]): Check =>
+  (value) => {
+    if (!Array.isArray(value)) return `${what} must be a list`
+    if (value.length !== checks.length) return `${what} must have ${checks.length} places`
+    for (let i = 0; i < checks.length; i++) {
+      const reason = (checks[i] as Check)(value[i])
+      if (reason !== null) return reason
+    }
+    return null
+  }
+export const anyBytes: Check = (value) => (value instanceof Uint8Array ? null : 'bytes belong here')
+/** A time may have a fraction, a tally may be below nothing. */
+export const finite =
+  (what: string): Check =>
+  (value) =>
+    Number.isFinite(value) ? null : `${what} must be a number`
+const oneOf =
+  (values: readonly unknown[], what: string): Check =>
+  (value) =>
+    values.includes(value) ? null : `${what} is unknown`
+
+const MOST = Number.MAX_SAFE_INTEGER
+export const count = (what: string): Check => whole(0, MOST, what)
+const key = bytes(1, CAPS.keyBytes, 'a key')
+/** An end of a range: may be empty, and one byte longer than a key (the first key behind a key). */
+export const bound = bytes(0, CAPS.keyBytes + 1, 'a bound')
+const data = bytes(0, CAPS.valueBytes, 'a value')
+const token = whole(0, MOST, 'a token')
+const lease = whole(CAPS.minLease, CAPS.maxLease, 'a lease')
+/** In characters; who asks counts bytes, of which there are never fewer. */
+const ID_LENGTH = CAPS.keyBytes
+const holder = text(1, ID_LENGTH, 'an id')
+const guard = orNull(places('a guard', key, whole(1, MOST, "a guard's token")))
+export const context: Check = (value) => {
+  if (value === null) return null
+  const size =
+    typeof value === 'string'
+      ? Buffer.byteLength(value)
+      : value instanceof Uint8Array
+        ? value.length
+        : undefined
+  if (size === undefined) return 'a context must be text or bytes'
+  return size > CAPS.contextBytes ? `a context is longer than ${CAPS.contextBytes} bytes` : null
+}
+
+const STEPS: Record<number, Check> = {
+  [STEP.put]: places('put', count('a step'), key, data),
+  [STEP.merge]: places('merge', count('a step'), key, data),
+  [STEP.delete]: places('delete', count('a step'), key),
+  [STEP.deleteRange]: places('deleteRange', count('a step'), bound, bound),
+  [STEP.get]: places('get', count('a step'), key),
+}
+const stepOf =
+  (most: number): Check =>
+  (value) => {
+    const kind: unknown = Array.isArray(value) ? value[0] : undefined
+    if (typeof kind !== 'number' || kind > most) return 'a step is unknown'
+    return STEPS[kind]?.(value) ?? (STEPS[kind] ? null : 'a step is unknown')
+  }
+const condition: Check = (value) => {
+  if (!Array.isArray(value) || value.length !== 4) return 'a condition must have 4 places'
+  const [field, is, of, than] = value as unknown[]
+  if (key(of) !== null) return key(of)
+  if (oneOf(Object.values(IS), 'a comparison')(is) !== null) return 'a comparison is unknown'
+  if (field === FIELD.value) return orNull(data)(than)
+  if (field === FIELD.lock)
+    return is === IS['='] ? whole(1, MOST, 'a token')(than) : 'a lock is only compared by ='
+  return oneOf(Object.values(FIELD), 'a field')(field) ?? count('a compared number')(than)
+}
+
+const op = count('an operation')
+const life = whole(1, CAPS.maxSessionLife, 'a life')
+const openSession = places('openSession', op, life)
+const openSessionBy = places('openSession', op, life, text(0, CAPS.identityLength, 'an identity'))
+const COMMANDS: Record<number, Check> = {
+  [OP.openSession]: (value) => ((value as unknown[]).length === 3 ? openSessionBy : openSession)(value),
+  [OP.endSession]: places('endSession', op, whole(1, CAPS.recordNumber, 'a session')),
+  [OP.keepAlive]: places('keepAlive', op),
+  [OP.closeSession]: places('closeSession', op),
+  [OP.cancelCall]: places('cancelCall', op, whole(1, CAPS.recordNumber, 'a number')),
+  [OP.put]: places('put', op, guard, key, data),
+  [OP.putAll]: places('putAll', op, guard, listOf(places('a pair', key, data), 'pairs')),
+  [OP.putIfAbsent]: places('putIfAbsent', op, guard, key, data),
+  [OP.getAndPut]: places('getAndPut', op, guard, key, data),
+  [OP.compareAndPutAll]: places(
+    'compareAndPutAll',
+    op,
+    guard,
+    listOf(places('a comparison', key, orNull(data), orNull(data)), 'comparisons'),
+  ),
+  [OP.merge]: places('merge', op, guard, key, data),
+  [OP.deleteAll]: places('deleteAll', op, guard, listOf(key, 'keys')),
+  [OP.deleteRange]: places('deleteRange', op, guard, bound, bound),
+  [OP.batch]: places('batch', op, guard, listOf(stepOf(STEP.deleteRange), 'steps')),
+  [OP.txn]: places(
+    'txn',
+    op,
+    guard,
+    listOf(condition, 'conditions'),
+    listOf(stepOf(STEP.get), 'steps'),
+    listOf(stepOf(STEP.get), 'steps'),
+  ),
+  [OP.nextSequence]: places('nextSequence', op, guard, key, whole(1, MOST, 'a step')),
+  [OP.resetSequence]: places('resetSequence', op, guard, key),
+  [OP.tryLock]: places(
+    'tryLock',
+    op,
+    key,
+    orNull(key),
+    flag('keepLease'),
+    holder,
+    lease,
+    token,
+    context,
+    orNull(count('a wait')),
+  ),
+  [OP.release]: places('release', op, key, holder, token, flag('all')),
+  [OP.renew]: places('renew', op, listOf(places('a renewal', key, holder, token, lease), 'renewals')),
+  [OP.cancelWait]: places('cancelWait', op, key, holder),
+  [OP.forceRelease]: places('forceRelease', op, key, whole(1, MOST, 'a token')),
+}
+
+const read = count('a read')
+const READS: Record<number, Check> = {
+  [READ.get]: places('get', read, key),
+  [READ.getEntry]: places('getEntry', read, key),
+  [READ.multiGet]: places('multiGet', read, listOf(key, 'keys')),
+  [READ.contains]: places('contains', read, key),
+  [READ.page]: places(
+    'page',
+    read,
+    count('a view'),
+    flag('keep'),
+    orNull(bound),
+    orNull(bound),
+    flag('reverse'),
+    count('a limit'),
+    oneOf(['both', 'keys', 'values'], 'a part'),
+  ),
+  [READ.closeView]: places('closeView', read, count('a view')),
+  [READ.sequence]: places('sequence', read, key),
+  [READ.lockQuery]: places('lockQuery', read, orNull(bound)),
+  [READ.lockOwner]: places('lockOwner', read, key),
+  [READ.ticket]: places('ticket', read, key, holder),
+  [READ.revision]: places('revision', read),
+  [READ.backup]: places('backup', read, count('a view')),
+}
+
+const kind = (value: unknown): number | undefined =>
+  Array.isArray(value) && Number.isSafeInteger(value[0]) ? (value[0] as number) : undefined
+
+export const isKnownOperation = (value: unknown): boolean => COMMANDS[kind(value) ?? -1] !== undefined
+
+export function checkCommand(value: unknown): string | null {
+  const check = COMMANDS[kind(value) ?? -1]
+  return check ? check(value) : 'no known operation'
+}
+
+export function checkRead(value: unknown): string | null {
+  const check = READS[kind(value) ?? -1]
+  return check ? check(value) : 'no known read'
+}
+
+/** Of an error all four places; of a success the result is for those who asked to check. */
+export function checkAnswer(value: unknown): string | null {
+  const code = kind(value)
+  if (code === undefined) return 'an answer must be a list'
+  if (code === 0) return (value as unknown[]).length === 2 ? null : 'an answer must have 2 places'
+  return errorAnswer(value)
+}
+const errorAnswer = places(
+  'an error',
+  whole(-2, 10_000, 'a code'),
+  text(0, 10_000, 'a message'),
+  flag('retryable'),
+  flag('unknown'),
+)
+
+export const checkOwner = places(
+  'an owner',
+  text(0, ID_LENGTH, 'an id'),
+  count('a deadline'),
+  whole(-4, MOST, 'what remains'),
+  token,
+  count('acquires'),
+  context,
+  whole(0, OWNER_CODES.length - 1, 'a code'),
+  count('a time'),
+)
+export const checkEvent = places(
+  'an event',
+  count('a revision'),
+  whole(0, 1, 'a type'),
+  key,
+  orNull(data),
+  orNull(data),
+)

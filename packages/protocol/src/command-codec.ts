@@ -1,0 +1,114 @@
+// Door: commands and answers as bytes. A command is bytes from the moment it is made, and nobody applies anything else.
+
+import { CAPS } from './caps.js'
+import { checkAnswer, checkCommand, isKnownOperation } from './command-checks.js'
+import { pack } from './msgpack-encoder.js'
+import { Malformed, OF_ANSWERS, unpack, type UnpackOptions } from './msgpack-decoder.js'
+import { ERROR_CODES, type ErrorCode, ERRORS, type ErrorOptions, LatchkeyError } from './errors.js'
+import { type Answer, type Command, SESSION_FULL, SESSION_OVER } from './operations.js'
+
+/**
+ * Why bytes are no command. 'unknown': well formed, but an operation this build does not know; who finds it in the log must
+ * stop, never skip. 'invalid': answered with ERR_PROTOCOL, the same on every member, and changes nothing.
+ */
+export interface BadCommand {
+  readonly bad: 'unknown' | 'invalid'
+  readonly reason: string
+}
+
+export const encodeCommand = (command: Command): Uint8Array => pack(command)
+
+/** Byte values in it are views of `bytes`. */
+export function decodeCommand(bytes: Uint8Array): Command | BadCommand {
+  if (bytes.length > CAPS.commandBytes) return { bad: 'invalid', reason: 'a command is too long' }
+  const value = tryUnpack(bytes)
+  if (value instanceof Malformed) return { bad: 'invalid', reason: value.message }
+  const reason = checkCommand(value)
+  if (reason === null) return value as Command
+  return { bad: isForeignOperation(value) ? 'unknown' : 'invalid', reason }
+}
+
+export const isBadCommand = (command: Command | BadCommand): command is BadCommand => 'bad' in command
+
+const isForeignOperation = (value: unknown): boolean =>
+  Array.isArray(value) && Number.isSafeInteger(value[0]) && value[0] > 0 && !isKnownOperation(value)
+
+function tryUnpack(bytes: Uint8Array, options?: UnpackOptions): unknown {
+  try {
+    return unpack(bytes, options)
+  } catch (error) {
+    if (error instanceof Malformed) return error
+    throw error
+  }
+}
+
+// ---- answers
+
+export const encodeAnswer = (answer: Answer): Uint8Array => pack(answer)
+
+/** Byte values in it are views of `bytes`. */
+export function decodeAnswer(bytes: Uint8Array): Answer {
+  const value = tryUnpack(bytes, OF_ANSWERS)
+  return value instanceof Malformed ? noAnswer(value.message) : toAnswer(value)
+}
+
+/** Anything that is no answer is one: ERR_PROTOCOL, its outcome unknown. */
+export function toAnswer(value: unknown): Answer {
+  const reason = checkAnswer(value)
+  return reason === null ? (value as Answer) : noAnswer(reason)
+}
+
+const noAnswer = (reason: string): Answer => [
+  1 + PROTOCOL,
+  `An answer made no sense: ${reason}.`,
+  false,
+  true,
+]
+
+const PROTOCOL = ERROR_CODES.indexOf('ERR_PROTOCOL')
+
+export const okAnswer = (result: unknown): Answer => [0, result]
+
+/** An error as an answer, with the table's words and traits where nothing else is said. */
+export function errorAnswer(code: ErrorCode, message?: string, options: ErrorOptions = {}): Answer {
+  const row = ERRORS[code]
+  return [
+    1 + ERROR_CODES.indexOf(code),
+    message ?? row.message,
+    options.retryable ?? row.retryable,
+    (options.outcome ?? row.outcome) === 'unknown',
+  ]
+}
+
+export const SESSION_OVER_ANSWER: Answer = [
+  SESSION_OVER,
+  'The session is unknown or has ended.',
+  false,
+  false,
+]
+
+export const SESSION_FULL_ANSWER: Answer = [
+  SESSION_FULL,
+  'The session keeps as many answers as it may. Wait for some of its calls, then try again.',
+  true,
+  false,
+]
+
+/** The code of an error answer; undefined of a success, ERR_PROTOCOL of one that this build does not know. */
+export function codeOf(answer: Answer): ErrorCode | undefined {
+  if (answer[0] === 0) return undefined
+  return answer[0] === SESSION_FULL ? 'ERR_BUSY' : (ERROR_CODES[answer[0] - 1] ?? 'ERR_PROTOCOL')
+}
+
+export const isError = (
+  answer: Answer,
+): answer is readonly [code: number, message: string, retryable: boolean, unknown: boolean] => answer[0] !== 0
+
+/** The error that an answer stands for. Only of answers that are none of success. */
+export function errorOf(answer: Answer): LatchkeyError {
+  const [, message, retryable, unknown] = answer as readonly [number, string, boolean, boolean]
+  return new LatchkeyError(codeOf(answer) ?? 'ERR_PROTOCOL', message, {
+    retryable,
+    outcome: unknown ? 'unknown' : 'not-applied',
+  })
+}

@@ -1,0 +1,114 @@
+// Door: the arguments of reads, ranges and watches. Everything kept is copied: the caller's arrays are the caller's.
+
+import { compareBytes, copyBytes, prefixEnd } from '@latchkey/base'
+import { tooManyKeys } from './budget.js'
+import { LatchkeyError } from './errors.js'
+import { show, toBound, toKeyCopy, toList, toRecord } from './call-arguments.js'
+import { READ, type Read } from './operations.js'
+
+export const getArgs = (key: unknown): Read => [READ.get, toKeyCopy(key)]
+export const getEntryArgs = (key: unknown): Read => [READ.getEntry, toKeyCopy(key)]
+export const containsArgs = (key: unknown): Read => [READ.contains, toKeyCopy(key)]
+export const sequenceArgs = (key: unknown): Read => [READ.sequence, toKeyCopy(key)]
+export function multiGetArgs(keys: unknown): Read {
+  const list = toList(keys, 'keys')
+  const reason = tooManyKeys(list.length)
+  if (reason !== null) throw new LatchkeyError('ERR_TOO_LARGE', reason)
+  return [READ.multiGet, list.map((key, at) => toKeyCopy(key, `keys[${at}]`))]
+}
+
+/** start inclusive, end exclusive; null: unbounded. limit: Infinity where none was given. */
+export interface RangeArgs {
+  readonly start: Uint8Array | null
+  readonly end: Uint8Array | null
+  readonly reverse: boolean
+  readonly limit: number
+  readonly keysOnly: boolean
+}
+
+export function rangeArgs(range: unknown, name = 'range'): RangeArgs {
+  const given = range === undefined ? {} : toRecord(range, name)
+  const reverse = toFlag(given.reverse, 'reverse')
+  const keysOnly = toFlag(given.keysOnly, 'keysOnly')
+  const limit = given.limit === undefined ? Number.POSITIVE_INFINITY : toLimit(given.limit)
+  return { ...bounds(given), reverse, limit, keysOnly }
+}
+
+export interface Bounds {
+  readonly start: Uint8Array | null
+  readonly end: Uint8Array | null
+}
+
+/** A prefix and bounds together: what both allow. */
+function bounds({ gte, gt, lte, lt, prefix }: Record<string, unknown>): Bounds {
+  if (gte !== undefined && gt !== undefined) throw new TypeError('gte and gt cannot be given together')
+  if (lte !== undefined && lt !== undefined) throw new TypeError('lte and lt cannot be given together')
+  const within = prefix === undefined ? OPEN : prefixBounds(prefix)
+  const start =
+    gt !== undefined ? behind(toBound(gt, 'gt')) : gte !== undefined ? copyBytes(toBound(gte, 'gte')) : null
+  const end =
+    lte !== undefined ? behind(toBound(lte, 'lte')) : lt !== undefined ? copyBytes(toBound(lt, 'lt')) : null
+  return { start: later(start, within.start), end: earlier(end, within.end) }
+}
+
+const OPEN: Bounds = { start: null, end: null }
+
+function prefixBounds(prefix: unknown): Bounds {
+  const start = copyBytes(toBound(prefix, 'prefix'))
+  return { start, end: prefixEnd(start) ?? null }
+}
+
+/** The first key behind `key`. */
+function behind(key: Uint8Array): Uint8Array {
+  const next = new Uint8Array(key.length + 1)
+  next.set(key)
+  return next
+}
+
+const later = (a: Uint8Array | null, b: Uint8Array | null) =>
+  a === null ? b : b === null ? a : compareBytes(a, b) >= 0 ? a : b
+const earlier = (a: Uint8Array | null, b: Uint8Array | null) =>
+  a === null ? b : b === null ? a : compareBytes(a, b) <= 0 ? a : b
+
+/** Nothing can lie in it: no need to ask. */
+export const isEmptyRange = ({ start, end }: Bounds): boolean =>
+  end !== null && (start === null ? end.length === 0 : compareBytes(start, end) >= 0)
+
+function toFlag(value: unknown, name: string): boolean {
+  if (value === undefined || typeof value === 'boolean') return value ?? false
+  throw new TypeError(`${name} must be true or false; got ${show(value)}`)
+}
+
+function toLimit(value: unknown): number {
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number
+  throw new TypeError(`limit must be a whole number, 0 or more; got ${show(value)}`)
+}
+
+/** from undefined: after the revision at the moment of the call. */
+export interface WatchArgs extends Bounds {
+  readonly from: number | undefined
+}
+
+export function watchArgs(target: unknown): WatchArgs {
+  const given = toRecord(target, 'target')
+  const named = ['key', 'prefix', 'range'].filter((name) => given[name] !== undefined)
+  if (named.length !== 1) throw new TypeError('target must have exactly one of key, prefix and range')
+  const from = given.from === undefined ? undefined : toFrom(given.from)
+  return { ...watched(given), from }
+}
+
+function watched({ key, prefix, range }: Record<string, unknown>): Bounds {
+  if (key !== undefined) {
+    const start = toKeyCopy(key)
+    return { start, end: behind(start) }
+  }
+  if (prefix !== undefined) return prefixBounds(prefix)
+  const { gte, gt, lte, lt } = toRecord(range, 'range')
+  return bounds({ gte, gt, lte, lt })
+}
+
+/** The first revision is 1. */
+function toFrom(value: unknown): number {
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return Math.max(1, value as number)
+  throw new TypeError(`from must be a revision, a whole number; got ${show(value)}`)
+}

@@ -1,0 +1,16 @@
+// Rule: the answer to many renewals, an owner each. It travels, and is kept by every member, in a shorter form (RenewResult): ten
+// thousand locks are renewed by one command, and ten thousand owners would be as long as the request.
+
+import { OWNER_CODES, type OwnerResult, type RenewalArg, type RenewResult } from './operations.js'
+import { KEEP_LEASE_SUCCESS } from './public-types.js'
+
+const KEEP_LEASE = OWNER_CODES.indexOf('KEEP_LEASE')
+
+/** What was asked for in `list` was answered so. */
+export function renewedOwners(list: readonly RenewalArg[], [now, items]: RenewResult): OwnerResult[] {
+  return items.map((item, i) => {
+    if (typeof item !== 'number') return item
+    const [, id, token] = list[i] as RenewalArg
+    return [id, now + item, KEEP_LEASE_SUCCESS, token, 1, null, KEEP_LEASE, now]
+  })
+}

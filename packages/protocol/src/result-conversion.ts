@@ -1,0 +1,154 @@
+// Door: results of members, to what callers get. Everything is copied, so it is the caller's; what makes no sense is ERR_PROTOCOL.
+
+import { text } from '@latchkey/base'
+import { LatchkeyError } from './errors.js'
+import type { BackupResult, EventResult, PageResult } from './operations.js'
+import type { As, EntryOfKey, SessionInfo, Value, WatchEvent } from './public-types.js'
+
+const nonsense = (what: string) =>
+  new LatchkeyError(
+    'ERR_PROTOCOL',
+    `The answer is no ${what}. Check that both sides run compatible versions.`,
+    {
+      outcome: 'unknown',
+    },
+  )
+
+// ---- values and keys
+
+/** `new Uint8Array` and no slice: a slice of a Buffer is a Buffer, and shares the manners of one. */
+const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
+
+export const toUserKey = (bytes: Uint8Array, as: As): Value => (as === 'bytes' ? plain(bytes) : text(bytes))
+
+export function toUserValue(bytes: Uint8Array, as: As): Value {
+  if (as === 'bytes') return plain(bytes)
+  if (as === 'string') return text(bytes)
+  try {
+    return JSON.parse(text(bytes))
+  } catch (cause) {
+    throw new TypeError("the stored value is no JSON: read it with { as: 'string' } or { as: 'bytes' }", {
+      cause,
+    })
+  }
+}
+
+const isData = (value: unknown): value is Uint8Array => value instanceof Uint8Array
+
+export function toMaybe(result: unknown, as: As): Value {
+  if (result === null || result === undefined) return undefined
+  if (!isData(result)) throw nonsense('value')
+  return toUserValue(result, as)
+}
+
+export function toMany(result: unknown, as: As): Value[] {
+  if (!Array.isArray(result)) throw nonsense('list of values')
+  return result.map((value) => toMaybe(value, as))
+}
+
+export function toEntry(result: unknown, as: As): EntryOfKey | undefined {
+  if (result === null || result === undefined) return undefined
+  if (!Array.isArray(result) || result.length !== 4 || !isData(result[3])) throw nonsense('entry')
+  const [createRevision, modRevision, version, value] = result as [unknown, unknown, unknown, Uint8Array]
+  return {
+    value: toUserValue(value, as),
+    createRevision: toCount(createRevision),
+    modRevision: toCount(modRevision),
+    version: toCount(version),
+  }
+}
+
+// ---- numbers and flags
+
+export function toCount(result: unknown): number {
+  if (Number.isSafeInteger(result) && (result as number) >= 0) return result as number
+  throw nonsense('number')
+}
+
+export function toBoolean(result: unknown): boolean {
+  if (typeof result === 'boolean') return result
+  throw nonsense('truth')
+}
+
+export const toNothing = (): undefined => undefined
+
+/** Of writes that answer with a revision alone: [revision, results] or the revision. */
+export const toRevised = (result: unknown): { revision: number } => ({
+  revision: toCount(Array.isArray(result) ? result[0] : result),
+})
+
+export function toBlock(result: unknown): { start: number; end: number } {
+  if (!Array.isArray(result) || result.length !== 2) throw nonsense('block of numbers')
+  return { start: toCount(result[0]), end: toCount(result[1]) }
+}
+
+// ---- batches
+
+export function toBatch(result: unknown): { revision: number; results: (true | number)[] } {
+  const [revision, results] = toParts(result, 2)
+  return { revision: toCount(revision), results: toResults(results, 'bytes') as (true | number)[] }
+}
+
+export function toTxn(result: unknown, as: As) {
+  const [succeeded, revision, results] = toParts(result, 3)
+  return {
+    succeeded: toBoolean(succeeded),
+    results: toResults(results, as),
+    revision: toCount(revision),
+  }
+}
+
+function toParts(result: unknown, parts: number): unknown[] {
+  if (!Array.isArray(result) || result.length !== parts) throw nonsense('result of a batch')
+  return result
+}
+
+function toResults(results: unknown, as: As): (true | number | EntryOfKey | undefined)[] {
+  if (!Array.isArray(results)) throw nonsense('list of results')
+  return results.map((result: unknown) => {
+    if (result === true || typeof result === 'number') return result
+    return toEntry(result, as)
+  })
+}
+
+// ---- sessions
+
+export function toSessions(result: unknown): SessionInfo[] {
+  if (!Array.isArray(result)) throw nonsense('list of sessions')
+  return result.map(toSession)
+}
+
+function toSession(row: unknown): SessionInfo {
+  const [id, openedBy, ...counts] = toParts(row, 6)
+  if (typeof openedBy !== 'string') throw nonsense('session')
+  const [lifeMillis, idleMillis, holds, waiters] = counts.map(toCount) as [number, number, number, number]
+  const remainingMillis = Math.max(0, lifeMillis - idleMillis)
+  return { id: toCount(id), openedBy, lifeMillis, idleMillis, remainingMillis, holds, waiters }
+}
+
+// ---- pages and events
+
+export function toPage(result: unknown): PageResult {
+  const [view, rows] = toParts(result, 2)
+  if (!Array.isArray(rows) || !rows.every(isRow)) throw nonsense('page')
+  return [toCount(view), rows as PageResult[1]]
+}
+
+export function toBackupPiece(result: unknown): BackupResult {
+  const [view, piece, total] = toParts(result, 3)
+  if (piece !== null && !isData(piece)) throw nonsense('piece of a backup')
+  return [toCount(view), piece, toCount(total)]
+}
+
+const isRow = (row: unknown): boolean =>
+  Array.isArray(row) && row.length === 2 && row.every((part) => part === null || isData(part))
+
+export function toEvent([revision, type, key, value, previous]: EventResult, as: As): WatchEvent {
+  return {
+    revision,
+    type: type === 0 ? 'put' : 'delete',
+    key: toUserKey(key, as),
+    value: type === 0 ? toMaybe(value, as) : undefined,
+    previous: toMaybe(previous, as),
+  }
+}

@@ -1,0 +1,168 @@
+// Door: the arguments of writes, to Commands. The command must be encoded before the call returns: it holds the caller's arrays.
+
+import { guardArg, show, toKey, toList, toMaybeValue, toRecord, toToken, toValue } from './call-arguments.js'
+import { type Command, type ConditionArg, FIELD, IS, OP, STEP, type Step } from './operations.js'
+
+type Pair = readonly [Uint8Array, Uint8Array]
+
+export const putArgs = (key: unknown, value: unknown, options: unknown): Command => [
+  OP.put,
+  guardArg(options),
+  toKey(key),
+  toValue(value),
+]
+export const putIfAbsentArgs = (key: unknown, value: unknown, options: unknown): Command => [
+  OP.putIfAbsent,
+  guardArg(options),
+  toKey(key),
+  toValue(value),
+]
+export const getAndPutArgs = (key: unknown, value: unknown, options: unknown): Command => [
+  OP.getAndPut,
+  guardArg(options),
+  toKey(key),
+  toValue(value),
+]
+export const mergeArgs = (key: unknown, value: unknown, options: unknown): Command => [
+  OP.merge,
+  guardArg(options),
+  toKey(key),
+  toValue(value),
+]
+
+export function putAllArgs(entries: unknown, options: unknown): Command {
+  if (!isIterable(entries))
+    throw new TypeError(
+      `entries must be an array of { key, value } or an iterable of [key, value]; got ${show(entries)}`,
+    )
+  const pairs: Pair[] = []
+  for (const entry of entries) pairs.push(toPair(entry, `entries[${pairs.length}]`))
+  return [OP.putAll, guardArg(options), pairs]
+}
+
+const isIterable = (value: unknown): value is Iterable<unknown> =>
+  typeof value === 'object' && value !== null && Symbol.iterator in value && !(value instanceof Uint8Array)
+
+function toPair(entry: unknown, name: string): Pair {
+  if (Array.isArray(entry)) return [toKey(entry[0], `${name}[0]`), toValue(entry[1], `${name}[1]`)]
+  const { key, value } = toRecord(entry, name)
+  return [toKey(key, `${name}.key`), toValue(value, `${name}.value`)]
+}
+
+export const compareAndPutArgs = (
+  key: unknown,
+  expect: unknown,
+  update: unknown,
+  options: unknown,
+): Command => [
+  OP.compareAndPutAll,
+  guardArg(options),
+  [[toKey(key), toMaybeValue(expect, 'expect'), toMaybeValue(update, 'update')]],
+]
+
+export function compareAndPutAllArgs(list: unknown, options: unknown): Command {
+  const items = toList(list, 'list').map((item, at) => {
+    const { key, expect, update } = toRecord(item, `list[${at}]`)
+    return [
+      toKey(key, `list[${at}].key`),
+      toMaybeValue(expect, `list[${at}].expect`),
+      toMaybeValue(update, `list[${at}].update`),
+    ] as const
+  })
+  return [OP.compareAndPutAll, guardArg(options), items]
+}
+
+export const deleteArgs = (key: unknown, options: unknown): Command => [
+  OP.deleteAll,
+  guardArg(options),
+  [toKey(key)],
+]
+export const deleteAllArgs = (keys: unknown, options: unknown): Command => [
+  OP.deleteAll,
+  guardArg(options),
+  toList(keys, 'keys').map((key, at) => toKey(key, `keys[${at}]`)),
+]
+export const deleteRangeArgs = (start: unknown, end: unknown, options: unknown): Command => [
+  OP.deleteRange,
+  guardArg(options),
+  toKey(start, 'start'),
+  toKey(end, 'end'),
+]
+
+export function nextSequenceArgs(key: unknown, step: unknown, options: unknown): Command {
+  const name = toKey(key)
+  if (!Number.isSafeInteger(step) || (step as number) <= 0)
+    throw new TypeError(`step must be a positive safe integer; got ${show(step)}`)
+  return [OP.nextSequence, guardArg(options), name, step as number]
+}
+export const resetSequenceArgs = (key: unknown, options: unknown): Command => [
+  OP.resetSequence,
+  guardArg(options),
+  toKey(key),
+]
+
+// ---- batches and transactions
+
+export const batchArgs = (ops: unknown, options: unknown): Command => [
+  OP.batch,
+  guardArg(options),
+  toSteps(ops, 'ops', false),
+]
+
+export function txnArgs(txn: unknown, options: unknown): Command {
+  const given = toRecord(txn, 'txn')
+  const when = given.when === undefined ? [] : toList(given.when, 'when').map(toCondition)
+  const then = given.then === undefined ? [] : toSteps(given.then, 'then', true)
+  const otherwise = given.else === undefined ? [] : toSteps(given.else, 'else', true)
+  return [OP.txn, guardArg(options), when, then, otherwise]
+}
+
+const toSteps = (ops: unknown, name: string, reads: boolean): Step[] =>
+  toList(ops, name).map((op, at) => toStep(toRecord(op, `${name}[${at}]`), `${name}[${at}]`, reads))
+
+function toStep(op: Record<string, unknown>, name: string, reads: boolean): Step {
+  const key = () => toKey(op.key, `${name}.key`)
+  switch (op.type) {
+    case 'put':
+      return [STEP.put, key(), toValue(op.value, `${name}.value`)]
+    case 'merge':
+      return [STEP.merge, key(), toValue(op.value, `${name}.value`)]
+    case 'delete':
+      return [STEP.delete, key()]
+    case 'deleteRange':
+      return [STEP.deleteRange, toKey(op.start, `${name}.start`), toKey(op.end, `${name}.end`)]
+    case 'get':
+      if (reads) return [STEP.get, key()]
+  }
+  const known = `'put', 'merge', 'delete'${reads ? ", 'deleteRange' or 'get'" : " or 'deleteRange'"}`
+  throw new TypeError(`${name}.type must be ${known}; got ${show(op.type)}`)
+}
+
+function toCondition(given: unknown, at: number): ConditionArg {
+  const name = `when[${at}]`
+  const condition = toRecord(given, name)
+  if (condition.lock !== undefined) {
+    const token = toToken(condition.token, `${name}.token`)
+    return [FIELD.lock, IS['='], toKey(condition.lock, `${name}.lock`), token]
+  }
+  const key = toKey(condition.key, `${name}.key`)
+  const field = oneOf(FIELDS, condition.field ?? 'value', `${name}.field`)
+  const is = oneOf(COMPARISONS, condition.is ?? '=', `${name}.is`)
+  return [FIELD[field], IS[is], key, toCompared(field, condition.value, `${name}.value`)]
+}
+
+const FIELDS = ['value', 'version', 'createRevision', 'modRevision'] as const
+const COMPARISONS = ['=', '!=', '<', '>'] as const
+
+function oneOf<Word extends string>(words: readonly Word[], value: unknown, name: string): Word {
+  if (words.includes(value as Word)) return value as Word
+  throw new TypeError(`${name} must be one of ${words.join(', ')}; got ${show(value)}`)
+}
+
+/** The numbers of an absent key are 0. */
+function toCompared(field: (typeof FIELDS)[number], value: unknown, name: string) {
+  if (field === 'value') return toMaybeValue(value, name)
+  if (value === undefined) return 0
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number
+  throw new TypeError(`${name} must be a whole number, as ${field} is one; got ${show(value)}`)
+}

@@ -1,0 +1,229 @@
+// Driver: owns one connection that another member has dialled: it proves who it is, then it is listened to. Nothing but the answers
+// of its handshake is ever said on it.
+
+import type { Timer } from '@latchkey/base'
+import type { Socket } from 'node:net'
+import type { RawData, WebSocket } from 'ws'
+import type { MemberId, Message } from '../core/types.js'
+import { type Parcel, toMessage } from './message-decoder.js'
+import { Assembly } from './frames.js'
+import { encodeRefusal, isRefusal, judgeInfo, type Refusal } from './handshake.js'
+import { DialledHandshake, type Step } from './handshake-steps.js'
+import { APP } from './message-encoder.js'
+import { PeerLiveness } from './peer-liveness.js'
+import type { NetSettings, NetStats } from './settings.js'
+import { bytesOf, farewell } from './websocket-settings.js'
+import { watchStranger } from './greeting-limit.js'
+import { channelOf, whyNotNamed } from './tls.js'
+import type { PeerInfo, RefusedEvent } from './transport.js'
+
+export interface IncomingConnectionEvents {
+  admitted(incoming: IncomingConnection, info: PeerInfo): void
+  message(message: Message): void
+  app(from: MemberId, bytes: Uint8Array): void
+  refused(event: RefusedEvent, where: string): void
+  closed(incoming: IncomingConnection): void
+}
+
+type State =
+  | { readonly at: 'door'; readonly deadline: Timer; readonly handshake: DialledHandshake }
+  | {
+      readonly at: 'in'
+      readonly info: PeerInfo
+      readonly assembly: Assembly
+      readonly liveness: PeerLiveness
+    }
+  | { readonly at: 'out' }
+
+/** The one who dialled asks for signs of life; the other side only waits for its asking, and longer. */
+const PATIENCE = 3
+
+export class IncomingConnection {
+  readonly #socket: WebSocket
+  readonly #raw: Socket
+  readonly #where: string
+  readonly #settings: NetSettings
+  readonly #events: IncomingConnectionEvents
+  readonly #stats: NetStats
+  readonly #greeted: () => void
+  #state: State
+
+  constructor(
+    socket: WebSocket,
+    raw: Socket,
+    settings: NetSettings,
+    events: IncomingConnectionEvents,
+    stats: NetStats,
+  ) {
+    this.#socket = socket
+    this.#raw = raw
+    this.#where = raw.remoteAddress ?? 'unknown'
+    this.#settings = settings
+    this.#events = events
+    this.#stats = stats
+    const { clock, timing } = settings
+    this.#state = {
+      at: 'door',
+      deadline: clock.after(timing.hello, () => socket.terminate(), { ref: false }),
+      handshake: this.#newHandshake(),
+    }
+    this.#greeted = watchStranger(socket, raw)
+    // A socket's error is always followed by its close; frames beyond the caps end here.
+    socket.on('error', () => socket.terminate())
+    socket.on(
+      'message',
+      this.#guarded((data: RawData) => this.#onFrame(data)),
+    )
+    socket.on(
+      'close',
+      this.#guarded(() => this.#onClose()),
+    )
+  }
+
+  /** An error in a handler ends this connection, and nothing else. */
+  #guarded<Args extends readonly unknown[]>(handle: (...args: Args) => void): (...args: Args) => void {
+    return this.#settings.errors.guard('member', handle, () => this.terminate())
+  }
+
+  get info(): PeerInfo | undefined {
+    return this.#state.at === 'in' ? this.#state.info : undefined
+  }
+
+  #onFrame(data: RawData): void {
+    if (this.#state.at === 'door') this.#step(this.#state.handshake.hear(bytesOf(data)))
+    else if (this.#state.at === 'in') this.#hear(bytesOf(data), this.#state.info, this.#state.assembly)
+  }
+
+  // ---- the handshake
+
+  #newHandshake(): DialledHandshake {
+    const { self, admit, missing, newNonce, tls } = this.#settings
+    return new DialledHandshake({
+      self,
+      admit,
+      missing,
+      newNonce,
+      channel: channelOf(tls, this.#raw),
+      whyNotNamed: (id) => whyNotNamed(tls, this.#raw, id),
+    })
+  }
+
+  #step(step: Step): void {
+    if (step.next === 'wait') return this.#socket.send(step.send)
+    this.#greeted()
+    if (step.next === 'refused') return this.#refuse(step.refusal, step.id, step.info)
+    if (step.next === 'told') {
+      this.#socket.send(step.send)
+      return void this.close(1000)
+    }
+    if (this.#state.at === 'door') this.#state.deadline.cancel()
+    this.#state = { at: 'in', info: step.info, assembly: new Assembly(), liveness: this.#listen() }
+    if (step.send !== undefined) this.#socket.send(step.send)
+    this.#events.admitted(this, step.info)
+  }
+
+  #listen(): PeerLiveness {
+    const { clock, defer, timing } = this.#settings
+    const silent = () => this.#socket.terminate()
+    const guardedDefer = (run: () => void) => defer(this.#guarded(run))
+    return new PeerLiveness(
+      {
+        clock,
+        defer: guardedDefer,
+        received: () => this.#raw.bytesRead,
+        waiting: () => 0,
+        ping: undefined,
+        silent,
+      },
+      timing.ping,
+      timing.missed * PATIENCE,
+    )
+  }
+
+  #refuse(refusal: Refusal, id: MemberId | undefined, info: PeerInfo | undefined): void {
+    const { code, reason } = refusal
+    this.#stats.refused++
+    if (this.#socket.readyState === this.#socket.OPEN)
+      this.#socket.send(encodeRefusal(refusal, this.#settings.self()))
+    void this.close(1008)
+    this.#events.refused({ id, by: 'us', code, reason, info }, this.#where)
+  }
+
+  /** What this member knows has changed: would it be admitted now? */
+  recheck(): void {
+    if (this.#state.at !== 'in') return
+    const { info } = this.#state
+    const verdict = judgeInfo(this.#settings.self(), info, this.#settings.admit)
+    if (!isRefusal(verdict)) return
+    this.#stats.refused++
+    void this.close(1008)
+    this.#events.refused(
+      { id: info.id, by: 'us', code: verdict.code, reason: verdict.reason, info },
+      this.#where,
+    )
+  }
+
+  // ---- what it says
+
+  /** All of a frame is checked before any of it is handed on. */
+  #hear(frame: Uint8Array, info: PeerInfo, assembly: Assembly): void {
+    this.#stats.framesReceived++
+    this.#stats.bytesReceived += frame.length
+    const parcels = assembly.take(frame)
+    const said = typeof parcels === 'string' ? parcels : this.#read(parcels, info)
+    if (typeof said === 'string') return this.#malformed(said, info)
+    for (const one of said) {
+      // Who is told may close this connection in the midst of it.
+      if (this.#state.at !== 'in') return
+      if (one instanceof Uint8Array) this.#events.app(info.id, one)
+      else this.#events.message(one)
+    }
+  }
+
+  #read(parcels: readonly Parcel[], info: PeerInfo): (Message | Uint8Array)[] | string {
+    const { id } = this.#settings.self()
+    const said: (Message | Uint8Array)[] = []
+    for (const parcel of parcels) {
+      const one = parcel.item[0] === APP ? appBytes(parcel) : toMessage(parcel, info.id, id)
+      if (typeof one === 'string') return one
+      if (one === undefined) this.#stats.unknown++
+      else if (!(one instanceof Uint8Array) && one.group !== info.group) return 'a message of another group'
+      else said.push(one)
+    }
+    return said
+  }
+
+  #malformed(reason: string, info: PeerInfo): void {
+    this.#stats.malformed++
+    void this.close(1002)
+    this.#events.refused({ id: info.id, by: 'us', code: 'ERR_PROTOCOL', reason, info }, this.#where)
+  }
+
+  // ---- the end
+
+  #onClose(): void {
+    this.#leave()
+    this.#events.closed(this)
+  }
+
+  #leave(): void {
+    if (this.#state.at === 'door') this.#state.deadline.cancel()
+    if (this.#state.at === 'in') this.#state.liveness.stop()
+    this.#state = { at: 'out' }
+  }
+
+  /** Another connection has taken its place, or its place is needed. */
+  terminate(): void {
+    this.#leave()
+    this.#socket.terminate()
+  }
+
+  close(code: number): Promise<void> {
+    this.#leave()
+    const { clock, timing } = this.#settings
+    return farewell(this.#socket, clock, timing.farewell, code)
+  }
+}
+
+const appBytes = ({ item, blobs }: Parcel): Uint8Array | string =>
+  item.length === 2 && blobs.length === 1 ? (blobs[0] as Uint8Array) : 'an opaque message is wrong'

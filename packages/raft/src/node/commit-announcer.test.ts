@@ -1,0 +1,23 @@
+// Test: what is committed is told a moment later, where nothing told it before.
+
+import { expect, test } from 'vitest'
+import { ManualClock } from '../memory/index.js'
+import { Announcer } from './commit-announcer.js'
+
+test('one word for all that is committed within a moment, about what was committed at its start', () => {
+  const clock = new ManualClock()
+  const told: number[] = []
+  const announcer = new Announcer(clock, (index) => told.push(index))
+  announcer.committed(3)
+  clock.advance(1)
+  announcer.committed(4)
+  expect(told).toEqual([])
+  clock.advance(1)
+  expect(told).toEqual([3])
+  clock.advance(10)
+  expect(told).toEqual([3])
+  announcer.committed(5)
+  announcer.stop()
+  clock.advance(10)
+  expect(told).toEqual([3])
+})

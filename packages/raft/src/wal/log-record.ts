@@ -1,0 +1,50 @@
+// Rule: what one record says, in memory. A head says start, hard state and identity; a turn whatever changed.
+
+import type { Entry, HardState, LogPosition } from '../core/types.js'
+import type { Identity } from './log-interface.js'
+
+/** A place in the log with the members as of there, encoded. */
+export interface Start {
+  readonly position: LogPosition
+  readonly membership: Uint8Array
+}
+
+/** In the order in which it takes effect. */
+export interface Turn {
+  readonly voidFrom: number | undefined
+  readonly start: Start | undefined
+  readonly entries: readonly Entry[]
+  readonly hardState: HardState | undefined
+  readonly identity: Identity | undefined
+}
+
+export const NOTHING: Turn = {
+  voidFrom: undefined,
+  start: undefined,
+  entries: [],
+  hardState: undefined,
+  identity: undefined,
+}
+
+/** The log's last index when `turn` comes after `last`. */
+export function lastIndexAfter(turn: Turn, last: number): number {
+  const { entries } = turn
+  if (entries.length > 0) return (entries[entries.length - 1] as Entry).index
+  if (turn.start !== undefined) return turn.start.position.index
+  return turn.voidFrom === undefined ? last : Math.min(last, turn.voidFrom - 1)
+}
+
+/** Null, or why `turn` cannot come after a log from `first` to `last` (both places, not entries: first is the start). */
+export function cannotFollow(turn: Turn, first: number, last: number): string | null {
+  const { voidFrom, start, entries } = turn
+  if (voidFrom !== undefined && voidFrom <= first)
+    return `void from ${voidFrom}, but the log starts after ${first}`
+  if (voidFrom !== undefined && voidFrom > last + 1)
+    return `void from ${voidFrom}, but the log ends at ${last}`
+  let next = start !== undefined ? start.position.index + 1 : (voidFrom ?? last + 1)
+  for (const entry of entries) {
+    if (entry.index !== next) return `entry ${entry.index} where entry ${next} belongs`
+    next++
+  }
+  return null
+}

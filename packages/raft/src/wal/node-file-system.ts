@@ -1,0 +1,135 @@
+// Driver: the real file system, over node:fs.
+//
+// A commit is one write to a descriptor opened with O_DSYNC where that is as safe as write and fdatasync (Linux): one trip to
+// the thread pool instead of two (docs/disk.md has the figures). Elsewhere it is write, then fdatasync.
+
+import * as nodeFs from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { Done, File, FileSystem, Opened } from './file-system.js'
+
+/** What this driver needs of node:fs; a test hands in a worse one. */
+export type NodeCalls = Pick<
+  typeof nodeFs,
+  'open' | 'write' | 'fdatasync' | 'fsync' | 'ftruncate' | 'close' | 'unlink' | 'rename'
+> & { readonly promises: Pick<typeof nodeFs.promises, 'mkdir' | 'readdir' | 'readFile'> }
+
+const { O_CREAT, O_EXCL, O_WRONLY, O_RDONLY, O_DSYNC } = nodeFs.constants
+const MODE = 0o600
+/** Apple's O_DSYNC does not reach the platter, its fdatasync as libuv calls it does; Windows has no such flag. */
+const ONE_TRIP = process.platform === 'linux' && O_DSYNC !== undefined
+
+class NodeFile implements File {
+  readonly #calls: NodeCalls
+  readonly #path: string
+  readonly #fd: number
+  /** The descriptor of commits, once there was one. */
+  #commitFd: number | undefined
+
+  constructor(calls: NodeCalls, path: string, fd: number) {
+    this.#calls = calls
+    this.#path = path
+    this.#fd = fd
+  }
+
+  write(offset: number, bytes: Uint8Array, done: Done): void {
+    this.#writeAll(this.#fd, offset, bytes, 0, done)
+  }
+
+  sync(done: Done): void {
+    this.#calls.fdatasync(this.#fd, (error) => done(error ?? undefined))
+  }
+
+  commit(offset: number, bytes: Uint8Array, done: Done): void {
+    if (this.#commitFd !== undefined) return this.#writeAll(this.#commitFd, offset, bytes, 0, done)
+    if (!ONE_TRIP) return this.write(offset, bytes, (error) => (error ? done(error) : this.sync(done)))
+    this.#calls.open(this.#path, O_WRONLY | O_DSYNC, (error, fd) => {
+      if (error) return done(error)
+      this.#commitFd = fd
+      this.#writeAll(fd, offset, bytes, 0, done)
+    })
+  }
+
+  truncate(length: number, done: Done): void {
+    this.#calls.ftruncate(this.#fd, length, (error) => done(error ?? undefined))
+  }
+
+  close(done: Done): void {
+    this.#calls.close(this.#fd, (error) => {
+      if (error) return done(error)
+      if (this.#commitFd === undefined) return done()
+      this.#calls.close(this.#commitFd, (error) => done(error ?? undefined))
+    })
+  }
+
+  /** A write may be short: the rest is written by another one (D5). */
+  #writeAll(fd: number, offset: number, bytes: Uint8Array, from: number, done: Done): void {
+    this.#calls.write(fd, bytes, from, bytes.length - from, offset + from, (error, written) => {
+      if (error) return done(error)
+      if (from + written === bytes.length) return done()
+      if (written === 0) return done(new Error(`${this.#path}: a write at ${offset + from} wrote nothing`))
+      this.#writeAll(fd, offset, bytes, from + written, done)
+    })
+  }
+}
+
+class NodeFileSystem implements FileSystem {
+  readonly #calls: NodeCalls
+
+  constructor(calls: NodeCalls) {
+    this.#calls = calls
+  }
+
+  open(path: string, how: 'create' | 'existing', done: Opened): void {
+    const flags = how === 'create' ? O_CREAT | O_EXCL | O_WRONLY : O_WRONLY
+    this.#calls.open(path, flags, MODE, (error, fd) => {
+      if (error) return done(error)
+      done(undefined, new NodeFile(this.#calls, path, fd))
+    })
+  }
+
+  remove(path: string, done: Done): void {
+    this.#calls.unlink(path, (error) => done(error ?? undefined))
+  }
+
+  rename(from: string, to: string, done: Done): void {
+    this.#calls.rename(from, to, (error) => done(error ?? undefined))
+  }
+
+  syncDir(path: string, done: Done): void {
+    // Windows opens no folder, and its file systems keep names in their own journal.
+    if (process.platform === 'win32') return queueMicrotask(done)
+    this.#calls.open(path, O_RDONLY, (error, fd) => {
+      if (error) return done(error)
+      this.#calls.fsync(fd, (failed) => {
+        this.#calls.close(fd, (error) => done(failed ?? error ?? undefined))
+      })
+    })
+  }
+
+  async makeDir(path: string): Promise<void> {
+    const first = await this.#calls.promises.mkdir(path, { recursive: true, mode: 0o700 })
+    if (first === undefined) return
+    const top = dirname(resolve(first))
+    for (let dir = dirname(resolve(path)); ; dir = dirname(dir)) {
+      await new Promise<void>((done, fail) => {
+        this.syncDir(dir, (error) => (error ? fail(error) : done()))
+      })
+      if (dir === top) return
+    }
+  }
+
+  async list(path: string): Promise<readonly string[]> {
+    return (await this.#calls.promises.readdir(path)).sort()
+  }
+
+  async read(path: string): Promise<Uint8Array | undefined> {
+    try {
+      return await this.#calls.promises.readFile(path)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      throw error
+    }
+  }
+}
+
+export const nodeFileSystem = (calls: NodeCalls = nodeFs): FileSystem => new NodeFileSystem(calls)

@@ -1,0 +1,117 @@
+// Door: a record's bytes to what it says. Anything wrong is a reason, never an exception and never a guess.
+
+import { checksum } from '@latchkey/base'
+import type { Entry, GroupId, HardState } from '../core/types.js'
+import type { Identity } from './log-interface.js'
+import { allZeros, getU64, Reader } from './little-endian-bytes.js'
+import {
+  ALL_PARTS,
+  ENTRY_KINDS,
+  HEAD,
+  NO_VOTE,
+  PART,
+  RECORD_HEADER_BYTES,
+  type RecordKind,
+  TURN,
+} from './disk-format.js'
+import { NOTHING, type Start, type Turn } from './log-record.js'
+
+export interface RecordRead {
+  readonly type: 'record'
+  readonly kind: RecordKind
+  readonly turn: Turn
+  /** The log's last index once this record counts. */
+  readonly lastIndex: number
+  readonly checksum: number
+  /** Where the next record begins, in the file. */
+  readonly end: number
+}
+
+export type Read =
+  | RecordRead
+  /** Nothing but zeros from here on, or nothing at all. */
+  | { readonly type: 'end' }
+  | { readonly type: 'damaged'; readonly reason: string }
+
+export interface Expected {
+  readonly group: GroupId
+  readonly offset: number
+  readonly previous: number
+}
+
+const damaged = (reason: string): Read => ({ type: 'damaged', reason })
+
+/** The record at `at` of a segment's bytes. */
+export function readRecord(buffer: Buffer, at: number, expected: Expected): Read {
+  if (buffer.length - at < RECORD_HEADER_BYTES) {
+    return allZeros(buffer, at) ? { type: 'end' } : damaged('a record that is cut short')
+  }
+  const length = buffer.readUInt32LE(at + 4)
+  // Preallocated zeros are no record (D15); and a hole of zeros before later records is damage, not the end.
+  if (length === 0) return allZeros(buffer, at) ? { type: 'end' } : damaged('no record where one belongs')
+  if (length < RECORD_HEADER_BYTES) return damaged('a record with an impossible length')
+  const end = at + length
+  if (end > buffer.length) return damaged('a record that is cut short')
+  const sum = checksum(buffer.subarray(at + 4, end), expected.previous)
+  if (sum !== buffer.readUInt32LE(at)) return damaged('a checksum that does not match')
+  // The checksum is right, so the record is whole; but it may be another one than belongs here (D10).
+  if (buffer.readUInt32LE(at + 8) !== expected.group) return damaged('a record of another group')
+  if (getU64(buffer, at + 16) !== expected.offset) return damaged('a record of another place')
+  return readParts(buffer, at, end, sum)
+}
+
+function readParts(buffer: Buffer, at: number, end: number, sum: number): Read {
+  const word = buffer.readUInt32LE(at + 12)
+  const kind = word & 0xff
+  const parts = word >>> 8
+  if ((kind !== HEAD && kind !== TURN) || parts > ALL_PARTS) return damaged('a record of an unknown kind')
+  const lastIndex = getU64(buffer, at + 24)
+  const reader = new Reader(buffer, at + RECORD_HEADER_BYTES, end)
+  const turn = readTurn(reader, parts)
+  if (turn === undefined || !reader.ok || !reader.done || Number.isNaN(lastIndex)) {
+    return damaged('a record whose parts do not fit it')
+  }
+  return { type: 'record', kind, turn, lastIndex, checksum: sum, end }
+}
+
+function readTurn(reader: Reader, parts: number): Turn | undefined {
+  const voidFrom = parts & PART.void ? reader.u64() : undefined
+  const start = parts & PART.start ? readStart(reader) : undefined
+  const entries = parts & PART.entries ? readEntries(reader) : NOTHING.entries
+  if (entries === undefined) return undefined
+  const hardState = parts & PART.hardState ? readHardState(reader) : undefined
+  const identity = parts & PART.identity ? readIdentity(reader) : undefined
+  return { voidFrom, start, entries, hardState, identity }
+}
+
+function readStart(reader: Reader): Start {
+  const position = { index: reader.u64(), term: reader.u64(), time: reader.f64() }
+  return { position, membership: reader.bytes(reader.u32()) }
+}
+
+function readEntries(reader: Reader): readonly Entry[] | undefined {
+  const first = reader.u64()
+  const count = reader.u32()
+  const entries: Entry[] = []
+  for (let i = 0; i < count && reader.ok; i++) {
+    const term = reader.u64()
+    const time = reader.f64()
+    const length = reader.u32()
+    const kind = ENTRY_KINDS[reader.u32()]
+    if (kind === undefined) return undefined
+    entries.push({ index: first + i, term, time, kind, data: reader.bytes(length) })
+  }
+  return entries
+}
+
+function readHardState(reader: Reader): HardState {
+  const term = reader.u64()
+  const length = reader.u32()
+  return { term, vote: length === NO_VOTE ? undefined : reader.text(length) }
+}
+
+function readIdentity(reader: Reader): Identity {
+  const clusterId = reader.text(reader.u32())
+  const memberId = reader.text(reader.u32())
+  return { clusterId, memberId, incarnation: reader.text(reader.u32()) }
+}

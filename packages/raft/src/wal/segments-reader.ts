@@ -1,0 +1,132 @@
+// Rule: segments, fed in order, to the facts on which recovery decides, and to the log that they hold.
+
+import { asBuffer, assert } from '@latchkey/base'
+import { readRecord } from './record-decoder.js'
+import { PREAMBLE_BYTES, segmentName } from './disk-format.js'
+import type { Mark } from './durable-mark-slot.js'
+import { type Preamble, readPreamble } from './segment-preamble.js'
+import type { Promised, Stop } from './recovery.js'
+import { Replay } from './replay.js'
+import { Segments } from './segments.js'
+
+/** Where reading ended, and why. */
+export interface Stopped {
+  readonly type: Stop
+  readonly file: string
+  /** In that file. */
+  readonly offset: number
+  readonly reason: string
+}
+
+/** The last segment of which something is valid: where the log goes on. */
+export interface Tail {
+  readonly number: number
+  readonly base: number
+  readonly buffer: Buffer
+  /** Behind the last valid record. */
+  readonly end: number
+}
+
+export class Reading {
+  readonly replay = new Replay()
+  readonly segments = new Segments()
+  /** The segment in which the log's start is said. */
+  startSegment = 0
+  tail: Tail | undefined
+  checksum = 0
+  stopped: Stopped | undefined
+  readonly #mark: Mark
+  #fed = 0
+  #agreed = false
+
+  constructor(mark: Mark) {
+    this.#mark = mark
+  }
+
+  /** How far the log is whole, as an offset of the log. */
+  get reach(): number {
+    return this.tail === undefined ? 0 : this.tail.base + this.tail.end
+  }
+
+  promised(): Promised {
+    if (this.#mark.reach === 0 && this.#fed <= 1) return 'none'
+    return this.#agreed ? 'kept' : 'broken'
+  }
+
+  /** Reads one more segment; true: the next one may follow. */
+  feed(number: number, bytes: Uint8Array): boolean {
+    assert(this.stopped === undefined, 'nothing is read behind the place where reading ended')
+    this.#fed++
+    const buffer = asBuffer(bytes)
+    const read = readPreamble(buffer)
+    const name = segmentName(number)
+    if (read.type === 'newer') return this.#stop('newer', name, 8, `format version ${read.version}`)
+    if (read.type === 'damaged') return this.#stop('damaged', name, 0, 'a segment without its first bytes')
+    const wrong = this.#cannotContinue(number, read.preamble)
+    if (wrong !== undefined) return this.#stop(wrong.type, name, 0, wrong.reason)
+    return this.#records(number, read.preamble.base, buffer, read.checksum)
+  }
+
+  #cannotContinue(number: number, preamble: Preamble): { type: Stop; reason: string } | undefined {
+    const { group, owner, first } = this.#mark
+    if (preamble.group !== group || preamble.owner !== owner) {
+      return { type: 'foreign', reason: 'a segment of another group or member' }
+    }
+    const expected = this.tail === undefined ? first : this.tail.number + 1
+    if (number !== expected)
+      return { type: 'missing', reason: `${segmentName(expected)} is missing before it` }
+    if (preamble.number !== number)
+      return { type: 'foreign', reason: `segment ${preamble.number} under another's name` }
+    if (this.tail === undefined) return undefined
+    if (preamble.base === this.reach && preamble.previous === this.checksum) return undefined
+    return { type: 'damaged', reason: 'a segment that does not continue the one before' }
+  }
+
+  #records(number: number, base: number, buffer: Buffer, seed: number): boolean {
+    const first = this.tail === undefined
+    const chain = { group: this.#mark.group, offset: base + PREAMBLE_BYTES, previous: seed }
+    for (let at = PREAMBLE_BYTES; ; ) {
+      const begins = at === PREAMBLE_BYTES
+      const read = readRecord(buffer, at, chain)
+      if (read.type === 'end' && !begins) return true
+      if (read.type !== 'record')
+        return this.#damaged(number, at, read.type === 'end' ? 'no head' : read.reason)
+      const wrong = this.replay.take(read, first, begins)
+      if (wrong !== null) return this.#damaged(number, at, wrong)
+      this.#note(
+        number,
+        read.turn.voidFrom,
+        (first && begins) || (!begins && read.turn.start !== undefined),
+        begins,
+      )
+      at = read.end
+      chain.offset = base + at
+      chain.previous = read.checksum
+      this.checksum = read.checksum
+      this.tail = { number, base, buffer, end: at }
+      if (this.#disagrees())
+        return this.#damaged(number, at, 'a log that is not the one the mark was made for')
+    }
+  }
+
+  #note(number: number, voidFrom: number | undefined, starts: boolean, begins: boolean): void {
+    if (begins) this.segments.add(number, this.replay.state.lastIndex)
+    if (voidFrom !== undefined) this.segments.voidFrom(voidFrom)
+    if (starts) this.startSegment = number
+  }
+
+  #disagrees(): boolean {
+    if (this.reach !== this.#mark.reach) return false
+    this.#agreed = this.checksum === this.#mark.checksum
+    return !this.#agreed
+  }
+
+  #damaged(number: number, at: number, reason: string): false {
+    return this.#stop('damaged', segmentName(number), at, reason)
+  }
+
+  #stop(type: Stop, file: string, offset: number, reason: string): false {
+    this.stopped = { type, file, offset, reason }
+    return false
+  }
+}
