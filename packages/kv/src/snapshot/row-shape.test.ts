@@ -1,6 +1,7 @@
 // Test: a row with the right checksum and the wrong shape is not let in, whatever its space: a backup may have been made by anybody.
 
-import { pack } from '@latchkey/protocol'
+import { binary } from '@latchkey/base'
+import { CAPS, pack } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { SPACE, counterKey, eventKey, keyOf, keyOfNumber, replyKey } from '../keyspaces.js'
 import { sealBody } from '../storage/row-checksum.js'
@@ -104,5 +105,37 @@ describe('S17: one row of each space', () => {
       const said = `${space} ${Buffer.from(at.subarray(0, 10)).toString('hex')} ${Buffer.from(body.subarray(0, 40)).toString('hex')}`
       expect(() => take([at, body]), said).toThrow(expect.objectContaining({ code: 'ERR_CORRUPT' }))
     }
+  })
+})
+
+// Without it: a member that has such a row sends snapshots and makes backups that no other one lets in.
+describe('S17: the smallest and the largest rows that the machine writes are let in, and nothing beyond', () => {
+  const largest = Buffer.alloc(CAPS.keyBytes, 0x6b)
+  const beyond = Buffer.alloc(CAPS.keyBytes + 1, 0x6b)
+  const named = (bytes: number) => Buffer.concat([doubles(1_000, 2_000, 1), Buffer.alloc(bytes, 0x6e)])
+  const row = (at: Buffer) => nextRow(binary(at), 1, Buffer.alloc(0), undefined).subarray(4)
+
+  test.each([
+    ['data', [keyOf(SPACE.data, largest), row(largest)], [keyOf(SPACE.data, beyond), row(beyond)]],
+    [
+      'sequences',
+      [keyOf(SPACE.sequences, largest), doubles(0)],
+      [keyOf(SPACE.sequences, beyond), doubles(0)],
+    ],
+    ['holds', [keyOf(SPACE.holds, largest), pack(hold)], [keyOf(SPACE.holds, beyond), pack(hold)]],
+    ['replies', [replyKey(5, 1), Buffer.alloc(5)], [replyKey(5, 1), Buffer.alloc(4)]],
+    [
+      'sessions',
+      [keyOfNumber(SPACE.sessions, 5), named(4 * CAPS.identityLength)],
+      [keyOfNumber(SPACE.sessions, 5), named(4 * CAPS.identityLength + 1)],
+    ],
+    [
+      'sessions without a name',
+      [keyOfNumber(SPACE.sessions, 5), named(0)],
+      [keyOfNumber(SPACE.sessions, 5), Buffer.alloc(23)],
+    ],
+  ] as [string, [Uint8Array, Uint8Array], [Uint8Array, Uint8Array]][])('%s', (_space, right, wrong) => {
+    expect(take(right)).toHaveLength(1)
+    expect(() => take(wrong)).toThrow(expect.objectContaining({ code: 'ERR_CORRUPT' }))
   })
 })
