@@ -72,3 +72,49 @@ test('C40: an expired certificate of a client opens nothing, and the refusal say
   await expect(late).rejects.toThrow(/CERT_HAS_EXPIRED/)
   await expect(show(ours.issue('other'))).rejects.toThrow(/no entry of auth.tokens has the cert "other"/)
 }, 60_000)
+
+const DAY = 86_400_000
+const days = (from: number, to: number) => ({
+  from: new Date(Date.now() + from * DAY),
+  to: new Date(Date.now() + to * DAY),
+})
+
+async function opened(pair: { cert: string; key: string }, ca: string) {
+  const warnings: string[] = []
+  const members = await addresses(['a'])
+  const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) }
+  const auth = { tokens: ['t'], memberToken: 'm' }
+  const store = await open({ id: 'a', memory: true, members, tls: { ...pair, ca }, auth, ...quick, logger })
+  onTestFinished(() => store.close())
+  return { store, warnings, url: members.a as string }
+}
+
+test('C46: a reload with a certificate that is over, or not good yet, is refused with its date, and the old one stays', async () => {
+  const ours = authority('ours')
+  const { store, url, warnings } = await opened(ours.issue('a'), ours.cert)
+  for (const [validity, why] of [
+    [days(-9, -1), /tls\.cert \(\/run\/a\.pem\): the certificate "a" has expired on 20/],
+    [days(1, 9), /tls\.cert \(\/run\/a\.pem\): the certificate "a" is not valid before 20/],
+  ] as const) {
+    const files = { cert: '/run/a.pem' }
+    const refused = store.reload({ tls: { ...ours.issue('a', validity), ca: ours.cert, files } })
+    await expect(refused).rejects.toMatchObject({
+      code: 'ERR_UNAUTHORIZED',
+      message: expect.stringMatching(why),
+    })
+  }
+  const client = await connect([url], { tls: { ca: ours.cert }, token: 't' })
+  onTestFinished(() => client.close())
+  await client.put('k', 'v', { timeout: '20s' })
+  await store.reload({ tls: { ...ours.issue('a', days(-9, 7)), ca: ours.cert } })
+  expect(warnings.at(-1)).toMatch(/the certificate "a" expires on 20.*, in 6 days/)
+}, 60_000)
+
+test('C46: a member that starts with an expired certificate says so, and a token can still be taken back', async () => {
+  const ours = authority('ours')
+  const pair = ours.issue('a', days(-9, -1))
+  const { store, warnings } = await opened(pair, ours.cert)
+  expect(warnings).toContainEqual(expect.stringMatching(/"a" has expired on 20.*refuse it/))
+  await store.reload({ tls: { ...pair, ca: ours.cert }, auth: { tokens: ['other'], memberToken: 'm' } })
+  await store.reload({ tls: { ...ours.issue('a'), ca: ours.cert } })
+}, 60_000)

@@ -6,7 +6,8 @@ import type { ReloadOptions } from './reload.js'
 export interface EmbeddedStore extends Store {
   /**
    * Takes new certificates and tokens into use, with no connection lost but those of tokens that are no more. Rejects with a TypeError
-   * where something is wrong with them; then what was in force stays.
+   * where something is wrong with them, and with ERR_UNAUTHORIZED where a new certificate has expired or is not valid yet; then what was in
+   * force stays.
    */
   reload(options: ReloadOptions): Promise<void>
 }

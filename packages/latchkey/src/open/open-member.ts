@@ -29,6 +29,7 @@ import { Identities, type Identity } from '../member/rights.js'
 import { Unfinished } from '../member/unfinished.js'
 import { HttpCallerStores } from './http-caller-stores.js'
 import { callerOf } from './caller-identity.js'
+import { CertificateWatch } from './certificate-watch.js'
 import { type EmbeddedStore, OwnStore } from './embedded-store.js'
 import { localDial } from './local-link.js'
 import { refuseUnprovenMembers, whyNoMembers } from './member-proof.js'
@@ -65,6 +66,7 @@ export class OpenedMember {
   readonly #callerStores: HttpCallerStores
   #identities: Identities
   readonly #gate: MembersGate
+  readonly #certificates: CertificateWatch
   readonly #guardedUpgrade: OpenedMember['upgrade']
   #server: OwnServer | undefined
   #current: Member | undefined
@@ -107,6 +109,7 @@ export class OpenedMember {
       refusals,
       this.connectionErrors,
     )
+    this.#certificates = new CertificateWatch(clock, () => this.#settings)
     this.#guardedUpgrade = this.connectionErrors.guard(
       'upgrade',
       (...arrival: Parameters<OpenedMember['upgrade']>) => this.#upgrade(...arrival),
@@ -205,10 +208,11 @@ export class OpenedMember {
     return callerOf(this.#identities, this.#settings.tls, token, socket)
   }
 
-  /** New certificates and tokens; a TypeError, and nothing was changed. */
+  /** New certificates and tokens; an error, and nothing was changed. */
   reload(given: ReloadOptions): void {
-    this.#settings = reloaded(this.#settings, given, !this.isAlone)
+    this.#settings = reloaded(this.#settings, given, !this.isAlone, this.clock.instant().wall)
     this.#server?.useTls(this.#settings.tls)
+    this.#certificates.look()
     const identities = new Identities(this.#settings.auth?.tokens, this.#identities)
     this.#identities = identities
     const isKnown = (who: Identity) => identities.has(who)
@@ -274,40 +278,27 @@ export class OpenedMember {
   }
 
   async #boot(): Promise<void> {
-    const {
-      id,
-      members,
-      clusterId,
-      join: joins,
-      electionTimeout,
-      heartbeat,
-      snapshot,
-      maxInFlightBytes,
-      logger,
-    } = this.#settings
+    const { logger } = this.#settings
     const { home, fs, dir, note } = this.#storage
     const { clock } = this
     // Asked for behind the work that sends, so that it runs behind the sending.
     const later = (run: () => void) => this.#turns.work(() => this.#turns.end(run))
-    const member = await Member.open(
-      { id, members, clusterId, join: joins, electionTimeout, heartbeat, snapshot, maxInFlightBytes },
-      {
-        fs,
-        dir,
-        clock,
-        random: seededRandom(newId()),
-        defer: this.#turns.work,
-        logger,
-        newId,
-        transport: (owner) => this.#gate.transport(owner),
-        machine: (hooks) => new KvMachine({ home, clock, logger, nextTurn: setImmediate, later, ...hooks }),
-        rebuild: () => this.#rebuildLater(later),
-        whyNoMembers: () => whyNoMembers(this.#settings),
-        note,
-        asked: () => this.#serve(),
-        diskUse: this.#storage.diskUse,
-      },
-    )
+    const member = await Member.open(this.#settings, {
+      fs,
+      dir,
+      clock,
+      random: seededRandom(newId()),
+      defer: this.#turns.work,
+      logger,
+      newId,
+      transport: (owner) => this.#gate.transport(owner),
+      machine: (hooks) => new KvMachine({ home, clock, logger, nextTurn: setImmediate, later, ...hooks }),
+      rebuild: () => this.#rebuildLater(later),
+      whyNoMembers: () => whyNoMembers(this.#settings),
+      note,
+      asked: () => this.#serve(),
+      diskUse: this.#storage.diskUse,
+    })
     this.#current = member
     refuseUnprovenMembers(this.#settings, !this.isAlone)
     member.on('failed', (error) => this.#onFailed(error))
@@ -381,6 +372,7 @@ export class OpenedMember {
 
   async #close(): Promise<void> {
     this.#closing = true
+    this.#certificates.close()
     this.#clients.close()
     await this.#callerStores.close()
     await this.#rebuilding

@@ -27,6 +27,8 @@ export interface TlsOptions {
    * says what it may do. Tokens are not asked for then.
    */
   clientCert?: 'required' | undefined
+  /** The paths of the files that `cert` and `ca` were read from: messages about certificates name them. */
+  files?: { readonly cert?: string | undefined; readonly ca?: string | undefined } | undefined
 }
 
 /** Everything but `id`, and one of `dir` and `memory`, may be left out. */

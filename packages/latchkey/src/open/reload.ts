@@ -7,6 +7,7 @@ import { serverTls } from '@latchkey/raft'
 import { createSecureContext } from 'node:tls'
 import type { AuthOptions } from '../member/rights.js'
 import { checkAuth, checkClientCertificates } from './auth.js'
+import { refusalOfDates } from './certificate-dates.js'
 import { refuseUnprovenMembers } from './member-proof.js'
 import { checkTls, type Settings, type TlsOptions } from './options.js'
 
@@ -20,8 +21,11 @@ export interface ReloadOptions {
   auth?: AuthOptions | undefined
 }
 
-/** `others`: it is a member of several. A TypeError says what is wrong, and nothing was changed. */
-export function reloaded(settings: Settings, given: ReloadOptions, others: boolean): Settings {
+/**
+ * `others`: it is a member of several; `now`: the date. A TypeError says what is wrong, or ERR_UNAUTHORIZED that a new certificate is not
+ * good at this date; nothing was changed then.
+ */
+export function reloaded(settings: Settings, given: ReloadOptions, others: boolean, now: number): Settings {
   if (typeof given !== 'object' || given === null) throw new TypeError('reload: options must be an object')
   for (const name of Object.keys(given)) {
     if (name !== 'tls' && name !== 'auth')
@@ -30,14 +34,14 @@ export function reloaded(settings: Settings, given: ReloadOptions, others: boole
   const tls = given.tls === undefined ? settings.tls : checkTls(given.tls)
   const givenAuth = given.auth ?? settings.givenAuth
   const auth = checkAuth(givenAuth)
-  if (tls !== settings.tls) checkChange(settings.tls, tls)
+  if (tls !== settings.tls) checkChange(settings.tls, tls, now)
   const next = { ...settings, tls, auth, givenAuth }
   checkClientCertificates(next)
   refuseUnprovenMembers(next, others)
   return next
 }
 
-function checkChange(before: TlsOptions | undefined, after: TlsOptions | undefined): void {
+function checkChange(before: TlsOptions | undefined, after: TlsOptions | undefined, now: number): void {
   if (before === undefined || after === undefined)
     throw new TypeError('tls cannot come or go while a member runs: start it again')
   if ((before.ca === undefined) !== (after.ca === undefined))
@@ -51,4 +55,10 @@ function checkChange(before: TlsOptions | undefined, after: TlsOptions | undefin
       cause,
     })
   }
+  const refusal = isSame(before, after) ? undefined : refusalOfDates(after, now)
+  if (refusal !== undefined) throw refusal
 }
+
+/** Tokens can be taken back also where the certificate in force has become too old meanwhile. */
+const isSame = (before: TlsOptions, after: TlsOptions): boolean =>
+  String(before.cert) === String(after.cert) && String(before.ca) === String(after.ca)

@@ -121,6 +121,7 @@ function tlsOf(
     ca: ca === undefined ? undefined : pem(ca),
     memberName,
     clientCert,
+    files: { cert, ca },
   }
 }
 

@@ -1,0 +1,88 @@
+// Rule: from when until when the certificates of a member are good, and what there is to say about it.
+//
+// Law (C46): a certificate that is over, or not good yet, never takes the place of one that is in force. The story without it: an operator
+// copies last year's file over this year's and reloads; nothing is said, connections go on, and the next restart of any member or
+// client finds a member that nobody believes.
+
+import { X509Certificate } from 'node:crypto'
+import { LatchkeyError } from '@latchkey/protocol'
+import type { TlsOptions } from './options.js'
+
+/** An operator hears so long before a certificate is over. */
+const WARN_DAYS = 14
+const DAY_MS = 86_400_000
+const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
+
+interface Certificate {
+  readonly name: string
+  readonly from: number
+  readonly to: number
+}
+
+/** Why that certificate cannot take the place of the one in force; undefined: it can. */
+export function refusalOfDates(tls: TlsOptions, now: number): LatchkeyError | undefined {
+  const why = whyNoGood(tls, now)
+  if (why === undefined) return undefined
+  return new LatchkeyError(
+    'ERR_UNAUTHORIZED',
+    `${why}: no member and no client would accept it, so what was in force stays. Give one that is good now, and check the clock of this machine.`,
+  )
+}
+
+/** What an operator should know of the certificates in force. */
+export function warningOfDates(tls: TlsOptions, now: number): string | undefined {
+  const why = whyNoGood(tls, now)
+  if (why !== undefined)
+    return `${why}: members and clients refuse it. Replace the file, which is read again without a restart.`
+  const soon = chain(tls.cert, now)
+    .filter(({ to }) => to - now < WARN_DAYS * DAY_MS)
+    .toSorted((a, b) => a.to - b.to)[0]
+  if (soon === undefined) return undefined
+  const days = Math.floor((soon.to - now) / DAY_MS)
+  return `${placeOf(tls, 'cert')}: the certificate ${soon.name} expires on ${dateOf(soon.to)}, in ${days} days. Replace the file before, which is read again without a restart.`
+}
+
+/** The own chain has to be good as a whole; of several authorities one is enough, since the others may be on their way out or in. */
+function whyNoGood(tls: TlsOptions, now: number): string | undefined {
+  const own = chain(tls.cert, now).find((one) => !isGood(one, now))
+  if (own !== undefined) return `${placeOf(tls, 'cert')}: ${fault(own, now)}`
+  const authorities = tls.ca === undefined ? [] : chain(tls.ca, now)
+  const [first] = authorities
+  return first === undefined || authorities.some((one) => isGood(one, now))
+    ? undefined
+    : `${placeOf(tls, 'ca')}: ${fault(first, now)}`
+}
+
+const isGood = ({ from, to }: Certificate, now: number): boolean => from <= now && now <= to
+
+const fault = ({ name, from, to }: Certificate, now: number): string =>
+  now > to
+    ? `the certificate ${name} has expired on ${dateOf(to)}`
+    : `the certificate ${name} is not valid before ${dateOf(from)}`
+
+const dateOf = (ms: number): string => new Date(ms).toISOString()
+
+const placeOf = ({ files }: TlsOptions, part: 'cert' | 'ca'): string => {
+  const path = files?.[part]
+  return path === undefined ? `tls.${part}` : `tls.${part} (${path})`
+}
+
+/** What cannot be read is refused elsewhere, with its own words: nothing is said here of its dates. */
+function chain(pem: string | Uint8Array, now: number): Certificate[] {
+  const text = typeof pem === 'string' ? pem : Buffer.from(pem).toString('latin1')
+  return (text.match(PEM) ?? []).map((one) => {
+    try {
+      const { subject, validFrom, validTo } = new X509Certificate(one)
+      return { name: nameOf(subject), from: Date.parse(validFrom), to: Date.parse(validTo) }
+    } catch {
+      return { name: 'that cannot be read', from: now, to: Number.POSITIVE_INFINITY }
+    }
+  })
+}
+
+/** Its common name, or the whole subject on one line, bounded. */
+const nameOf = (subject: string | undefined): string => {
+  const said = subject ?? ''
+  const name = /^CN=(.+)$/m.exec(said)?.[1] ?? said.replaceAll('\n', ', ')
+  return JSON.stringify(name.slice(0, 100))
+}
