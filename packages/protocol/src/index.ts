@@ -1,6 +1,7 @@
 export { CAPS } from './caps.js'
 export { type BudgetLimits, COMMAND_BUDGET, overBudget, rowsNamed, tooManyKeys } from './budget.js'
 export { type Duration, millis } from './duration.js'
+export { didYouMean, nearest } from './nearest.js'
 export {
   ERRORS,
   ERROR_CODES,

@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path'
 import type { Status } from '@latchkey/protocol'
-import { type Command, flag, text, words } from './command.js'
+import { type Command, duration, flag, words } from './command.js'
 import { EXIT } from './exit.js'
 import { jsonLine, membersTable, paint, table } from './output.js'
 import { Progress } from './progress.js'
@@ -85,7 +85,7 @@ export const backup: Command = {
     return withStore(line, io, async ({ store, json, call }) => {
       const progress = new Progress(io)
       // The default timeout of a call is for answers, not for gigabytes.
-      const timeout = text(line, 'timeout')
+      const timeout = duration(line, 'timeout')
       let bytes = 0
       await progress.during(
         () => `the backup is being written: ${megabytes(bytes)}, ${progress.seconds} s`,

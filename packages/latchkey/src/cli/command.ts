@@ -1,6 +1,7 @@
 // Rule: what a command is: its words, its options, its help; and how a command line is read into them.
 
 import { parseArgs } from 'node:util'
+import { type Duration, millis, nearest } from '@latchkey/protocol'
 import type { Io } from './io.js'
 
 export interface Option {
@@ -61,17 +62,23 @@ function parse(options: OptionTable, args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: true, tokens: true })
   } catch (error) {
-    throw new UsageError(mistake((error as Error).message), { cause: error })
+    throw new UsageError(mistake((error as Error).message, Object.keys(options)), { cause: error })
   }
 }
 
 /** In one line. */
-function mistake(message: string): string {
+function mistake(message: string, known: readonly string[]): string {
   const [first = 'bad options'] = message.split(/\. |\n/)
   const dashed = /^Option '(--[a-z-]+)[^']*' argument is ambiguous/.exec(first)?.[1]
-  return dashed === undefined
-    ? first
-    : `${dashed} needs a value; one that begins with a dash is written ${dashed}=-VALUE`
+  if (dashed !== undefined)
+    return `${dashed} needs a value; one that begins with a dash is written ${dashed}=-VALUE`
+  const unknown = /^Unknown option '--([^']+)'/.exec(first)?.[1]
+  return unknown === undefined ? first : `there is no option --${unknown}${meantOption(unknown, known)}`
+}
+
+function meantOption(given: string, known: readonly string[]): string {
+  const name = nearest(given, known)
+  return name === undefined ? '' : `: did you mean --${name}?`
 }
 
 export function text(line: Line, name: string): string | undefined {
@@ -100,6 +107,14 @@ export function positiveNumber(line: Line, name: string): number | undefined {
   if (/^[0-9]+(\.[0-9]+)?$/.test(value) && Number(value) > 0) return Number(value)
   throw new UsageError(`--${name} must be a positive number; got ${JSON.stringify(value)}`)
 }
+
+/** Milliseconds, where it is given: a number without a unit, or a text such as '10s'. A TypeError where it is neither. */
+export function duration(line: Line, name: string): number | undefined {
+  const value = text(line, name)
+  return value === undefined ? undefined : millis(withUnit(value), `--${name}`)
+}
+
+const withUnit = (value: string): Duration => (/^[1-9][0-9]*$/.test(value) ? Number(value) : value)
 
 /** The words of a command that takes from `least` to `most` of them; those behind `--` count too. */
 export function words(line: Line, least: number, most: number): readonly string[] {

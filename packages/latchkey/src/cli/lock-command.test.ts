@@ -91,13 +91,33 @@ test('the command finds its token, its exit code is the exit code, and the lock 
     ),
   ).toBe(3)
   expect(readFileSync(file, 'utf8')).toBe('orders/42 7\n')
-  expect(told).toEqual(['acquire orders/42 {"lease":"10s"}', 'release', 'close'])
+  expect(told).toEqual(['acquire orders/42 {"lease":10000}', 'release', 'close'])
 })
 
 test('lease and wait go to the store; options behind -- belong to the command', async () => {
   const { run, told } = setup()
   expect(await run('k', '--lease', '30s', '--wait', '2m', '--', 'sh', '-c', 'exit 0', '--help')).toBe(0)
-  expect(told[0]).toBe('acquire k {"lease":"30s","wait":"2m"}')
+  expect(told[0]).toBe('acquire k {"lease":30000,"wait":120000}')
+})
+
+test('a number without a unit is milliseconds', async () => {
+  const { run, told } = setup()
+  expect(
+    await run(
+      'k',
+      '--lease',
+      '10000',
+      '--wait',
+      '500',
+      '--kill-after',
+      '50',
+      '--timeout',
+      '9000',
+      '--',
+      'true',
+    ),
+  ).toBe(0)
+  expect(told[0]).toBe('acquire k {"lease":10000,"wait":500}')
 })
 
 test('--wait 0 tries once', async () => {

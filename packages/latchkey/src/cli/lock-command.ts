@@ -5,8 +5,8 @@
 // - The exit code is else CMD's own. Whatever happens, what is held is released before this ends.
 
 import type { ChildProcess } from 'node:child_process'
-import { CAPS, isLatchkeyError, millis } from '@latchkey/protocol'
-import { type Command, keyWord, type Line, text, UsageError } from './command.js'
+import { CAPS, isLatchkeyError } from '@latchkey/protocol'
+import { type Command, duration, keyWord, type Line, text, UsageError } from './command.js'
 import { EXIT, explain, signalExit } from './exit.js'
 import type { CommandStore, Hold, Io } from './io.js'
 import { hasLeader, STORE_OPTIONS, withStore } from './store.js'
@@ -46,10 +46,10 @@ export const lock: Command = {
     if (key === undefined || more.length > 0) throw new UsageError('lock takes one KEY')
     if (command === undefined) throw new UsageError('the command is missing: latchkey lock KEY -- CMD ARGS')
     keyWord(key)
-    const killAfter = millis(text(line, 'kill-after') ?? '10s', '--kill-after')
-    checkTimes(line)
+    const killAfter = duration(line, 'kill-after') ?? 10_000
+    const times = timesOf(line)
     return withStore(line, io, async ({ store }) => {
-      const hold = await acquire(store, key, line, io)
+      const hold = await acquire(store, key, times, line, io)
       if (hold === undefined) return EXIT.busy
       try {
         return await runUnder(hold, [command, args], key, killAfter, io)
@@ -60,25 +60,33 @@ export const lock: Command = {
   },
 }
 
-/** Before anybody is asked. */
-function checkTimes(line: Line): void {
-  const [lease, wait] = [text(line, 'lease'), text(line, 'wait')]
-  const ms = lease === undefined ? CAPS.minLease : millis(lease, '--lease')
-  if (ms < CAPS.minLease || ms > CAPS.maxLease)
-    throw new UsageError(`--lease must be from 50 ms to 30 days; got ${JSON.stringify(lease)}`)
-  if (wait !== undefined && wait !== '0') millis(wait, '--wait')
+interface Times {
+  readonly lease: number
+  /** 0: at once; undefined: without limit. */
+  readonly wait: number | undefined
 }
 
-async function acquire(store: CommandStore, key: string, line: Line, io: Io): Promise<Hold | undefined> {
-  const wait = text(line, 'wait')
-  const options = {
-    lease: text(line, 'lease') ?? '10s',
-    context: text(line, 'context'),
-    signal: io.interrupted,
-  }
+/** Before anybody is asked. */
+function timesOf(line: Line): Times {
+  const lease = duration(line, 'lease') ?? 10_000
+  if (lease < CAPS.minLease || lease > CAPS.maxLease)
+    throw new UsageError(
+      `--lease must be from 50 ms to 30 days; got ${JSON.stringify(text(line, 'lease'))}, which is ${lease} ms`,
+    )
+  return { lease, wait: text(line, 'wait') === '0' ? 0 : duration(line, 'wait') }
+}
+
+async function acquire(
+  store: CommandStore,
+  key: string,
+  { lease, wait }: Times,
+  line: Line,
+  io: Io,
+): Promise<Hold | undefined> {
+  const options = { lease, context: text(line, 'context'), signal: io.interrupted }
   try {
     const hold =
-      wait === '0'
+      wait === 0
         ? await store.locks.tryAcquire(key, options)
         : await store.locks.acquire(key, { ...options, wait })
     if (hold === undefined) io.err(`latchkey: the lock ${JSON.stringify(key)} is taken\n`)
@@ -87,7 +95,7 @@ async function acquire(store: CommandStore, key: string, line: Line, io: Io): Pr
     if (wait === undefined || !isLatchkeyError(error, 'ERR_TIMEOUT')) throw error
     // Not taken, but unanswered: that is no busy lock.
     if (!(await hasLeader(store))) throw error
-    io.err(`latchkey: the lock ${JSON.stringify(key)} was not free within ${wait}\n`)
+    io.err(`latchkey: the lock ${JSON.stringify(key)} was not free within ${wait} ms\n`)
     return undefined
   }
 }

@@ -92,6 +92,20 @@ test('a mistake is told by the name of what is missing, in one line, with the us
   expect(await errOf('status', '--colour')).toContain('usage: latchkey status\n')
 })
 
+test('what is misspelt is told with the nearest name', async () => {
+  const errOf = async (...args: string[]) => (await run(args)).err
+  expect(await errOf('stauts')).toContain('there is no command "stauts": did you mean "status"?')
+  expect(await errOf('xyzzy')).toContain(`there is no command "xyzzy"; 'latchkey --help' lists them`)
+  expect(await errOf('get', 'a', '--endpont', 'ws://a:1')).toContain(
+    'there is no option --endpont: did you mean --endpoint?\nusage',
+  )
+  expect(await errOf('status', '--colour')).toContain('there is no option --colour\n')
+  expect(await errOf('members', 'remov', 'd')).toContain(
+    `there is no 'members remov': did you mean "remove"?`,
+  )
+  expect(await errOf('start', '--tokn', 'x')).toContain('did you mean --token?')
+})
+
 test('-h is help too; what stands behind -- is not ours', async () => {
   expect(await run(['get', '-h'])).toMatchObject({ code: 0, err: '' })
   expect((await run(['get', '-h'])).out).toBe((await run(['get', '--help'])).out)

@@ -1,5 +1,6 @@
 // Driver: reads the command line, runs one command, and turns what came of it into an exit code.
 
+import { didYouMean } from '@latchkey/protocol'
 import { bench } from './bench-command.js'
 import { backup, status, transfer } from './cluster-commands.js'
 import { type Command, helpOf, readLine, UsageError } from './command.js'
@@ -41,7 +42,11 @@ export async function main(args: readonly string[], io: Io, parts: Parts): Promi
   if (name === undefined) return say(io, overview(commands))
   const command = commands.find((known) => known.name === name)
   if (command === undefined) {
-    io.err(`latchkey: there is no command ${JSON.stringify(name)}; 'latchkey --help' lists them\n`)
+    const meant = didYouMean(
+      name,
+      commands.map((known) => known.name),
+    )
+    io.err(`latchkey: there is no command ${JSON.stringify(name)}${meant}; 'latchkey --help' lists them\n`)
     return EXIT.usage
   }
   return asked || wantsHelp(rest) ? say(io, helpOf(command)) : run(command, rest, io)
@@ -78,5 +83,5 @@ function overview(commands: readonly Command[]): string {
   const list = commands
     .map(({ name, summary }) => `  ${name.padEnd(9)} ${summary.split('. ')[0]?.replace(/\.$/, '')}\n`)
     .join('')
-  return `usage: latchkey COMMAND ...\n\n${list}\nA first look: latchkey demo --seconds 15. 'latchkey COMMAND --help' says more, with examples.\nExit codes: 0 ok, 1 failure, 2 usage, 69 no leader or unreachable,\n75 lock busy or lost, 78 bad configuration, 128 + n ended by signal n.\n`
+  return `usage: latchkey COMMAND ...\n\n${list}\nA first look: latchkey demo --seconds 15. 'latchkey COMMAND --help' says more, with examples.\nDurations: 250ms, 10s, 2m, 1h; a number without a unit is milliseconds.\nExit codes: 0 ok, 1 failure, 2 usage, 69 no leader or unreachable,\n75 lock busy or lost, 78 bad configuration, 128 + n ended by signal n.\n`
 }

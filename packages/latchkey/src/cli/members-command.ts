@@ -1,7 +1,7 @@
 // Driver: `latchkey members`: the list, and its changes, one at a time, with what a learner still lacks while it catches up.
 
-import { isLatchkeyError, LatchkeyError, type MemberStatus, millis } from '@latchkey/protocol'
-import { type Command, flag, text, UsageError, words } from './command.js'
+import { didYouMean, isLatchkeyError, LatchkeyError, type MemberStatus, millis } from '@latchkey/protocol'
+import { type Command, duration, flag, UsageError, words } from './command.js'
 import { EXIT } from './exit.js'
 import type { Io } from './io.js'
 import { jsonLine, membersTable } from './output.js'
@@ -92,7 +92,7 @@ rebuild makes a member drop its state and take it anew from its peers; its log, 
     const [verb, ...rest] = words(line, 0, 4)
     const change = changeOf(verb, rest)
     const isLong = verb === 'replace' || flag(line, 'promote')
-    const wait = millis(text(line, 'wait') ?? (isLong ? LONG_WAIT : DEFAULT_WAIT), '--wait')
+    const wait = duration(line, 'wait') ?? millis(isLong ? LONG_WAIT : DEFAULT_WAIT, '--wait')
     return withStore(line, io, async (session) => {
       const work = { ...session, io, wait, promote: flag(line, 'promote') }
       const said = await change?.run(work, rest)
@@ -109,7 +109,9 @@ function changeOf(verb: string | undefined, rest: readonly string[]): Change | u
   }
   const change = Object.hasOwn(CHANGES, verb) ? CHANGES[verb] : undefined
   if (change === undefined)
-    throw new UsageError(`there is no 'members ${verb}'; there are list, ${Object.keys(CHANGES).join(', ')}`)
+    throw new UsageError(
+      `there is no 'members ${verb}'${didYouMean(verb, ['list', ...Object.keys(CHANGES)])}; there are list, ${Object.keys(CHANGES).join(', ')}`,
+    )
   const missing = change.words[rest.length]
   if (missing !== undefined)
     throw new UsageError(`${missing} is missing: members ${verb} ${change.words.join(' ')}`)

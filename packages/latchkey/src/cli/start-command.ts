@@ -60,7 +60,7 @@ function optionOf({ kind, value, help, fallback }: SettingRow): Option {
   const shown =
     fallback === undefined || fallback === false
       ? help
-      : `${help} (${JSON.stringify(fallback).replaceAll('"', '')})`
+      : `${help} (${JSON.stringify(fallback).replaceAll('"', '')}${kind === 'millis' ? ' ms' : ''})`
   if (kind === 'yes-no') return { type: 'boolean', help: shown }
   const several = kind === 'list' || kind === 'members' || kind === 'tokens'
   return { type: 'string', ...(several ? { multiple: true } : {}), ...(value ? { value } : {}), help: shown }

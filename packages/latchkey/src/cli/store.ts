@@ -1,9 +1,9 @@
 // Driver: owns a command's connection: opened with the common options, closed whatever happens.
 
 import { type Logger, silentLogger } from '@latchkey/base'
-import { isLatchkeyError, LatchkeyError, millis } from '@latchkey/protocol'
+import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 import { ConfigError } from '../sidecar/index.js'
-import { flag, type Line, type OptionTable, text, texts, UsageError } from './command.js'
+import { duration, flag, type Line, type OptionTable, text, texts, UsageError } from './command.js'
 import { explain } from './exit.js'
 import { Interrupted, type CommandStore, type ConnectOptions, type Io } from './io.js'
 
@@ -42,7 +42,7 @@ export interface Session {
   readonly store: CommandStore
   readonly json: boolean
   /** For each call of the store. */
-  readonly call: { readonly timeout?: string | undefined; readonly signal: AbortSignal }
+  readonly call: { readonly timeout?: number | undefined; readonly signal: AbortSignal }
 }
 
 export async function withStore(
@@ -50,8 +50,7 @@ export async function withStore(
   io: Io,
   run: (session: Session) => Promise<number>,
 ): Promise<number> {
-  const timeout = text(line, 'timeout')
-  if (timeout !== undefined) millis(timeout, '--timeout')
+  const timeout = duration(line, 'timeout')
   const store = await io.connect(endpoints(line, io), {
     token: text(line, 'token') ?? io.env.LATCHKEY_TOKEN,
     cluster: text(line, 'cluster') ?? io.env.LATCHKEY_CLUSTER,

@@ -10,7 +10,10 @@ export const RIGHTS: readonly Right[] = ['read', 'write', 'admin']
 
 /** Bearer tokens. */
 export interface AuthOptions {
-  /** What clients may carry; several, so that one can be replaced while both work. A bare string has all rights. */
+  /**
+   * What clients may carry; several, so that one can be replaced while both work. A text may name
+   * its rights in front: 'read+write:SECRET'. One without a colon has all rights.
+   */
   tokens?: readonly (string | TokenEntry)[] | undefined
   /**
    * A file with more of them, as JSON: `{ "tokens": [...], "memberToken": "..." }`. Closed to other users of the machine, or it is
@@ -111,9 +114,6 @@ export class Identities {
 
 const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
   a === undefined || b === undefined ? a === b : timingSafeEqual(a, b)
-
-export const entryOf = (given: string | TokenEntry): TokenEntry =>
-  typeof given === 'string' ? { token: given } : given
 
 /** By which two entries for one token are known, also where one has the token and the other its digest. */
 export const digestOf = ({ token, sha256: hex }: TokenEntry): Uint8Array =>

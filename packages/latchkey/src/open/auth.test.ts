@@ -58,6 +58,19 @@ test.each([
     tokens(SECRET, 'x', { token: SECRET, rights: ['read'] }),
     'auth.tokens[0] and auth.tokens[2]',
   ],
+  [
+    'a right that is misspelt',
+    tokens(`reed:${SECRET}`),
+    'auth.tokens[0]: there is no such right before the colon: did you mean "read"?',
+  ],
+  ['a text with a colon', tokens(`abc:${SECRET}`), 'read+write+admin:SECRET'],
+  ['a token behind no right', tokens('read:'), 'a token is missing'],
+  [
+    'an entry with a colon and no rights',
+    tokens({ token: `read:${SECRET}` }),
+    "rights: ['read', 'write', 'admin']",
+  ],
+  ['the same in a file', { file: fileOf(tokens(`wirte:${SECRET}`)) }, 'did you mean "write"?'],
   ['a token and its digest', tokens(SECRET, { sha256: digest(SECRET) }), 'auth.tokens[0] and auth.tokens[1]'],
   ['no file', { file: join(folder, 'absent.json') }, 'ENOENT'],
   ['a folder', { file: folder }, 'is not a file'],
@@ -65,6 +78,17 @@ test.each([
 ])('%s is refused', (_, auth, named) => {
   expect(refusal(auth)).toContain(named)
   expect(refusal(auth)).not.toContain(SECRET)
+})
+
+test('C47: a text may name its rights in front, in a file too; a secret with a colon has them named', () => {
+  const entries = [`read:${SECRET}`, 'write+admin:a:b', { token: 'c:d', rights: ['read'] }]
+  const known = [
+    { token: SECRET, rights: ['read'] },
+    { token: 'a:b', rights: ['write', 'admin'] },
+    { token: 'c:d', rights: ['read'] },
+  ]
+  expect(checkAuth(tokens(...entries) as never)?.tokens).toEqual(known)
+  expect(checkAuth({ file: fileOf(tokens(...entries)) })?.tokens).toEqual(known)
 })
 
 test('a file is read with the tokens beside it; it may hold the member token', () => {

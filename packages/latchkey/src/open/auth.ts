@@ -6,8 +6,9 @@
 // - No message holds a token, nor a piece of the file: messages go to logs.
 
 import { CAPS, show } from '@latchkey/protocol'
-import { type Auth, type AuthOptions, digestOf, entryOf, RIGHTS, type TokenEntry } from '../member/rights.js'
+import { type Auth, type AuthOptions, digestOf, RIGHTS, type TokenEntry } from '../member/rights.js'
 import { checkMemberToken } from './member-proof.js'
+import { parseToken } from './token-text.js'
 import { readTokensFile } from './tokens-file.js'
 
 interface Placed {
@@ -61,7 +62,7 @@ const FIELDS: readonly string[] = ['token', 'sha256', 'cert', 'name', 'rights', 
 const EMPTY = Buffer.from(digestOf({ token: '' })).toString('hex')
 
 function checkEntry({ given, place }: Placed): TokenEntry {
-  const entry = typeof given === 'string' ? entryOf(given) : given
+  const entry = typeof given === 'string' ? parseToken(given, place) : given
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry))
     throw new TypeError(`${place} must be a text, or an object such as { token, rights }`)
   for (const name of Object.keys(entry)) {
@@ -73,6 +74,10 @@ function checkEntry({ given, place }: Placed): TokenEntry {
   if (cert !== undefined && !isName(cert)) throw new TypeError(`${place}.cert must be ${NAME}`)
   if (token !== undefined && (typeof token !== 'string' || token === ''))
     throw new TypeError(`${place}: a token must be a text that is not empty`)
+  if (rights === undefined && typeof token === 'string' && token.includes(':'))
+    throw new TypeError(
+      `${place}: a token with a colon in it needs its rights named: rights: ['read', 'write', 'admin'] for all of them. Or was 'read:' meant as a right?`,
+    )
   if (sha256 !== undefined && !isDigest(sha256))
     throw new TypeError(`${place}.sha256 must be the SHA-256 of a token that is not empty: 64 hex digits`)
   if (name !== undefined && !isName(name)) throw new TypeError(`${place}.name must be ${NAME}`)

@@ -117,10 +117,10 @@ export const SETTINGS = {
   sessionLife: {
     flag: 'session-life',
     place: 'sessionLife',
-    kind: 'text',
+    kind: 'millis',
     value: 'DURATION',
     help: 'how long a silent session lives',
-    fallback: '30s',
+    fallback: 30_000,
   },
   tlsCert: { flag: 'tls-cert', place: 'tls.cert', kind: 'text', value: 'FILE', help: 'certificate (PEM)' },
   tlsKey: { flag: 'tls-key', place: 'tls.key', kind: 'text', value: 'FILE', help: 'its private key (PEM)' },

@@ -61,6 +61,17 @@ describe('refusals', () => {
     [{ file: file({ id: 5 }) }, /^\S+: "id" must be a text/],
     [{ env: { LATCHKEY_JOIN: 'perhaps' } }, 'LATCHKEY_JOIN must be true or false'],
     [{ flags: { 'election-timeout': '1.5s' } }, '--election-timeout'],
+    [{ flags: { 'session-life': '1.5s' } }, '--session-life'],
+    [
+      { flags: { token: ['reed:hunter2'] } },
+      '--token: there is no such right before the colon: did you mean "read"?',
+    ],
+    [
+      { env: { LATCHKEY_TOKEN: 'read+wirte:hunter2' } },
+      'LATCHKEY_TOKEN: there is no such right before the colon: did you mean "write"?',
+    ],
+    [{ flags: { token: ['hunter2:hunter3'] } }, 'read+write+admin:SECRET'],
+    [{ flags: { token: [':hunter2'] } }, 'read+write+admin:SECRET'],
   ])('%j', (sources, message) => {
     expect(() => resolve(sources)).toThrow(ConfigError)
     expect(() => resolve(sources)).toThrow(message)
@@ -75,7 +86,7 @@ describe('refusals', () => {
     [{ 'allow-origin': ['https://app.example/'] }, 'allow-origin must be an origin'],
     [{ listen: '0.0.0.0:7001' }, 'beyond loopback'],
     [{ listen: 'nowhere' }, 'listen'],
-    [{ 'session-life': '1.5s' }, 'sessionLife'],
+    [{ 'session-life': '500' }, 'sessionLife'],
     [{ 'tls-cert': 'c' }, 'go together'],
     [{ 'tls-member-name': '{id}' }, 'go together'],
     [{ 'tls-cert': 'c', 'tls-key': 'k', 'tls-ca': 'a', 'tls-member-name': 'x' }, 'tls.memberName must'],
@@ -104,14 +115,25 @@ test('beyond loopback with tls and a token, or openly insecure', () => {
     ...wide,
     'tls-cert': 'c',
     'tls-key': 'k',
-    token: ['read:one', 'read+write:two', 'a:b'],
+    token: ['read:one', 'read+write:two', 'admin:a:b', 'three'],
   })
-  expect(safe.open.tls).toEqual({ cert: 'pem of c', key: 'pem of k', ca: undefined })
+  expect(safe.open.tls).toEqual({ cert: 'pem of c', key: 'pem of k', files: { cert: 'c' } })
   expect(safe.open.auth?.tokens).toEqual([
     { token: 'one', rights: ['read'] },
     { token: 'two', rights: ['read', 'write'] },
-    { token: 'a:b' },
+    { token: 'a:b', rights: ['admin'] },
+    { token: 'three' },
   ])
+})
+
+test('a duration is a number of milliseconds, as a text or as a number, or a text with a unit', () => {
+  for (const [given, ms] of [
+    ['20000', 20_000],
+    ['20s', 20_000],
+  ] as const) {
+    const { open, grace } = optionsOf({ 'session-life': given, grace: given, 'election-timeout': given })
+    expect([open.sessionLife, grace, open.electionTimeout]).toEqual([ms, ms, ms])
+  }
 })
 
 test('a token on the command line is warned of, one in the environment or a file is not', () => {

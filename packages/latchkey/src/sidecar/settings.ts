@@ -1,6 +1,8 @@
 // Rule: settings from flags, then LATCHKEY_* variables, then the configuration file, then defaults; each with its source.
 
 import { type Duration, millis } from '@latchkey/protocol'
+import type { TokenEntry } from '../member/rights.js'
+import { parseToken } from '../open/token-text.js'
 import { SETTING_NAMES, type SettingName, type SettingRow, rowOf, variableOf } from './settings-table.js'
 
 /** Bad configuration: exit code 78. */
@@ -75,7 +77,7 @@ function fromText(row: SettingRow, given: unknown, name: string): unknown {
     case 'members':
       return parseMembers(given as readonly string[], name)
     case 'tokens':
-      return (given as readonly string[]).map(tokenOf)
+      return (given as readonly string[]).map((text) => tokenOf(text, name))
   }
 }
 
@@ -115,18 +117,12 @@ export function parseMembers(given: readonly string[], name: string): Record<str
   return members
 }
 
-interface TokenEntry {
-  readonly token: string
-  readonly rights?: readonly string[]
-}
-
-/** 'read+write:TOKEN', or a bare token, which may hold colons of its own. */
-function tokenOf(text: string): TokenEntry {
-  const [, rights, token] = /^((?:read|write|admin)(?:\+(?:read|write|admin))*):(.+)$/s.exec(text) ?? []
-  if (rights !== undefined && token !== undefined) return { token, rights: rights.split('+') }
-  if (/^(?:read|write|admin)(?:\+(?:read|write|admin))*:$/.test(text))
-    throw new ConfigError('a token is missing behind the rights that it is to have')
-  return { token: text }
+function tokenOf(text: string, name: string): TokenEntry {
+  try {
+    return parseToken(text, name)
+  } catch (error) {
+    throw new ConfigError((error as Error).message, { cause: error })
+  }
 }
 
 // ---- the file

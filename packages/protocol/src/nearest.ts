@@ -1,0 +1,39 @@
+// Rule: which of the known names somebody meant who has misspelt one.
+
+/** Longer ones are no names: nobody is kept waiting for a comparison. */
+const LONGEST = 64
+
+/** The known name that is nearest, where one is near enough: a third of its letters may be wrong, at least one. */
+export function nearest(given: string, known: readonly string[]): string | undefined {
+  if (given.length > LONGEST) return undefined
+  const word = given.toLowerCase()
+  const near = known
+    .map((name) => ({ name, steps: distance(word, name.toLowerCase()) }))
+    .filter(({ name, steps }) => steps <= Math.max(1, Math.floor(name.length / 3)))
+  return near.toSorted((a, b) => a.steps - b.steps)[0]?.name
+}
+
+/** Behind what is said of an unknown name: ': did you mean "guard"?', or nothing. */
+export function didYouMean(given: string, known: readonly string[]): string {
+  const name = nearest(given, known)
+  return name === undefined ? '' : `: did you mean ${JSON.stringify(name)}?`
+}
+
+/** How many letters are wrong, missing, too many, or exchanged with their neighbour. */
+function distance(a: string, b: string): number {
+  let before: number[] = []
+  let last = Array.from({ length: b.length + 1 }, (_, at) => at)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const other = a[i - 1] === b[j - 1] ? 0 : 1
+      let least = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + other)
+      const isExchanged = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      if (isExchanged) least = Math.min(least, (before[j - 2] ?? 0) + 1)
+      row.push(least)
+    }
+    before = last
+    last = row
+  }
+  return last[b.length] ?? 0
+}
