@@ -9,6 +9,7 @@ import {
   type PageResult,
   type READ,
   type Read,
+  isEmptyRange,
 } from '@latchkey/protocol'
 import type { SnapshotReader } from '@latchkey/raft/node'
 import { SPACE, keyOf, spaceRange } from './keyspaces.js'
@@ -61,6 +62,8 @@ export class Views {
 
   async page(read: PageRead, by = ''): Promise<PageResult> {
     const [, asked, keep, start, end, reverse, limit, part] = read
+    // Nothing can be in it: no view is needed.
+    if (asked === 0 && (limit === 0 || isEmptyRange({ start, end }))) return [0, []]
     const rowsOf = async () => ({ rows: await this.#freeze.rows() })
     const id = asked === 0 ? await this.#openView(rowsOf, by) : asked
     return await this.#using(id, async ({ of }) => {

@@ -54,7 +54,6 @@ test('reads give Uint8Arrays of the caller, strings or parsed JSON; what is miss
     version: 2,
   })
   expect(await kv('json').multiGet(['a', 'b'])).toEqual([{ a: 1 }, undefined])
-  expect(await kv().multiGet([])).toEqual([])
   expect(await kv().containsKey('k')).toBe(true)
   const none = pendingCalls({ [READ.get]: null, [READ.getEntry]: null })
   expect([await none.kv().get('k'), await none.kv().getEntry('k')]).toEqual([undefined, undefined])

@@ -58,7 +58,7 @@ import {
   watchArgs,
 } from '@latchkey/protocol'
 import type { Engine } from '../engine/engine.js'
-import { attempt, emptyList } from './reject-not-throw.js'
+import { attempt } from './reject-not-throw.js'
 import { type Row, collect, iterate } from './range-iterator.js'
 import { WatchIterator } from './watch-iterator.js'
 
@@ -87,7 +87,6 @@ export class KeyValues implements KeyValueCalls {
   }
 
   multiGet(keys: readonly Bytes[], options?: ReadOptions): Promise<Value[]> {
-    if (emptyList(keys)) return this.#nothing(options)
     return this.#read(() => multiGetArgs(keys), options, toMany)
   }
 
@@ -101,11 +100,6 @@ export class KeyValues implements KeyValueCalls {
 
   getLatestSequence(key: Bytes, options?: ReadOptions): Promise<number> {
     return this.#read(() => sequenceArgs(key), options, toCount)
-  }
-
-  async #nothing(options: unknown): Promise<[]> {
-    this.#engine.pass(readArgs(options, this.#as))
-    return []
   }
 
   #read<T>(make: () => Read, options: unknown, convert: (result: unknown, as: As) => T): Promise<T> {

@@ -2,6 +2,8 @@
 // one has come, so that the member reads it while this side hands the rows out; never more than one, so that nothing piles up.
 // Law (R9): all rows come from one view. If it is lost, an iteration that has told nothing begins again; one that has told rows
 // ends with an error that says so.
+// Law (C48): a range that can hold nothing is asked for too, since the member says whether this caller may read there. The story without it:
+// a program is tried with limit 0, works, and is refused at its first real scan.
 
 import {
   CAPS,
@@ -10,7 +12,6 @@ import {
   type RangeArgs,
   type Read,
   type ReadArgs,
-  isEmptyRange,
   isLatchkeyError,
   toPage,
 } from '@latchkey/protocol'
@@ -45,10 +46,6 @@ export async function* iterate<T>(
   options: ReadArgs,
   convert: (row: Row) => T,
 ): AsyncGenerator<T, undefined> {
-  if (range.limit === 0 || isEmptyRange(range)) {
-    engine.pass(options)
-    return
-  }
   let told = false
   for (;;) {
     const pages = pagesOf(engine, range, options)
@@ -75,10 +72,6 @@ export async function collect<T>(
   options: ReadArgs,
   convert: (row: Row) => T,
 ): Promise<T[]> {
-  if (range.limit === 0 || isEmptyRange(range)) {
-    engine.pass(options)
-    return []
-  }
   const deadline = engine.deadlineOf(options)
   for (;;) {
     try {

@@ -7,5 +7,3 @@ export function attempt<T>(run: () => Promise<T>): Promise<T> {
     return Promise.reject(error)
   }
 }
-
-export const emptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0
