@@ -1,4 +1,4 @@
-// Test: one listener a signal.
+// Test: onAbort puts one listener on a signal, however many calls wait for that signal.
 
 import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// Driver: one listener at each signal, whatever number of calls wait for it: more than ten of them are no leak, and a library
-// prints no warning.
+// Driver: puts one listener on each AbortSignal, however many calls wait for that signal. Node prints a
+// warning about a leak when a signal has more than ten listeners, and a library must not cause one.
 
 import { RecyclingMap } from './recycling-map.js'
 
@@ -12,8 +12,9 @@ type Hub = RecyclingMap<Waiting, true>
 const hubs = new WeakMap<AbortSignal, Hub>()
 
 /**
- * Once, when the signal fires; one that has fired already tells nothing. Returns the function that takes it off again. Law: when
- * nobody waits any more, nothing is left at the signal.
+ * Calls `run` once, when the signal is aborted. A signal that is aborted already never calls `run`. Returns a
+ * function that cancels the call.
+ * Law: when no call waits for a signal any more, the signal has no listener of ours.
  */
 export function onAbort(signal: AbortSignal, run: () => void): () => void {
   if (signal.aborted) return () => {}
@@ -38,7 +39,10 @@ function dropHub(signal: AbortSignal, hub: Hub): void {
   signal.removeEventListener('abort', fire)
 }
 
-/** In the order in which they came. One that is taken off meanwhile, by another that runs, is not told any more. */
+/**
+ * Runs the waiting functions in the order in which they were added. A function that another one cancels
+ * meanwhile does not run.
+ */
 function fire(this: AbortSignal): void {
   const hub = hubs.get(this)
   if (hub === undefined) return

@@ -1,4 +1,4 @@
-// Rule: a broken law stops the work at once; asserts stay on in production.
+// Rule: assertions. A broken law throws at once, in production too.
 
 export class AssertionError extends Error {
   override readonly name = 'AssertionError'
@@ -8,7 +8,7 @@ export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new AssertionError(message)
 }
 
-/** For the branch that the types say cannot be reached. */
+/** For a branch that cannot be reached according to the types. */
 export function unreachable(value: never): never {
   throw new AssertionError(`unreachable: ${String(value)}`)
 }

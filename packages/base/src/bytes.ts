@@ -1,7 +1,7 @@
-// Rule: the few things one does with bytes.
+// Rule: small functions over bytes: compare, copy, view, and convert to and from text.
 
 const encoder = new TextEncoder()
-/** Nothing is dropped: a byte order mark is part of a key or a value as any other character. */
+/** A byte order mark is kept: it is part of a key or of a value like any other character. */
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 export const EMPTY: Uint8Array = new Uint8Array(0)
@@ -9,7 +9,7 @@ export const EMPTY: Uint8Array = new Uint8Array(0)
 export const utf8 = (text: string): Uint8Array => encoder.encode(text)
 export const text = (bytes: Uint8Array): string => decoder.decode(bytes)
 
-/** Byte order; the order of keys everywhere. */
+/** Compares byte by byte. All keys are ordered by this function. */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return Buffer.compare(a, b)
 }
@@ -18,27 +18,39 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && Buffer.compare(a, b) === 0
 }
 
-/** What Buffer's own views are made by, without the bounds that `subarray` works out: for where they are known. */
+/**
+ * The class that Buffer itself constructs for a view. `subarray` first computes and clips its bounds; this
+ * constructor does not. Use it only where the bounds are known to be right.
+ */
 export const View = (Buffer as unknown as Record<symbol, unknown>)[Symbol.species] as new (
   memory: ArrayBufferLike,
   offset: number,
   length: number,
 ) => Buffer
 
-/** A copy that shares no memory with its source. Decoded messages are views of a frame: copy what you keep. */
+/**
+ * A copy that shares no memory with its source. A decoded message is a view of a received frame: copy each
+ * part that must outlive the frame.
+ */
 export function copyBytes(bytes: Uint8Array): Uint8Array {
   return Uint8Array.prototype.slice.call(bytes)
 }
 
-/** The same bytes; no copy. */
+/** A Buffer over the same memory, without a copy. */
 export const asBuffer = (bytes: Uint8Array): Buffer =>
   bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/** Bytes as a string of one character a byte: a Map key whose string order is the byte order. */
+/**
+ * A string with one character for each byte. As keys of a Map such strings have the same order as their
+ * bytes.
+ */
 export const binary = (bytes: Uint8Array): string => asBuffer(bytes).toString('latin1')
 export const fromBinary = (key: string): Uint8Array => Buffer.from(key, 'latin1')
 
-/** The first key behind all keys that start with `prefix`; undefined when there is none (all 0xff). */
+/**
+ * The first key after all keys that start with `prefix`; undefined where no such key exists (each byte is
+ * 0xff).
+ */
 export function prefixEnd(prefix: Uint8Array): Uint8Array | undefined {
   for (let i = prefix.length - 1; i >= 0; i--) {
     if (prefix[i] !== 0xff) {

@@ -1,4 +1,4 @@
-// Rule: the one checksum of the house, crc32, chained through its second argument.
+// Rule: the one checksum of this project: crc32. The second argument continues the checksum of earlier bytes.
 
 import { crc32 } from 'node:zlib'
 

@@ -1,4 +1,4 @@
-// Test: time as it enters.
+// Test: the system's clock: its readings and its timers.
 
 import { expect, test, vi } from 'vitest'
 import { elapsed, systemClock } from './clock.js'

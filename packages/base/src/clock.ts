@@ -1,12 +1,15 @@
-// Driver: the ports through which time enters. Nothing else in the house reads a clock or sets a timer.
+// Driver: the port for clocks and timers. No other file reads a clock or sets a timer.
 
-/** A local instant is three readings kept apart (docs/locks.md, CT7): the slowest serves a leader, the fastest a holder. */
+/**
+ * One instant, read from three local clocks. A leader uses the clock that ran slowest and a holder the one
+ * that ran fastest (CT7 in docs/locks.md).
+ */
 export interface Instant {
-  /** process.hrtime, ms; stands still while a machine is suspended. */
+  /** process.hrtime, in ms. This clock stops while the machine is suspended. */
   readonly hr: number
-  /** os.uptime, ms; coarse, goes on in suspension. */
+  /** os.uptime, in ms. This clock is coarse and goes on while the machine is suspended. */
   readonly up: number
-  /** Date.now, ms; steps. */
+  /** Date.now, in ms. This clock can jump forwards and backwards. */
   readonly wall: number
 }
 
@@ -15,20 +18,26 @@ export interface Timer {
 }
 
 export interface Clock {
-  /** Monotonic milliseconds, may be fractional. */
+  /** Monotonic milliseconds, with a fraction. */
   now(): number
   instant(): Instant
-  /** Calls back once. `ref: false`: does not keep the process alive. Any finite delay is allowed; long ones are chained. */
+  /**
+   * Calls `run` once after `ms`. With `ref: false` the timer does not keep the process alive. Any finite
+   * delay is allowed: a delay longer than setTimeout's limit is split into several.
+   */
   after(ms: number, run: () => void, options?: { ref?: boolean }): Timer
 }
 
 const MAX_TIMEOUT = 2 ** 31 - 1
-/** os.uptime counts in hundredths of a second. */
+/** In ms: os.uptime counts in hundredths of a second. */
 const UPTIME_RESOLUTION = 10
-/** A reading of uptime costs more than all else of an instant together; it is taken anew when another clock moved by that much. */
+/**
+ * In ms. Reading the uptime costs more than the other two clocks together. So the last uptime is used again
+ * until another clock has moved by this much.
+ */
 const UPTIME_REUSE = UPTIME_RESOLUTION / 2
 
-/** The largest of the three differences (CT7): a holder believes the clock that ran fastest. */
+/** The largest of the three differences: a holder must believe the clock that ran fastest (CT7). */
 export function elapsed(from: Instant, to: Instant): number {
   return Math.max(0, to.hr - from.hr, to.up - from.up - UPTIME_RESOLUTION, to.wall - from.wall)
 }
@@ -53,7 +62,10 @@ export function systemClock(uptimeSeconds: () => number): Clock {
   }
 }
 
-/** A suspended machine shows in the wall clock, so that a reused uptime is never older than its own resolution. */
+/**
+ * The wall clock goes on while the machine is suspended, so the uptime is read again afterwards. A reused
+ * uptime is therefore never older than its own resolution.
+ */
 function instants(now: () => number, uptimeSeconds: () => number): () => Instant {
   let last: Instant | undefined
   return () => {

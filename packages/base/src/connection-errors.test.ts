@@ -1,4 +1,5 @@
-// Test: no error escapes from a guarded handler; it is counted, told in one short line, and its connection is closed.
+// Test: an error in a guarded handler is counted, logged in one short line, and closes its connection; it
+// goes no further.
 
 import { expect, test } from 'vitest'
 import { ConnectionErrors, shortError } from './connection-errors.js'

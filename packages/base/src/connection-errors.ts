@@ -1,11 +1,13 @@
-// Driver: owns the errors that escape from handlers of connections: it counts them, logs them in one line, and has the connection closed.
+// Driver: owns the unexpected errors of connection handlers: it counts and logs each error and closes its
+// connection.
 //
-// Law: an error that a handler of a connection throws, or rejects with, ends that connection and nothing else. Without it the story is:
-// a stranger sends a frame that some check did not foresee, the check throws inside an event of the socket, nobody catches, and the
-// process ends with all that it served.
+// Law: an error that a handler of a connection throws, or rejects with, ends that connection and nothing
+// else. Without this law: a client sends a frame that no check foresaw. The handler throws inside a socket's
+// event, nothing catches the error, and the whole process ends.
 //
-// The decoders stand in front: whatever is decoded is a value of the expected shape or a refusal. What arrives here is a mistake of
-// ours, and has to be seen: by the counter in the figures, and by the line in the log.
+// The decoders run first, and turn each frame into a value of the expected shape or into a refusal. So an
+// error that arrives here is a bug of ours. It must be visible in the metrics (counter) and in the log
+// (line).
 
 import type { Clock } from './clock.js'
 import { LimitedLines, shortText } from './limited-lines.js'
@@ -25,8 +27,9 @@ export class ConnectionErrors {
   }
 
   /**
-   * The same handler, of which no error escapes: a handler that throws, or whose promise rejects, has its connection closed by `close`.
-   * `where` names the kind of handler. It is a label of a metric: give constants of the code only, never what came from outside.
+   * Wraps a handler. When the handler throws, or its promise rejects, `close` closes the connection.
+   * `where` names the kind of handler. It is a label of a metric: pass constants of the code only, never a
+   * client's text.
    */
   guard<Args extends readonly unknown[]>(
     where: string,
@@ -38,7 +41,7 @@ export class ConnectionErrors {
       try {
         close(...args)
       } catch {
-        // A connection that cannot even be closed is gone already.
+        // A connection that cannot be closed is closed already.
       }
     }
     return (...args) => {
@@ -51,20 +54,20 @@ export class ConnectionErrors {
     }
   }
 
-  /** For a handler that has closed its connection itself. */
+  /** Counts and logs the error of a handler that has closed its connection itself. */
   note(where: string, error: unknown): void {
     const errors = this.#lines.note(where, this.#ports.clock.now())
     if (errors === undefined) return
     this.#ports.logger.error('an error ended a connection', { where, error: shortError(error), errors })
   }
 
-  /** How many there have been, by kind of handler. */
+  /** The number of errors so far, by kind of handler. */
   counts(): ReadonlyMap<string, number> {
     return this.#lines.counts()
   }
 }
 
-/** One short line about anything that was thrown, with the place in the code where it was; never throws itself. */
+/** One short line about any thrown value, with its place in the code. Never throws. */
 export function shortError(error: unknown): string {
   try {
     const said = error instanceof Error ? `${error.name}: ${error.message}` : `a thrown ${typeof error}`
@@ -76,6 +79,9 @@ export function shortError(error: unknown): string {
   }
 }
 
-/** Only the lines of places: a message may have several lines of its own. */
+/**
+ * The lines of the stack that name a place in the code. The error's message stands above them and may have
+ * several lines.
+ */
 const stackOf = ({ stack }: Error): string =>
   (stack ?? '').split('\n').find((line) => /^\s+at /.test(line)) ?? ''

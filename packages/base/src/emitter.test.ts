@@ -1,4 +1,4 @@
-// Test: events as people know them from Node's emitter.
+// Test: the emitter has the laws of Node's EventEmitter.
 
 import { expect, test, vi } from 'vitest'
 import { Emitter } from './emitter.js'

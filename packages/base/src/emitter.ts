@@ -1,22 +1,24 @@
-// Driver: typed events. A listener that throws does not reach the one who emits, and 'error' is no special word.
+// Driver: a typed event emitter. An error of a listener does not reach the caller of `emit`, and the event
+// name 'error' has no special meaning.
 
-interface Ear {
+interface Registration {
   readonly listener: (event: never) => void
   readonly once: boolean
-  /** Taken off: it hears nothing any more, also not what is being told just now. */
+  /** Removed: the listener is not called any more, not even for an event that is being emitted now. */
   off: boolean
 }
 
 /**
- * Laws, those of Node's emitter, which people know:
- * - listeners are told in the order in which they came, one that was added twice twice;
- * - one that is added while an event is told does not hear that event;
- * - `off` takes the last of equal ones, and also one that was added by `once`.
+ * Laws, the same as those of Node's EventEmitter:
+ * - listeners are called in the order in which they were added; a listener that was added twice is called
+ *   twice;
+ * - a listener that is added while an event is emitted is not called for that event;
+ * - `off` removes the listener that was added last among equal ones, also one that was added by `once`.
  */
 export class Emitter<Events extends Record<string, unknown>> {
-  #ears = new Map<keyof Events, readonly Ear[]>()
+  #registrations = new Map<keyof Events, readonly Registration[]>()
 
-  /** Returns the function that takes the listener off again. */
+  /** Returns a function that removes the listener. */
   on<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => void): () => void {
     return this.#add(name, listener, false)
   }
@@ -26,43 +28,46 @@ export class Emitter<Events extends Record<string, unknown>> {
   }
 
   off<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => void): void {
-    const ear = this.#ears.get(name)?.findLast((known) => known.listener === listener)
-    if (ear !== undefined) this.#remove(name, ear)
+    const registration = this.#registrations.get(name)?.findLast((known) => known.listener === listener)
+    if (registration !== undefined) this.#remove(name, registration)
   }
 
-  /** `failed` is given what a listener throws; without it the runtime is, after the work that emitted is done. */
+  /**
+   * `failed` receives each error that a listener throws. Without `failed` the error is thrown in a microtask,
+   * as an uncaught exception of the process.
+   */
   emit<Name extends keyof Events>(
     name: Name,
     event: Events[Name],
     failed: (error: unknown) => void = throwLater,
   ): void {
-    for (const ear of this.#ears.get(name) ?? []) {
-      if (ear.off) continue
-      if (ear.once) this.#remove(name, ear)
+    for (const registration of this.#registrations.get(name) ?? []) {
+      if (registration.off) continue
+      if (registration.once) this.#remove(name, registration)
       try {
-        ;(ear.listener as (event: Events[Name]) => void)(event)
+        ;(registration.listener as (event: Events[Name]) => void)(event)
       } catch (error) {
         failed(error)
       }
     }
   }
 
-  #add(name: keyof Events, listener: Ear['listener'], once: boolean): () => void {
+  #add(name: keyof Events, listener: Registration['listener'], once: boolean): () => void {
     if (typeof listener !== 'function') throw new TypeError('listener must be a function')
-    const ear = { listener, once, off: false }
-    this.#ears.set(name, [...(this.#ears.get(name) ?? []), ear])
-    return () => this.#remove(name, ear)
+    const registration = { listener, once, off: false }
+    this.#registrations.set(name, [...(this.#registrations.get(name) ?? []), registration])
+    return () => this.#remove(name, registration)
   }
 
-  #remove(name: keyof Events, ear: Ear): void {
-    ear.off = true
-    const left = (this.#ears.get(name) ?? []).filter((known) => known !== ear)
-    if (left.length > 0) this.#ears.set(name, left)
-    else this.#ears.delete(name)
+  #remove(name: keyof Events, registration: Registration): void {
+    registration.off = true
+    const left = (this.#registrations.get(name) ?? []).filter((known) => known !== registration)
+    if (left.length > 0) this.#registrations.set(name, left)
+    else this.#registrations.delete(name)
   }
 }
 
-/** The listener's own fault: told as the runtime tells it. */
+/** Throws a listener's error outside the caller's stack, so that Node reports it as an uncaught exception. */
 const throwLater = (thrown: unknown): void =>
   queueMicrotask(() => {
     throw thrown

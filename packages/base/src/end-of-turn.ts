@@ -1,8 +1,11 @@
-// Driver: owns the end of a turn of the event loop, so that what a turn decided leaves in that very turn.
+// Driver: owns the end of a turn of the event loop, so that what is decided in a turn is sent in the same
+// turn.
 //
 // Laws
-//   - work runs once all that the event loop delivers in this turn was heard; what work asks for runs in the next turn
-//   - what waits for the turn's end runs behind all work of the turn, also what that work asked for: no word waits for another turn
+//   - `work` functions run after the event loop has delivered all input of this turn; work that they add runs
+//     in the next turn
+//   - `end` functions run after all work of the turn, also those that this work added: no message waits for
+//     another turn
 
 export type Defer = (run: () => void) => void
 
@@ -12,18 +15,18 @@ export class Turns {
   #ends: (() => void)[] = []
   #due = false
 
-  /** `later`: runs it behind what the event loop delivers in this turn (setImmediate). */
+  /** `later` runs a function after the input of this turn of the event loop: setImmediate. */
   constructor(later: Defer) {
     this.#later = later
   }
 
-  /** Work of this turn. */
+  /** Adds work to this turn. */
   readonly work: Defer = (run) => {
     this.#work.push(run)
     this.#arm()
   }
 
-  /** Behind all work of this turn: what gathered goes out. */
+  /** Runs the function after all work of this turn. Queued messages are sent here. */
   readonly end: Defer = (run) => {
     this.#ends.push(run)
     this.#arm()

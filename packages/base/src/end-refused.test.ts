@@ -1,4 +1,4 @@
-// Test: a socket that was refused is gone soon, whatever its other side does.
+// Test: a refused socket is closed soon, whatever the other side does.
 
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from './clock.js'
 import { endRefused } from './end-refused.js'
 
-/** A server that refuses everybody with this answer, and somebody who is connected to it. */
+/** A server that refuses each connection with this answer, and one client that is connected to the server. */
 async function scene(answer: string | Uint8Array) {
   const server = createServer({ allowHalfOpen: true })
   const gone = new Promise<void>((resolve) => {

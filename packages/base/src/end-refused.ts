@@ -1,12 +1,14 @@
-// Driver: ends a socket that was refused: a last answer, a moment to read it, and then the socket is gone.
+// Driver: closes a refused socket: it sends a last answer, allows a moment to read that answer, and destroys
+// the socket.
 //
-// Law: a refused socket is gone REFUSED_MS after its refusal, whatever the other side does. Without it the story is: a stranger is
-// told 403, never closes its side and never reads, and its socket counts among the connections for ever.
+// Law: a refused socket is destroyed REFUSED_MS after its refusal, whatever the other side does. Without this
+// law: a client gets a 403, never closes its side and never reads. Its socket then counts among the
+// connections for ever.
 
 import type { Duplex } from 'node:stream'
 import type { Clock } from './clock.js'
 
-/** So long a socket that was refused, or told goodbye, may take to be read and closed by the other side. */
+/** The time in ms that the other side has to read the last answer and to close its side. */
 export const REFUSED_MS = 500
 
 export function endRefused(socket: Duplex, answer: string | Uint8Array, clock: Pick<Clock, 'after'>): void {
@@ -14,7 +16,8 @@ export function endRefused(socket: Duplex, answer: string | Uint8Array, clock: P
   socket.on('error', () => socket.destroy())
   const late = clock.after(REFUSED_MS, () => socket.destroy(), { ref: false })
   socket.once('close', () => late.cancel())
-  // What it still says is read and dropped: bytes that lie unread when a socket is closed take the answer with them.
+  // Later input is read and dropped. If input were unread when the socket is closed, the kernel would reset
+  // the connection and the other side could lose the answer.
   socket.resume()
   socket.end(answer)
 }

@@ -1,4 +1,4 @@
-// Test: ids are 128 bits as text, and none comes twice, also where the pool is filled anew.
+// Test: an id is 128 bits as text; no id comes twice, also after the pool of random bytes was filled again.
 
 import { expect, test } from 'vitest'
 import { newId } from './ids.js'

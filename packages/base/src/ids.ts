@@ -1,4 +1,5 @@
-// Driver: owns a pool of random bytes: an id drawn from it costs a twentieth of one that asks the system each time.
+// Driver: makes random ids from a pool of random bytes. An id from the pool costs a twentieth of one that
+// asks the system for its bytes.
 
 import { randomFillSync } from 'node:crypto'
 
@@ -6,7 +7,7 @@ const BYTES = 16
 const pool = Buffer.alloc(BYTES * 256)
 let next = pool.length
 
-/** 128 random bits as text. */
+/** 128 random bits as hexadecimal text. */
 export function newId(): string {
   if (next === pool.length) {
     randomFillSync(pool)

@@ -1,16 +1,19 @@
-// Rule: when a kind of event may have a line in the log again, and how many of its kind there have been.
+// Rule: decides when an event of one kind may write a log line again, and counts the events of each kind.
 //
-// Law: one line per kind in ten seconds, whatever happens in between; the next line tells how many went without one. Without it the
-// story is: a stranger provokes the same refusal a thousand times a second, and the disk is full of lines by the evening.
+// Law: each kind writes at most one line in ten seconds. That line reports how many events there were since
+// the line before. Without this law: a client causes the same refusal a thousand times a second, and the disk
+// is full of log lines by the evening.
 
-/** Between two lines of one kind: who can provoke it once can do so all day. */
+/**
+ * The least time in ms between two lines of one kind: a client that can cause one line can cause it all day.
+ */
 const LINE_MS = 10_000
-/** Whatever may hold a stranger's text is cut here. */
+/** A text that may come from a client is cut at this length. */
 const MOST_CHARACTERS = 200
 
 interface Known {
   count: number
-  /** Since the last line, this one included. */
+  /** The number of events since the last line, this one included. */
   untold: number
   toldAt: number | undefined
 }
@@ -18,7 +21,11 @@ interface Known {
 export class LimitedLines {
   readonly #known = new Map<string, Known>()
 
-  /** How many there were since the last line, where it is time for one. `kind`: constants of the code only, never what came from outside. */
+  /**
+   * Counts one event. Returns the number of events since the last line where a line may be written now, and
+   * undefined where not.
+   * `kind`: pass constants of the code only, never a client's text.
+   */
   note(kind: string, now: number): number | undefined {
     const known = this.count(kind)
     if (known.toldAt !== undefined && now - known.toldAt < LINE_MS) return undefined
@@ -28,7 +35,7 @@ export class LimitedLines {
     return untold
   }
 
-  /** One more, that needs no line. */
+  /** Counts one event that needs no line. */
   count(kind: string): Known {
     const known = this.#known.get(kind) ?? { count: 0, untold: 0, toldAt: undefined }
     this.#known.set(kind, known)
@@ -37,15 +44,15 @@ export class LimitedLines {
     return known
   }
 
-  /** How many there have been, by kind. */
+  /** The number of events so far, by kind. */
   counts(): ReadonlyMap<string, number> {
     return new Map([...this.#known].map(([kind, { count }]) => [kind, count]))
   }
 }
 
-/** On one line, and not at length. */
+/** The text on one line, cut at the limit. */
 export function shortText(text: string): string {
-  // Cut first: what is long is not looked at as a whole.
+  // The text is cut first: a search through a very long text would be slow.
   const line = text.slice(0, MOST_CHARACTERS * 2).replaceAll(/\s+/g, ' ')
   return line.length > MOST_CHARACTERS || text.length > MOST_CHARACTERS * 2
     ? `${line.slice(0, MOST_CHARACTERS - 1)}…`

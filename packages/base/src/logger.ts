@@ -1,4 +1,4 @@
-// Rule: the port through which a library speaks. The default says nothing.
+// Rule: the port for log lines. The default logger writes nothing.
 
 export interface Logger {
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void

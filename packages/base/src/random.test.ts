@@ -1,4 +1,4 @@
-// Test: what is drawn by chance is within its bounds, reaches all of them, and is the same for the same seed alone.
+// Test: random draws stay within their bounds, reach every value between them, and depend on the seed alone.
 
 import { expect, test } from 'vitest'
 import { seededRandom } from './random.js'
@@ -14,7 +14,7 @@ test('the same seed draws the same, another one draws others, whether it is a nu
   const seeds = ['', 'a', 'b', 'ab', 'ba', 0, 1, 2, 10, 'story', 'story/x']
   const firsts = seeds.map((seed) => list(seed, 4).join())
   expect(new Set(firsts).size).toBe(seeds.length)
-  // Seeds that are next to each other have nothing in common, from the first draw on.
+  // Seeds that are neighbours give unrelated numbers, from the first draw on.
   const high = Array.from({ length: 200 }, (_, seed) => seededRandom(seed).float())
   expect(high.filter((one) => one < 0.5).length).toBeGreaterThan(70)
   expect(high.filter((one) => one < 0.5).length).toBeLessThan(130)

@@ -1,4 +1,5 @@
-// Rule: one seeded generator (sfc32); everything drawn by chance comes from one that was handed in.
+// Rule: a random generator with a seed (sfc32). All random choices are drawn from a generator that the caller
+// passes in.
 
 export interface Random {
   /** An integer in [0, 2^32). */
@@ -9,7 +10,7 @@ export interface Random {
   between(low: number, high: number): number
   chance(probability: number): boolean
   pick<T>(items: readonly T[]): T
-  /** An independent stream, so that a draw added in one place does not shift the others. */
+  /** An independent generator, so that an added draw in one place does not change the draws in another. */
   fork(name: string): Random
 }
 
@@ -37,7 +38,7 @@ export function seededRandom(seed: number | string): Random {
   }
 }
 
-/** Four words from a text: FNV-1a over it, stirred once for each word. */
+/** Makes four words of state from a text: FNV-1a over the text, mixed once more for each word. */
 function spread(text: string): [number, number, number, number] {
   let hash = 0x811c9dc5
   const words: number[] = []

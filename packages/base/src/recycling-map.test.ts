@@ -1,4 +1,4 @@
-// Test: a map of what comes and goes is a Map to whoever uses it.
+// Test: a RecyclingMap behaves like a Map.
 
 import { expect, test } from 'vitest'
 import { RecyclingMap } from './recycling-map.js'

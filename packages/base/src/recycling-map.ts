@@ -1,13 +1,14 @@
-// Rule: a map of what comes and goes all the time.
+// Rule: a Map for entries that come and go all the time.
 
-/** Below so many deletions it is not worth making another one. */
+/** After fewer deletions than this a new Map is not worth its cost. */
 const FEW = 16
 
 /**
- * A Map whose entries come and go replaces its table again and again; the old table keeps its entries and points to the next one, for
- * iterators. Once one of them has grown old, V8's collections of the young find all later tables through it, with everything they held:
- * what was deleted long ago is copied over and over. Law: after as many deletions as there are entries the Map is another one, to
- * which no old table points.
+ * V8's Map replaces its table again and again while entries come and go. The old table keeps its entries, and
+ * points to the new table for the sake of iterators. Once an old table is in V8's old generation, each
+ * collection of the young generation keeps all later tables and their values alive. So entries that were
+ * deleted long ago are copied again and again.
+ * Law: after as many deletions as there are entries, the Map is a new one, to which no old table points.
  */
 export class RecyclingMap<Key, Value> {
   #map = new Map<Key, Value>()
@@ -25,7 +26,7 @@ export class RecyclingMap<Key, Value> {
     this.#map.set(key, value)
   }
 
-  /** False: it was not there. */
+  /** Returns false when there was no such entry. */
   delete(key: Key): boolean {
     if (!this.#map.delete(key)) return false
     if (++this.#deleted >= this.#map.size + FEW) {
@@ -44,12 +45,15 @@ export class RecyclingMap<Key, Value> {
     this.#deleted = 0
   }
 
-  /** In the order in which they came; who walks through them may delete what was met. */
+  /**
+   * The values in the order of insertion. The caller may delete an entry that the iterator has returned
+   * already.
+   */
   values(): IterableIterator<Value> {
     return this.#map.values()
   }
 
-  /** As they are now, in the order in which they came. */
+  /** A copy of the keys as they are now, in the order of insertion. */
   keys(): Key[] {
     return [...this.#map.keys()]
   }

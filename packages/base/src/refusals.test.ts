@@ -1,4 +1,5 @@
-// Test: refusals are counted by door and reason, and told in short lines, one per kind in ten seconds.
+// Test: refusals are counted by door and reason, and logged in short lines: one line of each kind in ten
+// seconds.
 
 import { expect, test } from 'vitest'
 import { RefusalLog } from './refusals.js'

@@ -1,8 +1,9 @@
-// Driver: owns what was refused at the doors: it counts refusals by door and reason, and logs them in short lines, one per kind in
-// ten seconds.
+// Driver: counts the refusals of each door by reason, and logs them in short lines: one line of each kind in
+// ten seconds. A door is a file that checks input from outside.
 //
-// Law: what a refusal costs in the log is bounded, in lines and in the length of each. Without it the story is: ten frames of
-// 16 MiB that make no sense are quoted in the reason of their refusal, and the log has grown by 150 MiB.
+// Law: the log lines of refusals are limited in number and in length. Without this law: a client sends ten
+// frames of 16 MiB that make no sense. Each refusal quotes its frame in the reason, and the log grows by 150
+// MiB.
 
 import type { Clock } from './clock.js'
 import { LimitedLines, shortText } from './limited-lines.js'
@@ -13,7 +14,7 @@ export interface RefusalsPorts {
   readonly logger: Logger
 }
 
-/** What is told of one refusal besides its kind: text is cut. */
+/** The other facts about one refusal that go into the log line. Text is cut. */
 export type RefusalFields = Readonly<Record<string, string | number | undefined>>
 
 export interface RefusalCount {
@@ -31,8 +32,8 @@ export class RefusalLog {
   }
 
   /**
-   * `door` and `reason` are labels of a metric: give constants of the code only, never what came from outside. Tells whether it was
-   * logged.
+   * Counts one refusal and logs it where a line may be written. Returns true when a line was written.
+   * `door` and `reason` are labels of a metric: pass constants of the code only, never a client's text.
    */
   note(door: string, reason: string, message: string, fields: RefusalFields = {}): boolean {
     const times = this.#lines.note(`${door} ${reason}`, this.#ports.clock.now())
@@ -45,12 +46,12 @@ export class RefusalLog {
     return true
   }
 
-  /** One more of which nothing new can be said. */
+  /** Counts one refusal that needs no line. */
   count(door: string, reason: string): void {
     this.#lines.count(`${door} ${reason}`)
   }
 
-  /** How many there have been, by door and reason. */
+  /** The number of refusals so far, by door and reason. */
   counts(): RefusalCount[] {
     return [...this.#lines.counts()].map(([kind, count]) => {
       const [door = '', reason = ''] = kind.split(' ')
