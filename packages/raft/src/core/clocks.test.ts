@@ -1,4 +1,5 @@
-// Test: the two kinds of time: what election timers run on, and the cluster time that a leader stamps.
+// Test: the two clocks of the core: the one of the election timers, and the cluster time that a leader stamps
+// on entries.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'

@@ -1,12 +1,16 @@
-// Rule: cluster time (docs/locks.md, CT1 and CT2). Only a leader has this clock, and only it stamps.
+// Rule: cluster time, the time that a leader stamps on each entry (CT1 and CT2 in docs/locks.md). Only a
+// leader has this clock.
 //
 // Laws
-//   - it starts at the time of the last entry of the leader's log, with a reading taken after that entry was appended here
-//   - each reading adds min(elapsed since the last reading, clamp): a stall can only delay what runs out, never hasten it
+//   - the clock starts at the time of the last entry in the leader's log; its first reading is taken after
+//     that entry was appended here
+//   - each reading adds min(elapsed since the last reading, clamp): a pause of the leader can make leases end
+//     later, never earlier
 //   - a reading that is behind the last one adds nothing; so the sum never goes back (CT1)
-//   - a stamp is the sum, whole milliseconds, rounded down; the fraction stays in the sum. So between two stamps at most the
-//     real time between them and less than one millisecond passes: `bound < deadline` and `time > deadline`, of whole
-//     milliseconds, leave room for exactly that.
+//   - a stamp is the sum, rounded down to whole milliseconds; the fraction stays in the sum. So two stamps
+//     differ by less than the real time between them plus one millisecond. Deadlines are whole milliseconds
+//     too: a holder is valid while `bound < deadline`, a lease ends when `time > deadline`. The two
+//     conditions are one millisecond apart, which covers the rounding.
 
 export class ClusterClock {
   #sum: number

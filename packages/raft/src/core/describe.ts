@@ -1,4 +1,4 @@
-// Rule: a core as text, the same each time, for people and golden traces.
+// Rule: the state of a core as text, for people and for golden traces. Equal states give equal text.
 
 import type { Progress } from './progress.js'
 import type { State } from './state.js'
@@ -21,7 +21,7 @@ export function describeMember(state: State): string {
   return `${id} ${role}${asking} t${term} vote ${vote ?? '-'} leader ${leader ?? '-'} commit ${commit} applied ${handedOut}${durable}`
 }
 
-/** Runs of one term together: `log 1..3 t1, 4..9 t2`. */
+/** Entries of one term are written as one range: `log 1..3 t1, 4..9 t2`. */
 function describeLog({ log }: State): string {
   const runs: string[] = []
   for (let from = log.firstIndex; from <= log.lastIndex; ) {

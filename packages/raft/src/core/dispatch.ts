@@ -1,8 +1,10 @@
-// Rule: which rule a message is for, and what its term does first.
+// Rule: calls the rule that a message is for, after the message's term was compared with the own one.
 //
 // Laws
-//   - a request of a higher term is followed, but for a vote request that a sticky member does not hear
-//   - answers count from members, in their own term; a pre-vote's is of the term of who gives it, and moves nobody's
+//   - a message of a higher term moves this member to that term; a vote request does not, while this member
+//     hears from a leader (stickiness)
+//   - an answer counts only when its sender is a member, and only in its own term. A pre-vote's answer
+//     carries the term of its sender; when the pre-vote is granted, that term changes nobody's
 
 import { isSticky, onPreVote, onPreVoteReply, onTimeoutNow, onVote, onVoteReply } from './election.js'
 import { onAppend, onHeartbeat, refuseOldLeader } from './follower.js'
@@ -42,7 +44,7 @@ export function receive(state: State, m: Message): void {
   }
 }
 
-/** Stickiness first: a vote request that is not heard must not move the term either. */
+/** Stickiness is checked first: a vote request that is ignored must not move the term either. */
 function vote(state: State, m: Of<'vote'>): void {
   if (m.term > state.term) {
     if (isSticky(state) && !m.transfer) return refuse(state, 'a leader is alive')
@@ -80,7 +82,10 @@ function progress(state: State, peer: Progress, m: Message): void {
   else if (m.type === 'snapshotReply') onSnapshotReply(state, peer, m)
 }
 
-/** A candidate that has lost meanwhile has nothing to ask for. */
+/**
+ * Sends the messages that waited for the disk. A vote request is dropped when this member is no candidate any
+ * more.
+ */
 export function sendKept(state: State): void {
   for (const message of state.disk.kept(state.term)) {
     if (message.type !== 'vote' || state.role === 'candidate') state.send(message)

@@ -1,4 +1,4 @@
-// Test: what is durable, and which promises leave when.
+// Test: the durable end of the log, and when messages that promise something durable are sent.
 
 import { expect, test } from 'vitest'
 import { Disk } from './durable-before-send.js'

@@ -1,11 +1,15 @@
-// Rule: disk before word. What must become durable is gathered into one batch a call; what promises it waits here until then.
+// Rule: a message that promises something durable is sent after the disk has it. Each call gathers its writes
+// into one batch; the messages wait here for that batch.
 //
 // Laws
-//   - one batch a call at most, with hard state, truncation and entries together; ids grow by one
-//   - `durable` is the end of that prefix of the log in memory which the disk holds too. A truncation at k voids what every
-//     batch under way would have made durable from k on: a batch that returns afterwards proves nothing about it (L5)
-//   - a completion stands for all batches before it; an older one that comes later says nothing new (L7)
-//   - a promise leaves when its batch is durable, and only if it is still of this term
+//   - a call gives out at most one batch, with hard state, truncation and entries together; batch ids grow by
+//     one
+//   - `durable` is the last index of the log in memory up to which the disk holds the same entries. A
+//     truncation at k voids all entries from k on in the batches that are being written: when such a batch
+//     completes, it proves nothing about the new entries from k on (L5)
+//   - the completion of a batch completes all batches before it; an older completion that arrives later
+//     changes nothing (L7)
+//   - a message is sent when its batch is durable, and only if the message is still of the current term
 
 import { assert } from '@latchkey/base'
 import type { Log } from './log.js'
@@ -13,7 +17,10 @@ import type { HardState, LogPosition, Membership, Message, PersistBatch } from '
 
 interface Writing {
   readonly id: number
-  /** The log is durable up to here once the batch is; undefined when it does not say. */
+  /**
+   * When this batch is durable, the log is durable up to this index; undefined when the batch holds no valid
+   * entry.
+   */
   coversTo: number | undefined
 }
 
@@ -35,9 +42,9 @@ export class Disk {
   #persisted = 0
   #writing: Writing[] = []
   #promised: Promised[] = []
-  /** The last batch that carried the hard state. */
+  /** The id of the last batch that carried the hard state. */
   #hardBatch = 0
-  // What the batch of this call will hold.
+  // The next fields say what the batch of this call will hold.
   #hardDirty = false
   #truncateFrom: number | undefined
   #entriesFrom: number | undefined
@@ -51,7 +58,7 @@ export class Disk {
     return this.#nextId - 1
   }
 
-  /** Term and vote as they stand are on disk. */
+  /** True when the current term and vote are on disk. */
   get hardStateDurable(): boolean {
     return !this.#hardDirty && this.#persisted >= this.#hardBatch
   }
@@ -77,14 +84,14 @@ export class Disk {
   }
 
   /**
-   * The log up to `index` may still be on its way to the disk, but a durable snapshot stands for it: a member that finds its
-   * machine ahead of its log restarts the log there.
+   * A durable snapshot holds the log up to `index`, even where the entries themselves are still being
+   * written. A member whose machine is ahead of its log restarts its log at that snapshot.
    */
   noteSnapshot(index: number): void {
     this.durable = Math.max(this.durable, index)
   }
 
-  /** The snapshot is durable already, and the log of before counts for nothing. */
+  /** The log restarts after a snapshot that is durable already. Earlier entries do not count any more. */
   noteRestart(position: LogPosition, membership: Membership): void {
     this.#restart = { position, membership }
     this.#truncateFrom = undefined
@@ -93,7 +100,7 @@ export class Disk {
     for (const writing of this.#writing) writing.coversTo = undefined
   }
 
-  /** Undefined when nothing of this call has to be durable. */
+  /** The batch of this call; undefined when this call has nothing to write. */
   flush(log: Log, { term, vote }: HardState): PersistBatch | undefined {
     const from = this.#entriesFrom
     const hasEntries = from !== undefined && from <= log.lastIndex
@@ -117,17 +124,17 @@ export class Disk {
     return batch
   }
 
-  /** Leaves once term and vote as of the end of this call are durable. */
+  /** Sends `message` once the term and vote at the end of this call are durable. */
   promiseHardState(message: Message): void {
     this.#promised.push({ batch: this.#hardDirty ? this.#nextId : this.#hardBatch, message })
   }
 
-  /** Leaves once all that is written as of the end of this call is durable. */
+  /** Sends `message` once everything that was written up to the end of this call is durable. */
   promiseAll(message: Message): void {
     this.#promised.push({ batch: this.#restart !== undefined ? this.#nextId : this.lastBatch, message })
   }
 
-  /** True when this is news. */
+  /** Returns true when `id` is newer than all completions before. */
   persisted(id: number): boolean {
     assert(id < this.#nextId, 'a batch was persisted that was never given out')
     if (id <= this.#persisted) return false
@@ -139,7 +146,7 @@ export class Disk {
     return true
   }
 
-  /** Promises whose batch is durable; those of an older term are dropped. */
+  /** Returns and removes the messages whose batch is durable. Messages of an older term are dropped. */
   kept(term: number): readonly Message[] {
     if (this.#promised.length === 0) return NONE
     const kept: Message[] = []

@@ -1,11 +1,14 @@
-// Rule: who may lead. Pre-vote, votes, stickiness, and the fast way when the leader's process is known to be gone.
+// Rule: elections: pre-vote, votes, stickiness, and the fast election when the leader's process is known to
+// have ended.
 //
 // Laws
-//   - one vote a term, durable before it is told, one's own included (E1, E4, E21)
-//   - no vote for a log that is behind (E5); a pre-vote binds nobody and changes no term
-//   - whoever has heard a leader within an election timeout refuses all others (stickiness: E10, E12, E13), unless that leader
-//     asked for the election itself (transfer), or its end was seen here (leaderGone), once a term
-//   - a round that fails waits for a whole randomised timeout before the next (E20)
+//   - a member gives one vote in a term, its own vote for itself included, and a vote is durable before it is
+//     sent (E1, E4, E21)
+//   - no vote for a candidate whose log is behind (E5); a pre-vote promises nothing and changes no term
+//   - a member that has heard from a leader within an election timeout refuses all candidates (stickiness:
+//     E10, E12, E13). There are two exceptions: that leader asked for the election itself (transfer), or this
+//     member saw the leader's process end (leaderGone, once in a term)
+//   - after a failed round a candidate waits for a whole random timeout before the next round (E20)
 
 import { votersBut } from './membership.js'
 import { tally } from './quorum.js'
@@ -13,17 +16,20 @@ import { becomeFollower, becomeLeader, resetElectionTimer } from './roles.js'
 import type { State } from './state.js'
 import type { MemberId, Message } from './types.js'
 
-/** Enough that neighbours in order do not meet, few enough that the last does not wait for as long as an election timeout. */
+/**
+ * Eight slots: enough that voters who are neighbours in the order start at different times, and few enough
+ * that the last voter waits for less than an election timeout.
+ */
 const FAST_SLOTS = 8
 
 type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
 
-/** E14: only a voter may lead, and not while its state is being swapped. */
+/** Only a voter may lead, and not while a snapshot replaces its state (E14). */
 export function mayCampaign(state: State): boolean {
   return state.stands && state.mayVote && state.staging?.installing !== true
 }
 
-/** Its leader is alive as far as this member knows. */
+/** True while this member believes that its leader is alive. */
 export function isSticky(state: State): boolean {
   if (state.role === 'leader') return true
   return state.leader !== undefined && state.clock - state.leaderHeardAt < state.options.electionTimeout
@@ -64,7 +70,10 @@ function startPreVote(state: State): void {
   countVotes(state)
 }
 
-/** The requests wait for the own vote to be durable: what asks for a term has taken it (E4). */
+/**
+ * The vote requests wait until this member's own vote is durable: a candidate must have taken the term before
+ * it asks for votes in that term (E4).
+ */
 export function startCampaign(state: State, transfer: boolean): void {
   becomeFollower(state, state.term + 1, undefined)
   resetElectionTimer(state)
@@ -87,7 +96,7 @@ export function startCampaign(state: State, transfer: boolean): void {
   }
 }
 
-/** The own vote counts once it is durable (E21). */
+/** A candidate's own vote counts once that vote is durable (E21). */
 export function ownVoteDurable(state: State): void {
   if (state.campaign?.kind !== 'real' || state.campaign.votes.has(state.id)) return
   if (!state.disk.hardStateDurable) return
@@ -127,7 +136,10 @@ export function onPreVoteReply(state: State, m: Of<'preVoteReply'>): void {
   addVote(state, m.from, m.granted)
 }
 
-/** The message is of the own term: a higher one has been taken before, a lower one refused. */
+/**
+ * The message is of the current term: `vote` in dispatch.ts has moved to a higher term, and has refused a
+ * lower one.
+ */
 export function onVote(state: State, m: Of<'vote'>): void {
   const free =
     state.vote === m.from ||
@@ -148,7 +160,7 @@ export function onVoteReply(state: State, m: Of<'voteReply'>): void {
   if (state.campaign?.kind === 'real') addVote(state, m.from, m.granted)
 }
 
-/** The first word of a voter counts. */
+/** The first answer of each voter counts. */
 function addVote(state: State, from: MemberId, granted: boolean): void {
   const votes = state.campaign?.votes
   if (votes === undefined || votes.has(from)) return
@@ -156,14 +168,18 @@ function addVote(state: State, from: MemberId, granted: boolean): void {
   countVotes(state)
 }
 
-/** The leader handed over: no pre-vote, and the requests say why (E14: a learner does not obey). */
+/**
+ * The leader transfers its leadership to this member. It campaigns without a pre-vote, and its requests carry
+ * `transfer`. A learner ignores the message (E14).
+ */
 export function onTimeoutNow(state: State, m: Of<'timeoutNow'>): void {
   if (m.term === state.term && m.from === state.leader && mayCampaign(state)) startCampaign(state, true)
 }
 
 /**
- * The leader's process is gone, as its closed connection tells. Clears the own stickiness, nobody else's, and counts once a
- * term; a word of that leader makes everything as before. After a failed fast round the ordinary timeout applies.
+ * The leader's process has ended: its closed connection shows this. Ends the stickiness of this member alone,
+ * and only once in a term. A later message of that leader restores the stickiness. After a failed fast
+ * election the ordinary timeout applies.
  */
 export function onLeaderGone(state: State, id: MemberId, term: number): void {
   if (state.role === 'leader' || id !== state.leader || term !== state.term || state.goneTerm >= term) return
@@ -173,8 +189,10 @@ export function onLeaderGone(state: State, id: MemberId, term: number): void {
 }
 
 /**
- * Two that see the end in the same millisecond would each vote for itself, and both would wait for a whole timeout. So the
- * voters left go by their place in order: half a slot of chance, then half a slot of silence in which the round can be won.
+ * Two voters that see the leader's end in the same millisecond would each vote for itself, and both would
+ * wait for a whole timeout. So each voter has a slot, by the order of the ids. It starts at a random moment
+ * in the first half of its slot. In the second half no new voter starts, so that the election can be won
+ * there.
  */
 function fastWait({ membership, id, options, random }: State, gone: MemberId): number {
   const place = Math.max(0, votersBut(membership, gone).indexOf(id)) % FAST_SLOTS

@@ -1,13 +1,16 @@
-// Rule: the end of each call of the core: what has changed becomes a list of effects, which the driver carries out in order.
+// Rule: the end of each call of the core: what has changed becomes a list of effects, which the driver
+// carries out in order.
 //
 // The order and its reasons
-//   1. role: who leads. A caller whose command waits here hears that this member no longer leads before anything of another leader's
-//      log is applied (L16).
-//   2. persist: the batch for the disk. The write is under way while the messages travel. This order promises nothing: a message that
-//      promises something durable is kept in durable-before-send.ts until the write is done.
-//   3. membership: who the members are. If messages came first, the first one to a new member would find no connection, and be lost.
-//   4. send, read, stage: what others wait for.
-//   5. commit: what to apply, last. Applying may take long, and calls the core again.
+//   1. role: who leads. A caller whose command waits here hears that this member no longer leads before
+//      anything of another leader's log is applied (L16).
+//   2. persist: the batch for the disk. The write is under way while the messages travel. This order promises
+//      nothing: a message that promises something durable is kept in durable-before-send.ts until the write
+//      is done.
+//   3. membership: who the members are. If messages came first, the first one to a new member would find no
+//      connection, and be lost.
+//   4. send, read, stage: other members and waiting readers need these soon.
+//   5. commit: the entries to apply. Commit is last, because applying may take long and calls the core again.
 
 import { acknowledge } from './follower.js'
 import { finishLeading } from './leader.js'
@@ -45,7 +48,7 @@ function roleEffect(state: State): Effect | undefined {
   return { type: 'role', role, term, leader }
 }
 
-/** Once when it comes into force, once when it is committed. */
+/** A configuration is reported twice: when it comes into force, and when it is committed. */
 function membershipEffect(state: State): Effect | undefined {
   const { told, configs } = state
   const committed = configs.index <= state.commit
@@ -55,7 +58,9 @@ function membershipEffect(state: State): Effect | undefined {
   return { type: 'membership', membership: configs.current, index: configs.index, committed }
 }
 
-/** Only what is durable here, and nothing while the state machine is being replaced (S3). */
+/**
+ * Hands out only entries that are durable here, and none while a snapshot replaces the state machine (S3).
+ */
 function commitEffect(state: State): Effect | undefined {
   if (state.rebuilding || state.staging?.installing) return undefined
   const from = state.handedOut + 1

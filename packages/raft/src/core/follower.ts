@@ -1,10 +1,12 @@
-// Rule: how a follower takes the leader's log.
+// Rule: how a follower takes over the leader's log.
 //
 // Laws
-//   - two leaders of one term do not exist: a word of one to another is a broken law (E22)
-//   - entries are cut only at the first that conflicts, never up to the commit index (L3, L4)
-//   - the commit index follows the leader's only as far as this log is known to agree with it (L2)
-//   - an acknowledgement covers what agrees and is durable, no more (L5)
+//   - a term has one leader: an append, heartbeat or snapshot that a leader receives in its own term is a
+//     broken law (E22)
+//   - entries are cut only from the first conflict on, and never at or below the commit index (L3, L4)
+//   - the commit index follows the leader's only as far as this log is known to agree with the leader's log
+//     (L2)
+//   - an acknowledgement covers only entries that agree and are durable (L5)
 
 import { AssertionError, assert } from '@latchkey/base'
 import { heardLeader } from './election.js'
@@ -15,7 +17,7 @@ import type { Entry, Membership, Message } from './types.js'
 
 type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
 
-/** The sender leads the own term. */
+/** The sender is the leader of the current term. */
 export function follow(state: State, from: string): void {
   assert(state.role !== 'leader', 'another member leads the own term (E22)')
   assert(state.leader === undefined || state.leader === from, 'two members lead one term (E22)')
@@ -27,7 +29,7 @@ export function onAppend(state: State, m: Of<'append'>): void {
   follow(state, m.from)
   if (!agreesAt(state, m.prevIndex, m.prevTerm)) return reject(state, m)
   takeEntries(state, m.entries)
-  // What is committed here is in every later leader's log.
+  // An entry that is committed here is in the log of every later leader.
   state.matched = Math.max(state.matched, m.prevIndex + m.entries.length, state.commit)
   if (m.round > state.ackRound) state.ackRound = m.round
   state.ackOwed = true
@@ -68,7 +70,8 @@ function takeEntries(state: State, entries: readonly Entry[]): void {
     }
     appendEntry(state, entry)
     if (entry.kind === 'members') {
-      // The door has read it once; what it cannot read does not come in.
+      // The bytes can be decoded: message-checks.ts has decoded them once, and refuses a message whose bytes
+      // it cannot decode.
       state.configs.append(entry.index, decodeMembership(entry.data) as Membership)
       adjustRole(state)
     }
@@ -104,7 +107,7 @@ function isReceiving({ staging, clock, options }: State): boolean {
   return staging !== undefined && (staging.installing || clock - staging.at < 2 * options.electionTimeout)
 }
 
-/** No position yet: any that is new enough. */
+/** The request has no position yet: any snapshot that is new enough will do. */
 function askForSnapshot(state: State, to: string): void {
   const { id: from, term, options } = state
   const position = { index: 0, term: 0, time: 0 }
@@ -120,7 +123,10 @@ function askForSnapshot(state: State, to: string): void {
   })
 }
 
-/** Pays the acknowledgement that is owed: at once when all of it is durable, else with each sync as far as it got. */
+/**
+ * Sends the acknowledgement that the leader waits for: at once when all entries are durable, else after each
+ * sync, up to the durable index.
+ */
 export function acknowledge(state: State, synced: boolean): void {
   if (!state.ackOwed || state.leader === undefined || !state.disk.hardStateDurable) return
   const match = Math.min(state.matched, state.disk.durable)
@@ -130,7 +136,10 @@ export function acknowledge(state: State, synced: boolean): void {
   state.send({ type: 'appendReply', group: options.group, from, to, term, ok: true, match, round })
 }
 
-/** A word of a leader whose term is over: it learns the new term and steps down. */
+/**
+ * A message of a leader whose term is over. The answer carries the new term, so that the old leader steps
+ * down.
+ */
 export function refuseOldLeader(state: State, m: Of<'append'> | Of<'heartbeat'> | Of<'snapshot'>): void {
   const { id: from, term, options } = state
   const reply = {

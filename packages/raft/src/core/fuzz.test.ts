@@ -1,5 +1,6 @@
-// Test: small groups under chance: lost, doubled and late messages, slow syncs, crashes, cuts, compaction, snapshots, changes
-// of members, transfers, reads. The world checks the laws at each call; at the end the group must come to rest.
+// Test: small groups under random faults: lost, doubled and late messages, slow syncs, crashes, partitions,
+// compaction, snapshots, membership changes, transfers, reads. Each call checks the laws; at the end the
+// group must reach one leader and equal logs.
 
 import { type Random, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
@@ -189,7 +190,8 @@ class Fuzz {
     for (const member of this.world.members.values()) {
       if (member.raft !== undefined) continue
       this.forgetReads(member.id)
-      // Not two: when the state of all who could lead is gone, nobody can help.
+      // At most one member loses its state: when all members that could lead have lost theirs, nobody can
+      // send a snapshot.
       const others = [...this.world.members.values()].some((other) => other.rebuild)
       const hasState = member.machine.position.index > 0
       if (!others && hasState && this.random.chance(0.1)) member.rebuild = true
@@ -243,7 +245,9 @@ class Fuzz {
     }
   }
 
-  /** No more faults: one leader, and everybody whom it counts holds everything. */
+  /**
+   * Ends all faults, and demands one leader, and that each member which the leader counts holds all entries.
+   */
   heal(): void {
     this.cuts.clear()
     this.loss = 0
@@ -273,7 +277,10 @@ class Fuzz {
     )
   }
 
-  /** The leader's state is gone, and no other voter's reaches up to its log: an operator has to restore one. */
+  /**
+   * The leader has lost its state, and no other voter's state reaches up to the leader's log: an operator has
+   * to restore a backup.
+   */
   isBeyondHelp({ id, raft }: Member, voters: readonly MemberId[]): boolean {
     const start = (raft?.firstIndex ?? 1) - 1
     return voters.every((one) => one === id || this.world.member(one).machine.position.index < start)
@@ -313,7 +320,7 @@ test(`${seeds} groups keep the laws and come to rest`, () => {
     served += fuzz.served
     for (const [what, count] of fuzz.counts) totals.set(what, (totals.get(what) ?? 0) + count)
   }
-  // Each of these must really have happened, or the test says less than it seems.
+  // Each of these events must have happened in some run, or the test proves less than its title says.
   const wanted = [
     'send',
     'persist',

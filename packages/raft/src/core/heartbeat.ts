@@ -1,4 +1,4 @@
-// Rule: the smallest word of a leader: that it leads, what is committed, and which round of reads it is in.
+// Rule: heartbeats: the leader's smallest message, with the commit index and the current read round.
 
 import type { Progress } from './progress.js'
 import type { Leading, State } from './state.js'
@@ -11,8 +11,9 @@ export function sendHeartbeat(state: State, peer: Progress): void {
 }
 
 /**
- * What is committed travels with whatever is sent next. Told by itself each time it would double the messages of a lone caller's
- * commit; so that is done when nothing was sent for a while (Raft.announce), at each tick, and where somebody waits for it.
+ * The commit index travels with the next message to this peer. A message of its own for each commit would
+ * double the messages of a lone caller. So such a message is sent only in three cases: when nothing was sent
+ * for a while (Raft.announce), at each tick, and where somebody waits for the commit.
  */
 export function announce(state: State, peer: Progress, commit: number): void {
   if (peer.state === 'replicate' && peer.sentCommit < commit) sendHeartbeat(state, peer)

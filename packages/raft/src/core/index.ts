@@ -1,4 +1,4 @@
-// Rule: the core's public face.
+// Rule: the exports of the core.
 
 export { isBookKeeping } from './membership-change.js'
 export { describeEntry, describeMembership } from './describe.js'

@@ -1,4 +1,4 @@
-// Test: each law is really looked at: bent by hand, a state is refused.
+// Test: each invariant is checked: a state that was made wrong by hand is refused.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'

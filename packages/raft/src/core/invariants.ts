@@ -1,5 +1,5 @@
-// Rule: the laws of a core as code: of one state, and of two in a row. Checked after every step in tests and in the
-// simulator; each costs no more than a look at every other member.
+// Rule: the laws of a core as code: laws of one state, and laws of two states in a row. Tests and the
+// simulator check them after every step. A check costs no more than a loop over the members.
 
 import { assert } from '@latchkey/base'
 import { isMember, whyInvalid } from './membership.js'
@@ -50,7 +50,7 @@ function checkRole(state: State): void {
 
 function checkMembership({ membership, configs, log, votes }: State): void {
   assert(configs.index <= log.lastIndex, 'a configuration outlives its entry (M2)')
-  // A member that joins knows nobody until the first configuration of the log reaches it.
+  // A member that joins has no configuration until the log brings its first one.
   if (membership.voters.length === 0 && !votes) return
   assert(whyInvalid(membership) === undefined, 'the configuration in force is none (M18)')
 }
@@ -90,7 +90,7 @@ function checkProgress({ log, options }: State, peer: Progress): void {
   )
 }
 
-/** What of a state the next one is held against. */
+/** The part of a state that the next state is compared with. */
 export interface Footprint {
   readonly role: Role
   readonly term: number
@@ -118,7 +118,7 @@ export function footprint({ state }: Pick<Raft, 'state'>): Footprint {
   }
 }
 
-/** `before` and the state after one call. */
+/** Checks the state after one call against `before`, the footprint before that call. */
 export function checkStep(before: Footprint, after: { readonly state: State }): void {
   const { state } = after
   const { term, vote, commit, log } = state
@@ -133,7 +133,7 @@ export function checkStep(before: Footprint, after: { readonly state: State }): 
   if (before.role === 'leader' && state.role === 'leader') checkLeaderStep(before, state)
 }
 
-/** A leader only appends, and what was acknowledged to it stays acknowledged. */
+/** A leader only appends, and an index that a follower has acknowledged stays acknowledged. */
 function checkLeaderStep(before: Footprint, { term, log, leading, commit }: State): void {
   assert(term === before.term, 'a leader takes another term without stepping down')
   assert(log.lastIndex >= before.lastIndex, 'a leader cuts its own log')
@@ -142,7 +142,7 @@ function checkLeaderStep(before: Footprint, { term, log, leading, commit }: Stat
   if (commit > before.commit) assert(log.termAt(commit) === term, 'commits an older term by counting (L1)')
   for (const { id, match, leaving } of leading?.peers ?? []) {
     const known = before.matches.get(id)
-    // Who was removed and came again begins anew.
+    // A member that was removed and added again starts at match 0.
     if (leaving === undefined && known !== undefined && match !== 0)
       assert(match >= known, 'match goes back (L9)')
   }

@@ -1,9 +1,11 @@
 // Rule: what a leader does at the end of each call and at each tick.
 //
 // Laws
-//   - the leader of a joint configuration leaves it by exactly one entry, once the joint one is committed (M5)
-//   - a leader that is no voter any more leads until that configuration is committed, then gives the lead away (M11)
-//   - a leader that has not heard a quorum for an election timeout steps down (check-quorum, E11)
+//   - the leader of a joint configuration appends exactly one entry to leave that configuration, once it is
+//     committed (M5)
+//   - a leader that is no voter any more leads until the configuration without it is committed, then passes
+//     the leadership on (M11)
+//   - a leader that has not heard from a quorum for an election timeout steps down (check-quorum, E11)
 
 import { encodeMembership, isJoint } from './membership.js'
 import { leftJoint } from './membership-change.js'
@@ -26,10 +28,11 @@ export function finishLeading(state: State): void {
   }
   pumpReads(state)
   for (const peer of leading.peers) pumpPeer(state, peer)
-  // Its state is gone: it leads only as long as it takes to bring its log to one whose state is not.
+  // A leader whose own state is lost leads only until it can transfer the leadership: it brings its log to a
+  // member whose state is not lost.
   if (state.rebuilding && state.commit >= leading.firstIndex) transfer(state, undefined)
   pumpTransfer(state)
-  if (leading.peers.some((peer) => peer.leaving !== undefined)) seeOff(state, leading)
+  if (leading.peers.some((peer) => peer.leaving !== undefined)) forgetRemoved(state, leading)
   if (state.configs.index <= state.commit && !state.votes) resign(state, leading)
 }
 
@@ -39,15 +42,21 @@ function leaveJoint(state: State): void {
   appendOwn(state, 'members', encodeMembership(left), left)
 }
 
-/** The others are told the commit index first; the one that is furthest need not wait for a timeout. */
+/**
+ * The commit index goes to all first. Then the most advanced member is asked to campaign at once, so that
+ * nobody has to wait for a timeout.
+ */
 function resign(state: State, { peers }: Leading): void {
   for (const peer of peers) announce(state, peer, state.commit)
   sendTimeoutNow(state)
   becomeFollower(state, state.term, undefined)
 }
 
-/** A removed member has heard enough once it knows that its removal is committed (M12). */
-function seeOff(state: State, leading: Leading): void {
+/**
+ * The leader sends nothing more to a removed member once that member has its removal and was sent the commit
+ * of it (M12).
+ */
+function forgetRemoved(state: State, leading: Leading): void {
   for (const peer of [...leading.peers]) {
     const { leaving } = peer
     if (leaving === undefined) continue

@@ -1,14 +1,16 @@
-// Rule: giving the lead away.
+// Rule: leadership transfer.
 //
 // Laws
-//   - the target is told to campaign once its log equals the leader's; until then nothing new is proposed
-//   - given up after an election timeout, so a dead or lagging target stops writes for no longer (E17)
+//   - the target is asked to campaign once its log equals the leader's; until then the leader proposes
+//     nothing new
+//   - the leader gives up after an election timeout, so that a dead or slow target stops writes for no longer
+//     than that (E17)
 
 import type { Progress } from './progress.js'
 import type { Leading, State } from './state.js'
 import type { MemberId } from './types.js'
 
-/** `to` undefined: whoever is furthest. Without a suitable target nothing happens. */
+/** `to` undefined: the member whose log is the most advanced. Without a suitable target nothing happens. */
 export function transfer(state: State, to: MemberId | undefined): void {
   const leading = state.leading
   if (leading === undefined) return
@@ -36,7 +38,9 @@ export function pumpTransfer(state: State): void {
   tell(state, transfer.to)
 }
 
-/** Without waiting for anything: this leader goes in any case. */
+/**
+ * Asks the most advanced member to campaign, without waiting for its log: this leader steps down in any case.
+ */
 export function sendTimeoutNow(state: State): void {
   const heir = furthest(state, state.leading as Leading)
   if (heir !== undefined) tell(state, heir.id)

@@ -1,4 +1,4 @@
-// Test: the log's laws, and the search for the common point of two logs by brute force.
+// Test: the laws of the log; the search for the point where two logs agree is compared with brute force.
 
 import { expect, test } from 'vitest'
 import { Log } from './log.js'
@@ -74,7 +74,10 @@ function* logs(length: number, terms: number, from = 1): Generator<number[]> {
     for (const rest of logs(length - 1, terms, term)) yield [term, ...rest]
 }
 
-/** Log matching: an entry of one term at one index is the same, with all before it. */
+/**
+ * Log matching: when two logs have an entry of the same index and term, all entries before it are the same
+ * too.
+ */
 function canBothExist(a: readonly number[], b: readonly number[]): boolean {
   let apart = false
   for (let i = 0; i < Math.min(a.length, b.length); i++) {

@@ -1,17 +1,19 @@
-// Rule: the log as the core sees it: a start behind a snapshot, then entries without a gap, all in memory since compaction.
+// Rule: the log as the core sees it: a start position behind a snapshot, then all entries since, without a
+// gap, in memory.
 //
 //    start            first                       last
 //      |                |                           |
 //   (9, t2, 70)   [ (10, t2, 70) (11, t4, 75) (12, t4, 80) ]
 //
 // Laws
-//   - indices grow by one from start.index; terms and times never go down along the log, start included (L13, L17, CT1)
-//   - `start` stands for everything before it: its term and time are known, its entry is not
+//   - indices grow by one from start.index on; terms and times never go down along the log, start included
+//     (L13, L17, CT1)
+//   - `start` is the position of the last entry before the log: its term and time are known, its entry is not
 
 import { AssertionError, assert } from '@latchkey/base'
 import type { Entry, LogPosition } from './types.js'
 
-/** What an entry costs on the wire beyond its data. */
+/** The bytes that an entry needs in a message besides its data. */
 export const ENTRY_OVERHEAD = 32
 
 export class Log {
@@ -35,7 +37,7 @@ export class Log {
     return this.#start.index + this.#entries.length
   }
 
-  /** The last position: of the last entry, or the start when there is none. */
+  /** The position of the last entry, or `start` when there is no entry. */
   get last(): LogPosition {
     return this.#entries[this.#entries.length - 1] ?? this.#start
   }
@@ -46,7 +48,7 @@ export class Log {
     return entry
   }
 
-  /** Undefined: before the start or beyond the end. */
+  /** Undefined for an index before the start or after the end. */
   termAt(index: number): number | undefined {
     if (index === this.#start.index) return this.#start.term
     return this.#entries[index - this.#start.index - 1]?.term
@@ -56,7 +58,7 @@ export class Log {
     return this.termAt(index) === term
   }
 
-  /** E5: (term, index) compared in this order. */
+  /** Raft's election restriction: compares the last terms, then the last indices (E5). */
   isUpToDate(lastIndex: number, lastTerm: number): boolean {
     const last = this.last
     return lastTerm > last.term || (lastTerm === last.term && lastIndex >= last.index)
@@ -70,18 +72,18 @@ export class Log {
     this.#entries.push(entry)
   }
 
-  /** Everything from `from` on is void. */
+  /** Removes all entries from index `from` on. */
   truncate(from: number): void {
     assert(from > this.#start.index, 'a truncation reaches below the start of the log')
     this.#entries.length = Math.min(this.#entries.length, from - this.#start.index - 1)
   }
 
-  /** Both ends inclusive. */
+  /** The entries from `from` to `to`, both included. */
   slice(from: number, to: number): Entry[] {
     return this.#entries.slice(from - this.#start.index - 1, to - this.#start.index)
   }
 
-  /** Entries from `from` on worth at most `maxBytes`, but one at least if there is one. */
+  /** The entries from `from` on, up to `maxBytes` together, but at least one entry if there is one. */
   batch(from: number, maxBytes: number): Entry[] {
     let to = from
     let bytes = 0
@@ -92,7 +94,7 @@ export class Log {
     return this.slice(from, to - 1)
   }
 
-  /** Bytes of data after `index`. */
+  /** The bytes of data after `index`. */
   bytesAfter(index: number): number {
     let bytes = 0
     for (let i = Math.max(index, this.#start.index) + 1; i <= this.lastIndex; i++) {
@@ -102,8 +104,9 @@ export class Log {
   }
 
   /**
-   * The last position at or before `index` whose term is at most `term`; where two logs may agree at the earliest (L8).
-   * A term below the start is not known: it is told as 0, which every log agrees with.
+   * The last position at or before `index` whose term is at most `term`: two logs cannot agree at any later
+   * position (L8). Where the term would be below the start, it is unknown here and returned as 0; every log
+   * agrees at term 0.
    */
   lastNotAbove(index: number, term: number): { index: number; term: number } {
     let at = Math.min(index, this.lastIndex)
@@ -115,7 +118,7 @@ export class Log {
     return this.#start.term <= term ? { index: at, term: this.#start.term } : { index: at - 1, term: 0 }
   }
 
-  /** Forgets the entries up to `index`; what they were is in a snapshot. */
+  /** Removes the entries up to `index` from memory. A snapshot holds their effects. */
   compact(index: number): void {
     if (index <= this.#start.index) return
     const { term, time } = this.entry(index)
@@ -123,7 +126,7 @@ export class Log {
     this.#start = { index, term, time }
   }
 
-  /** The log begins anew behind an installed snapshot. */
+  /** The log restarts, without entries, behind an installed snapshot. */
   restart(position: LogPosition): void {
     this.#start = { index: position.index, term: position.term, time: position.time }
     this.#entries = []

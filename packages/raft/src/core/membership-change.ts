@@ -1,10 +1,13 @@
-// Rule: changes of members: what a change asks for, and whether it may be proposed now.
+// Rule: membership changes: the configuration that a change leads to, and whether it may be proposed now.
 //
 // Laws
-//   - one at a time: refused while one is not committed or a joint configuration is not left, inherited ones included (M3)
-//   - none before an entry of the own term is committed (M1, the bug of 2015)
-//   - a change of more than one voter goes through a joint configuration, whose both halves must agree (M4)
-//   - who becomes a voter has been a learner that kept up (M8, M10)
+//   - one change at a time: a change is refused while an earlier one is not committed or a joint
+//     configuration is in force, also one of an earlier leader (M3)
+//   - no change before an entry of the leader's own term is committed: the bug of 2015 in single-server
+//     changes (M1)
+//   - a change of more than one voter goes through a joint configuration, in which both halves must agree
+//     (M4)
+//   - a new voter was a learner before, and its log has kept up (M8, M10)
 
 import { isJoint, isMember, membersOf, sorted, whyInvalid } from './membership.js'
 import type { Leading, State } from './state.js'
@@ -17,7 +20,7 @@ export type ChangeRefusal = {
 type Plan = { readonly next: Membership } | { readonly why: string }
 type Peers = Readonly<Record<MemberId, Peer>>
 
-/** The configuration to propose, or why not. */
+/** The configuration to propose, or the reason why there is none. */
 export function planChange(
   state: State,
   leading: Leading,
@@ -42,7 +45,10 @@ export function planChange(
 
 const refusal = (reason: ChangeRefusal['reason'], why: string): ChangeRefusal => ({ reason, why })
 
-/** It holds what was committed an election timeout ago, durably: the rest is the usual lag. */
+/**
+ * The learner's durable log holds what was committed an election timeout ago; a smaller delay than that is
+ * usual.
+ */
 function hasKeptUp(state: State, { byId, marks }: Leading, id: MemberId): boolean {
   const peer = byId.get(id)
   if (peer?.state !== 'replicate') return false
@@ -128,15 +134,16 @@ function samePeers(a: Peers, b: Peers): boolean {
 
 const without = (ids: readonly MemberId[], id: MemberId) => ids.filter((other) => other !== id)
 
-/** The addresses of the members of `membership`, taken from `peers`. */
+/** `membership` with the addresses of its members, taken from `peers`. */
 function withPeers(membership: Membership, peers: Peers): Membership {
   const entries = membersOf(membership).map((id) => [id, peers[id]] as const)
   return { ...membership, peers: Object.fromEntries(entries) as Record<MemberId, Peer> }
 }
 
 /**
- * What a leader writes down by itself: the cluster's id, who the members are that it has met, and its own address where it had
- * none. Nothing that anybody asks for looks like it: the same members in the same places.
+ * True for changes that a leader makes by itself: the cluster's id, the incarnations of members that it has
+ * met, and its own address where it had none. Voters and learners stay the same, which no caller's change
+ * does.
  */
 export function isBookKeeping(now: Membership, next: Membership): boolean {
   const lists = ({ voters, outgoing, learners, learnersNext }: Membership) =>
@@ -147,7 +154,10 @@ export function isBookKeeping(now: Membership, next: Membership): boolean {
   )
 }
 
-/** One voter more or less keeps every two quorums meeting; anything else goes through both halves. */
+/**
+ * With one voter more or less, every old quorum meets every new one. All other changes go through both
+ * halves.
+ */
 function throughJoint(now: Membership, target: Membership): Membership {
   const come = target.voters.filter((id) => !now.voters.includes(id))
   const gone = now.voters.filter((id) => !target.voters.includes(id))
@@ -161,7 +171,7 @@ function throughJoint(now: Membership, target: Membership): Membership {
   return withPeers(joint, { ...now.peers, ...target.peers })
 }
 
-/** What comes behind a joint configuration: the new half alone. */
+/** The configuration that follows a joint one: the new half alone. */
 export function leftJoint(joint: Membership): Membership {
   const learners = sorted([...joint.learners, ...joint.learnersNext])
   return withPeers({ ...joint, outgoing: [], learners, learnersNext: [] }, joint.peers)

@@ -1,9 +1,10 @@
-// Rule: configurations: what is a valid one, its bytes, and which one is in force.
+// Rule: membership configurations: which are valid, how they are encoded, and which one is in force.
 //
 // Laws
-//   - a configuration is in force from its append on, not from its commit; a truncation brings the one before back (M2)
-//   - in force is the latest at or before the log's end, else the one the log starts behind (M14)
-//   - its bytes are canonical: equal configurations have equal bytes
+//   - a configuration is in force from its append on, not from its commit; a truncation brings the one before
+//     back (M2)
+//   - the one in force is the latest of the log; a log without one uses the configuration at its start (M14)
+//   - the encoding is canonical: equal configurations have equal bytes
 
 import { assert } from '@latchkey/base'
 import type { MemberId, Membership, Peer } from './types.js'
@@ -18,7 +19,7 @@ export const NO_MEMBERS: Membership = { voters: [], outgoing: [], learners: [], 
 
 export const isJoint = (membership: Membership): boolean => membership.outgoing.length > 0
 
-/** Votes and acknowledges: in either half while joint (E16). */
+/** True for a member that votes and acknowledges: in a joint configuration a member of either half (E16). */
 export const isVoter = ({ voters, outgoing }: Membership, id: MemberId): boolean =>
   voters.includes(id) || outgoing.includes(id)
 
@@ -26,12 +27,12 @@ export function isMember(membership: Membership, id: MemberId): boolean {
   return isVoter(membership, id) || membership.learners.includes(id)
 }
 
-/** All ids, each once, in order. */
+/** All member ids, each once, sorted. */
 export function membersOf({ voters, outgoing, learners }: Membership): MemberId[] {
   return sorted([...new Set([...voters, ...outgoing, ...learners])])
 }
 
-/** All who vote, in order, but `id`. */
+/** All voters except `id`, sorted. */
 export function votersBut({ voters, outgoing }: Membership, id: MemberId): MemberId[] {
   const others = [...new Set([...voters, ...outgoing])].filter((voter) => voter !== id)
   return others.sort((a, b) => (a < b ? -1 : 1))
@@ -51,7 +52,7 @@ const isPeer = (value: unknown): value is Peer =>
 
 const isIdList = (value: unknown): value is readonly MemberId[] => Array.isArray(value) && value.every(isId)
 
-/** Undefined or the reason (M18). */
+/** The reason why a configuration is invalid; undefined for a valid one (M18). */
 export function whyInvalid(membership: Membership): string | undefined {
   const { voters, outgoing, learners, learnersNext, peers } = membership
   for (const list of [voters, outgoing, learners, learnersNext]) {
@@ -79,7 +80,7 @@ function whyPeersInvalid(ids: readonly MemberId[], peers: unknown): string | und
   return undefined
 }
 
-/** Lists, and pairs for the peers: the order of an object's keys never matters. */
+/** Peers are encoded as a list of pairs, so that the order of an object's keys never matters. */
 export function encodeMembership(membership: Membership): Uint8Array {
   const { voters, outgoing, learners, learnersNext, peers, cluster } = membership
   const addresses = sorted(Object.keys(peers)).map((id) => [id, peers[id]?.url, peers[id]?.incarnation])
@@ -87,7 +88,7 @@ export function encodeMembership(membership: Membership): Uint8Array {
   return encoder.encode(JSON.stringify(cluster === undefined ? fields : [...fields, cluster]))
 }
 
-/** Undefined when these are not the bytes of a valid configuration. */
+/** Undefined when these bytes are no valid configuration. */
 export function decodeMembership(data: Uint8Array): Membership | undefined {
   let parsed: unknown
   try {
@@ -121,7 +122,7 @@ interface Placed {
   readonly membership: Membership
 }
 
-/** The configurations of the log since its start, oldest first; the first one stands for all before. */
+/** The configurations of the log, oldest first. The first one is the configuration at the log's start. */
 export class Configurations {
   #placed: Placed[]
 
@@ -133,12 +134,14 @@ export class Configurations {
     return (this.#placed[this.#placed.length - 1] as Placed).membership
   }
 
-  /** Where the one in force was appended; for the first one, where the log started. */
+  /**
+   * The index of the entry with the configuration in force; for the first one, the index of the log's start.
+   */
   get index(): number {
     return (this.#placed[this.#placed.length - 1] as Placed).index
   }
 
-  /** The one in force as of `index`, which is not before the log's start. */
+  /** The configuration in force at `index`, which is not before the log's start. */
   at(index: number): Membership {
     return (this.#placed.findLast((placed) => placed.index <= index) ?? (this.#placed[0] as Placed))
       .membership

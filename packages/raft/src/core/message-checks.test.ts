@@ -1,4 +1,4 @@
-// Test: nothing malformed gets in, whatever is bent.
+// Test: no malformed message is accepted, whichever field is wrong.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'

@@ -1,11 +1,11 @@
-// Rule: how long the core can do without a tick.
+// Rule: how long the core can wait for its next tick.
 //
-// Law: what a tick does on time (a heartbeat, an election, the end of a transfer) is due when the answer says, not later. All else
-// that it does may wait for the next tick, whenever that is (node.ts).
+// Law: `untilTick` names the time at which a heartbeat, an election or the end of a transfer is due. All
+// other work of a tick may wait for the next one, whenever that is (node.ts).
 
 import type { State } from './state.js'
 
-/** In ms of the timers' clock; zero or less: now. */
+/** In ms of the election timers' clock; zero or less means now. */
 export function untilTick(state: State): number {
   const { leading, clock, timers } = state
   if (leading === undefined) return Math.max(state.electionAt, timers.calmAt) - clock

@@ -1,4 +1,4 @@
-// Rule: what a core is made of at its start, and the values that stand when nothing was said.
+// Rule: the options and the stored state that a core starts with, and the default of each option.
 
 import type { Random } from '@latchkey/base'
 import type { Entry, GroupId, HardState, LogPosition, MemberId, Membership } from './types.js'
@@ -8,27 +8,39 @@ const MiB = 1024 * 1024
 export interface RaftOptions {
   readonly id: MemberId
   readonly group: GroupId
-  /** ms. Silence of this length makes a voter doubt its leader; each attempt waits for up to as much again, by chance. */
+  /**
+   * In ms. A voter that hears from no leader for this long starts an election. The wait before each attempt
+   * is up to twice as long, by chance.
+   */
   readonly electionTimeout: number
-  /** ms between two heartbeats; well below the election timeout. */
+  /** In ms, the time between two heartbeats; well below the election timeout. */
   readonly heartbeat: number
-  /** Another stream at each start: the contexts of forwarded reads begin at a number drawn from it (R3). */
+  /**
+   * Must differ at each start of a process: the contexts of forwarded reads begin at a number drawn from this
+   * generator (R3).
+   */
   readonly random: Random
-  /** Ask before campaigning. Off only in tests. */
+  /** Whether a pre-vote comes before each campaign. Only tests turn this off. */
   readonly preVote?: boolean
-  /** Appends under way to one follower. */
+  /** The most unanswered appends to one follower. */
   readonly maxInflight?: number
-  /** Data of one append message, but one entry at least. */
+  /** The most bytes of data in one append message; one entry may be larger alone. */
   readonly maxAppendBytes?: number
-  /** Data of one entry: 'too-large' beyond. */
+  /** The most bytes of data in one entry; a larger proposal is refused as 'too-large'. */
   readonly maxEntryBytes?: number
-  /** Data that is proposed and not committed: 'busy' beyond, but one entry at least. */
+  /**
+   * The most bytes that are proposed and not committed. Beyond them a proposal is refused as 'busy', except
+   * when nothing else is uncommitted.
+   */
   readonly maxUncommittedBytes?: number
-  /** What one reading may add to cluster time at most (CT2). */
+  /** In ms, the most that one reading of the clock adds to cluster time (CT2). */
   readonly clamp?: number
-  /** ms. After `leaderGone` the voters left start their pre-votes one such slot after the other, in the order of their ids. */
+  /**
+   * In ms, the length of a slot. After `leaderGone` the other voters start their pre-votes one slot after the
+   * other, in the order of their ids.
+   */
   readonly fastDelay?: number
-  /** Snapshots under way to followers at once. */
+  /** The most snapshot transfers to followers at one time. */
   readonly maxSnapshots?: number
 }
 
@@ -36,16 +48,25 @@ export type Settings = Required<RaftOptions>
 
 export interface RaftBoot {
   readonly hardState: HardState
-  /** After `start`, without a gap. */
+  /** The entries after `start`, without a gap. */
   readonly entries: readonly Entry[]
   readonly start: LogPosition
-  /** In force at `start`. */
+  /** The configuration in force at `start`. */
   readonly membership: Membership
-  /** What the state machine holds. Before `start`: its state is gone, and a snapshot is asked for. */
+  /**
+   * The index up to which the state machine has applied the log. An index before `start` means that the state
+   * is lost, and a snapshot is requested.
+   */
   readonly applied: number
-  /** The state machine cannot follow the log from `applied`, though the log reaches back so far: ask for a snapshot. */
+  /**
+   * The state machine's data is damaged and must be replaced by a snapshot, though the log reaches back to
+   * `applied`.
+   */
   readonly rebuild?: boolean
-  /** False: neither votes nor campaigns until `allowVoting()` (a fresh directory may be a lost member's). */
+  /**
+   * False: this member neither votes nor campaigns until `allowVoting()` is called. A fresh directory may be
+   * that of a member which lost its disk, and may have voted before.
+   */
   readonly mayVote?: boolean
 }
 
@@ -63,7 +84,7 @@ export function settle(options: RaftOptions): Settings {
   }
 }
 
-/** An option given as undefined is one not given. */
+/** Removes options that are given as undefined, so that they get their defaults. */
 function defined(options: RaftOptions): RaftOptions {
   return Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined),

@@ -1,4 +1,4 @@
-// Test: what a leader knows of a member.
+// Test: what a leader knows of each other member.
 
 import { expect, test } from 'vitest'
 import { Progress, Window } from './progress.js'

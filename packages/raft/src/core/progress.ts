@@ -1,10 +1,13 @@
-// Rule: what a leader knows of one other member, and how it sends to it.
+// Rule: what a leader knows of one other member, and how the leader sends entries to it.
 //
-//   probe      the common point is not known, or something was lost: one append at a time, until it is answered
-//   replicate  appends are sent ahead of their answers, as far as the window allows
-//   snapshot   what comes next is no longer in the log: a snapshot is under way, no appends
-//              (one that a member asked for itself, since its state is gone, goes beside the appends of any other state)
-//   refused    it has lost what it had acknowledged: no entries, and its acknowledgements do not count
+//   probe      the leader does not know where the two logs agree, or a message was lost:
+//              one append at a time, the next one after its answer
+//   replicate  appends are sent before earlier ones are answered, as far as the window allows
+//   snapshot   the member's next entry is no longer in the log: a snapshot is sent, and no appends
+//              (a snapshot that a member asks for because its state is lost is sent beside appends, in any
+//              state)
+//   refused    the member has lost entries that it had acknowledged: it gets no entries, and its
+//              acknowledgements do not count
 //
 // Laws
 //   - match only grows (L9); next > match
@@ -15,7 +18,7 @@ import type { LogPosition, MemberId } from './types.js'
 
 export type ProgressState = 'probe' | 'replicate' | 'snapshot' | 'refused'
 
-/** The last indices of appends that are under way, oldest first; a ring. */
+/** The last indices of the appends that are not answered yet, oldest first, in a ring buffer. */
 export class Window {
   readonly #lasts: number[]
   #head = 0
@@ -39,7 +42,7 @@ export class Window {
     this.#count++
   }
 
-  /** An acknowledgement stands for all appends before it (L7). */
+  /** An acknowledgement also acknowledges all appends before its own (L7). */
   freeTo(match: number): void {
     while (this.#count > 0 && (this.#lasts[this.#head] as number) <= match) {
       this.#head = (this.#head + 1) % this.#lasts.length
@@ -53,21 +56,24 @@ export class Window {
   }
 }
 
-/** reading: the driver was asked for bytes. sent: the piece is under way. installing: all was sent and staged. */
+/**
+ * waiting: for a free transfer. reading: the driver was asked for bytes. sent: the piece is under way.
+ * installing: the member has all pieces.
+ */
 export type SnapshotPhase = 'waiting' | 'reading' | 'sent' | 'installing'
 
 export interface SnapshotTransfer {
   phase: SnapshotPhase
   position: LogPosition | undefined
-  /** Of the piece that is wanted or under way. */
+  /** The offset of the piece that is wanted or under way. */
   offset: number
-  /** Behind that piece, once it was sent. */
+  /** The offset after that piece, once it was sent. */
   end: number
   done: boolean
-  /** The piece has been sent more than once. */
+  /** True when the piece was sent more than once. */
   again: boolean
   since: number
-  /** The member asked for it itself: its state is gone, its log is not. */
+  /** True when the member asked for the snapshot itself: its state is lost, its log is not. */
   readonly asked: boolean
 }
 
@@ -76,21 +82,27 @@ export class Progress {
   match = 0
   next: number
   state: ProgressState = 'probe'
-  /** A probe is under way and not answered. */
+  /** True while a probe is not answered. */
   probing = false
   readonly window: Window
-  /** Timer time of the last answer of this term. */
+  /** Timer time of the member's last answer in this term. */
   heardAt: number
-  /** Timer time at which it last got on, or at which a look for a lost append was made. */
+  /** Timer time at which `match` last grew, or at which the leader last looked for a lost append. */
   movedAt: number
-  /** The highest read round it has answered. */
+  /** The highest read round that the member has answered. */
   round = 0
-  /** The commit index last told to it. */
+  /** The last commit index that was sent to the member. */
   sentCommit = 0
   snapshot: SnapshotTransfer | undefined
-  /** It is no member any more: it is told so up to the entry that removed it, until this timer time at most. */
+  /**
+   * Set when the member was removed. The leader still sends it the log up to `index`, the entry that removed
+   * it, until the timer time `until` at most.
+   */
   leaving: { readonly index: number; readonly until: number } | undefined
-  /** An answer to a message of this round or later will show whether its disk was rolled back. */
+  /**
+   * The member may have lost acknowledged entries. An answer to a message of this read round or a later one
+   * decides whether its disk was rolled back.
+   */
   suspectRound: number | undefined
 
   constructor(id: MemberId, next: number, clock: number, windowSize: number) {
@@ -101,7 +113,7 @@ export class Progress {
     this.window = new Window(windowSize)
   }
 
-  /** True when this is news. */
+  /** Returns true when `match` has grown. */
   acknowledge(match: number, clock: number): boolean {
     if (match <= this.match) return false
     this.match = match
@@ -124,7 +136,7 @@ export class Progress {
     this.next = this.match + 1
   }
 
-  /** A transfer that was under way has been ended before. */
+  /** The caller has ended an earlier transfer before. */
   toSnapshot(clock: number): void {
     this.#leave()
     this.state = 'snapshot'

@@ -1,4 +1,4 @@
-// Test: majorities, by brute force against the definition.
+// Test: quorums, compared by brute force with the definition of a majority.
 
 import { expect, test } from 'vitest'
 import { describeQuorum, isQuorum, majority, majorityValue, quorumValue, tally } from './quorum.js'
@@ -13,7 +13,7 @@ function* permutations<T>(items: readonly T[]): Generator<T[]> {
   }
 }
 
-/** The definition: the largest value that more than half have reached. */
+/** The definition: the largest value that more than half of the voters have reached. */
 function byDefinition(values: readonly number[]): number {
   let best = 0
   for (const candidate of values) {

@@ -1,5 +1,5 @@
-// Rule: who is enough. A majority of n is more than half of n; a joint configuration needs a majority of both halves (M4).
-// Learners are in neither list and so never count (M9).
+// Rule: quorums. A majority of n voters is more than half of n; a joint configuration needs a majority of
+// both halves (M4). Learners are in neither half, so they never count (M9).
 
 import type { MemberId, Membership } from './types.js'
 
@@ -8,10 +8,12 @@ type Halves = Pick<Membership, 'voters' | 'outgoing'>
 
 export const majority = (size: number): number => (size >>> 1) + 1
 
-/** Scratch for one sort; nothing keeps it across a call. */
+/** A reused array for one sort; no call keeps it. */
 const scratch: number[] = []
 
-/** The largest value that a majority of `voters` has reached; 0 for nobody, who can agree on nothing. */
+/**
+ * The largest value that a majority of `voters` has reached; 0 for an empty half, which can agree on nothing.
+ */
 export function majorityValue(voters: readonly MemberId[], valueOf: (id: MemberId) => number): number {
   const size = voters.length
   if (size === 0) return 0
@@ -27,7 +29,7 @@ export function majorityValue(voters: readonly MemberId[], valueOf: (id: MemberI
   return scratch[majority(size) - 1] as number
 }
 
-/** The largest value reached by a quorum: in both halves while joint. */
+/** The largest value that a quorum has reached: in a joint configuration a majority of both halves. */
 export function quorumValue({ voters, outgoing }: Halves, valueOf: (id: MemberId) => number): number {
   const value = majorityValue(voters, valueOf)
   return outgoing.length === 0 ? value : Math.min(value, majorityValue(outgoing, valueOf))
@@ -43,13 +45,13 @@ function hasMajority(voters: readonly MemberId[], agrees: (id: MemberId) => bool
   return count >= majority(voters.length)
 }
 
-/** Lost: no quorum can be reached any more, whatever the silent ones say. */
+/** 'lost': the candidate can reach no quorum any more, whatever the missing voters answer. */
 export function tally(halves: Halves, votes: ReadonlyMap<MemberId, boolean>): Tally {
   if (isQuorum(halves, (id) => votes.get(id) === true)) return 'won'
   return isQuorum(halves, (id) => votes.get(id) !== false) ? 'open' : 'lost'
 }
 
-/** A quorum value as a picture: one line a voter, drawn as far as it has come. */
+/** Draws a quorum value as text: one line for each voter, as long as its value is large. */
 export function describeQuorum(halves: Halves, valueOf: (id: MemberId) => number): string {
   const lines: string[] = []
   const half = (name: string, voters: readonly MemberId[]) => {

@@ -1,4 +1,4 @@
-// Test: changes of members that need more than one line a step.
+// Test: membership changes whose steps are too complex for a trace.
 
 import { utf8 } from '@latchkey/base'
 import { describe, expect, test } from 'vitest'

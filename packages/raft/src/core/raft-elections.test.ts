@@ -1,4 +1,4 @@
-// Test: elections that need more than one line a step.
+// Test: elections whose steps are too complex for a trace.
 
 import { type Random, seededRandom } from '@latchkey/base'
 import { describe, expect, test } from 'vitest'
@@ -14,7 +14,7 @@ describe('elections', () => {
     expect(second).toMatchObject([{ type: 'send', message: { type: 'voteReply', to: 'c', granted: false } }])
     const kept = raft.persisted(1, 0)
     expect(kept).toMatchObject([{ type: 'send', message: { type: 'voteReply', to: 'b', granted: true } }])
-    // Asked again by the same one, it says the same again, at once.
+    // When the same candidate asks again, it gets the same answer, at once.
     const again = raft.step(to('vote', 'b', { lastIndex: 0, lastTerm: 0, transfer: false }), 0)
     expect(again).toMatchObject([])
     expect(kinds(raft.persisted(1, 0))).toEqual([])
@@ -156,7 +156,10 @@ describe('elections', () => {
   })
 })
 
-/** The leader a is gone, and all of `left` see it now; a message and a sync take 3 ms each. Answers when the next one leads. */
+/**
+ * The leader a has ended, and all members of `left` see this now. A message and a sync take 3 ms each.
+ * Returns the time after which the next leader leads.
+ */
 function fastRound(left: string[], seed: number): number {
   const membership = of(['a', ...left])
   const rafts = left.map((id) => {

@@ -1,4 +1,4 @@
-// Test: what the face of the core promises its drivers.
+// Test: what the core's public methods promise to their driver.
 
 import { utf8 } from '@latchkey/base'
 import { describe, expect, test } from 'vitest'

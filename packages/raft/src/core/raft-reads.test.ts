@@ -1,4 +1,4 @@
-// Test: reads that need more than one line a step.
+// Test: reads whose steps are too complex for a trace.
 
 import { describe, expect, test } from 'vitest'
 import { of, make, to, kinds, ok, alone, leading } from './testing/members.js'

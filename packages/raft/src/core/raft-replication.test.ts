@@ -1,4 +1,4 @@
-// Test: replication that needs more than one line a step.
+// Test: replication whose steps are too complex for a trace.
 
 import { utf8 } from '@latchkey/base'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Test: snapshots that need more than one line a step.
+// Test: snapshots whose steps are too complex for a trace.
 
 import { describe, expect, test } from 'vitest'
 import { of, entry, make, to, kinds, leading } from './testing/members.js'
@@ -34,7 +34,7 @@ describe('snapshots', () => {
         raft.step(to('append', 'b', { prevIndex: 11, prevTerm: 1, commit: 11, entries: [], round: 0 }), 0),
       ),
     ).toEqual(['appendReply'])
-    // Older than what the log begins with: of no use.
+    // This snapshot is older than the start of the log, so it is of no use.
     expect(kinds(raft.step(piece({}), 0))).toEqual([])
     raft.step(piece({ position: { index: 10, term: 1, time: 0 }, done: true }), 0)
     const effects = raft.snapshotInstalled({ index: 10, term: 1, time: 0 }, of(['a', 'b', 'c']), 0)

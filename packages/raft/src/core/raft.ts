@@ -1,8 +1,9 @@
-// Rule: one member of one group. Calls come in, effects come out; each call is one call of the rule that decides it.
+// Rule: one member of one Raft group. Each public method calls the rule that decides, and returns a list of
+// effects.
 //
 // Laws
 //   - synchronous, deterministic, without a clock: the same calls give the same effects, to the byte
-//   - every call reads `now` after what it handles had arrived (CT2, K41)
+//   - the caller reads `now` after the message or event of the call had arrived (CT2, K41)
 //   - nothing is sent that promises what is not durable (durable-before-send.ts)
 
 import { assert } from '@latchkey/base'
@@ -42,7 +43,7 @@ export type Proposal =
 const NOTHING: readonly Effect[] = []
 
 export class Raft {
-  /** For drivers and checks to read; only the core's own rules write it. */
+  /** Drivers and checks may read the state; only the core's own rules write it. */
   readonly state: State
 
   constructor(options: RaftOptions, boot: RaftBoot, now: number) {
@@ -67,13 +68,13 @@ export class Raft {
     state.told.configIndex = state.configs.index
     state.told.configCommitted = state.configs.index <= state.commit
     resetElectionTimer(state)
-    // Alone there is nobody whose lead could be disturbed.
+    // A single voter campaigns at once: no other voter's leader could be disturbed.
     if (votersBut(state.membership, state.id).length === 0) state.electionAt = state.clock
   }
 
-  // ---- what happens
+  // ---- events and requests
 
-  /** `incarnation`: the sender's, as its connection's handshake told it. */
+  /** `incarnation` is the sender's, as the handshake of its connection proved it. */
   step(message: Message, now: number, incarnation?: string): readonly Effect[] {
     const { state } = this
     this.#begin(now)
@@ -83,7 +84,7 @@ export class Raft {
     return finish(state)
   }
 
-  /** When `untilTick` says, and a few times in an election timeout. */
+  /** To be called at the time that `untilTick` names, and besides a few times in each election timeout. */
   tick(now: number): readonly Effect[] {
     const { state } = this
     this.#begin(now)
@@ -115,21 +116,24 @@ export class Raft {
     return { ok: true, index, term, effects: finish(state) }
   }
 
-  /** `to` undefined: whoever is furthest. Nothing happens on a member that does not lead, or towards one that cannot. */
+  /**
+   * `to` undefined: the member whose log is the most advanced. Nothing happens on a member that does not
+   * lead, or when `to` cannot lead.
+   */
   transfer(to: MemberId | undefined, now: number): readonly Effect[] {
     this.#begin(now)
     transfer(this.state, to)
     return finish(this.state)
   }
 
-  /** Answered by a 'read' effect with this context, on any role. */
+  /** A 'read' effect with this context is the answer, in any role. */
   read(context: number, now: number): readonly Effect[] {
     this.#begin(now)
     read(this.state, context)
     return finish(this.state)
   }
 
-  /** This batch and all before it are durable. */
+  /** This batch and all batches before it are durable. */
   persisted(batchId: number, now: number): readonly Effect[] {
     const { state } = this
     this.#begin(now)
@@ -140,7 +144,7 @@ export class Raft {
     return finish(state, true)
   }
 
-  /** The state machine has applied up to here. */
+  /** The state machine has applied the log up to `index`. */
   applied(index: number): readonly Effect[] {
     const { state } = this
     assert(index <= state.handedOut, 'applied what was not handed out')
@@ -148,7 +152,10 @@ export class Raft {
     return NOTHING
   }
 
-  /** Forgets entries up to `index`, as far as no snapshot under way needs them; a durable snapshot holds them (S15). */
+  /**
+   * Removes entries up to `index` from the log, except those that a snapshot transfer still needs. The caller
+   * has a durable snapshot of them (S15).
+   */
   compact(index: number): readonly Effect[] {
     const { state } = this
     assert(index <= state.applied, 'compaction beyond what is applied')
@@ -164,7 +171,10 @@ export class Raft {
     return finish(this.state)
   }
 
-  /** On a leader: the snapshot for `id` cannot be read. With the own id: the one received could not be installed. */
+  /**
+   * On a leader: the snapshot for `id` cannot be read. With this member's own id: the received snapshot could
+   * not be installed.
+   */
   snapshotFailed(id: MemberId, now: number): readonly Effect[] {
     const { state } = this
     this.#begin(now)
@@ -174,14 +184,14 @@ export class Raft {
     return finish(state)
   }
 
-  /** Complete, durable and in use. */
+  /** The received snapshot is complete, durable, and is now the state machine's state. */
   snapshotInstalled(position: LogPosition, membership: Membership, now: number): readonly Effect[] {
     this.#begin(now)
     onInstalled(this.state, position, membership)
     return finish(this.state)
   }
 
-  /** Tells those who were sent nothing since that the log is committed up to here. */
+  /** Sends the commit index `index` to those members that were sent no message since the commit. */
   announce(index: number, now: number): readonly Effect[] {
     const { state } = this
     this.#begin(now)
@@ -202,7 +212,9 @@ export class Raft {
     return finish(this.state)
   }
 
-  /** A fresh directory has heard from enough others that it is nobody's lost one. */
+  /**
+   * Enough other members have answered that this fresh directory is not that of a member which lost its disk.
+   */
   allowVoting(): void {
     this.state.mayVote = true
   }
@@ -222,7 +234,7 @@ export class Raft {
     return full && leading.uncommittedBytes > 0 ? 'busy' : undefined
   }
 
-  // ---- what is known
+  // ---- the current state
 
   get term(): number {
     return this.state.term
@@ -240,7 +252,7 @@ export class Raft {
     return this.state.commit
   }
 
-  /** The first entry still in memory, whether it exists yet or not. */
+  /** The index of the first entry in memory, or of the next entry when there is none. */
   get firstIndex(): number {
     return this.state.log.firstIndex
   }
@@ -253,12 +265,12 @@ export class Raft {
     return this.state.membership
   }
 
-  /** The one in force as of `index`. */
+  /** The configuration in force at `index`. */
   membershipAt(index: number): Membership {
     return this.state.configs.at(index)
   }
 
-  /** ms until a tick has something to do that must not be late. */
+  /** The time in ms until the next tick that must not be late. */
   get untilTick(): number {
     return untilTick(this.state)
   }
@@ -267,17 +279,20 @@ export class Raft {
     return this.state.leading?.transfer !== undefined
   }
 
-  /** Somebody was told to take over, and may still do so. */
+  /** True when some member was asked to campaign in this term, and may still do so. */
   get toldHeir(): boolean {
     return this.state.leading?.toldHeir ?? false
   }
 
-  /** A leader's view of each other member; empty elsewhere. */
+  /** What a leader knows of each other member; empty on a member that does not lead. */
   get progress(): readonly Progress[] {
     return this.state.leading?.peers ?? []
   }
 
-  /** The cluster time that a stamp taken now would be; on others than a leader, the last that is known. */
+  /**
+   * The cluster time of an entry that would be stamped now; on a member that does not lead, the last known
+   * one.
+   */
   clusterTime(now: number): number {
     const { leading, log } = this.state
     return leading === undefined ? log.last.time : leading.clock.read(now)
@@ -287,12 +302,12 @@ export class Raft {
     return this.state.log.entry(index)
   }
 
-  /** Both ends inclusive. */
+  /** The entries from `from` to `to`, both included. */
   entries(from: number, to: number): Entry[] {
     return this.state.log.slice(from, to)
   }
 
-  /** Undefined where the log does not reach. */
+  /** Undefined for an index outside the log. */
   termAt(index: number): number | undefined {
     return this.state.log.termAt(index)
   }

@@ -1,11 +1,14 @@
-// Rule: linearizable reads without a write (ReadIndex).
+// Rule: linearizable reads without a log entry (ReadIndex in Raft's thesis).
 //
 // Laws
-//   - a read's index is the commit index when its round began, and the leader has committed an entry of its own term (R1)
-//   - a round is confirmed by a quorum that answered messages sent after it began: its number is new, and each message carries
-//     the number current when it was sent (R3, R5). Reads that come later wait for a later round
-//   - a forwarded read gets a context of the core's own, never used before; answers of another term do not count (R7)
-//   - once a transfer's target was told to campaign, the old leader confirms no new reads (E18)
+//   - the index of a read is the commit index when its round began; before that, the leader has committed an
+//     entry of its own term (R1)
+//   - a round is confirmed when a quorum has answered messages that were sent after the round began. Each
+//     message carries the number of the round that was current when it was sent; a read that comes later
+//     waits for a later round (R3, R5)
+//   - a forwarded read gets a context that this core has never used before; answers of another term do not
+//     count (R7)
+//   - once the target of a transfer was asked to campaign, the old leader confirms no new reads (E18)
 
 import { sendHeartbeat } from './heartbeat.js'
 import { votersBut } from './membership.js'
@@ -15,7 +18,7 @@ import type { MemberId, Message } from './types.js'
 
 type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
 
-/** Rounds under way at once; reads beyond share the next one. */
+/** The most rounds under way at one time; further reads share the next round. */
 const MAX_ROUNDS = 4
 
 export function read(state: State, context: number): void {
@@ -38,7 +41,7 @@ function addRead(state: State, leading: Leading, from: MemberId, context: number
   else leading.readsWaiting.push({ from, context, time })
 }
 
-/** Begins a round for all that wait. */
+/** Begins one round for all reads that wait. */
 export function pumpReads(state: State): void {
   const leading = state.leading as Leading
   if (leading.readsWaiting.length === 0 || leading.rounds.length >= MAX_ROUNDS) return
@@ -81,13 +84,13 @@ export function onReadIndexReply(state: State, m: Of<'readIndexReply'>): void {
   answerSelf(state, forwarded.context, m.index, m.time)
 }
 
-/** The leader they were sent to leads no more, as far as is known here. */
+/** The leader of these forwarded reads is not the leader any more, as far as this member knows. */
 export function failForwarded(state: State): void {
   for (const { context } of state.forwarded.values()) answerSelf(state, context, undefined, 0)
   state.forwarded.clear()
 }
 
-/** Question or answer was lost. */
+/** The request or its answer was lost. */
 export function expireForwarded(state: State): void {
   for (const [wire, { context, until }] of state.forwarded) {
     if (state.clock < until) return
@@ -96,7 +99,7 @@ export function expireForwarded(state: State): void {
   }
 }
 
-/** Nothing that was not confirmed is answered; whoever asked asks again. */
+/** Reads that are not confirmed fail; their callers ask again. */
 export function endLeadershipReads(state: State): void {
   const leading = state.leading as Leading
   const requests = [...leading.rounds.flatMap((round) => round.requests), ...leading.readsWaiting]

@@ -1,10 +1,12 @@
-// Rule: how a leader brings its log to the others, and when an entry is committed.
+// Rule: how a leader replicates its log, and when an entry is committed.
 //
 // Laws
-//   - a leader never changes or cuts its own entries; only it stamps them, at the append (CT2)
-//   - an entry is committed by counting only if it is of the own term (Figure 8, L1), on a quorum of durable logs, the
-//     leader's own included only as far as its own disk is (L6)
-//   - what is lost on the way is found: a reject leads to probing, and a heartbeat's answer without progress to a look (L11)
+//   - a leader never changes or cuts its own entries; only the leader stamps entries, when it appends them
+//     (CT2)
+//   - counting commits only entries of the leader's own term (Figure 8 of Raft's paper, L1). An entry needs a
+//     quorum of durable logs; the leader's own log counts only as far as its disk holds it (L6)
+//   - a lost append is found: a rejected append leads to probing, and so does a heartbeat's answer that shows
+//     no progress (L11)
 
 import { assert } from '@latchkey/base'
 import { announce } from './heartbeat.js'
@@ -18,8 +20,11 @@ import type { EntryKind, Membership, Message } from './types.js'
 
 type Of<Type extends Message['type']> = Extract<Message, { type: Type }>
 
-/** A member that was removed is told so for at most this many election timeouts (M12). */
-const FAREWELL = 10
+/**
+ * A removed member is sent the log for at most this many election timeouts, so that it learns of its removal
+ * (M12).
+ */
+const REMOVED_TIMEOUTS = 10
 
 export function appendOwn(state: State, kind: EntryKind, data: Uint8Array, membership?: Membership): number {
   const leading = state.leading as Leading
@@ -34,7 +39,10 @@ export function appendOwn(state: State, kind: EntryKind, data: Uint8Array, membe
   return index
 }
 
-/** One Progress for each other member; whoever is none any more is seen off. */
+/**
+ * Keeps one Progress for each other member. A removed member is sent its removal for ten election timeouts at
+ * most, then its Progress is deleted.
+ */
 export function trackMembers(state: State): void {
   const leading = state.leading as Leading
   const { byId, peers } = leading
@@ -45,7 +53,7 @@ export function trackMembers(state: State): void {
     if (known !== undefined) endTransferOf(state, known)
     byId.set(id, new Progress(id, state.log.lastIndex + 1, state.clock, state.options.maxInflight))
   }
-  const until = state.clock + FAREWELL * state.options.electionTimeout
+  const until = state.clock + REMOVED_TIMEOUTS * state.options.electionTimeout
   for (const peer of byId.values()) {
     if (!members.includes(peer.id)) peer.leaving ??= { index: state.configs.index, until }
   }
@@ -60,7 +68,7 @@ export function forget(state: State, peer: Progress): void {
   peers.splice(peers.indexOf(peer), 1)
 }
 
-/** True when the commit index moved. */
+/** Returns true when the commit index has moved. */
 export function moveCommit(state: State, leading: Leading): boolean {
   const index = quorumValue(state.membership, leading.matchOf)
   if (index <= state.commit || index < leading.firstIndex) return false
@@ -69,7 +77,10 @@ export function moveCommit(state: State, leading: Leading): boolean {
   return true
 }
 
-/** Sends whatever this peer may be sent now. One that leaves is told the commit index at once: it leaves when it knows. */
+/**
+ * Sends all messages that this peer may be sent now. A removed member is sent the commit index at once: it
+ * stops when it knows of its removal.
+ */
 export function pumpPeer(state: State, peer: Progress): void {
   if (peer.state === 'probe' && !peer.probing) sendAppend(state, peer, state.options.maxAppendBytes)
   while (peer.state === 'replicate' && peer.next <= state.log.lastIndex && !peer.window.full) {
@@ -79,7 +90,7 @@ export function pumpPeer(state: State, peer: Progress): void {
   if (peer.leaving !== undefined) announce(state, peer, state.commit)
 }
 
-/** maxBytes 0: an empty one, which only asks whether the one before it arrived. */
+/** `maxBytes` 0 makes an empty append, which only asks whether the entry before it has arrived. */
 function sendAppend(state: State, peer: Progress, maxBytes: number): void {
   const prevIndex = peer.next - 1
   const prevTerm = state.log.termAt(prevIndex)
@@ -100,7 +111,7 @@ function sendAppend(state: State, peer: Progress, maxBytes: number): void {
   }
 }
 
-/** Any answer of this term: it lives, and knows this leader. */
+/** Any answer of this term proves that the peer is alive and knows this leader. */
 function heard(state: State, peer: Progress, round: number): void {
   peer.heardAt = state.clock
   if (round <= peer.round) return
@@ -124,17 +135,17 @@ export function onAppendReply(state: State, peer: Progress, m: Of<'appendReply'>
   if (m.ok) return acknowledged(state, peer, m.match)
   if (peer.state === 'snapshot' || peer.state === 'refused') return
   if (m.rejected <= peer.match) return suspect(state, peer, m)
-  // While probing only the answer to this very probe counts; any other is late (L9).
+  // While the leader probes, only the answer to the current probe counts; all other answers are late (L9).
   if (peer.state === 'probe' && m.rejected !== peer.next - 1) return
-  // Beyond what was ever sent: not an answer to anything of this term.
+  // The rejected index was never sent in this term, so this is no answer to a message of this term.
   if (m.rejected >= peer.next) return
   const common = state.log.lastNotAbove(m.hintIndex, m.hintTerm).index
   peer.toProbe(Math.min(m.rejected, common + 1))
 }
 
 /**
- * It rejects what it has acknowledged. Mostly an answer that is late (L9); but if it rejects so a message that was sent
- * after this one, its disk has been rolled back (D12).
+ * The member rejects an index that it had acknowledged. Usually this answer is only late (L9). If a message
+ * that is sent from now on is rejected like this too, the member's disk has been rolled back (D12).
  */
 function suspect(state: State, peer: Progress, m: Extract<Of<'appendReply'>, { ok: false }>): void {
   if (m.hintIndex >= peer.match) return
@@ -154,14 +165,15 @@ export function onHeartbeatReply(state: State, peer: Progress, m: Of<'heartbeatR
   if (m.match > peer.match) acknowledged(state, peer, m.match)
   if (state.clock - peer.movedAt < state.options.heartbeat) return
   if (peer.state === 'probe') peer.probing = false
-  // Something was lost; or it began anew, and does not know any more how far it agrees with this log.
+  // An append was lost; or the member has restarted, and no longer knows how far its log agrees with the
+  // leader's.
   else if (peer.state === 'replicate' && (peer.match < peer.next - 1 || m.match < peer.match)) {
     peer.movedAt = state.clock
     sendAppend(state, peer, 0)
   }
 }
 
-/** What is sent to it gets lost: nothing but heartbeats, until it answers one. */
+/** Messages to this member are lost: it gets only heartbeats until it answers one. */
 export function onUnreachable(peer: Progress): void {
   if (peer.state !== 'replicate') return
   peer.toProbe(peer.match + 1)

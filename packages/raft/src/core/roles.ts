@@ -1,8 +1,9 @@
-// Rule: the four roles and the ways between them.
+// Rule: the four roles of a member and the changes between them.
 //
 // Laws
-//   - a term is taken with no vote in it, and both become durable before they are promised to anybody
-//   - what only a leader has (progress, reads, transfer, cluster time) ends with its leadership
+//   - a member enters a new term without a vote; the term and a vote are durable before any message depends
+//     on them
+//   - the data that only a leader has (progress, reads, transfer, cluster time) ends with its leadership
 
 import { assert } from '@latchkey/base'
 import { ClusterClock } from './cluster-time.js'
@@ -12,7 +13,10 @@ import type { Progress } from './progress.js'
 import type { State } from './state.js'
 import type { MemberId } from './types.js'
 
-/** One whose state is gone lets others go first: it may hold the only log that can win, but can do nothing else (leader.ts). */
+/**
+ * A member whose state is lost waits longer than others before it campaigns. It may hold the only log that
+ * can win, so it must campaign at last; but as a leader it can only transfer the leadership (leader.ts).
+ */
 export function resetElectionTimer(state: State): void {
   const { electionTimeout } = state.options
   const wait = state.rebuilding ? 2 * electionTimeout : electionTimeout
@@ -31,7 +35,7 @@ export function becomeFollower(state: State, term: number, leader: MemberId | un
   state.role = restingRole(state)
 }
 
-/** What agreed with the leader of one term need not agree with the next one's. */
+/** Entries that agreed with the log of one term's leader need not agree with the next leader's. */
 function newTerm(state: State, term: number): void {
   state.term = term
   state.vote = undefined
@@ -55,7 +59,7 @@ function stopLeading(state: State): void {
   resetElectionTimer(state)
 }
 
-/** The role of one who does not lead follows the configuration. */
+/** The role of a member that does not lead follows from the configuration: follower or learner. */
 export function adjustRole(state: State): void {
   if (state.role === 'follower' || state.role === 'learner') state.role = restingRole(state)
   if (state.campaign !== undefined && !state.stands) becomeFollower(state, state.term, undefined)
@@ -90,6 +94,6 @@ export function becomeLeader(state: State): void {
   appendOwn(state, 'empty', new Uint8Array(0))
 }
 
-/** What a member that lost its disk once acknowledged counts for nothing. */
+/** The acknowledgements of a member that has lost acknowledged entries count as 0. */
 const counted = (peer: Progress | undefined): number =>
   peer === undefined || peer.state === 'refused' ? 0 : peer.match

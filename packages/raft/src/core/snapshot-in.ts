@@ -1,11 +1,13 @@
-// Rule: a follower's side of a snapshot.
+// Rule: how a follower receives a snapshot.
 //
 // Laws
-//   - one that brings nothing new is answered with what is here, and changes nothing (S1)
-//   - one that contradicts a committed entry is a broken law (S2)
-//   - pieces are taken in order, of one position and one sender; any other is answered with where this member stands
-//   - while it is being installed nothing is handed out to apply, and no other one is begun (S3, S16)
-//   - entries behind it stay when the log agrees with it there, else the log begins anew (M14: with its configuration)
+//   - a snapshot that brings nothing new changes nothing; the answer says how far this log reaches (S1)
+//   - a snapshot that contradicts a committed entry is a broken law (S2)
+//   - pieces are taken in order, of one snapshot and one sender; the answer to any other piece says how many
+//     bytes are here
+//   - while a snapshot is installed, no entry is handed out to apply, and no other snapshot begins (S3, S16)
+//   - entries after the snapshot are kept when the log agrees with it at its position; else the log restarts
+//     there, with the snapshot's configuration (M14)
 
 import { AssertionError, assert } from '@latchkey/base'
 import { acknowledge, follow } from './follower.js'
@@ -20,7 +22,8 @@ export function onSnapshot(state: State, m: Of<'snapshot'>): void {
   const { position } = m
   checkAgainstCommitted(state, position)
   if (!state.rebuilding && isHere(state, position)) return tellHere(state, m.from, position)
-  // Its state lies before the first entry kept here, and what is between would be missing: the next heartbeat asks anew.
+  // The snapshot ends before the first entry that is kept here, so the entries between would be missing. The
+  // next heartbeat asks for a newer snapshot.
   if (position.index < state.log.start.index) return
   const staging = stagingFor(state, m)
   if (staging === undefined) return reply(state, m.from, position, 0, false)
@@ -43,7 +46,10 @@ function checkAgainstCommitted(state: State, { index, term }: LogPosition): void
   }
 }
 
-/** True when the log reaches so far itself; then the snapshot only tells that it is committed. */
+/**
+ * True when the log itself holds the snapshot's position; then the snapshot only proves that this position is
+ * committed.
+ */
 function isHere(state: State, { index, term }: LogPosition): boolean {
   if (index > state.commit && !state.log.matches(index, term)) return false
   if (index > state.commit) state.commit = index
@@ -52,13 +58,19 @@ function isHere(state: State, { index, term }: LogPosition): boolean {
   return true
 }
 
-/** First how far the log reaches, so that the leader goes on from there; then that this snapshot is not needed. */
+/**
+ * Sends two answers: first how far the log reaches, so that the leader continues there; then that this
+ * snapshot is not needed.
+ */
 function tellHere(state: State, to: string, position: LogPosition): void {
   acknowledge(state, true)
   if (state.disk.hardStateDurable && state.disk.durable >= position.index) reply(state, to, position, 0, true)
 }
 
-/** The one under way when it is this one; a new one when this is its first piece; else undefined. */
+/**
+ * The transfer under way when the piece belongs to it; a new transfer when the piece is a first one; else
+ * undefined.
+ */
 function stagingFor(state: State, m: Of<'snapshot'>): State['staging'] {
   const { staging } = state
   if (staging?.installing) return staging
@@ -83,7 +95,7 @@ function reply(state: State, to: string, position: LogPosition, offset: number, 
   state.send({ type: 'snapshotReply', group, from, to, term, position, offset, installed })
 }
 
-/** The driver has built it, durably: it is the state machine's state now. */
+/** The driver has installed the snapshot durably: the state machine now has the snapshot's state. */
 export function onInstalled(state: State, position: LogPosition, membership: Membership): void {
   state.staging = undefined
   checkAgainstCommitted(state, position)
@@ -95,7 +107,7 @@ export function onInstalled(state: State, position: LogPosition, membership: Mem
   } else restartBehind(state, position, membership)
   state.handedOut = position.index
   state.applied = position.index
-  // Snapshots hold committed state, so every leader from now on agrees up to here.
+  // A snapshot holds committed state only, so every leader from now on agrees up to its position.
   state.matched = Math.max(state.matched, Math.min(position.index, state.log.lastIndex))
   tellInstalled(state, position)
 }
@@ -128,7 +140,7 @@ function tellInstalled(state: State, position: LogPosition): void {
   state.disk.promiseAll(message)
 }
 
-/** It could not be built (S14): the next attempt starts clean. */
+/** The snapshot could not be installed; the next attempt starts from the first byte (S14). */
 export function onInstallFailed(state: State): void {
   const { staging, leader } = state
   state.staging = undefined

@@ -1,9 +1,12 @@
-// Rule: a leader's side of a snapshot on its way to a member whose next entry is gone from the log.
+// Rule: how a leader sends a snapshot to a member whose next entry is no longer in the log.
 //
 // Laws
-//   - one piece is under way to a member at a time, and `maxSnapshots` members are served at once: the throttle
-//   - a lost piece or answer is sent again after an election timeout, from where the member says it stands (resume)
-//   - a member that is silent for an election timeout loses its turn, and the log is not kept for it any longer (S9)
+//   - one piece is under way to a member at a time, and at most `maxSnapshots` members are sent a snapshot at
+//     one time
+//   - when a piece or its answer is lost, the piece is sent again after an election timeout, from the offset
+//     that the member reports
+//   - a member that does not answer for an election timeout loses its transfer, and the log is not kept for
+//     it any longer (S9)
 
 import type { Progress, SnapshotTransfer } from './progress.js'
 import type { Leading, State } from './state.js'
@@ -23,7 +26,7 @@ export interface SnapshotPiece {
 const isSilent = (state: State, peer: Progress): boolean =>
   state.clock - peer.heardAt >= state.options.electionTimeout
 
-/** Its next entry is gone from the log. */
+/** The member's next entry is no longer in the log. */
 export function needSnapshot(state: State, peer: Progress): void {
   endTransferOf(state, peer)
   peer.toSnapshot(state.clock)
@@ -32,7 +35,8 @@ export function needSnapshot(state: State, peer: Progress): void {
 export function pumpSnapshot(state: State, peer: Progress): void {
   const { snapshot } = peer
   if (snapshot?.phase !== 'waiting' || isSilent(state, peer)) return
-  // A leader whose own state is gone has none to send: it hands over, and the next one sends.
+  // A leader whose own state is lost has no snapshot to send: it transfers the leadership, and the next
+  // leader sends one.
   if (state.rebuilding) return
   const { peers } = state.leading as Leading
   const busy = peers.filter((other) => other.snapshot !== undefined && other.snapshot.phase !== 'waiting')
@@ -46,13 +50,17 @@ function ask(state: State, to: MemberId, snapshot: SnapshotTransfer): void {
   state.out.push({ type: 'readSnapshot', to, offset, position })
 }
 
-/** The driver has the bytes. What was not asked for is dropped: the member or the offset has changed meanwhile. */
+/**
+ * The driver has read the bytes. A piece that is not wanted any more is dropped: the member or the offset has
+ * changed since the request.
+ */
 export function onPiece(state: State, piece: SnapshotPiece): void {
   const peer = state.leading?.byId.get(piece.to)
   const snapshot = peer?.snapshot
   if (peer === undefined || snapshot === undefined || snapshot.phase === 'waiting') return
   const { position } = piece
-  // The log has been compacted beyond this view: whoever installs it would need another one at once (S9).
+  // The log has been compacted beyond this snapshot: a member that installed it would need another one at
+  // once (S9).
   if (position.index < state.log.start.index) return startAgain(state, peer)
   if (snapshot.position?.index !== position.index) {
     if (piece.offset !== 0 || snapshot.phase !== 'reading') return
@@ -75,11 +83,15 @@ export function onSnapshotReply(state: State, peer: Progress, m: Of<'snapshotRep
   if (snapshot?.position === undefined || snapshot.position.index !== m.position.index) return
   if (m.installed) return installed(state, peer, m.position.index)
   if (m.offset === snapshot.end && snapshot.phase === 'sent') return next(state, peer.id, snapshot)
-  // A piece that was sent again found the member standing elsewhere: it has lost what it held.
+  // The piece was sent twice, and the member reports another offset than before or after this piece: it has
+  // lost the bytes that it held.
   if (snapshot.again && m.offset !== snapshot.end && m.offset !== snapshot.offset) startAgain(state, peer)
 }
 
-/** Its state is gone, or what it was sent is of no use to it: any view that is new enough. */
+/**
+ * The member's state is lost, or the snapshot it was sent is of no use: it gets any snapshot that is new
+ * enough.
+ */
 function asked(state: State, peer: Progress): void {
   if (peer.snapshot?.again) startAgain(state, peer)
   else if (peer.snapshot === undefined) peer.wantSnapshot(state.clock, true)
@@ -118,7 +130,10 @@ export function snapshotTick(state: State, peer: Progress): void {
   ask(state, peer.id, snapshot)
 }
 
-/** The driver cannot read it, or the member is gone: what it needs is found out anew. */
+/**
+ * The driver cannot read the snapshot, or the member does not answer: the leader probes again to find out
+ * what the member needs.
+ */
 export function giveUp(state: State, peer: Progress): void {
   endTransferOf(state, peer)
   if (peer.state !== 'snapshot') return
@@ -127,7 +142,7 @@ export function giveUp(state: State, peer: Progress): void {
   peer.movedAt = Number.NEGATIVE_INFINITY
 }
 
-/** Tells the driver that its frozen view may go. */
+/** Tells the driver that it may close the view that this snapshot was read from. */
 export function endTransferOf(state: State, peer: Progress): void {
   if (peer.snapshot !== undefined && peer.snapshot.phase !== 'waiting') {
     state.out.push({ type: 'endSnapshot', to: peer.id })
@@ -135,7 +150,10 @@ export function endTransferOf(state: State, peer: Progress): void {
   peer.snapshot = undefined
 }
 
-/** S9: what a receiver will ask for next is kept. */
+/**
+ * The index up to which the log may be compacted: entries after a snapshot under way are kept, because its
+ * receiver will ask for them next (S9).
+ */
 export function pinned(state: State, index: number): number {
   let keep = index
   for (const { snapshot } of state.leading?.peers ?? []) {

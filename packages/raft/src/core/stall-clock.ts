@@ -1,8 +1,11 @@
-// Rule: the time that election timers run on: milliseconds since boot, of which a stall counts only in part (T2).
+// Rule: the clock of the election timers: milliseconds since boot, of which a pause of this process counts
+// only in part (T2).
 //
 // Laws
-//   - a gap between two readings counts for at most `stall`; a longer one is a stall of this process, not silence of others
-//   - after a stall nobody campaigns or steps down for one heartbeat: what waited in the sockets is heard first
+//   - the time between two readings counts for at most `stall`: if it is longer, this process was paused, and
+//     the silence proves nothing about the others
+//   - for one heartbeat after a pause nobody campaigns or steps down: the messages that wait in the sockets
+//     are read first
 
 export interface TimerOptions {
   readonly electionTimeout: number
@@ -11,7 +14,7 @@ export interface TimerOptions {
 
 export class Timers {
   clock = 0
-  /** Before this, deadlines do not fire. */
+  /** No deadline fires before this time. */
   calmAt = 0
   #reading: number
   readonly #stall: number

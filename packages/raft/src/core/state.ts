@@ -1,4 +1,5 @@
-// Rule: everything a core knows, as one plain state. Each concern's rules are a file of functions over it; raft.ts dispatches.
+// Rule: the whole state of a core as one plain object. The rules are functions over this state, one file for
+// each subject; raft.ts calls them.
 
 import type { Random } from '@latchkey/base'
 import type { ClusterClock } from './cluster-time.js'
@@ -11,18 +12,18 @@ import { Timers } from './stall-clock.js'
 import type { Effect, Entry, GroupId, LogPosition, MemberId, Membership, Message, Role } from './types.js'
 
 export interface Campaign {
-  /** pre: asks whether it would win; the term is not taken yet. */
+  /** 'pre' is a pre-vote, which asks whether this member would win; it does not enter the new term yet. */
   readonly kind: 'pre' | 'real'
-  /** The term that would be, or is, campaigned in. */
+  /** The term of this campaign; in a pre-vote the term after it. */
   readonly term: number
   readonly votes: Map<MemberId, boolean>
 }
 
 export interface ReadRequest {
-  /** Who asked; the core itself for its own callers. */
+  /** The member that asked; this member's own id for its own callers. */
   readonly from: MemberId
   readonly context: number
-  /** CT5: cluster time, read after the request arrived. */
+  /** Cluster time, read after the request arrived (CT5). */
   readonly time: number
 }
 
@@ -34,34 +35,46 @@ export interface ReadRound {
 
 export interface Transfer {
   readonly to: MemberId
-  /** Timer time at which it is given up (E17). */
+  /** Timer time at which the transfer is given up (E17). */
   readonly until: number
   told: boolean
 }
 
-/** What only a leader has; gone with its leadership. */
+/** The state that only a leader has. It is deleted when the leadership ends. */
 export interface Leading {
-  /** In order of id, so that all are visited in the same order each time. */
+  /** Sorted by id, so that all peers are visited in the same order each time. */
   readonly peers: Progress[]
   readonly byId: Map<MemberId, Progress>
-  /** How far a member's durable log is known to agree with the leader's; of the leader itself, how far it is durable. */
+  /**
+   * For another member: how far its durable log is known to agree with the leader's. For the leader itself:
+   * how far its log is durable.
+   */
   readonly matchOf: (id: MemberId) => number
   readonly roundOf: (id: MemberId) => number
   readonly clock: ClusterClock
-  /** Its first entry; nothing is committed by counting, read or reconfigured before this one is committed. */
+  /**
+   * The index of the leader's first entry in its term. Before that entry is committed, the leader commits
+   * nothing by counting, confirms no read, and changes no membership.
+   */
   readonly firstIndex: number
   heartbeatAt: number
-  /** An acknowledgement, a sync or a configuration may have moved the quorum. */
+  /** True when an acknowledgement, a sync or a configuration may have moved the commit index. */
   dirty: boolean
   uncommittedBytes: number
-  /** The last read round that was begun, and the ones not confirmed yet. */
+  /** The number of the last read round that was begun. The rounds that are not confirmed yet follow. */
   round: number
   readonly rounds: ReadRound[]
   readsWaiting: ReadRequest[]
   transfer: Transfer | undefined
-  /** Some member was told to campaign in this term: it may do so at any time, also when the transfer was given up. */
+  /**
+   * True when some member was asked to campaign in this term. It may still campaign after the transfer was
+   * given up.
+   */
   toldHeir: boolean
-  /** What was committed one and two election timeouts ago: how far a learner must have come (M10). */
+  /**
+   * The commit index of one and of two election timeouts ago: a learner must have reached it to become a
+   * voter (M10).
+   */
   readonly marks: { recent: number; older: number; at: number }
 }
 
@@ -72,7 +85,10 @@ export interface Staging {
   offset: number
   /** Timer time of the last piece. */
   at: number
-  /** All is here; the driver is building it. Nothing is handed out to apply meanwhile (S3). */
+  /**
+   * True when all pieces are here and the driver installs the snapshot. No entry is handed out to apply
+   * meanwhile (S3).
+   */
   installing: boolean
 }
 
@@ -84,14 +100,17 @@ export interface ForwardedRead {
 
 export class State {
   readonly options: Settings
-  /** Of this member alone: members that were all given the same seed still draw differently (E20). */
+  /**
+   * A generator of this member alone: members that were given the same seed still draw different timeouts
+   * (E20).
+   */
   readonly random: Random
   readonly id: MemberId
   readonly log: Log
   readonly disk: Disk
   readonly configs: Configurations
   readonly timers: Timers
-  /** `now` of the call that is under way. */
+  /** The time `now` of the current call. */
   now: number
 
   term: number
@@ -99,30 +118,39 @@ export class State {
   role: Role = 'follower'
   leader: MemberId | undefined
   commit: number
-  /** Given out to apply; not beyond what is durable here. */
+  /** The last index that was handed out to apply; never beyond what is durable here. */
   handedOut: number
   applied: number
   mayVote: boolean
-  /** The state machine's state is gone: a snapshot is asked for, nothing is handed out, and the lead is passed on. */
+  /**
+   * True when the state machine's state is lost: a snapshot is requested, no entry is handed out, and the
+   * leadership is passed on.
+   */
   rebuilding: boolean
 
   campaign: Campaign | undefined
   leading: Leading | undefined
   electionAt = 0
-  /** Timer time of the last word of the leader. */
+  /** Timer time of the leader's last message. */
   leaderHeardAt = 0
-  /** The last term whose leader's end was seen from its connection: counts once a term. */
+  /**
+   * The last term in which a closed connection showed the end of the leader's process. This counts once in a
+   * term.
+   */
   goneTerm = 0
-  /** The own log is known to agree with this term's leader's up to here. */
+  /** The own log is known to agree with the log of this term's leader up to this index. */
   matched = 0
-  /** The leader is owed an acknowledgement, of at most `matched`, and of this read round. */
+  /**
+   * True when the leader waits for an acknowledgement; it covers at most `matched`, and carries the read
+   * round.
+   */
   ackOwed = false
   ackRound = 0
   staging: Staging | undefined
   readonly forwarded = new Map<number, ForwardedRead>()
   nextContext: number
 
-  /** Effects of this call but for those that `finish` puts before and behind them. */
+  /** The effects of this call, except those that end-of-call.ts adds before and after them. */
   out: Effect[] = []
   told: {
     role: Role
@@ -131,7 +159,7 @@ export class State {
     configIndex: number
     configCommitted: boolean
   }
-  /** Messages that were refused at the door, and why the last one was. */
+  /** The number of refused messages, and the reason of the last refusal. */
   readonly refused = { count: 0, last: '' }
 
   constructor(options: Settings, boot: RaftBoot, now: number) {
@@ -146,7 +174,7 @@ export class State {
     this.term = boot.hardState.term
     this.vote = boot.hardState.vote
     this.rebuilding = boot.rebuild === true || boot.applied < boot.start.index
-    // A state machine that does not belong to this log says nothing about what of it is committed.
+    // A state machine that has lost its state proves nothing about what is committed in this log.
     this.applied = this.rebuilding ? boot.start.index : boot.applied
     this.commit = this.applied
     this.handedOut = this.applied
@@ -178,8 +206,9 @@ export class State {
   }
 
   /**
-   * May ask for votes: a voter, or one whose removal is in its log and not committed. Without that one the removal might
-   * never be: it may hold the only log that can win. It counts by the new configuration, so itself not at all.
+   * True for a member that may campaign: a voter, or a member whose removal is in its log and not committed.
+   * Such a member may hold the only log that can win, so without it the removal might never be committed. It
+   * counts votes by the new configuration, in which it has no vote itself.
    */
   get stands(): boolean {
     const { configs, id, commit } = this
@@ -191,7 +220,7 @@ export class State {
   }
 }
 
-/** Appends to the log in memory and notes it for the disk. */
+/** Appends an entry to the log in memory and to the batch for the disk. */
 export function appendEntry(state: State, entry: Entry): void {
   state.log.append(entry)
   state.disk.noteAppend(entry.index)

@@ -1,26 +1,33 @@
-// Rule: the words of consensus. Plain data; every law about them is in invariants.ts.
+// Rule: the types of consensus: entries, messages, effects. Plain data; the laws about them are in
+// invariants.ts.
 
 export type MemberId = string
-/** Which group of members a message or log belongs to; one process may share many groups one day. */
+/** The id of a Raft group. Each message carries it, so that one process could hold several groups. */
 export type GroupId = number
 
-/** A place in the log. `time` is the cluster time of the entry there. {0, 0, 0} is the place before the first entry. */
+/**
+ * A position in the log. `time` is the cluster time of the entry at `index`. {0, 0, 0} is the position before
+ * the first entry.
+ */
 export interface LogPosition {
   readonly index: number
   readonly term: number
   readonly time: number
 }
 
-/** 'empty': a new leader's first entry, or a tick that only carries time. 'members': `data` is an encoded Membership. */
+/**
+ * 'empty': a new leader's first entry, or an entry that only advances cluster time. 'members': `data` is an
+ * encoded Membership.
+ */
 export type EntryKind = 'empty' | 'commands' | 'members'
 
 export interface Entry extends LogPosition {
   readonly kind: EntryKind
-  /** Encoded once, by whoever proposed; travels, is stored and is applied as it is. */
+  /** Encoded once, by the proposer. These bytes are sent, stored and applied unchanged. */
   readonly data: Uint8Array
 }
 
-/** What a member must remember before it speaks again. */
+/** The term and vote, which a member must have on disk before it sends a message that depends on them. */
 export interface HardState {
   readonly term: number
   readonly vote: MemberId | undefined
@@ -28,11 +35,14 @@ export interface HardState {
 
 export interface Peer {
   readonly url: string
-  /** Drawn at a member's first boot; '' until it has been met. Votes and acknowledgements of another one do not count. */
+  /**
+   * Drawn at a member's first start; '' until a leader has met the member. Votes and acknowledgements with
+   * another incarnation do not count.
+   */
   readonly incarnation: string
 }
 
-/** All lists sorted. While `outgoing` is not empty the configuration is joint: both halves must agree. */
+/** All lists are sorted. While `outgoing` is not empty the configuration is joint: both halves must agree. */
 export interface Membership {
   readonly voters: readonly MemberId[]
   readonly outgoing: readonly MemberId[]
@@ -45,7 +55,10 @@ export interface Membership {
 }
 
 export type MembershipChange =
-  /** The first leader draws the cluster's id, and writes down whom it has met. */
+  /**
+   * The first leader draws the cluster's id. Each leader records the incarnations of the members that it has
+   * met.
+   */
   | {
       readonly type: 'found'
       readonly cluster: string
@@ -55,7 +68,7 @@ export type MembershipChange =
   | { readonly type: 'promote'; readonly id: MemberId }
   | { readonly type: 'remove'; readonly id: MemberId }
   | { readonly type: 'update'; readonly id: MemberId; readonly peer: Peer }
-  /** Any set of voters and learners at once, through a joint configuration. */
+  /** Changes to any set of voters and learners at once, through a joint configuration. */
   | {
       readonly type: 'replace'
       readonly voters: readonly MemberId[]
@@ -79,7 +92,7 @@ export type Message = Envelope &
         readonly type: 'vote'
         readonly lastIndex: number
         readonly lastTerm: number
-        /** Skips stickiness: the leader itself asked. */
+        /** True when the leader itself asked for this election; the receivers then skip stickiness. */
         readonly transfer: boolean
       }
     | { readonly type: 'voteReply'; readonly granted: boolean }
@@ -89,16 +102,19 @@ export type Message = Envelope &
         readonly prevTerm: number
         readonly commit: number
         readonly entries: readonly Entry[]
-        /** Read round, confirmed by the reply. */
+        /** The read round; the reply confirms it. */
         readonly round: number
       }
     | { readonly type: 'appendReply'; readonly ok: true; readonly match: number; readonly round: number }
     | {
         readonly type: 'appendReply'
         readonly ok: false
-        /** The prevIndex refused. */
+        /** The prevIndex that was refused. */
         readonly rejected: number
-        /** Where to look next: last index of a term not above the leader's there. */
+        /**
+         * The index at which the leader should probe next: the follower's last index whose term is not above
+         * the leader's term there.
+         */
         readonly hintIndex: number
         readonly hintTerm: number
         readonly round: number
@@ -107,7 +123,7 @@ export type Message = Envelope &
     | {
         readonly type: 'heartbeatReply'
         readonly round: number
-        /** Durable and matching, as last acknowledged in this term; lets a leader notice a lost append. */
+        /** The index that was last acknowledged in this term. It shows the leader that an append was lost. */
         readonly match: number
       }
     | {
@@ -121,9 +137,9 @@ export type Message = Envelope &
     | {
         readonly type: 'snapshotReply'
         readonly position: LogPosition
-        /** Bytes held so far; the next chunk starts here. */
+        /** The bytes that the member holds so far; the next chunk starts there. */
         readonly offset: number
-        /** Built and in use: the log goes on after `position`. */
+        /** True when the snapshot is installed: the log continues after `position`. */
         readonly installed: boolean
       }
     | { readonly type: 'timeoutNow' }
@@ -131,7 +147,7 @@ export type Message = Envelope &
     | {
         readonly type: 'readIndexReply'
         readonly context: number
-        /** Undefined: cannot be confirmed here, ask again. */
+        /** Undefined when the read cannot be confirmed here; the caller asks again. */
         readonly index: number | undefined
         /** The leader's cluster time, read after the request arrived (CT5). */
         readonly time: number
@@ -142,16 +158,21 @@ export type MessageType = Message['type']
 export type Role = 'follower' | 'candidate' | 'leader' | 'learner'
 
 /**
- * One thing the core wants done. The driver carries them out in order; end-of-call.ts tells the order and its reasons.
- * Law (disk before word): a message that promises something durable (a vote, an acknowledgement, the leader's own match) is
- * kept back by the core until `persisted(batch.id)`, and is dropped there when a truncation or a newer term voided it meanwhile.
+ * One action that the core asks its driver for. The driver carries the effects out in order; end-of-call.ts
+ * states the order and its reasons.
+ * Law: a message that promises something durable (a vote, an acknowledgement, the leader's own match) is sent
+ * after the disk has it. The core keeps the message until `persisted(batch.id)`, and drops it when a
+ * truncation or a newer term has voided it meanwhile.
  */
 export type Effect =
   | { readonly type: 'send'; readonly message: Message }
   | { readonly type: 'persist'; readonly batch: PersistBatch }
-  /** Entries from `from` to `to`, both inclusive, are committed and durable here: apply them in order. */
+  /** Entries from `from` to `to`, both included, are committed, and durable here: apply them in order. */
   | { readonly type: 'commit'; readonly from: number; readonly to: number }
-  /** The read may be served once `index` is applied here. `time`: see CT5. index undefined: no leader confirmed it, retry. */
+  /**
+   * The read may be served once `index` is applied here. `time` is the leader's cluster time (CT5). `index`
+   * undefined: no leader confirmed the read; try again.
+   */
   | {
       readonly type: 'read'
       readonly context: number
@@ -164,25 +185,31 @@ export type Effect =
       readonly term: number
       readonly leader: MemberId | undefined
     }
-  /** The configuration in force is now this one (from its append on), or the one in force is now committed. */
+  /** This configuration is now in force (from its append on), or the one in force is now committed. */
   | {
       readonly type: 'membership'
       readonly membership: Membership
       readonly index: number
       readonly committed: boolean
     }
-  /** Leader: hand over the bytes from `offset` of a snapshot of at least `index` for `to`, by `snapshotChunk`. */
+  /**
+   * Leader: read the bytes from `offset` of a snapshot of at least `index` for `to`, and pass them to
+   * `snapshotChunk`.
+   */
   | {
       readonly type: 'readSnapshot'
       readonly to: MemberId
       readonly offset: number
       readonly position: LogPosition | undefined
     }
-  /** Leader: the transfer to `to` is over, one way or the other: its frozen view may go. */
+  /**
+   * Leader: the transfer to `to` has ended, in success or failure: the view it was read from may be closed.
+   */
   | { readonly type: 'endSnapshot'; readonly to: MemberId }
   /**
-   * Leader: `id` has acknowledged entries up to `acknowledged` and now holds none beyond `holds`: its disk was rolled back.
-   * It gets no more entries and counts no more; an operator must rebuild it.
+   * Leader: `id` has acknowledged entries up to `acknowledged`, and now holds none after `holds`: its disk
+   * was rolled back. It gets no more entries and its acknowledgements do not count; an operator must rebuild
+   * it.
    */
   | {
       readonly type: 'rolledBack'
@@ -190,7 +217,10 @@ export type Effect =
       readonly acknowledged: number
       readonly holds: number
     }
-  /** Follower: keep this chunk; when `done`, install the whole durably, then call `snapshotInstalled`. */
+  /**
+   * Follower: keep this chunk; when `done`, install the whole snapshot durably, then call
+   * `snapshotInstalled`.
+   */
   | {
       readonly type: 'stageSnapshot'
       readonly from: MemberId
@@ -201,12 +231,12 @@ export type Effect =
       readonly done: boolean
     }
 
-/** Written in one write, synced once. Order inside: truncation, entries, hard state. */
+/** One write and one sync. The order inside is: truncation, entries, hard state. */
 export interface PersistBatch {
-  /** Grows by one each batch; `persisted(id)` means this and all before are durable. */
+  /** Grows by one each batch; `persisted(id)` means that this batch and all before it are durable. */
   readonly id: number
   readonly hardState: HardState | undefined
-  /** From this index on the log is void. */
+  /** The log from this index on is void. */
   readonly truncateFrom: number | undefined
   readonly entries: readonly Entry[]
   /** The log restarts behind an installed snapshot. */
