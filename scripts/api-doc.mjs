@@ -9,7 +9,8 @@ export const PLACE = 'docs/api.md'
 const HEAD = `# API
 
 What \`latchkey\`, \`@latchkey/client\` and \`@latchkey/level\` export for you, as types. What the calls promise is in
-[guarantees.md](guarantees.md), what can go wrong in [errors.md](errors.md).
+[guarantees.md](guarantees.md), what can go wrong in [errors.md](errors.md). An option, field or event that a call does not know is a TypeError
+that names the one that was meant, before anything is sent: \`unknown option "gaurd" of put: did you mean "guard"?\`
 
 Made by \`node scripts/api-doc.mjs\` from the types and the comments on them; edit those.
 `

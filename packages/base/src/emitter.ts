@@ -1,6 +1,8 @@
 // Driver: a typed event emitter. An error of a listener does not reach the caller of `emit`, and the event
 // name 'error' has no special meaning.
 
+import { didYouMean } from './nearest-name.js'
+
 interface Registration {
   readonly listener: (event: never) => void
   readonly once: boolean
@@ -17,6 +19,15 @@ interface Registration {
  */
 export class Emitter<Events extends Record<string, unknown>> {
   #registrations = new Map<keyof Events, readonly Registration[]>()
+  readonly #names: readonly (keyof Events & string)[] | undefined
+
+  /**
+   * `names`: all events, for an emitter whose listeners belong to a user. A listener of another event is
+   * refused, because that event would never be emitted.
+   */
+  constructor(names?: readonly (keyof Events & string)[]) {
+    this.#names = names
+  }
 
   /** Returns a function that removes the listener. */
   on<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => void): () => void {
@@ -53,6 +64,9 @@ export class Emitter<Events extends Record<string, unknown>> {
   }
 
   #add(name: keyof Events, listener: Registration['listener'], once: boolean): () => void {
+    // Node's `once(emitter, name)` adds a listener of 'error' to any emitter.
+    if (this.#names !== undefined && name !== 'error' && !(this.#names as readonly unknown[]).includes(name))
+      throw unknownEvent(name, this.#names)
     if (typeof listener !== 'function') throw new TypeError('listener must be a function')
     const registration = { listener, once, off: false }
     this.#registrations.set(name, [...(this.#registrations.get(name) ?? []), registration])
@@ -65,6 +79,12 @@ export class Emitter<Events extends Record<string, unknown>> {
     if (left.length > 0) this.#registrations.set(name, left)
     else this.#registrations.delete(name)
   }
+}
+
+function unknownEvent(name: unknown, known: readonly string[]): TypeError {
+  const shown = typeof name === 'string' ? name.slice(0, 64) : typeof name
+  const hint = (typeof name === 'string' && didYouMean(name, known)) || `: known are ${known.join(', ')}`
+  return new TypeError(`unknown event ${JSON.stringify(shown)}${hint}`)
 }
 
 /** Throws a listener's error outside the caller's stack, so that Node reports it as an uncaught exception. */

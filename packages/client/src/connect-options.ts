@@ -2,7 +2,19 @@
 
 import { type Logger, silentLogger } from '@latchkey/base'
 import { DEFAULT_DRIFT } from '@latchkey/lock'
-import { type As, CAPS, type Duration, millis, show, toAs, toRecord, toSignal } from '@latchkey/protocol'
+import {
+  type As,
+  CAPS,
+  type Duration,
+  knownNames,
+  millis,
+  refuseUnknown,
+  show,
+  toAs,
+  toRecord,
+  toSignal,
+  unknownName,
+} from '@latchkey/protocol'
 
 /** Certificates as PEM, for wss:// addresses. */
 export interface ClientTls {
@@ -66,7 +78,7 @@ const NAMES: Record<keyof ConnectOptions, true> = {
 export function checkConnect(urls: unknown, options: unknown): ConnectSettings {
   const given = (options === undefined ? {} : toRecord(options, 'options')) as ConnectOptions
   for (const [name, value] of Object.entries(given)) {
-    if (!Object.hasOwn(NAMES, name)) throw new TypeError(`connect: unknown option ${JSON.stringify(name)}`)
+    if (!Object.hasOwn(NAMES, name)) throw unknownName('option', name, 'connect', Object.keys(NAMES))
     if (value === null) throw new TypeError(`${name} must not be null: leave it out for its default`)
   }
   return {
@@ -103,8 +115,12 @@ function checkWord(value: unknown, name: string): string | undefined {
   throw new TypeError(`${name} must be a string that is not empty; got ${show(value)}`)
 }
 
+const TLS_OPTIONS = knownNames('ca', 'cert', 'key')
+
 function checkTls(tls: unknown): ClientTls {
-  const { ca, cert, key } = toRecord(tls, 'tls')
+  const given = toRecord(tls, 'tls')
+  refuseUnknown(given, TLS_OPTIONS, 'option', 'tls')
+  const { ca, cert, key } = given
   for (const [name, part] of Object.entries({ ca, cert, key }))
     if (part !== undefined && typeof part !== 'string' && !(part instanceof Uint8Array))
       throw new TypeError(`tls.${name} must be a string or a Uint8Array; got ${show(part)}`)

@@ -97,16 +97,16 @@ const MISTAKES: [() => unknown, string][] = [
   [() => watchArgs({ range: { gte: 'a', gt: 'b' } }), 'gte'],
   [() => watchArgs({ key: 'k', from: -1 }), 'from'],
   [() => watchArgs({ key: 'k', from: 'now' }), 'from'],
-  [() => callArgs(5), 'options'],
-  [() => callArgs(null), 'options'],
-  [() => callArgs({ timeout: 0 }), 'timeout'],
-  [() => callArgs({ timeout: Number.POSITIVE_INFINITY }), 'timeout'],
-  [() => callArgs({ timeout: Number.NaN }), 'timeout'],
-  [() => callArgs({ timeout: '5 s' }), 'timeout'],
-  [() => callArgs({ timeout: 1.5 }), 'timeout'],
-  [() => callArgs({ signal: {} }), 'signal'],
-  [() => readArgs({ as: 'text' }, 'bytes'), 'as'],
-  [() => readArgs({ consistency: 'strong' }, 'bytes'), 'consistency'],
+  [() => callArgs('put', 5), 'options'],
+  [() => callArgs('put', null), 'options'],
+  [() => callArgs('put', { timeout: 0 }), 'timeout'],
+  [() => callArgs('put', { timeout: Number.POSITIVE_INFINITY }), 'timeout'],
+  [() => callArgs('put', { timeout: Number.NaN }), 'timeout'],
+  [() => callArgs('put', { timeout: '5 s' }), 'timeout'],
+  [() => callArgs('put', { timeout: 1.5 }), 'timeout'],
+  [() => callArgs('put', { signal: {} }), 'signal'],
+  [() => readArgs('get', { as: 'text' }, 'bytes'), 'as'],
+  [() => readArgs('get', { consistency: 'strong' }, 'bytes'), 'consistency'],
 ]
 
 test.each(MISTAKES.map(([run, name], at) => [at, name, run] as const))(
@@ -224,13 +224,18 @@ test('arguments of reads are copied: what the caller does with its arrays afterw
 })
 
 test('options: the defaults, and what is given', () => {
-  expect(callArgs(undefined)).toEqual({ timeout: 5_000, signal: undefined })
-  expect(callArgs({ timeout: '2m' }).timeout).toBe(120_000)
-  expect(callArgs(undefined, null).timeout).toBe(undefined)
-  expect(callArgs({}, null).timeout).toBe(undefined)
-  expect(callArgs({ timeout: 3 }, null).timeout).toBe(3)
-  expect(readArgs(undefined, 'json')).toEqual({ timeout: 5_000, signal: undefined, as: 'json', stale: false })
-  expect(readArgs({ as: 'string', consistency: 'stale' }, 'json')).toMatchObject({
+  expect(callArgs('put', undefined)).toEqual({ timeout: 5_000, signal: undefined })
+  expect(callArgs('put', { timeout: '2m' }).timeout).toBe(120_000)
+  expect(callArgs('put', undefined, null).timeout).toBe(undefined)
+  expect(callArgs('put', {}, null).timeout).toBe(undefined)
+  expect(callArgs('put', { timeout: 3 }, null).timeout).toBe(3)
+  expect(readArgs('get', undefined, 'json')).toEqual({
+    timeout: 5_000,
+    signal: undefined,
+    as: 'json',
+    stale: false,
+  })
+  expect(readArgs('get', { as: 'string', consistency: 'stale' }, 'json')).toMatchObject({
     as: 'string',
     stale: true,
   })

@@ -5,6 +5,7 @@ import { copyBytes } from '@latchkey/base'
 import { CAPS } from './caps.js'
 import { millis } from './duration.js'
 import { LatchkeyError } from './errors.js'
+import { type KnownNames, knownNames, refuseUnknown } from './known-names.js'
 import type { GuardArg } from './operations.js'
 import { show } from './show-value.js'
 import type { As, CallOptions, Guard, ReadOptions } from './public-types.js'
@@ -81,10 +82,24 @@ export const DEFAULT_TIMEOUT = 5_000
 const DEFAULTS: CallArgs = { timeout: DEFAULT_TIMEOUT, signal: undefined }
 const NO_LIMIT: CallArgs = { timeout: undefined, signal: undefined }
 
-/** `standard` is the timeout where none is given: 5 s, or null for calls that wait without limit. */
-export function callArgs(options: unknown, standard: number | null = DEFAULT_TIMEOUT): CallArgs {
+export const CALL_OPTIONS = knownNames('timeout', 'signal')
+export const WRITE_OPTIONS = knownNames('timeout', 'signal', 'guard', 'as')
+const READ_OPTIONS = knownNames('timeout', 'signal', 'as', 'consistency')
+const GUARD_FIELDS = knownNames('key', 'token')
+
+/**
+ * `call`: whose options they are. `standard` is the timeout where none is given: 5 s, or null for calls that wait without
+ * limit.
+ */
+export function callArgs(
+  call: string,
+  options: unknown,
+  standard: number | null = DEFAULT_TIMEOUT,
+  known: KnownNames = CALL_OPTIONS,
+): CallArgs {
   if (options === undefined) return standard === null ? NO_LIMIT : DEFAULTS
   const given = toRecord(options, 'options') as CallOptions
+  refuseUnknown(given, known, 'option', call)
   return {
     timeout: given.timeout === undefined ? (standard ?? undefined) : millis(given.timeout, 'timeout'),
     signal: toSignal(given.signal),
@@ -97,8 +112,8 @@ export function toSignal(value: unknown, name = 'signal'): AbortSignal | undefin
 }
 
 /** `standard` is the store's default for `as`. */
-export function readArgs(options: unknown, standard: As): ReadArgs {
-  const { timeout, signal } = callArgs(options)
+export function readArgs(call: string, options: unknown, standard: As): ReadArgs {
+  const { timeout, signal } = callArgs(call, options, DEFAULT_TIMEOUT, READ_OPTIONS)
   const { as, consistency } = (options ?? {}) as ReadOptions
   if (consistency !== undefined && consistency !== 'linearizable' && consistency !== 'stale')
     throw new TypeError(`consistency must be 'linearizable' or 'stale'; got ${show(consistency)}`)
@@ -114,6 +129,8 @@ export function toAs(value: unknown, standard: As): As {
 export function guardArg(options: unknown): GuardArg {
   const guard = (options as { guard?: unknown } | undefined)?.guard
   if (guard === undefined) return null
-  const { key, token } = toRecord(guard, 'guard') as unknown as Guard
+  const given = toRecord(guard, 'guard')
+  refuseUnknown(given, GUARD_FIELDS, 'field', 'guard')
+  const { key, token } = given as unknown as Guard
   return [toKey(key, 'guard.key'), toToken(token, 'guard.token')]
 }

@@ -1,7 +1,6 @@
 export { CAPS } from './caps.js'
 export { type BudgetLimits, COMMAND_BUDGET, overBudget, rowsNamed, tooManyKeys } from './budget.js'
 export { type Duration, millis } from './duration.js'
-export { didYouMean, nearest } from './nearest.js'
 export {
   ERRORS,
   ERROR_CODES,
@@ -15,6 +14,7 @@ export * from './public-types.js'
 export * from './operations.js'
 export { renewedOwners } from './renewal-answers.js'
 export * from './command-codec.js'
+export { type KnownNames, knownNames, refuseUnknown, unknownName } from './known-names.js'
 export { pack } from './msgpack-encoder.js'
 export { Malformed, unpack } from './msgpack-decoder.js'
 export * as check from './command-checks.js'
@@ -32,6 +32,7 @@ export {
   encodeWelcome,
 } from './client-frames.js'
 export {
+  CALL_OPTIONS,
   callArgs,
   DEFAULT_TIMEOUT,
   readArgs,
@@ -39,6 +40,7 @@ export {
   toAs,
   toRecord,
   toSignal,
+  WRITE_OPTIONS,
   type CallArgs,
   type ReadArgs,
 } from './call-arguments.js'

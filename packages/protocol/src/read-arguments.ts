@@ -3,6 +3,7 @@
 import { compareBytes, copyBytes, prefixEnd } from '@latchkey/base'
 import { tooManyKeys } from './budget.js'
 import { LatchkeyError } from './errors.js'
+import { knownNames, refuseUnknown } from './known-names.js'
 import { show, toBound, toKeyCopy, toList, toRecord } from './call-arguments.js'
 import { READ, type Read } from './operations.js'
 
@@ -26,8 +27,13 @@ export interface RangeArgs {
   readonly keysOnly: boolean
 }
 
+const BOUND_FIELDS = knownNames('gte', 'gt', 'lte', 'lt')
+const RANGE_FIELDS = knownNames('gte', 'gt', 'lte', 'lt', 'prefix', 'reverse', 'limit', 'keysOnly')
+const TARGET_FIELDS = knownNames('key', 'prefix', 'range', 'from')
+
 export function rangeArgs(range: unknown, name = 'range'): RangeArgs {
   const given = range === undefined ? {} : toRecord(range, name)
+  refuseUnknown(given, RANGE_FIELDS, 'field', name)
   const reverse = toFlag(given.reverse, 'reverse')
   const keysOnly = toFlag(given.keysOnly, 'keysOnly')
   const limit = given.limit === undefined ? Number.POSITIVE_INFINITY : toLimit(given.limit)
@@ -91,6 +97,7 @@ export interface WatchArgs extends Bounds {
 
 export function watchArgs(target: unknown): WatchArgs {
   const given = toRecord(target, 'target')
+  refuseUnknown(given, TARGET_FIELDS, 'field', 'target')
   const named = ['key', 'prefix', 'range'].filter((name) => given[name] !== undefined)
   if (named.length !== 1) throw new TypeError('target must have exactly one of key, prefix and range')
   const from = given.from === undefined ? undefined : toFrom(given.from)
@@ -103,8 +110,9 @@ function watched({ key, prefix, range }: Record<string, unknown>): Bounds {
     return { start, end: behind(start) }
   }
   if (prefix !== undefined) return prefixBounds(prefix)
-  const { gte, gt, lte, lt } = toRecord(range, 'range')
-  return bounds({ gte, gt, lte, lt })
+  const given = toRecord(range, 'range')
+  refuseUnknown(given, BOUND_FIELDS, 'field', 'target.range')
+  return bounds(given)
 }
 
 /** The first revision is 1. */

@@ -1,6 +1,7 @@
 // Door: the arguments of writes, to Commands. The command must be encoded before the call returns: it holds the caller's arrays.
 
 import { guardArg, show, toKey, toList, toMaybeValue, toRecord, toToken, toValue } from './call-arguments.js'
+import { type KnownNames, knownNames, refuseUnknown } from './known-names.js'
 import { type Command, type ConditionArg, FIELD, IS, OP, STEP, type Step } from './operations.js'
 
 type Pair = readonly [Uint8Array, Uint8Array]
@@ -43,9 +44,14 @@ export function putAllArgs(entries: unknown, options: unknown): Command {
 const isIterable = (value: unknown): value is Iterable<unknown> =>
   typeof value === 'object' && value !== null && Symbol.iterator in value && !(value instanceof Uint8Array)
 
+const ENTRY_FIELDS = knownNames('key', 'value')
+const SWAP_FIELDS = knownNames('key', 'expect', 'update')
+
 function toPair(entry: unknown, name: string): Pair {
   if (Array.isArray(entry)) return [toKey(entry[0], `${name}[0]`), toValue(entry[1], `${name}[1]`)]
-  const { key, value } = toRecord(entry, name)
+  const given = toRecord(entry, name)
+  refuseUnknown(given, ENTRY_FIELDS, 'field', name)
+  const { key, value } = given
   return [toKey(key, `${name}.key`), toValue(value, `${name}.value`)]
 }
 
@@ -62,7 +68,9 @@ export const compareAndPutArgs = (
 
 export function compareAndPutAllArgs(list: unknown, options: unknown): Command {
   const items = toList(list, 'list').map((item, at) => {
-    const { key, expect, update } = toRecord(item, `list[${at}]`)
+    const given = toRecord(item, `list[${at}]`)
+    refuseUnknown(given, SWAP_FIELDS, 'field', `list[${at}]`)
+    const { key, expect, update } = given
     return [
       toKey(key, `list[${at}].key`),
       toMaybeValue(expect, `list[${at}].expect`),
@@ -111,16 +119,33 @@ export const batchArgs = (ops: unknown, options: unknown): Command => [
 
 export function txnArgs(txn: unknown, options: unknown): Command {
   const given = toRecord(txn, 'txn')
+  refuseUnknown(given, TXN_FIELDS, 'field', 'txn')
   const when = given.when === undefined ? [] : toList(given.when, 'when').map(toCondition)
   const then = given.then === undefined ? [] : toSteps(given.then, 'then', true)
   const otherwise = given.else === undefined ? [] : toSteps(given.else, 'else', true)
   return [OP.txn, guardArg(options), when, then, otherwise]
 }
 
+const TXN_FIELDS = knownNames('when', 'then', 'else')
+const KEY_AND_VALUE = knownNames('type', 'key', 'value')
+const KEY_ALONE = knownNames('type', 'key')
+const LOCK_FIELDS = knownNames('lock', 'token')
+const CONDITION_FIELDS = knownNames('key', 'field', 'is', 'value')
+/** The fields of a step, by its type. A Map: a type is a caller's word, and may be one that every object has. */
+const STEP_FIELDS: ReadonlyMap<unknown, KnownNames> = new Map([
+  ['put', KEY_AND_VALUE],
+  ['merge', KEY_AND_VALUE],
+  ['delete', KEY_ALONE],
+  ['get', KEY_ALONE],
+  ['deleteRange', knownNames('type', 'start', 'end')],
+])
+
 const toSteps = (ops: unknown, name: string, reads: boolean): Step[] =>
   toList(ops, name).map((op, at) => toStep(toRecord(op, `${name}[${at}]`), `${name}[${at}]`, reads))
 
 function toStep(op: Record<string, unknown>, name: string, reads: boolean): Step {
+  const fields = STEP_FIELDS.get(op.type)
+  if (fields !== undefined) refuseUnknown(op, fields, 'field', name)
   const key = () => toKey(op.key, `${name}.key`)
   switch (op.type) {
     case 'put':
@@ -141,6 +166,7 @@ function toStep(op: Record<string, unknown>, name: string, reads: boolean): Step
 function toCondition(given: unknown, at: number): ConditionArg {
   const name = `when[${at}]`
   const condition = toRecord(given, name)
+  refuseUnknown(condition, condition.lock === undefined ? CONDITION_FIELDS : LOCK_FIELDS, 'field', name)
   if (condition.lock !== undefined) {
     const token = toToken(condition.token, `${name}.token`)
     return [FIELD.lock, IS['='], toKey(condition.lock, `${name}.lock`), token]

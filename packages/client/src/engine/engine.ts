@@ -35,7 +35,7 @@ export interface EngineOptions {
 export class Engine {
   readonly bound: ClusterBound
   readonly grants = new GrantPushes()
-  readonly events = new Emitter<StoreEvents>()
+  readonly events = new Emitter<StoreEvents>(['leader', 'role', 'member'])
   readonly #activeLink: ActiveLink
   readonly #pendingCalls: PendingCalls
   readonly #router: Router

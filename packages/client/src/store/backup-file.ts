@@ -18,6 +18,7 @@ import {
   LatchkeyError,
   READ,
   isLatchkeyError,
+  knownNames,
   show,
   toBackupPiece,
 } from '@latchkey/protocol'
@@ -27,6 +28,8 @@ import { closeView, type OpenView, openView } from './range-iterator.js'
 /** Without a timeout a backup goes on as long as pieces come; one that does not come in this time ends it. */
 const PIECE_MS = 30_000
 
+const BACKUP_OPTIONS = knownNames('timeout', 'signal', 'overwrite', 'progress')
+
 interface Piece extends OpenView {
   /** null: there are no more. */
   readonly bytes: Uint8Array | null
@@ -35,7 +38,7 @@ interface Piece extends OpenView {
 
 export async function backupToFile(engine: Engine, path: unknown, options?: BackupOptions): Promise<void> {
   const given = { path: toPath(path), ...toOptions(options) }
-  const call = callArgs(options, null)
+  const call = callArgs('backup', options, null, BACKUP_OPTIONS)
   engine.pass(call)
   if (!given.overwrite) await assertAbsent(given.path)
   const unfinished = `${given.path}.${randomUUID().slice(0, 8)}.unfinished`

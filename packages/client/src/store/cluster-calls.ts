@@ -34,7 +34,9 @@ export class Cluster {
     }
     this.sessions = {
       list: (options) =>
-        attempt(() => engine.admin('sessions.list', [], false, callArgs(options), toSessions)),
+        attempt(() =>
+          engine.admin('sessions.list', [], false, callArgs('sessions.list', options), toSessions),
+        ),
       end: (id, options) => this.#end(id, options),
     }
   }
@@ -42,17 +44,17 @@ export class Cluster {
   #end(id: number, options?: CallOptions): Promise<boolean> {
     return attempt(() => {
       const args = [session(id)]
-      return this.#engine.admin('sessions.end', args, true, callArgs(options), toBoolean)
+      return this.#engine.admin('sessions.end', args, true, callArgs('sessions.end', options), toBoolean)
     })
   }
 
   /** Waits without limit, unless one is given. */
   ready(options?: CallOptions): Promise<void> {
-    return attempt(() => this.#engine.admin('ready', [], false, callArgs(options, null), toNothing))
+    return attempt(() => this.#engine.admin('ready', [], false, callArgs('ready', options, null), toNothing))
   }
 
   status(options?: CallOptions): Promise<Status> {
-    return attempt(() => this.#engine.admin('status', [], false, callArgs(options), toStatus))
+    return attempt(() => this.#engine.admin('status', [], false, callArgs('status', options), toStatus))
   }
 
   transferLeadership(id?: string, options?: CallOptions): Promise<void> {
@@ -61,7 +63,7 @@ export class Cluster {
 
   snapshot(options?: CallOptions): Promise<SnapshotResult> {
     return attempt(() =>
-      this.#engine.admin('snapshot', [], true, callArgs(options, NO_LIMIT), (result) => {
+      this.#engine.admin('snapshot', [], true, callArgs('snapshot', options, NO_LIMIT), (result) => {
         const { bytesBefore, bytesAfter } = (result ?? {}) as Partial<SnapshotResult>
         return { bytesBefore: toCount(bytesBefore), bytesAfter: toCount(bytesAfter) }
       }),
@@ -69,7 +71,7 @@ export class Cluster {
   }
 
   #change(call: AdminCall, args: () => unknown[], options: unknown): Promise<void> {
-    return attempt(() => this.#engine.admin(call, args(), true, callArgs(options), toNothing))
+    return attempt(() => this.#engine.admin(call, args(), true, callArgs(call, options), toNothing))
   }
 }
 

@@ -5,6 +5,8 @@ import {
   type Bytes,
   CAPS,
   type Command,
+  DEFAULT_TIMEOUT,
+  WRITE_OPTIONS,
   type CallOptions as UserCallOptions,
   type KeyValue,
   type KeyValueCalls,
@@ -83,29 +85,34 @@ export class KeyValues implements KeyValueCalls {
   // ---- reads
 
   get(key: Bytes, options?: ReadOptions): Promise<Value> {
-    return this.#read(() => getArgs(key), options, toMaybe)
+    return this.#read('get', () => getArgs(key), options, toMaybe)
   }
 
   multiGet(keys: readonly Bytes[], options?: ReadOptions): Promise<Value[]> {
-    return this.#read(() => multiGetArgs(keys), options, toMany)
+    return this.#read('multiGet', () => multiGetArgs(keys), options, toMany)
   }
 
   containsKey(key: Bytes, options?: ReadOptions): Promise<boolean> {
-    return this.#read(() => containsArgs(key), options, toBoolean)
+    return this.#read('containsKey', () => containsArgs(key), options, toBoolean)
   }
 
   getEntry(key: Bytes, options?: ReadOptions) {
-    return this.#read(() => getEntryArgs(key), options, toEntry)
+    return this.#read('getEntry', () => getEntryArgs(key), options, toEntry)
   }
 
   getLatestSequence(key: Bytes, options?: ReadOptions): Promise<number> {
-    return this.#read(() => sequenceArgs(key), options, toCount)
+    return this.#read('getLatestSequence', () => sequenceArgs(key), options, toCount)
   }
 
-  #read<T>(make: () => Read, options: unknown, convert: (result: unknown, as: As) => T): Promise<T> {
+  #read<T>(
+    call: string,
+    make: () => Read,
+    options: unknown,
+    convert: (result: unknown, as: As) => T,
+  ): Promise<T> {
     try {
       const read = make()
-      const given = readArgs(options, this.#as)
+      const given = readArgs(call, options, this.#as)
       const { as } = given
       return this.#engine.read(read, given.stale, given, (result) => convert(result, as))
     } catch (error) {
@@ -116,19 +123,19 @@ export class KeyValues implements KeyValueCalls {
   // ---- writes
 
   put(key: Bytes, value: Bytes, options?: WriteOptions) {
-    return this.#write((all) => putArgs(key, value, all), options, toRevised)
+    return this.#write('put', (all) => putArgs(key, value, all), options, toRevised)
   }
 
   putAll(entries: Iterable<{ key: Bytes; value: Bytes } | readonly [Bytes, Bytes]>, options?: WriteOptions) {
-    return this.#write((all) => putAllArgs(entries, all), options, toRevised)
+    return this.#write('putAll', (all) => putAllArgs(entries, all), options, toRevised)
   }
 
   putIfAbsent(key: Bytes, value: Bytes, options?: WriteOptions): Promise<Value> {
-    return this.#write((all) => putIfAbsentArgs(key, value, all), options, toMaybe)
+    return this.#write('putIfAbsent', (all) => putIfAbsentArgs(key, value, all), options, toMaybe)
   }
 
   getAndPut(key: Bytes, value: Bytes, options?: WriteOptions): Promise<Value> {
-    return this.#write((all) => getAndPutArgs(key, value, all), options, toMaybe)
+    return this.#write('getAndPut', (all) => getAndPutArgs(key, value, all), options, toMaybe)
   }
 
   compareAndPut(
@@ -137,56 +144,62 @@ export class KeyValues implements KeyValueCalls {
     update: Bytes | undefined,
     options?: WriteOptions,
   ): Promise<boolean> {
-    return this.#write((all) => compareAndPutArgs(key, expect, update, all), options, toBoolean)
+    return this.#write(
+      'compareAndPut',
+      (all) => compareAndPutArgs(key, expect, update, all),
+      options,
+      toBoolean,
+    )
   }
 
   compareAndPutAll(
     list: readonly { key: Bytes; expect?: Bytes | undefined; update?: Bytes | undefined }[],
     options?: WriteOptions,
   ): Promise<boolean> {
-    return this.#write((all) => compareAndPutAllArgs(list, all), options, toBoolean)
+    return this.#write('compareAndPutAll', (all) => compareAndPutAllArgs(list, all), options, toBoolean)
   }
 
   merge(key: Bytes, value: Bytes, options?: WriteOptions) {
-    return this.#write((all) => mergeArgs(key, value, all), options, toRevised)
+    return this.#write('merge', (all) => mergeArgs(key, value, all), options, toRevised)
   }
 
   delete(key: Bytes, options?: WriteOptions): Promise<number> {
-    return this.#write((all) => deleteArgs(key, all), options, toCount)
+    return this.#write('delete', (all) => deleteArgs(key, all), options, toCount)
   }
 
   deleteAll(keys: readonly Bytes[], options?: WriteOptions): Promise<number> {
-    return this.#write((all) => deleteAllArgs(keys, all), options, toCount)
+    return this.#write('deleteAll', (all) => deleteAllArgs(keys, all), options, toCount)
   }
 
   deleteRange(start: Bytes, end: Bytes, options?: WriteOptions): Promise<number> {
-    return this.#write((all) => deleteRangeArgs(start, end, all), options, toCount)
+    return this.#write('deleteRange', (all) => deleteRangeArgs(start, end, all), options, toCount)
   }
 
   batch(ops: readonly WriteOp[], options?: WriteOptions) {
-    return this.#write((all) => batchArgs(ops, all), options, toBatch)
+    return this.#write('batch', (all) => batchArgs(ops, all), options, toBatch)
   }
 
   txn(txn: Txn, options?: WriteOptions) {
-    return this.#write((all) => txnArgs(txn, all), options, toTxn)
+    return this.#write('txn', (all) => txnArgs(txn, all), options, toTxn)
   }
 
   getSequence(key: Bytes, step: number, options?: WriteOptions) {
-    return this.#write((all) => nextSequenceArgs(key, step, all), options, toBlock)
+    return this.#write('getSequence', (all) => nextSequenceArgs(key, step, all), options, toBlock)
   }
 
   resetSequence(key: Bytes, options?: WriteOptions): Promise<undefined> {
-    return this.#write((all) => resetSequenceArgs(key, all), options, toNothing)
+    return this.#write('resetSequence', (all) => resetSequenceArgs(key, all), options, toNothing)
   }
 
   /** Encoded before the call returns: what the caller does with its arrays afterwards changes nothing. */
   #write<T>(
+    call: string,
     make: (options: unknown) => Command,
     options: WriteOptions | undefined,
     convert: (result: unknown, as: As) => T,
   ): Promise<T> {
     try {
-      const given = callArgs(options)
+      const given = callArgs(call, options, DEFAULT_TIMEOUT, WRITE_OPTIONS)
       const as = toAs(asOf(options), this.#as)
       const command = make(this.#guarded(options))
       if (this.#hold?.knownLost()) throw new LatchkeyError('ERR_FENCED')
@@ -206,39 +219,40 @@ export class KeyValues implements KeyValueCalls {
   scan(range?: Range, options?: ReadOptions): Promise<KeyValue[]> {
     return attempt(() => {
       const asked = rangeArgs(range)
-      const given = readArgs(options, this.#as)
+      const given = readArgs('scan', options, this.#as)
       return collect(this.#engine, asked, given, (row) => toKeyValue(row, given.as))
     })
   }
 
   entries(range?: Range, options?: ReadOptions): AsyncIterableIterator<KeyValue> {
-    return this.#iterate(range, options, toKeyValue)
+    return this.#iterate('entries', range, options, toKeyValue)
   }
 
   keys(range?: Range, options?: ReadOptions): AsyncIterableIterator<Value> {
-    return this.#iterate(range, options, ([key], as) => toUserKey(key, as), true)
+    return this.#iterate('keys', range, options, ([key], as) => toUserKey(key, as), true)
   }
 
   values(range?: Range, options?: ReadOptions): AsyncIterableIterator<Value> {
-    return this.#iterate(range, options, ([, value], as) =>
+    return this.#iterate('values', range, options, ([, value], as) =>
       value === null ? undefined : toUserValue(value, as),
     )
   }
 
   #iterate<T>(
+    call: string,
     range: Range | undefined,
     options: ReadOptions | undefined,
     convert: (row: Row, as: As) => T,
     keysOnly = false,
   ): AsyncIterableIterator<T> {
     const asked = rangeArgs(range)
-    const given = readArgs(options, this.#as)
+    const given = readArgs(call, options, this.#as)
     const wanted = keysOnly ? { ...asked, keysOnly } : asked
     return iterate(this.#engine, wanted, given, (row) => convert(row, given.as))
   }
 
   watch(target: WatchTarget, options?: ReadOptions): AsyncIterableIterator<WatchEvent> {
-    return new WatchIterator(this.#engine, watchArgs(target), readArgs(options, this.#as))
+    return new WatchIterator(this.#engine, watchArgs(target), readArgs('watch', options, this.#as))
   }
 }
 

@@ -1,7 +1,8 @@
 // Rule: what a command is: its words, its options, its help; and how a command line is read into them.
 
 import { parseArgs } from 'node:util'
-import { type Duration, millis, nearest } from '@latchkey/protocol'
+import { nearest } from '@latchkey/base'
+import { type Duration, millis } from '@latchkey/protocol'
 import type { Io } from './io.js'
 
 export interface Option {

@@ -1,6 +1,6 @@
 // Driver: reads the command line, runs one command, and turns what came of it into an exit code.
 
-import { didYouMean } from '@latchkey/protocol'
+import { didYouMean } from '@latchkey/base'
 import { bench } from './bench-command.js'
 import { backup, status, transfer } from './cluster-commands.js'
 import { type Command, helpOf, readLine, UsageError } from './command.js'

@@ -1,6 +1,7 @@
 // Driver: `latchkey members`: the list, and its changes, one at a time, with what a learner still lacks while it catches up.
 
-import { didYouMean, isLatchkeyError, LatchkeyError, type MemberStatus, millis } from '@latchkey/protocol'
+import { didYouMean } from '@latchkey/base'
+import { isLatchkeyError, LatchkeyError, type MemberStatus, millis } from '@latchkey/protocol'
 import { type Command, duration, flag, UsageError, words } from './command.js'
 import { EXIT } from './exit.js'
 import type { Io } from './io.js'

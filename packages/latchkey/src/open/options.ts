@@ -3,7 +3,16 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { type Logger, silentLogger } from '@latchkey/base'
-import { type As, CAPS, type Duration, millis, show } from '@latchkey/protocol'
+import {
+  type As,
+  CAPS,
+  type Duration,
+  knownNames,
+  millis,
+  refuseUnknown,
+  show,
+  unknownName,
+} from '@latchkey/protocol'
 import { sameUrl } from '@latchkey/raft'
 import type { Auth, AuthOptions } from '../member/rights.js'
 import { checkAuth, checkClientCertificates } from './auth.js'
@@ -132,7 +141,7 @@ const NAME_SHAPE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 export function checkOptions(options: OpenOptions): Settings {
   if (typeof options !== 'object' || options === null) throw new TypeError('open: options must be an object')
   for (const name of Object.keys(options)) {
-    if (!Object.hasOwn(NAMES, name)) throw new TypeError(`open: unknown option ${JSON.stringify(name)}`)
+    if (!Object.hasOwn(NAMES, name)) throw unknownName('option', name, 'open', Object.keys(NAMES))
     refuseNull(options[name as keyof OpenOptions], name)
   }
   const id = checkName(options.id, 'id')
@@ -269,7 +278,7 @@ function checkSnapshot(snapshot: OpenOptions['snapshot']): Settings['snapshot'] 
     throw new TypeError('snapshot must be an object such as { everyEntries: 50000, everyBytes: 16777216 }')
   for (const [name, value] of Object.entries(snapshot ?? {})) {
     if (name !== 'everyEntries' && name !== 'everyBytes')
-      throw new TypeError(`snapshot: unknown option ${JSON.stringify(name)}`)
+      throw unknownName('option', name, 'snapshot', ['everyEntries', 'everyBytes'])
     refuseNull(value, `snapshot.${name}`)
   }
   return {
@@ -295,12 +304,15 @@ function checkSessionLife(value: Duration): number {
   throw new TypeError("sessionLife must be from '1s' to '24h'")
 }
 
+const TLS_OPTIONS = knownNames('cert', 'key', 'ca', 'memberName', 'clientCert', 'files')
+
 export function checkTls(tls: OpenOptions['tls']): TlsOptions | undefined {
   if (tls === undefined) return undefined
   const pem = (value: unknown) => (typeof value === 'string' && value !== '') || value instanceof Uint8Array
   if (typeof tls !== 'object' || tls === null || !pem(tls.cert) || !pem(tls.key)) {
     throw new TypeError('tls must hold cert and key in PEM form, and ca for members that check each other')
   }
+  refuseUnknown(tls, TLS_OPTIONS, 'option', 'tls')
   if (tls.ca !== undefined && !pem(tls.ca)) throw new TypeError('tls.ca must be in PEM form')
   checkMemberName(tls)
   if (tls.clientCert !== undefined && tls.clientCert !== 'required')

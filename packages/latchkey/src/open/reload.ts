@@ -3,6 +3,7 @@
 // Law: what is in force changes as a whole, or not at all. The story without it: a certificate is written, its key a moment later; a
 // member that took the one without the other could greet nobody any more.
 
+import { unknownName } from '@latchkey/protocol'
 import { serverTls } from '@latchkey/raft'
 import { createSecureContext } from 'node:tls'
 import type { AuthOptions } from '../member/rights.js'
@@ -28,8 +29,7 @@ export interface ReloadOptions {
 export function reloaded(settings: Settings, given: ReloadOptions, others: boolean, now: number): Settings {
   if (typeof given !== 'object' || given === null) throw new TypeError('reload: options must be an object')
   for (const name of Object.keys(given)) {
-    if (name !== 'tls' && name !== 'auth')
-      throw new TypeError(`reload: unknown option ${JSON.stringify(name)}`)
+    if (name !== 'tls' && name !== 'auth') throw unknownName('option', name, 'reload', ['tls', 'auth'])
   }
   const tls = given.tls === undefined ? settings.tls : checkTls(given.tls)
   const givenAuth = given.auth ?? settings.givenAuth

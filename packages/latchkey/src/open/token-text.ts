@@ -4,7 +4,7 @@
 // reed:SECRET; that is a token with all rights whose text is reed:SECRET, and the reader that shows SECRET is refused. The operator then
 // gives the reader the whole text, and with it the right to do everything.
 
-import { didYouMean } from '@latchkey/protocol'
+import { didYouMean } from '@latchkey/base'
 import { RIGHTS, type Right, type TokenEntry } from '../member/rights.js'
 
 const HOW =

@@ -1,6 +1,13 @@
 // Driver: the lock in RheaKV's shape. What it does is its Holder's; here are the words and the checks of arguments.
 
-import type { Bytes, CallOptions, ContextArg, Owner } from '@latchkey/protocol'
+import {
+  type Bytes,
+  CALL_OPTIONS,
+  type CallOptions,
+  type ContextArg,
+  knownNames,
+  type Owner,
+} from '@latchkey/protocol'
 import { contextArg, durationArg, optionsArg, signalArg } from './lock-arguments.js'
 import type { Place } from './acquisition.js'
 import { Holder, type HolderTerms } from './holder.js'
@@ -8,6 +15,9 @@ import type { LockAttempt, LockObject } from './lock-interface.js'
 
 /** An attempt without `timeout`, and an unlock without one, have this long. */
 export const DEFAULT_TIMEOUT = 5_000
+
+const ATTEMPT_OPTIONS = knownNames('context', 'timeout', 'signal')
+const LOCK_OPTIONS = knownNames('context', 'signal')
 
 /**
  * A lock in RheaKV's shape: reentrant, counted, bounded by its lease unless a Watchdog renews it.
@@ -36,7 +46,7 @@ export class DistributedLock implements LockObject {
   /** True: it is held, one acquire more. `timeout` is the wait in the fair queue; without it one attempt. */
   tryLock(options?: LockAttempt): Promise<boolean> {
     try {
-      const { context, timeout, signal } = optionsArg(options)
+      const { context, timeout, signal } = optionsArg('tryLock', options, ATTEMPT_OPTIONS)
       const wait = durationArg(timeout, 'timeout')
       return this.#holder.enter({
         context: contextArg(context) ?? this.#context,
@@ -50,7 +60,7 @@ export class DistributedLock implements LockObject {
 
   /** Waits without limit. */
   async lock(options?: Omit<LockAttempt, 'timeout'>): Promise<void> {
-    const { context, signal } = optionsArg(options)
+    const { context, signal } = optionsArg('lock', options, LOCK_OPTIONS)
     await this.#holder.enter({
       context: contextArg(context) ?? this.#context,
       waits: true,
@@ -65,7 +75,7 @@ export class DistributedLock implements LockObject {
    */
   unlock(options?: CallOptions): Promise<{ acquires: number }> {
     try {
-      const { timeout, signal } = optionsArg(options)
+      const { timeout, signal } = optionsArg('unlock', options, CALL_OPTIONS)
       const patience = durationArg(timeout, 'timeout') ?? DEFAULT_TIMEOUT
       return this.#holder.leave(this.#holder.limit(patience, signalArg(signal)), false)
     } catch (error) {

@@ -8,8 +8,10 @@ import {
   CAPS,
   type ContextArg,
   type Duration,
+  type KnownNames,
   LatchkeyError,
   millis,
+  refuseUnknown,
 } from '@latchkey/protocol'
 
 export function keyArg(key: unknown, name = 'key'): Uint8Array {
@@ -82,10 +84,17 @@ export function acquirerArg(acquirer: Acquirer): AcquirerArgs {
 
 const NONE: Readonly<Partial<Record<string, never>>> = {}
 
-export function optionsArg<T extends object>(options: T | undefined, name = 'options'): Partial<T> {
+/** The options of `call`, of which only `known` ones may be given. */
+export function optionsArg<T extends object>(
+  call: string,
+  options: T | undefined,
+  known: KnownNames,
+): Partial<T> {
   if (options === undefined) return NONE as Partial<T>
-  if (typeof options === 'object' && options !== null && !Array.isArray(options)) return options
-  throw new TypeError(`${name} must be an object`)
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    throw new TypeError('options must be an object')
+  refuseUnknown(options, known, 'option', call)
+  return options
 }
 
 function idArg(id: unknown): string {

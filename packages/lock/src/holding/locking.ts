@@ -4,8 +4,10 @@ import { setMaxListeners } from 'node:events'
 import {
   type Acquirer,
   type Bytes,
+  CALL_OPTIONS,
   type CallOptions,
   type Duration,
+  knownNames,
   OP,
   type Owner,
   type OwnerResult,
@@ -60,7 +62,7 @@ export class Locking {
     if (watchdog !== undefined && watchdog !== null && !(watchdog instanceof Watchdog)) {
       throw new TypeError('watchdog must be a Watchdog')
     }
-    const { fencingKey, context } = optionsArg(options)
+    const { fencingKey, context } = optionsArg('getDistributedLock', options, LOCK_OPTIONS)
     const terms = {
       key: keyArg(key),
       fencingKey: fencingKeyArg(fencingKey),
@@ -90,7 +92,7 @@ export class Locking {
       context,
       null,
     ] as const
-    const [owner] = (await this.#place.port.command(ask, callOptions(options)).result) as [
+    const [owner] = (await this.#place.port.command(ask, callOptions('tryLockWith', options)).result) as [
       OwnerResult,
       boolean,
     ]
@@ -99,12 +101,17 @@ export class Locking {
 
   async releaseLockWith(key: Bytes, acquirer: Acquirer, options?: CallOptions): Promise<Owner> {
     const { id, token } = acquirerArg(acquirer)
-    const call = this.#place.port.command([OP.release, keyArg(key), id, token, false], callOptions(options))
+    const call = this.#place.port.command(
+      [OP.release, keyArg(key), id, token, false],
+      callOptions('releaseLockWith', options),
+    )
     return toOwner((await call.result) as OwnerResult)
   }
 }
 
-function callOptions(options: CallOptions | undefined): LockCallOptions {
-  const { timeout, signal } = optionsArg(options)
+const LOCK_OPTIONS = knownNames('fencingKey', 'context')
+
+function callOptions(call: string, options: CallOptions | undefined): LockCallOptions {
+  const { timeout, signal } = optionsArg(call, options, CALL_OPTIONS)
   return { timeout: durationArg(timeout, 'timeout') ?? DEFAULT_TIMEOUT, signal: signalArg(signal) }
 }

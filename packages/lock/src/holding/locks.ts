@@ -4,8 +4,10 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { binary, copyBytes } from '@latchkey/base'
 import {
   type Bytes,
+  CALL_OPTIONS,
   type CallOptions,
   type Duration,
+  knownNames,
   LatchkeyError,
   type LockInfo,
   type LockInfoResult,
@@ -57,6 +59,8 @@ interface Flow {
 
 const DEFAULT_LEASE = 10_000
 
+const ACQUIRE_OPTIONS = knownNames('lease', 'wait', 'renew', 'signal', 'fencingKey', 'context')
+
 /** The shape a Node developer reaches for: `store.locks`. Never reentrant; fair; renewed by itself. */
 export class Locks {
   readonly #place: Place
@@ -77,7 +81,11 @@ export class Locks {
    * ```
    */
   async acquire(key: Bytes, options?: AcquireOptions): Promise<Hold> {
-    const given = optionsArg(options)
+    return this.#acquire('acquire', key, options)
+  }
+
+  async #acquire(call: string, key: Bytes, options: AcquireOptions | undefined): Promise<Hold> {
+    const given = optionsArg(call, options, ACQUIRE_OPTIONS)
     this.#refuseDeadlock(keyArg(key), durationArg(given.wait, 'wait'))
     const hold = await this.#enter(key, given, true)
     if (hold !== undefined) return hold
@@ -89,7 +97,7 @@ export class Locks {
 
   /** One attempt, or a wait if one is given; undefined when it is taken. */
   async tryAcquire(key: Bytes, options?: AcquireOptions): Promise<Hold | undefined> {
-    return this.#enter(key, optionsArg(options), false)
+    return this.#enter(key, optionsArg('tryAcquire', options, ACQUIRE_OPTIONS), false)
   }
 
   /**
@@ -116,7 +124,7 @@ export class Locks {
   ): Promise<T> {
     const work = typeof options === 'function' ? options : fn
     if (typeof work !== 'function') throw new TypeError('withLock needs a function')
-    const hold = await this.acquire(key, typeof options === 'function' ? undefined : options)
+    const hold = await this.#acquire('withLock', key, typeof options === 'function' ? undefined : options)
     const flow = { key: binary(keyArg(key)), outer: this.#flow.getStore(), active: true }
     try {
       const result = await this.#flow.run(flow, async () => work(hold))
@@ -131,7 +139,7 @@ export class Locks {
 
   /** Holds in force, in key order; linearizable. */
   async query(prefix?: Bytes, options?: ReadOptions): Promise<LockInfo[]> {
-    const { as, timeout, signal } = readArgs(options, this.#place.port.as ?? 'bytes')
+    const { as, timeout, signal } = readArgs('locks.query', options, this.#place.port.as ?? 'bytes')
     const from = prefix === undefined ? null : prefixArg(prefix)
     const rows = (await this.#place.port.read([READ.lockQuery, from], {
       timeout,
@@ -142,7 +150,7 @@ export class Locks {
 
   /** For operators. true: that very hold was in force and is gone, with all its acquires; the next waiter has it. */
   async forceRelease(key: Bytes, token: number, options?: CallOptions): Promise<boolean> {
-    const { timeout, signal } = optionsArg(options)
+    const { timeout, signal } = optionsArg('forceRelease', options, CALL_OPTIONS)
     const call = this.#place.port.command([OP.forceRelease, keyArg(key), tokenArg(token)], {
       timeout: durationArg(timeout, 'timeout') ?? DEFAULT_TIMEOUT,
       signal: signalArg(signal),

@@ -22,7 +22,7 @@ export type WatchdogEvents = {
  * ```
  */
 export class Watchdog implements Disposable {
-  readonly #events = new Emitter<WatchdogEvents>()
+  readonly #events = new Emitter<WatchdogEvents>(['lost'])
   /** Of each store whose locks it was given. */
   readonly #stores = new Set<Renewals>()
   #closed = false

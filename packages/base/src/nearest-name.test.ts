@@ -1,7 +1,7 @@
 // Test: the name that somebody meant.
 
 import { expect, test } from 'vitest'
-import { didYouMean, nearest } from './nearest.js'
+import { didYouMean, nearest } from './nearest-name.js'
 
 test.each([
   ['gaurd', ['guard', 'signal'], 'guard'],

@@ -1,0 +1,29 @@
+// Door: a name that a call does not know is refused before anything is sent.
+//
+// Law: nothing unknown is ignored. Without it the story is: somebody writes `put(key, value, { gaurd })`, the put succeeds without
+// its guard, and a holder of the past overwrites what another one has written since.
+
+import { didYouMean } from '@latchkey/base'
+
+export type KnownNames = Readonly<Record<string, true>>
+
+export const knownNames = (...names: readonly string[]): KnownNames =>
+  Object.freeze(Object.fromEntries(names.map((name) => [name, true as const])))
+
+/** `of`: the call, or the argument whose fields they are. */
+export function refuseUnknown(given: object, known: KnownNames, kind: 'option' | 'field', of: string): void {
+  for (const name in given)
+    if (known[name] !== true && Object.hasOwn(given, name))
+      throw unknownName(kind, name, of, Object.keys(known))
+}
+
+export function unknownName(
+  kind: 'option' | 'field',
+  name: string,
+  of: string,
+  known: readonly string[],
+): TypeError {
+  const hint = didYouMean(name, known) || `: known are ${known.join(', ')}`
+  const shown = name.length > 64 ? `${name.slice(0, 64)}…` : name
+  return new TypeError(`unknown ${kind} ${JSON.stringify(shown)} of ${of}${hint}`)
+}
