@@ -67,7 +67,9 @@ export class KvMachine implements KvStore {
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits }
     this.#logger = options.logger ?? silentLogger
     const turns = { next: () => new Promise<void>((resolve) => options.nextTurn(resolve)) }
-    this.openSessions = new SessionsInState(options.clock, this.#limits, () => this.#up.state)
+    this.openSessions = new SessionsInState(options.clock, this.#limits, () =>
+      this.#stopped === undefined ? this.#running?.state : undefined,
+    )
     this.#marks = new Marks(options.stood, this.#turns)
     this.#surveys = new RangeSurveys(options.clock, this.#limits, turns)
     this.#ahead = new ReadAhead(options.later, () => this.#up.state)

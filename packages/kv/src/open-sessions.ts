@@ -1,7 +1,11 @@
 // Driver: what is asked about the sessions of a store from outside of its log.
+//
+// Law: where the state machine has stopped, or its state is being replaced, nothing is known of sessions, and no question throws but
+// `list`. Without it the story is: a disk fails, a client that is still connected opens a session, and the error of the disk escapes
+// from the handler of its connection.
 
 import type { Clock } from '@latchkey/base'
-import type { SessionResult } from '@latchkey/protocol'
+import { LatchkeyError, type SessionResult } from '@latchkey/protocol'
 import { listSessions, refusalOfSession, type SessionLimits, whyNoSession } from './rules/sessions.js'
 import type { State } from './state/state.js'
 import type { OpenSessions } from './kv-store.js'
@@ -19,29 +23,32 @@ interface Refusal {
 export class SessionsInState implements OpenSessions {
   readonly #clock: Clock
   readonly #limits: SessionLimits
-  readonly #state: () => State
+  readonly #state: () => State | undefined
   readonly #refusals = new Map<string, Refusal>()
 
-  constructor(clock: Clock, limits: SessionLimits, state: () => State) {
+  constructor(clock: Clock, limits: SessionLimits, state: () => State | undefined) {
     this.#clock = clock
     this.#limits = limits
     this.#state = state
   }
 
   get size(): number {
-    return this.#state().sessions.size
+    return this.#state()?.sessions.size ?? 0
   }
 
   openerOf(session: number): string | undefined {
-    return this.#state().sessions.openerOf(session)
+    return this.#state()?.sessions.openerOf(session)
   }
 
   list(): SessionResult[] {
-    return listSessions(this.#state())
+    const state = this.#state()
+    if (state === undefined) throw new LatchkeyError('ERR_CLOSED')
+    return listSessions(state)
   }
 
   whyNone(): string | undefined {
-    return whyNoSession(this.#state(), this.#limits)
+    const state = this.#state()
+    return state === undefined ? undefined : whyNoSession(state, this.#limits)
   }
 
   refusalFor(by: string): Uint8Array | undefined {
@@ -49,7 +56,8 @@ export class SessionsInState implements OpenSessions {
     const known = this.#refusals.get(by)
     if (known !== undefined && now < known.until) return known.answer
     this.#refusals.delete(by)
-    const refused = refusalOfSession(this.#state(), this.#limits, by)
+    const state = this.#state()
+    const refused = state === undefined ? undefined : refusalOfSession(state, this.#limits, by)
     if (refused === undefined) return undefined
     if (this.#refusals.size >= MOST_REFUSALS) this.#refusals.clear()
     this.#refusals.set(by, { answer: refused.bytes, until: now + REFUSAL_MS })

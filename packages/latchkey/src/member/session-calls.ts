@@ -17,8 +17,12 @@ import type { Outcome, RaftNode } from '@latchkey/raft'
 export function listSessions(node: RaftNode, kv: KvStore): Promise<SessionResult[]> {
   return new Promise((resolve, reject) => {
     node.read((outcome) => {
-      if (outcome.ok) resolve(kv.openSessions.list())
-      else reject(new LatchkeyError('ERR_NO_LEADER'))
+      if (!outcome.ok) return reject(new LatchkeyError('ERR_NO_LEADER'))
+      try {
+        resolve(kv.openSessions.list())
+      } catch (error) {
+        reject(error)
+      }
     })
   })
 }
