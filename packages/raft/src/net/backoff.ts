@@ -1,6 +1,7 @@
-// Rule: how long to wait before the next attempt to connect.
-// Law: the first attempt after a connection that had lived is made at once, since it tells whether the peer's process is dead;
-// after that the pauses double up to a limit, each shortened by chance so that members do not knock together.
+// Rule: the time to wait before the next attempt to connect (backoff).
+// Law: the first attempt after a working connection has closed is made at once, because it shows whether the
+// peer's process is dead. After that the pauses double up to a limit. A random part is taken off each pause,
+// so that members do not all dial at the same moment.
 
 import type { Random } from '@latchkey/base'
 
@@ -19,12 +20,12 @@ export class Backoff {
     this.#random = random
   }
 
-  /** The connection has lived: the next attempt is a first one. */
+  /** The connection has worked for some time: the next attempt counts as a first one. */
   reset(): void {
     this.#attempts = 0
   }
 
-  /** ms. */
+  /** The next pause in ms. */
   next(): number {
     const attempt = this.#attempts++
     if (attempt === 0) return 0

@@ -1,4 +1,5 @@
-// Test: frames are taken whole or refused with a reason, whatever a stranger sends, in bounded memory.
+// Test: a frame is accepted whole or refused with a reason, whatever the other side sends, and in bounded
+// memory.
 
 import { seededRandom, type Random } from '@latchkey/base'
 import { CAPS, pack } from '@latchkey/protocol'
@@ -160,7 +161,7 @@ const anyNumber = (random: Random): number =>
     Number.POSITIVE_INFINITY,
   ])
 
-/** A value of any shape that the packer knows. */
+/** A random value of any type that MessagePack can encode. */
 function anyValue(random: Random, depth: number): unknown {
   switch (random.between(0, depth > 4 ? 6 : 8)) {
     case 0:
@@ -191,7 +192,7 @@ function hostile(random: Random): Uint8Array {
     case 2:
       return frame(anyValue(random, 0), random.between(0, 50))
     case 3:
-      // An item of a known type with anything in it.
+      // An item of a known message type with random fields.
       return frame([
         0,
         [random.between(0, 15), [], ...(anyValue(random, 9) === null ? [] : [0, 1]), anyValue(random, 2)],
@@ -217,7 +218,7 @@ describe('L22: hostile bytes', () => {
       if (assembly.bytes > 2 * WHOLE_LIMIT) throw new Error('more is kept than the cap')
       if (typeof parcels === 'string') {
         refused++
-        // As a real connection does: its end is the end of what it had begun.
+        // As on a real connection: when it ends, its unfinished frames end with it.
         assembly = new Assembly()
       } else {
         for (const parcel of parcels)
@@ -232,7 +233,7 @@ describe('L22: hostile bytes', () => {
   }, 60_000)
 })
 
-/** What the codec lets through has numbers where numbers belong. */
+/** A message that the decoder accepts has numbers in all fields that are numbers. */
 function isMessage(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   const { term, group } = value as { term: unknown; group: unknown }

@@ -1,12 +1,14 @@
-// Door: frames between members. One carries all that a turn of the event loop had to say to a peer; one that would be longer than
-// CAPS.frameBytes is cut, so that a heartbeat waits for one piece at most. Drawn byte by byte in docs/wire.md.
+// Door: encodes and decodes the frames between members. A frame carries all messages to one peer from one
+// turn of the event loop. A frame longer than CAPS.frameBytes is cut into pieces, so that a heartbeat waits
+// for one piece at most. docs/wire.md shows the format byte by byte.
 //
 //   version (1 byte) · length of the head (4 bytes, big endian) · head (positional MessagePack) · bytes
 //   head of a turn   [0, ...items]        bytes: the items' blobs, in their order
 //   head of a piece  [1, lane, last]      bytes: the next piece of a frame that was cut, itself a turn's
 //
 // Laws
-//   - what arrives is used whole or not at all; its memory is bounded by what has arrived, never by what was announced
+//   - a frame is used whole or not at all; it takes as much memory as has arrived, not as much as its header
+//     announces
 //   - entries' data and pieces of a snapshot are copied out: nothing that is kept shares memory with a frame
 
 import { copyBytes, EMPTY } from '@latchkey/base'
@@ -16,36 +18,38 @@ import { APP } from './message-encoder.js'
 
 export const WIRE = { least: 1, most: 1 } as const
 
-/** Where members knock. */
+/** The path of the HTTP upgrade for connections between members. */
 export const MEMBERS_PATH = '/members'
 
 const TURN = 0
 const PIECE = 1
 const PREFIX_BYTES = 5
-/** Room for the heads, so that a piece of a snapshot of exactly frameBytes travels uncut. */
+/** Room for the heads, so that a piece of a snapshot of exactly frameBytes is sent in one frame. */
 const SLACK_BYTES = 16 * 1024
 
-/** A frame is never longer. */
+/** The most bytes of one frame on the wire. */
 export const FRAME_LIMIT = CAPS.frameBytes + SLACK_BYTES
-/** A frame that was cut is never longer. */
+/** The most bytes of a frame that was cut, after its pieces are joined. */
 export const WHOLE_LIMIT = CAPS.maxPayload
-/** Only the last piece may be shorter: many tiny ones would cost more memory than they carry. */
+/**
+ * Only the last piece of a frame may be shorter: many tiny pieces would take more memory than their bytes.
+ */
 const LEAST_PIECE = 16 * 1024
-/** For the same reason: of one frame's head, and of the byte values behind it. */
+/** For the same reason the head of a frame and the number of its blobs are limited. */
 const HEAD_LIMIT = 2 * 1024 * 1024
 const BLOBS_LIMIT = 65_536
-/** Of a head: four of each entry, and those of small messages. */
+/** The most values in a head: four for each entry, and those of small messages. */
 const VALUES_LIMIT = 8 * BLOBS_LIMIT
-/** Entries of one append: what is beyond is left to the next one. */
+/** The most entries in one append. The leader sends further entries in the next append. */
 export const MOST_ENTRIES = BLOBS_LIMIT / 2
 
-/** Frames of which pieces are under way at the same time, one each. */
+/** The number of cut frames whose pieces may be under way at the same time, one in each lane. */
 export const LANES = 2
 export type Lane = 0 | 1
 
-// ---- out
+// ---- sending
 
-/** The parts of a turn's frame; `blobs` are not copied. */
+/** The parts of the frame of one turn; `blobs` are not copied. */
 export function turnParts(items: readonly unknown[], blobs: readonly Uint8Array[]): Uint8Array[] {
   return [...prefixed(pack([TURN, ...items])), ...blobs]
 }
@@ -65,12 +69,12 @@ export const length = (parts: readonly Uint8Array[]): number => {
   return sum
 }
 
-/** A frame on its way in pieces. Each byte is copied once, into the piece that carries it. */
+/** Cuts a frame into pieces. Each byte is copied once, into the piece that carries it. */
 export class Cutting {
   readonly #lane: Lane
   readonly #parts: readonly Uint8Array[]
   #part = 0
-  /** In that part. */
+  /** The offset in the current part. */
   #at = 0
   #left: number
 
@@ -110,7 +114,7 @@ export class Cutting {
   }
 }
 
-// ---- in
+// ---- receiving
 
 interface Opened {
   readonly head: unknown[]
@@ -132,7 +136,10 @@ function open(frame: Uint8Array): Opened | string {
   }
 }
 
-/** Takes one connection's frames in, and puts together what was cut. A text is the reason to close the connection. */
+/**
+ * Takes the frames of one connection and joins the pieces of cut frames. A returned text is the reason to
+ * close the connection.
+ */
 export class Assembly {
   readonly #sendQueues: Array<{ pieces: Uint8Array[]; bytes: number }> = []
 
@@ -140,7 +147,7 @@ export class Assembly {
     for (let lane = 0; lane < LANES; lane++) this.#sendQueues.push({ pieces: [], bytes: 0 })
   }
 
-  /** Bytes that wait for their last piece. */
+  /** The bytes of unfinished frames. */
   get bytes(): number {
     return this.#sendQueues.reduce((sum, lane) => sum + lane.bytes, 0)
   }
@@ -171,7 +178,7 @@ export class Assembly {
   }
 }
 
-/** `own`: the frame is nobody else's memory, so one value that fills it may stay where it is. */
+/** `own`: no other code holds the frame's memory, so a blob that fills the frame need not be copied. */
 function parcels({ head, rest }: Opened, own: boolean): Parcel[] | string {
   const list: Parcel[] = []
   let at = 0

@@ -1,4 +1,4 @@
-// Test: how much somebody may say who has not said who it is.
+// Test: how many bytes a connection may send before its handshake.
 
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
@@ -12,7 +12,8 @@ function scene() {
   return { raw, state, greeted, say }
 }
 
-// Without it: a thousand strangers send a frame of one MiB each, and the member keeps all of them until the frames are whole.
+// Without this limit: a thousand strangers each send a frame of 1 MiB, and the member keeps all of them in
+// memory until the frames are whole.
 test('C39: 16 KiB before the greeting are heard, in one piece or in many; one byte more ends the connection', () => {
   expect(GREETING_LIMIT).toBe(16 * 1024)
   const whole = scene()

@@ -1,13 +1,13 @@
-// Driver: lets go of somebody who says more than a greeting before it has said who it is.
+// Driver: closes a connection that sends more bytes than a greeting needs before its greeting is complete.
 
 import type { Duplex } from 'node:stream'
 
-/** Who has not said who it is may say this much. The longest part of a greeting is a token. */
+/** The most bytes before the greeting. The longest part of a greeting is a token. */
 export const GREETING_LIMIT = 16 * 1024
 
 /**
- * Ends a connection that sends more than a greeting before it is greeted: a large frame is not even gathered for a stranger.
- * Returns the function that ends the watching, at the greeting.
+ * Closes a connection that sends more than GREETING_LIMIT bytes, so that no large frame is gathered for a
+ * stranger. Returns a function that ends the limit; it is called at the greeting.
  */
 export function watchStranger(socket: { terminate(): void }, raw: Duplex): () => void {
   let heard = 0
@@ -17,7 +17,8 @@ export function watchStranger(socket: { terminate(): void }, raw: Duplex): () =>
   }
   raw.on('data', count)
   return () => {
-    // A listener that is taken off in the midst of an event still hears that one.
+    // A listener that is removed while an event is emitted is still called for that event. NEGATIVE_INFINITY
+    // makes the last call harmless.
     heard = Number.NEGATIVE_INFINITY
     raw.off('data', count)
   }

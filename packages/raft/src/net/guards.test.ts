@@ -1,4 +1,5 @@
-// Test: an error that escapes while a word of another member is handled ends that connection, is counted, and nothing else.
+// Test: an error while a message of another member is handled is counted and ends that connection, and
+// nothing else.
 
 import { afterEach, expect, test } from 'vitest'
 import { Crew, heartbeat, introduce, type Member, until } from './testing/crew.js'
@@ -16,7 +17,7 @@ async function pair(): Promise<[Member, Member]> {
   return [a, b]
 }
 
-/** Throws when it is told something for the first time. */
+/** Throws at the first event of this kind. */
 const once = (what: string) => {
   let told = 0
   return () => {

@@ -1,4 +1,4 @@
-// Test: what a frame of a handshake may hold, place by place, and how long it may be.
+// Test: which fields and which length each frame of a handshake may have.
 
 import { newNonce } from '@latchkey/base'
 import { pack } from '@latchkey/protocol'
@@ -18,7 +18,8 @@ describe('L22: what a frame of a handshake may hold', () => {
   const hello = (...places: unknown[]) => decodeHello(pack([1, 0, places]), 1)
   const long = 'x'.repeat(1024)
 
-  // Without it: a stranger has a member unpack 16 KiB of places, again and again, before anything is proved.
+  // Without this limit: a stranger makes a member decode 16 KiB of fields, again and again, before the
+  // stranger has proved anything.
   test('8 KiB, places of a later build included, and not a byte more, in each of its frames', () => {
     const frames: [(frame: Uint8Array) => unknown, unknown[]][] = [
       [decodeGreeting, [1, 3, 1, 1, 'latchkey', 'a', 'b', nonce]],

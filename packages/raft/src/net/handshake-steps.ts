@@ -1,5 +1,5 @@
-// Rule: the two ends of a handshake, step by step: a frame in, the next frame or the verdict out. Who waits for the frames, and for
-// how long, is for outgoing-connection.ts and incoming-connection.ts to say.
+// Rule: both sides of the handshake, step by step: a received frame goes in, the next frame or the result
+// comes out. outgoing-connection.ts and incoming-connection.ts wait for the frames and limit the time.
 
 import {
   type Admit,
@@ -33,32 +33,32 @@ import { type Meeting, proofOf, provenWith, type Side } from './proof.js'
 import type { PeerInfo } from './transport.js'
 
 export interface DiallingPorts {
-  /** Asked anew at each step, since a cluster's id is drawn late. */
+  /** A function, because the cluster's id may be drawn during a handshake; it is called at each step. */
   readonly self: () => Self
   readonly admit: Admit
   readonly newNonce: () => Uint8Array
-  /** What only the two ends of this TLS connection know; empty where members use no TLS. */
+  /** Bytes that only the two ends of this TLS connection know; empty where members use no TLS. */
   readonly channel: Uint8Array
 }
 
 export interface HandshakePorts extends DiallingPorts {
   readonly missing: Missing
-  /** The other end's certificate does not name the member that it says to be. */
+  /** The reason when the other side's certificate does not name the member that it claims to be. */
   whyNotNamed(id: MemberId): string | undefined
 }
 
 export type Step =
   | { readonly next: 'wait'; readonly send: Uint8Array }
   | { readonly next: 'in'; readonly send: Uint8Array | undefined; readonly info: PeerInfo }
-  /** It asked who is there, and is told with this; it is not let in. */
+  /** The other side only asked which member is here. `send` is the answer; the other side is not admitted. */
   | { readonly next: 'told'; readonly send: Uint8Array }
   | {
       readonly next: 'refused'
       readonly by: 'us' | 'them'
       readonly refusal: Refusal
-      /** Who it is, as it says. */
+      /** The id that the other side claims. */
       readonly id: MemberId | undefined
-      /** What it said of itself, when it has proved itself. */
+      /** The other side's own description, when it has proved itself. */
       readonly info: PeerInfo | undefined
     }
 
@@ -66,17 +66,17 @@ const sideOf = (nonce: Uint8Array): Side => ({ nonce, ...WIRE })
 
 const malformed = (reason: string): Refusal => ({ code: 'ERR_PROTOCOL', reason, trusted: false })
 
-/** The end that dials. */
+/** The side that dials. */
 export class DiallingHandshake {
   readonly #ports: DiallingPorts
   readonly #greeting: Greeting
   readonly #asks: boolean
   #at: 'greeted' | 'proved' | 'told' | 'over' = 'greeted'
   #meeting: Meeting | undefined
-  /** What this end has proved is the token that the other has to prove too. */
+  /** The token with which this side has made its proof; the other side has to prove the same one. */
   #token: string | undefined
 
-  /** `asks`: only to know who is there. */
+  /** `asks`: this side only wants to know which member is there. */
   constructor(ports: DiallingPorts, to: MemberId, asks = false) {
     const { cluster, id } = ports.self()
     this.#ports = ports
@@ -139,7 +139,7 @@ export class DiallingHandshake {
     return { next: 'refused', by: 'us', refusal, id: this.#greeting.to, info }
   }
 
-  /** Of one who has not proved itself only the code and the reason are heard. */
+  /** Until the other side has proved itself, only the code and the reason of its refusal are used. */
   #refused({ code, reason, info }: Refused): Step {
     const trusted = this.#at === 'told'
     this.#at = 'over'
@@ -154,7 +154,7 @@ export class DiallingHandshake {
   }
 }
 
-/** The end that was dialled. */
+/** The side that was dialled. */
 export class DialledHandshake {
   readonly #ports: HandshakePorts
   readonly #side: Side

@@ -1,4 +1,5 @@
-// Test: who gets in, and what is said to who does not. Both ends in memory; sockets are in incoming-connections.test.ts and proof.test.ts.
+// Test: which handshakes succeed, and what a refused side learns. Both sides are in memory; tests over
+// sockets are in incoming-connections.test.ts and proof.test.ts.
 
 import { EMPTY, newNonce } from '@latchkey/base'
 import { pack, unpack } from '@latchkey/protocol'
@@ -37,13 +38,15 @@ const isDialled = (self: Self, given?: Given) => new DialledHandshake(portsOf(se
 interface Met {
   readonly dialling: Step | undefined
   readonly dialled: Step | undefined
-  /** All that was said, in order. */
+  /** All frames that were sent, in order. */
   readonly frames: readonly Uint8Array[]
 }
 
 type Change = (frame: Uint8Array, place: number) => Uint8Array
 
-/** Until somebody has nothing more to say. `change` is somebody between the two. */
+/**
+ * Passes frames between both sides until one side has no more to send. `change` is an attacker between them.
+ */
 function meet(left: DiallingHandshake, right: DialledHandshake, change: Change = (frame) => frame): Met {
   const frames: Uint8Array[] = []
   const steps: { left: Step | undefined; right: Step | undefined } = { left: undefined, right: undefined }
@@ -64,13 +67,15 @@ function meet(left: DiallingHandshake, right: DialledHandshake, change: Change =
 
 const met = (left: Self, right = b, to = 'b', given?: Given) => meet(dials(left, to), isDialled(right, given))
 
-/** How it ended for the one who was dialled: [code, is the other one told who refuses]. */
+/**
+ * The result for the dialled side: [error code, whether the other side was told the refusing member's name].
+ */
 const verdictOn = (...given: Parameters<typeof met>) => {
   const { dialled } = met(...given)
   return dialled?.next === 'refused' ? [dialled.refusal.code, dialled.refusal.trusted] : dialled?.next
 }
 
-/** A frame with one of its places changed. */
+/** A frame with one of its fields changed. */
 const changed = (frame: Uint8Array, place: number, value: unknown): Uint8Array =>
   pack((unpack(frame) as unknown[]).with(place, value))
 
@@ -155,7 +160,7 @@ describe('M20: a proof', () => {
   test('is made with the first token, and each is accepted: so that a token can be replaced member by member', () => {
     const stages = [['old'], ['old', 'new'], ['new', 'old'], ['new']]
     for (const [i, ours] of stages.entries()) {
-      // Members that are one step apart always understand each other, both ways.
+      // Builds that are one version apart can connect in both directions.
       for (const theirs of stages.slice(Math.max(0, i - 1), i + 2))
         expect(verdictOn({ ...a, tokens: ours }, { ...b, tokens: theirs })).toBe('in')
     }
@@ -163,7 +168,7 @@ describe('M20: a proof', () => {
   })
 
   test('that is sent back is no proof of the one who sends it', () => {
-    // A stranger answers the proof of the one who dials with that very proof.
+    // A stranger sends the dialler's own proof back to the dialler.
     const left = dials(a)
     const right = isDialled(b)
     const challenge = right.hear(left.greeting)
@@ -177,7 +182,8 @@ describe('M20: a proof', () => {
   })
 
   test('of a member is of no use against that member itself', () => {
-    // A stranger is dialled by a as b, dials a at the same time as a, and hands a its own words.
+    // Member a dials b, but reaches a stranger. At the same time the stranger dials a, and sends a its own
+    // frames back.
     const left = dials(a)
     const incomingConnections = isDialled(a)
     const challenge = incomingConnections.hear(left.greeting) as { send: Uint8Array }
@@ -201,7 +207,8 @@ describe('M20: a proof', () => {
       place === 0 ? changed(frame, 6, 'b') : frame,
     )
     expect(refusedFor(relayed)).toEqual(['ERR_UNAUTHORIZED', 'ERR_UNAUTHORIZED'])
-    // Nor does it, when the stranger says honestly for whom it is; and he is told nothing but a name.
+    // It does not work either when the stranger names the true target; and the stranger learns nothing but a
+    // name.
     const honest = met(a, b, 'c').dialled
     expect(honest).toMatchObject({ next: 'refused', refusal: { trusted: false }, info: undefined })
   })
@@ -221,7 +228,7 @@ describe('M20: a proof', () => {
     )
     expect(refusedFor(tampered)[0]).not.toBe('in')
     expect(refusedFor(tampered)[1]).not.toBe('in')
-    // The first proof is refused, or not even said: nothing comes behind it.
+    // The first proof is refused or not even sent: no later frame follows.
     expect(tampered.frames.length).toBeLessThanOrEqual(3)
   })
 
@@ -264,7 +271,7 @@ describe('M19: one who has not proved itself', () => {
 
   test('reads neither the token, nor the id of the cluster, nor an incarnation', () => {
     const { frames } = met(a)
-    // Greeting, challenge and both proofs; only the hello and the welcome behind them say more.
+    // The greeting, the challenge and both proofs show nothing; only the hello and the welcome after them do.
     expect(frames.slice(0, 4).flatMap(shows)).toEqual([])
     expect(frames.slice(4).flatMap(shows)).toEqual(['of a', 'c-1', 'of b', 'c-1'])
   })

@@ -1,23 +1,27 @@
-// Door: who is there? Every frame of a handshake has a form that stays for ever, so that any two builds understand at least a refusal.
+// Door: the frames of the handshake between two members, and the checks of each. The form of every frame
+// stays the same for ever, so that any two builds understand at least each other's refusal.
 //
-//   the one who dials                                  the one who was dialled
+//   the side that dials                                the side that was dialled
 //   greeting  versions, cluster name, ids, nonce   ->
 //                                                  <-  challenge  versions, nonce
 //   proof     (proof.ts)                           ->
 //                                                  <-  proof
-//   hello     what it says of itself               ->
-//                                                  <-  welcome  what it says of itself; or, at any step, a refusal
+//   hello     its own description                  ->
+//                                                  <-  welcome  its own description; or, at any step, a
+//                                                  refusal
 //
 // Laws
-//   - nothing of this cluster but its name and the two ids is told to one who has not proved itself. Otherwise a stranger who listens at
-//     the address of a member that is down learns the id of the cluster and the incarnation, with which he can then pass for a member
-//     where no token is asked for, or set two clusters against each other
-//   - what one says who has not proved itself is believed by nobody: a refusal with another boot in it would let a stranger tell that
-//     a living leader is dead (TR3)
-//   - one who only asks who is there is told, as far as it would be let in, and never takes the place of the connection that
-//     it may have already: the address that it asks may be another name of the one that it is connected to
-//   - secrets are compared in constant time, and no reason repeats one
-//   - places may be added at the end; a build ignores those that it does not know
+//   - a side that has not proved itself learns nothing of this cluster but its name and the two ids. Without
+//     this law: member b is down, and a stranger listens at b's address. The stranger learns the cluster's id
+//     and b's incarnation. Where no token is configured, the stranger can then pass for b, or set two
+//     clusters against each other.
+//   - what a side says before it has proved itself is not believed. Without this law: a stranger sends a
+//     refusal with another boot number, and a member takes its living leader for dead (TR3).
+//   - a side that only asks which member is here gets the answer if it would be admitted. Its connection
+//     never replaces the connection that it may have already: the address that it asks may be a second name
+//     of the same member.
+//   - secrets are compared in constant time, and no refusal's reason repeats a secret
+//   - fields may be added at the end; a build ignores fields that it does not know
 
 import { copyBytes, NONCE_BYTES } from '@latchkey/base'
 import { ERROR_CODES, type ErrorCode, Malformed, pack, unpack } from '@latchkey/protocol'
@@ -26,7 +30,10 @@ import { WIRE } from './frames.js'
 import { PROOF_BYTES, type Side } from './proof.js'
 import type { PeerInfo } from './transport.js'
 
-/** Who this member is. Asked anew for each handshake, since a cluster's id is drawn late. */
+/**
+ * This member's description. It is read again for each handshake, because the cluster's id is drawn only
+ * after the first election.
+ */
 export interface Self {
   readonly cluster: string
   readonly clusterId: string
@@ -36,26 +43,29 @@ export interface Self {
   readonly born?: string | undefined
   readonly group: GroupId
   readonly level: number
-  /** What all members have: the first is proved, every one is accepted. None: nothing is asked for. */
+  /**
+   * The tokens that members share: the first one is proved to others, each of them is accepted. Empty: no
+   * token is used.
+   */
   readonly tokens: readonly string[]
 }
 
 export interface Greeting extends Side {
   readonly cluster: string
-  /** Who dials, as it says. */
+  /** The id that the dialling side claims. */
   readonly from: MemberId
-  /** Whom it believes to have dialled. */
+  /** The id of the member that the dialling side wants to reach. */
   readonly to: MemberId
 }
 
 export interface Refusal {
   readonly code: ErrorCode
   readonly reason: string
-  /** The other side has proved itself: it is told who refuses. */
+  /** True when the other side has proved itself; the refusal then says which member refuses. */
   readonly trusted: boolean
 }
 
-/** A refusal as it came in; what it says is believed only of one who has proved itself. */
+/** A received refusal. Its fields are believed only of a side that has proved itself. */
 export interface Refused {
   readonly ok: false
   readonly code: ErrorCode
@@ -65,10 +75,15 @@ export interface Refused {
 
 export type Reply = { readonly ok: true; readonly info: PeerInfo } | Refused
 
-/** The entry up to which that id is known to be no member; undefined: it is one, or nobody is known. */
+/**
+ * The index of the entry up to which that id is known to be no member; undefined when it is one, or when no
+ * members are known.
+ */
 export type Missing = (id: MemberId) => number | undefined
 
-/** Asked last, of one who is a member by cluster and credentials: undefined, or the reason why it is not admitted. */
+/**
+ * The last check, after cluster and credentials: undefined, or the reason why that member is not admitted.
+ */
 export type Admit = (info: PeerInfo) => string | undefined
 
 const HANDSHAKE = 1
@@ -78,11 +93,11 @@ const REFUSAL = 2
 const GREETING = 3
 const CHALLENGE = 4
 const PROOF = 5
-/** A frame of a handshake is never longer. */
+/** The most bytes in one frame of a handshake. */
 export const HANDSHAKE_LIMIT = 8 * 1024
 const TEXT_LIMIT = 1024
 
-// ---- out
+// ---- encoding
 
 const placesOf = (self: Self): unknown[] => [
   self.id,
@@ -102,7 +117,7 @@ export const encodeChallenge = ({ least, most, nonce }: Side): Uint8Array =>
 
 export const encodeProof = (proof: Uint8Array): Uint8Array => pack([HANDSHAKE, PROOF, proof])
 
-/** `asks`: it only wants to know who is there, and is not to be let in. */
+/** `asks`: the sender only wants to know which member is here, and must not be admitted. */
 export const encodeHello = (self: Self, asks = false): Uint8Array =>
   pack(asks ? [HANDSHAKE, HELLO, placesOf(self), true] : [HANDSHAKE, HELLO, placesOf(self)])
 
@@ -112,7 +127,7 @@ export const encodeWelcome = (self: Self, version: number, missing?: number): Ui
 export const encodeRefusal = ({ code, reason, trusted }: Refusal, self: Self): Uint8Array =>
   pack([HANDSHAKE, REFUSAL, ERROR_CODES.indexOf(code), reason, trusted ? placesOf(self) : null])
 
-// ---- in
+// ---- decoding
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= TEXT_LIMIT
 const isName = (value: unknown): value is string => isText(value) && value.length > 0
@@ -175,7 +190,7 @@ export function decodeProof(frame: Uint8Array): Uint8Array | Refused | string {
   return isBytes(places[2], PROOF_BYTES) ? places[2] : 'a proof that is none'
 }
 
-/** Its `version` is the one that both speak. */
+/** `version` is the version that both sides use. */
 export function decodeHello(frame: Uint8Array, version: number): PeerInfo | string {
   const places = open(frame, [HELLO])
   if (typeof places === 'string') return places
@@ -203,12 +218,12 @@ function toRefusal([, , code, reason, who]: unknown[]): Refused | string {
   return { ok: false, code: ERROR_CODES[code] ?? 'ERR_PROTOCOL', reason, info: toInfo(who, 0) }
 }
 
-// ---- the verdict
+// ---- the checks
 
-/** The highest version that both speak. */
+/** The highest version that both sides know. */
 export const versionOf = (dialled: Side, answered: Side): number => Math.min(dialled.most, answered.most)
 
-/** Why the two cannot talk at all. */
+/** The refusal when the two sides have no version in common. */
 export function noVersion(dialled: Side, answered: Side): Refusal | undefined {
   if (versionOf(dialled, answered) >= Math.max(dialled.least, answered.least)) return undefined
   return refuse(
@@ -228,20 +243,20 @@ export const WRONG_PROOF = refuse(
 )
 
 /**
- * The proof was for another member than the one who was dialled. Nothing more is told: somebody who listens at the address of that other
- * member may have handed it on.
+ * The dialling side wanted another member than this one. The refusal says no more than that: a stranger at
+ * the other member's address may have passed the proof on.
  */
 export const notForUs = (self: MemberId, to: MemberId): Refusal =>
   refuse('ERR_WRONG_CLUSTER', `this is member ${self}, not ${to}: check the addresses`)
 
-/** What the dialling side said of itself, and what it has proved. */
+/** Checks the dialling side's description against the id that it has proved. */
 export function judgeHello(self: Self, proven: MemberId, info: PeerInfo, admit: Admit): PeerInfo | Refusal {
   if (info.id !== proven)
     return refuse('ERR_UNAUTHORIZED', `one that has proved to be member ${proven} says that it is another`)
   return judgeInfo(self, info, admit)
 }
 
-/** The same from the other side. */
+/** Checks the dialled side's description against the member that was dialled. */
 export function judgeWelcome(self: Self, to: MemberId, info: PeerInfo, admit: Admit): PeerInfo | Refusal {
   if (info.id !== to)
     return refuse(
@@ -252,7 +267,7 @@ export function judgeWelcome(self: Self, to: MemberId, info: PeerInfo, admit: Ad
   return judgeInfo(self, info, admit)
 }
 
-/** Also asked again of one who is connected, when what this member knows has changed. */
+/** Also checked again for a connected member when this member's knowledge has changed. */
 export function judgeInfo(self: Self, info: PeerInfo, admit: Admit): PeerInfo | Refusal {
   if (info.id === self.id)
     return refuse(

@@ -1,4 +1,4 @@
-// Test: what a connection that was dialled to us says counts as long as it is in use, and not a word longer.
+// Test: messages on an incoming connection count as long as the connection is in use, and no longer.
 
 import { afterEach, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
@@ -18,7 +18,10 @@ const app = (bytes: number): unknown[] => [APP, [bytes]]
 const frameOf = (items: readonly unknown[], bytes = 0) =>
   Buffer.from(join(turnParts(items, [Buffer.alloc(bytes, 7)])))
 
-/** Somebody who is let in as b, and says all of that in one breath. Resolves with the code of the end, if there is one. */
+/**
+ * Connects as b, and sends all of these frames at once after the handshake. Resolves with the close code, if
+ * there is one.
+ */
 async function say(
   member: Member,
   frames: readonly Buffer[],
@@ -41,8 +44,8 @@ async function say(
 const rounds = (member: Member) =>
   member.messages.map((message) => (message.type === 'heartbeat' ? message.round : -1))
 
-// Without it: a member that was removed, or wiped and started again under its name, is let go of, and what it had said before it heard
-// of that still moves votes and terms.
+// Without this law: a member was removed, or was wiped and started again under its old name. Its connection
+// is closed, and messages that it had sent before still move votes and terms.
 test('M13: who is let go of is not heard any more, neither the rest of that frame nor the frames behind it', async () => {
   let known = true
   const admit = () => (known ? undefined : 'b is no member any more')

@@ -1,5 +1,5 @@
-// Driver: owns one connection that another member has dialled: it proves who it is, then it is listened to. Nothing but the answers
-// of its handshake is ever said on it.
+// Driver: owns one connection that another member has dialled. The other member proves its identity, then its
+// messages are received. Except for the handshake nothing is sent on this connection.
 
 import type { Timer } from '@latchkey/base'
 import type { Socket } from 'node:net'
@@ -35,7 +35,10 @@ type State =
     }
   | { readonly at: 'out' }
 
-/** The one who dialled asks for signs of life; the other side only waits for its asking, and longer. */
+/**
+ * The dialling side sends pings. This side only expects them, so it waits this many times longer before it
+ * closes.
+ */
 const PATIENCE = 3
 
 export class IncomingConnection {
@@ -68,7 +71,7 @@ export class IncomingConnection {
       handshake: this.#newHandshake(),
     }
     this.#greeted = watchStranger(socket, raw)
-    // A socket's error is always followed by its close; frames beyond the caps end here.
+    // An error of a socket is always followed by 'close'. A frame beyond the caps causes an error here.
     socket.on('error', () => socket.terminate())
     socket.on(
       'message',
@@ -149,7 +152,7 @@ export class IncomingConnection {
     this.#events.refused({ id, by: 'us', code, reason, info }, this.#where)
   }
 
-  /** What this member knows has changed: would it be admitted now? */
+  /** Decides again whether this member is admitted, after this member's knowledge has changed. */
   recheck(): void {
     if (this.#state.at !== 'in') return
     const { info } = this.#state
@@ -163,9 +166,9 @@ export class IncomingConnection {
     )
   }
 
-  // ---- what it says
+  // ---- received messages
 
-  /** All of a frame is checked before any of it is handed on. */
+  /** All items of a frame are checked before the first of them is delivered. */
   #hear(frame: Uint8Array, info: PeerInfo, assembly: Assembly): void {
     this.#stats.framesReceived++
     this.#stats.bytesReceived += frame.length
@@ -173,7 +176,7 @@ export class IncomingConnection {
     const said = typeof parcels === 'string' ? parcels : this.#read(parcels, info)
     if (typeof said === 'string') return this.#malformed(said, info)
     for (const one of said) {
-      // Who is told may close this connection in the midst of it.
+      // A receiver of an earlier message may have closed this connection meanwhile.
       if (this.#state.at !== 'in') return
       if (one instanceof Uint8Array) this.#events.app(info.id, one)
       else this.#events.message(one)
@@ -212,7 +215,7 @@ export class IncomingConnection {
     this.#state = { at: 'out' }
   }
 
-  /** Another connection has taken its place, or its place is needed. */
+  /** A newer connection replaces this one, or the number of connections is at its limit. */
   terminate(): void {
     this.#leave()
     this.#socket.terminate()

@@ -1,4 +1,4 @@
-// Test: strangers, wrong clusters, hostile frames and certificates, on real sockets.
+// Test: strangers, wrong clusters, hostile frames and certificates, over real sockets.
 
 import { seededRandom } from '@latchkey/base'
 import { pack } from '@latchkey/protocol'
@@ -38,7 +38,7 @@ describe('refused, with a reason that is logged once', () => {
   ])('%s', async (_what, self, code) => {
     const ours = { clusterId: 'c-1', tokens: ['secret'] }
     const [a, b] = await meet({ self: ours }, { self: { ...ours, ...self } })
-    // Several attempts of each.
+    // Each side makes several attempts.
     await until(() => a.network.stats.refused >= 6 && b.network.stats.refused >= 6)
     expect(a.events).toEqual([])
     expect(b.events).toEqual([])
@@ -88,11 +88,11 @@ describe('refused, with a reason that is logged once', () => {
   })
 })
 
-// ---- strangers on the wire
+// ---- strangers
 
 const url = (member: Member) => member.url + MEMBERS_PATH
 
-/** What becomes of someone who sends these frames: the code with which the connection ends. */
+/** Sends these frames on a new connection. Resolves with the code that closes the connection. */
 function knock(member: Member, frames: readonly (Uint8Array | string)[]): Promise<number> {
   return new Promise((resolve) => {
     const socket = new WebSocket(url(member), { perMessageDeflate: false })
@@ -104,7 +104,7 @@ function knock(member: Member, frames: readonly (Uint8Array | string)[]): Promis
   })
 }
 
-/** The same of one who is let in first. */
+/** The same, after a successful handshake. */
 function enter(member: Member, self: Self, frame: Uint8Array): Promise<number> {
   return new Promise((resolve) => {
     const socket = new WebSocket(url(member), { perMessageDeflate: false })
@@ -212,7 +212,7 @@ describe('strangers', () => {
         knock(a, [noise(random, random.between(0, 4000))]),
         knock(a, ['text']),
         knock(a, [pack([1, 0, 'latchkey', null, 'a', 0, 0, ['c', '', 1, '', 0, 1]])]),
-        // One who is let in, and then speaks nonsense.
+        // A member is admitted and then sends random bytes.
         enter(a, member, noise(random, random.between(0, 4000))),
         enter(a, member, hostileTurn(random.between(0, 6))),
       ])
@@ -234,7 +234,8 @@ describe('strangers', () => {
       const key = Buffer.from(noise(random, 16)).toString('base64')
       const upgrade = `GET ${MEMBERS_PATH} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n\r\n`
       if (i % 4 !== 0) socket.write(upgrade)
-      // A masked binary frame of 2^62 bytes, of 200 KiB that do not follow, a fragment without an end, or anything at all.
+      // A masked binary frame that announces 2^62 bytes, one of 200 KiB whose bytes do not follow, a fragment
+      // without an end, and random bytes.
       const rubbish = [
         noise(random, 500),
         Buffer.from([0x82, 0xff, 0x40, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4]),
@@ -291,7 +292,7 @@ describe('mutual TLS', () => {
     expect(dialled[0]?.reason).toMatch(/certificate is not accepted: [A-Z_]+/)
     expect(b.refused[0]).toMatchObject({ id: 'a', by: 'them', code: 'ERR_UNAUTHORIZED' })
     expect(b.refused[0]?.reason).toMatch(/401/)
-    // Each way once, however often it is tried.
+    // One warning in each direction, however many attempts there are.
     expect(warnings(a)).toHaveLength(2)
     expect(warnings(b)).toHaveLength(1)
     expect([...a.events, ...b.events]).toEqual([])
@@ -308,7 +309,7 @@ describe('mutual TLS', () => {
     await until(() => a.network.connected('b') && b.network.connected('a'))
     a.network.send('b', heartbeat(a, b, 1))
     await until(() => b.messages.length === 1)
-    // d has the certificate of b.
+    // Member d uses the certificate of b.
     const c = await crew.start('c', { tls: { ...named('a'), memberName: undefined } })
     const d = await crew.start('d', { tls: named('b') })
     c.network.setPeers({ b: { url: b.url } })
@@ -357,7 +358,7 @@ describe('mutual TLS', () => {
     const a = await crew.start('a', { tls: cluster })
     const { port } = new URL(url(a))
     const asked = `GET ${MEMBERS_PATH} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`
-    /** What it answers first, and the session that could go on. */
+    /** Connects, and resolves with the first line of the answer and the TLS session that could be resumed. */
     const knock = (session: Buffer | undefined) =>
       new Promise<{ said: string; session: Buffer | undefined }>((resolve, reject) => {
         let last: Buffer | undefined
@@ -365,7 +366,7 @@ describe('mutual TLS', () => {
         socket.on('session', (given) => (last = given))
         socket.on('secureConnect', () => socket.write(asked))
         socket.once('data', (data) => {
-          // A session comes at the latest with the answer.
+          // A session arrives with the answer at the latest.
           setImmediate(() => socket.destroy())
           resolve({ said: data.toString('latin1').slice(0, 12), session: last })
         })

@@ -1,4 +1,4 @@
-// Driver: owns all connections that others have dialled: at most so many, and one a member.
+// Driver: owns all incoming connections: a limited number, and one for each member.
 
 import { endRefused } from '@latchkey/base'
 import type { IncomingMessage } from 'node:http'
@@ -13,11 +13,11 @@ import { isTrusted, whyUntrusted } from './tls.js'
 import type { PeerInfo, RefusedEvent } from './transport.js'
 import { IncomingConnection, type IncomingConnectionEvents } from './incoming-connection.js'
 
-/** Connections that have not said who they are: beyond, the one that has waited longest makes room. */
+/** The most connections before their handshake is complete. Beyond them the oldest is closed. */
 const MOST_STRANGERS = 512
 
 export type IncomingConnectionsEvents = Pick<IncomingConnectionEvents, 'message' | 'app'> & {
-  /** That member has just dialled us. */
+  /** That member has just dialled this one. */
   came(info: PeerInfo): void
   refused(event: RefusedEvent, where: string): void
 }
@@ -30,7 +30,7 @@ export class IncomingConnections {
   readonly #server = new WebSocketServer({ noServer: true, clientTracking: false, ...SOCKET_CAPS })
   readonly #strangers = new Set<IncomingConnection>()
   readonly #members = new Map<MemberId, IncomingConnection>()
-  /** Told when that one is admitted. */
+  /** Called when that connection is admitted. */
   readonly #proven = new WeakMap<IncomingConnection, () => void>()
   #closed = false
 
@@ -51,10 +51,10 @@ export class IncomingConnections {
     return this.#members.get(id)?.info
   }
 
-  /** For the 'upgrade' event of a server; false: not for members. */
+  /** For the 'upgrade' event of a server. Returns false when the request is not for members. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: () => void = () => {}): boolean {
     if ((request.url ?? '').split('?', 1)[0] !== MEMBERS_PATH) return false
-    // A browser says where its page came from; no page is a member.
+    // A browser sends `Origin`, and no member is a browser's page.
     if (request.headers.origin !== undefined) this.#refuse(socket, '403 Forbidden')
     else if (this.#closed) this.#refuse(socket, '503 Service Unavailable')
     else if (!isTrusted(this.#settings.tls, request.socket)) this.#refuseUntrusted(request.socket, socket)
@@ -62,7 +62,7 @@ export class IncomingConnections {
     return true
   }
 
-  /** An error in it ends the connection that has come, and nothing else. */
+  /** An error in this handler ends the new connection, and nothing else. */
   #entrance(raw: Socket, proven: () => void): (webSocket: WebSocketOf) => void {
     return this.#settings.errors.guard(
       'member',
@@ -96,7 +96,7 @@ export class IncomingConnections {
     this.#proven.set(incoming, proven)
   }
 
-  /** A member has one connection: what it dialled last. */
+  /** A member has one incoming connection: the one that it dialled last. */
   #admitted(incoming: IncomingConnection, info: PeerInfo): void {
     this.#strangers.delete(incoming)
     this.#proven.get(incoming)?.()
@@ -110,7 +110,10 @@ export class IncomingConnections {
     for (const [id, one] of this.#members) if (one === incoming) this.#members.delete(id)
   }
 
-  /** Ends the connection of a member that came from another process than that one, and tells which it was. */
+  /**
+   * Closes the member's connection if it came from another process than `boot`. Returns the description of
+   * that other process.
+   */
   sendAway({ id, boot }: PeerInfo): PeerInfo | undefined {
     const incoming = this.#members.get(id)
     const info = incoming?.info

@@ -1,4 +1,4 @@
-// Test: long messages, slow readers, and what they do to everybody else.
+// Test: long messages and slow readers, and how they affect other traffic.
 
 import { afterEach, describe, expect, test } from 'vitest'
 import { NO_MEMBERS } from '../core/membership.js'
@@ -44,7 +44,7 @@ describe('long messages', () => {
     b.network.on('message', ({ type }) => {
       if (type === 'heartbeat' && before < 0) before = b.messages.length - 1
     })
-    // Slow enough to be a stream: the reader is stopped until all is queued.
+    // The reader is paused until all is queued, so that the pieces really wait.
     for (const socket of b.sockets) socket.pause()
     for (let i = 0; i < pieces - 1; i++) a.network.send('b', piece(a, b, i * chunk.length))
     a.network.flush()
@@ -55,7 +55,8 @@ describe('long messages', () => {
     for (const socket of b.sockets) socket.resume()
     await until(() => before >= 0)
     await until(() => b.messages.length === pieces)
-    // What the system itself had taken before cannot be overtaken; all that waited here was.
+    // Pieces that the operating system had taken before cannot be overtaken; the heartbeat overtook all
+    // pieces that were still queued.
     expect(before).toBeLessThan(pieces / 2)
   })
 
@@ -70,7 +71,7 @@ describe('long messages', () => {
     }
     b.network.on('message', (message) => {
       if (message.type === 'heartbeat') late.push(clock.now() - (due.get(message.round) as number))
-      // As the core does it: the next piece when one has arrived, a few under way.
+      // As the core does: the next piece is sent when one has arrived; a few are under way.
       else more()
     })
     for (let i = 0; i < 8; i++) more()
@@ -100,16 +101,17 @@ describe('L18: a slow reader', () => {
     await until(() => c.messages.length === 300)
     expect(most).toBeLessThanOrEqual(LANE_CAPS.logBytes + MiB)
     expect(a.network.stats.dropped).toBeGreaterThan(200)
-    // The layer above is told.
+    // The layer above learns that its message was not taken.
     let taken = 0
     while (taken < 100 && a.network.sendApp('b', data)) taken++
     expect(taken).toBeGreaterThan(0)
     expect(taken).toBeLessThanOrEqual(16)
-    // It reads again: what had begun arrives, and what is left is whole.
+    // The reader reads again: the message that was begun arrives, and all later messages are whole.
     for (const socket of b.sockets) socket.resume()
     await until(() => b.apps.length === taken && a.network.waitingBytes('b') === 0)
     for (const message of b.messages) expect(message.type).toBe('append')
-    // Said again as a leader does: on a slow machine the silence may have ended that connection, and what waits for one that closes is lost.
+    // The message is sent again, as a leader does. On a slow machine the silence may have closed that
+    // connection, and messages queued for a closed connection are dropped.
     await until(() => {
       a.network.send('b', heartbeat(a, b, 1))
       return b.messages.at(-1)?.type === 'heartbeat'

@@ -1,4 +1,4 @@
-// Driver: owns a port of its own for members, where nothing else shares it: tests, and raft used alone.
+// Driver: owns a server for members alone. Tests use it, and programs that use raft without the rest.
 
 import { uptime } from 'node:os'
 import { endRefused, systemClock } from '@latchkey/base'
@@ -11,13 +11,16 @@ import { type MemberTls, serverTls } from './tls.js'
 export interface Listener {
   readonly port: number
   readonly server: Server
-  /** Nobody new gets in from now on; resolves when all connections are closed. */
+  /** Accepts no new connection from now on; resolves when all connections are closed. */
   close(): Promise<void>
 }
 
 type Upgradable = Pick<Server, 'on' | 'off'>
 
-/** Members' connections of a server that serves others too; those for other paths are left to others. */
+/**
+ * Accepts connections of members on a server with other uses. Requests for other paths are left to other
+ * listeners.
+ */
 export function attach(server: Upgradable, network: MemberNetwork): () => void {
   const listener = network.upgrade.bind(network)
   server.on('upgrade', listener)

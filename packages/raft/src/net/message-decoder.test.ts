@@ -1,4 +1,4 @@
-// Test: every message survives its way over the wire, and nothing else does.
+// Test: every message is the same after encoding and decoding, and no malformed message is accepted.
 
 import { CAPS } from '@latchkey/protocol'
 import fc from 'fast-check'
@@ -21,7 +21,7 @@ const read = (frame: Uint8Array): unknown[] | string => {
   return typeof parcels === 'string' ? parcels : parcels.map((parcel) => toMessage(parcel, FROM, TO))
 }
 
-/** Bytes of any class are the same when their bytes are. */
+/** Byte arrays of different classes compare as equal when their bytes are equal. */
 const plain = (value: unknown): unknown => {
   if (value instanceof Uint8Array) return `bytes ${Buffer.from(value).toString('hex')}`
   if (Array.isArray(value)) return value.map(plain)
@@ -126,7 +126,8 @@ describe('what is wrong is refused, field by field', () => {
   })
 })
 
-// Without it: one place that nobody checks makes a term, an index or a commit of whatever a broken member says.
+// Without these checks: one unchecked field becomes a term, an index or a commit index with any value that a
+// broken member sends.
 describe('C27, L22: every place of every message is checked', () => {
   const blob = new Uint8Array(3)
   const one = { ...NO_MEMBERS, voters: ['a'], peers: { a: { url: 'ws://a', incarnation: 'of a' } } }
@@ -162,7 +163,7 @@ describe('C27, L22: every place of every message is checked', () => {
   ]
   const NO_COUNT = [-1, 0.5, Number.NaN, '1', true, [], undefined, 2 ** 53]
   const NO_FLAG = [0, 1, null, 'true', [], undefined]
-  /** Places whose numbers are only told back, and so may be any; and one that may be absent. */
+  /** Fields whose numbers are only sent back, so any number is allowed; one field may be absent. */
   const isContext = ({ type }: Message, place: number) => type.startsWith('readIndex') && place === 4
   const mayBeNull = ({ type }: Message, place: number) => type === 'readIndexReply' && place === 5
 
@@ -179,7 +180,7 @@ describe('C27, L22: every place of every message is checked', () => {
       for (const value of wrong) refused(item.with(place, value), `${place}: ${String(value)}`)
       if (typeof was !== 'number') return
       if (!mayBeNull(message, place)) refused(item.with(place, null), `${place}: null`)
-      // What is one too large for a session's number; the largest one that is not comes through.
+      // One index is too large for a session's number; the largest one that is allowed is accepted.
       const most = CAPS.memberNumber
       if (!isContext(message, place)) refused(item.with(place, most + 1), `${place}: one too large`)
     })
@@ -203,7 +204,7 @@ describe('C27, L22: every place of every message is checked', () => {
     })
     expect(read(heads.slice(0, -1))).toBeTypeOf('string')
     expect(read([...heads, 1])).toBeTypeOf('string')
-    // The largest index is that of its last entry.
+    // The largest index in an append is that of its last entry.
     const at = (prevIndex: number) => toMessage({ item: item.with(4, prevIndex), blobs }, FROM, TO)
     expect(at(CAPS.memberNumber - 2)).toMatchObject({ prevIndex: CAPS.memberNumber - 2 })
     expect(at(CAPS.memberNumber - 1)).toBeTypeOf('string')

@@ -1,12 +1,14 @@
-// Door: an item of a frame, as decoded, to a message. Every field is checked; a text is the reason why the item is refused.
-// Law: nothing behind this file checks a shape again, and nothing it lets through can make a term or an index that is no number.
+// Door: decodes an item of a frame to a message, and checks every field. A returned text is the reason why
+// the item is refused.
+// Law: no later code checks a message's shape again, and every term and index that is accepted here is a
+// valid number.
 
 import { CAPS } from '@latchkey/protocol'
 import { decodeMembership } from '../core/membership.js'
 import type { Entry, LogPosition, MemberId, Message, MessageType } from '../core/types.js'
 import { KINDS, TYPE } from './message-encoder.js'
 
-/** An item and the bytes that belong to it. */
+/** An item and the blobs that belong to it. */
 export interface Parcel {
   readonly item: readonly unknown[]
   readonly blobs: readonly Uint8Array[]
@@ -22,10 +24,13 @@ interface Envelope {
 type Fields = readonly unknown[]
 type Reader = (envelope: Envelope, fields: Fields, blobs: readonly Uint8Array[]) => Message | string
 
-/** Law: no later stage is narrower. Of 2^53 - 1 the next term could not be read from the log again, and an index is a session's id. */
+/**
+ * Law: every later stage accepts each number that is accepted here. After 2^53 - 1 the next term could not be
+ * read from the log again; and an index is also used as a session's id.
+ */
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= CAPS.memberNumber
-/** A question's own number, which is only told back: it begins anywhere (core/state.ts). */
+/** The number of a read request, which is only sent back. It may begin anywhere (core/state.ts). */
 const isContext = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 const areCounts = (fields: Fields, from: number, to: number): boolean => {
   if (fields.length < to) return false
@@ -34,12 +39,12 @@ const areCounts = (fields: Fields, from: number, to: number): boolean => {
 }
 const isFlag = (value: unknown): value is boolean => typeof value === 'boolean'
 
-/** Any number of byte values. */
+/** Any number of blobs. */
 const ANY = -1
-/** Places before the fields: type, lengths, group, term. */
+/** The places before the fields: type, lengths, group, term. */
 const HEAD = 4
 
-/** Undefined: a type that this build does not know; it is stepped over (L22). */
+/** Undefined for a type that this build does not know; such a message is ignored (L22). */
 export function toMessage(
   { item, blobs }: Parcel,
   from: MemberId,
@@ -49,7 +54,7 @@ export function toMessage(
   if (row === undefined) return undefined
   const [, , group, term] = item
   if (!isCount(group)) return 'a group is no number'
-  // Only who has never met anyone answers in term 0 (E19).
+  // Term 0 appears only in the answer of a member that has never taken part in an election (E19).
   if (!isCount(term) || (term === 0 && row.type !== 'preVoteReply')) return 'a term is out of range'
   if (item.length !== HEAD + row.places && row.type !== 'appendReply')
     return `${row.type} has a wrong number of places`
@@ -119,7 +124,8 @@ const positionOf = (f: Fields): LogPosition => ({
   time: f[2] as number,
 })
 
-// The two that come with every commit name their fields one by one: a copied object costs V8 five times as much.
+// The two answers that come with every commit list their fields one by one: a spread object costs V8 five
+// times as much.
 function readAppendReply(envelope: Envelope, f: Fields): Message | string {
   const [ok, round] = f
   if (!isFlag(ok) || !areCounts(f, 1, f.length)) return 'appendReply: a field is wrong'
@@ -157,7 +163,7 @@ function readAppend(envelope: Envelope, f: Fields, blobs: readonly Uint8Array[])
   return { group, from, to, term, type: 'append', prevIndex, prevTerm, commit, entries, round }
 }
 
-/** L17: terms never fall along the log, and none is above the sender's. */
+/** Terms never go down along the log, and no entry's term is above the sender's (L17). */
 function readEntries(
   prevIndex: number,
   prevTerm: number,

@@ -1,11 +1,15 @@
-// Rule: a message as an item of a frame: [type, lengths of its blobs, ...fields]. Blobs (entries' data, pieces of a snapshot) stand
-// behind all items, as they are: they are never packed, and a type that a build does not know can be stepped over.
+// Rule: encodes a message as an item of a frame: [type, lengths of its blobs, ...fields]. Blobs (entries'
+// data, pieces of a snapshot) follow after all items and are not packed. So a build can ignore a type that it
+// does not know.
 
 import { assert } from '@latchkey/base'
 import { encodeMembership } from '../core/membership.js'
 import type { Entry, EntryKind, MessageType, Message } from '../core/types.js'
 
-/** First place of an item. Append only. 0 is an opaque message of the layer above. */
+/**
+ * The first place of an item is the message's type. New types are only added at the end. 0 is an opaque
+ * message of the layer above.
+ */
 export const APP = 0
 export const TYPE: Record<MessageType, number> = {
   preVote: 1,
@@ -23,14 +27,14 @@ export const TYPE: Record<MessageType, number> = {
   readIndexReply: 13,
 }
 
-/** Append only. */
+/** New kinds are only added at the end. */
 export const KINDS: readonly EntryKind[] = ['empty', 'commands', 'members']
 
-/** What an item takes beside its blobs, at most: numbers have up to nine bytes, a blob's length five. */
+/** The most bytes of an item without its blobs: a number has up to nine bytes, a blob's length five. */
 const ITEM_BYTES = 128
 const ENTRY_BYTES = 32
 
-/** Never less than what the message takes in a frame. */
+/** At least the bytes that the message takes in a frame. */
 export function weight(message: Message): number {
   if (message.type === 'append') {
     let sum = ITEM_BYTES
@@ -48,7 +52,7 @@ export function appItem(bytes: Uint8Array, blobs: Uint8Array[]): unknown[] {
   return [APP, [bytes.length]]
 }
 
-/** Who speaks to whom is not written: the connection says it, and so it cannot be forged. */
+/** `from` and `to` are not written: the receiver takes them from the connection, so they cannot be forged. */
 export function messageItem(message: Message, blobs: Uint8Array[]): unknown[] {
   const from = blobs.length
   const fields = fieldsOf(message, blobs)
@@ -93,7 +97,10 @@ function fieldsOf(m: Message, blobs: Uint8Array[]): unknown[] {
   }
 }
 
-/** Three places an entry; its index follows from where it stands, so a hole cannot be said (L17). */
+/**
+ * Three places for each entry. An entry's index follows from its position, so the format allows no gap
+ * between entries (L17).
+ */
 function entryFields(prevIndex: number, entries: readonly Entry[], blobs: Uint8Array[]): unknown[] {
   const fields: unknown[] = []
   let index = prevIndex

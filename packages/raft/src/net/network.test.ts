@@ -1,4 +1,4 @@
-// Test: members on real sockets: who gets in, what is said, who is gone and who is dead.
+// Test: members over real sockets: handshakes, messages, and the events 'up', 'gone' and 'dead'.
 
 import type { Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -97,7 +97,7 @@ describe('who is gone and who is dead', () => {
   })
 
   test('a member that was away for long, and is killed soon after it came back, is dead at once too', async () => {
-    // Pauses so long that whoever waits for one is not taken for one who is busy.
+    // The pauses are so long that a waiting member cannot be confused with one that is dialling.
     const backoff = { least: 6_000, most: 8_000 }
     const a = await crew.start('a', { timing: { lived: TIMING.lived, backoff } })
     const b = await crew.start('b')
@@ -167,7 +167,7 @@ describe('who is gone and who is dead', () => {
 
   test('another boot at the same port tells that the one before is dead, also when no attempt was refused', async () => {
     const [a, b] = await pair()
-    // The process was replaced so quickly that no attempt fell between: the port never closed.
+    // The process was replaced so quickly that no attempt to connect fell between: the port never closed.
     b.self = { ...b.self, boot: b.self.boot + 1_000 }
     for (const socket of b.sockets) socket.resetAndDestroy()
     await until(() => a.events.length >= 4)
@@ -184,7 +184,7 @@ describe('who is gone and who is dead', () => {
     for (const socket of b.sockets) socket.pause()
     await until(() => a.events.includes('gone b'))
     expect(a.events).not.toContain('dead b')
-    // A new connection finds it well.
+    // A new connection to that member succeeds.
     await until(() => a.events.length === 3)
     expect(a.events).toEqual(['up b', 'gone b', 'up b'])
   })
@@ -192,7 +192,7 @@ describe('who is gone and who is dead', () => {
   test('one who dials us as another boot makes us look: the connection to the boot before may be half open', async () => {
     const [a, b] = await pair()
     b.self = { ...b.self, boot: b.self.boot + 1_000 }
-    // Only what b had dialled breaks; ours to the boot before still looks well.
+    // Only the connection that b had dialled breaks; the one to b's old process still looks alive.
     for (const socket of a.sockets) socket.resetAndDestroy()
     await until(() => a.events.length >= 4)
     expect(a.events).toEqual(['up b', 'gone b', 'dead b', 'up b'])
@@ -200,7 +200,7 @@ describe('who is gone and who is dead', () => {
 
   test('M23: of two processes with one identity the one at the address stays connected; the other is refused and named', async () => {
     const [a, b] = await pair()
-    // Only the boot differs, as it does where a directory was copied.
+    // Only the boot number differs, as after a directory was copied.
     const copy = await crew.start('b')
     copy.network.setPeers({ a: { url: a.url } })
     const isSecond = ({ reason }: RefusedEvent) => reason.startsWith('two processes are member b')
@@ -213,12 +213,12 @@ describe('who is gone and who is dead', () => {
       expect(
         log.filter(({ level, fields }) => level === 'warn' && /two processes/.test(String(fields?.reason))),
       ).toHaveLength(1)
-    // Nobody is cut off any more, however often the copy comes.
+    // The copy's attempts close no other connection any more.
     const [ofA, ofB, refused] = [a.events.length, b.events.length, copy.refused.length]
     await until(() => copy.refused.length >= refused + 5)
     expect([a.events.length, b.events.length]).toEqual([ofA, ofB])
     expect(a.events).not.toContain('dead b')
-    // The member ends and comes again, as another boot: it is let in at once, the copy is not.
+    // The member ends and starts again with a new boot number: it is admitted at once, and the copy is not.
     const { port } = b.listener
     await b.kill()
     await until(() => a.events.includes('dead b'))
@@ -243,7 +243,8 @@ describe('who is gone and who is dead', () => {
     a.network.send('b', heartbeat(a, b, 1))
     await until(() => b.messages.length > 0)
     expect(b.messages).toEqual([heartbeat(a, b, 1)])
-    // The heartbeat's frame alone went out since: no piece for the broken socket, none of the old message on the new one.
+    // Only the heartbeat's frame was sent since: no piece for the broken socket, and nothing of the old
+    // message on the new one.
     expect(a.network.stats.framesSent - framesSent).toBe(1)
   })
 

@@ -1,4 +1,5 @@
-// Driver: owns all connections between this member and the others: a link to each, and the door through which they come.
+// Driver: owns all connections between this member and the others: one outgoing connection to each, and all
+// incoming ones.
 
 import { Emitter } from '@latchkey/base'
 import type { IncomingMessage } from 'node:http'
@@ -16,11 +17,11 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   readonly #settings: NetSettings
   readonly #incomingConnections: IncomingConnections
   readonly #links = new Map<MemberId, OutgoingConnection>()
-  /** To other addresses of members, which are asked who is there. */
+  /** Connections to further addresses of members, which are only asked which member is there. */
   readonly #asking = new Map<MemberId, OutgoingConnection>()
   readonly #refusals: Refusals
   readonly #second = new SecondProcesses()
-  /** Links that have something to send at the end of this turn. */
+  /** Outgoing connections with messages to send at the end of this turn. */
   readonly #due = new Set<OutgoingConnection>()
   #flushDue = false
   #closed: Promise<void> | undefined
@@ -41,7 +42,10 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
     )
   }
 
-  /** What a listener throws goes back to the handler of the connection that it was told of, which is guarded: that connection ends. */
+  /**
+   * An error of a listener goes to the handler of the connection that caused the event. That handler is
+   * guarded: the error ends that connection.
+   */
   #tell<Name extends keyof TransportEvents>(name: Name, event: TransportEvents[Name]): void {
     if (this.#closed !== undefined) return
     const faults: unknown[] = []
@@ -65,13 +69,16 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
     return link?.info === undefined ? undefined : { info: link.info, url: link.url }
   }
 
-  /** That process answers at its member's address. Another one that had come as that member is sent away, and refused when it comes again. */
+  /**
+   * That process answers at its member's address. If another process has connected as the same member, its
+   * connection is closed, and later attempts of it are refused.
+   */
   #answered(info: PeerInfo): void {
     const other = this.#incomingConnections.sendAway(info)
     if (other !== undefined) this.#second.note(other)
   }
 
-  // ---- out
+  // ---- sending
 
   send(to: MemberId, message: Message): void {
     const link = this.#links.get(to)
@@ -101,7 +108,7 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
     for (const link of due) link.pump()
   }
 
-  // ---- who
+  // ---- peers
 
   setPeers(peers: PeerUrls): void {
     if (this.#closed !== undefined) return
@@ -140,7 +147,7 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
 
   #ask(id: MemberId, url: string): void {
     const heard = (info: PeerInfo, admitted: boolean) => {
-      // A cluster that is being founded has no id yet: it is asked again.
+      // A cluster that is being founded has no id yet, so the address is asked again later.
       if (info.clusterId === '') return link.hangUp()
       this.#asked(link)
       this.#tell('answered', { url, info, admitted })
@@ -180,12 +187,12 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
     return this.#incomingConnections.info(id) ?? this.#links.get(id)?.info
   }
 
-  /** Bytes that wait for a slow peer, about. */
+  /** About how many bytes wait for a slow peer. */
   waitingBytes(id: MemberId): number {
     return this.#links.get(id)?.waitingBytes ?? 0
   }
 
-  /** Bytes that a slow peer's socket holds: a heartbeat waits for these, one piece at most. */
+  /** The bytes in the socket to a slow peer. A heartbeat waits for them: one piece at most. */
   heldBytes(id: MemberId): number {
     return this.#links.get(id)?.heldBytes ?? 0
   }
@@ -195,11 +202,11 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
     for (const link of [...this.#links.values()]) link.recheck()
   }
 
-  // ---- in
+  // ---- incoming connections
 
   /**
-   * For the 'upgrade' event of the server whose port this member shares; false: not for members. `proven` is called once whoever came
-   * has proved to be a member.
+   * For the 'upgrade' event of the server whose port this member shares. Returns false when the request is
+   * not for members. `proven` is called once, when the other side has proved that it is a member.
    */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven?: () => void): boolean {
     return this.#incomingConnections.upgrade(request, socket, head, proven)

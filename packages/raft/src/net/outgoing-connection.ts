@@ -1,10 +1,12 @@
-// Driver: owns the connection that this member dials to one other; what is sent to that member goes out on it.
+// Driver: owns the connection that this member dials to one other member; all messages to that member are
+// sent on it.
 //
 // Laws
-//   - up, gone, up, gone; 'dead' after a gone, at most once (TR4)
-//   - 'dead' only when, after a close, the system refuses a new connection or another boot answers (TR3)
+//   - its events are up, gone, up, gone; after a 'gone' comes 'dead' at most once (TR4)
+//   - 'dead' only when, after a close, the system refuses a new connection or a process with another boot
+//     number answers (TR3)
 //   - the first attempt after a close is made at once, the next ones with growing pauses
-//   - what waits for a connection that closed is dropped: the one that comes next is another one (TR1)
+//   - messages that wait for a connection are dropped when it closes: the next connection starts empty (TR1)
 
 import type { Timer } from '@latchkey/base'
 import { noMask } from '@latchkey/protocol'
@@ -32,7 +34,7 @@ export interface OutgoingConnectionEvents {
 export interface LinkTo {
   readonly id: MemberId
   readonly url: string
-  /** Only to know who is there: the other side says so and closes. */
+  /** True when this side only wants to know which member is there; the other side answers and closes. */
   readonly asks?: boolean
 }
 
@@ -64,9 +66,9 @@ export class OutgoingConnection {
   readonly #sendQueues: SendQueues
   readonly #backoff: Backoff
   #state: State = { at: 'waiting', timer: undefined }
-  /** Whose connection closed, while it is not known whether its process lives. */
+  /** The process whose connection closed, while it is not known whether that process is still alive. */
   #lost: PeerInfo | undefined
-  /** The last pump ended before all was sent. */
+  /** True when the last `pump` could not send all messages. */
   #blocked = false
   #leaving: { readonly timer: Timer; readonly left: () => void } | undefined
 
@@ -87,12 +89,14 @@ export class OutgoingConnection {
     this.pump = this.#guarded(() => this.#pump())
   }
 
-  /** An error in a handler ends this connection, and nothing else: it is dialled again as after any end. */
+  /** An error in a handler ends this connection, and nothing else; it is dialled again as after any close. */
   #guarded<Args extends readonly unknown[]>(handle: (...args: Args) => void): (...args: Args) => void {
     return this.#settings.errors.guard('dialled member', handle, () => this.#broken())
   }
 
-  /** Its socket's close is heard of and retried; where there is no socket any more, nobody else would. */
+  /**
+   * When a socket is there, its 'close' event starts the retry. Without a socket the retry has to start here.
+   */
   #broken(): void {
     const state = this.#state
     if (state.at === 'dialling' || state.at === 'up') return state.socket.terminate()
@@ -111,12 +115,12 @@ export class OutgoingConnection {
     return this.#sendQueues.bytes
   }
 
-  /** Handed to the socket, and not yet taken by the system. */
+  /** The bytes that were written to the socket and not yet taken by the operating system. */
   get heldBytes(): number {
     return this.#state.at === 'up' ? this.#state.socket.bufferedAmount : 0
   }
 
-  // ---- what goes out
+  // ---- sending
 
   send(message: Message): boolean {
     if (this.#state.at !== 'up') return false
@@ -137,14 +141,15 @@ export class OutgoingConnection {
     return this.#state.at === 'up' && this.#sendQueues.addApp(bytes)
   }
 
-  /** Sends what waits, as far as the socket takes it. */
+  /** Sends the waiting messages, as far as the socket takes them. */
   readonly pump: () => void
 
   #pump(): void {
     this.#blocked = false
     if (this.#state.at !== 'up') return
     const { socket } = this.#state
-    // A socket that broke calls back for what it held before it says that it is closed: no piece is cut for it then.
+    // A broken socket calls back for its unsent bytes before its 'close' event: no further piece is cut for
+    // such a socket.
     if (socket.readyState !== socket.OPEN) return
     for (let held = socket.bufferedAmount; held <= SOCKET_FULL; held = socket.bufferedAmount) {
       const frame = this.#sendQueues.next(held === 0)
@@ -200,7 +205,7 @@ export class OutgoingConnection {
     socket.on('close', close)
   }
 
-  /** Nothing is proved to one whose certificate names somebody else. */
+  /** This side proves nothing to a server whose certificate names another member. */
   #greet(socket: WebSocket, raw: Socket): void {
     if (this.#state.at !== 'dialling' || this.#state.socket !== socket) return
     const { tls, self, admit, newNonce } = this.#settings
@@ -214,7 +219,7 @@ export class OutgoingConnection {
     socket.send(this.#state.handshake.greeting)
   }
 
-  /** Undefined: that address cannot be dialled. */
+  /** Undefined when the address is invalid. */
   #open(): WebSocket | undefined {
     const { tls } = this.#settings
     try {
@@ -231,7 +236,7 @@ export class OutgoingConnection {
     }
   }
 
-  /** Never at once, whatever came before: nothing has changed. */
+  /** Always after a pause, even after a working connection: an attempt at once would end the same way. */
   #retryLater(): void {
     if (this.#state.at === 'closed') return
     const pause = this.#backoff.next() || this.#settings.timing.backoff.most
@@ -239,12 +244,12 @@ export class OutgoingConnection {
   }
 
   #onFrame(socket: WebSocket, raw: Socket, data: RawData): void {
-    // Only the frames of a handshake ever come this way.
+    // Only frames of a handshake arrive on this connection.
     if (this.#state.at !== 'dialling' || this.#state.socket !== socket) return socket.terminate()
     const step = this.#state.handshake?.hear(bytesOf(data))
     if (step === undefined) return socket.terminate()
     if (step.next === 'wait') return socket.send(step.send)
-    // Only the end that was dialled tells.
+    // Only the dialled side gives this answer, so the step is impossible here.
     if (step.next === 'told') return socket.terminate()
     if (step.next === 'in') return this.#onUp(socket, raw, step.info)
     if (step.by === 'them') this.#judgeLost(step.info)
@@ -304,7 +309,10 @@ export class OutgoingConnection {
     this.#events.peer({ id: this.id, state: 'gone', info })
   }
 
-  /** Someone answers at that member's address: another boot means that the one we knew has ended. */
+  /**
+   * A process answers at that member's address. If its boot number is another one, the process that was known
+   * has ended.
+   */
   #judgeLost(answered: PeerInfo | undefined): void {
     const lost = this.#lost
     if (lost !== undefined && answered?.id === this.id && answered.boot !== lost.boot) this.#dead()
@@ -321,9 +329,12 @@ export class OutgoingConnection {
     this.#events.refused({ id: this.id, by, code, reason, info }, this.url)
   }
 
-  // ---- from outside
+  // ---- calls from the network
 
-  /** That member has just dialled us, as this boot: it is there, so nobody need wait; and another boot is another process. */
+  /**
+   * That member has just dialled this one, with this boot number. So it is alive and is dialled without a
+   * pause; another boot number means that its old process has ended.
+   */
   knock(boot: number): void {
     if (this.#state.at === 'waiting' && this.#leaving === undefined) {
       this.#state.timer?.cancel()
@@ -331,7 +342,7 @@ export class OutgoingConnection {
     } else if (this.#state.at === 'up' && this.#state.info.boot !== boot) this.#state.socket.terminate()
   }
 
-  /** Ended, and dialled again after a pause. */
+  /** Closes the connection, and dials again after a pause. */
   hangUp(): void {
     if (this.#state.at === 'up') this.#state.socket.terminate()
   }
@@ -345,7 +356,10 @@ export class OutgoingConnection {
     socket.terminate()
   }
 
-  /** No member any more: not dialled again, and closed after a while; `left` is called then. */
+  /**
+   * The peer is no member any more: it is not dialled again, and its connection is closed after a while; then
+   * `left` is called.
+   */
   leave(left: () => void): void {
     if (this.#leaving !== undefined) return
     const { clock, timing } = this.#settings
@@ -354,7 +368,7 @@ export class OutgoingConnection {
     if (this.#state.at !== 'up') this.#leave()
   }
 
-  /** A member again. */
+  /** The peer is a member again. */
   stay(): void {
     this.#leaving?.timer.cancel()
     this.#leaving = undefined

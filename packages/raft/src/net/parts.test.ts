@@ -1,4 +1,4 @@
-// Test: pauses between attempts, signs of life, what is logged, and what the options of TLS are.
+// Test: pauses between attempts, pings, log lines, and the options of TLS.
 
 import { type Logger, RefusalLog, seededRandom, silentLogger } from '@latchkey/base'
 import { describe, expect, test } from 'vitest'
@@ -78,7 +78,8 @@ describe('C8: signs of life', () => {
     const { state, clock, settle } = scene(3)
     clock.advance(100)
     settle()
-    // An hour in which nothing ran; then timers come before sockets, but the judgement comes behind both.
+    // The process was paused for an hour. Timers then fire before sockets are read, but the peer is judged
+    // after both.
     clock.advance(3_600_000)
     state.received += 2
     settle()

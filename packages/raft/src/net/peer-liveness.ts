@@ -1,20 +1,23 @@
-// Driver: owns the question whether the other end of one socket is still there (C8: a peer can vanish without closing anything).
+// Driver: finds out whether the other end of one socket is still there: a peer can vanish without closing its
+// connection (C8).
 //
 // Laws
-//   - it counts beats without a sign of life, not time: a stall of this process is one beat, whatever its length
-//   - a beat is judged behind what the turn of the event loop still delivers: after a stall the socket is read first
-//   - a peer that takes or sends bytes lives, also when its pong is stuck behind a long message
+//   - it counts intervals without any sign of life, not time: a pause of this process counts as one interval,
+//     however long it was
+//   - an interval is judged after the input of the current turn of the event loop: after a pause the socket
+//     is read first
+//   - a peer that takes or sends bytes is alive, also when its pong waits behind a long message
 
 import type { Clock, Timer } from '@latchkey/base'
 
 export interface PeerLivenessPorts {
   readonly clock: Clock
   readonly defer: (run: () => void) => void
-  /** Bytes received on the socket so far. */
+  /** The bytes received on the socket so far. */
   received(): number
-  /** Bytes handed to the socket and not yet taken by the system. */
+  /** The bytes written to the socket and not yet taken by the operating system. */
   waiting(): number
-  /** Asks for a sign of life; undefined: only listens. */
+  /** Sends a ping; undefined: this side only listens. */
   readonly ping: (() => void) | undefined
   silent(): void
 }

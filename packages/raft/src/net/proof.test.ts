@@ -1,4 +1,5 @@
-// Test: proofs over real sockets: what a stranger at a member's address reads, and what somebody between two members can do.
+// Test: proofs over real sockets: what a stranger at a member's address can read, and what an attacker
+// between two members can do.
 
 import { EMPTY, newNonce } from '@latchkey/base'
 import { readFileSync } from 'node:fs'
@@ -24,7 +25,7 @@ afterEach(async () => {
 })
 
 const secret = { tokens: ['the-member-token'], clusterId: 'cluster-id', incarnation: 'incarnation-of-a' }
-/** What no stranger may read. */
+/** No stranger may read these values. */
 const HIDDEN = [...secret.tokens, secret.clusterId, secret.incarnation]
 const found = (bytes: Buffer) => HIDDEN.filter((word) => bytes.includes(word))
 
@@ -33,7 +34,7 @@ const closed = <Closable extends { close(): unknown }>(one: Closable): Closable 
   return one
 }
 
-/** A server that keeps every byte that comes to it, as it came. */
+/** Makes a server record every byte that it receives. */
 function tap(server: Server, heard: Buffer[]): void {
   server.on('connection', (socket: Socket) => {
     socket.on('error', () => {})
@@ -49,7 +50,7 @@ async function listening(server: Server): Promise<number> {
 }
 
 describe('M19: a stranger at the address of a member', () => {
-  /** Answers each frame of a handshake with what `answer` says. */
+  /** A peer that answers each frame of a handshake with the result of `answer`. */
   async function fakePeer(
     answer: (frame: Uint8Array, handshake: DialledHandshake) => Uint8Array | undefined,
   ) {
@@ -131,7 +132,7 @@ describe('M20: somebody between two members', () => {
     a.network.setPeers({ b: { url: `ws://127.0.0.1:${port}` } })
     await until(() => a.network.connected('b'))
     expect(Buffer.concat([...said, ...heard]).includes('the-member-token')).toBe(false)
-    // All that a said, byte by byte, on a new connection.
+    // All bytes that a has sent, replayed on a new connection.
     expect(b.refused).toEqual([])
     const again = connect(b.listener.port, '127.0.0.1')
     again.on('error', () => {})
@@ -165,7 +166,7 @@ describe('M20: under TLS', () => {
     expect([...protocols]).toEqual(['TLSv1.3'])
     expect(channels.length).toBeGreaterThan(1)
     expect(new Set(channels).size).toBe(channels.length)
-    // Where TLS is asked for and there is none, the channel fits nothing.
+    // Where TLS is required and the socket has none, the channel matches no other.
     const plain = new Socket()
     expect(channelOf(tls, plain)).not.toEqual(channelOf(tls, plain))
     expect(channelOf(undefined, plain)).toEqual(EMPTY)
@@ -249,6 +250,6 @@ test('M20: a proof of the wrong length, or of other keys, is no proof', () => {
   expect(provenWith([], 'the one who dials', meeting, right)).toBe(false)
   expect(provenWith(['one'], 'the one who was dialled', meeting, right)).toBe(false)
   expect(provenWith(['one'], 'the one who dials', meeting, right.subarray(1))).toBe(false)
-  // HMAC alone takes a key and the same key with a zero behind it for one.
+  // HMAC treats a key and the same key with a zero byte at its end as equal; a token must not be.
   expect(provenWith(['one\0'], 'the one who dials', meeting, right)).toBe(false)
 })

@@ -1,32 +1,40 @@
-// Rule: a member proves that it has the member token, and never shows it. Each side draws a nonce for each connection, and says an
-// HMAC-SHA-256, with the token as its key, over what follows here. Without each of these the story beside it goes wrong.
+// Rule: a member proves that it has the member token without sending it. Each side draws a nonce for each
+// connection. It sends an HMAC-SHA-256, with the token as the key, over the parts below. Each part prevents
+// the attack beside it.
 //
-//   the token itself never travels   a stranger who listens at the address of a member that is down would read it out of the greeting
-//   the nonce of the side that hears a stranger records a proof and shows it again on another connection
-//   the nonce of the side that says  a stranger who chooses all of the text collects proofs for later, or reads out of equal ones that
-//                                    nothing has changed
-//   the direction                    a stranger who is dialled sends the proof straight back, and it passes for the proof of the other
-//   both member ids                  a stranger at the address of c, dialled by a, hands the proof of a on to b, and comes in there as a
-//   the name of the cluster          two clusters with one token: a proof of a in one of them is a proof of a in the other
-//   the wire versions of both        someone between the two makes both believe that the other speaks an old version alone
-//   the channel, under TLS           someone between the two, with a certificate of his own on each side, hands both proofs on and
-//                                    then reads and changes all that follows
+//   the token itself is never sent   a stranger listens at the address of a member that is down, and reads
+//   the token out
+//                                    of the greeting
+//   the receiver's nonce             a stranger records a proof and sends it again on another connection
+//   the sender's nonce               a stranger chooses the whole text, and collects proofs for later use
+//   the direction                    a stranger who is dialled sends the dialler's proof back as its own
+//   both member ids                  a dials c, but reaches a stranger; the stranger passes a's proof on to
+//   b, and
+//                                    b takes the stranger for a
+//   the name of the cluster          two clusters share a token: a proof of a in one is valid as a proof of a
+//   in the other
+//   the wire versions of both        an attacker between two members makes both use an old version
+//   the channel, under TLS           an attacker between two members, with a certificate of its own on each
+//   side, passes
+//                                    both proofs on, then reads and changes all that follows
 //
-// The one who dials proves first: anybody can dial, but few can listen at a member's address, and each proof that a stranger gets
-// lets him try guesses of the token at home. A token of 32 random bytes is beyond guessing.
+// The dialling side proves first. Anybody can dial, but few can listen at a member's address, and each proof
+// that a stranger gets lets the stranger try guesses of the token offline. A token of 32 random bytes cannot
+// be guessed.
 //
-// Without TLS one who sits between two members can still hand both proofs on and change what follows: that is what TLS is for.
+// Without TLS an attacker between two members can still pass both proofs on and change what follows. Only TLS
+// prevents this.
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { pack } from '@latchkey/protocol'
 import type { MemberId } from '../core/types.js'
 
-/** What both sides know when the proofs are said. */
+/** What both sides know when the proofs are sent. */
 export interface Meeting {
   readonly cluster: string
-  /** Who dials. */
+  /** The dialling member. */
   readonly from: MemberId
-  /** Whom it believes to have dialled. */
+  /** The member that the dialling side wants to reach. */
   readonly to: MemberId
   readonly dialled: Side
   readonly answered: Side
@@ -46,7 +54,7 @@ export const PROOF_BYTES = 32
 
 export function proofOf(token: string | undefined, direction: Direction, meeting: Meeting): Uint8Array {
   const { cluster, from, to, dialled, answered, channel } = meeting
-  // The codec writes the length of each part: no two meetings give the same bytes.
+  // The encoding contains the length of each part, so two different meetings never give the same bytes.
   const text = pack([
     'latchkey member proof 1',
     direction,
@@ -60,15 +68,15 @@ export function proofOf(token: string | undefined, direction: Direction, meeting
   return createHmac('sha256', keyOf(token)).update(text).digest()
 }
 
-/** No token is a key of its own, that everybody has: the two sides then agree that they ask for none. */
+/** Without a token both sides use a fixed key that everybody knows: they prove that both use no token. */
 const keyOf = (token: string | undefined): Buffer =>
   createHash('sha256')
     .update(pack([token ?? null]))
     .digest()
 
 /**
- * Which of the tokens the proof was made with: several are tried while a token is being replaced. All are tried, and each is compared
- * in constant time. False: none.
+ * The token that the proof was made with: several tokens are valid while one is being replaced. All are
+ * tried, each in constant time. False: none of them.
  */
 export function provenWith(
   tokens: readonly string[],

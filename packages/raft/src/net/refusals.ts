@@ -1,10 +1,13 @@
-// Driver: owns what has been said about refused handshakes: each peer and reason is logged once, until the peer gets in,
-// and of each kind one line in ten seconds.
+// Driver: logs refused handshakes. Each peer and reason is logged once until the peer is admitted, and each
+// kind has at most one line in ten seconds.
 
 import type { RefusalLog } from '@latchkey/base'
 import type { RefusedEvent } from './transport.js'
 
-/** Strangers can make up any number of names: beyond this the oldest is forgotten, and may be logged once more. */
+/**
+ * The most remembered refusals. Strangers can invent any number of names; beyond this number the oldest
+ * refusal is forgotten, and may be logged once more.
+ */
 const MOST = 256
 
 interface Said {
@@ -20,14 +23,18 @@ export class Refusals {
     this.#log = log
   }
 
-  /** `where`: the address, for one that did not show who it is. `way`: whether it came to us, or we had dialled it. */
+  /**
+   * `where` is the address of a side that did not give its id. `way` says whether that side dialled us or we
+   * dialled it.
+   */
   note({ id, by, code, reason, info }: RefusedEvent, where: string, way: 'came' | 'dialled'): void {
-    // A name without a proof is only a claim, but for the one that we dialled: then it is the address that counts.
+    // An id without a proof is only a claim. For a side that we dialled, the address counts instead.
     const proven = info !== undefined
     const peer = (by === 'them' || proven) && id !== undefined ? id : where
-    // Without a proof there is one line, whatever reasons are made up; and numbers in a reason come from the other side.
+    // Without a proof there is one line, whatever reasons a stranger invents. Numbers in a reason come from
+    // the other side, so they are ignored here.
     const key = JSON.stringify([peer, by, code, proven ? reason.replace(/\d+/g, '#') : ''])
-    // A stranger's refusals never keep a member's own out of the log.
+    // A stranger's refusals never keep a member's refusals out of the log.
     const who = by === 'them' ? 'refused-us' : way === 'dialled' ? 'dialled' : proven ? 'member' : 'stranger'
     const kind = `${who}-${code}`
     if (this.#said.has(key)) return this.#log.count('members', kind)
@@ -35,11 +42,11 @@ export class Refusals {
     const message = by === 'us' ? 'a member was refused' : 'another member refuses this one'
     if (!this.#log.note('members', kind, message, fields)) return
     if (this.#said.size >= MOST) this.#said.delete(this.#said.keys().next().value as string)
-    // One who gets in and then speaks nonsense would be logged again each time.
+    // A peer that is admitted and then sends malformed messages would otherwise be logged again each time.
     this.#said.set(key, { peer: code === 'ERR_PROTOCOL' ? '' : peer, by })
   }
 
-  /** It got in, or we did there: should it be refused again, that is news. */
+  /** The handshake succeeded: a later refusal of this peer is logged again. */
   admitted(id: string, by: 'us' | 'them'): void {
     for (const [key, said] of this.#said) if (said.peer === id && said.by === by) this.#said.delete(key)
   }

@@ -1,4 +1,4 @@
-// Test: which of two processes with one identity is the member.
+// Test: which of two processes with the same identity is taken for the member.
 
 import { expect, test } from 'vitest'
 import { SecondProcesses } from './second-process.js'
@@ -20,10 +20,10 @@ test('M23: a process that is known to be second is refused while another one ans
   expect(second.why(boot(2), { info: boot(1), url })).toBeUndefined()
   second.note(boot(2))
   expect(second.why(boot(2), { info: boot(1), url })).toMatch(/^two processes are member a: .*:7001/)
-  // It answers at the address itself, or nobody does: it may have been the member all along.
+  // The process answers at the member's address itself, or no process does: it may be the member.
   expect(second.why(boot(2), { info: boot(2), url })).toBeUndefined()
   expect(second.why(boot(2), undefined)).toBeUndefined()
-  // A process that was never seen, such as the member that has just started again.
+  // A process that is not known yet, such as the member after a restart.
   expect(second.why(boot(3), { info: boot(1), url })).toBeUndefined()
   expect(second.why({ ...boot(2), id: 'b' }, { info: { ...boot(1), id: 'b' }, url })).toBeUndefined()
   second.forget('a')

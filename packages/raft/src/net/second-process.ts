@@ -1,27 +1,34 @@
-// Rule: of two processes that say to be the same member, which one is it? Somebody has started a copy of a member's directory: cluster,
-// member and incarnation are the same in both, only the boot differs.
+// Rule: two processes claim to be the same member: which one is it? This happens when an operator starts a
+// copy of a member's directory. The cluster, the id and the incarnation are the same in both; only the boot
+// number differs.
 //
 // Laws
-//   - the member is who answers at the member's address, which the cluster has agreed on; the other process is refused, and both logs
-//     name it. Without that each takes the other's place: a new connection of a member ends the one before it, whose process then
-//     dials at once. Both are cut off again and again, and nobody is told why.
-//   - a process is refused only while another one is connected at that address. So one that has started again is never kept out by its
-//     past: the process before it has ended, and the connection to it with it.
-//   - at most so many processes are remembered for a member; the oldest is forgotten, and is found out anew when it dials.
+//   - the member is the process that answers at the member's address in the membership. The other process is
+//     refused, and both logs name it. Without this law: each new connection of one process closes the
+//     connection of the other, which dials again at once. Both are cut off again and again, and no log says
+//     why.
+//   - a process is refused only while another one is connected at that address. So a restarted member is
+//     never refused because of its own past: its old process has ended, and the connection to that process
+//     with it.
+//   - a limited number of processes is remembered for each member; the oldest is forgotten, and is recognized
+//     again when it dials.
 
 import type { MemberId } from '../core/types.js'
 import type { PeerInfo } from './transport.js'
 
 const MOST_OF_A_MEMBER = 16
 
-/** Who answers at a member's address, and which address that is. */
+/** The process that answers at a member's address, and that address. */
 export interface Answering {
   readonly info: PeerInfo
   readonly url: string
 }
 
 export class SecondProcesses {
-  /** Boots that dialled while another one answered at the member's address. The newest last. */
+  /**
+   * The boot numbers of processes that dialled while another process answered at the member's address, the
+   * newest last.
+   */
   readonly #boots = new Map<MemberId, readonly number[]>()
 
   note({ id, boot }: PeerInfo): void {
@@ -29,12 +36,14 @@ export class SecondProcesses {
     this.#boots.set(id, [...others, boot].slice(-MOST_OF_A_MEMBER))
   }
 
-  /** That member has another address now, or is none any more. */
+  /** That member has a new address now, or was removed. */
   forget(id: MemberId): void {
     this.#boots.delete(id)
   }
 
-  /** Why that process is not the member that it says to be; undefined: it is, or nobody else is known to be. */
+  /**
+   * The reason why that process is not the member that it claims to be; undefined when it may be the member.
+   */
   why(info: PeerInfo, answering: Answering | undefined): string | undefined {
     if (answering === undefined || answering.info.boot === info.boot) return undefined
     if (this.#boots.get(info.id)?.includes(info.boot) !== true) return undefined

@@ -1,4 +1,4 @@
-// Test: what goes to a peer next.
+// Test: which messages the next frame to a peer carries.
 
 import { CAPS } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
@@ -23,7 +23,7 @@ const append = (index: number, bytes: number): Message => ({
 
 interface Heard {
   readonly frames: number
-  /** 'heartbeat 7', 'append 3', 'app 5' in the order of their arrival. */
+  /** 'heartbeat 7', 'append 3', 'app 5', in the order of their arrival. */
   readonly said: string[]
 }
 
@@ -152,7 +152,7 @@ describe('lanes', () => {
     expect(sendQueues.dropped).toBeGreaterThan(150)
     for (let i = 0; i < 10_000; i++) sendQueues.add(heartbeat(i))
     expect(sendQueues.bytes).toBeLessThanOrEqual(LANE_CAPS.logBytes + LANE_CAPS.smallMessages * 128)
-    // What is left is without a gap.
+    // The remaining messages have no gap.
     const numbers = drain(sendQueues)
       .said.filter((one) => one.startsWith('append'))
       .map((one) => Number(one.split(' ')[1]))

@@ -1,12 +1,13 @@
-// Rule: what goes to one peer next. Three queues: small messages of consensus, the log (appends, pieces of a snapshot), and messages
-// of the layer above.
+// Rule: which messages the next frame to one peer carries. There are three queues: small messages of
+// consensus, the log (appends and pieces of a snapshot), and messages of the layer above.
 //
 // Laws
-//   - all that waits goes into one frame, as long as it fits; a frame is never longer than FRAME_LIMIT
-//   - small messages go first, and past a peer that reads slowly: a heartbeat waits for one piece at most (A11)
-//   - the log and the layer above each keep their order, and take turns when both are long
-//   - each queue has a cap. Full of small messages or log: they are dropped, as a network may; what had begun goes on (L18).
-//     Full of the layer above: the next one is not taken. Messages are kept as they are, so that entries are not held twice.
+//   - all waiting messages go into one frame, as long as they fit; a frame is never longer than FRAME_LIMIT
+//   - small messages go first, also when the peer reads slowly: a heartbeat waits for one piece at most (A11)
+//   - the log and the layer above each keep their order, and alternate when both queues are long
+//   - each queue has a cap. A small message or a part of the log beyond its cap is dropped, as a network may
+//     do; a message that was begun is finished (L18). A message of the layer above beyond its cap is not
+//     taken. Queues hold messages, not bytes, so that entries are not in memory twice.
 
 import { CAPS } from '@latchkey/protocol'
 import type { Message } from '../core/types.js'
@@ -25,7 +26,7 @@ export const LANE_CAPS: LaneCaps = {
   appBytes: CAPS.maxPayload,
 }
 
-/** What a frame may carry besides its prefix and the head's own brackets. */
+/** The most bytes of a frame without its prefix and the outer array of its head. */
 const FRAME_BYTES = CAPS.frameBytes + 8 * 1024
 
 interface Weighed<T> {
@@ -33,7 +34,10 @@ interface Weighed<T> {
   readonly bytes: number
 }
 
-/** First in, first out, with a sum of weights. What was taken is let go of at once. */
+/**
+ * A first-in first-out queue with the sum of its weights. It releases a message as soon as the message is
+ * taken.
+ */
 class Queue<T> {
   #waiting: (Weighed<T> | undefined)[] = []
   #first = 0
@@ -82,9 +86,9 @@ export class SendQueues {
   readonly #log = new Queue<Message>()
   readonly #app = new Queue<Uint8Array>()
   readonly #cutting: [Cutting | undefined, Cutting | undefined] = [undefined, undefined]
-  /** Whose piece goes next when both send queues have one. */
+  /** The queue whose piece is sent next when both long queues have one. */
   #turn: Lane = LOG
-  /** Messages that were dropped because the peer was too slow. */
+  /** The number of messages that were dropped because the peer was too slow. */
   dropped = 0
 
   constructor(caps: LaneCaps = LANE_CAPS) {
@@ -95,7 +99,7 @@ export class SendQueues {
     return this.#small.length + this.#log.length + this.#app.length === 0 && !this.#cuts()
   }
 
-  /** Bytes that wait, about; of messages that were begun nothing is counted. */
+  /** About how many bytes wait; messages that were begun are not counted. */
   get bytes(): number {
     return this.#small.bytes + this.#log.bytes + this.#app.bytes
   }
@@ -129,7 +133,7 @@ export class SendQueues {
     this.#cutting[ABOVE] = undefined
   }
 
-  /** The next frame. `free`: the peer has taken all that was sent before; otherwise only small messages go. */
+  /** The next frame. `free`: the peer has taken all frames before; otherwise only small messages are sent. */
   next(free: boolean): Uint8Array | undefined {
     const items: unknown[] = []
     const blobs: Uint8Array[] = []
@@ -151,7 +155,7 @@ export class SendQueues {
     return free && this.#isLong(others) ? this.#piece(others) : undefined
   }
 
-  /** What is next in that lane fits into no frame. */
+  /** True when the next message of that queue does not fit into one frame. */
   #isLong(lane: Lane): boolean {
     if (this.#cutting[lane] !== undefined) return true
     return (this.#queue(lane).first?.bytes ?? 0) > FRAME_BYTES
@@ -161,7 +165,7 @@ export class SendQueues {
     return lane === LOG ? this.#log : this.#app
   }
 
-  /** Whole messages, as far as there is room; what is left of it. */
+  /** Adds whole messages as far as they fit. Returns the room that is left. */
   #fill(lane: Lane, free: number, items: unknown[], blobs: Uint8Array[]): number {
     let room = free
     while (this.#cutting[lane] === undefined) {
@@ -189,7 +193,10 @@ export class SendQueues {
 
 const other = (lane: Lane): Lane => (lane === LOG ? ABOVE : LOG)
 
-/** The receiver takes no more entries at once; the core sends the rest again when it sees that they did not arrive. */
+/**
+ * The receiver accepts no more entries in one append. The core sends the others again when it sees that they
+ * did not arrive.
+ */
 function capped(message: Message): Message {
   if (message.type !== 'append' || message.entries.length <= MOST_ENTRIES) return message
   return { ...message, entries: message.entries.slice(0, MOST_ENTRIES) }

@@ -1,4 +1,4 @@
-// Types: what members' networking is made of, and the values that stand when nothing was said.
+// Types: the options of the network between members, and their defaults.
 
 import { type Clock, ConnectionErrors, type Logger, newNonce, type Random, RefusalLog } from '@latchkey/base'
 import type { BackoffLimits } from './backoff.js'
@@ -6,24 +6,25 @@ import type { Admit, Missing, Self } from './handshake.js'
 import { LANE_CAPS, type LaneCaps } from './send-queues.js'
 import type { MemberTls } from './tls.js'
 
-/** All in ms, but `missed`. */
+/** All times in ms; `missed` is a count. */
 export interface Timing {
   /** From the first packet to the welcome; then the attempt is given up. */
   readonly connect: number
-  /** A connection that has not proved who it is by then is closed, however far its handshake has come. */
+  /** An incoming connection whose handshake takes longer is closed, at whichever step it is. */
   readonly hello: number
-  /** Between two signs of life that are asked for. */
+  /** The interval between two pings. */
   readonly ping: number
-  /** That many of them without an answer, and the other end is gone (C8). */
+  /** The peer counts as gone after this many pings without an answer (C8). */
   readonly missed: number
-  /** One who is no member any more may still be told why for that long. */
+  /** A removed member can still be told for this long why it was removed. */
   readonly linger: number
   /**
-   * A connection that lived that long is redialled at once when it closes: whether its leader is dead is what a follower has to
-   * know then, however often that one has come and gone before. Less than that is a peer that accepts and does not mean it.
+   * A connection that lasted at least this long is dialled again at once when it closes. A follower needs to
+   * know then whether its leader is dead, however often that leader has restarted. A shorter connection shows
+   * a peer that accepts and then closes, so a pause follows.
    */
   readonly lived: number
-  /** For the last words of a connection that is closed. */
+  /** The time for the close handshake of a connection. */
   readonly farewell: number
   readonly backoff: BackoffLimits
 }
@@ -44,19 +45,25 @@ export interface NetOptions {
   readonly random: Random
   /** 32 bytes that nobody can guess; default: from the system. */
   readonly newNonce?: (() => Uint8Array) | undefined
-  /** Runs behind what the current turn of the event loop still delivers: setImmediate. */
+  /** Runs a function after the input of the current turn of the event loop: setImmediate. */
   readonly defer: (run: () => void) => void
   readonly logger: Logger
-  /** Where refusals are counted; default: of its own. */
+  /** Counts refusals; by default an object of its own. */
   readonly refusals?: RefusalLog | undefined
-  /** Where errors that escape from handlers of connections are counted; default: of its own. */
+  /** Counts unexpected errors of connection handlers; by default an object of its own. */
   readonly errors?: ConnectionErrors | undefined
   readonly self: () => Self
-  /** Everybody with the right cluster and credentials, where nothing is said. */
+  /** Without it every peer with the right cluster and credentials is admitted. */
   readonly admit?: Admit | undefined
-  /** Told to whom was admitted: a removed one may come back without knowing it. */
+  /**
+   * Its answer is sent to each admitted member: a member that was removed may reconnect without knowing of
+   * its removal.
+   */
   readonly missing?: Missing | undefined
-  /** Members show each other certificates when `ca` is there; then `wss:` addresses only. Asked at each connection: it may change. */
+  /**
+   * With `ca` both members show each other certificates, and all addresses must be `wss:`. It is a function,
+   * called for each connection, because certificates may be replaced.
+   */
   readonly tls?: MemberTls | undefined
   readonly timing?: Partial<Timing> | undefined
   readonly caps?: Partial<LaneCaps> | undefined
@@ -78,7 +85,7 @@ export interface NetSettings {
   readonly caps: LaneCaps
 }
 
-/** `whySecond`: why one who would be admitted is another process than the member that it says to be. */
+/** `whySecond`: the reason why a peer is a second process beside the real member. */
 export function settle(options: NetOptions, whySecond: Admit = () => undefined): NetSettings {
   return {
     clock: options.clock,
@@ -99,17 +106,17 @@ export function settle(options: NetOptions, whySecond: Admit = () => undefined):
   }
 }
 
-/** Counted since the start; for metrics. */
+/** Counters since the start, for metrics. */
 export interface NetStats {
   framesSent: number
   bytesSent: number
   framesReceived: number
   bytesReceived: number
-  /** Messages not sent because a peer was not there or too slow. */
+  /** Messages not sent because a peer was not connected or too slow. */
   dropped: number
   /** Messages of a type that this build does not know (L22). */
   unknown: number
-  /** Frames that made no sense; each closed its connection. */
+  /** Malformed frames; each closed its connection. */
   malformed: number
   refused: number
 }

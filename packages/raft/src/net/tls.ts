@@ -1,4 +1,5 @@
-// Rule: TLS between members: which options of Node's say "both sides show a certificate of our authority".
+// Rule: TLS between members: Node's options that make both sides show a certificate of the members'
+// authority.
 
 import { EMPTY, newNonce } from '@latchkey/base'
 import { constants } from 'node:crypto'
@@ -10,9 +11,12 @@ import type { MemberId } from '../core/types.js'
 export interface MemberTls {
   readonly cert: string | Uint8Array
   readonly key: string | Uint8Array
-  /** Whose certificates members must show, and by whom the one they dial must be signed. */
+  /** The authority that must have signed the certificates of members. */
   readonly ca?: string | Uint8Array | undefined
-  /** What the certificate of a member must name, such as '{id}.members.example': whoever has one is that member alone. */
+  /**
+   * The name that a member's certificate must have, such as '{id}.members.example'. Then a certificate is
+   * valid for one member only.
+   */
   readonly memberName?: string | undefined
 }
 
@@ -34,16 +38,17 @@ const pems = ({ cert, key, ca }: MemberTls): Pems => ({
 })
 
 /**
- * For the port that serves everybody: a certificate is asked for but not demanded, since clients may come without one; the
- * members' door looks itself (isTrusted).
+ * For a port that serves clients too. The server asks for a certificate but does not require one, because
+ * clients may have none; `isTrusted` checks the certificates of members.
  */
 export const serverTls = (tls: MemberTls): ServerOptions => ({
   ...pems(tls),
   requestCert: tls.ca !== undefined,
   rejectUnauthorized: false,
   minVersion: 'TLSv1.2',
-  // No connection goes on with the session of an earlier one. The story without it: Node calls a connection authorized that goes on
-  // with one where no certificate was shown; and what was judged by an authority that has been replaced is not judged again.
+  // TLS sessions are never resumed. Without this: a client without a certificate resumes its session, and
+  // Node reports the new connection as authorized. Besides, a certificate of an authority that was replaced
+  // would not be checked again.
   secureOptions: constants.SSL_OP_NO_TICKET,
 })
 
@@ -54,29 +59,30 @@ export const clientTls = (tls: MemberTls | undefined): ClientOptions => ({
 })
 
 /**
- * Came over TLS with a certificate of our authority, where one is configured. It has to be good for a server, as that of each member is:
- * otherwise a client with a certificate of the same authority, made for clients alone, comes in as a member where no token is asked for.
+ * True when the connection uses TLS with a certificate of the configured authority. The certificate must be
+ * valid for servers, as each member's is. Otherwise a client with a certificate of the same authority for
+ * clients could connect as a member where no token is used.
  */
 export function isTrusted(tls: MemberTls | undefined, socket: Socket): boolean {
   if (tls?.ca === undefined) return true
   return socket instanceof TLSSocket && socket.authorized && showsCertificate(socket) && isForServers(socket)
 }
 
-/** Node says `authorized` also where there is nothing to judge: it has to be there. */
+/** Node reports `authorized` also when the other side shows no certificate; so its presence is checked. */
 const showsCertificate = (socket: TLSSocket): boolean => Object.keys(socket.getPeerCertificate()).length > 0
 
 const SERVERS = '1.3.6.1.5.5.7.3.1'
 const ANY_USE = '2.5.29.37.0'
 
-/** A certificate that does not say what it is for is for everything. */
+/** A certificate without any stated use is valid for all uses. */
 function isForServers(socket: TLSSocket): boolean {
   const { ext_key_usage: uses } = socket.getPeerCertificate()
   return uses === undefined || uses.includes(SERVERS) || uses.includes(ANY_USE)
 }
 
 /**
- * The name (CN) in the certificate that the other end shows, where one of our authority signed it and it is good now; undefined: there is
- * no such certificate, or it has not one name.
+ * The name (CN) in the other side's certificate, where the authority has signed it and it is valid now.
+ * Undefined when there is no such certificate, or when it does not have exactly one name.
  */
 export function certifiedName(socket: Socket): string | undefined {
   if (!(socket instanceof TLSSocket) || !socket.authorized || !showsCertificate(socket)) return undefined
@@ -88,8 +94,8 @@ const CHANNEL_LABEL = 'EXPORTER-latchkey-members'
 const CHANNEL_BYTES = 32
 
 /**
- * What only the two ends of this very connection can compute (RFC 5705): a part of the proofs of both. Where TLS is asked for and there
- * is none, it is a number that fits nothing.
+ * Bytes that only the two ends of this connection can compute (RFC 5705). They are part of both proofs. Where
+ * TLS is required and the socket has none, the bytes are random, so that no proof matches.
  */
 export function channelOf(tls: MemberTls | undefined, socket: Socket): Uint8Array {
   if (tls === undefined) return EMPTY
@@ -97,7 +103,7 @@ export function channelOf(tls: MemberTls | undefined, socket: Socket): Uint8Arra
   return socket.exportKeyingMaterial(CHANNEL_BYTES, CHANNEL_LABEL, Buffer.alloc(0))
 }
 
-/** The other end's certificate has to name the member that it says to be, where that is asked for. */
+/** The reason when the other side's certificate must name a member and does not name this one. */
 export function whyNotNamed(tls: MemberTls | undefined, socket: Socket, id: MemberId): string | undefined {
   if (tls?.memberName === undefined) return undefined
   const name = tls.memberName.replaceAll('{id}', id)
@@ -106,7 +112,7 @@ export function whyNotNamed(tls: MemberTls | undefined, socket: Socket, id: Memb
   return names ? undefined : `the certificate of member ${id} does not name ${name}`
 }
 
-/** Of one that is not trusted: what an operator can act on, such as CERT_HAS_EXPIRED. */
+/** Why a certificate is not trusted, in words that help an operator, such as CERT_HAS_EXPIRED. */
 export function whyUntrusted(socket: Socket): string {
   const shown = socket instanceof TLSSocket && showsCertificate(socket)
   if (shown && socket.authorized) return 'its certificate is for clients alone, not for a server'

@@ -1,100 +1,135 @@
-// Types: the port through which a member talks to the others. Sockets behind it in production, the world's network in a simulation.
+// Types: the port through which a member exchanges messages with the others. Production uses sockets, tests
+// use a simulated network.
 //
 // Laws
-//   TR1  Anything sent may be lost; nothing comes twice on one connection, and nothing is made up. What is not connected is not kept.
-//   TR2  Entries' appends and pieces of a snapshot reach a peer in the order of their sending; small messages may overtake them.
-//   TR3  'dead' is said only when the peer's process is known to have ended: its connection closed, and then a new one was
-//       refused by the system or answered by another boot. Silence is never 'dead'.
-//   TR4  Events of one peer alternate: up, gone, up, gone. 'dead' follows a 'gone', at most once each, before the next 'up'.
-//   TR5  'answered' is said of an address that is asked (`given`), and only when the process there has proved itself; what it says is no
-//       more than that: nothing is sent to it, and nothing of it is heard.
+//   TR1  Any message may be lost; none arrives twice on one connection, and none is invented. Messages to a
+//        peer that is not connected are dropped.
+//   TR2  Appends and pieces of a snapshot reach a peer in the order in which they were sent; small messages
+//        may overtake them.
+//   TR3  'dead' is emitted only when the peer's process is known to have ended: its connection closed, and
+//        then a new one was refused by the system or answered by a process with another boot number. Silence
+//        is never 'dead'.
+//   TR4  Events of one peer alternate: up, gone, up, gone. 'dead' follows a 'gone', at most once each, before
+//        the next 'up'.
+//   TR5  'answered' is emitted for an additional address (`given`), and only when the process there has
+//        proved itself. The event carries that process's description and nothing else: no message is sent to
+//        that process or taken from it.
 
 import type { ErrorCode } from '@latchkey/protocol'
 import type { GroupId, MemberId, Message } from '../core/types.js'
 
-/** What a member said of itself in a handshake. */
+/** The description that a member sends in its handshake. */
 export interface PeerInfo {
   readonly id: MemberId
-  /** Drawn at the first boot of its directory. */
+  /** Drawn at the first start of a directory. */
   readonly incarnation: string
-  /** Drawn at each start of its process. */
+  /** Drawn at each start of a process. */
   readonly boot: number
-  /** When its directory was made, as an ISO date; undefined: it did not say. For people to read. */
+  /**
+   * The date on which the member's directory was made, in ISO format, for people to read; undefined when the
+   * member did not send it.
+   */
   readonly born?: string | undefined
-  /** '' until the first leader has drawn it, or while it is not known there. */
+  /** '' until the first leader has drawn the id, or while this member does not know it. */
   readonly clusterId: string
   readonly group: GroupId
-  /** The newest kinds of commands and entries that it understands: a leader proposes only what all have announced. */
+  /**
+   * The newest kinds of commands and entries that the member understands. A leader proposes only kinds that
+   * all members have announced.
+   */
   readonly level: number
-  /** The version spoken on this connection. */
+  /** The wire version of this connection. */
   readonly version: number
-  /** It does not list this member by what was committed up to this entry; undefined: it does, or it did not say. */
+  /**
+   * The index of the entry up to which that member does not list this one as a member; undefined when it
+   * lists this member, or did not say.
+   */
   readonly missing?: number | undefined
-  /** It only wants to know who is there. */
+  /** That side only wants to know which member is here. */
   readonly asks?: true
 }
 
-/** 'up': what is sent from now on can arrive. 'gone': what was sent may be lost. 'dead': see TR3. */
+/** 'up': messages sent from now on can arrive. 'gone': sent messages may be lost. 'dead': see TR3. */
 export interface PeerEvent {
   readonly id: MemberId
   readonly state: 'up' | 'gone' | 'dead'
-  /** Of the connection that is up or gone; for 'dead' of the process that has ended. */
+  /** The peer of the connection that is up or gone; for 'dead' the process that has ended. */
   readonly info: PeerInfo
 }
 
 export interface AnsweredEvent {
   readonly url: string
   readonly info: PeerInfo
-  /** Both let each other in: of one cluster, and the directory that is known for that member. */
+  /** True when both sides admit each other: they are of one cluster, and the incarnation is the known one. */
   readonly admitted: boolean
 }
 
-/** A handshake that failed for a reason that waiting does not cure by itself. It is tried again, with pauses. */
+/**
+ * A handshake that failed for a reason that does not pass by waiting. The connection is tried again, with
+ * pauses.
+ */
 export interface RefusedEvent {
-  /** Undefined: it did not come far enough to say who it is. */
+  /** Undefined when the handshake ended before the other side gave its id. */
   readonly id: MemberId | undefined
-  /** 'us': we refused it. 'them': it refused us. */
+  /** 'us': this side refused. 'them': the other side refused. */
   readonly by: 'us' | 'them'
   readonly code: ErrorCode
   readonly reason: string
-  /** What the other side said of itself, when it said so and showed valid credentials. */
+  /** The other side's description, when it has sent one and has shown valid credentials. */
   readonly info: PeerInfo | undefined
 }
 
-/** `given`: another address, where a member of that name is asked which cluster it is of. */
+/** `given`: an additional address, where the member of that id is asked which cluster it is of. */
 export type PeerUrls = Readonly<
   Record<MemberId, { readonly url: string; readonly given?: string | undefined }>
 >
 
 export type TransportEvents = {
-  /** Checked field by field; its `from` is the member at the other end and its `to` this one. Shares no memory with the frame. */
+  /**
+   * Each field is checked. `from` is the member at the other end and `to` is this member. Shares no memory
+   * with the frame.
+   */
   message: Message
-  /** `bytes` is a view of the frame: copy what is kept. */
+  /** `bytes` is a view of the frame: copy the parts to keep. */
   app: { readonly from: MemberId; readonly bytes: Uint8Array }
   peer: PeerEvent
-  /** Who is at another address of a member than the one it is dialled at. */
+  /** Which process answers at an additional address of a member (TR5). */
   answered: AnsweredEvent
   refused: RefusedEvent
 }
 
 export interface Transport {
-  /** Queued, and sent with all else of this turn of the event loop in one frame. Dropped when not connected or when the peer is too slow. */
+  /**
+   * Queues a message; one frame carries all messages of this turn of the event loop. The message is dropped
+   * when the peer is not connected or too slow.
+   */
   send(to: MemberId, message: Message): void
-  /** An opaque message of the layer above, on the same connection. False: not taken, because not connected or full. */
+  /**
+   * Queues an opaque message of the layer above on the same connection. False: not taken, because the peer is
+   * not connected or its queue is full.
+   */
   sendApp(to: MemberId, bytes: Uint8Array): boolean
-  /** Sends at once what waits; for a caller who knows that its turn is over. Never needed. */
+  /**
+   * Sends the queued messages at once, for a caller that knows that its turn is over. The call is never
+   * necessary.
+   */
   flush(): void
   /**
-   * Who is dialled from now on, without this member itself. Who is no longer among them is still talked to for a little while,
-   * so that it can be told why, but not dialled again. Who may dial this member is for the owner's `admit` to say.
-   * Where `given` is another address it is asked who is there, again and again until it has told its cluster (TR5).
+   * The members to dial from now on, without this member itself. A removed member keeps its connection for a
+   * short while, so that it can be told of its removal, but is not dialled again. `admit` decides which
+   * members may dial this one.
+   * Where `given` is another address, the process there is asked for its description until it has sent its
+   * cluster's id (TR5).
    */
   setPeers(peers: PeerUrls): void
-  /** What is sent now can arrive. */
+  /** True when a message that is sent now can arrive. */
   connected(id: MemberId): boolean
-  /** Who is at the other end: of the connection its messages come on, else of the one to it. During a 'message' the one who sent it. */
+  /**
+   * The description of the member at the other end: of its incoming connection, else of the outgoing one.
+   * During a 'message' event it is the description of the sender.
+   */
   peer(id: MemberId): PeerInfo | undefined
-  /** The owner's mind about who may be admitted has changed: all that are connected are judged again. */
+  /** The answers of `admit` may have changed: all connected members are checked again. */
   recheck(): void
   on<Name extends keyof TransportEvents>(
     name: Name,

@@ -1,4 +1,4 @@
-// Test: members on real sockets of this machine, which can be killed as a process is killed.
+// Test: helpers to start members on real sockets, and to end one as a killed process ends.
 
 import { ConnectionErrors, type Logger, seededRandom, systemClock } from '@latchkey/base'
 import type { Socket } from 'node:net'
@@ -43,10 +43,12 @@ export interface Member {
   readonly refused: RefusedEvent[]
   readonly log: Line[]
   readonly errors: ConnectionErrors
-  /** Sockets that were accepted. */
+  /** The accepted sockets. */
   readonly sockets: Set<Socket>
   self: Self
-  /** As the system does when a process dies: nothing listens any more, then every connection is reset. */
+  /**
+   * Does what the system does when a process dies: closes the listening socket, then resets every connection.
+   */
   kill(): Promise<void>
 }
 
@@ -141,7 +143,7 @@ async function kill(member: Member): Promise<void> {
   await Promise.all([member.network.close(), closed])
 }
 
-/** Each dials all others. */
+/** Makes each member dial all others. */
 export function introduce(...members: Member[]): void {
   for (const one of members) {
     const others = members.filter((other) => other !== one)

@@ -1,4 +1,4 @@
-// Test: a handshake by hand over a plain WebSocket, for one who then says whatever a test wants.
+// Test: a helper that makes a handshake over a plain WebSocket, for a test that then sends frames of its own.
 
 import { EMPTY, newNonce } from '@latchkey/base'
 import type { WebSocket } from 'ws'
@@ -6,7 +6,7 @@ import type { Self } from '../handshake.js'
 import { DiallingHandshake } from '../handshake-steps.js'
 import { bytesOf } from '../websocket-settings.js'
 
-/** Calls `entered` when that member has let it in. */
+/** Calls `entered` when that member has admitted it. */
 export function dialAs(self: Self, to: string, socket: WebSocket, entered: () => void): void {
   const ports = { self: () => self, admit: () => undefined, newNonce, channel: EMPTY }
   const handshake = new DiallingHandshake(ports, to)

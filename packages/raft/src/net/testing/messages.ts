@@ -1,4 +1,4 @@
-// Test: messages of every type, drawn by chance.
+// Test: random messages of every type, for fast-check.
 
 import fc from 'fast-check'
 import { NO_MEMBERS } from '../../core/membership.js'
@@ -28,7 +28,7 @@ const membership: fc.Arbitrary<Membership> = fc
 const kind = fc.constantFrom('empty', 'commands', 'members' as const)
 const entryOf = fc.record({ rise: fc.nat({ max: 3 }), time: count, kind, data: bytes })
 
-/** In a row after prevIndex, terms never falling, none above the sender's. */
+/** The entries follow prevIndex without a gap; terms never go down, and none is above the sender's. */
 const append = fc
   .record({
     prevIndex: count,

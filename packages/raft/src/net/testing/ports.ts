@@ -1,5 +1,5 @@
-// Driver: a port of this machine that nobody listens at just now: below the range from which the system gives out ports for outgoing
-// connections. There a dial of a member that is down may take its very port, or even meet itself.
+// Driver: finds a free port below the range from which the system takes ports for outgoing connections. In
+// that range, a dial to a member that is down could get the member's own port, or even connect to itself.
 
 import { createServer } from 'node:net'
 
