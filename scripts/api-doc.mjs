@@ -61,7 +61,10 @@ export const SECTIONS = [
     [words, 'KEEP_LEASE_SUCCESS', 'REENTRANT_SUCCESS', 'KEEP_LEASE_FAIL'],
   ],
   ['Fencing resources outside', [objects('fence-guard'), 'FenceGuard', 'FencePort']],
-  ['Errors', ['packages/protocol/dist/errors.d.ts', 'LatchkeyError', 'Outcome', 'ErrorCode']],
+  [
+    'Errors',
+    ['packages/protocol/dist/errors.d.ts', 'LatchkeyError', 'isLatchkeyError', 'Outcome', 'ErrorCode'],
+  ],
   ['A level', ['packages/level/dist/level.d.ts', 'LatchkeyLevel', 'LatchkeyLevelOptions']],
 ]
 

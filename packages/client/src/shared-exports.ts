@@ -18,6 +18,7 @@ export {
 export {
   ERRORS,
   FIRST_TIME_SUCCESS,
+  isLatchkeyError,
   KEEP_LEASE_FAIL,
   KEEP_LEASE_SUCCESS,
   LatchkeyError,

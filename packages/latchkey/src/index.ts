@@ -15,6 +15,7 @@ export {
   REENTRANT_SUCCESS,
   Watchdog,
   connect,
+  isLatchkeyError,
 } from '@latchkey/client'
 export type * from '@latchkey/client'
 export { type AuthOptions, type Right, type TokenEntry } from './member/rights.js'

@@ -170,5 +170,11 @@ export class LatchkeyError extends Error {
   }
 }
 
-export const isLatchkeyError = (error: unknown, code?: ErrorCode): error is LatchkeyError =>
-  error instanceof LatchkeyError && (code === undefined || error.code === code)
+/**
+ * Whether an error is one of Latchkey's, and of one of these codes where any are given.
+ * ```ts
+ * if (isLatchkeyError(error, 'ERR_LOCK_LOST', 'ERR_FENCED')) return // another process goes on with it
+ * ```
+ */
+export const isLatchkeyError = (error: unknown, ...codes: readonly ErrorCode[]): error is LatchkeyError =>
+  error instanceof LatchkeyError && (codes.length === 0 || codes.includes(error.code))

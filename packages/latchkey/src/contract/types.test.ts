@@ -35,6 +35,7 @@ test('what latchkey offers, and the client the same without open and restore', (
     'REENTRANT_SUCCESS',
     'Watchdog',
     'connect',
+    'isLatchkeyError',
   ])
   for (const [name, value] of Object.entries(words)) expect(client).toHaveProperty(name, value)
 })
