@@ -18,6 +18,9 @@ export interface ConnectionErrorsPorts {
   readonly logger: Logger
 }
 
+/** The kinds of handlers: labels of a metric, constants of the code only. */
+export type ConnectionHandler = 'client' | 'http' | 'upgrade' | 'member' | 'dialled member'
+
 export class ConnectionErrors {
   readonly #ports: ConnectionErrorsPorts
   readonly #lines = new LimitedLines()
@@ -28,11 +31,10 @@ export class ConnectionErrors {
 
   /**
    * Wraps a handler. When the handler throws, or its promise rejects, `close` closes the connection.
-   * `where` names the kind of handler. It is a label of a metric: pass constants of the code only, never a
-   * client's text.
+   * `where` names the kind of handler.
    */
   guard<Args extends readonly unknown[]>(
-    where: string,
+    where: ConnectionHandler,
     handle: (...args: Args) => unknown,
     close: (...args: Args) => void,
   ): (...args: Args) => void {
@@ -55,7 +57,7 @@ export class ConnectionErrors {
   }
 
   /** Counts and logs the error of a handler that has closed its connection itself. */
-  note(where: string, error: unknown): void {
+  note(where: ConnectionHandler, error: unknown): void {
     const errors = this.#lines.note(where, this.#ports.clock.now())
     if (errors === undefined) return
     this.#ports.logger.error('an error ended a connection', { where, error: shortError(error), errors })
@@ -71,13 +73,17 @@ export class ConnectionErrors {
 export function shortError(error: unknown): string {
   try {
     const said = error instanceof Error ? `${error.name}: ${error.message}` : `a thrown ${typeof error}`
-    const place = error instanceof Error ? /\(?([^\s()/]+:\d+:\d+)\)?\s*$/m.exec(stackOf(error)) : null
+    const place = error instanceof Error ? codePlace(error) : undefined
     const line = shortText(said)
-    return place === null ? line : `${line} (${place[1] as string})`
+    return place === undefined ? line : `${line} (${place})`
   } catch {
     return 'an error that cannot be described'
   }
 }
+
+/** The file and line in which the error was made, where the stack tells them. */
+export const codePlace = (error: Error): string | undefined =>
+  /\(?([^\s()/]+:\d+:\d+)\)?\s*$/m.exec(stackOf(error))?.[1]
 
 /**
  * The lines of the stack that name a place in the code. The error's message stands above them and may have

@@ -15,7 +15,13 @@ export {
 } from './bytes.js'
 export { checksum } from './checksum.js'
 export { type Clock, type Instant, type Timer, elapsed, systemClock } from './clock.js'
-export { ConnectionErrors, type ConnectionErrorsPorts, shortError } from './connection-errors.js'
+export {
+  type ConnectionHandler,
+  ConnectionErrors,
+  type ConnectionErrorsPorts,
+  codePlace,
+  shortError,
+} from './connection-errors.js'
 export { endRefused, REFUSED_MS } from './end-refused.js'
 export { Emitter } from './emitter.js'
 export { RecyclingMap } from './recycling-map.js'

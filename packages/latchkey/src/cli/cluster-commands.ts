@@ -69,11 +69,16 @@ export const backup: Command = {
   usage: 'FILE',
   summary: 'Write a backup of the whole store to a new file on this machine.',
   notes: `FILE is complete and synced before it gets its name. A file that is there already is kept, and the command fails, unless
---force is given. The token needs the admin right. Without --timeout the backup goes on as long as data comes.`,
+--force is given. The token needs the admin right.`,
   options: {
     force: { type: 'boolean', help: 'replace FILE if it is there' },
     ...JSON_OPTION,
     ...STORE_OPTIONS,
+    timeout: {
+      type: 'string',
+      value: 'DURATION',
+      help: 'give up after this long; by default it goes on as long as data comes',
+    },
   },
   examples: [
     'latchkey backup ./monday.backup',

@@ -35,8 +35,12 @@ function reason(cause: unknown): string {
   return ` (${cause.message})`
 }
 
+/** Nothing is said twice: many a message has the reason in it. */
+const unsaid = (said: string, cause: unknown): string =>
+  cause instanceof Error && said.includes(cause.message.replace(/\.$/, '')) ? '' : reason(cause)
+
 /** One line for a person; the code first, where there is one. */
 export function explain(error: unknown): string {
-  if (isLatchkeyError(error)) return `${error.code}: ${error.message}${reason(error.cause)}`
+  if (isLatchkeyError(error)) return `${error.code}: ${error.message}${unsaid(error.message, error.cause)}`
   return error instanceof Error ? error.message : String(error)
 }

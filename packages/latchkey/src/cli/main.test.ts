@@ -126,6 +126,20 @@ test('nobody reachable: what the system said stands behind the code', async () =
   expect([code, err]).toEqual([69, expect.stringMatching(/ERR_NO_LEADER: .*\(certificate has expired\)/)])
 })
 
+test('nothing is said twice: neither a reason that the message has in it, nor a default', async () => {
+  const cause = new Error('ENOENT: no such file')
+  const error = new LatchkeyError(
+    'ERR_STORAGE_FAILED',
+    'f cannot be restored: ENOENT: no such file. Check it.',
+    { cause },
+  )
+  const { err } = await run(['get', 'a'], { connect: () => Promise.reject(error) })
+  expect(err.split('ENOENT')).toHaveLength(2)
+  const { out } = await run(['backup', '--help'])
+  expect(out.match(/by default/g)).toHaveLength(1)
+  expect(out).not.toContain('5s')
+})
+
 test('interrupted while it connects, it ends by its signal', async () => {
   const io = fakeIo({
     connect: async () => {

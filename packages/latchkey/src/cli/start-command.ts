@@ -103,7 +103,7 @@ async function serve(
     secrets = [...new Set([...secrets, ...again.secrets])]
   }
   const reloader = new Reloader({ clock: io.clock, logger, files: options.files, reload })
-  hangUp = () => reloader.run('SIGHUP')
+  hangUp = () => void reloader.run('SIGHUP')
   const asked = nextSignal(io)
   const ending = await Promise.race([asked.first, sidecar.failed])
   reloader.close()

@@ -5,6 +5,7 @@
 
 import type { Clock, RefusalCount } from '@latchkey/base'
 import type { DiskUse, Status } from '@latchkey/protocol'
+import { CONNECTION_HANDLERS, KNOWN_REFUSALS } from './known-labels.js'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
 /** Figures may be so old. */
@@ -118,12 +119,14 @@ export class Metrics {
       if (help !== undefined) this.#set(`latchkey_${name}`, help, value)
     }
     this.#connectionErrors.reset()
+    for (const where of CONNECTION_HANDLERS) this.#connectionErrors.inc({ where }, 0)
     for (const [where, count] of this.#ports.connectionErrors()) this.#connectionErrors.inc({ where }, count)
     this.#reloads.reset()
     for (const [result, count] of Object.entries(this.#ports.reloads?.() ?? {}))
       this.#reloads.inc({ result }, count)
     this.#refused.reset()
-    for (const { door, reason, count } of this.#ports.refusals()) this.#refused.inc({ door, reason }, count)
+    for (const { door, reason, count } of [...KNOWN_REFUSALS, ...this.#ports.refusals()])
+      this.#refused.inc({ door, reason }, count)
     const kinds = this.#gauge('latchkey_connections', 'Open connections of the port, by kind', ['kind'])
     for (const [kind, count] of Object.entries(this.#ports.connections())) kinds.set({ kind }, count)
     this.#members(status)

@@ -1,6 +1,6 @@
 // Driver: owns the log: one JSON object a line. No secret gets out, wherever in a line it stands.
 
-import type { Logger } from '@latchkey/base'
+import { codePlace, type Logger, shortText } from '@latchkey/base'
 import { pino } from 'pino'
 import type { LogLevel } from './options.js'
 
@@ -29,6 +29,8 @@ export function jsonLogger(
     },
     { write: (line) => write(scrub(line)) },
   )
+  const describe = level === 'debug' ? describeWhole : describeShort
+  const plain = (fields: Fields = {}) => plainFields(fields, describe)
   return {
     debug: (message, fields) => log.debug(plain(fields), message),
     info: (message, fields) => log.info(plain(fields), message),
@@ -50,17 +52,23 @@ function forms(secret: string): string[] {
   return quoted === secret ? [secret] : [quoted, secret]
 }
 
+type Fields = Readonly<Record<string, unknown>>
+
 /** An error has no fields of its own that JSON would show. */
-function plain(fields: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+function plainFields(fields: Fields, describe: (error: Error) => object): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [
-      name,
-      value instanceof Error ? describeError(value) : value,
-    ]),
+    Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? describe(value) : value]),
   )
 }
 
-function describeError(error: Error): object {
+/** What has a code is expected, and says what to do. Anything else is a mistake of ours, and shows where in the code it was. */
+function describeShort(error: Error): object {
+  const { name } = error
+  const more = 'code' in error ? { code: error.code } : { at: codePlace(error) }
+  return { name, ...more, message: shortText(error.message) }
+}
+
+function describeWhole(error: Error): object {
   const code = 'code' in error ? { code: error.code } : {}
   return { name: error.name, ...code, message: error.message, stack: error.stack }
 }

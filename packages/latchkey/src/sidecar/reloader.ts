@@ -20,7 +20,11 @@ export class Reloader {
   readonly #ports: ReloaderPorts
   readonly counts = { ok: 0, refused: 0 }
   #seen: Promise<string>
+  /** What the files looked like when they were refused last, and why. */
+  #refused: string | undefined
   #timer: Timer | undefined
+  #last: Promise<void> = Promise.resolve()
+  #closed = false
 
   constructor(ports: ReloaderPorts) {
     this.#ports = ports
@@ -28,33 +32,59 @@ export class Reloader {
     if (ports.files.length > 0) this.#wait()
   }
 
-  /** At once, whether or not a file has changed. */
-  run(why: string): void {
+  /** Whether or not a file has changed. */
+  run(why: string): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#seen = this.#look()
+      this.#read(why, await this.#seen)
+    })
+  }
+
+  /** One at a time: what one has read is not news to the next. */
+  #inTurn(step: () => Promise<void>): Promise<void> {
+    this.#last = this.#last.then(() => (this.#closed ? undefined : step()))
+    return this.#last
+  }
+
+  #read(why: string, seen: string): void {
+    if (this.#closed) return
     const { logger, reload } = this.#ports
     try {
       reload()
       this.counts.ok++
+      this.#refused = undefined
       logger.info('certificates and tokens were read again', { why })
     } catch (error) {
-      this.counts.refused++
-      logger.error('certificates and tokens were read again and are refused: those in force stay', {
-        why,
-        error: (error as Error).message,
-      })
+      this.#refuse(why, seen, error as Error)
     }
   }
 
+  /** Law: the same files are refused once. Without it one mistake counts twice, as a signal and as a change, and an alert counts mistakes. */
+  #refuse(why: string, seen: string, { message: error }: Error): void {
+    const { logger } = this.#ports
+    const refused = JSON.stringify([seen, error])
+    if (refused === this.#refused)
+      return logger.info('certificates and tokens are as they were when they were refused', { why, error })
+    this.#refused = refused
+    this.counts.refused++
+    logger.error('certificates and tokens were read again and are refused: those in force stay', {
+      why,
+      error,
+    })
+  }
+
   #wait(): void {
-    this.#timer = this.#ports.clock.after(LOOK_MS, () => void this.#compare(), { ref: false })
+    this.#timer = this.#ports.clock.after(LOOK_MS, () => void this.#inTurn(() => this.#compare()), {
+      ref: false,
+    })
   }
 
   async #compare(): Promise<void> {
     const before = await this.#seen
     const now = await this.#look()
-    if (this.#timer === undefined) return
     this.#seen = Promise.resolve(now)
-    if (now !== before) this.run('a file has changed')
-    this.#wait()
+    if (now !== before) this.#read('a file has changed', now)
+    if (!this.#closed) this.#wait()
   }
 
   /** Never rejects. */
@@ -69,7 +99,7 @@ export class Reloader {
   }
 
   close(): void {
+    this.#closed = true
     this.#timer?.cancel()
-    this.#timer = undefined
   }
 }

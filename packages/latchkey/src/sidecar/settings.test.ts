@@ -1,6 +1,7 @@
 // Test: where each setting comes from, what is refused, and that secrets are shown to nobody.
 
 import { describe, expect, test } from 'vitest'
+import { LatchkeyError } from '@latchkey/protocol'
 import { jsonLogger } from './log.js'
 import { sidecarOptions } from './options.js'
 import { configJson, configText } from './print-config.js'
@@ -224,4 +225,33 @@ test('a log line is JSON and holds no secret, wherever it stands', () => {
     error: { message: 'with ***' },
   })
   expect(lines[0]).not.toMatch(/hunter2|quoted/)
+})
+
+test('an error is one short line of code and message; its stack is shown at the level debug alone', () => {
+  const lines: string[] = []
+  const errorAt = (level: 'info' | 'debug', error: Error) => {
+    jsonLogger(
+      level,
+      () => [],
+      (line) => lines.push(line),
+    ).error('it failed', { error })
+    return (JSON.parse(lines.at(-1) ?? '') as { error: Record<string, unknown> }).error
+  }
+  const failed = new LatchkeyError('ERR_STORAGE_FAILED', `the disk\n${'x'.repeat(1_000)}`)
+  const short = errorAt('info', failed)
+  expect(short).toMatchObject({
+    code: 'ERR_STORAGE_FAILED',
+    message: expect.stringMatching(/^the disk x+…$/),
+  })
+  expect([short['stack'], lines[0]?.length]).toEqual([
+    undefined,
+    expect.toSatisfy((length: number) => length < 400),
+  ])
+  expect(errorAt('debug', failed)).toMatchObject({ stack: expect.stringContaining('settings.test') })
+  // What was not expected shows where in the code it was.
+  const mistake = errorAt('info', new TypeError('x is undefined'))
+  expect(mistake).toMatchObject({
+    message: 'x is undefined',
+    at: expect.stringMatching(/^settings\.test\.ts:\d+:\d+$/),
+  })
 })

@@ -65,6 +65,12 @@ test('the figures are in the format of Prometheus, with the members', async () =
   expect(text).toMatch(/^latchkey_member_alive\{member="a"\} 1$/m)
   expect(text).toMatch(/^latchkey_http_request_duration_seconds_count\{route="kv",status="404"\} 1$/m)
   expect(text).toMatch(/^process_cpu_seconds_total/m)
+  // What has not happened yet is 0: an alert on it can be written and tried.
+  for (const where of ['client', 'http', 'upgrade', 'member', 'dialled member'])
+    expect(text).toContain(`latchkey_connection_errors_total{where="${where}"} 0`)
+  expect(text).toContain('latchkey_refused_total{door="http",reason="unauthorized"} 0')
+  expect(text).toContain('latchkey_refused_total{door="members",reason="stranger-ERR_UNAUTHORIZED"} 0')
+  expect(text).toContain('latchkey_refused_total{door="clients",reason="frame"} 0')
 })
 
 test('C29: a tokens file gives names, rights and prefixes, for WebSockets and HTTP alike', async () => {

@@ -1,0 +1,81 @@
+// Test: when certificates and tokens are read again, how often that counts, and what the log says.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { silentLogger } from '@latchkey/base'
+import { expect, onTestFinished, test } from 'vitest'
+import { Reloader } from './reloader.js'
+
+function scene() {
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-reloader-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'tokens.json')
+  writeFileSync(file, 'good')
+  const lines: string[] = []
+  let [text, look] = ['good', () => {}]
+  const clock = {
+    now: () => 0,
+    instant: () => ({ hr: 0, up: 0, wall: 0 }),
+    after: (_: number, run: () => void) => {
+      look = run
+      return { cancel: () => void (look = () => {}) }
+    },
+  }
+  const logger = {
+    ...silentLogger,
+    info: (message: string) => void lines.push(`info ${message}`),
+    error: (message: string) => void lines.push(`error ${message}`),
+  }
+  const reload = () => {
+    if (text !== 'good') throw new TypeError(`${text} is no JSON`)
+  }
+  const reloader = new Reloader({ clock, logger, files: [file], reload })
+  const write = (next: string) => {
+    text = next
+    writeFileSync(file, next)
+  }
+  /** The next look for changes, and what comes of it. */
+  const pass = async () => {
+    const before = look
+    look()
+    await expect.poll(() => look !== before, { timeout: 10_000 }).toBe(true)
+  }
+  return { reloader, lines, write, pass }
+}
+
+test('C41: a bad file is refused and logged once, whether a signal or its change comes first', async () => {
+  const { reloader, lines, write, pass } = scene()
+  await reloader.run('SIGHUP')
+  expect(reloader.counts).toEqual({ ok: 1, refused: 0 })
+  write('half a fi')
+  await reloader.run('SIGHUP')
+  await pass()
+  expect(reloader.counts).toEqual({ ok: 1, refused: 1 })
+  write('another half')
+  await pass()
+  await reloader.run('SIGHUP')
+  expect(reloader.counts).toEqual({ ok: 1, refused: 2 })
+  expect(lines.filter((line) => line.startsWith('error'))).toHaveLength(2)
+  // Who asks again hears that it is still so.
+  expect(lines.at(-1)).toBe('info certificates and tokens are as they were when they were refused')
+})
+
+test('C41: a mended file is taken, and the same mistake made again counts again', async () => {
+  const { reloader, write, pass } = scene()
+  await pass()
+  for (const text of ['bad', 'good', 'bad']) {
+    write(text)
+    await pass()
+  }
+  expect(reloader.counts).toEqual({ ok: 1, refused: 2 })
+  await pass()
+  expect(reloader.counts).toEqual({ ok: 1, refused: 2 })
+})
+
+test('nothing is read again once it is closed', async () => {
+  const { reloader, lines } = scene()
+  reloader.close()
+  await reloader.run('SIGHUP')
+  expect(lines).toEqual([])
+})
