@@ -1,4 +1,5 @@
-// Test: whole segments go, never what is needed; and what is kept says where it starts.
+// Test: compaction removes whole segments and never a needed one, and the remaining log states where it
+// starts.
 
 import { beforeEach, expect, test } from 'vitest'
 import { MemoryDisk } from '../memory/index.js'

@@ -1,7 +1,8 @@
-// Driver: removes whole segments from the log's begin, one job at a time.
+// Driver: removes whole segments from the beginning of the log, one removal at a time.
 //
-// Law: the mark says, durably and in both slots, with which segment the log begins, before a file goes. So a file that is
-// missing is never taken for one that was removed, and a file that a crash left over is known as such.
+// Law: before a file is removed, the durable mark names the segment with which the log begins, durably and in
+// both slots. Without this law: a segment is lost by a fault of the disk, and recovery takes it for one that
+// compaction removed.
 
 import { type Done, type FileSystem, joinPath } from './file-system.js'
 import { segmentName } from './disk-format.js'
@@ -15,14 +16,14 @@ export interface CompactionPorts {
   readonly mark: DurableMark
   readonly segments: Segments
   readonly state: LogState
-  /** The log's first entry is behind `index` from now on. */
+  /** The log's first entry is after `index` from now on. */
   startsAfter(index: number): void
   failed(error: Error): void
 }
 
 export class Compaction {
   readonly #ports: CompactionPorts
-  /** The segment in which the log's start is said. */
+  /** The number of the segment whose head record states the log's start. */
   #startSegment: number
   #wanted = 0
   #busy = false
@@ -39,18 +40,21 @@ export class Compaction {
     this.#startSegment = number
   }
 
-  /** It is durable. Only now is nothing before it needed; and what was wanted before was said of another log. */
+  /**
+   * The restart is durable: only now nothing before it is needed. An index that was passed to `upTo` earlier
+   * belonged to the log before the restart.
+   */
   restarted(index: number): void {
     this.#wanted = index
   }
 
-  /** Entries up to `index` are needed no more. */
+  /** Entries up to `index` are not needed any more. */
   upTo(index: number): void {
     this.#wanted = Math.max(this.#wanted, index)
     this.#next()
   }
 
-  /** The log failed: nothing more is removed. */
+  /** The log has failed: nothing more is removed. */
   abandon(): void {
     this.#abandoned = true
     this.#rest()

@@ -1,4 +1,5 @@
-// Test: the power goes at every single write and sync, and at every name made, changed or removed.
+// Test: the power fails at every single write and sync, and at every file that is created, renamed or
+// removed.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
@@ -14,7 +15,8 @@ async function operationsOfWorkload(): Promise<number> {
   }
   const disk = new MemoryDisk({ schedule })
   await runWorkload(disk, newRun())
-  // The workload has it all: rolls (each creates), compaction (removes), and some writes and syncs between.
+  // The workload contains rolls (each creates a file), compaction (removes files), and writes and syncs
+  // between them.
   expect(kinds.get('create')).toBeGreaterThan(5)
   expect(kinds.get('remove')).toBeGreaterThan(3)
   return disk.operations
@@ -50,7 +52,7 @@ test.each(['before', 'after'] as const)(
         const found = await judge(disk, run).catch((error) => {
           throw new Error(`${when} operation ${at}, losing ${how} (${i}): ${error.message}`)
         })
-        // What recovery has shown is durable, also what only the page cache had.
+        // What recovery has returned is durable, also the part that only the page cache had before.
         disk.crash(seededRandom('again'), 'all')
         expect(await judge(disk, run), `${when} ${at}, ${how}, a second loss`).toBe(found)
       }
@@ -100,7 +102,7 @@ test('D8: crash after crash after crash, the log goes on', async () => {
   expect(durable).toBeGreaterThan(200)
 })
 
-/** Long after the microtasks of a write: the simulated disk needs no more. */
+/** Runs long after the microtasks of a write; the simulated disk needs no more time than that. */
 function setTimeoutSoon(run: () => void, turns = 60): void {
   if (turns === 0) run()
   else queueMicrotask(() => setTimeoutSoon(run, turns - 1))

@@ -1,18 +1,24 @@
-// Driver: one process per data directory (D13). Each opener makes a file of its own, which says who it is; then it looks for others.
+// Driver: lets only one process use a data directory (D13). Each opener creates a lock file of its own, whose
+// name identifies the process; then the opener looks for other lock files.
 //
-//   lock.<pid>.<start time of the process>.<its pid namespace>.<boot of the machine>.<nonce>     empty: trying; else: held
+//   lock.<pid>.<start time of the process>.<its pid namespace>.<boot of the machine>.<nonce>     empty:
+//   trying; else: held
 //
 // Laws:
-//   DL1  Who holds has looked, after its own file was there, and seen no other living opener. So of two openers at least one
-//        sees the other, and never do both hold: files are only added before looking, and a living opener's file is
-//        removed by itself alone.
-//   DL2  Nothing is stale: whether an opener lives is asked of the system, by process id and start time, so that neither a
-//        kill -9, a restart of the machine nor a process id that was given again leaves a directory locked. What is dead is swept.
+//   DL1  An opener gets the lock only if it has looked for others after its own file was there, and has seen
+//        no other living opener. Files are only added before looking, and a living opener's file is removed
+//        by that opener alone. So of two openers at least one sees the other, and they never both get the
+//        lock.
+//   DL2  No lock is stale. The system says whether an opener is alive, by process id and start time. So a
+//        directory stays locked neither after kill -9, nor after a restart of the machine, nor when a process
+//        id is used again. Files of dead openers are removed.
 //   DL3  No file is ever renamed or taken over: a listing of a folder may miss a name that changes meanwhile.
-//   DL4  Of several that try at once the lowest nonce stays, the others give up; it waits until they are gone or one holds.
+//   DL4  When several openers try at once, the one with the lowest nonce stays and the others give up. It
+//        waits until they are gone or one of them holds the lock.
 //
-// What it cannot see: a process in another pid namespace (a container) counts as dead, or a killed container would never start
-// again; and another machine. There LevelDB's own lock, which the kernel keeps, is the second guard: so open it before the log.
+// Two cases cannot be seen. A process in another pid namespace (a container) counts as dead, or the directory
+// of a killed container would stay locked. A process on another machine is not seen at all. LevelDB's own
+// lock, which the kernel keeps, is the second guard in these cases: so open LevelDB before the log.
 
 import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, readFile, readlink, stat, unlink, writeFile } from 'node:fs/promises'
@@ -24,7 +30,7 @@ export interface DirLock {
   release(): Promise<void>
 }
 
-/** A process as its lock's file names it. Unknown parts are '0'. */
+/** A process as the name of its lock file states it. Unknown parts are '0'. */
 export interface ProcessName {
   readonly pid: number
   readonly start: string
@@ -78,14 +84,17 @@ export async function lockDirectory(
   return { release: () => sweep(path) }
 }
 
-/** ERR_DIR_LOCKED where an opener lives, in this process or another one. It only looks: nothing is made, and nobody waits for it. */
+/**
+ * Rejects with ERR_DIR_LOCKED when an opener is alive, in this process or another one. Creates no file, and
+ * does not wait.
+ */
 export async function refuseLocked(dir: string, processes = systemProcesses): Promise<void> {
   const self = await processes.self()
   const [other] = (await unlessGone(livingOthers(dir, processes, self, ''))) ?? []
   if (other !== undefined) throw locked(dir, other)
 }
 
-/** Returns once no other opener lives. */
+/** Returns once no other opener is alive. */
 async function waitForTurn(
   dir: string,
   clock: Clock,
@@ -146,7 +155,7 @@ const locked = (dir: string, { process: { pid } }: Opener): LatchkeyError =>
     `Process ${pid} holds the directory ${dir}, or ${dir} is a copy of a directory that is in use, which must not be started beside it. Give each process a directory of its own, or run one sidecar and connect to it.`,
   )
 
-/** As /proc says; elsewhere by the process id alone. */
+/** Reads /proc; where there is none, only the process id is used. */
 export const systemProcesses: Processes = {
   async self() {
     const boot = await unlessGone(readFile('/proc/sys/kernel/random/boot_id', 'utf8'))
@@ -170,20 +179,23 @@ export const systemProcesses: Processes = {
 interface Status {
   /** In ticks since the machine's boot. */
   readonly start: string
-  /** Dead, only not yet collected by its parent. */
+  /** A zombie: the process is dead, and its parent has not collected it yet. */
   readonly over: boolean
 }
 
 async function statusOf(pid: number): Promise<Status | undefined> {
   const line = await unlessGone(readFile(`/proc/${pid}/stat`, 'utf8'))
   if (line === undefined) return undefined
-  // The name, in brackets, may hold anything; the fields after it are counted from its end.
+  // The name, in brackets, may contain any characters, so the fields after it are counted from the last
+  // bracket.
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
   const dead = fields[0] === 'Z' || fields[0] === 'X'
   return { start: fields[19] ?? '0', over: dead && (await threadsOf(pid)) <= 1 }
 }
 
-/** A killed process is over only when its last thread has left the kernel: one may still be in a write. */
+/**
+ * A killed process has ended only when its last thread has left the kernel: a thread may still be in a write.
+ */
 async function threadsOf(pid: number): Promise<number> {
   return (await unlessGone(readdir(`/proc/${pid}/task`)))?.length ?? 0
 }

@@ -1,4 +1,4 @@
-// Test: the format on disk, byte by byte, as docs/disk.md draws it. A difference here wants another VERSION.
+// Test: the format on disk, byte by byte, as docs/disk.md shows it. A change here needs a new VERSION.
 
 import { checksum } from '@latchkey/base'
 import { expect, test } from 'vitest'
@@ -6,7 +6,7 @@ import { MemoryDisk } from '../memory/index.js'
 import { segmentName, segmentNumber, VERSION } from './disk-format.js'
 import { appended, entry, members, openWal } from './testing/wal-fixture.js'
 
-/** crc32 of member id, zero, incarnation, reckoned elsewhere. */
+/** The crc32 of member id, zero, incarnation, computed with another program. */
 const OWNER = 'aa7815be'
 const PREAMBLE = `4c415443484c4f47 01000000 09000000 ${OWNER} ${OWNER} 0100000000000000 0000000000000000 00000000`
 

@@ -1,4 +1,5 @@
-// Rule: the numbers and names of the format on disk. Drawn byte by byte in docs/disk.md; change both, and VERSION.
+// Rule: the numbers and names of the format on disk. docs/disk.md shows the format byte by byte; a change
+// needs a change there and a new VERSION.
 
 import { checksum, utf8 } from '@latchkey/base'
 import type { EntryKind, GroupId, MemberId } from '../core/types.js'
@@ -11,23 +12,26 @@ export const PREAMBLE_BYTES = 48
 export const RECORD_HEADER_BYTES = 32
 export const ENTRY_HEADER_BYTES = 24
 
-/** Each slot has a sector, and a page, of its own: a torn write of one leaves the other alone. */
+/**
+ * Each slot has its own sector and its own page, so that a torn write of one slot leaves the other one
+ * intact.
+ */
 export const MARK_SLOT_BYTES = 64
 export const MARK_SLOT_AT = [0, 4096] as const
 export const MARK_FILE_BYTES = 8192
 
-/** The first record of a segment: the state of the log at that place. */
+/** The kind of a segment's first record: the state of the log at that place. */
 export const HEAD = 1
-/** What was written in one turn: all of it or nothing of it. */
+/** The kind of all other records: the changes of one turn, which are on disk together or not at all. */
 export const TURN = 2
 export type RecordKind = typeof HEAD | typeof TURN
 
-/** Bits of a record's parts, which follow its header in this order. */
+/** Bits that say which parts a record has. The parts follow the record's header in this order. */
 export const PART = { void: 1, start: 2, entries: 4, hardState: 8, identity: 16 } as const
 export const ALL_PARTS = 31
 export const NO_VOTE = 0xffffffff
 
-/** 0 is no kind: zeros are never an entry. */
+/** 0 is no kind, so that zeros are never an entry. */
 export const ENTRY_KINDS: readonly (EntryKind | undefined)[] = [undefined, 'empty', 'commands', 'members']
 export const entryKindCode = (kind: EntryKind): number => (kind === 'empty' ? 1 : kind === 'commands' ? 2 : 3)
 
@@ -37,7 +41,7 @@ const SEGMENT_NAME = /^log-(\d{10,16})\.wal$/
 
 export const segmentName = (number: number): string => `log-${String(number).padStart(10, '0')}.wal`
 
-/** The number in a segment's name; undefined: the name is no segment's. */
+/** The number in a segment's file name; undefined for another file's name. */
 export function segmentNumber(name: string): number | undefined {
   const digits = SEGMENT_NAME.exec(name)?.[1]
   if (digits === undefined) return undefined
@@ -45,7 +49,10 @@ export function segmentNumber(name: string): number | undefined {
   return segmentName(number) === name ? number : undefined
 }
 
-/** Who may have written a file: a number that another member or another life of this member hardly has. */
+/**
+ * The number of the member and incarnation that write a file. Another member, or another incarnation of this
+ * one, has almost surely another number.
+ */
 export const ownerNumber = (memberId: MemberId, incarnation: string): number =>
   checksum(utf8(`${memberId}\0${incarnation}`))
 

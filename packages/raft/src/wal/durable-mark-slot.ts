@@ -1,17 +1,18 @@
-// Door: the durable mark's two slots. The one with the higher sequence counts; one bad slot is survived, two are not (D3).
+// Door: encodes and decodes the two slots of the durable mark. The slot with the higher sequence number
+// counts. One bad slot is allowed, two are not (D3).
 
 import { asBuffer, checksum } from '@latchkey/base'
 import { getU64, putU64 } from './little-endian-bytes.js'
 import { MARK_MAGIC, MARK_SLOT_AT, MARK_SLOT_BYTES, type Origin, VERSION } from './disk-format.js'
 
-/** What the mark promises: before `reach` nothing may be missing or damaged. */
+/** The promise of the mark: before `reach` no byte of the log is missing or damaged. */
 export interface Mark extends Origin {
   readonly sequence: number
-  /** The number of the first segment that is kept; files of lower numbers are leftovers. */
+  /** The number of the first segment of the log; files of lower numbers are leftovers of a removal. */
   readonly first: number
-  /** The log is durable to this offset; 0: nothing is promised yet. */
+  /** The offset up to which the log is durable; 0: nothing is promised yet. */
   readonly reach: number
-  /** Of the last record before `reach`. */
+  /** The checksum of the last record before `reach`. */
   readonly checksum: number
 }
 
@@ -20,8 +21,9 @@ export type MarkRead =
   | { readonly type: 'unreadable' }
   | { readonly type: 'newer'; readonly version: number }
   /**
-   * `slot`: the one to write next. It is the newer one, since that one's last write may never have been synced, while the
-   * older one's was; but a bad slot goes first, for then it is the one that a crash left half written.
+   * `slot` is the slot to write next. It is the newer of two good slots: its last write may never have been
+   * synced, while the older slot was synced before that write. A bad slot is written first: a crash has left
+   * it half written.
    */
   | { readonly type: 'mark'; readonly mark: Mark; readonly slot: 0 | 1 }
 

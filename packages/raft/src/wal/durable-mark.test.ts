@@ -1,4 +1,5 @@
-// Test: the durable mark: never ahead of the log, never both slots at risk, and not far behind once there is time.
+// Test: the durable mark is never ahead of the log, never has both slots at risk, and is not far behind when
+// the disk is idle.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
@@ -27,7 +28,7 @@ test('MK1: at every moment the mark is at most what a power loss would leave of 
         const durable = [...image].filter(([path]) => path.includes('log-'))
         const last = durable.at(-1)?.[1] ?? new Uint8Array(0)
         reach = Math.max(reach, markOn(disk.bytes(MARK)).reach)
-        // One segment here, so an offset of the log is an offset of the file.
+        // There is only one segment, so an offset of the log is an offset of the file.
         expect(last.length).toBeGreaterThanOrEqual(markOn(disk.bytes(MARK)).reach)
       }),
   })

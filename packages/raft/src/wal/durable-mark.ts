@@ -1,12 +1,17 @@
-// Driver: the durable mark, a file of two slots. It owns the file and says how far the log is promised.
+// Driver: owns the durable mark, a file with two slots that says up to which offset the log is promised to be
+// durable.
 //
 // Laws:
-//   MK1  The mark never runs ahead: `advance` is called only for what a sync of the log has made durable.
-//   MK2  Between two syncs of this file all writes go to one slot; the other one is durable. So a crash spoils at most one.
-//   MK3  It may lag: writes are not synced one by one, and an advance during a write waits for it, then only the last counts.
-//        A lag turns real damage into a torn tail, never whole records into damage. So it is synced when there is time:
-//        at a roll, at close, and after 100 ms without an advance. An advance is written within 10 ms, not at once: a write for
-//        each commit would be a second trip to the thread pool, and no promise rests on it before a sync.
+//   MK1  The mark is never ahead of the log: `advance` is called only for what a sync of the log has made
+//        durable.
+//   MK2  Between two syncs of this file all writes go to one slot; the other one is durable. So a crash
+//        damages one slot at most.
+//   MK3  The mark may be behind the log. Its writes are not synced one by one, and advances during a write
+//        are joined into one later write. A mark that is behind makes recovery take real damage for a torn
+//        tail; it never makes recovery take whole records for damaged ones. So the mark is synced when there
+//        is time: at a roll, at close, and after 100 ms without an advance. An advance is written within 10
+//        ms and not at once, because a write for each commit would be a second trip to the thread pool. No
+//        promise depends on the mark before its sync.
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { Done, File } from './file-system.js'
@@ -23,7 +28,7 @@ export interface MarkPorts {
 }
 
 interface Waiting {
-  /** Syncs still to come, each of another slot. */
+  /** The number of syncs that this caller still waits for, each of another slot. */
   rounds: number
   readonly done: Done
 }
@@ -33,7 +38,7 @@ export class DurableMark {
   readonly #bytes = Buffer.alloc(MARK_SLOT_BYTES)
   readonly #mark: { -readonly [K in keyof Mark]: Mark[K] }
   #slot: 0 | 1
-  /** The slot lacks what #mark says. */
+  /** True when #mark has changed since the slot was last written. */
   #behind = false
   #busy = false
   #failure: Error | undefined
@@ -43,7 +48,7 @@ export class DurableMark {
   #lagging: Timer | undefined
   #advancedAt = 0
 
-  /** `slot`: the one that may be written, because the other one is durable. */
+  /** `slot` is the slot that may be written, because the other one is durable. */
   constructor(ports: MarkPorts, mark: Mark, slot: 0 | 1) {
     this.#ports = ports
     this.#mark = { ...mark }
@@ -68,7 +73,10 @@ export class DurableMark {
     this.#changed()
   }
 
-  /** Makes what was said so far durable in one slot; in both, so that rot of one does not turn back time, with `settle`. */
+  /**
+   * `sync` makes the current mark durable in one slot. `settle` makes it durable in both slots, so that
+   * damage to one slot does not bring an older mark back.
+   */
   sync(done: Done): void {
     this.#want(1, done)
   }
@@ -83,13 +91,13 @@ export class DurableMark {
     this.settle((error) => this.#ports.file.close((failed) => done(error ?? failed)))
   }
 
-  /** A descriptor is not closed under a call that still uses it. */
+  /** A descriptor must not be closed during a call that still uses it. */
   #closeWhenIdle(done: Done): void {
     if (this.#busy) this.#whenIdle = () => this.#ports.file.close(done)
     else this.#ports.file.close(done)
   }
 
-  /** The log failed: nothing more is promised. */
+  /** The log has failed: the mark promises nothing more. */
   abandon(error: Error): void {
     this.#failure ??= error
     this.#cancelTimers()
@@ -143,7 +151,7 @@ export class DurableMark {
 
   #sync(): void {
     this.#busy = true
-    // Who asks from now on waits for a sync that begins later.
+    // A caller that comes during this sync waits for a later one.
     const asked = this.#waiting.length
     this.#ports.file.sync((error) => {
       this.#busy = false
@@ -164,7 +172,10 @@ export class DurableMark {
     this.#ports.failed(error)
   }
 
-  /** One timer at a time; it is set anew only when it rings, not at each advance. */
+  /**
+   * There is one timer at a time. An advance does not set it again; the timer itself does, when it fires too
+   * early.
+   */
   #arm(ms: number): void {
     this.#timer ??= this.#ports.clock.after(ms, this.#ring, { ref: false })
   }

@@ -1,4 +1,5 @@
-// Test: a disk that fails: the first failure is the last, nothing is tried again, and what was acknowledged is there.
+// Test: a disk that fails: after the first failure nothing is tried again, and all acknowledged batches are
+// still there.
 
 import { seededRandom } from '@latchkey/base'
 import { isLatchkeyError, type LatchkeyError } from '@latchkey/protocol'
@@ -14,7 +15,10 @@ const FAILURES: readonly DiskFailure[] = [
   { code: 'ENOSPC', short: 100 },
 ]
 
-/** The operations asked for once the failure was told, but for those that were on their way already. */
+/**
+ * The operations that were requested after the failure was reported, without those that were under way
+ * already.
+ */
 interface Told {
   readonly errors: LatchkeyError[]
   opsAtFailure: number
@@ -49,14 +53,15 @@ test.each(FAILURES)(
         },
       )
       expect(told.errors.length, `told at ${at}`).toBeLessThanOrEqual(1)
-      // What was under way may still end: a roll asks for up to three more operations. Nothing new is begun.
+      // Operations under way may still complete: a roll needs up to three more. No new one begins.
       expect(
         disk.operations - told.opsAtFailure,
         `operations after the failure at ${at}`,
       ).toBeLessThanOrEqual(3)
       disk.kill(seededRandom(at))
       const found = await judge(disk, run)
-      // The page cache had what the failed sync did not bring to the disk: recovery has to have written it once more.
+      // The page cache still had what the failed sync did not bring to the disk: recovery must have written
+      // it again.
       disk.crash(seededRandom(at), 'all')
       expect(await judge(disk, run), `operation ${at}, then a power loss`).toBe(found)
     }

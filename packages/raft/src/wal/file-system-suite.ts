@@ -1,4 +1,4 @@
-// Rule: what every implementation of the file-system port must do, as cases to run against it. Knows no test framework.
+// Rule: test cases for every implementation of the file-system port. They need no test framework.
 
 import { assert } from '@latchkey/base'
 import { wait } from './open-log.js'
@@ -6,7 +6,7 @@ import { type File, type FileSystem, joinPath } from './file-system.js'
 
 export interface FileSystemCase {
   readonly name: string
-  /** `dir` is a folder that does not exist yet, below one that may not either. */
+  /** `dir` is a folder that does not exist yet; its parent may not exist either. */
   run(fs: FileSystem, dir: string): Promise<void>
 }
 

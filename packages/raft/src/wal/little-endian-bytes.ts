@@ -1,22 +1,23 @@
-// Rule: numbers in little-endian bytes; writing knows there is room, reading believes nothing.
+// Rule: reads and writes little-endian numbers; a writer has made sure of the room, a reader checks every
+// bound.
 
 import { asBuffer } from '@latchkey/base'
 
 const WORD = 2 ** 32
 
-/** A safe integer in eight bytes. */
+/** Writes a safe integer in eight bytes. */
 export function putU64(buffer: Buffer, at: number, value: number): void {
   buffer.writeUInt32LE(value % WORD, at)
   buffer.writeUInt32LE(Math.floor(value / WORD), at + 4)
 }
 
-/** NaN when the number is no safe integer: every comparison with it fails. */
+/** NaN when the number is no safe integer: every comparison with NaN is false. */
 export function getU64(buffer: Buffer, at: number): number {
   const value = buffer.readUInt32LE(at) + buffer.readUInt32LE(at + 4) * WORD
   return Number.isSafeInteger(value) ? value : Number.NaN
 }
 
-/** Reads on, and remembers whether the bytes were too few: ask `ok` at the end. */
+/** Reads one value after the other, and remembers when there were too few bytes: check `ok` at the end. */
 export class Reader {
   readonly #buffer: Buffer
   readonly #end: number
@@ -50,7 +51,7 @@ export class Reader {
     return this.ok ? this.#buffer.readDoubleLE(at) : 0
   }
 
-  /** A view: the caller keeps the whole buffer with it. */
+  /** A view: it keeps the whole buffer in memory. */
   bytes(length: number): Uint8Array {
     const at = this.#take(length)
     return this.ok ? this.#buffer.subarray(at, at + length) : this.#buffer.subarray(0, 0)

@@ -1,5 +1,5 @@
-// Test: a disk that fails in one life after the other, and loses power in between: what was acknowledged, and what a start has
-// shown, stays (D4, D9).
+// Test: a disk fails and loses power in one start after another: what was acknowledged, and what a start has
+// returned, stays (D4, D9).
 
 import { seededRandom, type Random } from '@latchkey/base'
 import { isLatchkeyError } from '@latchkey/protocol'
@@ -16,7 +16,7 @@ const FAILURES: readonly DiskFailure[] = [
   { code: 'ENOSPC', short: 13 },
 ]
 
-/** It ends, or the disk stops under it. */
+/** One start of the log, which ends by itself or when the disk stops. */
 async function life(
   disk: MemoryDisk,
   random: Random,
@@ -54,7 +54,7 @@ test('D4 D9: four hundred logs of many lives', async () => {
     await life(disk, random, whole.operations, () => runWorkload(disk, run)).catch(told)
     for (let lives = random.between(1, 5); lives > 0; lives--) {
       await life(disk, random, 12, () => start(disk)).catch(told)
-      // A start that comes to its end promises what it has shown.
+      // A start that completes promises the log that it has returned.
       if (random.chance(0.3)) run.acknowledged = await judge(disk, run).catch(told)
     }
     const found = await judge(disk, run).catch(told)

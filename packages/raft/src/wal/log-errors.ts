@@ -1,4 +1,4 @@
-// Rule: what the owner of a log is told when it cannot be opened or goes on no more: where, and what to do next.
+// Rule: the errors of a log that cannot be opened or has failed: where the fault is, and what to do next.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Verdict } from './recovery.js'
@@ -13,7 +13,7 @@ const WHAT_NEXT =
   'Nothing was started and nothing changed. Restore the whole directory as this member last had it, or remove this member ' +
   'from the cluster, empty its directory and let it join again; the other members have its data.'
 
-/** The verdicts that start nothing. */
+/** The results of recovery with which no log is opened. */
 export type Refusal = Exclude<Verdict, 'create' | 'open' | 'cut'>
 
 const REASONS: Readonly<Record<Exclude<Refusal, 'newer'>, string>> = {

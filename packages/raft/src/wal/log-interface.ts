@@ -1,13 +1,13 @@
-// Rule: what the log on disk takes and gives; the words between it and its owner.
+// Rule: the types that the log on disk and its owner exchange.
 
 import type { Clock, Logger } from '@latchkey/base'
 import type { LatchkeyError } from '@latchkey/protocol'
 import type { Entry, GroupId, HardState, LogPosition, MemberId, Membership } from '../core/types.js'
 import type { FileSystem } from './file-system.js'
 
-/** Whose log this is. Durable before a member says its first word. */
+/** Which member's log this is. It is durable before the member sends its first message. */
 export interface Identity {
-  /** '' until the first leader has drawn it and `setCluster` was called. */
+  /** '' until the first leader has drawn the id and `setCluster` was called. */
   readonly clusterId: string
   readonly memberId: MemberId
   /** Drawn when the directory was made; a wiped directory gets another one. */
@@ -22,31 +22,34 @@ export interface MembershipCodec {
 
 export interface WalOptions {
   readonly fs: FileSystem
-  /** A folder of its own; made when it is not there. The caller holds the lock of the directory (dir-lock.ts). */
+  /**
+   * A folder for the log alone; it is created when it does not exist. The caller holds the lock of the
+   * directory (dir-lock.ts).
+   */
   readonly dir: string
   readonly group?: GroupId
   readonly memberId: MemberId
-  /** Taken only when the folder is fresh; else what is on disk counts. */
+  /** Used only for a fresh folder; otherwise the incarnation on disk counts. */
   readonly incarnation: string
-  /** The same as of the 'members' entries' data. */
+  /** The encoding that the data of 'members' entries has too. */
   readonly membership: MembershipCodec
   readonly clock: Clock
   readonly logger?: Logger
-  /** A segment is full from this size on. */
+  /** A segment of this size or more is full. */
   readonly segmentBytes?: number
-  /** Files grow by whole chunks of this size. */
+  /** Files grow by chunks of this size. */
   readonly growBytes?: number
-  /** Told once, when the log fails for good, also when no append was waiting. */
+  /** Called once, when the log fails for good, also when no append was waiting. */
   readonly onFailed?: (error: LatchkeyError) => void
 }
 
 export interface Recovered {
-  /** The folder was made now: nothing was ever promised from it. */
+  /** True when the folder was just created, so that nothing was ever promised from it. */
   readonly fresh: boolean
   readonly identity: Identity
   readonly hardState: HardState
-  /** The place before the first of `entries`, and the members as of there. */
+  /** The position of the last entry before `entries`, and the membership there. */
   readonly start: { readonly position: LogPosition; readonly membership: Membership }
-  /** Contiguous, from start.position.index + 1 on; all of them durable. */
+  /** All durable, without a gap, from start.position.index + 1 on. */
   readonly entries: readonly Entry[]
 }

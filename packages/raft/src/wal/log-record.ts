@@ -1,15 +1,16 @@
-// Rule: what one record says, in memory. A head says start, hard state and identity; a turn whatever changed.
+// Rule: one record of the log, in memory. A head record holds start, hard state and identity; a turn record
+// holds the changes of one turn.
 
 import type { Entry, HardState, LogPosition } from '../core/types.js'
 import type { Identity } from './log-interface.js'
 
-/** A place in the log with the members as of there, encoded. */
+/** A position in the log, and the encoded membership there. */
 export interface Start {
   readonly position: LogPosition
   readonly membership: Uint8Array
 }
 
-/** In the order in which it takes effect. */
+/** The parts in the order in which they take effect. */
 export interface Turn {
   readonly voidFrom: number | undefined
   readonly start: Start | undefined
@@ -34,7 +35,10 @@ export function lastIndexAfter(turn: Turn, last: number): number {
   return turn.voidFrom === undefined ? last : Math.min(last, turn.voidFrom - 1)
 }
 
-/** Null, or why `turn` cannot come after a log from `first` to `last` (both places, not entries: first is the start). */
+/**
+ * Null, or the reason why `turn` cannot follow a log from `first` to `last`. `first` is the start position,
+ * before the first entry.
+ */
 export function cannotFollow(turn: Turn, first: number, last: number): string | null {
   const { voidFrom, start, entries } = turn
   if (voidFrom !== undefined && voidFrom <= first)

@@ -1,8 +1,11 @@
-// Rule: what the log amounts to at one place: everything that a new segment's head must say, so that what is before can go.
+// Rule: the state of the log at one place: everything that a new segment's head must contain, so that earlier
+// segments may be removed.
 //
 // Laws:
-//   LS1  `last` is known whenever the log's last entry was written here; after a truncation it is not, until an entry comes.
-//   LS2  Memberships are in order of index; the first one holds at the start, the last one at the end of the log.
+//   LS1  `last` is known when the log's last entry was written after the latest truncation. After a
+//        truncation it is unknown until an entry is written.
+//   LS2  Memberships are in order of index; the first one is in force at the start, the last one at the end
+//        of the log.
 
 import type { Entry, HardState, LogPosition } from '../core/types.js'
 import type { Identity } from './log-interface.js'
@@ -14,7 +17,7 @@ interface MembershipAt {
 }
 
 export class LogState {
-  /** The place before the first entry that is kept. */
+  /** The index before the first entry that is kept. */
   startIndex = 0
   lastIndex = 0
   last: LogPosition | undefined
@@ -33,7 +36,9 @@ export class LogState {
     if (turn.identity !== undefined) this.identity = turn.identity
   }
 
-  /** What a head says here; undefined while the last entry's term and time are not known (LS1). */
+  /**
+   * The content of a head record here; undefined while the last entry's term and time are not known (LS1).
+   */
   head(): Turn | undefined {
     if (this.last === undefined) return undefined
     const { index, term, time } = this.last
@@ -50,7 +55,7 @@ export class LogState {
     this.#memberships.splice(0, holds)
   }
 
-  /** A copy: what is kept must not keep a whole segment's bytes or a frame alive. */
+  /** A copy, because a view would keep a whole segment or frame in memory. */
   #members({ index, data }: Entry): void {
     this.#memberships.push({ index, bytes: data.slice() })
   }

@@ -1,4 +1,5 @@
-// Test: whole bytes in the wrong place, files that went, came or belong to somebody else.
+// Test: valid bytes in the wrong place, and segment files that are missing, added, or written by another
+// member.
 
 import { asBuffer, checksum } from '@latchkey/base'
 import { beforeEach, expect, test } from 'vitest'
@@ -16,7 +17,7 @@ const MARK = path('mark')
 let disk: MemoryDisk
 let names: string[]
 
-/** A log of several segments of which the first were removed. */
+/** A log of several segments; the first ones were removed by compaction. */
 beforeEach(async () => {
   disk = new MemoryDisk()
   const { wal } = await openWal(disk)

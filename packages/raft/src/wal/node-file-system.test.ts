@@ -1,5 +1,5 @@
-// Test: the real file system passes the suite that the simulated one passes, and does what the suite cannot see: short writes
-// go on, folders are synced, a failed call is told.
+// Test: the real file system passes the suite of the port, and what the suite cannot test: a short write is
+// continued, folders are synced, a failed call is reported.
 
 import * as nodeFs from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -29,7 +29,7 @@ describe.each([
 const open = (fs: FileSystem, path: string): Promise<File> =>
   new Promise((done, fail) => fs.open(path, 'create', (error, file) => (file ? done(file) : fail(error))))
 
-/** node:fs, of which some calls are replaced. */
+/** node:fs with some calls replaced. */
 const calls = (replaced: Partial<Record<keyof NodeCalls, unknown>>): NodeCalls =>
   ({ ...nodeFs, ...replaced }) as unknown as NodeCalls
 

@@ -1,13 +1,14 @@
 // Driver: the real file system, over node:fs.
 //
-// A commit is one write to a descriptor opened with O_DSYNC where that is as safe as write and fdatasync (Linux): one trip to
-// the thread pool instead of two (docs/disk.md has the figures). Elsewhere it is write, then fdatasync.
+// On Linux a commit is one write to a descriptor that was opened with O_DSYNC, which is as safe there as
+// write and fdatasync. It needs one trip to the thread pool instead of two (docs/disk.md has the figures). On
+// other systems a commit is write, then fdatasync.
 
 import * as nodeFs from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Done, File, FileSystem, Opened } from './file-system.js'
 
-/** What this driver needs of node:fs; a test hands in a worse one. */
+/** The calls of node:fs that this driver needs; a test passes versions that fail. */
 export type NodeCalls = Pick<
   typeof nodeFs,
   'open' | 'write' | 'fdatasync' | 'fsync' | 'ftruncate' | 'close' | 'unlink' | 'rename'
@@ -15,14 +16,17 @@ export type NodeCalls = Pick<
 
 const { O_CREAT, O_EXCL, O_WRONLY, O_RDONLY, O_DSYNC } = nodeFs.constants
 const MODE = 0o600
-/** Apple's O_DSYNC does not reach the platter, its fdatasync as libuv calls it does; Windows has no such flag. */
+/**
+ * O_DSYNC of macOS does not reach the disk itself, but fdatasync as libuv calls it does. Windows has no such
+ * flag.
+ */
 const ONE_TRIP = process.platform === 'linux' && O_DSYNC !== undefined
 
 class NodeFile implements File {
   readonly #calls: NodeCalls
   readonly #path: string
   readonly #fd: number
-  /** The descriptor of commits, once there was one. */
+  /** The descriptor for commits; opened at the first commit. */
   #commitFd: number | undefined
 
   constructor(calls: NodeCalls, path: string, fd: number) {
@@ -61,7 +65,7 @@ class NodeFile implements File {
     })
   }
 
-  /** A write may be short: the rest is written by another one (D5). */
+  /** A write may be short: another write continues it (D5). */
   #writeAll(fd: number, offset: number, bytes: Uint8Array, from: number, done: Done): void {
     this.#calls.write(fd, bytes, from, bytes.length - from, offset + from, (error, written) => {
       if (error) return done(error)
@@ -96,7 +100,7 @@ class NodeFileSystem implements FileSystem {
   }
 
   syncDir(path: string, done: Done): void {
-    // Windows opens no folder, and its file systems keep names in their own journal.
+    // Windows cannot open a folder, and its file systems keep names in their own journal.
     if (process.platform === 'win32') return queueMicrotask(done)
     this.#calls.open(path, O_RDONLY, (error, fd) => {
       if (error) return done(error)

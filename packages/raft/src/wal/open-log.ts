@@ -1,9 +1,12 @@
-// Driver: opens a log: reads what is there, asks the table (recovery.ts), does what it says, and makes the outcome durable
-// before anybody may rely on it.
+// Driver: opens a log. It reads the files, looks up the decision in the table of recovery.ts, carries the
+// decision out, and makes the result durable before any caller uses it.
 //
-// Law: what is behind the mark may have been read from the page cache only, and after a failed sync even counts there as
-// clean. So it is written once more and synced; what comes out of `openLog` survives a power loss, whatever went before.
-// And so may the mark itself: what it says is needed no more goes only when the mark has been made durable anew (`removeSegments`).
+// Law: the records after the mark are written again and synced before `openLog` returns them. Without this
+// law: a sync fails, and the process restarts. The records after the mark are read from the page cache, which
+// counts them as clean, so a later sync does not write them. The member acknowledges them, the power fails,
+// and they are lost.
+// The mark itself may also come from the page cache alone. So files that the mark calls removable are removed
+// only when the mark has been made durable again (`removeSegments`).
 
 import { assert, type Logger, silentLogger } from '@latchkey/base'
 import { isLatchkeyError } from '@latchkey/protocol'
@@ -30,12 +33,14 @@ export interface Opened {
   readonly origin: Origin
   readonly mark: Mark
   readonly markFile: File
-  /** The mark's slot that may be written. */
+  /** The slot of the mark that may be written. */
   readonly slot: 0 | 1
   readonly at: Position
-  /** Segments from before the log's begin as the mark has it; they go when the mark is durable. */
+  /**
+   * Segments before the beginning of the log that the mark names; they are removed when the mark is durable.
+   */
   readonly leftovers: readonly number[]
-  /** What was read, from the files as they are now. */
+  /** The result of reading the files as they are now. */
   readonly reading: Reading
 }
 
@@ -79,7 +84,7 @@ class Boot {
     return this.#without(read, numbers)
   }
 
-  /** There is no mark to go by. */
+  /** There is no readable mark. */
   async #without(read: MarkRead, numbers: readonly number[]): Promise<Opened> {
     const log = numbers.length === 0 ? 'none' : 'some'
     const mark = read.type === 'mark' ? 'foreign' : read.type
@@ -133,7 +138,7 @@ class Boot {
     })
   }
 
-  /** Removes what stands behind the log, writes the tail once more, syncs file and folder. */
+  /** Removes what follows the valid log, writes the tail again, syncs the file and the folder. */
   async #goOn(mark: Mark, slot: 0 | 1, reading: Reading, all: readonly number[]): Promise<Opened> {
     const tail = reading.tail as Tail
     await this.#removeAll(all.filter((number) => number > tail.number))
@@ -157,7 +162,10 @@ class Boot {
     return this.#opened(mark, slot, at, reading, leftovers)
   }
 
-  /** The mark first, so that a log without one has lost it; then the first segment with its head. */
+  /**
+   * The mark is created first, so that a log without a mark is known to have lost it; then the first segment
+   * with its head.
+   */
   async #create(leftovers: readonly number[]): Promise<Opened> {
     const { memberId, incarnation, membership } = this.#options
     const origin = { group: this.#group, owner: ownerNumber(memberId, incarnation) }

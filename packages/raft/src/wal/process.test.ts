@@ -1,4 +1,4 @@
-// Test: real processes: killed with SIGKILL in the middle of writing, and racing for a directory.
+// Test: real processes: one is killed with SIGKILL while it writes, and several race for a directory.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -140,7 +140,7 @@ test('D13: of several processes that start at once exactly one gets in', async (
   expect(said.sort()).toEqual(['ERR_DIR_LOCKED', 'ERR_DIR_LOCKED', 'ERR_DIR_LOCKED', 'held'])
   const gone = started.map(({ child }) => (child.exitCode === null ? once(child, 'exit') : Promise.resolve()))
   for (const { child } of started) {
-    // Those that were refused may be gone already.
+    // Processes that were refused may have ended already.
     child.stdin?.on('error', () => {})
     child.stdin?.end('release')
   }

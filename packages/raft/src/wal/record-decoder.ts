@@ -1,4 +1,5 @@
-// Door: a record's bytes to what it says. Anything wrong is a reason, never an exception and never a guess.
+// Door: decodes the bytes of a record. Every fault is returned as a reason; nothing is thrown and nothing is
+// guessed.
 
 import { checksum } from '@latchkey/base'
 import type { Entry, GroupId, HardState } from '../core/types.js'
@@ -20,16 +21,16 @@ export interface RecordRead {
   readonly type: 'record'
   readonly kind: RecordKind
   readonly turn: Turn
-  /** The log's last index once this record counts. */
+  /** The log's last index after this record. */
   readonly lastIndex: number
   readonly checksum: number
-  /** Where the next record begins, in the file. */
+  /** The offset in the file at which the next record begins. */
   readonly end: number
 }
 
 export type Read =
   | RecordRead
-  /** Nothing but zeros from here on, or nothing at all. */
+  /** The file has only zeros from here on, or ends here. */
   | { readonly type: 'end' }
   | { readonly type: 'damaged'; readonly reason: string }
 
@@ -41,20 +42,21 @@ export interface Expected {
 
 const damaged = (reason: string): Read => ({ type: 'damaged', reason })
 
-/** The record at `at` of a segment's bytes. */
+/** Reads the record at offset `at` of a segment. */
 export function readRecord(buffer: Buffer, at: number, expected: Expected): Read {
   if (buffer.length - at < RECORD_HEADER_BYTES) {
     return allZeros(buffer, at) ? { type: 'end' } : damaged('a record that is cut short')
   }
   const length = buffer.readUInt32LE(at + 4)
-  // Preallocated zeros are no record (D15); and a hole of zeros before later records is damage, not the end.
+  // Preallocated zeros are no record (D15). But zeros that are followed by other bytes are damage, not the
+  // end.
   if (length === 0) return allZeros(buffer, at) ? { type: 'end' } : damaged('no record where one belongs')
   if (length < RECORD_HEADER_BYTES) return damaged('a record with an impossible length')
   const end = at + length
   if (end > buffer.length) return damaged('a record that is cut short')
   const sum = checksum(buffer.subarray(at + 4, end), expected.previous)
   if (sum !== buffer.readUInt32LE(at)) return damaged('a checksum that does not match')
-  // The checksum is right, so the record is whole; but it may be another one than belongs here (D10).
+  // The checksum is right, so the record is whole; but it may be a whole record from another place (D10).
   if (buffer.readUInt32LE(at + 8) !== expected.group) return damaged('a record of another group')
   if (getU64(buffer, at + 16) !== expected.offset) return damaged('a record of another place')
   return readParts(buffer, at, end, sum)

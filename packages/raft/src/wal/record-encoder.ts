@@ -1,4 +1,4 @@
-// Rule: a turn as the bytes of a record.
+// Rule: encodes a turn as a record.
 
 import { checksum } from '@latchkey/base'
 import type { Entry, GroupId, HardState } from '../core/types.js'
@@ -14,12 +14,12 @@ import {
 } from './disk-format.js'
 import { lastIndexAfter, type Start, type Turn } from './log-record.js'
 
-/** Where a record goes: all of it is bound into the record. */
+/** The place of a record. All of it goes into the record's checksum. */
 export interface Place {
   readonly group: GroupId
-  /** In the log, counted through all segments. */
+  /** The offset in the log, counted through all segments. */
   readonly offset: number
-  /** Of the record before; of a segment's first record the preamble's. */
+  /** The checksum of the record before; for a segment's first record that of the preamble. */
   readonly previous: number
   /** The log's last index before the record. */
   readonly lastIndex: number
@@ -41,7 +41,10 @@ export function recordBytes(turn: Turn): number {
 const identityBytes = ({ clusterId, memberId, incarnation }: Identity): number =>
   12 + textBytes(clusterId) + textBytes(memberId) + textBytes(incarnation)
 
-/** Writes the record at `at` of a buffer that has room; returns its end. Its checksum is its first word. */
+/**
+ * Writes the record at `at` of a buffer that has room; returns its end. The record's first word is its
+ * checksum.
+ */
 export function putRecord(buffer: Buffer, at: number, kind: RecordKind, turn: Turn, place: Place): number {
   const end = putParts(buffer, at + RECORD_HEADER_BYTES, turn)
   buffer.writeUInt32LE(end - at, at + 4)

@@ -1,4 +1,5 @@
-// Test: the recovery table is whole (each combination of facts matches one row) and says what the law wants.
+// Test: each combination of facts matches exactly one row of the recovery table, and each decision obeys the
+// law.
 
 import { expect, test } from 'vitest'
 import { decide, type Facts, LOGS, MARKS, matches, PLACES, PROMISES, ROWS, STOPS } from './recovery.js'

@@ -1,19 +1,24 @@
-// Rule: what a log on disk is taken for at boot. A truth table: each combination of facts matches exactly one row.
+// Rule: the decision at start about the log on disk, as a truth table: each combination of facts matches
+// exactly one row.
 //
-// Law: a log that is shorter or other than the durable mark says is never opened. What is behind the mark was never
-// promised to anybody, so a last segment may be damaged there: that is what a power loss leaves, and it is cut.
+// Law: a log that is shorter than the durable mark promises, or differs from it, is never opened. Records
+// after the mark were not promised yet. So damage there in the last segment is what a power loss leaves, and
+// the log is cut before it.
 
 import { assert } from '@latchkey/base'
 
-/** 'foreign': of another group than the one that opens it. */
+/** 'foreign': the mark belongs to another Raft group. */
 export const MARKS = ['absent', 'unreadable', 'newer', 'foreign', 'readable'] as const
-/** Whether there are segments, leftovers of removed ones aside. */
+/** Whether there are segments; leftovers of removed ones do not count. */
 export const LOGS = ['none', 'some'] as const
 /** Why reading ended. 'whole': at the end of the last segment. 'missing': a segment is not there. */
 export const STOPS = ['whole', 'damaged', 'missing', 'foreign', 'newer'] as const
 /** In which segment reading ended. */
 export const PLACES = ['last', 'earlier'] as const
-/** 'none': the mark promises nothing yet. 'kept': the log reaches the mark and agrees with it. 'broken': it does not. */
+/**
+ * 'none': the mark promises nothing yet. 'kept': the log reaches the mark and agrees with it. 'broken': it
+ * does not.
+ */
 export const PROMISES = ['none', 'kept', 'broken'] as const
 
 export type Stop = (typeof STOPS)[number]
@@ -28,10 +33,10 @@ export interface Facts {
 }
 
 export type Verdict =
-  /** Make a new log; what is there of an unfinished one goes. */
+  /** Create a new log, and remove the files of an unfinished one. */
   | 'create'
   | 'open'
-  /** Open what is before the place where reading ended; the rest goes. */
+  /** Open the log up to the place where reading ended, and remove the rest. */
   | 'cut'
   | 'newer'
   | 'wrong-log'
@@ -53,25 +58,25 @@ const read = { mark: ['readable'], log: ['some'] } as const
 
 export const ROWS: readonly Row[] = [
   { when: { mark: ['absent'], log: ['none'] }, then: 'create' },
-  // The mark is made, durably, before the first segment: a log without it has lost it.
+  // The mark is durable before the first segment is created, so a log without a mark has lost it.
   { when: { mark: ['absent'], log: ['some'] }, then: 'mark-lost' },
-  // Never two slots are being written between two syncs, so no crash leaves two bad ones (D3).
+  // Between two syncs only one slot is written, so no crash damages both slots (D3).
   { when: { mark: ['unreadable'] }, then: 'mark-damaged' },
   { when: { mark: ['newer'] }, then: 'newer' },
   { when: { mark: ['foreign'] }, then: 'wrong-log' },
-  // A crash between the mark and the first segment.
+  // The process crashed between the creation of the mark and that of the first segment.
   { when: { mark: ['readable'], log: ['none'], promised: ['none'] }, then: 'create' },
   { when: { mark: ['readable'], log: ['none'], promised: ['kept', 'broken'] }, then: 'log-lost' },
   { when: { ...read, stop: ['newer'] }, then: 'newer' },
   { when: { ...read, stop: ['foreign'] }, then: 'foreign' },
-  // A segment is made after the one before it is durable: no crash makes a gap.
+  // A segment is created after the one before it is durable, so no crash leaves a gap.
   { when: { ...read, stop: ['missing'] }, then: 'gap' },
   { when: { ...read, stop: ['whole'], promised: ['none', 'kept'] }, then: 'open' },
   { when: { ...read, stop: ['whole'], promised: ['broken'] }, then: 'too-short' },
-  // All of a segment is durable before the next one is made: damage in it is no torn tail.
+  // A segment is durable as a whole before the next one is created, so damage in it is no torn tail.
   { when: { ...read, stop: ['damaged'], place: ['earlier'] }, then: 'damaged' },
   { when: { ...read, stop: ['damaged'], place: ['last'], promised: ['kept'] }, then: 'cut' },
-  // A crash while the first segment was made.
+  // The process crashed while it created the first segment.
   { when: { ...read, stop: ['damaged'], place: ['last'], promised: ['none'] }, then: 'create' },
   { when: { ...read, stop: ['damaged'], place: ['last'], promised: ['broken'] }, then: 'damaged' },
 ]

@@ -1,4 +1,4 @@
-// Rule: records, in order, to the log that they amount to.
+// Rule: builds the log from its records, in order.
 
 import type { Entry } from '../core/types.js'
 import type { RecordRead } from './record-decoder.js'
@@ -11,7 +11,10 @@ export class Replay {
   start: Start | undefined
   entries: Entry[] = []
 
-  /** Takes the record, or says why it cannot be what was written here. `first`: it begins the first segment. */
+  /**
+   * Applies the record, or returns the reason why it cannot have been written here. `first`: it begins the
+   * first segment.
+   */
   take({ kind, turn, lastIndex }: RecordRead, first: boolean, begins: boolean): string | null {
     if ((kind === HEAD) !== begins)
       return begins ? 'a segment that begins without a head' : 'a head inside a segment'
@@ -42,7 +45,8 @@ export class Replay {
     }
     for (const entry of turn.entries) this.entries.push(entry)
     this.state.apply(turn)
-    // Here, unlike in a log that only grows, the entry before a truncation is at hand (LS1).
+    // All entries are in memory here, so the last entry is known after a truncation too; LogState does not
+    // know it (LS1).
     const last = this.entries.at(-1) ?? this.start?.position
     if (last !== undefined) this.state.last = { index: last.index, term: last.term, time: last.time }
   }

@@ -1,8 +1,10 @@
-// Test: bits that flip, files that shrink or go, sectors that land elsewhere. Before the mark: refused, and it is said where.
-// Behind it: cut, and what is before it stays. Never: a log that is shorter or other than promised, as if it were whole.
+// Test: flipped bits, truncated or missing files, and sectors that land in the wrong place. Damage before the
+// mark is refused with its place. Damage after the mark is cut, and the log before it stays. A log that is
+// shorter or other than promised is never opened.
 //
-// All flips and truncations are tried on the record that they hit, which is what reading comes to (what is before it is as
-// ever). A part of them, with LATCHKEY_FULL_SWEEP=1 each of them, is read from the log's first byte too; all take minutes.
+// Every flip and truncation is tried on the record that it hits, because reading the log leads to that
+// record. A part of them is also tried on the whole log from its first byte; with LATCHKEY_FULL_SWEEP=1 all
+// of them, which takes minutes.
 
 import { asBuffer, seededRandom } from '@latchkey/base'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -31,7 +33,7 @@ const LAYOUTS: readonly Layout[] = [
   { name: 'middling records, four segments', entryBytes: 500, segmentBytes: SIZE / 4 },
 ]
 
-/** A log of at least 64 KiB, closed in good order. */
+/** A log of at least 64 KiB that was closed normally. */
 async function makeLog({ entryBytes, segmentBytes }: Layout): Promise<MemoryDisk> {
   const random = seededRandom(entryBytes)
   const disk = new MemoryDisk()
@@ -62,7 +64,7 @@ interface Spot {
   readonly previous: number
 }
 
-/** Where the records of a segment are. */
+/** The places of the records in a segment. */
 function spots(bytes: Uint8Array): Spot[] {
   const buffer = asBuffer(bytes)
   const preamble = readPreamble(buffer)
@@ -83,7 +85,7 @@ function flip(bytes: Uint8Array, bit: number): void {
   bytes[bit >>> 3] = (bytes[bit >>> 3] as number) ^ (1 << (bit & 7))
 }
 
-/** What recovery would do with these segments, read from the first byte. */
+/** The decision of recovery about these segments, read from the first byte. */
 function verdictOf(mark: Mark, segments: readonly (readonly [number, Uint8Array])[]): Verdict {
   const reading = new Reading(mark)
   const stop = segments.findIndex(([number, bytes]) => !reading.feed(number, bytes))

@@ -1,4 +1,5 @@
-// Door: the first bytes of a segment: which segment of whose log it is, and to what it is chained.
+// Door: encodes and decodes the first bytes of a segment: whose log it belongs to, its number, and the
+// checksum that it continues.
 
 import { checksum } from '@latchkey/base'
 import { getU64, putU64 } from './little-endian-bytes.js'
@@ -6,19 +7,21 @@ import { LOG_MAGIC, type Origin, PREAMBLE_BYTES, VERSION } from './disk-format.j
 
 export interface Preamble extends Origin {
   readonly number: number
-  /** The log's offset of the segment's first byte. */
+  /** The offset in the log of the segment's first byte. */
   readonly base: number
-  /** Of the last record of the segment before; of the first segment the owner. */
+  /** The checksum of the last record of the segment before; for the first segment the owner's number. */
   readonly previous: number
 }
 
 export type PreambleRead =
   | { readonly type: 'preamble'; readonly preamble: Preamble; readonly checksum: number }
   | { readonly type: 'damaged' }
-  /** Written by a later version of this software, whole. */
+  /** A valid preamble that a later version of this software wrote. */
   | { readonly type: 'newer'; readonly version: number }
 
-/** Writes it at the buffer's begin, and returns the checksum from which the first record's goes on. */
+/**
+ * Writes the preamble at the start of the buffer, and returns the checksum that the first record continues.
+ */
 export function putPreamble(buffer: Buffer, preamble: Preamble): number {
   buffer.write(LOG_MAGIC, 0, 'latin1')
   buffer.writeUInt32LE(VERSION, 8)
@@ -39,7 +42,7 @@ export function readPreamble(buffer: Buffer): PreambleRead {
   const sum = buffer.readUInt32LE(44)
   if (checksum(buffer.subarray(0, 44)) !== sum) return { type: 'damaged' }
   const version = buffer.readUInt32LE(8)
-  // These 48 bytes keep their shape in every version, so that an older one can say why it stops.
+  // These 48 bytes have the same form in every version, so that an older version can say why it stops.
   if (version !== VERSION) return { type: 'newer', version }
   const preamble = {
     group: buffer.readUInt32LE(12),

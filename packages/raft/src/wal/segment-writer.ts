@@ -1,10 +1,13 @@
-// Driver: the segment that is being written. It owns its file, and knows the place and checksum to which the next record is chained.
+// Driver: owns the segment that is being written, its file, and the position and checksum at which the next
+// record continues.
 //
 // Laws:
-//   SW1  One write is under way at a time, and it is durable when `done` comes without an error.
-//   SW2  A new segment is made only when all before it is durable; its name is durable before anything in it counts.
-//   SW3  A file is made longer by whole chunks of zeros, in the same write as the records that need the room: most writes then
-//        change no length, and cost one flush instead of a journal's commit (docs/disk.md has the figures).
+//   SW1  One write is under way at a time, and it is durable when `done` is called without an error.
+//   SW2  A new segment is created only when all before it is durable; its name is durable before any record
+//        in it counts.
+//   SW3  A file grows by whole chunks of zeros, in the same write as the records that need the room. Then
+//        most writes do not change the file's length, and cost one flush instead of a commit of the file
+//        system's journal (docs/disk.md has the figures).
 
 import type { WalOptions } from './log-interface.js'
 import { putRecord, recordBytes } from './record-encoder.js'
@@ -16,7 +19,7 @@ import type { Turn } from './log-record.js'
 
 const GROW_BYTES = 256 * 1024
 const SEGMENT_BYTES = 16 * 1024 * 1024
-/** A buffer that a big write needed is not kept. */
+/** A larger buffer, which a big write needed, is not kept. */
 const KEPT_BUFFER_BYTES = 2 * 1024 * 1024
 
 export interface WriterPorts {
@@ -24,18 +27,18 @@ export interface WriterPorts {
   readonly dir: string
   readonly origin: Origin
   readonly growBytes: number
-  /** Told with each turn as it is encoded. */
+  /** Updated with each turn as the turn is encoded. */
   readonly state: LogState
 }
 
-/** Where the log goes on. */
+/** The position at which the log continues. */
 export interface Position {
   readonly file: File
   readonly number: number
   readonly base: number
-  /** In the file. */
+  /** The offset in the file. */
   readonly end: number
-  /** The file has zeros up to here. */
+  /** The length of the file; after `end` it has zeros. */
   readonly length: number
   readonly checksum: number
 }
@@ -58,7 +61,7 @@ export class SegmentWriter {
     return this.#at.end
   }
 
-  /** How far the log is durable, as an offset of the log; valid when no write is under way. */
+  /** The offset in the log up to which it is durable; valid when no write is under way. */
   get reach(): number {
     return this.#at.base + this.#at.end
   }
@@ -67,7 +70,7 @@ export class SegmentWriter {
     return this.#at.checksum
   }
 
-  /** One write, one sync, for all of `turns`, which are `size` bytes as records. */
+  /** Writes all of `turns` with one write and one sync; `size` is the length of their records in bytes. */
   write(turns: readonly Turn[], size: number, done: Done): void {
     const { file, end, length } = this.#at
     const room = end + size <= length ? size : roundUp(end + size, this.#ports.growBytes) - end
@@ -103,7 +106,7 @@ export class SegmentWriter {
       this.#buffer = Buffer.allocUnsafe(Math.max(bytes, this.#buffer.length * 2))
   }
 
-  /** Goes on in a new segment whose head is `head`. */
+  /** Continues in a new segment whose head record is `head`. */
   roll(head: Turn, done: Done): void {
     const old = this.#at
     const origin = { number: old.number + 1, base: this.reach, previous: old.checksum }
@@ -134,7 +137,7 @@ interface SegmentOrigin {
   readonly previous: number
 }
 
-/** Makes a segment with its head, durable with its name. */
+/** Creates a segment with its head; both the content and the name are durable at `done`. */
 export function createSegment(
   ports: Omit<WriterPorts, 'state'>,
   { number, base, previous }: SegmentOrigin,

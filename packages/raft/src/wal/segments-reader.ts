@@ -1,4 +1,4 @@
-// Rule: segments, fed in order, to the facts on which recovery decides, and to the log that they hold.
+// Rule: reads the segments in order, and returns the facts for the recovery table and the log itself.
 
 import { asBuffer, assert } from '@latchkey/base'
 import { readRecord } from './record-decoder.js'
@@ -13,24 +13,24 @@ import { Segments } from './segments.js'
 export interface Stopped {
   readonly type: Stop
   readonly file: string
-  /** In that file. */
+  /** The offset in that file. */
   readonly offset: number
   readonly reason: string
 }
 
-/** The last segment of which something is valid: where the log goes on. */
+/** The last segment with valid content, at which the log continues. */
 export interface Tail {
   readonly number: number
   readonly base: number
   readonly buffer: Buffer
-  /** Behind the last valid record. */
+  /** The offset after the last valid record. */
   readonly end: number
 }
 
 export class Reading {
   readonly replay = new Replay()
   readonly segments = new Segments()
-  /** The segment in which the log's start is said. */
+  /** The number of the segment whose head record states the log's start. */
   startSegment = 0
   tail: Tail | undefined
   checksum = 0
@@ -43,7 +43,7 @@ export class Reading {
     this.#mark = mark
   }
 
-  /** How far the log is whole, as an offset of the log. */
+  /** The offset in the log up to which it is valid. */
   get reach(): number {
     return this.tail === undefined ? 0 : this.tail.base + this.tail.end
   }
@@ -53,7 +53,7 @@ export class Reading {
     return this.#agreed ? 'kept' : 'broken'
   }
 
-  /** Reads one more segment; true: the next one may follow. */
+  /** Reads one more segment; true when the next one may follow. */
   feed(number: number, bytes: Uint8Array): boolean {
     assert(this.stopped === undefined, 'nothing is read behind the place where reading ended')
     this.#fed++

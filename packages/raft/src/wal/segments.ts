@@ -1,12 +1,14 @@
-// Rule: which segments there are, and which may go.
+// Rule: which segments the log has, and which of them may be removed.
 //
-// Law (a log can begin at any whole head): a log may begin with segment k when its head's place was never voided afterwards.
-// For then what k and its followers say does not depend on anything before k. A conflict voids heads now and then; the next
-// head is whole again, so removal is only late, never stuck.
+// Law: a log may begin with segment k when no later truncation voided the index in the head of k. Then
+// segment k and its followers do not depend on anything before k. Without this law: the head of k states that
+// the log reaches entry 9, a truncation at 7 follows, and the segments before k, which hold entries 7 and 8
+// of the old leader, are gone. A conflict voids heads from time to time, but the next head is valid again. So
+// the removal may be late, but never stops.
 
 export interface Segment {
   readonly number: number
-  /** The last index before this segment, as its head says. */
+  /** The last index before this segment, as its head record states it. */
   readonly headIndex: number
 }
 
@@ -39,7 +41,7 @@ export class Segments {
     return able.at(-1) ?? this.first
   }
 
-  /** Forgets those before `number` and returns their numbers. */
+  /** Removes the segments before `number` from the list and returns their numbers. */
   dropBefore(number: number): number[] {
     const dropped = this.#kept.filter((segment) => segment.number < number)
     this.#kept = this.#kept.filter((segment) => segment.number >= number)

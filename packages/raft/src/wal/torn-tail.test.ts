@@ -1,4 +1,5 @@
-// Test: what is behind the mark was never promised: all whole records of it are kept, the rest is cut, and it is said.
+// Test: records after the mark were never promised: all whole records are kept, the rest is cut, and the cut
+// is logged.
 
 import { expect, test } from 'vitest'
 import { MemoryDisk } from '../memory/index.js'
@@ -10,12 +11,12 @@ const MARK = '/data/wal/mark'
 
 interface Torn {
   readonly disk: MemoryDisk
-  /** Where records end in the file that the old mark does not cover. */
+  /** The ends of the records in the file that the old mark does not cover. */
   readonly ends: readonly number[]
   readonly whole: Uint8Array
 }
 
-/** A log whose mark is from before its last records, as after a power loss. */
+/** A log whose mark is older than its last records, as after a power loss. */
 async function makeTorn(): Promise<Torn> {
   const disk = new MemoryDisk()
   const { wal } = await openWal(disk, { segmentBytes: 1e6, growBytes: 16 })
@@ -36,7 +37,7 @@ async function makeTorn(): Promise<Torn> {
   return { disk, ends, whole: disk.bytes(LOG) }
 }
 
-/** Without the zeros at the end: no record here ends with one. */
+/** The length without the zeros at the end: no record in these tests ends with a zero. */
 function usedBytes(disk: MemoryDisk): number {
   const bytes = disk.bytes(LOG)
   let end = bytes.length
@@ -104,7 +105,8 @@ test('D9: a whole record of an earlier life, at its very place, does not count: 
   }
   const [old, now] = lives as [(typeof lives)[0], (typeof lives)[0]]
   expect(old.ends).toEqual(now.ends)
-  // The new life lost the power while it wrote its third record where the old one's still stood.
+  // After the restart the power fails while the third record is written at the place where an old record
+  // still is.
   const bytes = now.disk.bytes(LOG)
   bytes.set(old.disk.bytes(LOG).subarray(old.ends[1]), old.ends[1])
   const fresh = new MemoryDisk()
@@ -154,6 +156,7 @@ test('D12: a log rolled back to an older copy, beside a newer mark, is refused; 
     message: expect.stringContaining('ends before'),
   })
   disk.restore(yesterday)
-  // Seen from one member alone this is a sound log: its peers notice (what it acknowledged is longer).
+  // For this member alone the log is valid. Its peers notice the loss, because they know a longer
+  // acknowledged log.
   expect(modelOf((await openWal(disk)).recovered).entries.length).toBe(1)
 })

@@ -1,4 +1,4 @@
-// Test: a log that nobody disturbs: what went in comes out, in order, with as few syncs as may be.
+// Test: a log without faults: what was appended comes back, in order, with as few syncs as possible.
 
 import { expect, test } from 'vitest'
 import { type DiskOp, MemoryDisk } from '../memory/index.js'

@@ -1,12 +1,13 @@
-// Driver: the log on disk. It owns the folder, gathers what arrives while a write is under way, and calls back in order.
+// Driver: the log on disk. It owns the folder, gathers batches while a write is under way, and calls back in
+// order.
 //
 // Laws:
-//   W1  `done` comes in the order of the appends, never before the append has returned, and without an error only when the
-//       batch and all before it are durable.
+//   W1  `done` is called in the order of the appends, never before the append has returned, and without an
+//       error only when the batch and all batches before it are durable.
 //   W2  A batch is one record: after a crash all of it is there or nothing of it.
-//   W3  The first failure is the last: what is under way and all that comes later gets ERR_STORAGE_FAILED, nothing is tried
-//       again (F6). Whether the failed write is on disk nobody knows.
-//   W4  The mark is told only of what is durable (MK1).
+//   W3  After the first failure the log stops: writes under way and all later ones get ERR_STORAGE_FAILED,
+//       and nothing is tried again (F6). Whether the failed write is on disk is unknown.
+//   W4  The mark advances only to what is durable (MK1).
 //   W5  `done` must not throw.
 
 import { assert } from '@latchkey/base'
@@ -23,7 +24,7 @@ import type { Segments } from './segments.js'
 import { growBytesOf, SegmentWriter, segmentBytesOf } from './segment-writer.js'
 import { cannotFollow, lastIndexAfter, NOTHING, type Start, type Turn } from './log-record.js'
 
-/** What is gathered into one write, but for a single batch that is bigger. */
+/** The most bytes that are gathered into one write; a single batch may be larger. */
 const WRITE_BYTES = 8 * 1024 * 1024
 
 type Appended = (error?: LatchkeyError) => void
@@ -41,15 +42,15 @@ export class Wal {
   readonly #state: LogState
   readonly #compaction: Compaction
   #life: Life = { type: 'open' }
-  /** Turns that wait for their write, and who waits for them. */
+  /** The turns that wait for a write; the callbacks of their appends follow. */
   #turns: Turn[] = []
   #dones: Appended[] = []
-  /** Those whose write is under way. */
+  /** The callbacks of the write under way. */
   #flying: Appended[] = []
   #busy = false
-  /** The write under way restarts the log behind this index. */
+  /** Set when the write under way restarts the log after this index. */
   #restarting: number | undefined
-  /** The log's bounds once all that waits is written. */
+  /** The first and last index of the log once all waiting turns are written. */
   #first: number
   #last: number
   #drained: (() => void)[] = []
@@ -95,7 +96,7 @@ export class Wal {
     this.#enqueue({ voidFrom, start, entries, hardState, identity: undefined }, done)
   }
 
-  /** The log starts anew behind `position`: what was in it is no more; hard state and identity stay. */
+  /** The log restarts after `position`, without its earlier entries; hard state and identity stay. */
   restart(position: LogPosition, membership: Membership, done: Appended): void {
     this.#enqueue({ ...NOTHING, start: this.#start(position, membership) }, done)
   }
@@ -105,8 +106,8 @@ export class Wal {
   }
 
   /**
-   * Removes segments of which nothing behind `index` is needed. Law (S15): the caller has everything up to `index` durable
-   * elsewhere, so it is committed, and no truncation goes there any more.
+   * Removes segments that hold no needed entry after `index`. Law: the caller has everything up to `index`
+   * durable elsewhere, so these entries are committed, and no truncation reaches them any more (S15).
    */
   compact(index: number): void {
     if (this.#life.type === 'open') this.#compaction.upTo(Math.min(index, this.#state.lastIndex))
@@ -116,7 +117,7 @@ export class Wal {
     const before = this.#life.type
     if (before === 'closed') return
     if (before === 'open') this.#life = { type: 'closed' }
-    // Also after a failure: a descriptor is not closed under a call that still uses it.
+    // Waits also after a failure: a descriptor must not be closed during a call that still uses it.
     await this.#drain()
     await wait((done) => this.#compaction.whenIdle(done))
     await closeAll([(done) => this.#mark.close(done), (done) => this.#writer.close(done)])
@@ -152,7 +153,7 @@ export class Wal {
     else this.#roll(head)
   }
 
-  /** All that waits, or as much of it as one write takes. */
+  /** Writes all waiting turns, or as many as fit into one write. */
   #write(): void {
     const turns = this.#turns
     const dones = this.#dones
@@ -189,7 +190,7 @@ export class Wal {
     this.#restarting = undefined
     const flying = this.#flying
     this.#flying = []
-    // What is appended from inside `done` gathers for the next write: #busy is still set.
+    // A batch that is appended inside `done` goes into the next write: #busy is still set.
     for (const done of flying) done()
     this.#next()
   }
@@ -205,7 +206,10 @@ export class Wal {
     })
   }
 
-  /** The mark says, durably and in both slots, where the recovered log begins and how far it reaches; what is before it goes. */
+  /**
+   * Makes the mark state, durably and in both slots, where the recovered log begins and how far it reaches.
+   * Then the files before it are removed.
+   */
   async #promise(leftovers: readonly number[]): Promise<void> {
     this.#mark.advance(this.#writer.reach, this.#writer.checksum)
     const { fs, dir } = this.#options
@@ -248,7 +252,7 @@ export class Wal {
   }
 }
 
-/** A file that cannot be closed is let go; what counts was synced, or failed, before. */
+/** A file that cannot be closed is ignored: its content was synced, or its sync has failed, before. */
 async function closeAll(closes: readonly Parameters<typeof wait>[0][]): Promise<void> {
   for (const close of closes) await wait(close).catch(() => {})
 }

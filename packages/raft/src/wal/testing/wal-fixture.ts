@@ -1,4 +1,5 @@
-// Test: what the tests of the log share: batches, a way to open, and what a log amounts to as one comparable value.
+// Test: helpers for the tests of the log: batches, opening a log, and a log's content as one comparable
+// value.
 
 import { type Logger, silentLogger } from '@latchkey/base'
 import type { Entry, EntryKind, HardState, LogPosition, Membership, PersistBatch } from '../../core/types.js'
@@ -65,7 +66,7 @@ export const appended = (wal: Wal, parts: Partial<PersistBatch>): Promise<void> 
     wal.append(batch(parts), (error) => (error === undefined ? done() : fail(error))),
   )
 
-/** A log as a value: what a member would know after a restart. */
+/** The content of a log: what a member would know after a restart. */
 export interface Model {
   readonly hardState: HardState
   readonly start: LogPosition
@@ -93,7 +94,7 @@ export const EMPTY_MODEL: Model = {
   entries: [],
 }
 
-/** The definition against which the log is tested: what a batch makes of a log. */
+/** The definition that the log is tested against: the content after one more batch. */
 export function after(model: Model, { hardState, truncateFrom, entries, restartAfter }: PersistBatch): Model {
   const keep = truncateFrom === undefined ? model.entries.length : truncateFrom - 1 - model.start.index
   const base =
@@ -120,7 +121,7 @@ export function listening(): Warnings {
   }
 }
 
-/** Null, or how a recovered log differs from `model`, of which everything up to `compacted` may be gone. */
+/** Null, or how a recovered log differs from `model`; entries up to `compacted` may be gone. */
 export function differs(model: Model, recovered: Recovered, compacted: number): string | null {
   const found = modelOf(recovered)
   const { index } = found.start

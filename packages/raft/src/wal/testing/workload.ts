@@ -1,5 +1,5 @@
-// Test: a workload that has everything in it: entries, conflicts, votes, members, a restart, rolls and compaction; and a
-// run of it that remembers what was promised, so that what comes out after a crash can be judged.
+// Test: a workload with entries, conflicts, votes, membership changes, a restart, rolls and compaction. A run
+// of it remembers what was acknowledged, so that the log after a crash can be judged.
 
 import type { PersistBatch } from '../../core/types.js'
 import type { WalOptions } from '../log-interface.js'
@@ -68,7 +68,7 @@ export const WORKLOAD: readonly Step[] = [
 ]
 
 export interface Run {
-  /** What the log is after each batch; models[0] is the empty log. */
+  /** models[i] is the content of the log after i batches; models[0] is the empty log. */
   readonly models: Model[]
   acknowledged: number
   compacted: number
@@ -77,7 +77,7 @@ export interface Run {
 
 export const newRun = (): Run => ({ models: [EMPTY_MODEL], acknowledged: 0, compacted: 0, failed: undefined })
 
-/** Runs the workload to its end, or for ever when the disk stops under it. */
+/** Runs the workload to its end. Never resolves when the disk stops during the run. */
 export async function runWorkload(fs: FileSystem, run: Run, more: Partial<WalOptions> = {}): Promise<Wal> {
   const { wal } = await openWal(fs, more)
   let last: Promise<void> = Promise.resolve()
@@ -103,14 +103,15 @@ function appendStep(wal: Wal, run: Run, one: PersistBatch): Promise<void> {
       else fail(error)
     })
   })
-  // Whoever waits for a later batch hears of the failure too.
+  // The callers of later batches get the failure too.
   written.catch(() => {})
   return written
 }
 
 /**
- * Opens what a crash left and judges it: it is the log after one of the batches, not an earlier one than was acknowledged.
- * Returns which one, and whether the log could be opened again and written.
+ * Opens the log after a crash and judges it: its content must be that after one of the batches, and not an
+ * earlier one than was acknowledged. Returns the number of that batch. It also reopens the log and writes to
+ * it.
  */
 export async function judge(fs: FileSystem, run: Run): Promise<number> {
   const { wal, recovered } = await openWal(fs)
