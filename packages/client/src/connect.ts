@@ -66,7 +66,9 @@ function firstHandshake(
       run()
     }
     const abort = () => end(() => reject(abortedBy(signal as AbortSignal)))
-    const timer = clock.after(timeout, () => end(() => reject(nobody(last, foreign))))
+    const timer = clock.after(timeout, () =>
+      end(() => reject(nobody(last, foreign, store.engine.unreached()))),
+    )
     signal?.addEventListener('abort', abort, { once: true })
     const failed = (error: unknown) => {
       last = error
@@ -82,12 +84,12 @@ const abortedBy = (signal: AbortSignal) =>
   new LatchkeyError('ERR_ABORTED', undefined, { cause: signal.reason })
 
 /** Where an address of another cluster was met, and none of the right one, that is what to know. */
-const nobody = (cause: unknown, foreign: LatchkeyError | undefined): LatchkeyError =>
+const nobody = (
+  cause: unknown,
+  foreign: LatchkeyError | undefined,
+  reasons = 'Check the addresses, and that the members run.',
+): LatchkeyError =>
   foreign ??
   (isLatchkeyError(cause, 'ERR_PROTOCOL')
     ? cause
-    : new LatchkeyError(
-        'ERR_NO_LEADER',
-        'No member could be reached in time. Check the addresses, and that the members run.',
-        { cause },
-      ))
+    : new LatchkeyError('ERR_NO_LEADER', `No member could be reached in time. ${reasons}`, { cause }))

@@ -248,11 +248,29 @@ const tlsOf = (tls: ClientTls | undefined) => {
 }
 
 const unreachable = (url: string, cause: unknown) =>
-  new LatchkeyError(
-    'ERR_NO_LEADER',
-    `${url} cannot be reached: ${reasonOf(cause)}. Is a member running there?`,
-    { cause },
-  )
+  new LatchkeyError('ERR_NO_LEADER', `${url} cannot be reached: ${reasonOf(cause)}. ${hintOf(cause)}`, {
+    cause,
+  })
+
+const EXPIRED = 'Replace the certificate of that member, and check the clock of this machine.'
+const UNKNOWN = 'Give the authority of its certificate as tls.ca (--ca FILE).'
+/** What to do about what TLS says, by OpenSSL's and Node's codes. */
+const HINTS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: EXPIRED,
+  CERT_NOT_YET_VALID: EXPIRED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN,
+  UNABLE_TO_GET_ISSUER_CERT: UNKNOWN,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN,
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN,
+  SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN,
+  CERT_SIGNATURE_FAILURE: UNKNOWN,
+  ERR_TLS_CERT_ALTNAME_INVALID: 'Use an address that its certificate names.',
+}
+
+const hintOf = (cause: unknown): string => {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  return Object.hasOwn(HINTS, code) ? (HINTS[code] as string) : 'Is a member running there?'
+}
 
 const reasonOf = (cause: unknown): string =>
   cause instanceof Error

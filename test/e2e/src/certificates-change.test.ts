@@ -118,3 +118,48 @@ test('C46: a member that starts with an expired certificate says so, and a token
   await store.reload({ tls: { ...pair, ca: ours.cert }, auth: { tokens: ['other'], memberToken: 'm' } })
   await store.reload({ tls: { ...ours.issue('a'), ca: ours.cert } })
 }, 60_000)
+
+test('C49: who connects to members with expired, unknown or other certificates hears that of each address', async () => {
+  const ours = authority('ours')
+  const late = await opened(ours.issue('a', days(-9, -1)), ours.cert)
+  const strange = await opened(authority('theirs').issue('a'), ours.cert)
+  const [closed = 0] = await freePorts(1)
+  const urls = [late.url, strange.url, `wss://127.0.0.1:${closed}`]
+  const refused = connect(urls, { tls: { ca: ours.cert }, token: 't', timeout: '3s' })
+  const error = (await refused.catch((one: unknown) => one)) as Error
+  expect(error).toMatchObject({ code: 'ERR_NO_LEADER' })
+  expect(error.message).toContain(
+    `${late.url} cannot be reached: certificate has expired. Replace the certificate`,
+  )
+  expect(error.message).toMatch(
+    new RegExp(
+      `${strange.url} cannot be reached: [^.]*(self.signed|unable|signature)[^.]*. Give the authority`,
+    ),
+  )
+  expect(error.message).toContain(`wss://127.0.0.1:${closed} cannot be reached: connect ECONNREFUSED`)
+}, 60_000)
+
+test('C49: a store whose members get expired certificates later says so in its calls and in ready()', async () => {
+  const ours = authority('ours')
+  const first = await opened(ours.issue('a'), ours.cert)
+  const client = await connect([first.url], { tls: { ca: ours.cert }, token: 't', timeout: '20s' })
+  onTestFinished(() => client.close())
+  await first.store.close()
+  const second = await open({
+    id: 'a',
+    memory: true,
+    members: { a: first.url },
+    tls: { ...ours.issue('a', days(-9, -1)), ca: ours.cert },
+    ...quick,
+  })
+  onTestFinished(() => second.close())
+  const expired = {
+    message: expect.stringContaining(`${first.url} cannot be reached: certificate has expired`),
+  }
+  await expect(client.put('k', 'v', { timeout: '3s' })).rejects.toMatchObject({
+    code: 'ERR_NO_LEADER',
+    ...expired,
+  })
+  await expect(client.ready({ timeout: '1s' })).rejects.toMatchObject(expired)
+  await expect(client.get('k', { timeout: '1s' })).rejects.toMatchObject(expired)
+}, 60_000)

@@ -62,6 +62,7 @@ export class Engine {
     this.#pendingCalls = new PendingCalls(clock, {
       leaderKnown: () => this.#activeLink.leading !== undefined,
       leaderless: () => (this.#told?.id === undefined ? this.#told : undefined),
+      unreached: () => this.unreached(),
       crowded: () => this.#commands.crowded,
       gaveUp: (call) => this.#gaveUp(call),
       forget: (call) => this.#activeLink.forget(call),
@@ -190,6 +191,11 @@ export class Engine {
   connected(done: () => void, failed: (error: unknown) => void): void {
     if (this.#router.active) done()
     else this.#connected.push({ done, failed })
+  }
+
+  /** While no member is connected: why each address failed that was tried. */
+  unreached(): string | undefined {
+    return this.#router.active === undefined ? this.#router.failedAddresses.describe() : undefined
   }
 
   /** What the last link said of the cluster. */

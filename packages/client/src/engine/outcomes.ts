@@ -80,9 +80,17 @@ export interface Leaderless {
   readonly missing?: readonly string[] | undefined
 }
 
-export function overdue(callState: CallState, cause: unknown, leaderless?: Leaderless): LatchkeyError {
+/** `unreached`: no member is connected, and why not. */
+export function overdue(
+  callState: CallState,
+  cause: unknown,
+  leaderless?: Leaderless,
+  unreached?: string,
+): LatchkeyError {
   const code = overdueCode(callState)
   const options = cause === undefined ? {} : { cause }
+  if (unreached !== undefined)
+    return new LatchkeyError(code, `${ERRORS[code].message} No member is connected: ${unreached}`, options)
   const missing = leaderless?.missing ?? []
   if (leaderless === undefined || missing.length === 0) return new LatchkeyError(code, undefined, options)
   const message = `${ERRORS[code].message} Nobody leads: member ${leaderless.self} does not reach ${missing.join(', ')}.`

@@ -10,6 +10,8 @@ export interface PendingCallsPorts {
   leaderKnown(): boolean
   /** What a member said last, while nobody leads. */
   leaderless(): Leaderless | undefined
+  /** While there is no link at all: why not. */
+  unreached(): string | undefined
   /** Would a command wait for a number just now? */
   crowded(): boolean
   /** The caller was told; what is left of the call is for whoever owns it. */
@@ -72,7 +74,10 @@ export class PendingCalls {
   }
 
   #overdue(call: Call): void {
-    this.giveUp(call, overdue(this.#callState(call), call.refusal, this.#port.leaderless()))
+    this.giveUp(
+      call,
+      overdue(this.#callState(call), call.refusal, this.#port.leaderless(), this.#port.unreached()),
+    )
   }
 
   #callState(call: Call) {

@@ -11,6 +11,7 @@ import type { Clock, Random, Timer } from '@latchkey/base'
 import { LatchkeyError, type LeaderReply, type LinkReply, isLatchkeyError } from '@latchkey/protocol'
 import type { Dial } from '../link.js'
 import type { Live } from './call.js'
+import { FailedAddresses } from './failed-addresses.js'
 import { InFlightRequests } from './in-flight-requests.js'
 import { LeaderQuery } from './leader-query.js'
 import { SilenceDetector } from './silence-detector.js'
@@ -53,6 +54,7 @@ interface Attempt {
 
 export class Router {
   active: Live | undefined
+  readonly failedAddresses = new FailedAddresses()
   readonly #route: Route
   readonly #clock: Clock
   readonly #random: Random
@@ -214,6 +216,7 @@ export class Router {
   }
 
   #dialFailed(url: string | undefined, error: unknown): void {
+    this.failedAddresses.failed(url, error)
     if (this.#moving === url) this.#moving = undefined
     if (this.active) return
     this.#errors.push(error)
@@ -243,6 +246,7 @@ export class Router {
   #use(live: Live): void {
     this.#query.end()
     this.active = live
+    this.failedAddresses.reached(live.url)
     this.#events.stranded(live.stranded)
     this.#events.active(live)
     if (live.leader) this.#heard(live, live.leader)
