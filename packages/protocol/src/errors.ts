@@ -1,6 +1,6 @@
 // Rule: the error table. One row a code; everything a caller can meet is one of these or a TypeError.
 
-import type { Owner } from './public-types.js'
+import type { Bytes, Owner } from './public-types.js'
 
 export type Outcome = 'not-applied' | 'unknown'
 
@@ -142,6 +142,10 @@ export interface ErrorOptions {
   readonly clusters?: Readonly<Record<string, readonly string[]>> | undefined
   /** Where nobody leads: the members that are not reached. */
   readonly missing?: readonly string[] | undefined
+  /** Of a wait for a lock: the lock's key, as it was given. */
+  readonly key?: Bytes | undefined
+  /** Of a wait for a lock: how long it was. */
+  readonly waitedMillis?: number | undefined
 }
 
 /** Whatever a caller can meet. Go by `code`; the message says what to do next. The table: docs/errors.md. */
@@ -158,6 +162,10 @@ export class LatchkeyError extends Error {
   declare readonly clusters?: Readonly<Record<string, readonly string[]>>
   /** Where a call ended because nobody leads: the ids of the members that the asked one does not reach. */
   declare readonly missing?: readonly string[]
+  /** Of a wait for a lock that ended without it: the lock's key. */
+  declare readonly key?: Bytes
+  /** Of a wait for a lock that ended without it: how long it was. */
+  declare readonly waitedMillis?: number
 
   constructor(code: ErrorCode, message?: string, options: ErrorOptions = {}) {
     super(message ?? ERRORS[code].message, 'cause' in options ? { cause: options.cause } : undefined)
@@ -167,6 +175,8 @@ export class LatchkeyError extends Error {
     if (options.owner !== undefined) this.owner = options.owner
     if (options.clusters !== undefined) this.clusters = options.clusters
     if (options.missing !== undefined) this.missing = options.missing
+    if (options.key !== undefined) this.key = options.key
+    if (options.waitedMillis !== undefined) this.waitedMillis = options.waitedMillis
   }
 }
 

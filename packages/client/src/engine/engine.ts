@@ -15,7 +15,7 @@ import {
 import { Call, type CallOptions, type Convert, type Live, type Payload } from './call.js'
 import { Commands } from './commands.js'
 import { again, PendingCalls } from './pending-calls.js'
-import { barred, closed } from './outcomes.js'
+import { barred, closed, withoutLeader } from './outcomes.js'
 import { GrantPushes } from './grant-pushes.js'
 import { ActiveLink } from './active-link.js'
 import { leaderEvents } from './cluster-events.js'
@@ -73,6 +73,12 @@ export class Engine {
     this.#readsAndAdmin = new ReadsAndAdminCalls(this.#activeLink, this.#pendingCalls)
     this.#watches = new Watches(this.#activeLink)
     this.#router.start()
+  }
+
+  /** The error of a wait that ends now, where nobody is known to lead; undefined: somebody leads. */
+  noLeader(): LatchkeyError | undefined {
+    if (this.#activeLink.leading !== undefined) return undefined
+    return withoutLeader(this.#told?.id === undefined ? this.#told : undefined)
   }
 
   // ---- what a store asks

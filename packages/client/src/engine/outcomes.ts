@@ -97,6 +97,18 @@ export function overdue(
   return new LatchkeyError(code, message, { ...options, missing })
 }
 
+/** A wait that ended while nobody is known to lead. */
+export function withoutLeader(leaderless: Leaderless | undefined): LatchkeyError {
+  const callState = {
+    what: 'command',
+    changes: true,
+    handedOn: false,
+    leaderKnown: false,
+    crowded: false,
+  } as const
+  return overdue(callState, undefined, leaderless)
+}
+
 function overdueCode({ what, changes, handedOn, leaderKnown, crowded }: CallState): ErrorCode {
   if (what === 'read') return 'ERR_TIMEOUT'
   if (changes && handedOn) return 'ERR_OUTCOME_UNKNOWN'

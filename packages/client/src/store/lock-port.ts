@@ -29,6 +29,7 @@ export function lockPort(options: LockPortOptions): LockPort {
     clock,
     bound: engine.bound,
     electionTimeout: () => engine.cluster?.electionTimeout ?? 0,
+    noLeader: () => engine.noLeader(),
     as,
     closed,
     newId,

@@ -64,7 +64,15 @@ test.concurrent('no leader known: locks end as they say', async (context) => {
   for (const store of [embedded, remote]) {
     const lock = store.getDistributedLock('k', '10s')
     expect(await lock.tryLock({ timeout: 200 })).toBe(false)
-    await expect(store.locks.acquire('k', { wait: 200 })).rejects.toMatchObject(code('ERR_TIMEOUT'))
+    const waited = store.locks.acquire('k', { wait: 200 })
+    await expect(waited).rejects.toMatchObject(
+      code('ERR_NO_LEADER', { retryable: true, outcome: 'not-applied' }),
+    )
+    await expect(waited).rejects.toMatchObject({ key: 'k', missing: ['b', 'c'] })
+    await expect(waited).rejects.toThrow('member a does not reach b, c')
+    expect((await waited.catch((error: LatchkeyError) => error)) as LatchkeyError).toHaveProperty(
+      'waitedMillis',
+    )
     const controller = new AbortController()
     const waiting = lock.lock({ signal: controller.signal })
     await sleep(50)

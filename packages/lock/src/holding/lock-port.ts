@@ -1,7 +1,7 @@
 // Driver's port: what the lock objects need from a store. The client's session engine implements it.
 
 import type { Clock } from '@latchkey/base'
-import type { As, Command, KeyValueCalls, OwnerResult, Read } from '@latchkey/protocol'
+import type { As, Command, KeyValueCalls, LatchkeyError, OwnerResult, Read } from '@latchkey/protocol'
 import type { ClusterBound } from './cluster-time-bound.js'
 
 export interface LockCallOptions {
@@ -35,6 +35,8 @@ export interface LockPort {
   readonly bound: ClusterBound
   /** Of the members, ms: a change of leader takes one to two of these. 0: not known yet. */
   electionTimeout(): number
+  /** The error of a wait that ends now, where nobody is known to lead; undefined: somebody leads. */
+  noLeader(): LatchkeyError | undefined
   /** The store's default for `as`; undefined: bytes. */
   readonly as: As | undefined
   /** Aborted, with the ERR_CLOSED error as its reason, when the store closes. */

@@ -2,7 +2,7 @@
 
 import { AsyncResource } from 'node:async_hooks'
 import { utf8 } from '@latchkey/base'
-import { type Owner, READ } from '@latchkey/protocol'
+import { LatchkeyError, type Owner, READ } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { K } from '../testing/asks.js'
 import { codeOf, finish, scene, stateOf } from '../testing/scene.js'
@@ -41,6 +41,26 @@ describe('acquire and Hold', () => {
     const next = locking.locks.acquire('k')
     await finish(world, hold.release())
     expect((await finish(world, next)).token).toBe(2)
+  })
+
+  test('a wait that ends while nobody leads is ERR_NO_LEADER, and says so; the lock and the time are told in both cases', async () => {
+    const { world, locking, port } = scene()
+    await finish(world, locking.locks.acquire('k'))
+    const ended = () =>
+      finish(
+        world,
+        locking.locks.acquire('k', { wait: 100 }).catch((error: LatchkeyError) => error),
+      )
+    expect(await ended()).toMatchObject({ code: 'ERR_TIMEOUT', key: 'k', waitedMillis: 100 })
+    port.leaderless = new LatchkeyError('ERR_NO_LEADER', 'Nobody leads: c is not reached.', {
+      missing: ['c'],
+    })
+    expect(await ended()).toMatchObject({
+      ...{ code: 'ERR_NO_LEADER', message: 'Nobody leads: c is not reached.' },
+      ...{ key: 'k', waitedMillis: 100, missing: ['c'], retryable: true, outcome: 'not-applied' },
+    })
+    port.leaderless = undefined
+    expect((await ended()) as LatchkeyError).not.toHaveProperty('missing')
   })
 
   test('assertHeld throws before any I/O after a pause (K6)', async () => {

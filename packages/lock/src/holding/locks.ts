@@ -38,7 +38,7 @@ import type { Watchdog } from './watchdog.js'
 export interface AcquireOptions {
   /** Default '10s'. */
   lease?: Duration | undefined
-  /** Place in the fair queue for so long; then ERR_TIMEOUT. Default: no limit; of tryAcquire: one attempt. */
+  /** Place in the fair queue for so long; then ERR_TIMEOUT, or ERR_NO_LEADER while nobody leads. Default: no limit; of tryAcquire: one attempt. */
   wait?: Duration | undefined
   /** Default true: renewed at 2/3 of the lease. */
   renew?: boolean | undefined
@@ -87,12 +87,23 @@ export class Locks {
   async #acquire(call: string, key: Bytes, options: AcquireOptions | undefined): Promise<Hold> {
     const given = optionsArg(call, options, ACQUIRE_OPTIONS)
     this.#refuseDeadlock(keyArg(key), durationArg(given.wait, 'wait'))
+    const { clock } = this.#place.port
+    const began = clock.now()
     const hold = await this.#enter(key, given, true)
     if (hold !== undefined) return hold
-    throw new LatchkeyError(
-      'ERR_TIMEOUT',
-      'The wait was over before the lock was free. Try again, or wait longer.',
-    )
+    throw this.#waitIsOver(key, Math.round(clock.now() - began))
+  }
+
+  /** A lock that is held and a cluster without a leader are different things for whoever waits, so they have different codes. */
+  #waitIsOver(given: Bytes, waitedMillis: number): LatchkeyError {
+    const key = typeof given === 'string' ? given : copyBytes(given)
+    const leaderless = this.#place.port.noLeader()
+    if (leaderless !== undefined) {
+      const { message, missing } = leaderless
+      return new LatchkeyError('ERR_NO_LEADER', message, { missing, key, waitedMillis })
+    }
+    const message = `The wait of ${waitedMillis} ms was over before the lock was free. Try again, or wait longer.`
+    return new LatchkeyError('ERR_TIMEOUT', message, { key, waitedMillis })
   }
 
   /** One attempt, or a wait if one is given; undefined when it is taken. */

@@ -182,6 +182,13 @@ export class FakePort implements LockPort {
     return `${this.session}.${++this.#ids}`
   }
 
+  /** What a test sets; undefined: somebody leads. */
+  leaderless: LatchkeyError | undefined
+
+  noLeader(): LatchkeyError | undefined {
+    return this.leaderless
+  }
+
   electionTimeout(): number {
     return this.timeout
   }
