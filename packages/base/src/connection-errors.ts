@@ -81,7 +81,7 @@ export function shortError(error: unknown): string {
   }
 }
 
-/** The file and line in which the error was made, where the stack tells them. */
+/** The file and line in which the error was made, if the stack has them. */
 export const codePlace = (error: Error): string | undefined =>
   /\(?([^\s()/]+:\d+:\d+)\)?\s*$/m.exec(stackOf(error))?.[1]
 

@@ -1,4 +1,4 @@
-// Test: the name that somebody meant.
+// Test: the known name that a misspelt name probably means.
 
 import { expect, test } from 'vitest'
 import { didYouMean, nearest } from './nearest-name.js'

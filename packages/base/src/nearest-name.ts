@@ -1,9 +1,9 @@
-// Rule: which of the known names somebody meant who has misspelt one.
+// Rule: the known name that a misspelt name probably means.
 
-/** Longer ones are no names: nobody is kept waiting for a comparison. */
+/** A longer text is no name, and is not compared: the comparison would take long. */
 const LONGEST = 64
 
-/** The known name that is nearest, where one is near enough: a third of its letters may be wrong, at least one. */
+/** The nearest known name, if at most a third of its letters (but at least one) differ; else undefined. */
 export function nearest(given: string, known: readonly string[]): string | undefined {
   if (given.length > LONGEST) return undefined
   const word = given.toLowerCase()
@@ -13,13 +13,13 @@ export function nearest(given: string, known: readonly string[]): string | undef
   return near.toSorted((a, b) => a.steps - b.steps)[0]?.name
 }
 
-/** Behind what is said of an unknown name: ': did you mean "guard"?', or nothing. */
+/** A hint to append to an error about an unknown name: ': did you mean "guard"?', or an empty text. */
 export function didYouMean(given: string, known: readonly string[]): string {
   const name = nearest(given, known)
   return name === undefined ? '' : `: did you mean ${JSON.stringify(name)}?`
 }
 
-/** How many letters are wrong, missing, too many, or exchanged with their neighbour. */
+/** The number of letters that are wrong, missing, added, or exchanged with the next letter. */
 function distance(a: string, b: string): number {
   let before: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, at) => at)

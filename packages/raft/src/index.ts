@@ -1,4 +1,4 @@
-// Rule: the package's public face: each part is also an entry point of its own.
+// Rule: the exports of the package; each part is also an entry point of its own.
 
 export * from './core/index.js'
 export * from './net/index.js'

@@ -66,7 +66,7 @@ test('L8: a term below the start is not known, and leads to a snapshot', () => {
   expect(log.lastNotAbove(2, 9)).toEqual({ index: 2, term: 0 })
 })
 
-/** All logs of up to `length` entries whose terms do not go down. */
+/** All logs of up to `length` entries whose terms never go down. */
 function* logs(length: number, terms: number, from = 1): Generator<number[]> {
   yield []
   if (length === 0) return

@@ -1,4 +1,4 @@
-// Test: the simulated disk loses what a real one may lose, and nothing else.
+// Test: the simulated disk loses what a real disk may lose, and nothing else.
 
 import { seededRandom } from '@latchkey/base'
 import { beforeEach, expect, test } from 'vitest'

@@ -1,12 +1,15 @@
-// Driver: a simulated disk behind the file-system port. It holds files in two images (live and durable), counts what it is
-// asked to do, fails or stops where it is told to, and loses on a crash any part of what was not synced that a real disk may lose.
+// Driver: a simulated disk behind the file-system port. It holds each file in two images (live and durable)
+// and counts its operations. It fails or stops where a test says so. On a crash it loses any part of the
+// unsynced data that a real disk may lose.
 //
 //   const disk = new MemoryDisk()
-//   disk.stopAt(17, 'after')          the 17th operation happens, and nothing is heard of it or of any later one
-//   disk.crash(random)                the power is gone: synced bytes stay, of the rest any subset, torn at sectors
-//   disk.kill(random)                 the process is gone, the machine goes on: what was written stays
+//   disk.stopAt(17, 'after')          the 17th operation is done, but neither its callback nor any later one
+//   is called
+//   disk.crash(random)                a power loss: synced bytes stay; of the rest any subset stays, torn at
+//   sectors
+//   disk.kill(random)                 the process ends and the machine goes on: what was written stays
 //
-// After either, open files of before are dead: their callbacks never come.
+// After either of the last two, callbacks of files that were open before are never called.
 
 import { assert, type Random } from '@latchkey/base'
 import type { Done, File, FileSystem, Opened } from '../wal/file-system.js'
@@ -27,28 +30,33 @@ export type DiskOpKind =
 export interface DiskOp {
   readonly kind: DiskOpKind
   readonly path: string
-  /** Counts what changes the disk: write, sync, truncate, create, remove, rename, syncDir; from 1. Others have the last number. */
+  /**
+   * The number of the operation, from 1. Only operations that change the disk count: write, sync, truncate,
+   * create, remove, rename, syncDir. Other operations have the last number.
+   */
   readonly number: number
   readonly bytes: number
 }
 
 export interface DiskFailure {
   readonly code: 'EIO' | 'ENOSPC'
-  /** Whether what was asked for reached the disk all the same. */
+  /** True when the failed operation reached the disk all the same. */
   readonly kept?: boolean
-  /** Of a write: how many of its bytes were written. */
+  /** For a failed write: how many of its bytes were written. */
   readonly short?: number
 }
 
 export interface MemoryDiskOptions {
-  /** When an operation is done: the simulator's clock says. By default at the end of the turn. */
+  /**
+   * Decides when an operation completes; the simulator's clock uses this. By default at the end of the turn.
+   */
   readonly schedule?: (op: DiskOp, run: () => void) => void
 }
 
 interface Flight {
   readonly op: DiskOp
   readonly apply: () => void
-  /** What it leaves to chance when the power goes before it is done. */
+  /** What may be on the disk when the power fails before the operation completes. */
   readonly half: (() => void) | undefined
 }
 
@@ -70,7 +78,7 @@ export class MemoryDisk implements FileSystem {
     this.#schedule = options.schedule ?? ((_op, run) => queueMicrotask(run))
   }
 
-  /** How many operations that change the disk were asked for so far. */
+  /** The number of operations so far that change the disk. */
   get operations(): number {
     return this.#operations
   }
@@ -79,7 +87,7 @@ export class MemoryDisk implements FileSystem {
     return this.#stopped
   }
 
-  /** `number` counts from 1, over the disk's whole life. Operations in flight at a stop are never heard of again. */
+  /** `number` counts from 1, over the disk's whole life. Operations under way at a stop never call back. */
   stopAt(number: number, when: 'before' | 'after', told: () => void = () => {}): void {
     this.#stop = { at: number, when, told }
   }
@@ -108,7 +116,7 @@ export class MemoryDisk implements FileSystem {
     this.#failures.clear()
   }
 
-  // What a test does behind the back of those who use the disk: both images at once.
+  // The next methods are for tests only; they change both images at once.
 
   paths(): string[] {
     return this.#names.paths()
@@ -132,7 +140,7 @@ export class MemoryDisk implements FileSystem {
     this.put(path, bytes)
   }
 
-  /** The durable image, to roll back to. */
+  /** The durable image, to which a test can roll the disk back. */
   image(): ReadonlyMap<string, Uint8Array> {
     return this.#names.durableImage()
   }
@@ -142,7 +150,7 @@ export class MemoryDisk implements FileSystem {
     this.#names.restore(image)
   }
 
-  // The port.
+  // The methods of the port follow.
 
   open(path: string, how: 'create' | 'existing', done: Opened): void {
     const opened = () => done(undefined, new MemoryFile(this, this.#inode(path), path))
@@ -190,8 +198,9 @@ export class MemoryDisk implements FileSystem {
   }
 
   syncDir(path: string, done: Done): void {
-    // A sync of a folder that failed is made up for by a later one that did not: names are in the file system's journal, and a
-    // journal that cannot be written stops the whole file system. (Not so with a file's pages, see Inode.forget.)
+    // A successful sync of a folder makes up for an earlier one that failed: names are in the file system's
+    // journal, and a journal that cannot be written stops the whole file system. This is not so for the pages
+    // of a file (Inode.forget).
     this.run('syncDir', path, 0, () => this.#names.syncDir(path), done)
   }
 
@@ -213,7 +222,10 @@ export class MemoryDisk implements FileSystem {
     return inode
   }
 
-  /** One operation: counted, stopped or failed as told, done when the schedule says. */
+  /**
+   * Runs one operation: counts it, stops or fails where the test says so, and completes it when `schedule`
+   * says.
+   */
   run(
     kind: DiskOpKind,
     path: string,
@@ -257,11 +269,11 @@ export class MemoryDisk implements FileSystem {
 }
 
 interface OpDetail {
-  /** Power loss in the middle. */
+  /** The effect of a power loss during the operation. */
   readonly half?: () => void
-  /** A failed sync: what was pending is lost for later syncs. */
+  /** The effect of a failed sync: later syncs do not write the pending data. */
   readonly forget?: () => void
-  /** A failed write: only so many bytes. */
+  /** The effect of a failed write: only this many bytes are written. */
   readonly short?: (bytes: number) => void
 }
 

@@ -1,4 +1,5 @@
-// Rule: one file of the simulated disk, in two images: what a reader sees, and what a power loss leaves.
+// Rule: one file of the simulated disk, in two images: the one that a reader sees, and the one after a power
+// loss.
 
 import type { Random } from '@latchkey/base'
 
@@ -40,7 +41,7 @@ class Image {
   }
 }
 
-/** How a power loss treats what was not synced. 'some': each piece by chance, and torn. */
+/** Which unsynced data a power loss keeps. 'some': a random part of each piece, torn at sectors. */
 export type Loss = 'none' | 'all' | 'prefix' | 'some'
 
 export class Inode {
@@ -69,12 +70,12 @@ export class Inode {
     this.#pending = []
   }
 
-  /** A sync that failed: the pages count as clean from now on, and never reach the disk by a later sync. */
+  /** A sync has failed: its pages count as clean from now on, so a later sync does not write them. */
   forget(): void {
     this.#pending = []
   }
 
-  /** Something that had been called for when the power went. */
+  /** Adds a write that was under way when the power failed. */
   addPending(offset: number, bytes: Uint8Array): void {
     this.#pending.push({ type: 'write', offset, bytes: bytes.slice() })
   }
@@ -95,7 +96,7 @@ export class Inode {
     return [...this.#pending.slice(0, whole), ...(next === undefined ? [] : torn(next, random))]
   }
 
-  /** Both images at once: what rot, a rollback or a test does. */
+  /** Changes both images at once, as damage, a rollback or a test does. */
   replace(bytes: Uint8Array): void {
     this.#live.replace(bytes)
     this.#durable.replace(bytes)
@@ -116,7 +117,10 @@ function apply(image: Image, one: Pending): void {
   else image.truncate(one.length)
 }
 
-/** What a disk may keep of one unsynced piece: nothing, all, its first sectors, or any of its sectors. */
+/**
+ * The part of one unsynced piece that a disk may keep: nothing, all, its first sectors, or any of its
+ * sectors.
+ */
 function torn(one: Pending, random: Random): Pending[] {
   const fate = random.pick(['nothing', 'all', 'first', 'any'] as const)
   if (fate === 'nothing') return []

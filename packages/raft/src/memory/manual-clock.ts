@@ -1,4 +1,4 @@
-// Driver: a clock that goes on only when it is told to.
+// Driver: a clock for tests: its time passes only in `advance`.
 
 import type { Clock, Instant, Timer } from '@latchkey/base'
 
@@ -29,7 +29,7 @@ export class ManualClock implements Clock {
     return this.#alarms.length
   }
 
-  /** Time goes on by `ms`; what comes due on the way runs in order of its time. */
+  /** Advances the time by `ms`; timers that become due run in the order of their times. */
   advance(ms: number): void {
     const end = this.#now + ms
     for (;;) {

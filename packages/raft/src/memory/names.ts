@@ -1,4 +1,5 @@
-// Rule: the folders of the simulated disk, in two images: what a reader sees, and what a power loss leaves.
+// Rule: the folders of the simulated disk, in two images: the one that a reader sees, and the one after a
+// power loss.
 
 import { assert, type Random } from '@latchkey/base'
 import { Inode, type Loss } from './inode.js'
@@ -62,7 +63,7 @@ export class Names {
     return this.#pending.slice(0, random.between(0, this.#pending.length + 1))
   }
 
-  /** Makes or replaces a file in both images. */
+  /** Creates or replaces a file in both images. */
   put(path: string, bytes: Uint8Array): void {
     const inode = this.#live.get(path) ?? new Inode()
     inode.replace(bytes)

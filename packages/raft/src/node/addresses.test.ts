@@ -1,4 +1,4 @@
-// Test: at which address each other member is dialled.
+// Test: the address at which each other member is dialled.
 
 import { expect, test } from 'vitest'
 import type { MemberId, Membership } from '../core/types.js'
@@ -43,12 +43,12 @@ test('M24: a member is dialled where it was found only while it is not connected
   addresses.proved('c')
   expect(addresses.peers(now, {})).toEqual({ b: { url: OLD.b }, c: { url: NEW.c } })
   expect(addresses.dialled('c')).toBe(NEW.c)
-  // It is connected there now, and stays there until that connection is gone.
+  // The member is connected at the log's address, and is dialled there until that connection is gone.
   connected.add('c')
   expect(addresses.peers(now, {})['c']).toEqual({ url: NEW.c })
   connected.delete('c')
   addresses.gone('c')
-  // What it proved before its connection was lost counts no more.
+  // A proof from before the connection was lost does not count any more.
   addresses.proved('c')
   expect(addresses.peers(now, {})['c']).toEqual({ url: OLD.c, given: NEW.c })
 })

@@ -1,19 +1,23 @@
-// Rule: at which address each other member is dialled: the log's, or the one that was given (--member) where that member proved to be there.
+// Rule: the address at which each other member is dialled: the log's, or the given one (option --member) when
+// the member has proved to be there.
 //
-// The story without it: all members of a cluster are stopped, and their directories are started on new machines with a new list of members.
-// The log, which counts, has the old addresses: everybody dials machines that are gone, and the cluster never gets a leader. It cannot
-// write the new addresses down either, because that takes one.
+// Without this rule: all members of a cluster are stopped, and their directories are started on new machines
+// with a new list of members. The log still has the old addresses. Every member dials machines that are gone,
+// and the cluster never gets a leader. Only a leader could write the new addresses to the log.
 //
 // Laws (M24)
 //   - the log's address counts for as long as the member is connected there
-//   - another one that was given is asked too. The member is dialled there only after it has proved there that it is this member, by
-//     cluster and incarnation, and while it is not connected at the log's address, which has an election timeout for it: a list that is wrong or
-//     old cuts nobody off, and another name of the log's own address is not taken for a move because it answered first
-//   - when the connection there is gone, both addresses are tried anew
-//   - an address of former times is asked only while its member is not connected: a list is often older than the log
-//   - a leader that has found a member in this way writes the address down, and with it its own one as it was given: the list
-//     is newer than the log then. So clients, and members that were not given the list, learn of it. An address of former times is
-//     never written: a member that was told to move (members update), and has not yet, would be moved back
+//   - a given address that differs from the log's is asked too. The member is dialled there only after it has
+//     proved there, by cluster and incarnation, that it is this member. Besides, it must not be connected at
+//     the log's address, which gets an election timeout to answer. So a wrong or old list cuts no member off,
+//     and a second name of the log's own address is not taken for a move because it answered first
+//   - when the connection at the given address is gone, both addresses are tried again
+//   - an address that the member had earlier is asked only while the member is not connected: a given list is
+//     often older than the log
+//   - a leader that has found a member at a given address writes this address to the log, and its own given
+//     address too: the list is newer than the log then. So clients, and members without the list, learn the
+//     address. An address that the member had earlier is never written: otherwise a member that an operator
+//     has moved by `members update`, and that has not restarted yet, would be moved back
 
 import { membersOf } from '../core/index.js'
 import type { MemberId, Membership } from '../core/types.js'
@@ -23,26 +27,26 @@ type Urls = Readonly<Record<MemberId, string>>
 
 export interface AddressPorts {
   readonly id: MemberId
-  /** Addresses of members, as they were given. */
+  /** The addresses of members in this member's options. */
   readonly given: Urls
-  /** That address has been that member's, by this log. */
+  /** True when that address was that member's earlier, according to this log. */
   wasAt(id: MemberId, url: string): boolean
-  /** Where it is dialled now. */
+  /** True when the member is connected at the address where it is dialled now. */
   isConnected(id: MemberId): boolean
 }
 
-/** The same address in one spelling. */
+/** True when both are the same address, perhaps in two spellings. */
 export const sameUrl = (a: string, b: string): boolean => a === b || spelled(a) === spelled(b)
 
 const spelled = (url: string): string => (URL.canParse(url) ? new URL(url).href.replace(/\/+$/, '') : url)
 
 export class Addresses {
   readonly #ports: AddressPorts
-  /** Who has said at the address that was given which cluster it is of. */
+  /** Members whose process at the given address has answered with its cluster. */
   readonly #asked = new Set<MemberId>()
-  /** Who has proved to be itself there. */
+  /** Members that have proved their identity at the given address. */
   readonly #proven = new Set<MemberId>()
-  /** Who is dialled there. */
+  /** Members that are dialled at the given address. */
   readonly #moved = new Set<MemberId>()
   #dialled: Urls = {}
   #logged: Urls = {}
@@ -51,12 +55,15 @@ export class Addresses {
     this.#ports = ports
   }
 
-  /** Where that member is dialled now. */
+  /** The address at which that member is dialled now. */
   dialled(id: MemberId): string {
     return this.#dialled[id] ?? ''
   }
 
-  /** Whom to dial, and who has yet to be asked at another address; strangers are not known by the log. */
+  /**
+   * The members to dial, and the further addresses to ask. `strangers` are given members that the log does
+   * not know.
+   */
   peers(membership: Membership, strangers: Urls): PeerUrls {
     const known = membersOf(membership).length > 0
     this.#logged = urlsOf(membership)
@@ -81,28 +88,34 @@ export class Addresses {
     return { url, given }
   }
 
-  /** The process at the address that was given said which cluster it is of. */
+  /** The process at the given address has answered with its cluster. */
   answered(id: MemberId): void {
     this.#asked.add(id)
   }
 
-  /** It had proved to be that member, and the log's address has had its time to answer since. */
+  /**
+   * The process at the given address has proved to be that member. Since then the log's address has had an
+   * election timeout to answer.
+   */
   proved(id: MemberId): void {
     if (this.#asked.has(id)) this.#proven.add(id)
   }
 
-  /** It was given another address than the log's. */
+  /** True when the given address differs from the log's. */
   hasTwo(id: MemberId): boolean {
     const given = this.#ports.given[id]
     return given !== undefined && given !== '' && !sameUrl(given, this.#logged[id] ?? given)
   }
 
-  /** The connection to that member is gone: both its addresses are tried anew. */
+  /** The connection to that member is gone: both its addresses are tried again. */
   gone(id: MemberId): void {
     for (const one of [this.#asked, this.#proven, this.#moved]) one.delete(id)
   }
 
-  /** What the log should say: who was found elsewhere, and this member with them. */
+  /**
+   * The addresses to write to the log: those of members that were found at a given address, and this member's
+   * own.
+   */
   moved({ peers }: Membership): Urls {
     const { id: own, given } = this.#ports
     const isFound = ([id, url]: readonly [MemberId, string]) =>
@@ -112,7 +125,8 @@ export class Addresses {
       !sameUrl(peers[id].url, url) &&
       !this.#ports.wasAt(id, url)
     if (this.#moved.size === 0) return {}
-    // Its own first: when the others are written down, nothing tells any more that they had moved.
+    // This member's own address is first: once the others' are written, nothing shows any more that they had
+    // moved.
     const ownFirst = [...new Set([own, ...Object.keys(given)])].map((id) => [id, given[id] ?? ''] as const)
     return Object.fromEntries(ownFirst.filter(isFound))
   }

@@ -1,4 +1,4 @@
-// Test: the order in which committed entries reach the state machine, whatever it does with its time.
+// Test: the order in which committed entries reach the state machine, however long the machine takes.
 
 import { EMPTY } from '@latchkey/base'
 import { expect, test } from 'vitest'
@@ -23,7 +23,10 @@ interface Call {
   readonly fail: (error: Error) => Promise<void>
 }
 
-/** An applier behind a log of which entries can be made what a test wants; its machine waits to be told, but where `now` is set. */
+/**
+ * An applier over a log with entries of the test's choice. Its machine completes a call when the test says
+ * so, or at once with `now`.
+ */
 function scene(options: { now?: boolean; data?: Uint8Array } = {}) {
   const kinds = new Map<number, [EntryKind, Uint8Array]>()
   const calls: Call[] = []
@@ -74,7 +77,8 @@ function scene(options: { now?: boolean; data?: Uint8Array } = {}) {
 
 const settled = () => new Promise<void>((resolve) => void setImmediate(resolve))
 
-// Without it: a snapshot is swapped in below a machine that is still applying; the rest of that call is written into the new state.
+// Without this law: a snapshot replaces the state of a machine that is still applying. The rest of that call
+// is written into the new state.
 test('S3: who pauses is called once no call is in flight, and nothing is applied until it goes on', async () => {
   const { applier, calls, applied, commit } = scene()
   commit(2)

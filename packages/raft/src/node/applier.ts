@@ -1,20 +1,21 @@
-// Driver: owns the order in which committed entries reach the state machine. One call is in flight; what the core calls
-// committed is durable in the own log already; nothing is applied while a snapshot is being swapped in, and nothing of before it after it (S3).
+// Driver: owns the order in which committed entries reach the state machine. One call is under way at a time.
+// Entries that the core hands out are durable in the own log. While a snapshot is installed nothing is
+// applied, and afterwards no entry from before it (S3).
 
 import { assert } from '@latchkey/base'
 import { decodeMembership } from '../core/index.js'
 import type { Entry, LogPosition, Membership } from '../core/types.js'
 import type { Applied, AppliedState, StateMachine } from './state-machine.js'
 
-/** How much one call applies at the most, so that a long catch-up does not hold up the loop (L21). */
+/** The most entries that one call applies, so that a long catch-up does not block the event loop (L21). */
 const SLICE_ENTRIES = 256
 const SLICE_BYTES = 4 * 1024 * 1024
 
 export interface ApplierPorts {
   readonly machine: StateMachine
-  /** Entries by index, as long as the core keeps them. */
+  /** An entry by its index, while the core keeps that entry. */
   entry(index: number): Entry
-  /** After each call, in order; `entries` are the ones applied. */
+  /** Called after each call of the machine, in order; `entries` are the applied ones. */
   applied(entries: readonly Entry[], results: readonly Applied[]): void
   failed(error: unknown): void
 }
@@ -27,7 +28,7 @@ export class Applier {
   #paused = false
   #stopped = false
   #whenIdle: (() => void)[] = []
-  /** Grows with each installed snapshot: a call that began before it does not count any more. */
+  /** Grows with each installed snapshot: the result of a call that began before the snapshot is dropped. */
   #epoch = 0
 
   constructor(ports: ApplierPorts, state: AppliedState) {
@@ -47,7 +48,7 @@ export class Applier {
     return this.#busy
   }
 
-  /** There is more to apply. */
+  /** True when there are more entries to apply. */
   get behind(): boolean {
     return this.#committed > this.#state.position.index
   }
@@ -56,19 +57,19 @@ export class Applier {
     this.#committed = Math.max(this.#committed, index)
   }
 
-  /** `then` is called once no call is in flight; nothing is applied until `restart` or `resume`. */
+  /** `then` is called once no call is under way; nothing is applied until `restart` or `resume`. */
   pause(then: () => void): void {
     this.#paused = true
     this.whenIdle(then)
   }
 
-  /** Once no call is in flight, whatever became of it. */
+  /** Calls `then` once no call is under way, whether the last one succeeded or failed. */
   whenIdle(then: () => void): void {
     if (this.#busy) this.#whenIdle.push(then)
     else then()
   }
 
-  /** A snapshot is in use: the state is now that one. */
+  /** A snapshot was installed: this is the machine's state now. */
   restart(state: AppliedState): void {
     this.#epoch++
     this.#busy = false
@@ -86,7 +87,7 @@ export class Applier {
     this.#stopped = true
   }
 
-  /** One slice; `applied` tells its owner to come again. */
+  /** Applies one slice; the owner calls again after `applied`. */
   pump(): void {
     if (this.#busy || this.#paused || this.#stopped) return
     try {
@@ -104,7 +105,7 @@ export class Applier {
       const entry = this.#ports.entry(index)
       slice.push(entry)
       bytes += entry.data.length
-      // A change of members ends a slice: within one, the membership is one.
+      // A membership change ends a slice, so that one membership is valid for a whole slice.
       if (entry.kind === 'members' || slice.length === SLICE_ENTRIES || bytes >= SLICE_BYTES) break
     }
     return slice

@@ -1,5 +1,6 @@
-// Rule: an entry carries a batch of commands as self-delimiting records: u32le length, then the bytes.
-// The loop only puts records behind each other; a machine with headers of its own may frame them itself, as long as it can split the sum.
+// Rule: an entry carries a batch of commands as self-delimiting records: u32le length, then the bytes. The
+// node only concatenates records. A machine may use another format, as long as it can split the
+// concatenation.
 
 import { assert } from '@latchkey/base'
 
@@ -10,7 +11,7 @@ export function frameRecord(bytes: Uint8Array): Buffer {
   return record
 }
 
-/** Views into `data`: copy what you keep. */
+/** Views into `data`: copy the parts to keep. */
 export function splitRecords(data: Uint8Array): Uint8Array[] {
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
   const records: Uint8Array[] = []

@@ -1,4 +1,4 @@
-// Test: the truth table of a start.
+// Test: the truth table for a member's start.
 
 import { expect, test } from 'vitest'
 import { planBoot } from './boot-plan.js'

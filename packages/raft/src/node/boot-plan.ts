@@ -1,13 +1,17 @@
-// Rule: what a member does at its start, decided from what its log and its state machine hold. A truth table.
+// Rule: what a member does at its start, decided from the contents of its log and of its state machine. A
+// truth table.
 //
 //   machine         against the log [start, last]          then
-//   none            start is 0                              go on from nothing
+//   none            start is 0                              start with an empty machine
 //   none            start beyond 0                          rebuild: entries that it would need are gone
 //   applied         before start                            rebuild: the same
-//   applied         inside, with the same term              go on from applied
-//   applied         inside, with another term               rebuild: the two do not belong together (a disk was rolled back)
-//   applied         beyond last                             restart the log there: the crash came between the swap of an
-//                                                           installed snapshot and the log's record of it; the vote stays
+//   applied         inside, with the same term              continue after applied
+//   applied         inside, with another term               rebuild: the two are of different histories (a
+//   disk was rolled back)
+//   applied         beyond last                             restart the log there: the crash came after an
+//   installed snapshot was
+//                                                           swapped in and before the log recorded it; the
+//                                                           vote stays
 
 import type { LogPosition } from '../core/types.js'
 import type { AppliedState } from './state-machine.js'
@@ -21,7 +25,7 @@ export type BootPlan =
 export interface LogExtent {
   readonly start: LogPosition
   readonly lastIndex: number
-  /** Of indices from start to lastIndex. */
+  /** Called with indices from start to lastIndex. */
   termAt(index: number): number
 }
 

@@ -1,5 +1,6 @@
-// Driver: a leader's book-keeping of who the members are: it founds the cluster (draws its id), and writes down each member's
-// incarnation when it is first met. One change at a time, so what cannot go now is looked at again after the next event.
+// Driver: the changes that a leader makes to the membership by itself. It founds the cluster (draws its id),
+// and records each member's incarnation when it first meets the member. One change is made at a time; a
+// change that cannot be made now is tried again after the next event.
 
 import type { MemberId, Membership, MembershipChange } from '../core/types.js'
 import type { RaftNode } from './node.js'
@@ -9,13 +10,14 @@ export interface ClusterFounderPorts {
   /** Undefined: this member may not found a cluster. */
   newClusterId(): string | undefined
   /**
-   * Of the process that is connected under that name now; undefined when none is. Never of one met before: a member that was
-   * removed and comes back with a new directory would be refused for what it was.
+   * The incarnation of the process that is connected under that id now; undefined when there is none. A
+   * process met earlier does not count: a member that was removed and comes back with a new directory would
+   * be refused because of its old incarnation.
    */
   readonly incarnation: (id: MemberId) => string | undefined
-  /** Where this member wants to be reached; '' when it listens nowhere. */
+  /** The address at which other members reach this one; '' when it listens on no port. */
   readonly url: string
-  /** Members that were found elsewhere than that membership says (addresses.ts). */
+  /** Members that were found at another address than the membership has (addresses.ts). */
   readonly moved: (membership: Membership) => Readonly<Record<MemberId, string>>
 }
 
@@ -27,12 +29,18 @@ export class ClusterFounder {
     this.#ports = ports
   }
 
-  /** Something could not be written yet: another change was pending, or the leader too new. */
+  /**
+   * True when a change could not be proposed yet: another change is pending, or the leader has not committed
+   * an entry of its term.
+   */
   get unfinished(): boolean {
     return this.#unfinished
   }
 
-  /** After anything that may have changed what there is to write: leadership, members, a member met; while unfinished, any entry. */
+  /**
+   * To be called after every event that may need such a change: a new leader, other members, a met member;
+   * and, while `unfinished`, after any entry.
+   */
   look(): void {
     this.#unfinished = false
     if (this.#ports.node.role === 'leader') this.#write(this.#ports.node.raft.membership)

@@ -1,4 +1,4 @@
-// Test: what is committed is told a moment later, where nothing told it before.
+// Test: followers learn the commit index a moment later, when no append has carried it.
 
 import { expect, test } from 'vitest'
 import { ManualClock } from '../memory/index.js'

@@ -1,5 +1,6 @@
-// Driver: when a leader tells by itself what is committed. The next append carries it for nothing; where none comes within a
-// moment, followers are told, so that their watchers and stale readers are not a tick behind.
+// Driver: sends the commit index to followers when no append carries it. The next append carries it without
+// cost. Where none comes within a moment, the announcer sends it, so that watchers and stale readers on
+// followers need not wait for the next tick.
 
 import type { Clock, Timer } from '@latchkey/base'
 
@@ -8,7 +9,7 @@ const MOMENT_MS = 2
 export class Announcer {
   readonly #clock: Clock
   readonly #announce: (index: number) => void
-  /** What was committed when the timer was set. */
+  /** The commit index when the timer was set. */
   #index = 0
   #timer: Timer | undefined
 

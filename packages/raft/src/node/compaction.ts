@@ -1,5 +1,6 @@
-// Driver: keeps the log short. What the machine holds durably may go (S15), but the last entries within bounds stay for members
-// that lag a little, and so does what the receiver of a snapshot will ask for next (S9).
+// Driver: compacts the log. Entries that the machine holds durably may be removed (S15). The last entries
+// within limits stay for members that lag a little, and so do the entries that the receiver of a snapshot
+// will ask for next (S9).
 
 import type { Entry } from '../core/types.js'
 
@@ -7,11 +8,14 @@ export interface CompactionPorts {
   firstIndex(): number
   lastIndex(): number
   entry(index: number): Entry
-  /** The machine holds everything up to here durably, and it is applied. */
+  /** The index up to which the machine has applied the log durably. */
   durable(): number
-  /** Where the oldest snapshot under way will go on; undefined when none is. */
+  /**
+   * The index at which the receiver of the oldest snapshot under way continues; undefined when none is under
+   * way.
+   */
   oldestSending(): number | undefined
-  /** Drops everything up to `index`. */
+  /** Removes all entries up to `index`. */
   drop(index: number): void
 }
 
@@ -23,7 +27,7 @@ export interface CompactionBounds {
 export class Compaction {
   readonly #ports: CompactionPorts
   readonly #bounds: CompactionBounds
-  /** Bytes appended since the last compaction, and what that one kept. */
+  /** The bytes that were appended since the last compaction, and those that it kept. */
   #bytes = 0
 
   constructor(ports: CompactionPorts, bounds: CompactionBounds) {
@@ -35,7 +39,7 @@ export class Compaction {
     for (const entry of entries) this.#bytes += entry.data.length
   }
 
-  /** When the log has outgrown its bounds; half of them stays. */
+  /** Compacts when the log has grown beyond its limits; half of the limits stays. */
   ifDue(): void {
     const { everyEntries, everyBytes } = this.#bounds
     const entries = this.#ports.lastIndex() - this.#ports.firstIndex() + 1
@@ -53,7 +57,7 @@ export class Compaction {
       bytes += this.#ports.entry(index).data.length
       index--
     }
-    // What was cut from the log had been counted too: from here on the sum is right again.
+    // Entries that a truncation removed had been counted too: from here on the sum is exact again.
     this.#bytes = bytes
     if (index >= first) this.#ports.drop(index)
   }

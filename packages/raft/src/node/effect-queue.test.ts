@@ -1,4 +1,5 @@
-// Test: effects are carried out in the order the core gave them out, and none once the loop has stopped.
+// Test: effects are carried out in the order in which the core returned them, and none after the node has
+// stopped.
 
 import { expect, test } from 'vitest'
 import type { Effect } from '../core/index.js'
@@ -6,7 +7,7 @@ import { EffectQueue } from './effect-queue.js'
 
 const effect = (to: number): Effect => ({ type: 'commit', from: to - 1, to })
 
-/** Carries out by writing down; `then` may do more at some of them. */
+/** Records each effect instead of carrying it out; `then` may add more effects. */
 function scene(then: (to: number, queue: EffectQueue) => void = () => {}) {
   const done: number[] = []
   const queue: EffectQueue = new EffectQueue((one) => {
@@ -28,7 +29,8 @@ test('N1: what a call of the core gives out while its effects are carried out co
   expect(done).toEqual([1, 2, 3, 10, 11, 100, 4])
 })
 
-// Without it: the log fails in the midst of a call, and the votes and acknowledgements that the same call gave out are sent all the same.
+// Without this law: the log fails during a call of the core, and the votes and acknowledgements of the same
+// call are sent all the same.
 test('A5: once stopped nothing is carried out any more, neither the rest of that call nor a later one', () => {
   const { queue, run, done } = scene((to, all) => {
     if (to !== 2) return

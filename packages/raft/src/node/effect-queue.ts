@@ -1,5 +1,7 @@
-// Driver: carries out effects in the order the core gave them out, also when carrying one out leads to the next call of the core.
-// Law: once stopped nothing is carried out any more, not even what the call that led to the stop had asked for besides (A5).
+// Driver: carries out effects in the order in which the core returned them, also when one effect leads to the
+// next call of the core.
+// Law: after a stop no effect is carried out any more, not even the other effects of the call that led to the
+// stop (A5).
 
 import type { Effect } from '../core/index.js'
 

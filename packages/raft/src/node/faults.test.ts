@@ -1,4 +1,5 @@
-// Test: the loop when something breaks, stops or is slow: it never limps, never goes on in silence, never waits for ever.
+// Test: the node when a part fails, stops or is slow: it stops as a whole, reports the reason, and never
+// waits for ever.
 
 import { utf8 } from '@latchkey/base'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -24,7 +25,7 @@ async function one(): Promise<Replica> {
 
 const others = (leader: Replica) => world.ids.filter((id) => id !== leader.node.options.id)
 
-/** Its apply takes until `go` is called. */
+/** A machine whose apply completes when `go` is called. */
 function slowly(counter: Counter): { readonly go: () => void; readonly waiting: () => boolean } {
   const apply = counter.apply.bind(counter)
   let release: (() => void) | undefined
@@ -54,7 +55,7 @@ test('A5: after a failed write nothing of the same call is carried out any more'
   const leader = await one()
   const { counter } = world.seat('a')
   const applied = counter.words.length
-  // The log fails within the call, as it does when it has failed before.
+  // The log fails within the call, as it does after an earlier failure.
   const log = (leader as unknown as { node: { submit: unknown } }).node
   expect(log).toBeDefined()
   world.seat('a').disk.failAt(world.seat('a').disk.operations + 1, { code: 'EIO' })
@@ -208,7 +209,7 @@ test('E17: a named heir that cannot take over is tried once', async () => {
   const moved = leader.handOver(1_000, heir)
   world.isolate(heir)
   await world.run(300)
-  // It was told before it was cut off.
+  // The target was asked to campaign before it was cut off.
   expect(await Promise.race([moved, Promise.resolve('waiting')])).toBe('unknown')
   expect(transfer.mock.calls.length).toBe(1)
   expect(await leader.handOver(1_000, heir)).toBe('unknown')
@@ -245,7 +246,8 @@ test('M13: a member is written down although the leader could not do it when the
     leader.node.proposeChange({ type: 'add-learner', id: 'd', peer: { url: 'ws://d', incarnation: '' } }),
   ).toMatchObject({ ok: true })
   world.look()
-  // They meet while that change is pending: refused, and tried again behind it.
+  // They connect while that change is pending: recording the incarnation is refused, and is tried again after
+  // the change.
   await world.until(() => leader.node.raft.membership.peers['d']?.incarnation === d.identity.incarnation)
 })
 

@@ -1,4 +1,4 @@
-// Driver: holds a fresh member back until it is known not to be a wiped one (first-boot.ts says when).
+// Driver: keeps a fresh member from voting until it is known not to be a wiped one (first-boot.ts decides).
 
 import type { MemberId, Membership } from '../core/types.js'
 import { type Answer, mayVote } from './first-boot.js'
@@ -8,7 +8,7 @@ export interface FirstBootPorts {
   readonly incarnation: string
   voters(): readonly MemberId[]
   allowVoting(): void
-  /** This directory is new, and the cluster knows its member by another one. */
+  /** This directory is new, and the cluster knows this member by another incarnation. */
   refused(): void
 }
 
@@ -19,23 +19,23 @@ export class FirstBootGate {
   readonly #answers = new Map<MemberId, Answer>()
   #state: State
 
-  /** `fresh`: one of many, and nothing was ever promised from its directory. */
+  /** `fresh`: the member is one of several, and nothing was ever promised from its directory. */
   constructor(ports: FirstBootPorts, fresh: boolean) {
     this.#ports = ports
     this.#state = fresh ? 'waiting' : 'open'
   }
 
-  /** Until it is known what it is, it acknowledges nothing: so it hears nothing either. */
+  /** Until the decision this member must acknowledge nothing, so it receives no messages either. */
   get hears(): boolean {
     return this.#state === 'open' || this.#state === 'following'
   }
 
-  /** It talks to us: `clusterId` as its handshake told. */
+  /** That member has admitted this one; `clusterId` is from its handshake. */
   met(id: MemberId, clusterId: string): void {
     this.#answered(id, { clusterId, refused: false })
   }
 
-  /** It does not talk to us, and says of which cluster it is. */
+  /** That member has refused this one; `clusterId` is from its handshake. */
   refusedBy(id: MemberId, clusterId: string): void {
     if (clusterId !== '') this.#answered(id, { clusterId, refused: true })
   }

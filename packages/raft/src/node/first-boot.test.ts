@@ -1,4 +1,4 @@
-// Test: a wiped member does not vote under its old name; a new cluster starts.
+// Test: a wiped member does not vote under its old name; the members of a new cluster do vote.
 
 import { expect, test } from 'vitest'
 import { mayVote } from './first-boot.js'
@@ -43,7 +43,8 @@ test('M13: whatever majority of the others answers, it includes one that helped 
   for (let size = 3; size <= 7; size++) {
     const voters = Array.from({ length: size }, (_, i) => String.fromCharCode(97 + i))
     const quorum = Math.floor(size / 2) + 1
-    // The wiped member 'a' and the first others committed; only the rest is new. Let everybody who is new answer first.
+    // The wiped member 'a' and the first others have committed entries; only the rest is new. All new members
+    // answer first.
     const unaware = voters.slice(quorum)
     expect(mayVote('a', voters, answers(Object.fromEntries(unaware.map((id) => [id, '']))))).toBe('wait')
   }

@@ -1,17 +1,21 @@
-// Rule: when a fresh directory may take part. It may be a new cluster's, or that of a member whose disk was wiped; the second must
-// neither vote nor acknowledge, because what it promised under this name is gone with the disk.
+// Rule: when a member with a fresh directory may take part. The directory may be that of a new cluster, or of
+// a member whose disk was wiped. A wiped member must neither vote nor acknowledge, because the promises that
+// it made under this name are lost with its disk.
 //
 // Laws (M13)
-//   - a majority of the OTHERS has to have answered: whatever this name once helped to commit, and the record of its incarnation
-//     before all, is known to one of them
-//   - one that knows this name by another incarnation refuses it, and that is the end of it
-//   - where all that answered are as new as this one, it is a new cluster: it votes
-//   - where some know a cluster and none refuses, that cluster has never met this name: it was listed, and is started late.
-//     It takes part, and votes once the cluster has written its incarnation down
+//   - a majority of the OTHER members must have answered: one of them then knows every entry that this name
+//     helped to commit, and above all the entry with its incarnation
+//   - when a member that knows this name by another incarnation refuses it, the decision is final
+//   - when all that answered are as new as this one, the cluster is new: this member votes
+//   - when some belong to a cluster and none refuses, that cluster has never met this name: the member was
+//     listed, and starts late. It takes part, and votes once the cluster has recorded its incarnation
 
 export type FirstBoot = 'wait' | 'vote' | 'follow' | 'refuse'
 
-/** What another member said of itself: the cluster it belongs to, '' when it is as new as we are; and whether it refused us. */
+/**
+ * The answer of another member: its cluster, '' when that member is as new as this one; and whether it
+ * refused this one.
+ */
 export interface Answer {
   readonly clusterId: string
   readonly refused: boolean

@@ -1,20 +1,30 @@
-// Driver: a leader that leaves gives the lead away first, so that nobody has to notice its absence.
+// Driver: a leader that closes transfers its leadership first, so that the others need not wait for an
+// election timeout.
 //
 // Laws
-//   - it ends, at the latest after `timeout`; at once when there is nobody to give the lead to, or nothing left to give
-//   - writes wait while it is tried, so a heir that was named is tried once; where any will do, another one after it
-//   - who was told to take over may do so after the time is over: then nobody can say that it stayed
+//   - it ends after `timeout` at the latest, and at once when no member can take over or this member does not
+//     lead any more
+//   - writes wait during a transfer, so a named target is tried once; without a named target a second member
+//     is tried too
+//   - a target that was asked to campaign may still take over after the timeout: the result is then
+//     'unknown', not 'stayed'
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { RaftNode } from './node.js'
 
-/** A heir that does not take over is given up by the core after an election timeout; then another one is asked. */
+/**
+ * In ms, the interval between two looks. The core gives up a target after an election timeout; then another
+ * one is asked.
+ */
 const LOOK_MS = 10
 
-/** stayed: nobody took over, and nobody will because of this. unknown: not in time, or not the one that was named. */
+/**
+ * stayed: no member took over, and none will because of this call. unknown: not within the timeout, or
+ * another member than the named one took over.
+ */
 export type HandOver = 'moved' | 'stayed' | 'unknown'
 
-/** 'moved' once another member leads: the one that was named, if one was. */
+/** 'moved' once another member leads: the named one, if one was named. */
 export function handOver(
   node: RaftNode,
   clock: Clock,

@@ -1,4 +1,4 @@
-// Test: linearizable reads wait for their own round and for apply.
+// Test: a linearizable read waits for its own round, and until the round's index is applied.
 
 import { expect, test } from 'vitest'
 import { type ReadOutcome, Reads } from './linearizable-reads.js'

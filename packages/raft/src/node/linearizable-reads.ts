@@ -1,5 +1,6 @@
-// Rule: linearizable reads. Reads that arrive together share one round of the core; each is served once the index that the
-// round confirmed is applied here (R4). A read that arrives while a round is under way waits for the next one (R5).
+// Rule: linearizable reads. Reads that arrive together share one round of the core. Each is served once the
+// index of the round is applied here (R4). A read that arrives while a round is under way waits for the next
+// one (R5).
 
 export type ReadOutcome =
   /** `time`: the leader's cluster time (CT5). */
@@ -30,7 +31,10 @@ export class Reads {
     return this.#rounds.size
   }
 
-  /** A fresh context for all that gathered: never used again, so that no late answer confirms another round (R3). */
+  /**
+   * Starts a round for all waiting reads, and returns its context. A context is never used again, so that no
+   * late answer confirms another round (R3).
+   */
   startRound(now: number): number {
     this.#lastContext++
     this.#rounds.set(this.#lastContext, { callers: this.#gathered, since: now })
@@ -38,7 +42,7 @@ export class Reads {
     return this.#lastContext
   }
 
-  /** index undefined: the round cannot be confirmed; its callers ask again. */
+  /** `index` undefined: the round cannot be confirmed; its callers ask again. */
   confirm(context: number, index: number | undefined, time: number): void {
     const callers = this.#rounds.get(context)?.callers
     if (callers === undefined) return
@@ -47,7 +51,7 @@ export class Reads {
     this.#confirmed.push({ index, time, callers })
   }
 
-  /** Serves what `applied` allows. */
+  /** Serves the reads whose index is at most `applied`. */
   serve(applied: number): void {
     if (this.#confirmed.length === 0) return
     const ready = this.#confirmed.filter((one) => one.index <= applied)
@@ -56,7 +60,7 @@ export class Reads {
     for (const { callers, time } of ready) for (const done of callers) done({ ok: true, time })
   }
 
-  /** Rounds started before `deadline` will not come back (their message was lost): their callers ask again. */
+  /** Drops rounds that started before `deadline`: their message was lost, and their callers ask again. */
   dropOlder(deadline: number): void {
     for (const [context, { callers, since }] of this.#rounds) {
       if (since >= deadline) return

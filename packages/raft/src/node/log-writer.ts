@@ -1,12 +1,16 @@
-// Driver: the way to the own disk. How far the log is durable is the core's to know; here is only whether a write is under way,
-// because commands that arrive meanwhile go into the next entry together.
+// Driver: writes batches to the member's log on disk. The core knows how far the log is durable. This file
+// only knows whether a write is under way, because commands that arrive during a write go into the next entry
+// together.
 
 import type { PersistBatch } from '../core/types.js'
 
 export interface LogPort {
-  /** One write, one sync; `done` in order. After an error every later append fails too. */
+  /**
+   * One write and one sync; `done` is called in the order of the calls. After an error every later append
+   * fails too.
+   */
   append(batch: PersistBatch, done: (error?: Error) => void): void
-  /** Drops what is before `index`, where whole segments allow it. */
+  /** Removes entries up to `index`, as far as whole segments allow it. */
   compact(index: number): void
 }
 

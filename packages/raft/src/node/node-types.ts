@@ -1,4 +1,4 @@
-// Types: what the loop is given, what it drives, and what it tells.
+// Types: the options of the node, the ports that it uses, and its events.
 
 import type { Clock, Logger, Random } from '@latchkey/base'
 import type { LatchkeyError } from '@latchkey/protocol'
@@ -11,7 +11,7 @@ export interface NodeOptions {
   readonly group: number
   readonly electionTimeout: number
   readonly heartbeat: number
-  /** The log is compacted beyond these; half of it stays for members that lag a little. */
+  /** The log is compacted beyond these limits; half of them stays for members that lag a little. */
   readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
   readonly maxInFlightBytes: number
 }
@@ -19,7 +19,7 @@ export interface NodeOptions {
 export interface NodePorts {
   readonly clock: Clock
   readonly random: Random
-  /** Runs behind what the current turn of the event loop still delivers. */
+  /** Runs a function after the input of the current turn of the event loop. */
   readonly defer: (run: () => void) => void
   readonly logger: Logger
   readonly log: LogPort
@@ -30,15 +30,18 @@ export interface NodePorts {
 export interface NodeBoot {
   readonly raft: RaftBoot
   readonly applied: AppliedState
-  /** The machine cannot follow the log (boot-plan.ts): nothing is applied until a peer's snapshot is in. */
+  /**
+   * The machine's state is lost (boot-plan.ts): nothing is applied until a snapshot of another member is
+   * installed.
+   */
   readonly rebuilding: boolean
 }
 
 export type NodeEvents = {
   role: { role: Role; term: number; leader: MemberId | undefined }
-  /** Committed and applied. */
+  /** The membership is committed and applied. */
   membership: Membership
-  /** In force from its append on: who is talked to. */
+  /** The members to connect to: this configuration is in force from its append on. */
   peers: Membership
   applied: { index: number; time: number }
   failed: LatchkeyError

@@ -1,12 +1,12 @@
-// Driver: the one loop around the core. Everything that happens (a message, a tick, a synced batch, a caller) becomes one call
-// of the core, and the effects it answers with are carried out in order. Nothing here waits; nothing here decides.
+// Driver: the loop around the core. Each event (message, tick, synced batch, request) is one call of the
+// core, whose effects are carried out in order. The loop never waits and decides nothing.
 //
 // Laws
-//   N1  One event, one call of the core, its effects at once: no state is held across a wait.
-//   N2  A tick is handled behind the messages that arrived before it (T2): after a stall the sockets are read first.
+//   N1  One event is one call of the core, and its effects follow at once: no state is kept across a wait.
+//   N2  A tick comes after the messages that arrived before it: after a pause sockets are read first (T2).
 //   N3  Commands that arrive while the log is being written go into the next entry together (proposer.ts).
-//   N4  What leaves a machine's apply is answered in the order of the log, to the callers of that very entry (L16).
-//   N5  A fault of disk or machine stops the member; it never limps.
+//   N4  Results of apply are answered in the order of the log, to the callers of that entry (L16).
+//   N5  A fault of the disk or the machine stops the whole member; no part of it goes on.
 
 import { Emitter } from '@latchkey/base'
 import { CAPS, LatchkeyError } from '@latchkey/protocol'
@@ -37,7 +37,7 @@ export class RaftNode extends Emitter<NodeEvents> {
   readonly #compaction: Compaction
   readonly #announcer: Announcer
   readonly #ticker: Ticker
-  /** A tick comes that often, whether anything is due or not: what is not pressing is done by it. */
+  /** In ms. A tick comes at least this often, also when nothing is due, for work that is not urgent. */
   readonly #longestTick: number
   #turnDue = false
   readonly #effects = new EffectQueue((effect) => this.#perform(effect))
@@ -147,9 +147,9 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.emit('peers', this.raft.membership)
   }
 
-  // ---- what comes in
+  // ---- events and requests
 
-  /** `incarnation`: the sender's, as its handshake told it. */
+  /** `incarnation`: the sender's, from its handshake. */
   receive(message: Message, incarnation?: string): void {
     if (this.#snapshots.holds(message, incarnation)) return
     this.#step((raft, now) => raft.step(message, now, incarnation))
@@ -164,21 +164,23 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#step((raft, now) => raft.unreachable(id, now))
   }
 
-  /** A command for the log, as one self-delimiting record. `alone`: in an entry of its own. `done` is given the `ticket`. */
+  /**
+   * A command for the log, as one record. `alone`: in an entry of its own. `done` is called with `ticket`.
+   */
   submit(record: LogRecord, done: Done, alone = false, ticket = 0): void {
     const reason = this.#closed === undefined ? this.#proposer.add(record, done, alone, ticket) : 'closed'
     if (reason !== undefined) return done({ type: 'refused', reason }, ticket)
     this.#soon()
   }
 
-  /** Resolved once everything committed before the call is applied here. */
+  /** Calls `done` once everything that was committed before this call is applied here. */
   read(done: ReadDone): void {
     if (this.#closed !== undefined || this.#rebuilding) return done({ ok: false })
     this.#reads.add(done)
     this.#soon()
   }
 
-  /** A fresh directory turned out to be a new cluster's (first-boot.ts). */
+  /** The fresh directory is known not to be a wiped member's (first-boot.ts). */
   allowVoting(): void {
     this.raft.allowVoting()
   }
@@ -194,15 +196,15 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#step((raft, now) => raft.transfer(to, now))
   }
 
-  /** Drops what the machine holds durably, but the last entries within these bounds. */
+  /** Compacts the log up to what the machine holds durably, except the last entries within these limits. */
   compact(keepEntries: number, keepBytes: number): void {
     if (this.#closed !== undefined) return
     this.#compaction.run(keepEntries, keepBytes)
   }
 
-  // ---- what it tells
+  // ---- the current state
 
-  /** Why it does nothing any more: ERR_CLOSED, or the fault that stopped it. */
+  /** The reason why the node has stopped: ERR_CLOSED, or a fault. */
   get failure(): LatchkeyError | undefined {
     return this.#closed
   }
@@ -239,7 +241,7 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   readonly #nextDeadline = (): number | undefined => this.#ports.machine.nextDeadline()
 
-  /** Nothing that goes wrong in the loop reaches the process (N5). */
+  /** No error of the loop becomes an uncaught exception of the process (N5). */
   #guarded(part: () => void): void {
     if (this.#closed !== undefined) return
     try {
@@ -257,7 +259,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#compaction.ifDue()
     this.#snapshots.tidy(this.raft.state.staging !== undefined)
     this.#applier.pump()
-    // A transfer that came to nothing ends by a tick: what gathered meanwhile goes on.
+    // A failed transfer ends by a tick: the commands that gathered during the transfer continue.
     if (this.#proposer.gathered > 0) this.#soon()
     if (this.#closed === undefined) this.#ticker.within(this.#untilTick())
   }
@@ -271,7 +273,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     })
   }
 
-  /** Once a turn of the event loop: one entry of all that gathered, one round of all reads, one step of apply. */
+  /** Once in a turn of the event loop: one entry, one round of all waiting reads, one slice of apply. */
   readonly #turn = (): void => {
     this.#proposer.pump()
     if (this.#reads.gathered > 0) {
@@ -293,7 +295,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     }
   }
 
-  /** One event, one call of the core (N1). A broken law is a fault like any other (N5). */
+  /** One event, one call of the core (N1). A broken law stops the member like any other fault (N5). */
   #step(event: (raft: Raft, now: number) => readonly Effect[]): void {
     if (this.#closed !== undefined) return
     try {
@@ -364,9 +366,9 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#soon()
   }
 
-  // ---- the end
+  // ---- the stop
 
-  /** A fault that cannot be limped past (N5). */
+  /** Stops the member because of a fault (N5). */
   fail(what: string, cause: unknown): void {
     if (this.#closed !== undefined) return
     const error =
@@ -389,7 +391,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#snapshots.stop()
   }
 
-  /** Stops the loop and lets go of what it drives; handing over leadership first is `handOver` (hand-over.ts). */
+  /** Stops the loop and closes its parts. Call `handOver` (hand-over.ts) before, to transfer leadership. */
   async close(): Promise<void> {
     if (this.#closed === undefined) this.#stop(new LatchkeyError('ERR_CLOSED'))
     await this.#snapshots.idle()

@@ -1,4 +1,5 @@
-// Test: a member that was given members whom its log does not know asks them who they are, and serves nobody meanwhile.
+// Test: a member whose options name members that its log does not know asks these for their cluster, and
+// serves no client meanwhile.
 
 import type { LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
@@ -18,7 +19,7 @@ const log = (urls: Readonly<Record<string, string>>): Membership => ({
 const OURS = { a: 'ws://a', b: 'ws://b', c: 'ws://c' }
 const GIVEN = { a: 'ws://a', b: 'ws://b2', c: 'ws://c' }
 
-/** Member a of cluster x, which was given those members. */
+/** Member a of cluster x, with these members in its options. */
 function scene(
   given: Readonly<Record<string, string>>,
   options: Partial<OneClusterPorts> & { own?: string } = {},
@@ -61,7 +62,8 @@ test('M22: a stranger that is of this cluster is all that is waited for', () => 
   const { one, state, stops, clock, answer } = scene(GIVEN)
   one.look(log(OURS))
   expect([one.isAsking, one.strangers, clock.armed]).toEqual([true, { b: 'ws://b2' }, 1])
-  // Not from there, not asked, or not yet of any cluster.
+  // Three answers that do not count: from another address, from a member that was not asked, and without a
+  // cluster.
   answer('b', 'ws://b', 'x')
   answer('c', 'ws://c', 'x')
   answer('b', 'ws://b2', '')
@@ -90,7 +92,7 @@ test('M22: a silent stranger is waited for so long, from the first look on; what
   const { one, state, stops, clock, answer } = scene(GIVEN)
   one.look(log(OURS))
   clock.advance(PATIENCE - 100)
-  // The log's members change meanwhile: that begins no new wait.
+  // The log's members change meanwhile: no new wait begins.
   one.look(log({ ...OURS, d: 'ws://d' }))
   expect([one.isAsking, clock.armed]).toEqual([true, 1])
   clock.advance(100)
@@ -115,7 +117,7 @@ test('M22: an address that was a memberâ€™s of this cluster once is no strangerâ
   const { one, state } = scene({ ...OURS, d: 'ws://d', b: 'ws://b2' })
   one.look(log({ ...OURS, d: 'ws://d' }))
   expect(one.strangers).toEqual({ b: 'ws://b2' })
-  // It has moved, and back again.
+  // The member has moved, and then moved back.
   one.look(log({ ...OURS, b: 'ws://b2' }))
   expect([one.strangers, one.isAsking, state.asked]).toEqual([{}, false, 1])
   one.look(log(OURS))

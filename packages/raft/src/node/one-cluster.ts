@@ -1,25 +1,31 @@
-// Driver: a member that was given members which its log does not know, or knows at other addresses, asks there who they are, before it
-// serves anybody and for as long as it lives. They may be of another cluster: then this directory is in the wrong place.
+// Driver: asks given members that the log does not know, or knows at other addresses, which cluster they are
+// of. This member serves no client before it has asked, and goes on asking as long as it runs. If they are of
+// another cluster, this directory is in the wrong place.
 //
-// The story without it: member a of cluster X is stopped. The directory of a cluster Y of one member, which is called a too, is started at
-// its address with X's list of members (a wrong mount, a restored backup). It leads itself, is ready, and serves every client that tries
-// this address first: two clients hold one lock, one of them in X and one in Y.
+// Without this: member a of cluster X is stopped. The directory of a cluster Y with one member, which is also
+// called a, is started at a's address with X's list of members (a wrong mount, a restored backup). This
+// member leads itself, is ready, and serves every client that tries this address first. Then two clients hold
+// one lock, one of them in X and one in Y.
 //
-// The same with two clusters of three, both of a, b and c: the directory of c of Y at the address of c of X, with X's list. Its log knows
-// every name that it was given, at other addresses: by the names alone it meets no stranger, and nobody says what is wrong.
+// The same can happen with two clusters of three members, both with a, b and c: the directory of c of Y is
+// started at the address of c of X, with X's list. Its log knows every given name, at other addresses. By the
+// names alone no member is unknown, and no log says what is wrong.
 //
-// Members that have moved look the same at first: known names at other addresses. Asked, they say that they are of this cluster; or nobody
-// is there yet, because they move later. So the answer of another cluster stops a member, and silence does not.
+// Members that have moved look the same at first: known names at other addresses. When they are asked, they
+// answer that they are of this cluster; or no process is there yet, because they move later. So an answer
+// from another cluster stops this member, and silence does not.
 //
 // Laws (M22)
-//   - a stranger is a member that was given at an address where the log does not know it now, nor this directory has known it
-//     before: a list is often older than the log, and names members that were removed or have moved
-//   - strangers are dialled at the addresses that were given; nobody is served before each has said who it is, or has been silent for
-//     the time that is given to it
-//   - only a stranger's answer, from that address and behind its proof, makes this member stop. One who calls, or who only says who
-//     he is, makes nobody stop: otherwise the directory in the wrong place would stop the members of the right cluster, and anybody all
-//   - who was told which cluster it belongs to is of that one, or stops; it founds no other one
-//   - who knows all that it was given asks nobody, and is stopped by nobody
+//   - a stranger is a member that was given at an address where neither the log knows it now nor this
+//     directory knew it before: a list is often older than the log, and names members that were removed or
+//     have moved
+//   - strangers are dialled at the given addresses. No client is served before each stranger has answered, or
+//     has been silent for the time limit
+//   - this member stops only because of a stranger's own answer, from the given address and after its proof.
+//     An incoming connection, or a claim without a proof, stops no member: otherwise the directory in the
+//     wrong place would stop the members of the right cluster, and any stranger could stop all members
+//   - a member whose options name a cluster id is of that cluster, or stops; it founds no other cluster
+//   - a member that knows all given members asks none of them, and none of them stops it
 
 import type { Clock, Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -28,17 +34,17 @@ import type { MemberId, Membership } from '../core/types.js'
 import type { PeerInfo } from '../net/index.js'
 import { sameUrl } from './addresses.js'
 
-/** What a directory knows of itself beside its log. */
+/** What a directory knows about its cluster besides the log. */
 export interface DirectoryNote {
-  /** When it was made, as an ISO date; undefined: it is in memory only. */
+  /** The date when the directory was made, in ISO format; undefined: the member is in memory only. */
   readonly born: string | undefined
-  /** Whether that address has been a member's of this directory's cluster. */
+  /** True when that address has been that member's in this directory's cluster. */
   knows(id: MemberId, url: string): boolean
-  /** Those are members now. */
+  /** Records the current members and their addresses. */
   learn(members: Readonly<Record<MemberId, string>>): void
 }
 
-/** Of a member without a directory. */
+/** The note of a member without a directory. */
 export function noteInMemory(): DirectoryNote {
   const known = new Set<string>()
   return {
@@ -52,17 +58,17 @@ export function noteInMemory(): DirectoryNote {
 
 export interface OneClusterPorts {
   readonly id: MemberId
-  /** Addresses of members, as they were given. */
+  /** The addresses of members in this member's options. */
   readonly given: Readonly<Record<MemberId, string>>
   readonly note: DirectoryNote
-  /** The only cluster that it may belong to; undefined: any. */
+  /** The only cluster that this member may belong to; undefined: any. */
   readonly expected: string | undefined
-  /** '' until it is known. */
+  /** '' until the id is known. */
   readonly clusterId: () => string
   readonly clock: Clock
-  /** ms that a silent stranger is waited for. */
+  /** In ms, how long this member waits for a silent stranger. */
   readonly patience: number
-  /** Nobody has to be waited for any more. */
+  /** Called when this member need not wait for strangers any more. */
   asked(): void
   stop(error: LatchkeyError): void
 }
@@ -70,7 +76,7 @@ export interface OneClusterPorts {
 export class OneCluster {
   readonly #ports: OneClusterPorts
   #strangers: Readonly<Record<MemberId, string>> = {}
-  /** What the strangers have said of themselves. */
+  /** The descriptions that the strangers have sent. */
   readonly #answers = new Map<MemberId, PeerInfo>()
   #timer: Timer | undefined
   #begun = false
@@ -80,17 +86,17 @@ export class OneCluster {
     this.#ports = ports
   }
 
-  /** Whom to ask, and where. */
+  /** The members to ask, and their addresses. */
   get strangers(): Readonly<Record<MemberId, string>> {
     return this.#strangers
   }
 
-  /** Somebody has not said yet who it is, and is still waited for. */
+  /** True while this member waits for the answer of a stranger. */
   get isAsking(): boolean {
     return !this.#isOver
   }
 
-  /** The members by the log. */
+  /** Called with the members of the log. */
   look(membership: Membership): void {
     const { id, given, note, clock, patience } = this.#ports
     const known = membersOf(membership)
@@ -104,7 +110,7 @@ export class OneCluster {
     this.judge()
   }
 
-  /** One that was dialled there has proved who it is: it has let this member in, or refused it. */
+  /** A member that was dialled there has proved its identity; it has admitted this member or refused it. */
   answered(id: MemberId, url: string, info: PeerInfo): void {
     if (!Object.hasOwn(this.#strangers, id) || this.#strangers[id] !== url) return
     this.#answers.set(id, info)
@@ -118,14 +124,14 @@ export class OneCluster {
     if (expected !== undefined && own !== '' && own !== expected)
       return this.#ports.stop(this.#notExpected(`is of cluster ${own}${made(this.#ports.note.born)}`))
     const asked = Object.keys(this.#strangers)
-    // A cluster without an id is being founded just now: that one is asked again.
+    // A cluster without an id is just being founded: it is asked again.
     const answers = asked.map((id) => this.#answers.get(id)?.clusterId ?? '')
     const others = asked.filter((_, at) => own !== '' && answers[at] !== '' && answers[at] !== own)
     if (others.length > 0) return this.#ports.stop(this.#error(own, others))
     if (own === '' ? asked.length === 0 : answers.every((answer) => answer === own)) this.#end()
   }
 
-  /** It leads members that have no cluster yet. */
+  /** Called when this member leads members that have no cluster yet. */
   refuseToFound(): void {
     this.#ports.stop(this.#notExpected('is of no cluster yet, and would found one'))
   }

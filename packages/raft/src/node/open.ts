@@ -1,5 +1,5 @@
-// Driver: a replica on a real disk, real sockets and the system's clock, for anyone's state machine. Latchkey's own store
-// composes the same parts itself, because it shares its port with clients.
+// Driver: opens a replica on a real disk, real sockets and the system's clock, for any state machine.
+// Latchkey's own store composes the same parts itself, because it shares its port with clients.
 
 import { randomInt } from 'node:crypto'
 import { uptime } from 'node:os'
@@ -26,7 +26,10 @@ import type { ReplicaOptions, ReplicaPorts, TransportOwner } from './replica-typ
 export interface RaftOptions {
   readonly id: MemberId
   readonly dir: string
-  /** Addresses of all members, such as { a: 'ws://127.0.0.1:7001' }; left out: a cluster of one, and no port is opened. */
+  /**
+   * Addresses of all members, such as { a: 'ws://127.0.0.1:7001' }. Without it: a cluster of one, which opens
+   * no port.
+   */
   readonly members?: Readonly<Record<MemberId, string>>
   readonly machine: StateMachine
   readonly join?: boolean
@@ -40,14 +43,17 @@ export interface RaftOptions {
 
 export interface OpenedRaft {
   readonly replica: Replica
-  /** A command for the log, as the machine reads it with `splitRecords`; resolves with the machine's answer. */
+  /**
+   * Sends a command through the log, as the machine reads it with `splitRecords`; resolves with the machine's
+   * answer.
+   */
   submit(command: Uint8Array): Promise<Uint8Array>
-  /** Resolves once everything committed before the call is applied here. */
+  /** Resolves once everything that was committed before the call is applied here. */
   read(): Promise<void>
   close(): Promise<void>
 }
 
-/** How long a leader that closes waits for somebody to take over. */
+/** In ms, how long a leader that closes waits for another member to take over. */
 const HAND_OVER_MS = 2_000
 
 export async function openRaft(options: RaftOptions): Promise<OpenedRaft> {

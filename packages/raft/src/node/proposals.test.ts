@@ -1,4 +1,4 @@
-// Test: who waits for which entry.
+// Test: which callers wait for which entry.
 
 import { expect, test } from 'vitest'
 import { type Outcome, Proposals } from './proposals.js'

@@ -1,28 +1,33 @@
-// Rule: who waits for what. Commands gather here until the next entry is closed; then their callers wait for the entry at
-// that very (index, term). Whatever else comes to stand at that index, they are told that their command is not it (L16, A9).
+// Rule: which callers wait for which entry. Commands gather here until the next entry is closed; then their
+// callers wait for the entry with exactly that index and term. When another entry is applied at that index,
+// the callers learn that their command is not in it (L16, A9).
 
 import type { LogPosition } from '../core/types.js'
 import type { Applied, MachineAnswer } from './state-machine.js'
 
-/** What became of a command that was handed to `submit`. */
+/** The result of a command that was passed to `submit`. */
 export type Outcome =
-  /** `time`: of its entry. */
+  /** `time` is that of the command's entry. */
   | { readonly type: 'applied'; readonly answer: MachineAnswer; readonly time: number }
-  /** Certainly not in the log by this attempt: it may be sent again to anybody. */
+  /** This attempt is certainly not in the log: the command may be sent again to any member. */
   | { readonly type: 'refused'; readonly reason: Refusal }
-  /** It was handed on; whether it commits is not known here. */
+  /** The command was proposed; whether its entry commits is not known here. */
   | { readonly type: 'unknown' }
 export type Refusal = 'not-leader' | 'busy' | 'too-large' | 'closed'
-/** Told with the number that came with the command: so one function serves all commands of a caller. */
+/**
+ * Called with the ticket that came with the command, so that one function serves all commands of a caller.
+ */
 export type Done = (outcome: Outcome, ticket: number) => void
 
-/** A command as the log holds it. It is copied straight into its entry before `add` returns. A Buffer is one. */
+/**
+ * A command as the log holds it. It is copied into its entry before `add` returns. A Buffer is a LogRecord.
+ */
 export interface LogRecord {
   readonly length: number
   copy(into: Buffer, at: number): unknown
 }
 
-/** Who handed in the commands of one entry: each one's function and number. */
+/** The callers of one entry's commands: each one's function and ticket. */
 interface Callers {
   readonly dones: readonly Done[]
   readonly tickets: readonly number[]
@@ -34,7 +39,7 @@ interface Waiting {
   readonly callers: Callers
 }
 
-/** The next entry's bytes, and who waits for it. */
+/** The next entry's bytes, and its callers. */
 export interface Batch {
   readonly data: Uint8Array
   readonly callers: Callers
@@ -42,13 +47,16 @@ export interface Batch {
 
 export interface ProposalCaps {
   readonly entryBytes: number
-  /** Bytes that may gather before the next entry: refused as busy beyond, but one command at least. */
+  /**
+   * The most bytes that may gather before the next entry. Beyond them a command is refused as busy, except
+   * the first one.
+   */
   readonly gatheredBytes: number
 }
 
-/** An entry that still grows, or that waits for its turn. */
+/** An entry that still grows, or that waits to be proposed. */
 class Gathering {
-  /** It must not grow. */
+  /** True when no other command may be added. */
   readonly alone: boolean
   readonly dones: Done[] = []
   readonly tickets: number[] = []
@@ -73,7 +81,7 @@ class Gathering {
     this.tickets.push(ticket)
   }
 
-  /** Bytes of their own: the log keeps them, while the room is used again. */
+  /** A copy of the bytes: the log keeps it, while the buffer is used again. */
   data(): Uint8Array {
     const data = Buffer.allocUnsafe(this.bytes)
     this.room.copy(data, 0, 0, this.bytes)
@@ -81,17 +89,17 @@ class Gathering {
   }
 }
 
-/** Room of an entry that is just begun. Many may be, each with one command that has to be alone. */
+/** The first size of an entry's buffer. It is small, because many entries may wait with one command each. */
 const ROOM = 1024
-/** A larger room is not kept for the entries to come. */
+/** A larger buffer is not kept for later entries. */
 const KEPT_ROOM = 1024 * 1024
 
 export class Proposals {
   readonly #caps: ProposalCaps
-  /** In the order of their coming; only the last one may still grow. */
+  /** In order of arrival; only the last entry may still grow. */
   #gathered: Gathering[] = []
   #bytes = 0
-  /** Of an entry that was taken, for the next one. */
+  /** The buffer of an entry that was taken, for the next entry. */
   #room: Buffer | undefined
   /** In order of index. */
   #waiting: Waiting[] = []
@@ -100,7 +108,7 @@ export class Proposals {
     this.#caps = caps
   }
 
-  /** Entries that wait to be proposed. */
+  /** The number of entries that wait to be proposed. */
   get gathered(): number {
     return this.#gathered.length
   }
@@ -109,7 +117,7 @@ export class Proposals {
     return this.#waiting.length
   }
 
-  /** `alone`: an entry of its own. */
+  /** `alone`: in an entry of its own. */
   add(record: LogRecord, done: Done, alone = false, ticket = 0): Refusal | undefined {
     const { length } = record
     if (length > this.#caps.entryBytes) return 'too-large'
@@ -129,7 +137,9 @@ export class Proposals {
     return begun
   }
 
-  /** The next entry: all that gathered, up to the entry's cap or to one that has to be alone. */
+  /**
+   * Takes the next entry: all gathered commands, up to the entry's cap or to a command that must be alone.
+   */
   take(): Batch | undefined {
     const first = this.#gathered.shift()
     if (first === undefined) return undefined
@@ -144,7 +154,10 @@ export class Proposals {
     this.#waiting.push({ index, term, callers: batch.callers })
   }
 
-  /** The entry at `index` is applied: its callers, when it is theirs; others who waited for that index are told `unknown`. */
+  /**
+   * The entry at `index` is applied. Returns its callers when the term is theirs; other callers that waited
+   * for that index get `unknown`.
+   */
   settle(index: number, term: number): Callers | undefined {
     while (this.#waiting.length > 0) {
       const first = this.#waiting[0] as Waiting
@@ -156,7 +169,7 @@ export class Proposals {
     return undefined
   }
 
-  /** The entry is applied: its callers are answered, each with what its own command came to. */
+  /** The entry is applied: each caller gets the answer to its own command. */
   answer({ index, term, time }: LogPosition, answers: NonNullable<Applied['answers']>): void {
     const callers = this.settle(index, term)
     if (callers === undefined) return
@@ -170,7 +183,10 @@ export class Proposals {
     }
   }
 
-  /** Leadership is gone: what gathered was never handed on; what was proposed may still commit. */
+  /**
+   * This member does not lead any more. Gathered commands were never proposed, so they are refused; proposed
+   * commands may still commit.
+   */
   abandon(reason: Refusal): void {
     const waiting = this.#waiting
     this.#waiting = []

@@ -1,8 +1,10 @@
-// Driver: what a leader proposes: the commands that gathered, as one entry, and time where only time is wanted.
+// Driver: makes a leader's proposals: the gathered commands as one entry, and an empty entry where only
+// cluster time must advance.
 //
 // Laws
 //   - commands that arrive while the log is being written go into the next entry together
-//   - while the lead is being given away they wait: they go on, or are refused as never handed on (E17)
+//   - during a leadership transfer they wait: afterwards they are proposed, or refused as never proposed
+//     (E17)
 
 import type { Effect, Entry, Proposal, Raft } from '../core/index.js'
 import type { Applied } from './state-machine.js'
@@ -16,14 +18,14 @@ import {
   tell,
 } from './proposals.js'
 
-/** CT4: at most one tick entry in this many ms. */
+/** At most one tick entry in this many ms (CT4). */
 const TICK_ENTRY_MS = 50
 const NOTHING = new Uint8Array(0)
 
 export interface ProposerPorts {
   readonly raft: Raft
   readonly caps: ProposalCaps
-  /** The log is not being written. */
+  /** True when the log is not being written. */
   readonly idle: () => boolean
   readonly now: () => number
   readonly run: (effects: readonly Effect[]) => void
@@ -48,7 +50,7 @@ export class Proposer {
     return this.#proposals.add(record, done, alone, ticket)
   }
 
-  /** An entry of all that gathered, where it may go now. */
+  /** Proposes one entry of all gathered commands, when an entry may be proposed now. */
   pump(): void {
     const { raft, idle, now } = this.#ports
     while (this.#proposals.gathered > 0 && raft.role === 'leader' && idle() && !raft.transferring) {
@@ -75,20 +77,26 @@ export class Proposer {
     }
   }
 
-  /** CT4: only time is proposed; what it ends is decided at apply. Nothing is proposed on top of what is not applied yet. */
+  /**
+   * Proposes an entry that only advances the time; what expires at that time is decided at apply (CT4).
+   * Nothing is proposed while entries wait to be applied.
+   */
   tick(now: number, applied: number, nextDeadline: () => number | undefined): void {
     const { raft } = this.#ports
     if (raft.role !== 'leader' || now - this.#lastAppendAt < TICK_ENTRY_MS || applied < raft.lastIndex) return
     const deadline = nextDeadline()
     if (deadline === undefined || raft.clusterTime(now) <= deadline) return
-    // One that is refused (the lead is being given away) is not tried again sooner either.
+    // A proposal that is refused during a leadership transfer is not tried again sooner either.
     this.#lastAppendAt = now
     const proposal = raft.propose('empty', NOTHING, now)
     if (!proposal.ok) return
     this.#ports.run(proposal.effects)
   }
 
-  /** ms until `tick` has an entry to propose, as far as is known now; what is applied next may bring it nearer. */
+  /**
+   * The time in ms until `tick` has an entry to propose, as far as is known now. Entries that are applied
+   * later may make it shorter.
+   */
   untilTick(now: number, applied: number, nextDeadline: () => number | undefined): number {
     const { raft } = this.#ports
     if (raft.role !== 'leader' || applied < raft.lastIndex) return Number.POSITIVE_INFINITY

@@ -1,4 +1,4 @@
-// Driver: what a start reads from the log and from the machine, and how both are brought together.
+// Driver: reads the log and the machine at a start, and makes the two agree.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import { decodeMembership, encodeMembership, membersOf, NO_MEMBERS } from '../core/index.js'
@@ -10,7 +10,7 @@ import type { ReplicaOptions, ReplicaPorts } from './replica-types.js'
 
 const NOWHERE: LogPosition = { index: 0, term: 0, time: 0 }
 
-/** No members are no bytes: a log that waits to be told whose it is. */
+/** An empty membership is encoded as no bytes: the log of a member that waits to be added. */
 const membershipCodec: MembershipCodec = {
   encode: (membership) =>
     membersOf(membership).length === 0 ? new Uint8Array(0) : encodeMembership(membership),
@@ -41,14 +41,17 @@ export function openLog(
 export const isOneOfMany = ({ members, join }: ReplicaOptions) =>
   !join && Object.keys(members ?? {}).length > 1
 
-/** Nothing was ever promised from this log. */
+/** True when nothing was ever promised from this log. */
 export function isUnborn({ hardState, entries, start, identity }: Recovered): boolean {
   return (
     hardState.term === 0 && entries.length === 0 && start.position.index === 0 && identity.clusterId === ''
   )
 }
 
-/** Written down before the first word: a directory is of one group of members from its first boot on. */
+/**
+ * The members are on disk before the first message is sent: a directory belongs to one group of members from
+ * its first start on.
+ */
 export async function firstMembers(
   options: ReplicaOptions,
   wal: Wal,
@@ -103,7 +106,10 @@ function extentOf(start: LogPosition, entries: readonly Entry[]) {
   }
 }
 
-/** A restored state comes with a log of its own time: no vote was given in it yet. */
+/**
+ * A restored backup may have a term that this log has not seen yet; this member has given no vote in that
+ * term.
+ */
 function hardStateBehind({ term }: LogPosition, { hardState }: Recovered): HardState {
   return hardState.term >= term ? hardState : { term, vote: undefined }
 }

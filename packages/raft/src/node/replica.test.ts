@@ -1,4 +1,4 @@
-// Test: members that survive: the loop, the log and the machine together, on simulated disks.
+// Test: members that survive faults: the loop, the log and the machine together, on simulated disks.
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Replica } from './replica.js'
@@ -186,7 +186,7 @@ test('M13: one of five that is started only after the others have founded the cl
   await world.until(() => words('e').length === 1)
   await world.until(() => late.node.raft.state.mayVote)
   expect(leader.node.raft.membership.peers['e']?.incarnation).toBe(late.identity.incarnation)
-  // It counts: with two others gone it makes the majority.
+  // The new member counts: with two others stopped, it is needed for a majority.
   const gone = ['a', 'b', 'c', 'd'].filter((id) => id !== leader.node.options.id).slice(0, 2)
   for (const id of gone) world.crash(id)
   expect(await world.add(leader, 'y')).toBe('2')
@@ -204,8 +204,8 @@ test('M13: a fresh member acknowledges nothing before a majority of the others h
   expect(late.node.raft.term).toBe(0)
 })
 
-// Without it: a member lags while another joins, the one that joined becomes the leader, and the one that lags refuses its connection: it
-// never hears of the entry that would tell it who that is.
+// Without this law: a member lags while another one joins. The new member becomes the leader, and the lagging
+// member refuses its connection. So the lagging member never receives the entry that names the new member.
 test('M11: one of this cluster whom a member that lags does not know yet is let in; one of no cluster, or of another one, is not', async () => {
   const leader = await world.three()
   await world.run(300)
@@ -216,7 +216,7 @@ test('M11: one of this cluster whom a member that lags does not know yet is let 
   expect(replica?.clusterId).not.toBe('')
   expect(admit(replica?.clusterId as string)).toBeUndefined()
   for (const other of ['', 'another']) expect(admit(other)).toMatch(/new is no member: add it first/)
-  // A member is one by its directory, whatever cluster it says.
+  // A connection is a member's when its incarnation is, whatever cluster it claims.
   const info = world.wire(leader.node.options.id)?.info()
   const owner = world.wire(lagging)?.owner
   expect(info && owner?.admit(info)).toBeUndefined()

@@ -1,7 +1,9 @@
-// Driver: one member on its directory: log, machine, network and the loop, opened and closed in the right order.
+// Driver: one member on its directory: log, machine, network and the loop, opened and closed in the right
+// order.
 //
-// Order of a start: machine (what was applied; its own lock is a second guard of the directory) -> log (what was promised) ->
-// plan (boot-plan.ts) -> loop -> network. Nothing is said before the log is open, nothing is heard before the loop is there.
+// A start opens the machine first: it holds what was applied, and its own lock is a second guard of the
+// directory. Next come the log (what was promised), the plan (boot-plan.ts), the loop and the network. No
+// message is sent before the log is open, and none is received before the loop is there.
 
 import type { Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -18,7 +20,7 @@ import { type Booted, firstMembers, isOneOfMany, isUnborn, openLog, settle } fro
 import { ClusterFounder } from './cluster-founder.js'
 import type { ReplicaOptions, ReplicaPorts } from './replica-types.js'
 
-/** ms. Longer than a dial takes at most. */
+/** In ms. Longer than the longest attempt to connect. */
 const LEAST_PATIENCE = 2_500
 
 export class Replica {
@@ -28,7 +30,7 @@ export class Replica {
   readonly #ports: ReplicaPorts
   readonly #options: ReplicaOptions
   readonly #clusterFounder: ClusterFounder
-  /** What each other member said of itself when it was last dialled. */
+  /** The description that each other member sent when it was last dialled. */
   readonly #met = new Map<MemberId, PeerInfo>()
   #identity: Identity
   readonly #firstBoot: FirstBootGate
@@ -157,12 +159,15 @@ export class Replica {
     })
   }
 
-  /** Nobody is served yet: members that were given, and that the log does not know at those addresses, are asked who they are. */
+  /**
+   * True while no client is served yet: given members that the log does not know at their addresses are being
+   * asked for their cluster.
+   */
   get isAsking(): boolean {
     return this.#oneCluster.isAsking
   }
 
-  /** The cluster this member belongs to; '' until it knows. */
+  /** The id of this member's cluster; '' until it is known. */
   get clusterId(): string {
     return this.#identity.clusterId
   }
@@ -218,20 +223,27 @@ export class Replica {
     this.transport.setPeers(this.#addresses.peers(membership, this.#oneCluster.strangers))
   }
 
-  /** The log's members count; that others were given may surprise whoever gave them. Whether members have moved is found out (addresses.ts). */
+  /**
+   * The members in the log count; an operator may be surprised when the options name others, so the
+   * difference is logged. Whether members have moved is decided in addresses.ts.
+   */
   #compareMembers(): void {
     const { members, id, join } = this.#options
     const { membership } = this.node.raft
     if (members === undefined || join || membersOf(membership).length === 0) return
     const [given, known] = [members, Object.fromEntries(urlsOf(membership))]
-    // A store that was opened alone grows by its address: the founder of the cluster writes it down.
+    // A store that was opened alone has no address in its log. The leader adds that address later, so this is
+    // no difference.
     const differs = (one: string) => given[one] !== known[one] && !(one === id && known[one] === '')
     const others = [...new Set([...Object.keys(given), ...Object.keys(known)])].filter(differs)
     if (others.length > 0)
       this.#ports.logger.warn('the members given are not those of the log, which count', { given, known })
   }
 
-  /** Committed, so it is for ever: written beside the vote, and told in every handshake from now on. */
+  /**
+   * The cluster's id is committed, so it never changes. It is written to disk beside the vote, and is sent in
+   * every handshake from now on.
+   */
   #noteCluster({ cluster }: Membership): void {
     if (cluster === undefined || this.#identity.clusterId === cluster) return
     this.#identity = { ...this.#identity, clusterId: cluster }
@@ -251,9 +263,10 @@ export class Replica {
   }
 
   /**
-   * One of this cluster whom this member does not know yet may be its next leader: a member that lags has not heard of all that
-   * joined. Whether it is heard is then the core's to say. One whose removal is not committed yet is needed until it is (M11):
-   * its connection may be older than the cluster's id.
+   * A peer of this cluster that this member does not know is admitted: it may be the next leader, because a
+   * member that lags does not know all that have joined. The core then decides about its messages. A peer
+   * whose removal is not committed yet is needed until the commit (M11), also when it connected before the
+   * cluster had an id.
    */
   #admit({
     id,
@@ -275,7 +288,10 @@ export class Replica {
     return members.length === 0 || members.includes(id) ? undefined : position.index
   }
 
-  /** Another member does not list this one, and has committed no less: it was removed, or is being added just now. */
+  /**
+   * A connected member that does not list this one, and has committed at least as much. Then this member was
+   * removed, or is just being added.
+   */
   get missedBy(): MemberId | undefined {
     const { commit } = this.node.raft
     const others = [...this.#met.values()].filter(({ id }) => this.transport.connected(id))
@@ -290,12 +306,12 @@ export class Replica {
     this.#firstBoot.met(info.id, info.clusterId)
   }
 
-  /** Gives the lead away, when it has it. */
+  /** Transfers the leadership, when this member leads. */
   handOver(timeout: number, to?: MemberId): Promise<HandOver> {
     return handOver(this.node, this.#ports.clock, timeout, (id) => this.transport.connected(id), to)
   }
 
-  /** All of it is let go of, also when a part cannot be closed in peace; that is told afterwards. */
+  /** Closes all parts, also when one of them fails to close; that error is thrown afterwards. */
   async close(): Promise<void> {
     this.#oneCluster.close()
     for (const timer of this.#proving) timer.cancel()

@@ -1,13 +1,15 @@
-// Driver: owns the snapshot that is being received. Pieces are written aside in order; the swap happens once, when all is
-// complete, checked and durable; any fault before that leaves the state as it was.
+// Driver: owns the snapshot that is being received. Pieces are written to a separate place in order. The swap
+// happens once, when all pieces are complete, checked and durable; any fault before leaves the state
+// unchanged.
 //
-// The core acknowledges a piece when it is staged, not when it is written, and its sender has one under way. So that a slow disk
-// holds up the sender and not the memory, a piece that comes while `full` is kept waiting by the owner until `room` is told (L18).
+// The core acknowledges a piece when it is passed on, not when it is written, and the sender has one piece
+// under way. A slow disk must stop the sender, and must not fill the memory. So while this is `full`, the
+// owner keeps the next piece back until `room` is called (L18).
 
 import type { LogPosition, Membership } from '../core/types.js'
 import type { AppliedState, SnapshotWriter, StateMachine } from './state-machine.js'
 
-/** Bytes that may wait for the disk. */
+/** The most bytes that may wait for the disk. */
 const MOST_WAITING = 4 * 1024 * 1024
 
 export interface StagedPiece {
@@ -20,13 +22,13 @@ export interface StagedPiece {
 
 export interface SnapshotInPorts {
   readonly machine: StateMachine
-  /** Nothing may be applied from here on; `then` once nothing is in flight. */
+  /** Nothing may be applied from here on; `then` is called once no apply is under way. */
   pause(then: () => void): void
   /** The machine's state is now this one. */
   installed(state: AppliedState): void
-  /** Nothing changed; apply goes on. */
+  /** Nothing has changed; apply continues. */
   failed(error: unknown): void
-  /** It is not full any more. */
+  /** `full` is false again. */
   room(): void
 }
 
@@ -89,21 +91,21 @@ export class SnapshotIn {
 
   async #install(receiving: Receiving, writer: SnapshotWriter): Promise<void> {
     await new Promise<void>((resolve) => this.#ports.pause(resolve))
-    // Given up while the last apply was under way: the member stops.
+    // The snapshot was given up while the last apply was under way, because the member stops.
     if (this.#receiving !== receiving) return
     await writer.install()
     this.#receiving = undefined
     this.#ports.installed(receiving.state)
   }
 
-  /** Of one that was given up already nobody needs to know. */
+  /** The error of a snapshot that was given up already is not reported. */
   #fail(receiving: Receiving, error: unknown): void {
     if (this.#receiving !== receiving) return
     this.abort()
     this.#ports.failed(error)
   }
 
-  /** What was received so far is dropped. */
+  /** Drops all pieces received so far. */
   abort(): void {
     const receiving = this.#receiving
     this.#receiving = undefined

@@ -1,5 +1,6 @@
-// Driver: owns the frozen views that lagging members are being sent. One view a member, at most a few at once; the core
-// asks for the bytes from an offset, and a lost acknowledgement makes it ask for the same piece again.
+// Driver: owns the frozen views of the state that are sent to lagging members as snapshots: one view for each
+// member, and few at a time. The core asks for the bytes from an offset; after a lost acknowledgement it asks
+// for the same piece again.
 
 import type { MemberId } from '../core/types.js'
 import type { AppliedState, SnapshotReader, StateMachine } from './state-machine.js'
@@ -20,7 +21,7 @@ export interface SnapshotOutPorts {
 
 interface Sending {
   readonly reader: SnapshotReader
-  /** Where the reader stands: the offset behind `last`. */
+  /** The offset after `last`, the piece that was read last. */
   offset: number
   last: Piece | undefined
   busy: boolean
@@ -35,13 +36,13 @@ export class SnapshotOut {
     this.#ports = ports
   }
 
-  /** Positions that receivers will continue from: the log is not compacted past the oldest (S9). */
+  /** The oldest position at which a receiver will continue: the log is not compacted beyond it (S9). */
   oldest(): number | undefined {
     const indices = [...this.#sending.values()].map(({ reader }) => reader.state.position.index)
     return indices.length === 0 ? undefined : Math.min(...indices)
   }
 
-  /** The core wants the bytes from `offset` of the view at `index` (undefined: of a new one). */
+  /** The core wants the bytes from `offset` of the view at `index` (undefined: of a new view). */
   read(to: MemberId, offset: number, index: number | undefined): void {
     if (this.#opening.has(to)) return
     const sending = this.#sending.get(to)
@@ -83,7 +84,7 @@ export class SnapshotOut {
       sending.busy = false
       this.#ports.piece(to, sending.last)
     } catch (error) {
-      // Of one that was ended meanwhile, nobody waits for more.
+      // The transfer was ended meanwhile, so the piece is not needed.
       if (this.#sending.get(to) !== sending) return
       this.end(to)
       this.#ports.failed(to, error)

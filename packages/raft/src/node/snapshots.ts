@@ -1,5 +1,5 @@
-// Driver: both sides of snapshots as the loop meets them: what the core asks for is led to views and pieces, what becomes of
-// them is led back.
+// Driver: connects the core's snapshot effects with the machine's views and received pieces, and reports the
+// results to the core.
 
 import type { Logger } from '@latchkey/base'
 import type { Effect, MemberId, Message, Raft } from '../core/index.js'
@@ -12,10 +12,10 @@ export interface SnapshotsPorts {
   readonly machine: StateMachine
   readonly logger: Logger
   readonly pieceBytes: number
-  /** One call of the core. */
+  /** Makes one call of the core. */
   readonly step: (event: (raft: Raft, now: number) => readonly Effect[]) => void
   readonly receive: (message: Message, incarnation: string | undefined) => void
-  /** Of the machine: nothing is applied from here on; `then` once nothing is in flight. */
+  /** Pauses the machine: nothing is applied from here on; `then` is called once no apply is under way. */
   readonly pause: (then: () => void) => void
   readonly resume: () => void
   readonly installed: (state: AppliedState) => void
@@ -67,7 +67,7 @@ export class Snapshots {
     })
   }
 
-  /** True: it is a piece, and is heard later. */
+  /** True when the message is a piece that must wait; it is received later. */
   holds(message: Message, incarnation: string | undefined): boolean {
     if (message.type !== 'snapshot' || !this.#in.full) return false
     this.#held = { message, incarnation }
@@ -94,7 +94,7 @@ export class Snapshots {
     this.#in.stage(piece)
   }
 
-  /** What the core gave up, because another member leads, is not kept on disk for it (S10). */
+  /** Removes the pieces of a snapshot that the core has given up because another member leads (S10). */
   tidy(isStaging: boolean): void {
     if (!isStaging && this.#in.receiving) this.#in.abort()
   }

@@ -1,4 +1,4 @@
-// Test: the suite for state machines accepts a good one, and refuses bad ones.
+// Test: the suite for state machines accepts a correct machine and refuses faulty ones.
 
 import { utf8 } from '@latchkey/base'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,5 @@
-// Rule: what every state machine has to keep, as cases that its author runs. No test runner is needed: a case throws, or it does not.
+// Rule: the laws of every state machine, as test cases for its author. No test runner is needed: a case
+// throws when the machine breaks a law.
 //
 //   for (const { name, run } of MACHINE_CASES) test(name, () => run(harness))
 
@@ -7,13 +8,16 @@ import type { Entry, Membership } from '../core/types.js'
 import type { StateMachine } from './state-machine.js'
 
 export interface MachineHarness {
-  /** A machine on empty ground; not opened yet. */
+  /** A machine on an empty disk; not opened yet. */
   make(): StateMachine
-  /** A machine on the same ground, as after a crash: what was not durable is gone. The old one is not used any more. */
+  /**
+   * A machine on the same disk after a crash: what was not durable is lost. The old machine is not used any
+   * more.
+   */
   crash(machine: StateMachine): Promise<StateMachine>
-  /** The data of an entry with `commands` commands; other numbers give other commands. */
+  /** The data of an entry with `commands` commands; another `number` gives other commands. */
   data(number: number, commands: number): Uint8Array
-  /** The state as stable text. */
+  /** The state as text; equal states give equal text. */
   show(machine: StateMachine): string | Promise<string>
 }
 

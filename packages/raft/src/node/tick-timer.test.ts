@@ -1,4 +1,4 @@
-// Test: a member that has nothing to do wakes seldom, and what falls due is done when it does.
+// Test: an idle member wakes seldom, and each deadline is met on time.
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ManualClock } from '../memory/index.js'

@@ -1,5 +1,5 @@
-// Driver: owns the timer of the loop's next tick. A tick wakes the process, and an idle member does little else: so it comes when
-// something is due, and not every few milliseconds to look.
+// Driver: owns the timer of the loop's next tick. A tick wakes the process, and an idle member does little
+// else. So the timer is set to the next deadline, and not to a short fixed interval.
 
 import type { Clock, Timer } from '@latchkey/base'
 
@@ -14,7 +14,10 @@ export class Ticker {
     this.#tick = tick
   }
 
-  /** There is a tick in so many ms, or sooner. Whole ones: a timer that rang a hair early would have to be set again. */
+  /**
+   * A tick comes within this many ms, rounded up: a timer that fired a little too early would have to be set
+   * again.
+   */
   within(ms: number): void {
     const wait = Math.max(1, Math.ceil(ms))
     const at = this.#clock.now() + wait
@@ -29,7 +32,7 @@ export class Ticker {
     this.#tick()
   }
 
-  /** For good. */
+  /** Stops the timer for good. */
   stop(): void {
     this.#timer?.cancel()
     this.#at = Number.NEGATIVE_INFINITY

@@ -2,9 +2,10 @@
 //
 // Law: a log may begin with segment k when no later truncation voided the index in the head of k. Then
 // segment k and its followers do not depend on anything before k. Without this law: the head of k states that
-// the log reaches entry 9, a truncation at 7 follows, and the segments before k, which hold entries 7 and 8
-// of the old leader, are gone. A conflict voids heads from time to time, but the next head is valid again. So
-// the removal may be late, but never stops.
+// the log reaches entry 9 before it; later a truncation at 7 voids that entry. If the log began with k, its
+// start would be an entry that does not exist any more, and recovery could not apply the truncation. A
+// conflict voids heads from time to time, but the next head is valid again. So the removal may be late, but
+// never stops.
 
 export interface Segment {
   readonly number: number

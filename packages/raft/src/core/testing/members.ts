@@ -1,4 +1,4 @@
-// Test: members in the few states that the tests of the core's face begin with.
+// Test: members in the few states with which the tests of the core's public methods begin.
 
 import { assert, seededRandom } from '@latchkey/base'
 import { Raft } from '../index.js'
@@ -46,7 +46,7 @@ export const ok = (proposal: Proposal) => {
 
 const leads = ({ role }: Raft): boolean => role === 'leader'
 
-/** The only voter, leading, with its first entry committed. */
+/** The only voter; it leads, and its first entry is committed. */
 export function alone(
   rest: Partial<RaftBoot> = {},
   options: Partial<RaftOptions> = {},
@@ -59,7 +59,7 @@ export function alone(
   return { raft, now }
 }
 
-/** A leader of three whose first entry is committed. */
+/** The leader of three members; its first entry is committed. */
 export function leading(
   options: Partial<RaftOptions> = {},
   rest: Partial<RaftBoot> = {},

@@ -1,4 +1,4 @@
-// Rule: the commands of the trace language, a row each.
+// Rule: the commands of the trace language, one row each.
 
 import { utf8 } from '@latchkey/base'
 import type { LogPosition, MemberId, MembershipChange, Proposal, Raft } from '../index.js'
@@ -89,7 +89,7 @@ const timeout: Command = (stage, [id = '']) => {
   for (let i = 0; i < 500 && (asks() === undefined || asks() === before); i++) stage.wait(id, TICK)
 }
 
-/** Time passes for all, and everything arrives at once. */
+/** Time passes for all members, and every message arrives at once. */
 function run(stage: Stage, ms: number): void {
   for (let passed = 0; passed < ms; passed += TICK) {
     for (const id of stage.ids()) stage.wait(id, TICK)
@@ -99,7 +99,10 @@ function run(stage: Stage, ms: number): void {
 
 const ELECTION = new Set(['preVote', 'preVoteReply', 'vote', 'voteReply'])
 
-/** The others have not heard a leader for an election timeout; nothing but votes is delivered. */
+/**
+ * Enough time passes that the others do not refuse the candidate because of their leader; only votes are
+ * delivered.
+ */
 const win: Command = (stage, [id = '']) => {
   stage.hush(true)
   for (const other of stage.ids()) if (other !== id) stage.wait(other, 1000)
@@ -206,7 +209,7 @@ const restart: Command = (stage, [id = '', how]) => {
   stage.say((member.raft as Raft).describe().split('\n')[0] as string)
 }
 
-/** The disk holds no more than the entries up to here, as an old copy of it would. */
+/** The disk now holds only the entries up to this index, as an old copy of the disk would. */
 const rollBack: Command = (stage, [id = '', to]) => {
   const member = stage.live(id)
   stage.world.crash(id)
@@ -218,7 +221,7 @@ const rollBack: Command = (stage, [id = '', to]) => {
   stage.world.start(member)
 }
 
-/** Puts an entry of members into the state on disk, as the next one of its log. */
+/** Adds a 'members' entry to the state on disk, as the next entry of the log. */
 const stateMembers: Command = (stage, [id = '', ...words]) => {
   const member = stage.live(id)
   const { image } = member

@@ -1,4 +1,5 @@
-// Rule: messages that nobody sent, for traces: `append a->b t=3 prev=1/t1 commit=1 entries=2/t3,3/t3`.
+// Rule: builds messages that no member sent, for traces: `append a->b t=3 prev=1/t1 commit=1
+// entries=2/t3,3/t3`.
 
 import { utf8 } from '@latchkey/base'
 import type { Entry, Message } from '../index.js'

@@ -1,4 +1,4 @@
-// Rule: effects and messages as lines that somebody who knows Raft reads without us.
+// Rule: writes effects and messages as lines of text that a reader who knows Raft understands.
 
 import { describeEntry, describeMembership } from '../describe.js'
 import type { Effect, Entry, LogPosition, Message, PersistBatch } from '../index.js'

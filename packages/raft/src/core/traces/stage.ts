@@ -1,4 +1,5 @@
-// Driver: what a trace's commands act on: the world, what it has said, and which ways are cut.
+// Driver: the state that a trace's commands change: the members, the text printed so far, and the links that
+// are cut.
 
 import type { Random } from '@latchkey/base'
 import type { Effect, MemberId, Membership, Message } from '../index.js'
@@ -7,7 +8,7 @@ import { type Member, World } from './world.js'
 
 export const TICK = 10
 
-/** Every attempt waits for the same time: 1.1 s for the first member, 1.2 s for the second, and so on. */
+/** Every election timeout is the same: 1.1 s for the first member, 1.2 s for the second, and so on. */
 const steady = (place: number): Random => ({
   next: () => 0,
   float: () => 0,
@@ -53,7 +54,7 @@ export class Stage {
     return [...this.world.members.keys()]
   }
 
-  /** The messages of one way, or all. */
+  /** The messages under way on one link, or on all. */
   onTheWay(way: string | undefined, count = Number.POSITIVE_INFINITY): Message[] {
     const found = this.world.network.filter((m) => way === undefined || `${m.from}->${m.to}` === way)
     return found.slice(0, count)
@@ -81,7 +82,7 @@ export class Stage {
     refused.count = 0
   }
 
-  /** Until nothing moves: a round of syncs, a round of messages. */
+  /** Alternates syncs and deliveries until there are none left. */
   settle(): void {
     for (let i = 0; i < 1000; i++) {
       const writing = this.ids().filter((id) => this.live(id).writes.length > 0)

@@ -1,4 +1,4 @@
-// Rule: the small language of golden traces. Commands in, what the cores want done out; every line is a command.
+// Rule: the small language of golden traces: commands in, the effects of the cores out. Each line is a command.
 //
 //   group a b c [learners d] [key=value ...]   members that know each other, with empty logs; options: pre-vote=no, window=2,
 //                                              append-bytes=N, uncommitted=N, snapshots=N
@@ -32,7 +32,9 @@ import { Stage } from './stage.js'
 
 const PROMPT = '> '
 
-/** The whole file anew: comments and commands as they are, each command followed by what comes of it. */
+/**
+ * The whole file written again: comments and commands unchanged, each command followed by its current output.
+ */
 export function runTrace(source: string): string {
   const stage = new Stage()
   const out: string[] = []

@@ -1,4 +1,5 @@
-// Test: the golden traces. LATCHKEY_REWRITE_TRACES=1 writes what comes out now into the files, to be read line by line.
+// Test: the golden traces. LATCHKEY_REWRITE_TRACES=1 writes the current output into the files; read the
+// difference line by line.
 
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -16,7 +17,10 @@ test('there are at least 40 traces, and each says why it exists', () => {
     expect(readFileSync(folder + name, 'utf8'), name).toMatch(/^# Why: .+\n(# .+\n)*# See: .+\n/)
 })
 
-/** The scenario ids that a trace covers stand in its second comment, and so in the name of its test. */
+/**
+ * The second comment of a trace lists the scenario ids that the trace covers. They become part of the test's
+ * name.
+ */
 const see = (source: string): string => /^# See: (.+)$/m.exec(source)?.[1] ?? ''
 
 for (const name of names) {

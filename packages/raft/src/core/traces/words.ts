@@ -1,4 +1,4 @@
-// Rule: the words of a trace's line: plain ones, name=value, and places of the log.
+// Rule: the words of a line in a trace: plain words, name=value, and positions in the log.
 
 import type { LogPosition } from '../index.js'
 
@@ -10,7 +10,7 @@ export function pairs(words: readonly string[]): Map<string, string> {
   return new Map(words.filter(isPair).map((word) => word.split('=') as [string, string]))
 }
 
-/** `12/t3`, with the time 0. */
+/** `12/t3` is index 12 in term 3, with the time 0. */
 export function position(word: string): LogPosition {
   const [index, term] = word.split('/t')
   return { index: Number(index), term: Number(term), time: 0 }

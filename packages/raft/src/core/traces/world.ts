@@ -1,7 +1,7 @@
-// Driver: a group of cores in one place, for tests: messages, syncs and crashes happen when they are told to.
+// Driver: a group of cores for tests: messages, syncs and crashes happen only when the test says so.
 //
-// Laws it holds everybody to, at each call: those of invariants.ts; one leader a term; what is committed at an index never
-// changes; what a crash leaves behind is what was synced.
+// Laws checked at each call: those of invariants.ts; a term has one leader; a committed entry never changes;
+// after a crash the disk has what was synced.
 
 import { assert, type Random } from '@latchkey/base'
 import {
@@ -18,7 +18,7 @@ import {
 } from '../index.js'
 import { checkInvariants, checkStep, footprint } from '../invariants.js'
 
-/** What a disk holds after all batches that were synced. */
+/** The content of a disk after all batches that were synced. */
 export interface Image {
   hardState: HardState
   start: LogPosition
@@ -82,7 +82,7 @@ export class World {
     return member
   }
 
-  /** As a node does: a machine beyond the log restarts the log behind it. */
+  /** As a node does: when the machine is ahead of the log, the log restarts at the machine's position. */
   start(member: Member, random: Random = member.options.random): void {
     const { machine, image, mayVote } = member
     const last = image.entries.at(-1)?.index ?? image.start.index
@@ -91,7 +91,8 @@ export class World {
       image.membership = machine.membership
       image.entries = []
     }
-    // The log holds another history at the machine's place: a crash came while a conflicting tail was still there.
+    // The log has another entry at the machine's position: the crash came while a conflicting tail was still
+    // on disk.
     const beyondStart = image.entries[machine.position.index - image.start.index - 1]
     if (beyondStart !== undefined && beyondStart.term !== machine.position.term) member.rebuild = true
     const { rebuild } = member
@@ -158,7 +159,7 @@ export class World {
     return this.#committed.length - 1
   }
 
-  /** Syncs what was written up to batch `upTo`. */
+  /** Syncs the written batches up to batch `upTo`. */
   sync(id: MemberId, upTo = Number.POSITIVE_INFINITY): void {
     const member = this.member(id)
     let last = 0
@@ -170,7 +171,7 @@ export class World {
     if (last > 0) this.call(id, (raft, now) => raft.persisted(last, now))
   }
 
-  /** Of what was not synced, the first `kept` batches happen to be on disk all the same. */
+  /** The first `kept` of the unsynced batches are on disk after the crash. */
   crash(id: MemberId, kept = 0): void {
     const member = this.member(id)
     for (const batch of member.writes.slice(0, kept)) write(member.image, batch)

@@ -1,11 +1,12 @@
-// Test: a machine that adds up. Its durable state is what the last flush kept; a crash forgets the rest.
+// Test: a state machine that adds numbers. Its durable state is that of the last flush; a crash loses the
+// rest.
 
 import { text, utf8 } from '@latchkey/base'
 import type { Entry, LogPosition, Membership } from '../../core/types.js'
 import type { Applied, AppliedState, SnapshotReader, SnapshotWriter, StateMachine } from '../state-machine.js'
 import { splitRecords } from '../batch-records.js'
 
-/** What survives a restart. */
+/** The state that survives a restart. */
 export interface CounterDisk {
   state: AppliedState | undefined
   words: readonly string[]
@@ -15,7 +16,7 @@ export class Counter implements StateMachine {
   readonly disk: CounterDisk
   words: string[] = []
   #state: AppliedState | undefined
-  /** Nothing is durable before a flush; the log must hold it all until then. */
+  /** False: nothing is durable before a flush, so the log must keep all entries until then. */
   flushAlways = true
 
   constructor(disk: CounterDisk = { state: undefined, words: [] }) {

@@ -1,4 +1,5 @@
-// Test: members in one process, on simulated disks, a shared manual clock and a network that can be cut.
+// Test: members in one process, on simulated disks, with a shared manual clock and a network that a test can
+// cut.
 
 import { Emitter, seededRandom, silentLogger, text, utf8 } from '@latchkey/base'
 import type { MemberId, Message } from '../../core/types.js'
@@ -47,7 +48,7 @@ class Wire extends Emitter<TransportEvents> implements Transport {
     this.look()
   }
 
-  /** Who is reachable now, compared with who was. */
+  /** Emits the difference between the members that are reachable now and those that were. */
   look(): void {
     for (const id of this.#world.ids) {
       const other = this.#world.wire(id)
@@ -84,7 +85,7 @@ export interface Seat {
   readonly disk: MemoryDisk
   readonly counter: Counter
   replica: Replica | undefined
-  /** Turns that the loop has asked for. */
+  /** The number of turns that the loop has asked for. */
   turns: number
 }
 
@@ -174,7 +175,7 @@ export class World {
     return this.#seats.get(id) as Seat
   }
 
-  /** The process is gone at once; its disk keeps what was synced. */
+  /** The process ends at once; its disk keeps what was synced. */
   crash(id: MemberId): void {
     const seat = this.seat(id)
     seat.disk.crash(this.#random)
@@ -183,7 +184,7 @@ export class World {
     this.unplug(id)
   }
 
-  /** Time goes on, a little at a time, and everything that it sets off runs. */
+  /** Advances the time in small steps, and runs everything that becomes due. */
   async run(ms: number): Promise<void> {
     for (let t = 0; t < ms; t += 2) {
       this.clock.advance(2)
@@ -191,7 +192,7 @@ export class World {
     }
   }
 
-  /** Everything that has been set off runs, while no time passes. */
+  /** Runs everything that is due now, without advancing the time. */
   async settle(): Promise<void> {
     for (let i = 0; i < 40; i++) await new Promise((resolve) => setImmediate(resolve))
   }
@@ -208,7 +209,7 @@ export class World {
     return leaders.sort((a, b) => (b?.node.raft.term ?? 0) - (a?.node.raft.term ?? 0))[0]
   }
 
-  /** A cluster of three, with a leader. */
+  /** Starts a cluster of three and waits for a leader. */
   async three(options: Parameters<World['boot']>[1] = {}): Promise<Replica> {
     this.ids.push('a', 'b', 'c')
     for (const id of ['a', 'b', 'c']) await this.boot(id, options)
@@ -223,7 +224,7 @@ export class World {
     return this.leader() as Replica
   }
 
-  /** What became of it, once that is known. */
+  /** Submits a command and waits for its result. */
   submit(replica: Replica, word: string): Promise<Outcome> {
     return new Promise((resolve) => replica.node.submit(frameRecord(utf8(word)), resolve))
   }
