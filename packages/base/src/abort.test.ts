@@ -4,7 +4,7 @@ import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import { onAbort } from './index.js'
 
-test('any number of waiters, one listener, in order and once each', () => {
+test('any number of callers wait with one listener; each is called once, in order', () => {
   const controller = new AbortController()
   const told: number[] = []
   for (let n = 0; n < 100; n++) onAbort(controller.signal, () => told.push(n))
@@ -14,7 +14,7 @@ test('any number of waiters, one listener, in order and once each', () => {
   expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
 })
 
-test('nothing is left when nobody waits, and one may wait again', () => {
+test('without callers the signal has no listener, and a later caller may wait again', () => {
   const { signal } = new AbortController()
   const offs = [onAbort(signal, () => {}), onAbort(signal, () => {})]
   for (const off of [...offs, ...offs]) off()
@@ -26,7 +26,7 @@ test('nothing is left when nobody waits, and one may wait again', () => {
   expect(getEventListeners(signal, 'abort')).toHaveLength(0)
 })
 
-test('one that is taken off while the others are told is not told', () => {
+test('a callback that is removed while the others run is not called', () => {
   const controller = new AbortController()
   const told: string[] = []
   onAbort(controller.signal, () => {

@@ -19,7 +19,7 @@ const boom = (): never => {
   throw new TypeError('Cannot convert object to primitive value')
 }
 
-test('C12: a handler that throws has its connection closed, is counted and told in one line', () => {
+test('C12: the error of a handler closes its connection, is counted, and is logged in one line', () => {
   const { errors, lines } = scene()
   const closed: string[] = []
   errors.guard(
@@ -36,7 +36,7 @@ test('C12: a handler that throws has its connection closed, is counted and told 
   )
 })
 
-test('C12: so has one whose promise rejects, and one whose connection cannot be closed', async () => {
+test('C12: so does a rejected promise; a connection that cannot be closed does no harm', async () => {
   const { errors } = scene()
   let closed = 0
   const rejects = errors.guard(
@@ -53,7 +53,7 @@ test('C12: so has one whose promise rejects, and one whose connection cannot be 
   expect(errors.counts().get('http')).toBe(1)
 })
 
-test('a handler that does its work is left alone', () => {
+test('a handler without an error keeps its connection', () => {
   const { errors, lines } = scene()
   const heard: number[] = []
   errors.guard('client', (n: number) => heard.push(n), boom)(7)
@@ -62,7 +62,7 @@ test('a handler that does its work is left alone', () => {
   expect(lines).toEqual([])
 })
 
-test('many errors of one kind are counted each and told once in ten seconds', () => {
+test('many errors of one kind are all counted, and logged once in ten seconds', () => {
   const { errors, lines, pass } = scene()
   const handler = errors.guard('client', boom, () => {})
   for (let i = 0; i < 100; i++) handler()
@@ -73,7 +73,7 @@ test('many errors of one kind are counted each and told once in ten seconds', ()
   expect(errors.counts().get('client')).toBe(101)
 })
 
-test('what was thrown is described in one short line, whatever it is', () => {
+test('any thrown value is described in one short line', () => {
   expect(shortError(new Error(`a${'b'.repeat(10_000)}`)).length).toBeLessThan(300)
   expect(shortError(new Error('two\nlines'))).toMatch(/^Error: two lines/)
   expect(shortError({ toString: 1, valueOf: 1 })).toBe('a thrown object')

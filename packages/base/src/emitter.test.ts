@@ -5,7 +5,7 @@ import { Emitter } from './emitter.js'
 
 type Events = { word: string }
 
-test('told in order, one that was added twice twice; off takes one of them', () => {
+test('listeners are called in order, one that was added twice is called twice; off removes one of them', () => {
   const events = new Emitter<Events>()
   const heard: string[] = []
   const one = (word: string) => void heard.push(`one ${word}`)
@@ -21,7 +21,7 @@ test('told in order, one that was added twice twice; off takes one of them', () 
   expect(heard).toEqual(['one a', 'two a', 'one a', 'one b', 'two b', 'two c'])
 })
 
-test('once: told once, also where it is told again meanwhile; off takes it away before', () => {
+test('once: called once, also when the listener emits the event again; off removes it before', () => {
   const events = new Emitter<Events>()
   const heard: string[] = []
   events.once('word', (word) => {
@@ -38,7 +38,7 @@ test('once: told once, also where it is told again meanwhile; off takes it away 
   expect(heard).toEqual(['a'])
 })
 
-test('one that comes while an event is told does not hear it; one that goes does not either', () => {
+test('a listener that is added or removed while an event is emitted is not called for that event', () => {
   const events = new Emitter<Events>()
   const heard: string[] = []
   const late = (word: string) => void heard.push(`late ${word}`)
@@ -52,7 +52,7 @@ test('one that comes while an event is told does not hear it; one that goes does
   expect(heard).toEqual(['late b'])
 })
 
-test('a listener that throws reaches neither the one who emits nor the others', () => {
+test('the error of a listener reaches neither the caller of emit nor other listeners', () => {
   const later = vi.spyOn(globalThis, 'queueMicrotask').mockImplementation(() => {})
   try {
     const events = new Emitter<Events>()
@@ -69,6 +69,6 @@ test('a listener that throws reaches neither the one who emits nor the others', 
   }
 })
 
-test('what is no function is a TypeError', () => {
+test('a listener that is no function is a TypeError', () => {
   expect(() => new Emitter<Events>().on('word', 'listener' as never)).toThrow(TypeError)
 })

@@ -9,7 +9,7 @@ function byHand() {
   return { turns, due, turn: () => due.shift()?.() }
 }
 
-test('what work hands to the end of its turn goes out in that turn, behind all work', () => {
+test('what work adds to the end of its turn runs in that turn, after all work', () => {
   const { turns, due, turn } = byHand()
   const heard: string[] = []
   turns.end(() => heard.push('early end'))
@@ -23,7 +23,7 @@ test('what work hands to the end of its turn goes out in that turn, behind all w
   expect(due).toHaveLength(0)
 })
 
-test('what is asked for at the end, and work asked for by work, has a turn of its own', () => {
+test('work that is added by work, or at the end of a turn, runs in the next turn', () => {
   const { turns, due, turn } = byHand()
   const heard: string[] = []
   turns.work(() => {
@@ -38,7 +38,7 @@ test('what is asked for at the end, and work asked for by work, has a turn of it
   expect(due).toHaveLength(0)
 })
 
-test('a fault does not lose what others wait for', () => {
+test('an error in one function does not drop the others', () => {
   const { turns, turn } = byHand()
   const heard: string[] = []
   turns.end(() => heard.push('sent'))

@@ -30,7 +30,7 @@ async function scene(answer: string | Uint8Array) {
   return { socket, gone }
 }
 
-test('C20: who never closes its side loses the socket all the same', async () => {
+test('C20: a client that never closes its side loses the socket all the same', async () => {
   const { socket, gone } = await scene('no')
   let said = ''
   socket.on('data', (chunk) => (said += String(chunk)))
@@ -38,7 +38,7 @@ test('C20: who never closes its side loses the socket all the same', async () =>
   expect(said).toBe('no')
 })
 
-test('C20: so does who reads nothing of a long answer, and goes on sending', async () => {
+test('C20: so does a client that reads nothing of a long answer and goes on sending', async () => {
   const { socket, gone } = await scene(new Uint8Array(32 * 1024 * 1024))
   await once(socket, 'connect')
   const more = setInterval(() => socket.write('more'), 20)

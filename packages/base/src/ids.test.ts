@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { newId } from './ids.js'
 
-test('each is another one', () => {
+test('no id comes twice', () => {
   const ids = new Set(Array.from({ length: 1_000 }, newId))
   expect(ids.size).toBe(1_000)
   for (const id of ids) expect(id).toMatch(/^[0-9a-f]{32}$/)

@@ -20,7 +20,7 @@ test('the same as a Map, however many come and go', () => {
   expect([fleeting.size, fleeting.keys()]).toEqual([map.size, [...map.keys()]])
 })
 
-test('who walks through it may delete what was met, and meets each once', () => {
+test('during an iteration the entries already met may be deleted, and each entry is met once', () => {
   const fleeting = new RecyclingMap<number, number>()
   for (let i = 0; i < 100; i++) fleeting.set(i, i)
   const met: number[] = []

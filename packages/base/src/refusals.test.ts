@@ -15,7 +15,7 @@ function scene() {
   return { refusals, lines, pass: (ms: number) => (now += ms) }
 }
 
-test('C21: a thousand refusals of one kind have one line in ten seconds, and the next one tells how many went without', () => {
+test('C21: a thousand refusals of one kind have one line in ten seconds; the next line reports their number', () => {
   const { refusals, lines, pass } = scene()
   for (let i = 0; i < 1000; i++)
     refusals.note('clients', 'frame', 'a frame was refused', { reason: `no ${i}` })
@@ -31,7 +31,7 @@ test('C21: a thousand refusals of one kind have one line in ten seconds, and the
   ])
 })
 
-test('C21: a stranger has no more than 200 characters of a line, and no line of its own', () => {
+test("C21: a client's text has at most 200 characters of a line, and cannot make a second line", () => {
   const { refusals, lines } = scene()
   refusals.note('members', 'frame', 'a frame was refused', { reason: `a\n${'b'.repeat(16_000_000)}`, at: 7 })
   const [line] = lines

@@ -54,7 +54,7 @@ test('CT1, CT2: stamps never go back, and never run ahead of the clock by a mill
   }
 })
 
-test('K41: a reading of before a stall that is used after it makes the stamp early, never late', () => {
+test('K41: a clock reading from before a stall makes a later stamp too early, never too late', () => {
   const clock = new ClusterClock(0, 0, 1000)
   clock.read(500)
   expect(clock.read(100)).toBe(500)

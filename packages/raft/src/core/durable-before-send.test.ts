@@ -55,7 +55,7 @@ test('hard state, truncation and entries of one call are one batch; ids grow by 
   expect(disk.lastBatch).toBe(2)
 })
 
-test('L5: what was under way when it was cut makes nothing durable, not even when the same entry is there again', () => {
+test('L5: a write under way during a truncation makes nothing durable from there on, not even an equal new entry', () => {
   const { disk, append } = world()
   append(entry(1, 1), entry(2, 1))
   append(entry(2, 2))
@@ -68,7 +68,7 @@ test('L5: what was under way when it was cut makes nothing durable, not even whe
   expect(disk.durable).toBe(3)
 })
 
-test('L7: a completion stands for all before it, and an older one says nothing', () => {
+test('L7: a completion completes all batches before it, and an older one changes nothing', () => {
   const { disk, append } = world()
   append(entry(1, 1))
   append(entry(2, 1))
@@ -104,7 +104,7 @@ test('L5: a promise of an older term is dropped', () => {
   expect(disk.promises).toBe(0)
 })
 
-test('S15, S3: behind a restart nothing that was under way counts', () => {
+test('S15, S3: after a restart of the log no write that was under way counts', () => {
   const { log, disk, append } = world()
   append(...Array.from({ length: 12 }, (_, i) => entry(i + 1, 1)))
   const position = { index: 9, term: 2, time: 0 }

@@ -44,7 +44,7 @@ function leader(): Raft {
 const bend = (state: State) => state as { -readonly [K in keyof State]: State[K] }
 const first = (state: State) => state.leading?.peers[0] as NonNullable<State['leading']>['peers'][number]
 
-test('what is in order is let through', () => {
+test('a correct state passes', () => {
   checkInvariants(follower())
   checkInvariants(leader())
   checkStep(footprint(leader()), leader())

@@ -59,7 +59,7 @@ test('compaction keeps the place before the first entry; a restart forgets all',
   expect([log.last, log.lastIndex]).toEqual([{ index: 9, term: 4, time: 7 }, 9])
 })
 
-test('L8: a term below the start is not known, and leads to a snapshot', () => {
+test('L8: a term below the start is unknown, and leads to a snapshot', () => {
   const log = logOf([5, 5], { index: 4, term: 3, time: 0 })
   expect(log.lastNotAbove(6, 4)).toEqual({ index: 4, term: 3 })
   expect(log.lastNotAbove(6, 2)).toEqual({ index: 3, term: 0 })

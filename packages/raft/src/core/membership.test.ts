@@ -50,7 +50,7 @@ test('equal configurations have equal bytes, whatever the order of their address
   expect(encodeMembership(one)).toEqual(encodeMembership(other))
 })
 
-test('E19: bytes that are no configuration are none, and nothing is thrown', () => {
+test('E19: invalid bytes decode to undefined, and nothing is thrown', () => {
   const good = encodeMembership(of(['a', 'b'], { learners: ['c'] }))
   const random = seededRandom('members')
   for (let i = 0; i < 3000; i++) {

@@ -37,7 +37,7 @@ const message = (type: string, bent: Record<string, unknown> = {}): Message =>
 const why = (type: string, bent: Record<string, unknown> = {}, incarnation?: string) =>
   whyRefused(own, message(type, bent), incarnation)
 
-test('each kind of message comes in as it is', () => {
+test('a valid message of each kind is accepted', () => {
   for (const type of Object.keys(valid)) expect(why(type), type).toBeUndefined()
 })
 
@@ -103,13 +103,13 @@ test.each([
   expect(why(type, bent)).toBe(reason)
 })
 
-test('M13, L10: another incarnation of a known member is not heard; one that has not been met yet is', () => {
+test('M13, L10: a message of another incarnation of a known member is refused; the first incarnation of a member is accepted', () => {
   expect(why('heartbeat', {}, 'two')).toBe('another incarnation')
   expect(why('heartbeat', {}, 'one')).toBeUndefined()
   expect(whyRefused({ ...own, id: 'a' }, message('heartbeat', { from: 'b', to: 'a' }), 'new')).toBeUndefined()
 })
 
-test('E19: bent at random, a message is refused or taken, and nothing is thrown', () => {
+test('E19: a message with random changes is refused or accepted, and nothing is thrown', () => {
   const random = seededRandom('door')
   const values = [
     undefined,

@@ -32,7 +32,7 @@ test('L9: match never moves back, and next stays behind it', () => {
   expect(peer.next).toBe(10)
 })
 
-test('each way into another state leaves nothing under way', () => {
+test('each change of state leaves no append under way', () => {
   const peer = new Progress('b', 8, 0, 2)
   peer.toReplicate()
   peer.window.add(1)

@@ -83,7 +83,7 @@ test('M4: elections and commits of all pairs of halves of up to five members', (
   }
 })
 
-test('M9: who is in neither half does not count', () => {
+test('M9: a member in neither half does not count', () => {
   const half = { voters: ['a', 'b', 'c'], outgoing: [] }
   expect(
     tally(
@@ -126,7 +126,7 @@ test('nobody can agree on nothing', () => {
   expect(majorityValue([], () => 9)).toBe(0)
 })
 
-test('a quorum draws itself', () => {
+test('describeQuorum draws one line for each voter', () => {
   const values: Record<string, number> = { a: 4, b: 2, c: 1 }
   const value = (id: string) => values[id] ?? 0
   expect(describeQuorum({ voters: ['a', 'b', 'c'], outgoing: ['c', 'd'] }, value)).toBe(

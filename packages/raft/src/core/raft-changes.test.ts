@@ -64,14 +64,14 @@ describe('members', () => {
     expect(!proposal.ok && proposal.why).toContain(why)
   })
 
-  test('M1: no change while the lead is being handed over', () => {
+  test('M1: no membership change during a leadership transfer', () => {
     const { raft, now } = leading()
     raft.transfer('b', now)
     expect(raft.transferring).toBe(true)
     expect(raft.proposeChange({ type: 'remove', id: 'c' }, now)).toMatchObject({ reason: 'transferring' })
   })
 
-  test('E17: who was told to take over may do so after the transfer was given up; who lags was not told', () => {
+  test('E17: a target that was asked to campaign may do so after the transfer was given up; one that lags was not asked', () => {
     const { raft, now } = leading()
     let at = now
     const untilGivenUp = () => {
@@ -102,7 +102,7 @@ describe('members', () => {
     expect(raft.progress.map(({ id }) => id)).toEqual(['b'])
   })
 
-  test('L10, M13: a member that was removed and comes again begins with nothing acknowledged', () => {
+  test('L10, M13: a member that was removed and added again starts with nothing acknowledged', () => {
     const { raft, now } = leading({}, { membership: of(['a', 'b'], ['d']) })
     raft.step(to('appendReply', 'd', { ok: true, match: 1, round: 0 }), now)
     ok(raft.proposeChange({ type: 'remove', id: 'd' }, now))
@@ -113,7 +113,7 @@ describe('members', () => {
     expect(raft.progress.find(({ id }) => id === 'd')?.match).toBe(0)
   })
 
-  test('M2: in force from its append on: what the smaller group holds is committed at once', () => {
+  test('M2: a configuration is in force from its append on: entries on a majority of the smaller group are committed at once', () => {
     const { raft, now } = leading({}, { membership: of(['a', 'b']) })
     ok(raft.propose('commands', utf8('x'), now))
     raft.persisted(3, now)
@@ -133,7 +133,7 @@ describe('members', () => {
     expect(raft.commit).toBe(2)
   })
 
-  test('M3: what a leader writes down by itself looks like nothing that anybody asks for', () => {
+  test("M3: a leader's own change of the membership differs from every requested change", () => {
     const now = of(['a', 'b', 'c'], ['d'])
     const met = { ...now, cluster: 'one', peers: peersOf(['a', 'b', 'c', 'd'], 'one') }
     expect([isBookKeeping(now, now), isBookKeeping(now, met)]).toEqual([true, true])

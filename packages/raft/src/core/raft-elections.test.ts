@@ -20,7 +20,7 @@ describe('elections', () => {
     expect(kinds(raft.persisted(1, 0))).toEqual([])
   })
 
-  test('E16: a leader that leaves counts in the old half only', () => {
+  test('E16: a leader that is being removed counts in the old half only', () => {
     const joint: Membership = {
       ...of(['b', 'c']),
       outgoing: ['a', 'b', 'c'],
@@ -63,14 +63,14 @@ describe('elections', () => {
     }
   })
 
-  test('E20: those who see their leader end in the same millisecond do not split the vote', () => {
+  test("E20: voters that see their leader's end in the same millisecond do not split the vote", () => {
     for (let seed = 0; seed < 200; seed++) {
       const left = seed % 2 === 0 ? ['b', 'c'] : ['b', 'c', 'd', 'e']
       expect(fastRound(left, seed)).toBeLessThan(150)
     }
   })
 
-  test('E13, M12: a member that a log no longer names moves nobody that hears its leader', () => {
+  test('E13, M12: a removed member does not disturb members that hear from their leader', () => {
     const raft = make()
     raft.step(to('heartbeat', 'b', { commit: 0, round: 0 }), 0)
     for (let i = 0; i < 50; i++)
@@ -119,7 +119,7 @@ describe('elections', () => {
     expect(raft.describe()).toBe(before)
   })
 
-  test('a voter that said yes does not take it back', () => {
+  test('the first answer of a voter counts, a later one does not', () => {
     const raft = make({ membership: of(['a', 'b', 'c', 'd', 'e']) }, { preVote: false })
     let now = 0
     while (raft.role !== 'candidate') raft.tick((now += 10))
@@ -130,7 +130,7 @@ describe('elections', () => {
     expect(raft.role).toBe('leader')
   })
 
-  test('a candidate that has lost before its disk was done asks nobody any more', () => {
+  test('a candidate that lost before its own vote was durable sends no vote requests', () => {
     const raft = make({}, { preVote: false })
     let now = 0
     while (raft.role !== 'candidate') raft.tick((now += 10))
@@ -138,7 +138,7 @@ describe('elections', () => {
     expect(kinds(raft.persisted(1, now))).toEqual(['heartbeatReply'])
   })
 
-  test('E8: who asks in a term that is over is told the term', () => {
+  test('E8: the answer to a candidate of an old term carries the current term', () => {
     const raft = make({ hardState: { term: 5, vote: undefined } })
     const effects = raft.step(to('vote', 'b', { term: 3, lastIndex: 9, lastTerm: 3, transfer: false }), 0)
     expect(effects).toMatchObject([{ message: { type: 'voteReply', term: 5, granted: false } }])

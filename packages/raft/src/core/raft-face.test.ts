@@ -29,7 +29,7 @@ describe('the face', () => {
     expect(raft.describe()).toContain('a leader t1')
   })
 
-  test('an option that is undefined is one that was not given', () => {
+  test('an option that is undefined has its default', () => {
     const { raft } = alone({}, { maxInflight: undefined as never, clamp: undefined as never })
     expect([raft.state.options.maxInflight, raft.state.options.clamp]).toEqual([64, 100])
   })
@@ -57,7 +57,7 @@ describe('the face', () => {
     expect([raft.applied(1), raft.applied(0), raft.compact(1), raft.firstIndex]).toEqual([[], [], [], 2])
   })
 
-  test('a call in which nothing happens answers with the same nothing', () => {
+  test('a call in which nothing happens returns the same empty list', () => {
     const { raft, now } = alone()
     expect(raft.persisted(1, now)).toBe(raft.tick(now))
     expect(raft.leaderGone('b', 1, now)).toEqual([])
@@ -77,7 +77,7 @@ describe('the face', () => {
     expect(make().transfer(undefined, 0)).toEqual([])
   })
 
-  test('proposals to one who does not lead name the leader', () => {
+  test("a proposal to a member that does not lead is refused with the leader's id", () => {
     const raft = make()
     raft.step(to('heartbeat', 'b', { commit: 0, round: 0 }), 0)
     const change: MembershipChange = { type: 'remove', id: 'c' }

@@ -23,7 +23,7 @@ describe('reads', () => {
     expect(kinds(raft.step(to('heartbeatReply', 'd', { round: 1, match: 1 }), now))).not.toContain('read')
   })
 
-  test('R7: asked of one who does not lead, it says so; an answer nobody waits for is dropped', () => {
+  test('R7: a read request to a member that does not lead is answered so; an unexpected answer is dropped', () => {
     const raft = make({ hardState: { term: 1, vote: undefined } })
     const asked = raft.step(to('readIndex', 'b', { context: 5 }), 0)
     expect(asked).toMatchObject([{ message: { type: 'readIndexReply', context: 5, index: undefined } }])
@@ -78,7 +78,7 @@ describe('reads', () => {
     }
   })
 
-  test('K19: what a leader stamps after it was replaced is cut with its entry: nothing expires by it', () => {
+  test('K19: the stamps of a replaced leader are cut with its entries: nothing expires because of them', () => {
     const { raft, now } = leading()
     const late = ok(raft.propose('empty', new Uint8Array(0), now + 90))
     const entry = { index: late.index, term: 2, time: 5, kind: 'empty', data: new Uint8Array(0) } as const

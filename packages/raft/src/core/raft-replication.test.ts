@@ -57,7 +57,7 @@ describe('replication', () => {
     expect(raft.describe()).toBe(before)
   })
 
-  test('L9, L12: while probing only the answer to this very probe moves it', () => {
+  test('L9, L12: while probing only the answer to the current probe counts', () => {
     const log = [1, 1, 1, 1, 1].map((term, i) => entry(i + 1, term))
     const { raft, now } = leading({}, { hardState: { term: 1, vote: undefined }, entries: log })
     const late = to('appendReply', 'c', {
@@ -79,7 +79,7 @@ describe('replication', () => {
     )
   })
 
-  test('D12: who lost what it acknowledged gets nothing more and counts for nothing', () => {
+  test('D12: a member that lost acknowledged entries gets no more entries and does not count', () => {
     const { raft, now } = leading({}, { membership: of(['a', 'b']) })
     const reject = (round: number) =>
       to('appendReply', 'b', { ok: false, rejected: 1, hintIndex: 0, hintTerm: 0, round })
@@ -106,7 +106,7 @@ describe('replication', () => {
           : [],
       )
 
-    test('not by a message of its own, but with the next append', () => {
+    test('the commit index is sent with the next append, not by a message of its own', () => {
       const { raft, now } = leading()
       const first = ok(raft.propose('commands', utf8('x'), now))
       raft.persisted(3, now)
@@ -118,7 +118,7 @@ describe('replication', () => {
       expect(told(raft.announce(match, now))).toEqual([])
     })
 
-    test('by itself when nothing follows for a moment, once; else by the next tick', () => {
+    test('the commit index is sent alone, once, when no append follows for a moment; else at the next tick', () => {
       const { raft, now } = leading()
       expect(told(raft.announce(99, now))).toEqual(['heartbeat to b: 1'])
       expect(told(raft.announce(99, now))).toEqual([])

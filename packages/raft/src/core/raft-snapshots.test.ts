@@ -41,7 +41,7 @@ describe('snapshots', () => {
     expect(effects).toContainEqual({ type: 'commit', from: 11, to: 11 })
   })
 
-  test('S9: a view that the log has been compacted beyond is of no use, and another one is asked for', () => {
+  test('S9: a snapshot that the log has been compacted beyond is dropped, and a newer one is requested', () => {
     const log = [entry(1, 1), entry(2, 1), entry(3, 1)]
     const { raft, now } = leading({}, { hardState: { term: 1, vote: undefined }, entries: log, applied: 3 })
     raft.applied(4)

@@ -81,7 +81,7 @@ test('a killed process leaves what it wrote, a power loss after it takes what wa
   expect(textOf(disk, '/d/one')).toBe('synced')
 })
 
-test('a file of before a crash is dead: its callbacks never come', async () => {
+test('callbacks of a file that was opened before a crash are never called', async () => {
   let called = false
   file.write(0, Buffer.from('late'), () => {
     called = true
@@ -137,7 +137,7 @@ test.each(['before', 'after'] as const)(
   },
 )
 
-test('the schedule says when an operation is done, and is told what it is', async () => {
+test('the schedule decides when an operation completes, and gets the operation', async () => {
   const asked: [DiskOp, () => void][] = []
   const slow = new MemoryDisk({ schedule: (op, run) => asked.push([op, run]) })
   let opened: File | undefined
@@ -153,7 +153,7 @@ test('the schedule says when an operation is done, and is told what it is', asyn
   ])
 })
 
-test("D12 D18: rot and rollback happen behind the user's back, in both images", async () => {
+test('D12 D18: damage and rollback change both images', async () => {
   const yesterday = disk.image()
   await wait((done) => file.commit(0, Buffer.from('today!'), done))
   disk.flipBit('/d/one', 3)

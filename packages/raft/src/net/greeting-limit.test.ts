@@ -14,7 +14,7 @@ function scene() {
 
 // Without this limit: a thousand strangers each send a frame of 1 MiB, and the member keeps all of them in
 // memory until the frames are whole.
-test('C39: 16 KiB before the greeting are heard, in one piece or in many; one byte more ends the connection', () => {
+test('C39: 16 KiB before the greeting are accepted, in one piece or in many; one byte more ends the connection', () => {
   expect(GREETING_LIMIT).toBe(16 * 1024)
   const whole = scene()
   whole.say(GREETING_LIMIT)
@@ -28,7 +28,7 @@ test('C39: 16 KiB before the greeting are heard, in one piece or in many; one by
   expect(pieces.state.ended).toBe(1)
 })
 
-test('who was greeted may say as much as it likes, and nobody counts any more', () => {
+test('after the greeting the number of bytes is not limited', () => {
   const { raw, state, greeted, say } = scene()
   say(GREETING_LIMIT)
   greeted()
@@ -36,7 +36,7 @@ test('who was greeted may say as much as it likes, and nobody counts any more', 
   expect([state.ended, raw.listenerCount('data')]).toEqual([0, 0])
 })
 
-test('the bytes in which the greeting came are not counted, though the count hears of them behind it', () => {
+test('the bytes that contained the greeting do not count, though they are counted after it', () => {
   const raw = new PassThrough()
   let ended = 0
   let greeted: (() => void) | undefined

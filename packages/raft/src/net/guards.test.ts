@@ -28,7 +28,7 @@ const once = (what: string) => {
 const hasEnded = (member: Member, id: string) => member.events.includes(`gone ${id}`)
 const isBack = (member: Member, id: string) => member.events.lastIndexOf(`up ${id}`) > 0
 
-test('C26: who is told a message throws: the connection it came on is closed, and comes again', async () => {
+test("C26: a listener for 'message' throws: the message's connection is closed, and made again", async () => {
   const [a, b] = await pair()
   a.network.on('message', once('no message like that'))
   a.network.on('app', once('no bytes like that'))
@@ -44,7 +44,7 @@ test('C26: who is told a message throws: the connection it came on is closed, an
   expect(a.log.some(({ fields }) => String(fields?.['error']).includes('no message like that'))).toBe(true)
 })
 
-test('C26: who is told that a member is there throws: that connection is dialled again', async () => {
+test("C26: a listener for 'up' throws: that connection is dialled again", async () => {
   const a = await crew.start('a')
   const b = await crew.start('b')
   a.network.on('peer', once('nobody like that'))
@@ -55,7 +55,7 @@ test('C26: who is told that a member is there throws: that connection is dialled
   await until(() => a.messages.length > 0)
 })
 
-test('C26: who is told that a member is gone throws: it is dialled again all the same', async () => {
+test("C26: a listener for 'gone' throws: the member is dialled again all the same", async () => {
   const [a, b] = await pair()
   a.network.on('peer', once('nobody is gone'))
   for (const socket of b.sockets) socket.destroy()

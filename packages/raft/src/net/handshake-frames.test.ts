@@ -20,7 +20,7 @@ describe('L22: what a frame of a handshake may hold', () => {
 
   // Without this limit: a stranger makes a member decode 16 KiB of fields, again and again, before the
   // stranger has proved anything.
-  test('8 KiB, places of a later build included, and not a byte more, in each of its frames', () => {
+  test('each frame has at most 8 KiB, with the fields of a later build', () => {
     const frames: [(frame: Uint8Array) => unknown, unknown[]][] = [
       [decodeGreeting, [1, 3, 1, 1, 'latchkey', 'a', 'b', nonce]],
       [decodeChallenge, [1, 4, 1, 1, nonce]],
@@ -41,7 +41,7 @@ describe('L22: what a frame of a handshake may hold', () => {
     }
   })
 
-  test('a member has a name: an empty one, no text or a very long one is nobody', () => {
+  test("a member's id that is empty, no text or very long is refused", () => {
     expect(greeting('', long, 'b', nonce)).toMatchObject({ cluster: '', from: long, to: 'b' })
     for (const name of ['', `${long}x`, 5, null, Buffer.from('a')]) {
       expect(greeting('latchkey', name, 'b', nonce)).toBe('a greeting with a wrong name')
@@ -70,7 +70,7 @@ describe('L22: what a frame of a handshake may hold', () => {
       expect(decodeProof(pack([1, 5, proof]))).toBe('a proof that is none')
   })
 
-  test('what a member says of itself is checked place by place', () => {
+  test("each field of a member's description is checked", () => {
     const right = ['a', 'of a', 7, 'c-1', 0, 3] as const
     const info = { id: 'a', incarnation: 'of a', boot: 7, clusterId: 'c-1', group: 0, level: 3, version: 1 }
     expect(hello(...right)).toEqual(info)

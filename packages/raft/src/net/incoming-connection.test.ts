@@ -46,7 +46,7 @@ const rounds = (member: Member) =>
 
 // Without this law: a member was removed, or was wiped and started again under its old name. Its connection
 // is closed, and messages that it had sent before still move votes and terms.
-test('M13: who is let go of is not heard any more, neither the rest of that frame nor the frames behind it', async () => {
+test('M13: after a connection is closed nothing more of it is delivered, neither the rest of that frame nor later frames', async () => {
   let known = true
   const admit = () => (known ? undefined : 'b is no member any more')
   const a = await crew.start('a', { admit })
@@ -64,7 +64,7 @@ test('M13: who is let go of is not heard any more, neither the rest of that fram
   expect(a.refused).toMatchObject([{ id: 'b', by: 'us', reason: 'b is no member any more' }])
 })
 
-test('L22: a frame of which one message is wrong says nothing at all, nor do the frames behind it', async () => {
+test('L22: when one message of a frame is malformed, no message of that frame or a later one is delivered', async () => {
   for (const wrong of [
     [TYPE.heartbeat, [], 0, 3, 1],
     [TYPE.heartbeat, [], 1, 3, 1, 9],
@@ -84,7 +84,7 @@ test('L22: a frame of which one message is wrong says nothing at all, nor do the
   }
 })
 
-test('L22: a message of a later build is stepped over, and what stands beside it is heard', async () => {
+test('L22: a message of a later build is ignored, and the others of its frame are delivered', async () => {
   const a = await crew.start('a')
   await say(a, [frameOf([beat(1), [99, [4], 'anything'], app(2), beat(2)], 6)])
   await until(() => a.messages.length === 2 && a.apps.length === 1)

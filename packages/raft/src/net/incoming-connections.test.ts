@@ -65,7 +65,7 @@ describe('refused, with a reason that is logged once', () => {
     expect(b.network.connected('a')).toBe(false)
   })
 
-  test('one who is connected is judged again when the owner knows more', async () => {
+  test('a connected member is checked again after `recheck`', async () => {
     let known = 'of b'
     const admit = ({ incarnation }: { incarnation: string }) => (incarnation === known ? undefined : 'no')
     const [a, b] = await meet({ admit }, {})
@@ -147,7 +147,7 @@ describe('strangers', () => {
     expect(await status(a, { path: '/elsewhere' })).toBe(404)
   })
 
-  test('one who says nothing is closed', async () => {
+  test('a connection without a greeting is closed', async () => {
     const a = await crew.start('a')
     expect(await knock(a, [])).toBe(1006)
   })
@@ -174,17 +174,17 @@ describe('strangers', () => {
     await until(() => a.network.connected('b'))
   })
 
-  test('one who says too much is closed before it is in memory', async () => {
+  test('a connection with a frame that is too long is closed before the frame is in memory', async () => {
     const a = await crew.start('a')
     expect([1006, 1009]).toContain(await knock(a, [new Uint8Array(FRAME_LIMIT + 1)]))
   })
 
-  test('before it has said who it is, one may say a few KiB', async () => {
+  test('before its greeting a connection may send a few KiB', async () => {
     const a = await crew.start('a', { timing: { hello: 60_000 } })
     expect(await knock(a, [new Uint8Array(FRAME_LIMIT / 2)])).toBe(1006)
   })
 
-  test('many who say nothing do not keep a member out', async () => {
+  test('many connections without a greeting do not keep a member out', async () => {
     const a = await crew.start('a', { timing: { hello: 60_000 } })
     const sockets = await Promise.all(
       Array.from({ length: 600 }, async () => {
@@ -354,7 +354,7 @@ describe('mutual TLS', () => {
     expect(answer).toBe(401)
   })
 
-  test('M21: nor is one let in without who goes on with an earlier TLS session', async () => {
+  test('M21: a connection without a certificate that resumes an earlier TLS session is refused', async () => {
     const a = await crew.start('a', { tls: cluster })
     const { port } = new URL(url(a))
     const asked = `GET ${MEMBERS_PATH} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`

@@ -87,7 +87,7 @@ describe('long messages', () => {
 })
 
 describe('L18: a slow reader', () => {
-  test('costs bounded memory, and nobody else anything', async () => {
+  test('costs a limited amount of memory, and does not slow other members', async () => {
     const [a, b, c] = await trio()
     for (const socket of b.sockets) socket.pause()
     const data = new Uint8Array(MiB)

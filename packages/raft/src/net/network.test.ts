@@ -165,7 +165,7 @@ describe('who is gone and who is dead', () => {
     expect(a.events).toEqual(['up b', 'gone b'])
   })
 
-  test('another boot at the same port tells that the one before is dead, also when no attempt was refused', async () => {
+  test('another boot number at the same port proves that the old process is dead, also when no attempt was refused', async () => {
     const [a, b] = await pair()
     // The process was replaced so quickly that no attempt to connect fell between: the port never closed.
     b.self = { ...b.self, boot: b.self.boot + 1_000 }
@@ -175,7 +175,7 @@ describe('who is gone and who is dead', () => {
     expect(a.peers.map(({ info }) => info.boot - b.self.boot)).toEqual([-1_000, -1_000, -1_000, 0])
   })
 
-  test('C8: a member that says nothing any more is gone, but not dead', async () => {
+  test('C8: a member that sends nothing any more is gone, but not dead', async () => {
     const quick = { timing: { ping: 20, missed: 5 } }
     const a = await crew.start('a', quick)
     const b = await crew.start('b')
@@ -189,7 +189,7 @@ describe('who is gone and who is dead', () => {
     expect(a.events).toEqual(['up b', 'gone b', 'up b'])
   })
 
-  test('one who dials us as another boot makes us look: the connection to the boot before may be half open', async () => {
+  test('an incoming connection of another boot ends the connection to the old boot, which may be half open', async () => {
     const [a, b] = await pair()
     b.self = { ...b.self, boot: b.self.boot + 1_000 }
     // Only the connection that b had dialled breaks; the one to b's old process still looks alive.
@@ -230,7 +230,7 @@ describe('who is gone and who is dead', () => {
     expect(a.network.peer('b')?.boot).toBe(again.self.boot)
   })
 
-  test('TR1: a connection that closes takes what waited along, also what was half sent', async () => {
+  test('TR1: when a connection closes, its waiting messages are dropped, also a half sent one', async () => {
     const [a, b] = await pair()
     for (const socket of b.sockets) socket.pause()
     for (let i = 1; i <= 3; i++) a.network.send('b', append(a, b, i, Buffer.alloc(8 * 1024 * 1024)))
@@ -263,7 +263,7 @@ describe('who is gone and who is dead', () => {
 })
 
 describe('who is talked to', () => {
-  test('TR5: who is asked at another name of its address says who it is, and no connection is disturbed', async () => {
+  test('TR5: a member that is asked at a second name of its address answers, and no connection is disturbed', async () => {
     const one = { self: { clusterId: 'one' } }
     const [a, b] = [await crew.start('a', one), await crew.start('b', one)]
     introduce(a, b)
@@ -284,7 +284,7 @@ describe('who is talked to', () => {
     await until(() => b.messages.length === 1)
   })
 
-  test('TR5: one of another cluster that is asked says so; one that is not the member that was meant says nothing', async () => {
+  test('TR5: a member of another cluster answers with that cluster; another member than the wanted one gives no answer', async () => {
     const a = await crew.start('a', { self: { clusterId: 'one' } })
     const b = await crew.start('b', { self: { clusterId: 'another' } })
     const c = await crew.start('c')
@@ -311,7 +311,7 @@ describe('who is talked to', () => {
     expect(b.messages).toHaveLength(1)
   })
 
-  test('one that is named again in time stays connected', async () => {
+  test('a member that is added again in time stays connected', async () => {
     const [a, b] = await pair()
     a.network.setPeers({})
     a.network.setPeers({ b: { url: b.url } })
@@ -328,7 +328,7 @@ describe('who is talked to', () => {
     await until(both(a, moved))
   })
 
-  test('an address that cannot be used is said, and harms nobody', async () => {
+  test('an invalid address is reported, and disturbs no other member', async () => {
     const a = await crew.start('a')
     const b = await crew.start('b')
     a.network.setPeers({ x: { url: 'nonsense' }, y: { url: 'ws://127.0.0.1:1/#part' }, b: { url: b.url } })
@@ -338,7 +338,7 @@ describe('who is talked to', () => {
     )
   })
 
-  test('closing is quick, says nothing afterwards, and may be asked for twice', async () => {
+  test('close is quick, emits no events afterwards, and may be called twice', async () => {
     const [a, b] = await pair()
     await Promise.all([a.network.close(), a.network.close()])
     expect(a.events).toEqual(['up b'])

@@ -50,7 +50,7 @@ describe('C8: signs of life', () => {
     return { clock, state, liveness, beat, settle }
   }
 
-  test('silence of that many beats is the end', () => {
+  test('the peer is gone after that many silent intervals', () => {
     const { state, beat, clock } = scene(3)
     for (let i = 0; i < 3; i++) beat()
     expect(state.silent).toBe(0)
@@ -86,7 +86,7 @@ describe('C8: signs of life', () => {
     expect(state.silent).toBe(0)
   })
 
-  test('a stopped one does nothing more', () => {
+  test('a stopped PeerLiveness does nothing more', () => {
     const { state, liveness, beat } = scene(1)
     liveness.stop()
     for (let i = 0; i < 5; i++) beat()
@@ -108,7 +108,7 @@ describe('what is logged', () => {
     return { lines, refusals: new Refusals(log), pass: () => (now += 10_000) }
   }
 
-  test('each peer and reason once, and again after it had got in', () => {
+  test('each peer and reason is logged once, and again after the peer was admitted', () => {
     const { lines, refusals, pass } = scene()
     for (let i = 0; i < 3; i++) refusals.note(refusal, '127.0.0.1', 'came')
     for (let i = 0; i < 3; i++) refusals.note({ ...refusal, reason: 'another' }, '127.0.0.1', 'came')
@@ -134,7 +134,7 @@ describe('what is logged', () => {
     expect(lines).toHaveLength(1)
   })
 
-  test('one who gets in and then speaks nonsense is logged once all the same', () => {
+  test('a peer that is admitted and then sends malformed frames is logged once all the same', () => {
     const { lines, refusals } = scene()
     for (let i = 0; i < 10; i++) {
       refusals.admitted('b', 'us')

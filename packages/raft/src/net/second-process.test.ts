@@ -15,7 +15,7 @@ const boot = (number: number): PeerInfo => ({
   version: 1,
 })
 
-test('M23: a process that is known to be second is refused while another one answers, and only then', () => {
+test("M23: a second process is refused only while the first one answers at the member's address", () => {
   const second = new SecondProcesses()
   expect(second.why(boot(2), { info: boot(1), url })).toBeUndefined()
   second.note(boot(2))

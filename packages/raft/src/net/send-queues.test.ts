@@ -160,7 +160,7 @@ describe('lanes', () => {
     expect(numbers.at(-1)).toBe(200)
   })
 
-  test('L18: the layer above is told when there is no more room', () => {
+  test('L18: a message of the layer above is not taken when there is no more room', () => {
     const sendQueues = new SendQueues({ ...LANE_CAPS, appBytes: 1000 })
     expect(sendQueues.addApp(new Uint8Array(500))).toBe(true)
     expect(sendQueues.addApp(new Uint8Array(500))).toBe(false)

@@ -25,7 +25,7 @@ function world(given: Record<MemberId, string> = NEW, former: readonly string[] 
   return { addresses, connected }
 }
 
-test('M24: a list that is the log asks nobody; nor does another spelling of it', () => {
+test("M24: given addresses that equal the log's, also in another spelling, are not asked", () => {
   const { addresses } = world({ ...OLD, b: 'ws://b-old/' })
   expect(addresses.peers(membership(OLD), {})).toEqual({ b: { url: OLD.b }, c: { url: OLD.c } })
   expect(sameUrl('ws://h:1', 'ws://h:1/')).toBe(true)
@@ -53,7 +53,7 @@ test('M24: a member is dialled where it was found only while it is not connected
   expect(addresses.peers(now, {})['c']).toEqual({ url: OLD.c, given: NEW.c })
 })
 
-test('M24: who answers at the address that was given, and is not that member, is not dialled there', () => {
+test('M24: when another member answers at the given address, the member is not dialled there', () => {
   const { addresses } = world()
   addresses.peers(membership(OLD), {})
   addresses.answered('b')
@@ -77,7 +77,7 @@ test('M24: a leader writes down where it found a member, its own address first; 
   expect(addresses.moved(written)).toEqual({})
 })
 
-test('M24: an address of former times is asked while its member is not connected, and never written', () => {
+test('M24: an earlier address is asked while its member is not connected, and never written', () => {
   const { addresses, connected } = world(NEW, Object.values(NEW))
   connected.add('b')
   const now = membership(OLD)

@@ -79,7 +79,7 @@ const settled = () => new Promise<void>((resolve) => void setImmediate(resolve))
 
 // Without this law: a snapshot replaces the state of a machine that is still applying. The rest of that call
 // is written into the new state.
-test('S3: who pauses is called once no call is in flight, and nothing is applied until it goes on', async () => {
+test('S3: pause calls back once no call is under way, and nothing is applied until resume', async () => {
   const { applier, calls, applied, commit } = scene()
   commit(2)
   let called = 0
@@ -99,7 +99,7 @@ test('S3: who pauses is called once no call is in flight, and nothing is applied
   expect(called).toBe(2)
 })
 
-test('S3: what was applied before a snapshot came in counts no more; what is committed behind it does', async () => {
+test('S3: results from before an installed snapshot are dropped; entries after it are applied', async () => {
   const { applier, calls, applied, failures, commit } = scene()
   commit(3)
   applier.restart(stateAt(10))
@@ -168,7 +168,7 @@ test('within one call there is one membership before its last entry: a change of
   expect(applier.state.membership.voters).toEqual(['a', 'b'])
 })
 
-test('A4: a call that fails is told once, nothing is applied behind it, and who waited for it is called', async () => {
+test('A4: a failed call is reported once, nothing is applied after it, and waiting callbacks are called', async () => {
   const { applier, kinds, calls, applied, failures, commit } = scene()
   commit(2)
   let called = 0
@@ -186,7 +186,7 @@ test('A4: a call that fails is told once, nothing is applied behind it, and who 
   expect(kinds.size).toBe(0)
 })
 
-test('a stopped one applies nothing more, and tells nothing of what was in flight but that it is over', async () => {
+test('a stopped applier applies nothing more, and drops the result of the call under way', async () => {
   const { applier, calls, applied, failures, commit } = scene()
   commit(1)
   applier.stop()

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { ManualClock } from '../memory/index.js'
 import { Announcer } from './commit-announcer.js'
 
-test('one word for all that is committed within a moment, about what was committed at its start', () => {
+test('one message for all commits of a moment, with the commit index of its start', () => {
   const clock = new ManualClock()
   const told: number[] = []
   const announcer = new Announcer(clock, (index) => told.push(index))

@@ -18,7 +18,7 @@ function scene(then: (to: number, queue: EffectQueue) => void = () => {}) {
   return { queue, done, run: (...all: number[]) => queue.run(all.map(effect)) }
 }
 
-test('N1: what a call of the core gives out while its effects are carried out comes behind them', () => {
+test('N1: effects of a call that is made while effects are carried out come after these', () => {
   const { run, done } = scene((to, queue) => {
     if (to === 1) queue.run([effect(10), effect(11)])
     if (to === 10) queue.run([effect(100)])
@@ -31,7 +31,7 @@ test('N1: what a call of the core gives out while its effects are carried out co
 
 // Without this law: the log fails during a call of the core, and the votes and acknowledgements of the same
 // call are sent all the same.
-test('A5: once stopped nothing is carried out any more, neither the rest of that call nor a later one', () => {
+test("A5: after a stop no effect is carried out, neither the rest of that call nor a later call's", () => {
   const { queue, run, done } = scene((to, all) => {
     if (to !== 2) return
     all.run([effect(20)])
@@ -46,7 +46,7 @@ test('A5: once stopped nothing is carried out any more, neither the rest of that
   expect(done).toEqual([1, 2])
 })
 
-test('an effect that throws takes the rest of its call with it, and no later call', () => {
+test('an effect that throws drops the other effects of its call, and no effect of a later call', () => {
   const { run, done } = scene((to) => {
     if (to === 2) throw new Error('no effect like that')
   })

@@ -38,7 +38,7 @@ function slowly(counter: Counter): { readonly go: () => void; readonly waiting: 
   return { go: () => release?.(), waiting: () => release !== undefined }
 }
 
-test('A4 A5: a machine that throws stops the member, whatever it was doing; it says nothing any more', async () => {
+test('A4 A5: an error of the machine stops the member, which sends nothing any more', async () => {
   const leader = await world.three()
   const failures: string[] = []
   leader.node.on('failed', (error) => failures.push(error.message))
@@ -69,7 +69,7 @@ test('A5: after a failed write nothing of the same call is carried out any more'
   expect(await world.submit(leader, 'y')).toEqual({ type: 'refused', reason: 'closed' })
 })
 
-test('A4: what a later apply cannot read stops the member instead of the process', async () => {
+test('A4: an entry that the machine cannot decode stops the member, not the process', async () => {
   const leader = await one()
   const failures: string[] = []
   leader.node.on('failed', (error) => failures.push(error.code))
@@ -103,7 +103,7 @@ test('C9: a close during an apply ends, and so does one while a snapshot waits f
   world.seat(lagging).replica = undefined
 })
 
-test('E17: what gathered while a transfer came to nothing goes on when the transfer is given up', async () => {
+test('E17: commands that gathered during a failed transfer are proposed when the transfer is given up', async () => {
   const leader = await world.three()
   const heir = others(leader)[0] as string
   world.isolate(heir)
@@ -115,7 +115,7 @@ test('E17: what gathered while a transfer came to nothing goes on when the trans
   expect(await Promise.race([told, Promise.resolve('nothing')])).toMatchObject({ type: 'applied' })
 })
 
-test('L16: a transfer that works refuses what gathered meanwhile, as never handed on', async () => {
+test('L16: after a successful transfer the gathered commands are refused as never proposed', async () => {
   const leader = await world.three()
   const moved = leader.handOver(1_000)
   const told = world.submit(leader, 'x')
@@ -189,7 +189,7 @@ test('S10: what was received of a snapshot is dropped when another member leads'
   await world.until(() => aborted > 0)
 })
 
-test('ERR_BUSY: a leader without followers takes on so much and no more', async () => {
+test('ERR_BUSY: a leader without followers takes a limited amount of proposals', async () => {
   const leader = await world.three({ maxInFlightBytes: 1_000 })
   await world.run(200)
   for (const id of others(leader)) world.isolate(id)
@@ -202,7 +202,7 @@ test('ERR_BUSY: a leader without followers takes on so much and no more', async 
   expect(await Promise.all(told)).toEqual(['unknown', 'busy', 'busy'])
 })
 
-test('E17: a named heir that cannot take over is tried once', async () => {
+test('E17: a named target that cannot take over is tried once', async () => {
   const leader = await world.three()
   const heir = others(leader)[0] as string
   const transfer = vi.spyOn(leader.node, 'transfer')
@@ -216,7 +216,7 @@ test('E17: a named heir that cannot take over is tried once', async () => {
   expect(transfer.mock.calls.length).toBe(1)
 })
 
-test('E17: a stranger, and who cannot be reached, is not told to take over: the lead stays', async () => {
+test('E17: an unknown or unreachable target is not asked to campaign: the leader stays', async () => {
   const leader = await world.three()
   const heir = others(leader)[0] as string
   world.isolate(heir)

@@ -47,7 +47,7 @@ test('a round that cannot be confirmed, or is lost, sends its callers back', () 
   expect([refused, lost]).toEqual([[{ ok: false }], [{ ok: false }]])
 })
 
-test('C9: at the end every read is told once', () => {
+test('C9: at the stop every waiting read is answered once', () => {
   const reads = new Reads()
   const told = [add(reads)]
   reads.confirm(reads.startRound(0), 5, 1)

@@ -44,7 +44,7 @@ function scene(
   return { clock, state, stops, one, answer }
 }
 
-test('M22: who knows all that it was given asks nobody, and is stopped by nobody', () => {
+test('M22: a member that knows all given members asks none, and none stops it', () => {
   const lists: Record<string, string>[] = [OURS, {}, { a: 'ws://elsewhere' }, { a: 'ws://a', b: '' }]
   for (const given of lists) {
     const { one, state, stops, clock, answer } = scene(given)
@@ -58,7 +58,7 @@ test('M22: who knows all that it was given asks nobody, and is stopped by nobody
   }
 })
 
-test('M22: a stranger that is of this cluster is all that is waited for', () => {
+test('M22: the member waits until each stranger has answered that it is of this cluster', () => {
   const { one, state, stops, clock, answer } = scene(GIVEN)
   one.look(log(OURS))
   expect([one.isAsking, one.strangers, clock.armed]).toEqual([true, { b: 'ws://b2' }, 1])
@@ -74,7 +74,7 @@ test('M22: a stranger that is of this cluster is all that is waited for', () => 
   expect([state.asked, stops]).toEqual([1, []])
 })
 
-test('M22: a stranger of another cluster stops this member, which says who belongs where; who only calls stops nobody', () => {
+test('M22: a stranger of another cluster stops this member, whose error names both clusters; an incoming connection does not', () => {
   const { one, stops, state, answer } = scene({ ...GIVEN, d: 'ws://d' })
   one.look(log(OURS))
   answer('b', 'ws://b', 'y')
@@ -88,7 +88,7 @@ test('M22: a stranger of another cluster stops this member, which says who belon
   expect(state.asked).toBe(0)
 })
 
-test('M22: a silent stranger is waited for so long, from the first look on; what it says later counts all the same', () => {
+test('M22: a silent stranger is waited for up to the limit; a later answer counts all the same', () => {
   const { one, state, stops, clock, answer } = scene(GIVEN)
   one.look(log(OURS))
   clock.advance(PATIENCE - 100)
@@ -103,7 +103,7 @@ test('M22: a silent stranger is waited for so long, from the first look on; what
   expect(stops).toHaveLength(1)
 })
 
-test('a closed one leaves no timer behind', () => {
+test('after close no timer is left', () => {
   const { one, state, clock } = scene(GIVEN)
   one.look(log(OURS))
   one.look(log(OURS))
@@ -113,7 +113,7 @@ test('a closed one leaves no timer behind', () => {
   expect(state.asked).toBe(0)
 })
 
-test('M22: an address that was a member’s of this cluster once is no stranger’s', () => {
+test('M22: an address that a member of this cluster had earlier makes no stranger', () => {
   const { one, state } = scene({ ...OURS, d: 'ws://d', b: 'ws://b2' })
   one.look(log({ ...OURS, d: 'ws://d' }))
   expect(one.strangers).toEqual({ b: 'ws://b2' })
@@ -124,7 +124,7 @@ test('M22: an address that was a member’s of this cluster once is no stranger�
   expect(one.strangers).toEqual({})
 })
 
-test('M22: a directory that is of no cluster yet is no stranger to anybody; one that is being founded waits for its id', () => {
+test('M22: an empty directory asks nobody; a cluster that is being founded is compared once it has its id', () => {
   const empty = scene(GIVEN, { own: '' })
   empty.one.look(NO_MEMBERS)
   expect([empty.one.strangers, empty.one.isAsking, empty.state.asked, empty.clock.armed]).toEqual([
@@ -148,7 +148,7 @@ test('M22: a directory that is of no cluster yet is no stranger to anybody; one 
   expect([fine.stops, fine.state.asked]).toEqual([[], 1])
 })
 
-test('M22: who was told which cluster it belongs to is of that one, or stops; it founds no other one', () => {
+test('M22: a member whose options name a cluster is of that cluster or stops; it founds no other one', () => {
   const right = scene(OURS, { expected: 'x' })
   right.one.look(log(OURS))
   expect([right.stops, right.state.asked]).toEqual([[], 1])

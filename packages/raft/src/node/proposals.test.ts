@@ -22,7 +22,7 @@ test('all that gathered becomes one entry, up to the cap of an entry', () => {
   expect(proposals.take()).toBeUndefined()
 })
 
-test('a command that wants to be alone has an entry of its own, wherever it stands', () => {
+test('a command that must be alone has an entry of its own, at any place in the queue', () => {
   const proposals = new Proposals({ entryBytes: 100, gatheredBytes: 100 })
   const add = (length: number, alone = false) => proposals.add(record(length), () => {}, alone)
   add(1)
@@ -35,7 +35,7 @@ test('a command that wants to be alone has an entry of its own, wherever it stan
   expect(entries).toEqual([[1], [2, 2], [3, 3, 3], [4, 4, 4, 4, 5, 5, 5, 5, 5]])
 })
 
-test('an entry shares no memory with what was handed in, nor with the entries to come', () => {
+test("an entry shares no memory with its commands' bytes, nor with later entries", () => {
   const proposals = new Proposals({ entryBytes: 100_000, gatheredBytes: 100_000 })
   const handedIn = Buffer.alloc(3_000, 1)
   proposals.add(handedIn, () => {})
@@ -68,7 +68,7 @@ test('a record that cannot be copied leaves nothing behind', () => {
   expect(told).toEqual([[{ type: 'applied', answer, time: 9 }]])
 })
 
-test('N4: each caller is told with the number of its own command, whatever becomes of it', () => {
+test('N4: each caller is called with the ticket of its own command, in every outcome', () => {
   const proposals = new Proposals(caps)
   const told: [string, number][] = []
   const done = (outcome: Outcome, ticket: number) => told.push([outcome.type, ticket])
@@ -97,7 +97,7 @@ test('C7: what gathers is bounded, and freed again when it is taken', () => {
   expect(proposals.add(record(11), () => {})).toBe('too-large')
 })
 
-test('C7: however little may gather, one command may', () => {
+test('C7: one command may always gather, even when it is larger than the limit', () => {
   const proposals = new Proposals({ ...caps, gatheredBytes: 1 })
   for (const _ of [1, 2]) {
     expect(proposals.add(record(6), () => {})).toBeUndefined()
@@ -123,7 +123,7 @@ test('an entry that is applied hands back its callers once', () => {
   expect(proposals.settle(7, 2)).toBeUndefined()
 })
 
-test('C4: with leadership gone, what gathered was never handed on, what was proposed is unknown', () => {
+test('C4: after the loss of leadership gathered commands are refused, and proposed ones are unknown', () => {
   const proposals = new Proposals(caps)
   const [proposed] = gather(proposals, 1)
   proposals.proposed(7, 2, proposals.take() as never)

@@ -54,7 +54,7 @@ test('a turn is taken where there is something to do: at a leader to propose and
   ])
 })
 
-test('D8: all crash at once: no acknowledged word is lost', async () => {
+test('D8: all members crash at once: no acknowledged command is lost', async () => {
   const leader = await world.three()
   for (const word of ['x', 'y', 'z']) await world.add(leader, word)
   for (const id of ['a', 'b', 'c']) world.crash(id)
@@ -84,7 +84,7 @@ test('S8: a member that lags behind the compacted log is sent a snapshot', async
   expect(words(lagging)).toEqual(words(leader.node.options.id))
 })
 
-test('D17: a machine older than its log is built anew from a peer', async () => {
+test("D17: a machine older than its log is rebuilt from a peer's snapshot", async () => {
   const leader = await world.three({ snapshot: { everyEntries: 4, everyBytes: 1e6 } })
   const other = ['a', 'b', 'c'].find((id) => id !== leader.node.options.id) as string
   for (let i = 0; i < 12; i++) await world.add(leader, `w${i}`)
@@ -98,7 +98,7 @@ test('D17: a machine older than its log is built anew from a peer', async () => 
   expect(words(other)).toEqual(words(leader.node.options.id))
 })
 
-test('M13: a wiped member does not vote, and is told what to do', async () => {
+test('M13: a wiped member does not vote, and its error says what to do', async () => {
   const leader = await world.three()
   await world.run(300)
   const wiped = ['a', 'b', 'c'].find((id) => id !== leader.node.options.id) as string
@@ -113,7 +113,7 @@ test('M13: a wiped member does not vote, and is told what to do', async () => {
   expect(world.leader()?.node.raft.term).toBe(leader.node.raft.term)
 })
 
-test('M13: a member that was removed, wiped and added again is taken for who it is now', async () => {
+test('M13: a member that was removed, wiped and added again counts with its new incarnation', async () => {
   const leader = await world.three()
   await world.run(300)
   const id = ['a', 'b', 'c'].find((one) => one !== leader.node.options.id) as string
@@ -134,7 +134,7 @@ test('M13: a member that was removed, wiped and added again is taken for who it 
   await world.until(() => leader.node.raft.membership.peers[id]?.incarnation === identity.incarnation)
 })
 
-test('a graceful stop hands the lead over; reads are served from any member', async () => {
+test('a graceful stop transfers the leadership; reads are served from any member', async () => {
   const leader = await world.three()
   await world.add(leader, 'x')
   const moved = leader.handOver(1_000)
@@ -206,7 +206,7 @@ test('M13: a fresh member acknowledges nothing before a majority of the others h
 
 // Without this law: a member lags while another one joins. The new member becomes the leader, and the lagging
 // member refuses its connection. So the lagging member never receives the entry that names the new member.
-test('M11: one of this cluster whom a member that lags does not know yet is let in; one of no cluster, or of another one, is not', async () => {
+test('M11: a lagging member admits an unknown member of its own cluster, and refuses one of no or another cluster', async () => {
   const leader = await world.three()
   await world.run(300)
   const lagging = ['a', 'b', 'c'].find((id) => id !== leader.node.options.id) as string

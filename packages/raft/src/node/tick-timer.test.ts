@@ -12,7 +12,7 @@ beforeEach(() => {
 })
 afterEach(() => world.close())
 
-test('of several wishes the earliest counts, and none after the end', () => {
+test('of several deadlines the earliest counts, and none after stop', () => {
   const clock = new ManualClock()
   const rang: number[] = []
   const ticker = new Ticker(clock, () => rang.push(clock.now()))

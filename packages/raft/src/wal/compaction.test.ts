@@ -24,7 +24,7 @@ async function reopened() {
   return recovered
 }
 
-test('S15: nothing goes by itself, and nothing behind the index goes', async () => {
+test('S15: nothing is removed without a call, and nothing after the index', async () => {
   for (let i = 1; i <= 30; i++) await appended(wal, { entries: [big(i)] })
   const before = segmentCount()
   expect((await reopened()).entries.length).toBe(30)
@@ -60,7 +60,7 @@ test('a membership that a conflict took back is not the one of the start', async
   expect(recovered.start.membership.voters).toEqual(['a', 'b', 'c'])
 })
 
-test('a head whose place was voided does not begin a log; the next one does', async () => {
+test('a log does not begin with a head whose index was voided; it begins with the next one', async () => {
   for (let i = 1; i <= 9; i++) await appended(wal, { entries: [big(i)] })
   await appended(wal, { truncateFrom: 2, entries: [big(2, 2)] })
   wal.compact(2)

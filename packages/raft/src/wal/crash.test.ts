@@ -82,7 +82,7 @@ async function stopsDuringOpen(disk: MemoryDisk, at: number, when: 'before' | 'a
   })
 }
 
-test('D8: crash after crash after crash, the log goes on', async () => {
+test('D8: the log continues after many crashes in a row', async () => {
   const random = seededRandom('a long life')
   const disk = new MemoryDisk()
   let durable = 0

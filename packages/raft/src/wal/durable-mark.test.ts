@@ -103,7 +103,7 @@ test('MK3: 100 ms after the last append both slots say, durably, how far the log
   expect(clock.armed).toBe(0)
 })
 
-test('MK3: after a close both slots say so too', async () => {
+test('MK3: after a close both slots state how far the log reaches', async () => {
   const disk = new MemoryDisk()
   const { wal } = await openWal(disk)
   await appended(wal, { entries: [entry(1, 1)] })

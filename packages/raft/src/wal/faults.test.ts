@@ -118,7 +118,7 @@ test('D4: after a sync that failed once every append fails, those that waited an
   expect(disk.operations).toBe(before)
 }, 60_000)
 
-test('D5: a failure of the mark, when nobody waits for an append, is told all the same', async () => {
+test('D5: a failure of the mark is reported also when no append waits', async () => {
   const disk = new MemoryDisk()
   const clock = new ManualClock()
   const told: LatchkeyError[] = []
@@ -146,7 +146,7 @@ test('D6: after room was made, the log opens with all that was acknowledged, and
   await again.wal.close()
 })
 
-test('D11: while a sync takes its time, what comes gathers; nothing is acknowledged early', async () => {
+test('D11: during a slow sync later batches gather; nothing is acknowledged early', async () => {
   const held: (() => void)[] = []
   let slow = false
   const schedule = ({ kind, path }: DiskOp, run: () => void) => {
@@ -167,7 +167,7 @@ test('D11: while a sync takes its time, what comes gathers; nothing is acknowled
   expect(done).toEqual([1, 2, 3])
 })
 
-test('opening: an error of the disk is said as such, and nothing is made up', async () => {
+test('opening: an error of the disk is reported as one, and the log is not opened', async () => {
   const disk = new MemoryDisk()
   disk.failAt(1, { code: 'ENOSPC' })
   await expect(openWal(disk)).rejects.toMatchObject({ code: 'ERR_STORAGE_FAILED', outcome: 'not-applied' })

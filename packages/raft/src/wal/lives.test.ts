@@ -41,7 +41,7 @@ async function start(disk: MemoryDisk): Promise<void> {
   await wal.close()
 }
 
-test('D4 D9: four hundred logs of many lives', async () => {
+test('D4 D9: four hundred logs, each with many starts', async () => {
   const whole = new MemoryDisk()
   await runWorkload(whole, newRun())
   for (let seed = 1; seed <= LOGS; seed++) {

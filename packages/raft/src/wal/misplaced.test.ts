@@ -159,7 +159,7 @@ test('a folder of another member or group is refused as such', async () => {
   await expect(openWal(disk, { group: 3 })).rejects.toMatchObject({ code: 'ERR_WRONG_CLUSTER' })
 })
 
-test('a later format version is refused clearly, in a segment and in the mark', async () => {
+test('a later format version is refused with its own error, in a segment and in the mark', async () => {
   const name = names.at(-1) as string
   const bytes = disk.bytes(path(name))
   const buffer = asBuffer(bytes)
@@ -176,7 +176,7 @@ test('a later format version is refused clearly, in a segment and in the mark', 
   await refuses('ERR_PROTOCOL', /^mark at offset 0/)
 })
 
-test('a mark that promises what this log never was is refused', async () => {
+test('a mark whose promise does not fit the log is refused', async () => {
   const read = readMark(disk.bytes(MARK))
   if (read.type !== 'mark') throw new Error('no mark')
   const bytes = Buffer.alloc(8192)

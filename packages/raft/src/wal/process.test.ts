@@ -96,7 +96,7 @@ async function kill(child: ChildProcess): Promise<void> {
 
 const lock = (processes?: Processes) => lockDirectory(dir, clock, processes)
 
-test('D8: a process killed while it writes: what it said is in the log', async () => {
+test('D8: a process is killed while it writes: what it reported as durable is in the log', async () => {
   for (let life = 0; life < 6; life++) {
     const { child, lines } = start('write')
     let said = 0
@@ -180,7 +180,7 @@ test('D13: stale files of another boot, or of a process id that was given again,
   expect(await readdir(dir)).toEqual(['something else'])
 })
 
-test('D13: one that lives but does not go on is waited for, with an end', async () => {
+test('D13: an opener that is alive but paused is waited for, up to a limit', async () => {
   await (await lock()).release()
   const other: ProcessName = { pid: 7, start: '7', namespace: '0', boot: '0' }
   const processes: Processes = { self: async () => ({ ...other, pid: 8 }), alive: async () => true }

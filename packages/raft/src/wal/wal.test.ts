@@ -106,7 +106,7 @@ test('the cluster id, once set, is there after a reopening, also when its segmen
   expect(disk.paths()).not.toContain('/data/wal/log-0000000001.wal')
 })
 
-test('after close an append is told so, and the log lets go of its files', async () => {
+test('after close an append fails with that reason, and the files are closed', async () => {
   const { wal } = await openWal(new MemoryDisk())
   const last = appended(wal, { entries: [entry(1, 1)] })
   await wal.close()
