@@ -41,7 +41,11 @@ import {
   encodeMemberMessage,
 } from '../../packages/latchkey/dist/member/member-messages.js'
 import { acquireBody, holdBody } from '../../packages/latchkey/dist/http/lock-body.js'
-import { callOptions, readOptions, refuseUnknownQuery } from '../../packages/latchkey/dist/http/options.js'
+import {
+  callOptions,
+  readOptions,
+  refuseUnknownQuery,
+} from '../../packages/latchkey/dist/http/request-options.js'
 import { routeOf } from '../../packages/latchkey/dist/http/routes.js'
 import { COMMANDS, MESSAGES, READS, REPLIES, REQUESTS, key, value } from './samples.mjs'
 

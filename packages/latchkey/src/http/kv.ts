@@ -2,7 +2,7 @@
 
 import { CAPS, type Guard, LatchkeyError, type TxnOp } from '@latchkey/protocol'
 import { problem } from './errors.js'
-import { oneHeader, readOptions, timeoutOption } from './options.js'
+import { oneHeader, readOptions, timeoutOption } from './request-options.js'
 import type { Call, Reply } from './http-ports.js'
 import { keyOf } from './routes.js'
 

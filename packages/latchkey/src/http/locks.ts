@@ -11,7 +11,7 @@ import {
 } from '@latchkey/protocol'
 import { holdName, Leases } from './leases.js'
 import { type AcquireBody, acquireBody, holdBody, type HoldBody } from './lock-body.js'
-import { timeoutOption } from './options.js'
+import { timeoutOption } from './request-options.js'
 import { codeOf, isGranted, ownerJson, promisedMillis } from './owner-json.js'
 import type { Call, Reply } from './http-ports.js'
 import type { LockVerb } from './routes.js'

@@ -9,7 +9,7 @@ import type { Identity, Right } from '../member/rights.js'
 import { callerOf, pageHeaders, refuseOrigin, rightFor } from './request-guards.js'
 import { serveKv } from './kv.js'
 import { LockDoor } from './locks.js'
-import { callOptions, refuseUnknownQuery } from './options.js'
+import { callOptions, refuseUnknownQuery } from './request-options.js'
 import type { Call, HttpPorts, Reply } from './http-ports.js'
 import { METHODS, type Route, routeOf } from './routes.js'
 

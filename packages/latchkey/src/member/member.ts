@@ -31,7 +31,7 @@ import type { FileSystem } from '@latchkey/raft/wal'
 import { isPlainPut, type KvStore, SPACE_NAMES, type StateHash } from '@latchkey/kv'
 import { Admin } from './admin-calls.js'
 import { SessionAttachments } from './session-attachments.js'
-import { ClusterMembership, removed } from './cluster-membership.js'
+import { OwnMembership, removed } from './own-membership.js'
 import { type MemberMessage, decodeMemberMessage, encodeMemberMessage } from './member-messages.js'
 import { MemberChanges } from './membership-changes.js'
 import { CommandQueue } from './command-queue.js'
@@ -91,7 +91,7 @@ export class Member extends Emitter<MemberEvents> {
   readonly #sessionAttachments = new SessionAttachments<ClientConnection>()
   readonly #stateSearch: StateSearch
   readonly #stateCheck: StateCheck
-  readonly #clusterMembership: ClusterMembership
+  readonly #ownMembership: OwnMembership
   readonly #leaderlessTime: LeaderlessTime
   /** The last entry of its own log at the start. */
   readonly #recovered: number
@@ -165,16 +165,16 @@ export class Member extends Emitter<MemberEvents> {
       hold: (index) => this.#stateSearch.hold(index),
       differs: (from, index, spaces) => this.#differs(from, index, spaces),
     })
-    this.#clusterMembership = new ClusterMembership({
+    this.#ownMembership = new OwnMembership({
       id: this.id,
       clock: ports.clock,
       grace: node.options.electionTimeout,
       tell: (removed) => this.emit('removed', removed),
     })
-    this.#clusterMembership.look(node.applied.membership)
+    this.#ownMembership.look(node.applied.membership)
     this.#leaderlessTime = this.#makeInquiry()
     node.on('membership', (membership) => {
-      this.#clusterMembership.look(membership)
+      this.#ownMembership.look(membership)
       this.#tellLeader()
     })
     node.on('failed', (error) => this.emit('failed', error))
@@ -182,7 +182,7 @@ export class Member extends Emitter<MemberEvents> {
 
   #leads(leader: MemberId): void {
     this.#forwarder.leads(leader)
-    this.#clusterMembership.led()
+    this.#ownMembership.led()
   }
 
   #makeInquiry(): LeaderlessTime {
@@ -195,7 +195,7 @@ export class Member extends Emitter<MemberEvents> {
       missedBy: () => this.replica.missedBy,
       tell: (by) => {
         this.#ports.logger.warn(removed(this.id), { id: this.id, told: by })
-        this.#clusterMembership.heard()
+        this.#ownMembership.heard()
       },
     })
   }
@@ -204,9 +204,9 @@ export class Member extends Emitter<MemberEvents> {
     return this.replica.node.options.id
   }
 
-  /** It was removed, and what was under way then has had its time (cluster-membership.ts). */
+  /** It was removed, and what was under way then has had its time (own-membership.ts). */
   get isLeft(): boolean {
-    return this.#clusterMembership.isOver
+    return this.#ownMembership.isOver
   }
 
   /** It is not among the members that it knows of: removed, or not told yet that it was added. */
@@ -385,7 +385,7 @@ export class Member extends Emitter<MemberEvents> {
   }
 
   async close(): Promise<void> {
-    this.#clusterMembership.close()
+    this.#ownMembership.close()
     this.#leaderlessTime.close()
     this.#stateCheck.close()
     this.#stateSearch.close()

@@ -2,7 +2,7 @@
 
 import type { Dial } from '@latchkey/client'
 import { LatchkeyError, type LinkReply } from '@latchkey/protocol'
-import { removed } from '../member/cluster-membership.js'
+import { removed } from '../member/own-membership.js'
 import type { Member } from '../member/member.js'
 import { EMBEDDED, type Identity } from '../member/rights.js'
 

@@ -19,7 +19,7 @@ import {
 import { ClientStore, type StoreOptions } from '@latchkey/client'
 import { KvMachine } from '@latchkey/kv'
 import { CLIENTS_PATH, LatchkeyError } from '@latchkey/protocol'
-import { removed } from '../member/cluster-membership.js'
+import { removed } from '../member/own-membership.js'
 import { ClientDoor } from '../member/client-door.js'
 import { Member } from '../member/member.js'
 import { memberFigures } from '../member/member-figures.js'

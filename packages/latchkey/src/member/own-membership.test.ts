@@ -3,7 +3,7 @@
 import { NO_MEMBERS } from '@latchkey/raft/core'
 import type { Membership } from '@latchkey/raft'
 import { expect, test } from 'vitest'
-import { ClusterMembership } from './cluster-membership.js'
+import { OwnMembership } from './own-membership.js'
 
 const of = (...voters: string[]): Membership => ({
   ...NO_MEMBERS,
@@ -11,7 +11,7 @@ const of = (...voters: string[]): Membership => ({
   peers: Object.fromEntries(voters.map((id) => [id, { url: `ws://${id}`, incarnation: id }])),
 })
 
-function clusterMembership() {
+function ownMembership() {
   let due: (() => void) | undefined
   const told: boolean[] = []
   const clock = {
@@ -22,7 +22,7 @@ function clusterMembership() {
       return { cancel: () => (due = undefined) }
     },
   }
-  const one = new ClusterMembership({ id: 'd', clock, grace: 100, tell: (removed) => told.push(removed) })
+  const one = new OwnMembership({ id: 'd', clock, grace: 100, tell: (removed) => told.push(removed) })
   return {
     one,
     told,
@@ -36,7 +36,7 @@ function clusterMembership() {
 }
 
 test('M12: removed is who was a member; it is told when what was under way has had its time', () => {
-  const { one, told, wait } = clusterMembership()
+  const { one, told, wait } = ownMembership()
   one.look(of('a', 'd'))
   one.look(of('a'))
   expect([one.isOver, told]).toEqual([false, []])
@@ -48,7 +48,7 @@ test('M12: removed is who was a member; it is told when what was under way has h
 })
 
 test('M12: one that joins is not removed while it catches up with what was before it', () => {
-  const { one, told, waits } = clusterMembership()
+  const { one, told, waits } = ownMembership()
   one.look(NO_MEMBERS)
   one.look(of('a', 'b'))
   one.look(of('b', 'c'))
@@ -56,7 +56,7 @@ test('M12: one that joins is not removed while it catches up with what was befor
 })
 
 test('M12: what others say of it holds until somebody leads here, or its own log says otherwise', () => {
-  const { one, told, wait } = clusterMembership()
+  const { one, told, wait } = ownMembership()
   one.look(of('a', 'd'))
   one.led()
   one.heard()
@@ -74,7 +74,7 @@ test('M12: what others say of it holds until somebody leads here, or its own log
 })
 
 test('M12: added again it belongs again, whether its removal was told before or not', () => {
-  const { one, told, wait, waits } = clusterMembership()
+  const { one, told, wait, waits } = ownMembership()
   one.look(of('a', 'd'))
   one.look(of('a'))
   one.look(of('a', 'd'))

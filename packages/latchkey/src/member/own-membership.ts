@@ -13,7 +13,7 @@ import { type MemberId, type Membership, membersOf } from '@latchkey/raft'
 export const removed = (id: string): string =>
   `${id} was removed from its cluster. To have it back, start it over an empty directory with join: true and add it.`
 
-export interface ClusterMembershipPorts {
+export interface OwnMembershipPorts {
   readonly id: MemberId
   readonly clock: Clock
   /** ms between the removal and the word of it. */
@@ -22,14 +22,14 @@ export interface ClusterMembershipPorts {
   tell(removed: boolean): void
 }
 
-export class ClusterMembership {
-  readonly #ports: ClusterMembershipPorts
+export class OwnMembership {
+  readonly #ports: OwnMembershipPorts
   #belonged = false
   #told = false
   #hearsay = false
   #timer: Timer | undefined
 
-  constructor(ports: ClusterMembershipPorts) {
+  constructor(ports: OwnMembershipPorts) {
     this.#ports = ports
   }
 
