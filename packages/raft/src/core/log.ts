@@ -1,4 +1,4 @@
-// Rule: the log as the core sees it: a start position behind a snapshot, then all entries since, without a
+// Rule: the log as the core sees it: a start position after a snapshot, then all entries since, without a
 // gap, in memory.
 //
 //    start            first                       last
@@ -126,7 +126,7 @@ export class Log {
     this.#start = { index, term, time }
   }
 
-  /** The log restarts, without entries, behind an installed snapshot. */
+  /** The log restarts, without entries, after an installed snapshot. */
   restart(position: LogPosition): void {
     this.#start = { index: position.index, term: position.term, time: position.time }
     this.#entries = []

@@ -14,7 +14,7 @@ import type { Effect, Entry, GroupId, LogPosition, MemberId, Membership, Message
 export interface Campaign {
   /** 'pre' is a pre-vote, which asks whether this member would win; it does not enter the new term yet. */
   readonly kind: 'pre' | 'real'
-  /** The term of this campaign; in a pre-vote the term after it. */
+  /** The term of this campaign; for a pre-vote the term in which the member would campaign. */
   readonly term: number
   readonly votes: Map<MemberId, boolean>
 }

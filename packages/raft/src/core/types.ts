@@ -203,7 +203,8 @@ export type Effect =
       readonly position: LogPosition | undefined
     }
   /**
-   * Leader: the transfer to `to` has ended, in success or failure: the view it was read from may be closed.
+   * Leader: the transfer to `to` has ended, in success or failure. The driver may close the frozen view of
+   * the state from which it read the pieces.
    */
   | { readonly type: 'endSnapshot'; readonly to: MemberId }
   /**
@@ -239,6 +240,6 @@ export interface PersistBatch {
   /** The log from this index on is void. */
   readonly truncateFrom: number | undefined
   readonly entries: readonly Entry[]
-  /** The log restarts behind an installed snapshot. */
+  /** The log restarts after an installed snapshot. */
   readonly restartAfter: { readonly position: LogPosition; readonly membership: Membership } | undefined
 }

@@ -163,7 +163,10 @@ describe('C27, L22: every place of every message is checked', () => {
   ]
   const NO_COUNT = [-1, 0.5, Number.NaN, '1', true, [], undefined, 2 ** 53]
   const NO_FLAG = [0, 1, null, 'true', [], undefined]
-  /** Fields whose numbers are only sent back, so any number is allowed; one field may be absent. */
+  /**
+   * Read requests carry a number that the receiver only sends back, so any number is allowed there. One field
+   * may be absent.
+   */
   const isContext = ({ type }: Message, place: number) => type.startsWith('readIndex') && place === 4
   const mayBeNull = ({ type }: Message, place: number) => type === 'readIndexReply' && place === 5
 
@@ -180,7 +183,8 @@ describe('C27, L22: every place of every message is checked', () => {
       for (const value of wrong) refused(item.with(place, value), `${place}: ${String(value)}`)
       if (typeof was !== 'number') return
       if (!mayBeNull(message, place)) refused(item.with(place, null), `${place}: null`)
-      // One index is too large for a session's number; the largest one that is allowed is accepted.
+      // The largest number that a message may carry; one more is refused in every field but a read request's
+      // number.
       const most = CAPS.memberNumber
       if (!isContext(message, place)) refused(item.with(place, most + 1), `${place}: one too large`)
     })

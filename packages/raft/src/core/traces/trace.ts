@@ -1,7 +1,8 @@
 // Rule: the language of golden traces: commands in, the effects of the cores out. Each line is a command.
 //
 //   group a b c [learners d] [key=value ...]   members that know each other, with empty logs; options:
-//                                              pre-vote=no, window=2, append-bytes=N, uncommitted=N, snapshots=N
+//                                              pre-vote=no, window=2, append-bytes=N,
+//                                              uncommitted=N, snapshots=N
 //   join d                                     a member without a configuration
 //   state a t=4 vote=b log=1,1,2 applied=2     sets the disk of a, and starts a again from it.
 //                                              after=3/t1: the log begins after a snapshot at 3/t1
@@ -9,7 +10,7 @@
 //   wait a 1000 | wait all 100                 time passes for a, a tick every 10 ms
 //   stall a 3000                               time passes for a without a tick
 //   timeout a                                  time passes for a until a campaigns
-//   deliver [a->b] [N]                         delivers the messages under way: all, those of one link, the first N
+//   deliver [a->b] [N]                         delivers messages: all, those of one link, the first N
 //   drop [a->b] [N] · dup a->b · hold a->b     drops messages; doubles them; puts them after all others
 //   cut a b [one-way] · heal                   messages between a and b are dropped; ends all cuts
 //   sync a [BATCH]                             the batches that a has written (up to BATCH) are durable
@@ -17,7 +18,7 @@
 //   elect a                                    timeout a, then settle
 //   win a                                      a is elected; its first entry is on no other member yet
 //   run 1000                                   time passes for all members, and every message arrives at once
-//   propose a TEXT · tick-entry a              the leader a proposes an entry; an entry that only carries time
+//   propose a TEXT · tick-entry a              the leader a proposes an entry; one that only carries time
 //   change a add-learner|promote|remove ID · change a replace b,c [learners d]
 //   read a N · transfer a [b] · gone b a · unreachable a b · compact a N
 //   piece a b POSITION OFFSET BYTES [last] · piece-fails a b · installed b POSITION · install-fails b
@@ -25,7 +26,7 @@
 //   crash a [keep N]                           the first N unsynced batches are on disk all the same
 //   restart a [no-vote|rebuild] · allow-votes a
 //   roll-back a N                              a starts from an old copy of its disk, whose log ends at N
-//   show [a] · time a · quiet · loud           prints the state; cluster time; hides and shows later output
+//   show [a] · time a · quiet · loud           prints the state; cluster time; hides, shows output
 
 import { AssertionError } from '@latchkey/base'
 import { commands } from './commands.js'
