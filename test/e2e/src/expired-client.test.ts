@@ -1,0 +1,97 @@
+// Test: a client whose certificate has expired: every route of HTTP refuses it, and no call of a store begins. The same routes let the
+// same client in with a certificate that is good, so that a refusal here is about the date and nothing else.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { connect } from '@latchkey/client'
+import { authority, type Pair } from '@latchkey/test-chaos/certificates'
+import { freePorts } from '@latchkey/test-chaos/ports'
+import { until } from '@latchkey/test-chaos/until'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { LOCK_VERBS, METHODS } from '../../../packages/latchkey/dist/http/routes.js'
+
+const LATCHKEY = fileURLToPath(new URL('../../../packages/latchkey/bin/latchkey.js', import.meta.url))
+const ours = authority('ours')
+const good = ours.issue('billing')
+const expired = ours.issue('billing', { from: new Date(Date.now() - 9e7), to: new Date(Date.now() - 8e7) })
+let folder: string
+let member: ChildProcess
+let at: string
+
+/** Its status; undefined: nobody answers. */
+function ask(method: string, path: string, pair?: Pair, body?: string): Promise<number | undefined> {
+  const shown = pair === undefined ? {} : { cert: pair.cert, key: pair.key }
+  const options = {
+    method,
+    ca: ours.cert,
+    agent: false,
+    signal: AbortSignal.timeout(20_000),
+    ...shown,
+  } as const
+  return new Promise((resolve) => {
+    const asked = request(`https://${at}${path}`, options, (response) => {
+      response.on('error', () => resolve(undefined))
+      response.resume().on('end', () => resolve(response.statusCode))
+    })
+    asked.on('error', () => resolve(undefined))
+    asked.end(body)
+  })
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'latchkey-expired-'))
+  const file = async (name: string, text: string) => {
+    await writeFile(join(folder, name), text, { mode: 0o600 })
+    return join(folder, name)
+  }
+  const own = ours.issue('member')
+  const [port] = await freePorts(1)
+  at = `127.0.0.1:${port}`
+  const tokens = { tokens: [{ cert: 'billing', rights: ['read', 'write', 'admin'] }], memberToken: 'm' }
+  member = spawn(process.execPath, [
+    ...[LATCHKEY, 'start', '--id', 'a', '--memory', '--listen', at, '--member', `a=wss://${at}`],
+    ...['--tls-cert', await file('cert.pem', own.cert), '--tls-key', await file('key.pem', own.key)],
+    ...['--tls-ca', await file('ca.pem', ours.cert), '--client-cert', 'required'],
+    ...['--tokens', await file('tokens.json', JSON.stringify(tokens))],
+  ])
+  await until('it is ready', async () => (await ask('GET', '/readyz')) === 200)
+}, 60_000)
+afterAll(async () => {
+  member.kill('SIGKILL')
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** From the routes themselves: a new one is asked at once. */
+const PATHS: Readonly<Record<string, readonly string[]>> = {
+  kv: ['/v1/kv/k'],
+  lock: ['/v1/locks/k'],
+  'lock verb': LOCK_VERBS.map((verb) => `/v1/locks/k:${verb}`),
+}
+const BODY = JSON.stringify({ id: 'expired', lease: '10s', fencingToken: 1 })
+const ROUTES = Object.entries(METHODS).flatMap(([route, methods]) =>
+  methods.flatMap((method) => (PATHS[route] ?? [`/${route}`]).map((path) => [method, path] as const)),
+)
+/** Probes need no certificate. */
+const OPEN = new Set(['/livez', '/readyz'])
+
+test.each(ROUTES)('C40: %s %s with a certificate that has expired', async (method, path) => {
+  const body = method === 'PUT' || method === 'POST' ? BODY : undefined
+  expect(await ask(method, path, expired, body)).toBe(OPEN.has(path) ? 200 : 401)
+  expect([401, undefined]).not.toContain(await ask(method, path, good, body))
+})
+
+test('C40: no store is connected with it, so that none of its calls begins', async () => {
+  const url = `wss://${at}`
+  const late = connect([url], {
+    tls: { ca: ours.cert, cert: expired.cert, key: expired.key },
+    timeout: '20s',
+  })
+  await expect(late).rejects.toMatchObject({ code: 'ERR_UNAUTHORIZED' })
+  await expect(late).rejects.toThrow(/CERT_HAS_EXPIRED/)
+  await using store = await connect([url], { tls: { ca: ours.cert, cert: good.cert, key: good.key } })
+  await store.put('k', 'v', { timeout: '20s' })
+})
