@@ -2,11 +2,12 @@
 
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { connect as dial, type AddressInfo, type Socket } from 'node:net'
+import { connect as dial, type AddressInfo, Socket } from 'node:net'
 import { uptime } from 'node:os'
 import { RefusalLog, silentLogger, systemClock } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 import { expect, onTestFinished, test } from 'vitest'
+import { HttpRequests } from './http-requests.js'
 import { makePort } from './server.js'
 
 const clock = systemClock(uptime)
@@ -165,4 +166,13 @@ test('C44: each response is told its end when its connection is destroyed, begun
   await expect.poll(() => ends.length).toBe(8)
   expect(new Set(ends).size).toBe(8)
   expect(connections.counts()).toEqual({ stranger: 0, client: 0, member: 0 })
+})
+
+test('C43: a connection to which Node does not listen as expected is closed, and the process lives', async () => {
+  const refusals = new RefusalLog({ clock, logger: silentLogger })
+  const none = { clock, refusals, nextTurn: setImmediate, came: () => {}, begin: () => {} }
+  const socket = new Socket()
+  new HttpRequests(none).watch(socket)
+  expect(socket.destroyed).toBe(true)
+  expect(refusals.counts()).toEqual([{ door: 'http', reason: 'unbounded', count: 1 }])
 })

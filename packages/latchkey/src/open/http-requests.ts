@@ -72,7 +72,8 @@ export class HttpRequests {
   /** For a connection that Node's server has just taken. */
   watch(socket: Socket): void {
     const [hear] = socket.listeners('data') as Hear[]
-    if (hear === undefined) throw new Error("Node's server does not listen to this connection")
+    // Nothing could bound what such a connection asks for. An error would end the process: this runs in an event of the server.
+    if (hear === undefined) return this.#refuse(socket)
     const connection: Connection = {
       socket,
       hear,
@@ -176,6 +177,13 @@ export class HttpRequests {
   }
 
   /** Nothing is answered any more: an answer now would be taken for that of an earlier request. */
+  #refuse(socket: Socket): void {
+    const reason =
+      'a connection was closed: this version of Node reads HTTP in another way; use one that README names'
+    this.#ports.refusals.note('http', 'unbounded', reason, { address: addressOf(socket) })
+    socket.destroy()
+  }
+
   #cutOff(connection: Connection): void {
     const { socket } = connection
     connection.isCutOff = true
