@@ -272,9 +272,10 @@ const hintOf = (cause: unknown): string => {
   return Object.hasOwn(HINTS, code) ? (HINTS[code] as string) : 'Is a member running there?'
 }
 
+/** Without what Node 24 adds behind a semicolon, a flag of its own to try: what to do here is said by the hint. */
 const reasonOf = (cause: unknown): string =>
   cause instanceof Error
-    ? cause.message || (cause as NodeJS.ErrnoException).code || cause.name
+    ? cause.message.split(';', 1)[0] || (cause as NodeJS.ErrnoException).code || cause.name
     : String(cause)
 
 const refusedBy = (url: string, status: number | undefined) =>

@@ -49,8 +49,10 @@ async function three(cluster: string, members: Three<string>, clusterId?: string
   const start = (id: Id) => opening({ id, dir: dirOf(cluster, id), members, clusterId })
   const [a, b, c] = await Promise.all([start('a'), start('b'), start('c')])
   await Promise.all([a.ready(), b.ready(), c.ready()])
-  // Its first leader draws the id of the cluster.
-  await expect.poll(async () => (await a.status()).clusterId, { timeout: 10_000 }).not.toBe('')
+  // Its first leader draws the id of the cluster. A member that is closed before it has heard the id cannot tell
+  // later that it is of another cluster.
+  for (const store of [a, b, c])
+    await expect.poll(async () => (await store.status()).clusterId, { timeout: 10_000 }).not.toBe('')
   return { a, b, c }
 }
 
