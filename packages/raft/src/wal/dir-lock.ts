@@ -21,10 +21,11 @@
 // lock, which the kernel keeps, is the second guard in these cases: so open LevelDB before the log.
 
 import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, readFile, readlink, stat, unlink, writeFile } from 'node:fs/promises'
+import { readdir, readFile, readlink, stat, unlink, writeFile } from 'node:fs/promises'
 import type { Clock } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import { joinPath } from './file-system.js'
+import { makeFolders } from './make-folders.js'
 
 export interface DirLock {
   release(): Promise<void>
@@ -69,7 +70,7 @@ export async function lockDirectory(
   clock: Clock,
   processes = systemProcesses,
 ): Promise<DirLock> {
-  await mkdir(dir, { recursive: true, mode: 0o700 })
+  await makeFolders(dir)
   const self = await processes.self()
   const nonce = randomBytes(8).toString('hex')
   const path = joinPath(dir, draw(self, nonce))

@@ -7,6 +7,7 @@
 import * as nodeFs from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Done, File, FileSystem, Opened } from './file-system.js'
+import { makeFolders } from './make-folders.js'
 
 /** The calls of node:fs that this driver needs; a test passes versions that fail. */
 export type NodeCalls = Pick<
@@ -111,9 +112,10 @@ class NodeFileSystem implements FileSystem {
   }
 
   async makeDir(path: string): Promise<void> {
-    const first = await this.#calls.promises.mkdir(path, { recursive: true, mode: 0o700 })
+    const { mkdir } = this.#calls.promises
+    const first = await makeFolders(path, (folder, options) => mkdir(folder, options))
     if (first === undefined) return
-    const top = dirname(resolve(first))
+    const top = dirname(first)
     for (let dir = dirname(resolve(path)); ; dir = dirname(dir)) {
       await new Promise<void>((done, fail) => {
         this.syncDir(dir, (error) => (error ? fail(error) : done()))

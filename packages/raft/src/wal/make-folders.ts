@@ -1,0 +1,43 @@
+// Driver: makes a folder and those above it that are missing.
+//
+// `mkdir` of node:fs with `recursive` does not end where the folder above exists but takes no new names, as
+// /proc does: the system answers ENOENT for a folder whose parent is there, and Node tries again for ever. So
+// each folder is made by a call of its own here, at most twice.
+
+import * as fs from 'node:fs'
+import { dirname, resolve } from 'node:path'
+
+type Mkdir = (path: string, options: { mode: number }) => Promise<unknown>
+
+/** The topmost folder that was made; undefined where all were there. */
+export async function makeFolders(
+  path: string,
+  mkdir: Mkdir = fs.promises.mkdir,
+): Promise<string | undefined> {
+  const folder = resolve(path)
+  const first = await make(folder, mkdir)
+  if (first !== 'no parent') return first === 'made' ? folder : undefined
+  const parent = dirname(folder)
+  const topmost = parent === folder ? undefined : await makeFolders(parent, mkdir)
+  const again = await make(folder, mkdir)
+  if (again === 'no parent') {
+    throw Object.assign(new Error(`ENOENT: no folder can be made here: mkdir '${folder}'`), {
+      code: 'ENOENT',
+      syscall: 'mkdir',
+      path: folder,
+    })
+  }
+  return topmost ?? (again === 'made' ? folder : undefined)
+}
+
+async function make(folder: string, mkdir: Mkdir): Promise<'made' | 'there' | 'no parent'> {
+  try {
+    await mkdir(folder, { mode: 0o700 })
+    return 'made'
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return 'no parent'
+    if (code !== 'EEXIST' || !(await fs.promises.stat(folder)).isDirectory()) throw error
+    return 'there'
+  }
+}
