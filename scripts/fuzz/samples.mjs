@@ -74,6 +74,7 @@ export const COMMANDS = [
   [OP.release, key, 'me', 1, true],
   [OP.renew, [[key, 'me', 1, 10_000]]],
   [OP.cancelWait, key, 'me'],
+  [OP.releaseAll, [[key, 'me']]],
   [OP.forceRelease, key, 1],
 ]
 

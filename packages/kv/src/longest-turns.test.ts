@@ -125,7 +125,7 @@ const KINDS: Record<string, () => Promise<() => unknown>> = {
   'a renewal of as many holds as one command may renew': async () => {
     const world = await locked(3_600_000)
     const renewals = Array.from(
-      { length: CAPS.commandRenewals },
+      { length: CAPS.commandHolds },
       (_, i) => [k(`l${i}`), 'me', i + 1, 3_600_000] as const,
     )
     return () => world.raw([record(world.session, LOCKS + 1, [OP.renew, renewals], LOCKS + 1)])

@@ -25,6 +25,7 @@ export const COMMAND_BUDGET: BudgetLimits = {
 export function rowsNamed(command: Command): number {
   switch (command[0]) {
     case OP.renew:
+    case OP.releaseAll:
       return command[1].length
     case OP.putAll:
     case OP.compareAndPutAll:
@@ -49,8 +50,10 @@ const rangesIn = (steps: readonly Step[]): number =>
 /** Why it is ERR_TOO_LARGE, and what to do; null: as far as its bytes tell it is within the budget. */
 export function overBudget(command: Command, limits: BudgetLimits = COMMAND_BUDGET): string | null {
   const rows = rowsNamed(command)
-  if (command[0] === OP.renew && rows > CAPS.commandRenewals)
-    return `The call renews ${rows} holds; one call may renew ${CAPS.commandRenewals}. Nothing was changed. Split it.`
+  if (rows > CAPS.commandHolds && (command[0] === OP.renew || command[0] === OP.releaseAll)) {
+    const verb = command[0] === OP.renew ? 'renew' : 'release'
+    return `The call ${verb}s ${rows} holds; one call may ${verb} ${CAPS.commandHolds}. Nothing was changed. Split it.`
+  }
   if (rows > limits.rows)
     return `The call names ${rows} keys, conditions and steps; one call may touch ${limits.rows} rows. Nothing was changed. Split it.`
   const ranges = rangesNamed(command)

@@ -8,7 +8,7 @@ import { LatchkeyError } from './errors.js'
 import { type KnownNames, knownNames, refuseUnknown } from './known-names.js'
 import type { GuardArg } from './operations.js'
 import { show } from './show-value.js'
-import type { As, CallOptions, Guard, ReadOptions } from './public-types.js'
+import type { As, CallOptions, CloseOptions, Guard, ReadOptions } from './public-types.js'
 
 export { show } from './show-value.js'
 
@@ -104,6 +104,17 @@ export function callArgs(
     timeout: given.timeout === undefined ? (standard ?? undefined) : millis(given.timeout, 'timeout'),
     signal: toSignal(given.signal),
   }
+}
+
+const CLOSE_OPTIONS = knownNames('holds')
+
+export function closeArgs(options: unknown): 'release' | 'keep' {
+  if (options === undefined) return 'release'
+  const given = toRecord(options, 'options') as CloseOptions
+  refuseUnknown(given, CLOSE_OPTIONS, 'option', 'close')
+  const { holds = 'release' } = given
+  if (holds === 'release' || holds === 'keep') return holds
+  throw new TypeError(`holds must be 'release' or 'keep'; got ${show(holds)}`)
 }
 
 export function toSignal(value: unknown, name = 'signal'): AbortSignal | undefined {

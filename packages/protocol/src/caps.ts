@@ -17,8 +17,8 @@ export const CAPS = {
    * the keys, conditions and steps that it names, and what its deleteRange steps remove.
    */
   commandRows: 20_000,
-  /** Holds that one command renews: all in one turn. Clients ask for more in further commands. */
-  commandRenewals: 2_048,
+  /** Holds that one command renews or releases: all in one turn. Clients ask for more in further commands. */
+  commandHolds: 2_048,
   /** deleteRange steps of a batch or txn. One that stands alone has no budget. */
   commandRanges: 128,
   /** Keys and values that it looks at, ... */

@@ -166,6 +166,7 @@ const COMMANDS: Record<number, Check> = {
   [OP.release]: places('release', op, key, holder, token, flag('all')),
   [OP.renew]: places('renew', op, listOf(places('a renewal', key, holder, token, lease), 'renewals')),
   [OP.cancelWait]: places('cancelWait', op, key, holder),
+  [OP.releaseAll]: places('releaseAll', op, listOf(places('a ticket', key, holder), 'tickets')),
   [OP.forceRelease]: places('forceRelease', op, key, whole(1, MOST, 'a token')),
 }
 

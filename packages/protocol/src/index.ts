@@ -34,6 +34,7 @@ export {
 export {
   CALL_OPTIONS,
   callArgs,
+  closeArgs,
   DEFAULT_TIMEOUT,
   readArgs,
   show,

@@ -28,6 +28,7 @@ export const OP = {
   renew: 32,
   cancelWait: 33,
   forceRelease: 34,
+  releaseAll: 35,
 } as const
 export type Op = (typeof OP)[keyof typeof OP]
 
@@ -36,6 +37,8 @@ type Data = Uint8Array
 /** [lock key, token]; null: no guard. */
 export type GuardArg = readonly [key: Key, token: number] | null
 
+/** A hold, or a place in a queue. */
+export type TicketArg = readonly [key: Key, id: string]
 export type RenewalArg = readonly [key: Key, id: string, token: number, lease: number]
 
 /** Inside a batch or txn. */
@@ -113,6 +116,11 @@ export type Command =
   | readonly [op: typeof OP.cancelWait, key: Key, id: string]
   /** Answer: boolean. */
   | readonly [op: typeof OP.forceRelease, key: Key, token: number]
+  /**
+   * Each ticket as by cancelWait, in their order and in one entry. Answer: for each the token of the hold that was given back, 0
+   * where there was none.
+   */
+  | readonly [op: typeof OP.releaseAll, list: readonly TicketArg[]]
 
 /** Operations of reads. */
 export const READ = {

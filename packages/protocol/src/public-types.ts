@@ -359,8 +359,16 @@ export interface ClusterCalls {
    * Without `timeout` it goes on as long as its pieces come.
    */
   backup(path: string, options?: BackupOptions): Promise<void>
-  /** Idempotent. Ends pending calls with ERR_CLOSED; an embedded leader hands over. Holds are not released: their leases run out. */
-  close(): Promise<void>
+  /**
+   * Idempotent. Ends pending calls with ERR_CLOSED; the signals of its holds abort with ERR_CLOSED, and then all of them are released
+   * in one request, so that the next in each queue has the lock at once; an embedded leader hands over. A cluster that does not
+   * answer is waited for no longer than 2 s: the leases then run out.
+   */
+  close(options?: CloseOptions): Promise<void>
+}
+export interface CloseOptions {
+  /** Default 'release'. 'keep': the holds stay until their leases are over. */
+  holds?: 'release' | 'keep' | undefined
 }
 // A type, not an interface: an Emitter's events are a Record.
 export type StoreEvents = {

@@ -45,6 +45,7 @@ export class Engine {
   readonly #connected: { done: () => void; failed: (error: unknown) => void }[] = []
   #told: LeaderReply | undefined
   #attachedOnce = false
+  #isClosing = false
   #closed = false
 
   constructor(options: EngineOptions) {
@@ -306,7 +307,7 @@ export class Engine {
   // ---- the end
 
   #barred(error: LatchkeyError | undefined): void {
-    this.#pendingCalls.refusal = error && (() => again(error))
+    if (!this.#isClosing) this.#pendingCalls.refusal = error && (() => again(error))
     if (!error) return
     this.#endPending(error, () => true)
   }
@@ -339,9 +340,24 @@ export class Engine {
     return calls.filter((call) => !call.settled && call.role === 'user' && isMeant(call))
   }
 
+  /**
+   * Ends what is pending, and refuses what comes, with ERR_CLOSED. Only the calls that `last` starts go on, as long as their own
+   * limits allow, until `close`: they are the last that this store sends.
+   */
+  closing<T>(last: () => T): T {
+    const pending = this.#pending(() => true)
+    const result = last()
+    this.#isClosing = true
+    this.#pendingCalls.refusal = () => new LatchkeyError('ERR_CLOSED')
+    for (const call of pending) this.#pendingCalls.tell(call, closed(call.callState(false, false)))
+    this.#watches.failAll(() => new LatchkeyError('ERR_CLOSED'))
+    return result
+  }
+
   close(): void {
     if (this.#closed) return
     this.#closed = true
+    this.#isClosing = true
     this.#pendingCalls.refusal = () => new LatchkeyError('ERR_CLOSED')
     for (const call of this.#pending(() => true))
       this.#pendingCalls.tell(call, closed(call.callState(false, false)))

@@ -16,7 +16,9 @@ import {
   type BackupOptions,
   type Bytes,
   type CallOptions,
+  type CloseOptions,
   type Duration,
+  closeArgs,
   LatchkeyError,
   type MemberCalls,
   type Owner,
@@ -50,6 +52,8 @@ export interface StoreOptions {
 }
 
 export const DEFAULT_SESSION_LIFE = 30_000
+/** Milliseconds: a change of leader is over by then. */
+const RELEASE_PATIENCE = 2_000
 
 /** Begins to dial at once; every call waits for a link as long as its deadline allows. */
 export function createStore(options: StoreOptions): Store {
@@ -172,14 +176,24 @@ export class ClientStore extends KeyValues implements Store {
 
   // ---- the end
 
-  /** Pending calls end with ERR_CLOSED; holds are not released. */
-  close(): Promise<void> {
-    this.#closing ??= this.#close()
-    return this.#closing
+  close(options?: CloseOptions): Promise<void> {
+    return attempt(() => {
+      const holds = closeArgs(options)
+      this.#closing ??= this.#close(holds)
+      return this.#closing
+    })
   }
 
-  async #close(): Promise<void> {
-    this.#closed.abort(new LatchkeyError('ERR_CLOSED'))
+  /**
+   * The holds are released while the engine still has its link, and before an embedded member hands over and stops. A cluster that
+   * does not answer delays the close by RELEASE_PATIENCE and no more: the leases then run out.
+   */
+  async #close(holds: 'release' | 'keep'): Promise<void> {
+    const why = new LatchkeyError('ERR_CLOSED')
+    this.#closed.abort(why)
+    if (holds === 'release') {
+      await this.engine.closing(() => this.#locking.releaseForClose(why, RELEASE_PATIENCE)).catch(() => {})
+    }
     this.engine.close()
     await this.#closeHook?.()
   }

@@ -1,7 +1,7 @@
 // Rule: one command, known to be well formed, of a live session. A case is one call.
 
 import { binary, unreachable } from '@latchkey/base'
-import { cancelWait, forceRelease, isHeldWith, release, renew, tryLock } from '@latchkey/lock'
+import { cancelWait, forceRelease, isHeldWith, release, releaseAll, renew, tryLock } from '@latchkey/lock'
 import { type BudgetLimits, type Command, type GuardArg, OP, rowsNamed } from '@latchkey/protocol'
 import { FENCED, MALFORMED, refusedWith } from '../commands/answers.js'
 import type { Session } from '../state/session-rows.js'
@@ -47,13 +47,14 @@ export function execute(bench: Bench, session: Session, command: Command, found:
     case OP.renew:
     case OP.cancelWait:
     case OP.forceRelease:
+    case OP.releaseAll:
       return lockCommand(bench.locks, session.id, command)
     default:
       return guarded(bench, command, found)
   }
 }
 
-type LockCommand = Extract<Command, readonly [30 | 31 | 32 | 33 | 34, ...unknown[]]>
+type LockCommand = Extract<Command, readonly [30 | 31 | 32 | 33 | 34 | 35, ...unknown[]]>
 
 function lockCommand(locks: StateLockTransaction, session: number, command: LockCommand): unknown {
   switch (command[0]) {
@@ -69,6 +70,8 @@ function lockCommand(locks: StateLockTransaction, session: number, command: Lock
       return cancelWait(locks, command[1], command[2])
     case OP.forceRelease:
       return forceRelease(locks, command[1], command[2])
+    case OP.releaseAll:
+      return releaseAll(locks, command[1])
   }
 }
 

@@ -111,6 +111,13 @@ const KINDS: readonly ((random: Random, number: number) => Command)[] = [
   (r) => [OP.release, lockKey(r), holder(r), 0, r.chance(0.5)],
   (r) => [OP.renew, [[lockKey(r), holder(r), 0, r.between(50, 5_000)]]],
   (r) => [OP.cancelWait, lockKey(r), holder(r)],
+  (r) => [
+    OP.releaseAll,
+    [
+      [lockKey(r), holder(r)],
+      [lockKey(r), holder(r)],
+    ],
+  ],
   (r) => [OP.forceRelease, lockKey(r), r.between(1, 20)],
   (r, number) => [OP.cancelCall, number + r.between(0, 3)],
   () => [OP.keepAlive],

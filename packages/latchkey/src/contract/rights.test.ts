@@ -154,7 +154,7 @@ test('what stands in the table is what was meant: nobody without a token gets in
   const isForAll = (name: string) =>
     isProbe(name) ||
     name.endsWith(', of nothing`') ||
-    /^`(ready|status|(GET|HEAD) \/(status|metrics))`$/.test(name)
+    /^`(ready|status|locks\.releaseAll|(GET|HEAD) \/(status|metrics))`$/.test(name)
   for (const [name = '', none, wrong, , , , , , outside] of cells.filter((row) => row.length === 9)) {
     expect([name, none, wrong]).toEqual(isProbe(name) ? [name, 'yes', 'yes'] : [name, '401', '401'])
     expect([name, outside]).toEqual([name, isForAll(name) ? 'yes' : '403'])

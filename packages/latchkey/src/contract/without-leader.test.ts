@@ -159,14 +159,14 @@ test.concurrent('unlock({ timeout }) that may have been applied: ERR_OUTCOME_UNK
   expect(lock.remainingMillis()).toBe(0)
 }, 30_000)
 
-test.concurrent('close() of the leader hands over leadership, and holds are not released', async (context) => {
+test.concurrent("close({ holds: 'keep' }) of the leader hands over leadership, and its holds stay", async (context) => {
   const trio = laterIn(context)(await openTrio(folder(), { electionTimeout: 5_000, heartbeat: 100 }))
   const leader = await trio.leader()
   const { id } = await leader.status()
   const other = Object.entries(trio.stores).find(([name]) => name !== id)?.[1] as Store
   const hold = await leader.locks.acquire('held', { lease: '60s' })
   const began = performance.now()
-  await leader.close()
+  await leader.close({ holds: 'keep' })
   expect(hold.held).toBe(true)
   await other.put('k', 'v')
   expect(performance.now() - began).toBeLessThan(4_000)

@@ -277,6 +277,7 @@ function isSmallByKind(body: Uint8Array): boolean {
     case OP.txn:
       return false
     case OP.renew:
+    case OP.releaseAll:
       return body.length <= SMALL_RENEWAL
     default:
       return body.length <= SMALL_BODY

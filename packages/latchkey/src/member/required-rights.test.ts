@@ -124,6 +124,18 @@ const COMMANDS: readonly (readonly [keyof typeof OP, Command, string, string])[]
     ' |  | l m | ',
   ],
   ['cancelWait', [OP.cancelWait, k('l'), 'me'], W, ' |  | l | '],
+  [
+    'releaseAll',
+    [
+      OP.releaseAll,
+      [
+        [k('l'), 'me'],
+        [k('m'), 'me'],
+      ],
+    ],
+    W,
+    ' |  | l m | ',
+  ],
   ['forceRelease', [OP.forceRelease, k('l'), 1], W, ' |  | l | '],
 ]
 

@@ -16,7 +16,8 @@
 //     by < or >                                 |                |
 //   nextSequence, resetSequence                 | write          | the key, and the guard's lock
 //   tryLock                                     | write          | the lock, and the fencing key as a lock
-//   release, renew, cancelWait, forceRelease    | write          | their locks
+//   release, renew, cancelWait, forceRelease,   | write          | their locks
+//     releaseAll                                |                |
 //   read get, getEntry, multiGet, contains      | read           | their keys
 //   read page                                   | read           | its range
 //   read sequence                               | read           | the key
@@ -120,6 +121,7 @@ export function touchedByCommand(command: Command): Touched {
     case OP.forceRelease:
       return { ...NOTHING, locks: [command[1]] }
     case OP.renew:
+    case OP.releaseAll:
       return { ...NOTHING, locks: command[1].map(([key]) => key) }
   }
 }

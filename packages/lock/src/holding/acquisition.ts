@@ -28,6 +28,8 @@ export interface Place {
   readonly port: LockPort
   readonly boundRenewal: BoundRenewal
   readonly renewals: Renewals
+  /** Those that have, or may have, something in the store: a hold, or a place in a queue. */
+  readonly acquisitions: Set<Acquisition>
 }
 /** again: nothing came of it, through no refusal; the same attempt may ask once more, under the acquisition that is then the current one. */
 export type Step = 'held' | 'refused' | 'queued' | 'again'
@@ -61,6 +63,7 @@ export class Acquisition {
   #sleepers: Set<() => void> | undefined
   #offQueue: (() => void)[] = []
   #queued = false
+  #released: Promise<boolean> | undefined
   #ticketRound = 0
 
   constructor(place: Place, terms: Terms, told: Told) {
@@ -89,6 +92,7 @@ export class Acquisition {
     const { key, fencingKey, lease } = this.#terms
     const token = validity?.token ?? 0
     const ask = [OP.tryLock, key, fencingKey, false, this.id, lease, token, context, waits] as const
+    this.#place.acquisitions.add(this)
     return this.#send(ask, limit, (answer) => {
       const [owner, queued] = answer as [OwnerResult, boolean]
       this.#told.owner(owner)
@@ -118,6 +122,7 @@ export class Acquisition {
     if (all && this.#unsettled.length > 0) await this.#settled(limit)
     const ask = [OP.release, this.#terms.key, this.id, this.validity?.token ?? 0, all] as const
     return this.#send(ask, limit, (answer) => {
+      if (all) this.#place.acquisitions.delete(this)
       this.#told.owner(answer as OwnerResult)
       return answer as OwnerResult
     })
@@ -125,7 +130,9 @@ export class Acquisition {
 
   /** Nobody waits any more: no push is listened for until somebody asks again. */
   rest(): void {
-    if (!this.hasSleepers && !this.mayHaveLeftSomething) this.#leaveQueue()
+    if (this.hasSleepers || this.mayHaveLeftSomething) return
+    this.#leaveQueue()
+    if (this.validity === undefined) this.#place.acquisitions.delete(this)
   }
 
   /** In the background: leaves the queue and gives back any hold of this id. A known hold needs it only until its lease is over. */
@@ -134,6 +141,10 @@ export class Acquisition {
     const { port } = this.#place
     const over = port.clock.now() + this.#terms.lease
     const mustSettle = this.#unsettled.length > 0
+    if (await this.#released) {
+      this.#place.acquisitions.delete(this)
+      return
+    }
     try {
       await this.#allSettled()
     } catch {
@@ -145,6 +156,18 @@ export class Acquisition {
       () => port.command([OP.cancelWait, this.#terms.key, this.id], { timeout: GIVE_BACK_TIMEOUT }).result,
       () => knownHold && port.clock.now() > over,
     )
+    this.#place.acquisitions.delete(this)
+  }
+
+  /** What it has in the store: a hold, or a place in a queue. */
+  get ticket(): { readonly key: Uint8Array; readonly id: string } {
+    return { key: this.#terms.key, id: this.id }
+  }
+
+  /** A request for all of the store's holds releases it. `released`: whether that request was answered. */
+  revoke(why: LatchkeyError, released: Promise<boolean>): void {
+    this.#released = released
+    this.validity?.revoke(why)
   }
 
   /** What `take` makes of its answer. One that fails may be applied all the same: it is remembered until it is settled. */
@@ -198,7 +221,8 @@ export class Acquisition {
   #hold(owner: OwnerResult, now: Instant): Step {
     const { port, boundRenewal } = this.#place
     const [id, deadline, , token] = owner
-    if (port.bound.remaining(deadline, now) === 0) return 'again'
+    // An answer that comes after the release of everything was sent tells of a hold that is gone.
+    if (this.#released !== undefined || port.bound.remaining(deadline, now) === 0) return 'again'
     const { key, lease } = this.#terms
     this.validity = new HoldValidity(port, boundRenewal, { key, id, lease, token, deadline }, now, (error) =>
       this.#told.lost(this, error),

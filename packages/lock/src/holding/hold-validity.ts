@@ -102,6 +102,11 @@ export class HoldValidity implements Concern {
     return this.#state === 'lost'
   }
 
+  /** Why it is lost. */
+  get loss(): LatchkeyError | undefined {
+    return this.#loss
+  }
+
   remaining(): number {
     if (this.#state !== 'held') return 0
     const left = this.#port.bound.remaining(this.#deadline, this.#port.clock.instant())
@@ -130,6 +135,15 @@ export class HoldValidity implements Concern {
     this.#finish('lost')
     this.#abort?.abort(error)
     this.#lost(error)
+  }
+
+  /** The store releases it together with all others: a hold of somebody who did not ask for that, and has to stop. */
+  revoke(why: LatchkeyError): void {
+    if (this.#state !== 'held') return
+    this.#loss = why
+    this.#finish('lost')
+    this.#abort?.abort(why)
+    this.#lost(why)
   }
 
   /** Before a complete release is sent: from then on nothing can be promised. */

@@ -65,6 +65,11 @@ export class Hold implements AsyncDisposable {
     return this.#kv
   }
 
+  /** Internal: why it was lost, as far as this process knows. */
+  get loss(): LatchkeyError | undefined {
+    return this.#validity.loss
+  }
+
   /** Internal: for withLock, the loss that the release met, if any. */
   end(): Promise<LatchkeyError | undefined> {
     this.#release ??= this.#holder.leaveAll()

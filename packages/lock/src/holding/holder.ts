@@ -30,7 +30,7 @@ export interface Wanted {
 /** Of the last hold. `reported`: an unlock has told of it. */
 interface Loss {
   readonly acquisition: Acquisition
-  readonly error: Error
+  readonly error: LatchkeyError
   reported: boolean
 }
 
@@ -145,6 +145,8 @@ export class Holder {
 
   /** All acquires in one request. Without a hold, or with a lost one, there is nothing to do. The loss that was met, if any. */
   async leaveAll(): Promise<LatchkeyError | undefined> {
+    // A store that is closed has released it, or was told to keep it.
+    if (this.#place.port.closed.aborted && this.validity === undefined) return this.#loss?.error
     try {
       await this.leave(this.limit(RELEASE_TIMEOUT), true)
     } catch (error) {
@@ -235,7 +237,9 @@ export class Holder {
     if (acquisition.validity !== undefined) this.#place.renewals.remove(acquisition.validity)
     this.#loss = { acquisition, error, reported: false }
     this.#retire(acquisition)
-    if (this.#subject !== undefined) watchdog?.tellLost(this.#subject, error)
+    // A store that gives its holds back loses none.
+    if (this.#subject !== undefined && error.code === 'ERR_LOCK_LOST')
+      watchdog?.tellLost(this.#subject, error)
   }
 
   // ---- giving it back

@@ -32,6 +32,7 @@ import { DEFAULT_TIMEOUT } from './distributed-lock.js'
 import { Hold } from './hold.js'
 import { Holder } from './holder.js'
 import { toLockInfo } from './owner-decoding.js'
+import type { LockCallOptions } from './lock-port.js'
 import type { Watchdog } from './watchdog.js'
 
 /** How a lock is asked for. */
@@ -65,11 +66,13 @@ const ACQUIRE_OPTIONS = knownNames('lease', 'wait', 'renew', 'signal', 'fencingK
 export class Locks {
   readonly #place: Place
   readonly #watchdog: Watchdog
+  readonly #releaseAll: (limits: LockCallOptions) => Promise<number>
   readonly #flow = new AsyncLocalStorage<Flow>()
 
   /** Internal. The watchdog is the store's own: it renews what is acquired here. */
-  constructor(place: Place, watchdog: Watchdog) {
+  constructor(place: Place, watchdog: Watchdog, releaseAll: (limits: LockCallOptions) => Promise<number>) {
     this.#place = place
+    this.#releaseAll = releaseAll
     this.#watchdog = watchdog
   }
 
@@ -169,6 +172,18 @@ export class Locks {
     return (await call.result) as boolean
   }
 
+  /**
+   * Releases every lock that this store holds, also those of `getDistributedLock`, in one request, and resolves how many there were.
+   * Who waits for a lock waits on. The signals of the holds abort first: whoever works under one of them did not ask for this.
+   */
+  async releaseAll(options?: CallOptions): Promise<number> {
+    const { timeout, signal } = optionsArg('releaseAll', options, CALL_OPTIONS)
+    return this.#releaseAll({
+      timeout: durationArg(timeout, 'timeout') ?? DEFAULT_TIMEOUT,
+      signal: signalArg(signal),
+    })
+  }
+
   async #enter(key: Bytes, options: Partial<AcquireOptions>, waits: boolean): Promise<Hold | undefined> {
     const wait = durationArg(options.wait, 'wait')
     const renew = renewArg(options.renew)
@@ -207,10 +222,15 @@ export class Locks {
   }
 }
 
+const CLOSED_MEANWHILE =
+  'The store was closed, and the lock released, before the work was done. Close the store after the work has ended.'
+
 /** Lost before the work was done: the release tells, judged by the clocks or by the row. What fn released itself is no loss. */
 async function settleLoss(hold: Hold): Promise<void> {
-  const loss = await hold.end().catch(() => undefined)
-  if (loss !== undefined) throw new LatchkeyError('ERR_LOCK_LOST', undefined, { cause: loss })
+  const loss = await hold.end().catch(() => hold.loss)
+  if (loss === undefined) return
+  const message = loss.code === 'ERR_CLOSED' ? CLOSED_MEANWHILE : undefined
+  throw new LatchkeyError('ERR_LOCK_LOST', message, { cause: loss })
 }
 
 function renewArg(renew: unknown): boolean {

@@ -1,25 +1,19 @@
 // Driver: owns the renewals of all holds of one store: one timer, and one request for all that fall due together.
 
 import type { Timer } from '@latchkey/base'
-import {
-  CAPS,
-  OP,
-  type OwnerResult,
-  type RenewalArg,
-  type RenewResult,
-  renewedOwners,
-} from '@latchkey/protocol'
+import { OP, type OwnerResult, type RenewalArg, type RenewResult, renewedOwners } from '@latchkey/protocol'
 import { IndexedSet, NOT_IN_SET } from './indexed-set.js'
 import type { CallLimit } from './call-limit.js'
 import { isSuccess } from './owner-decoding.js'
 import type { LockPort } from './lock-port.js'
 import { MOST_TRIES, RoundTrip, patienceOf, pauseOf, renewAfter } from './renewal-times.js'
 import { isWorthRetry } from './background-retry.js'
+import { splitRequests } from './split-requests.js'
 import type { Renewal, RenewedHold, HoldValidity, Try } from './hold-validity.js'
 
 /** Those due within this part of their lease go along with the one that is due. */
 const TOGETHER = 1 / 20
-const ITEM_BYTES = 64
+
 /**
  * Laws:
  * - Due at 2/3 of the lease after the last success, or sooner where that leaves too little (renewal-times.ts), counted from its entry by
@@ -127,7 +121,7 @@ export class Renewals {
       if (mayTry(renewal)) due.push(renewal)
       else if (renewal.at <= now) renewal.at = now + pauseOf(renewal.of.lease)
     })
-    if (anyDue && !this.closed) for (const part of inRequests(due)) this.#try(part, now)
+    if (anyDue && !this.closed) for (const part of splitRequests(due, ({ of }) => of)) this.#try(part, now)
     this.#rearm()
   }
 
@@ -240,19 +234,3 @@ const mayTry = ({ last, tries }: Renewal): boolean =>
   tries < MOST_TRIES && (last === undefined || last.over || last.call.sent)
 
 const item = ({ of }: Renewal): RenewalArg => [of.key, of.id, of.token, of.lease]
-
-/** One request for all; more than one only where a command's cap or budget asks for it. */
-function inRequests(renewals: readonly Renewal[]): Renewal[][] {
-  const requests: Renewal[][] = []
-  let room = 0
-  for (const renewal of renewals) {
-    const size = renewal.of.key.length + renewal.of.id.length + ITEM_BYTES
-    if (size > room || requests.at(-1)?.length === CAPS.commandRenewals) {
-      requests.push([])
-      room = CAPS.commandBytes / 2
-    }
-    requests.at(-1)?.push(renewal)
-    room -= size
-  }
-  return requests
-}

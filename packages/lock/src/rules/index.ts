@@ -7,4 +7,4 @@ export { CODE, inForce, overAt, ownerOfHold, reclaimAt } from './lock-answers.js
 export type { HoldRow, LockTransaction, LockView, WaiterRow } from './lock-transaction.js'
 export { isHeldWith, lockInfo, lockOwner, ticketOf } from './lock-reads.js'
 export { grantNext } from './queue.js'
-export { cancelWait, forceRelease, release } from './release.js'
+export { cancelWait, forceRelease, release, releaseAll } from './release.js'

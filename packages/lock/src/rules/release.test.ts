@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { K, ask, drawn } from '../testing/asks.js'
 import { MapTransaction } from '../testing/map-transaction.js'
-import { cancelWait, forceRelease, release } from './release.js'
+import { cancelWait, forceRelease, release, releaseAll } from './release.js'
 
 interface Case {
   readonly stored: 'none' | 'own' | 'other'
@@ -168,6 +168,24 @@ describe('force and giving up', () => {
     expect(cancelWait(tx, K, 'c')).toEqual(['unknown', null])
     expect(cancelWait(tx, K, 'nobody')).toEqual(['unknown', null])
     expect(tx.hold(K)).toMatchObject({ id: 'd' })
+  })
+
+  test('K43: releaseAll gives back holds and places of one client, also where its own waiter is the next', () => {
+    const tx = new MapTransaction()
+    const other = Uint8Array.of(9)
+    tx.openSession(1)
+    ask(tx, 'a')
+    ask(tx, 'a')
+    for (const id of ['b', 'c']) ask(tx, id, { wait: 0 })
+    const answer = releaseAll(tx, [
+      [K, 'a'],
+      [other, 'a'],
+      [K, 'b'],
+    ])
+    expect(answer).toEqual([1, 0, 2])
+    expect(tx.hold(K)).toMatchObject({ id: 'c', token: 3 })
+    expect(releaseAll(tx, [[K, 'a']])).toEqual([0])
+    expect(tx.hold(K)).toMatchObject({ id: 'c' })
   })
 
   test('a ticket whose hold ran out is unknown, and its row is gone', () => {

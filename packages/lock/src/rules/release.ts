@@ -1,6 +1,6 @@
 // Rule: every way in which an owner or an operator ends a hold or a wait (docs/locks.md, 3 and 7).
 
-import type { OwnerResult, TicketResult } from '@latchkey/protocol'
+import type { OwnerResult, TicketArg, TicketResult } from '@latchkey/protocol'
 import { CODE, inForce, isSame, notHeld, notOwner, overAt, ownerOfHold, released } from './lock-answers.js'
 import type { LockTransaction } from './lock-transaction.js'
 import { freeAndGrant, grantNext } from './queue.js'
@@ -44,6 +44,11 @@ export function cancelWait(tx: LockTransaction, key: Uint8Array, id: string): Ti
     : ['unknown', null]
   release(tx, key, id, row.token, true)
   return before
+}
+
+/** All that one client holds or waits for. For each the token of the hold that was given back; 0: there was none. */
+export function releaseAll(tx: LockTransaction, list: readonly TicketArg[]): number[] {
+  return list.map(([key, id]) => cancelWait(tx, key, id)[1]?.[3] ?? 0)
 }
 
 /** Frees exactly that hold, with all its acquires, if it is in force. */

@@ -16,7 +16,7 @@ import type { LockCall, LockCallOptions, LockPort } from '../holding/lock-port.j
 import { renew, tryLock } from '../rules/acquire.js'
 import { ownerOfHold } from '../rules/lock-answers.js'
 import { lockInfo, ticketOf } from '../rules/lock-reads.js'
-import { cancelWait, forceRelease, release } from '../rules/release.js'
+import { cancelWait, forceRelease, release, releaseAll } from '../rules/release.js'
 import { MapTransaction } from './map-transaction.js'
 import { ProcessClock, type World } from './world.js'
 
@@ -98,6 +98,8 @@ export class FakeStore {
         return true
       case OP.forceRelease:
         return forceRelease(tx, command[1], command[2])
+      case OP.releaseAll:
+        return releaseAll(tx, command[1])
       default:
         throw new Error(`a command that lock objects do not send: ${command[0]}`)
     }

@@ -98,6 +98,7 @@ export const STORE_ROWS: Readonly<Record<string, StoreRow>> = {
   'locks.withLock': (store, at) => store.locks.withLock(`${at}l`, { wait: '20s' }, async () => {}),
   'locks.query': (store, at) => store.locks.query(at),
   'locks.forceRelease': (store, at) => store.locks.forceRelease(`${at}none`, 1),
+  'locks.releaseAll': (store) => store.locks.releaseAll(),
   ready: (store) => store.ready(),
   status: (store) => store.status(),
   snapshot: (store) => store.snapshot(),

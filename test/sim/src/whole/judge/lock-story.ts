@@ -22,6 +22,7 @@ import {
   type RenewalArg,
   type RenewResult,
   renewedOwners,
+  type TicketArg,
   type TicketResult,
 } from '@latchkey/protocol'
 import type { Entry } from '@latchkey/raft/core'
@@ -216,6 +217,12 @@ export class LockStory {
         if (state === 'granted' && owner !== null) this.#ended(place, text(command[1]), owner[3], 'forced')
         return
       }
+      case OP.releaseAll:
+        ;(result as readonly number[]).forEach((token, i) => {
+          const [key] = command[1][i] as TicketArg
+          if (token !== 0) this.#ended(place, text(key), token, 'forced')
+        })
+        return
       default:
         return this.#guarded(place, command)
     }

@@ -1,0 +1,163 @@
+// Test: docs/api.md, "Locks": a store that closes gives back what it holds and waits for, and releaseAll does so for a store that stays.
+
+import { Watchdog } from '@latchkey/lock'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { Store } from '../index.js'
+import { tempFolders } from './testing/ports.js'
+import { code, sleep } from './testing/small.js'
+import { openTrio, type Trio } from './testing/trio.js'
+
+const folder = tempFolders()
+let trio: Trio
+/** Whom the tests close: connected, so that the three members stay. */
+const opened: Store[] = []
+
+beforeAll(async () => {
+  trio = await openTrio(folder())
+})
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((store) => store.close()))
+})
+afterAll(() => trio?.close())
+
+async function remote(): Promise<Store> {
+  const store = await trio.connect()
+  opened.push(store)
+  return store
+}
+
+describe('close', () => {
+  test('K43: the next in the queue has the lock at once, and the signal of the hold aborted before', async () => {
+    const [first, second] = [await remote(), await remote()]
+    const hold = await first.locks.acquire('next', { lease: '60s' })
+    const { signal } = hold
+    let heldWhenGranted: boolean | undefined
+    const next = second.locks.acquire('next', { wait: '20s' }).then((granted) => {
+      heldWhenGranted = hold.held
+      return granted
+    })
+    await queued('next')
+    const began = performance.now()
+    await first.close()
+    const granted = await next
+    expect(performance.now() - began).toBeLessThan(5_000)
+    expect(heldWhenGranted).toBe(false)
+    expect(granted.token).toBeGreaterThan(hold.token)
+    expect(signal.reason).toMatchObject({ code: 'ERR_CLOSED' })
+    expect(() => hold.assertHeld()).toThrow(expect.objectContaining({ code: 'ERR_LOCK_LOST' }))
+    await hold.release()
+  })
+
+  test('a lock of getDistributedLock too, whatever it was acquired; its watchdog reports no loss', async () => {
+    const store = await remote()
+    const watchdog = new Watchdog()
+    const lost: unknown[] = []
+    watchdog.on('lost', (event) => lost.push(event))
+    const lock = store.getDistributedLock('counted', '60s', watchdog)
+    expect(await lock.tryLock()).toBe(true)
+    expect(await lock.tryLock()).toBe(true)
+    await store.close()
+    expect(lock.held).toBe(false)
+    expect(lost).toEqual([])
+    watchdog.close()
+    expect(await (await trio.leader()).locks.tryAcquire('counted')).toBeDefined()
+  })
+
+  test('its places in queues are free: whoever stood behind it is next', async () => {
+    const [holder, waiter, behind] = [await remote(), await remote(), await remote()]
+    const hold = await holder.locks.acquire('place', { lease: '60s' })
+    const given = waiter.locks.acquire('place', { lease: '60s' })
+    const refused = expect(given).rejects.toMatchObject(code('ERR_CLOSED'))
+    await queued('place')
+    const next = behind.locks.acquire('place', { wait: '20s' })
+    await queued('place', 2)
+    await waiter.close()
+    await refused
+    await hold.release()
+    await (await next).release()
+  })
+
+  test('the work under withLock is stopped, and told that its lock was gone', async () => {
+    const store = await remote()
+    const work = store.locks.withLock('work', async (hold) => {
+      await new Promise((resolve) => hold.signal.addEventListener('abort', resolve))
+      return 'done'
+    })
+    const ends = expect(work).rejects.toMatchObject({ code: 'ERR_LOCK_LOST', cause: { code: 'ERR_CLOSED' } })
+    await heldBySomebody('work')
+    await store.close()
+    await ends
+  })
+
+  test('a thousand holds are gone when it resolves', async () => {
+    const store = await remote()
+    const keys = Array.from({ length: 1_000 }, (_, i) => `many/${i}`)
+    await Promise.all(keys.map((key) => store.locks.acquire(key, { lease: '60s' })))
+    await store.close()
+    expect(await (await trio.leader()).locks.query('many/')).toEqual([])
+  })
+
+  test("{ holds: 'keep' } leaves them to their leases", async () => {
+    const store = await remote()
+    const hold = await store.locks.acquire('kept', { lease: '60s' })
+    await store.close({ holds: 'keep' })
+    expect(hold.held).toBe(true)
+    const leader = await trio.leader()
+    expect(await leader.locks.query('kept')).toMatchObject([{ fencingToken: hold.token }])
+    expect(await leader.locks.forceRelease('kept', hold.token)).toBe(true)
+  })
+
+  test('what is no option of it is a TypeError, and the store stays open', async () => {
+    const store = await remote()
+    await expect(store.close({ hold: 'keep' } as object)).rejects.toThrow('did you mean "holds"?')
+    await expect(store.close({ holds: 'kept' } as object)).rejects.toThrow("'release' or 'keep'")
+    await store.put('open', 'still')
+  })
+
+  test('calls that come while it closes are ERR_CLOSED', async () => {
+    const store = await remote()
+    await store.locks.acquire('closing', { lease: '60s' })
+    const closing = store.close()
+    await expect(store.put('k', 'v')).rejects.toMatchObject(code('ERR_CLOSED'))
+    await expect(store.locks.acquire('other')).rejects.toMatchObject(code('ERR_CLOSED'))
+    await closing
+  })
+})
+
+describe('releaseAll', () => {
+  test('resolves how many holds there were; who waits, waits on', async () => {
+    const [store, other] = [await remote(), await remote()]
+    const theirs = await other.locks.acquire('theirs', { lease: '60s' })
+    const holds = await Promise.all(['all/1', 'all/2', 'all/3'].map((key) => store.locks.acquire(key)))
+    const waits = store.locks.acquire('theirs', { wait: '20s' })
+    await queued('theirs')
+    expect(await store.locks.releaseAll()).toBe(3)
+    for (const hold of holds) {
+      expect(hold.held).toBe(false)
+      expect(hold.signal.reason).toMatchObject({ code: 'ERR_NOT_OWNER' })
+      await hold.release()
+    }
+    expect(await other.locks.query('all/')).toEqual([])
+    expect(await store.locks.releaseAll()).toBe(0)
+    await theirs.release()
+    expect((await waits).held).toBe(true)
+    expect(await store.locks.releaseAll()).toBe(1)
+    // The store goes on, and so do its locks.
+    await (await store.locks.acquire('all/1')).release()
+  })
+})
+
+/** Until so many wait for it. */
+async function queued(key: string, count = 1): Promise<void> {
+  const leader = await trio.leader()
+  for (;;) {
+    const [row] = await leader.locks.query(key)
+    if (row !== undefined && row.waiters >= count) return
+    await sleep(10)
+  }
+}
+
+async function heldBySomebody(key: string): Promise<void> {
+  const leader = await trio.leader()
+  while ((await leader.locks.query(key)).length === 0) await sleep(10)
+}
