@@ -87,7 +87,7 @@ export class Locking {
   ): Promise<number> {
     const parts = splitRequests(acquisitions, ({ ticket }) => ticket)
     const requests = parts.map(async (part) => {
-      let answered = (_: boolean) => {}
+      let answered: (isReleased: boolean) => void = () => {}
       const released = new Promise<boolean>((resolve) => {
         answered = resolve
       })

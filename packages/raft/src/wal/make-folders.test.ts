@@ -30,7 +30,3 @@ test('a folder that takes no new names is an error at once', async () => {
   const noNames = () => Promise.reject(Object.assign(new Error('ENOENT'), { code: 'ENOENT' }))
   await expect(makeFolders('/a/b', noNames)).rejects.toMatchObject({ code: 'ENOENT' })
 })
-
-test.runIf(process.platform === 'linux')('below /proc: an error that names the place', async () => {
-  await expect(makeFolders('/proc/latchkey/a')).rejects.toThrow('/proc/latchkey')
-})
