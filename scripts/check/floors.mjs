@@ -23,7 +23,7 @@ export const MAY = {
 export const INNER = {
   raft: [['core'], ['wal', 'net'], ['node'], ['memory']],
   lock: [['rules'], ['objects']],
-  latchkey: [['member'], ['open'], ['http'], ['sidecar'], ['cli']],
+  latchkey: [['member'], ['open'], ['http', 'test-cluster'], ['sidecar'], ['cli']],
 }
 
 /** Folders that decide: of other packages only what is listed (or all of it: '*'), and nothing of Node's. */

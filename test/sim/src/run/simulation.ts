@@ -13,7 +13,7 @@ import { JOURNAL } from '../member/journal.js'
 import { markedLength } from '../member/recover.js'
 import { type Cluster, peerOf } from '../swarm/membership.js'
 import type { Options } from '../swarm/options.js'
-import { VirtualClock } from '../world/clock.js'
+import { VirtualClock } from '@latchkey/raft/memory'
 import type { ClientConnection } from '../world/seat.js'
 import { World } from '../world/world.js'
 

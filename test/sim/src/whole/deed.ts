@@ -1,6 +1,6 @@
 // Types: what a fault is given to do its work.
 
-import type { Host } from './ground/host.js'
+import type { Host } from '@latchkey/raft/memory'
 import type { Station } from './members/station.js'
 import type { WholeWorld } from './world.js'
 

@@ -2,9 +2,8 @@
 
 import type { Deed } from './deed.js'
 import { forgottenVote, statesLost } from './directed.js'
-import type { Host } from './ground/host.js'
+import type { Host, MemoryConnection } from '@latchkey/raft/memory'
 import type { Station } from './members/station.js'
-import type { Pipe } from './net/pipe.js'
 import type { FaultKind, WholeFault } from './faults.js'
 import type { WholeWorld } from './world.js'
 
@@ -27,7 +26,7 @@ export class Nemesis {
     this.#over = true
     for (const mend of [...this.#open]) mend()
     this.#world.cuts.heal()
-    fast([...this.#world.wires.pipes(), ...this.#world.dials.pipes()])
+    fast([...this.#world.wires.connections(), ...this.#world.dials.connections()])
     for (const station of this.#world.stations) station.boot()
   }
 
@@ -89,9 +88,9 @@ const DEEDS: Readonly<Record<FaultKind, (deed: Deed) => void>> = {
     ),
   cut: ({ world, who, peer, undo }) => cutOff(world, who.host, [peer.host], 'both', undo),
   oneWay: ({ world, who, peer, undo }) => cutOff(world, who.host, [peer.host], 'out', undo),
-  reset: ({ world, who }) => reset(world.wires.pipes(), who.host),
+  reset: ({ world, who }) => reset(world.wires.connections(), who.host),
   slowNet: ({ world, who, millis }) =>
-    slow([...world.wires.pipes(), ...world.dials.pipes()], who.host, millis),
+    slow([...world.wires.connections(), ...world.dials.connections()], who.host, millis),
   slowDisk: ({ who, millis, undo }) => {
     who.slowness = 1 + millis
     undo(() => {
@@ -131,7 +130,7 @@ const DEEDS: Readonly<Record<FaultKind, (deed: Deed) => void>> = {
       undo,
     ),
   clientReset: ({ world, client, who }) =>
-    client && reset(world.dials.pipes(), client.index % 2 === 0 ? client : who.host),
+    client && reset(world.dials.connections(), client.index % 2 === 0 ? client : who.host),
 }
 
 function down({ undo }: Deed, stations: readonly Station[], power: boolean): void {
@@ -171,25 +170,26 @@ function cutOff(
   })
 }
 
-const touches = (pipe: Pipe, host: Host) => pipe.hostOf(0) === host.index || pipe.hostOf(1) === host.index
+const touches = (pipe: MemoryConnection, host: Host) =>
+  pipe.hostOf(0) === host.index || pipe.hostOf(1) === host.index
 
-function reset(pipes: readonly Pipe[], host: Host): void {
+function reset(pipes: readonly MemoryConnection[], host: Host): void {
   for (const pipe of pipes) if (touches(pipe, host)) pipe.break()
 }
 
 /** What is sent from now on over these connections comes late. */
-function slow(pipes: readonly Pipe[], host: Host, millis: number): void {
+function slow(pipes: readonly MemoryConnection[], host: Host, millis: number): void {
   for (const pipe of pipes)
     if (touches(pipe, host)) pipe.slow = pipe.hostOf(0) === host.index ? [millis * 300, 0] : [0, millis * 300]
 }
 
 /** A read through a follower takes three ways to or from its leader, and has an election timeout for them: a calm network is faster. */
-function fast(pipes: readonly Pipe[]): void {
+function fast(pipes: readonly MemoryConnection[]): void {
   for (const pipe of pipes) pipe.slow = [0, 0]
 }
 
 function killClient(world: WholeWorld, host: Host): void {
-  for (const pipe of world.dials.pipes()) {
+  for (const pipe of world.dials.connections()) {
     if (pipe.hostOf(0) === host.index) pipe.end(0)
   }
   world.restartClient(host)

@@ -7,7 +7,7 @@ import type { Entry } from '@latchkey/raft/core'
 import { Client, type Route, type Way } from './clients/crew.js'
 import { Desk } from './clients/desk.js'
 import { Ground } from './ground/ground.js'
-import { Host, type Life } from './ground/host.js'
+import { Cuts, Host, type HostProcess, MemoryNetwork } from '@latchkey/raft/memory'
 import type { House } from './house.js'
 import { Broken } from './judge/broken.js'
 import { Holds } from './judge/holds.js'
@@ -17,9 +17,7 @@ import { Leaders } from './judge/leaders.js'
 import { LockStory } from './judge/lock-story.js'
 import { LogStory } from './judge/log-story.js'
 import { Station, type StationOptions, type StationPorts } from './members/station.js'
-import { Cuts } from './net/cuts.js'
-import { Dials } from './net/dials.js'
-import { Wires } from './net/wires.js'
+import { ClientNetwork } from '../../../../packages/latchkey/dist/test-cluster/client-network.js'
 import { spreadOf, type WholeOptions, type WholeProfile } from './options.js'
 import { listen } from './probes.js'
 
@@ -28,6 +26,12 @@ export type Workers = (client: Client) => void
 
 /** Their clients ask something at any time. */
 const ALWAYS_ASKING: ReadonlySet<WholeProfile> = new Set(['kv', 'power', 'snapshots'])
+
+/** Microseconds. */
+const DIAL_TIMES = { first: [500, 15_000], afterEnd: [500, 30_000], again: [20_000, 120_000] } as const
+/** A timer fires late by so many microseconds: a little always, much now and then. */
+const lateness = (random: Random): number =>
+  random.chance(0.02) ? random.between(0, 20_000) : random.between(0, 300)
 
 const MEMBERS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
 
@@ -44,8 +48,8 @@ export class WholeWorld {
   readonly renewed: Renewed
   readonly reach: Reach
   readonly cuts: Cuts
-  readonly wires: Wires
-  readonly dials: Dials
+  readonly wires: MemoryNetwork
+  readonly dials: ClientNetwork
   readonly stations: Station[] = []
   readonly clients: Client[] = []
   /** Who is changing the members, until the last change has come to its end. */
@@ -76,16 +80,16 @@ export class WholeWorld {
     this.locks = new LockStory(this.log, (event) => this.tracing && this.say(JSON.stringify(event)))
     this.cuts = new Cuts(() => this.#cutsChanged())
     const { netBase: base, netTail: tail, pulse, encoded } = options
-    const ways = { base, tail, pulse, encoded }
-    this.wires = new Wires(this.ground, this.cuts, this.random.fork('wires'), house, ways, (id) =>
+    const closing = { within: 4 * base + 2_000, gap: 1 }
+    const ways = { base, tail, pulse, closing, encoded, codec: house, dial: DIAL_TIMES }
+    this.wires = new MemoryNetwork(this.ground, this.cuts, this.random.fork('wires'), ways, (id) =>
       this.#refuses(id),
     )
-    this.dials = new Dials(
+    this.dials = new ClientNetwork(
       this.ground,
       this.cuts,
       this.random.fork('dials'),
-      house,
-      ways,
+      { ...ways, dialling: [2 * base, 2 * base + 2_000] },
       (url) => this.stations.find((station) => station.url === url),
       {
         asked: (life, request) => this.#asked(life, request),
@@ -131,6 +135,7 @@ export class WholeWorld {
       rate: this.#rate(random),
       uptime: random.between(1_000, 10_000_000),
       wallAhead: 1_700_000_000_000 + random.between(-20_000, 20_000),
+      lateness,
     })
     this.#hosts.push(host)
     return host
@@ -214,7 +219,7 @@ export class WholeWorld {
     this.#startClient(host.name, life, route, { stranded: () => false, untold: () => false, found })
   }
 
-  #startClient(name: string, life: Life, route: Route, way: Way): void {
+  #startClient(name: string, life: HostProcess, route: Route, way: Way): void {
     const random = this.random.fork(`client-${name}-${this.newId()}`)
     const store = new this.house.ClientStore({
       route,
@@ -241,7 +246,7 @@ export class WholeWorld {
       if (!life.dead && !findsMembers && life.host.name.startsWith('p')) this.restartClient(life.host)
   }
 
-  #opened(station: Station, life: Life): void {
+  #opened(station: Station, life: HostProcess): void {
     this.say(`${station.id} is open`)
     if (this.stations.indexOf(station) >= this.options.embedded) return
     const local = {
@@ -267,7 +272,7 @@ export class WholeWorld {
     throw new Broken('members live', `${station.id} stopped by itself: ${code} ${error.stack}`)
   }
 
-  #roleChanged({ id }: Station, life: Life, { role, term, leader }: RaftView): void {
+  #roleChanged({ id }: Station, life: HostProcess, { role, term, leader }: RaftView): void {
     this.say(`${id} is ${role} of term ${term}, led by ${leader ?? 'nobody'}`)
     if (role !== 'leader') return
     this.reach.changed(this.ground.now)
@@ -278,7 +283,7 @@ export class WholeWorld {
     }
   }
 
-  #asked(life: Life, request: LinkRequest): void {
+  #asked(life: HostProcess, request: LinkRequest): void {
     this.locks.asked(life, request)
     this.renewed.asked(life, request)
     if (request.kind === 'command' || request.kind === 'read') this.reach.asked(life, this.ground.now)

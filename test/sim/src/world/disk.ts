@@ -3,7 +3,7 @@
 // Law: after a crash nothing that a returned sync covered is missing; of the rest any part may be there.
 
 import type { Random } from '@latchkey/base'
-import type { EventHeap } from './heap.js'
+import type { EventHeap } from '@latchkey/raft/memory'
 import { SimFile } from './sim-file.js'
 
 export interface DiskOptions {

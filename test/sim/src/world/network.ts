@@ -1,7 +1,7 @@
 // Driver: the simulated network. Loses, delays, doubles and reorders; links can be cut one way or clogged.
 
 import type { Random } from '@latchkey/base'
-import type { EventHeap } from './heap.js'
+import type { EventHeap } from '@latchkey/raft/memory'
 
 export interface NetworkOptions {
   /** Microseconds every message needs. */

@@ -5,9 +5,9 @@ import type { Message } from '@latchkey/raft/core'
 import { expect, test } from 'vitest'
 import type { Watcher } from '../laws/law.js'
 import type { Birth, Host, SimMember } from '../member/port.js'
-import { VirtualClock } from './clock.js'
+import { VirtualClock } from '@latchkey/raft/memory'
 import { SimDisk } from './disk.js'
-import { EventHeap } from './heap.js'
+import { EventHeap } from '@latchkey/raft/memory'
 import { ClientConnection } from './seat.js'
 
 /** A process that writes down what reaches it, when, and with which reading. */

@@ -15,10 +15,10 @@ import {
   type SimMember,
 } from '../member/port.js'
 import type { Watcher } from '../laws/law.js'
-import type { VirtualClock } from './clock.js'
+import type { VirtualClock } from '@latchkey/raft/memory'
 import type { SimDisk } from './disk.js'
 import { DiskHandle } from './disk-handle.js'
-import type { EventHeap } from './heap.js'
+import type { EventHeap } from '@latchkey/raft/memory'
 
 export type SeatState = 'up' | 'paused' | 'down' | 'ruined'
 

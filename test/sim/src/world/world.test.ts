@@ -2,9 +2,9 @@
 
 import { seededRandom } from '@latchkey/base'
 import { describe, expect, test } from 'vitest'
-import { VirtualClock } from './clock.js'
+import { VirtualClock } from '@latchkey/raft/memory'
 import { SimDisk } from './disk.js'
-import { EventHeap } from './heap.js'
+import { EventHeap } from '@latchkey/raft/memory'
 import { type Delivery, Network, type NetworkOptions } from './network.js'
 
 function drain(heap: EventHeap, time: { now: number }): void {

@@ -2,19 +2,19 @@
 
 import type { Random } from '@latchkey/base'
 import type { ClientStore, Dial } from '@latchkey/client'
-import type { Life } from '../ground/host.js'
+import type { HostProcess } from '@latchkey/raft/memory'
 import type { Desk } from './desk.js'
 
 /** One store in one process; everything it began ends with that process. */
 export class Client {
   readonly name: string
-  readonly life: Life
+  readonly life: HostProcess
   readonly store: ClientStore
   readonly random: Random
   readonly desk: Desk
   readonly #way: Way
 
-  constructor(name: string, life: Life, store: ClientStore, random: Random, desk: Desk, way: Way) {
+  constructor(name: string, life: HostProcess, store: ClientStore, random: Random, desk: Desk, way: Way) {
     this.name = name
     this.life = life
     this.store = store

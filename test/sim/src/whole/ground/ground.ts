@@ -4,7 +4,7 @@
 // and no timer, socket or thread of this machine takes part, so the same seed is the same run.
 
 import { Fingerprint } from '../../world/fingerprint.js'
-import { EventHeap } from '../../world/heap.js'
+import { EventHeap } from '@latchkey/raft/memory'
 
 /** More than this in one seed is a storm, and a failure of its own. */
 export const EVENT_BUDGET = 2_000_000

@@ -3,9 +3,9 @@
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import { Ground } from './ground.js'
-import { Host } from './host.js'
+import { Host } from '@latchkey/raft/memory'
 
-const TRUE_CLOCK = { rate: 1, uptime: 1_000, wallAhead: 0 }
+const TRUE_CLOCK = { rate: 1, uptime: 1_000, wallAhead: 0, lateness: () => 0 }
 
 test.each([1, 2, 3, 4])(
   'T2: what comes at the moment of waking overtakes nothing that waited, seed %i',

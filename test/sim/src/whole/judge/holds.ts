@@ -3,7 +3,7 @@
 
 import type { LockEvent } from '@latchkey/lock'
 import type { Ground } from '../ground/ground.js'
-import type { Life } from '../ground/host.js'
+import type { HostProcess } from '@latchkey/raft/memory'
 import { Broken } from './broken.js'
 
 /** Microseconds after which one who said no is asked once more. */
@@ -11,7 +11,7 @@ const AGAIN = 300_000
 
 interface Believer {
   readonly name: string
-  readonly life: Life
+  readonly life: HostProcess
   readonly token: number
   readonly held: () => boolean
   readonly since: number
@@ -35,7 +35,7 @@ export class Holds {
   }
 
   /** That process has got it. `held` is asked until it says no. */
-  began(name: string, life: Life, key: string, token: number, held: () => boolean): void {
+  began(name: string, life: HostProcess, key: string, token: number, held: () => boolean): void {
     const { now } = this.#ground
     const believers = this.#keys.get(key) ?? []
     this.#keys.set(key, believers)

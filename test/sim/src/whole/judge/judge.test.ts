@@ -3,7 +3,7 @@
 import { utf8 } from '@latchkey/base'
 import { encodeCommand, okAnswer, OP, OWNER_CODES } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
-import type { Life } from '../ground/host.js'
+import type { HostProcess } from '@latchkey/raft/memory'
 import { judgeAppends } from './appends.js'
 import { KvHistory } from './kv-history.js'
 import type { KvOp } from './kv-op.js'
@@ -166,7 +166,7 @@ describe('leaders', () => {
 })
 
 describe('liveness', () => {
-  const life = (running = true) => ({ dead: false, running, host: { name: 'p0' } }) as unknown as Life
+  const life = (running = true) => ({ dead: false, running, host: { name: 'p0' } }) as unknown as HostProcess
 
   test('C13: a client that asks and hears nothing for too long, though somebody leads', () => {
     const reach = new Reach(300, true)
@@ -193,7 +193,7 @@ describe('liveness', () => {
   test('K42: a hold that is lost although an answer that came proves it', () => {
     let now = 0
     const at = () => ({ hr: now, up: now, wall: now })
-    const holder = { dead: false, running: true, clock: { instant: at } } as unknown as Life
+    const holder = { dead: false, running: true, clock: { instant: at } } as unknown as HostProcess
     const key = utf8('k')
     const told = (answeredAt: number, code: 'kept' | 'refused', lostAt: number) => {
       now = 0

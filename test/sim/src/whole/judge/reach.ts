@@ -1,7 +1,7 @@
 // Rule: law of liveness: a client finds the new leader in time. While somebody leads, is in office, and nothing stands in the way, no
 // client that asks is left without a word for longer than it may take to notice a silent member and to go to another one.
 
-import type { Life } from '../ground/host.js'
+import type { HostProcess } from '@latchkey/raft/memory'
 import { Stuck } from './broken.js'
 
 /** Of election timeouts: one and a half to notice, the rest for one more that does not answer. */
@@ -12,7 +12,7 @@ const WORK = 2_000
 export class Reach {
   readonly #limit: number
   /** Since when each process has been waiting for a word; microseconds. */
-  readonly #waiting = new Map<Life, number>()
+  readonly #waiting = new Map<HostProcess, number>()
   /** When something was last broken or mended, or somebody became leader. */
   #changedAt = 0
   #off = false
@@ -22,11 +22,11 @@ export class Reach {
     this.#off = !isJudged
   }
 
-  asked(life: Life, now: number): void {
+  asked(life: HostProcess, now: number): void {
     if (!this.#waiting.has(life)) this.#waiting.set(life, now)
   }
 
-  heard(life: Life): void {
+  heard(life: HostProcess): void {
     this.#waiting.delete(life)
   }
 
@@ -48,7 +48,7 @@ export class Reach {
     }
   }
 
-  #judge(life: Life, since: number, now: number, works: () => boolean): void {
+  #judge(life: HostProcess, since: number, now: number, works: () => boolean): void {
     if (!works()) return this.changed(now)
     const waited = Math.floor((now - Math.max(since, this.#changedAt)) / 1000)
     throw new Stuck(

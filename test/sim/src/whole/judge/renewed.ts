@@ -14,7 +14,7 @@ import {
   type RenewResult,
   renewedOwners,
 } from '@latchkey/protocol'
-import type { Life } from '../ground/host.js'
+import type { HostProcess } from '@latchkey/raft/memory'
 import { Broken } from './broken.js'
 
 const KEPT = OWNER_CODES.indexOf('KEEP_LEASE')
@@ -40,7 +40,7 @@ interface Process {
 
 interface Watched {
   readonly name: string
-  readonly life: Life
+  readonly life: HostProcess
   readonly held: () => boolean
   /** Proven by renewals that were answered while it was held; 0: none was. */
   deadline: number
@@ -48,7 +48,7 @@ interface Watched {
 
 export class Renewed {
   readonly #rate: number
-  readonly #processes = new Map<Life, Process>()
+  readonly #processes = new Map<HostProcess, Process>()
   /** By key and token. */
   readonly #watched = new Map<string, Watched>()
   /** Holds that were judged. */
@@ -59,7 +59,7 @@ export class Renewed {
   }
 
   /** A hold that is renewed; of a client that is connected over links. */
-  began(name: string, life: Life, key: string, token: number, held: () => boolean): void {
+  began(name: string, life: HostProcess, key: string, token: number, held: () => boolean): void {
     this.#watched.set(`${key}/${token}`, { name, life, held, deadline: 0 })
   }
 
@@ -68,7 +68,7 @@ export class Renewed {
     this.#watched.delete(`${key}/${token}`)
   }
 
-  asked(life: Life, request: LinkRequest): void {
+  asked(life: HostProcess, request: LinkRequest): void {
     if (request.kind !== 'command' || request.number === 0) return
     const command = decodeCommand(request.body)
     if (isBadCommand(command) || command[0] !== OP.renew) return
@@ -79,7 +79,7 @@ export class Renewed {
     process.open.set(request.id, { call, list: command[1], sentAt })
   }
 
-  #processOf(life: Life): Process {
+  #processOf(life: HostProcess): Process {
     const known = this.#processes.get(life)
     if (known !== undefined) return known
     const made: Process = { firsts: new Map(), open: new Map(), answered: new Set(), proofs: [] }
@@ -88,7 +88,7 @@ export class Renewed {
   }
 
   /** Before the client itself hears of it. */
-  answered(life: Life, reply: LinkReply): void {
+  answered(life: HostProcess, reply: LinkReply): void {
     if (reply.kind !== 'answer' || reply.never) return
     const process = this.#processes.get(life)
     const asked = process?.open.get(reply.id)

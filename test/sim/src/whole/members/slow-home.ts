@@ -3,7 +3,7 @@
 
 import type { Random } from '@latchkey/base'
 import type { SimulatedRowHome, RowBuilder, RowChange, RowHome, RowStore } from '@latchkey/kv'
-import type { Host } from '../ground/host.js'
+import type { Host } from '@latchkey/raft/memory'
 import type { House } from '../house.js'
 
 export class SlowHome implements RowHome {

@@ -2,11 +2,10 @@
 
 import type { Logger, Random } from '@latchkey/base'
 import type { KvMachine, KvLimits } from '@latchkey/kv'
-import type { MemoryDisk } from '@latchkey/raft/memory'
 import type { Member } from '../../../../../packages/latchkey/dist/member/member.js'
-import type { Host, Life } from '../ground/host.js'
+import type { LinkReply } from '@latchkey/protocol'
+import type { Host, HostProcess, MemoryDisk, MemoryNetwork } from '@latchkey/raft/memory'
 import type { House } from '../house.js'
-import type { Wires } from '../net/wires.js'
 import { JournaledHome } from './journaled-home.js'
 import { SlowHome } from './slow-home.js'
 
@@ -29,15 +28,15 @@ export interface StationOptions {
 export interface StationPorts {
   readonly house: House
   readonly host: Host
-  readonly wires: Wires
+  readonly wires: MemoryNetwork
   readonly random: Random
   readonly logger: Logger
   newId(): string
   /** A machine of a new process, for whoever looks at what it applies. */
   machine(station: Station, machine: KvMachine): void
-  opened(station: Station, life: Life): void
+  opened(station: Station, life: HostProcess): void
   /** At its opening, and at each change of its role, term or leader. */
-  role(station: Station, life: Life, raft: Member['replica']['node']['raft']): void
+  role(station: Station, life: HostProcess, raft: Member['replica']['node']['raft']): void
   /** It stopped by itself. */
   failed(station: Station, error: Error): void
 }
@@ -76,7 +75,7 @@ export class Station {
     this.disk = new house.MemoryDisk({
       schedule: (op, run) => {
         const { life } = this.host
-        this.host.ground.later(this.#delay(op.kind, delays), () => life?.deliver(run))
+        this.host.timeline.later(this.#delay(op.kind, delays), () => life?.deliver(run))
       },
     })
     const slow = new SlowHome(house, ports.host, random.fork('rows'), options.rowsMost)
@@ -96,6 +95,19 @@ export class Station {
 
   get url(): string {
     return `ws://${this.id}`
+  }
+
+  get isUp(): boolean {
+    return this.member !== undefined
+  }
+
+  /** As the door does: who is no member sends its clients elsewhere. */
+  get serves(): boolean {
+    return this.member !== undefined && !this.member.isOutside
+  }
+
+  clientConnection(tell: (reply: LinkReply) => void): ReturnType<Member['clientConnection']> {
+    return (this.member as Member).clientConnection(tell, this.#ports.house.ANONYMOUS)
   }
 
   onGone(run: (silent: boolean) => void): () => void {
@@ -118,10 +130,10 @@ export class Station {
   }
 
   /** A sick disk stops the member, and with it its process; whoever watches over it starts it again. Anything else is a finding. */
-  #failed(life: Life, error: Error): void {
+  #failed(life: HostProcess, error: Error): void {
     if (life.dead) return
     if (!this.#sick) return this.#ports.failed(this, error)
-    const { ground } = this.host
+    const { timeline: ground } = this.host
     ground.later(0, () => {
       if (!life.dead) this.crash(false)
     })
@@ -143,13 +155,13 @@ export class Station {
     void this.#rebuild()
   }
 
-  #opened(life: Life, member: Member): void {
+  #opened(life: HostProcess, member: Member): void {
     if (life.dead) return
     this.#serves(life, member)
     this.#ports.opened(this, life)
   }
 
-  #serves(life: Life, member: Member): void {
+  #serves(life: HostProcess, member: Member): void {
     this.member = member
     const { node } = member.replica
     const told = () => this.#ports.role(this, life, node.raft)
@@ -159,7 +171,7 @@ export class Station {
     for (const run of [...this.#whenOpened]) run()
   }
 
-  #open(life: Life): Promise<Member> {
+  #open(life: HostProcess): Promise<Member> {
     const { house, wires, random, logger, newId } = this.#ports
     const { members, electionTimeout, heartbeat, snapshot, limits } = this.#options
     const { clock, defer } = life

@@ -1,4 +1,4 @@
-// Driver: a machine and the process on it: its clocks, its timers, its pauses and its deaths.
+// Driver: a simulated machine and the process on it: its clocks, its timers, its pauses and its deaths.
 //
 // Laws
 //   - What reaches a process that stands still waits, and is delivered when it goes on: the timers first or the messages first.
@@ -7,33 +7,38 @@
 //   - A timer never fires before its time on the machine's monotonic clock; it may fire late.
 
 import type { Clock, Random, Timer } from '@latchkey/base'
-import { VirtualClock } from '../../world/clock.js'
-import type { Ground } from './ground.js'
+import type { Timeline } from './timeline.js'
+import { VirtualClock } from './virtual-clock.js'
 
 export interface HostOptions {
   /** Local seconds a true second. */
   readonly rate: number
   readonly uptime: number
   readonly wallAhead: number
+  /** Microseconds by which a timer fires late. */
+  readonly lateness: (random: Random) => number
 }
 
 export class Host {
   readonly index: number
   readonly name: string
-  readonly ground: Ground
+  readonly timeline: Timeline
   readonly random: Random
   readonly clock: VirtualClock
-  life: Life | undefined
+  readonly lateness: (random: Random) => number
+  /** What runs there now. */
+  life: HostProcess | undefined
   #stops = 0
   #suspensions = 0
   /** After a power loss nothing answers here, not even with a refusal. */
   dark = false
 
-  constructor(ground: Ground, index: number, name: string, random: Random, options: HostOptions) {
+  constructor(timeline: Timeline, index: number, name: string, random: Random, options: HostOptions) {
     this.index = index
     this.name = name
-    this.ground = ground
+    this.timeline = timeline
     this.random = random
+    this.lateness = options.lateness
     this.clock = new VirtualClock(options.rate, options.uptime, options.wallAhead)
   }
 
@@ -45,9 +50,9 @@ export class Host {
     return this.#suspensions > 0
   }
 
-  start(): Life {
+  start(): HostProcess {
     this.dark = false
-    this.life = new Life(this)
+    this.life = new HostProcess(this)
     return this.life
   }
 
@@ -58,13 +63,13 @@ export class Host {
 
   stop(suspend: boolean): void {
     this.#stops++
-    if (suspend && this.#suspensions++ === 0) this.clock.suspend(this.ground.now)
+    if (suspend && this.#suspensions++ === 0) this.clock.suspend(this.timeline.now)
   }
 
   resume(suspended: boolean): void {
     if (this.#stops === 0) return
     this.#stops--
-    if (suspended && --this.#suspensions === 0) this.clock.resume(this.ground.now)
+    if (suspended && --this.#suspensions === 0) this.clock.resume(this.timeline.now)
     if (this.#stops === 0) this.life?.goOn()
   }
 }
@@ -74,7 +79,7 @@ interface Waiting {
   readonly timer: boolean
 }
 
-export class Life {
+export class HostProcess {
   readonly host: Host
   readonly clock: Clock
   dead = false
@@ -84,15 +89,15 @@ export class Life {
 
   constructor(host: Host) {
     this.host = host
-    const { ground } = host
+    const { timeline } = host
     this.clock = {
       now: () => {
-        ground.looked()
-        return host.clock.read(ground.now)
+        timeline.looked?.()
+        return host.clock.read(timeline.now)
       },
       instant: () => {
-        ground.looked()
-        return host.clock.instant(ground.now)
+        timeline.looked?.()
+        return host.clock.instant(timeline.now)
       },
       after: (ms, run) => this.#after(ms, run),
     }
@@ -112,11 +117,11 @@ export class Life {
 
   /** Behind what this turn still delivers. */
   readonly defer = (run: () => void): void => {
-    this.host.ground.later(0, () => this.deliver(run))
+    this.host.timeline.later(0, () => this.deliver(run))
   }
 
   later(micros: number, run: () => void): void {
-    this.host.ground.later(micros, () => this.deliver(run))
+    this.host.timeline.later(micros, () => this.deliver(run))
   }
 
   goOn(): void {
@@ -129,7 +134,7 @@ export class Life {
 
   #again(run: () => void, timer: boolean): void {
     this.#due++
-    this.host.ground.later(0, () => {
+    this.host.timeline.later(0, () => {
       this.#due--
       if (this.dead) return
       if (this.host.stopped) this.#waiting.push({ run, timer })
@@ -147,7 +152,7 @@ export class Life {
       run()
     }
     const arm = () =>
-      this.host.ground.later(this.#untilLocal(due), () => !cancelled && this.deliver(fire, true))
+      this.host.timeline.later(this.#untilLocal(due), () => !cancelled && this.deliver(fire, true))
     arm()
     return {
       cancel: () => {
@@ -160,7 +165,6 @@ export class Life {
     const { host } = this
     if (host.suspended) return 10_000
     const left = Math.max(0, due - this.clock.now())
-    const late = host.random.chance(0.02) ? host.random.between(0, 20_000) : host.random.between(0, 300)
-    return Math.ceil((left * 1000) / host.clock.rate) + late
+    return Math.ceil((left * 1000) / host.clock.rate) + host.lateness(host.random)
   }
 }

@@ -1,6 +1,6 @@
 // Rule: what happens next in virtual time. Ordered by (time, number): no two events tie, so a run is the same each time.
 
-export interface Happening {
+export interface ScheduledEvent {
   readonly at: number
   readonly number: number
   readonly run: (payload: never) => void
@@ -8,7 +8,7 @@ export interface Happening {
 }
 
 export class EventHeap {
-  #items: Happening[] = []
+  #items: ScheduledEvent[] = []
   #numbers = 0
 
   get size(): number {
@@ -25,7 +25,7 @@ export class EventHeap {
     return this.#items[0]?.at
   }
 
-  pop(): Happening | undefined {
+  pop(): ScheduledEvent | undefined {
     const items = this.#items
     const first = items[0]
     const last = items.pop()
@@ -38,11 +38,11 @@ export class EventHeap {
 
   #rise(from: number): void {
     const items = this.#items
-    const item = items[from] as Happening
+    const item = items[from] as ScheduledEvent
     let at = from
     while (at > 0) {
       const up = (at - 1) >> 1
-      const parent = items[up] as Happening
+      const parent = items[up] as ScheduledEvent
       if (!before(item, parent)) break
       items[at] = parent
       at = up
@@ -52,14 +52,14 @@ export class EventHeap {
 
   #sink(): void {
     const items = this.#items
-    const item = items[0] as Happening
+    const item = items[0] as ScheduledEvent
     const size = items.length
     let at = 0
     for (;;) {
       let down = at * 2 + 1
       if (down >= size) break
-      if (down + 1 < size && before(items[down + 1] as Happening, items[down] as Happening)) down++
-      const child = items[down] as Happening
+      if (down + 1 < size && before(items[down + 1] as ScheduledEvent, items[down] as ScheduledEvent)) down++
+      const child = items[down] as ScheduledEvent
       if (!before(child, item)) break
       items[at] = child
       at = down
@@ -68,4 +68,5 @@ export class EventHeap {
   }
 }
 
-const before = (a: Happening, b: Happening): boolean => a.at < b.at || (a.at === b.at && a.number < b.number)
+const before = (a: ScheduledEvent, b: ScheduledEvent): boolean =>
+  a.at < b.at || (a.at === b.at && a.number < b.number)

@@ -1,14 +1,17 @@
-// Driver: the members' network: who is connected with whom, and the transports that the members hold.
+// Driver: a network of members in one process: who is connected with whom, and the transports that the members hold. What members do
+// to each other's connections (TR1 to TR5 of net/transport.ts) holds here too.
 
 import { Emitter, type Random } from '@latchkey/base'
-import type { MemberId, Message, TransportOwner } from '@latchkey/raft'
-import type { PeerInfo, Transport, TransportEvents } from '@latchkey/raft/net'
 import { pack, unpack } from '@latchkey/protocol'
-import type { Ground } from '../ground/ground.js'
-import type { Life } from '../ground/host.js'
-import type { House } from '../house.js'
+import type { MemberId, Message } from '../core/types.js'
+import { messageItem } from '../net/message-encoder.js'
+import { toMessage } from '../net/message-decoder.js'
+import type { PeerInfo, Transport, TransportEvents } from '../net/transport.js'
+import type { TransportOwner } from '../node/replica-types.js'
+import { type ConnectionOptions, MemoryConnection, type Side } from './connection.js'
 import type { Cuts } from './cuts.js'
-import { Pipe, type PipeOptions, type Side } from './pipe.js'
+import type { HostProcess } from './host.js'
+import type { Timeline } from './timeline.js'
 
 type Frame =
   | { readonly kind: 'message'; readonly message: Message }
@@ -17,18 +20,18 @@ type Frame =
 
 /** One's own end of a connection. */
 interface Line {
-  readonly pipe: Pipe
+  readonly connection: MemoryConnection
   readonly side: Side
   readonly info: PeerInfo
 }
 
 const BULK = new Set(['append', 'snapshot'])
 
-export class Port extends Emitter<TransportEvents> implements Transport {
-  readonly #wires: Wires
+export class MemoryTransport extends Emitter<TransportEvents> implements Transport {
+  readonly #network: MemoryNetwork
   readonly id: MemberId
   readonly owner: TransportOwner
-  readonly life: Life
+  readonly process: HostProcess
   readonly boot: number
   wanted: readonly MemberId[] = []
   readonly lines = new Map<MemberId, Line>()
@@ -36,17 +39,23 @@ export class Port extends Emitter<TransportEvents> implements Transport {
   readonly lost = new Map<MemberId, { readonly info: PeerInfo; dead: boolean }>()
   #closed = false
 
-  constructor(wires: Wires, id: MemberId, owner: TransportOwner, life: Life, boot: number) {
+  constructor(
+    network: MemoryNetwork,
+    id: MemberId,
+    owner: TransportOwner,
+    process: HostProcess,
+    boot: number,
+  ) {
     super()
-    this.#wires = wires
+    this.#network = network
     this.id = id
     this.owner = owner
-    this.life = life
+    this.process = process
     this.boot = boot
   }
 
   get open(): boolean {
-    return !this.#closed && !this.life.dead
+    return !this.#closed && !this.process.dead
   }
 
   info(): PeerInfo {
@@ -56,13 +65,13 @@ export class Port extends Emitter<TransportEvents> implements Transport {
   send(to: MemberId, message: Message): void {
     const line = this.lines.get(to)
     if (line === undefined) return
-    line.pipe.send(line.side, this.#wires.frame(message), BULK.has(message.type) ? 1 : 0)
+    line.connection.send(line.side, this.#network.frame(message), BULK.has(message.type) ? 1 : 0)
   }
 
   sendApp(to: MemberId, bytes: Uint8Array): boolean {
     const line = this.lines.get(to)
     if (line === undefined) return false
-    line.pipe.send(line.side, { kind: 'app', bytes: bytes.slice() } satisfies Frame)
+    line.connection.send(line.side, { kind: 'app', bytes: bytes.slice() } satisfies Frame)
     return true
   }
 
@@ -70,7 +79,7 @@ export class Port extends Emitter<TransportEvents> implements Transport {
 
   setPeers(peers: Readonly<Record<MemberId, unknown>>): void {
     this.wanted = Object.keys(peers)
-    this.#wires.look(this.id)
+    this.#network.look(this.id)
   }
 
   connected(id: MemberId): boolean {
@@ -88,7 +97,7 @@ export class Port extends Emitter<TransportEvents> implements Transport {
   async close(): Promise<void> {
     this.#closed = true
     this.lines.clear()
-    this.#wires.died(this.id, false)
+    this.#network.died(this.id, false)
   }
 
   // ---- what the network tells
@@ -102,9 +111,9 @@ export class Port extends Emitter<TransportEvents> implements Transport {
     this.emit('peer', { id, state: 'up', info: line.info })
   }
 
-  gone(id: MemberId, pipe: Pipe): void {
+  gone(id: MemberId, connection: MemoryConnection): void {
     const line = this.lines.get(id)
-    if (line?.pipe !== pipe) return
+    if (line?.connection !== connection) return
     this.lines.delete(id)
     this.lost.set(id, { info: line.info, dead: false })
     this.emit('peer', { id, state: 'gone', info: line.info })
@@ -121,31 +130,48 @@ export class Port extends Emitter<TransportEvents> implements Transport {
   hear(from: MemberId, frame: Frame): void {
     if (this.#closed) return
     if (frame.kind === 'app') return this.emit('app', { from, bytes: frame.bytes })
-    const message = this.#wires.opened(frame, from, this.id)
+    const message = this.#network.opened(frame, from, this.id)
     if (message === undefined) return
     this.emit('message', message)
-    this.#wires.heard(message)
+    this.#network.heard(message)
   }
 
   #hangUp(id: MemberId, line: Line): void {
-    line.pipe.end(line.side)
-    this.gone(id, line.pipe)
+    line.connection.end(line.side)
+    this.gone(id, line.connection)
   }
 }
 
-export interface WiresOptions extends PipeOptions {
+export interface NetworkOptions extends ConnectionOptions {
   /** Frames are made bytes and read again. */
   readonly encoded: boolean
+  /** Left out: this package's own. */
+  readonly codec?: MessageCodec
+  readonly dial: DialTimes
 }
 
-export class Wires {
-  readonly #ground: Ground
+export interface MessageCodec {
+  readonly messageItem: typeof messageItem
+  readonly toMessage: typeof toMessage
+}
+
+/** Microseconds from the moment when two members may connect until they do, at least and at most. */
+export interface DialTimes {
+  readonly first: readonly [number, number]
+  /** Behind a connection that ended. */
+  readonly afterEnd: readonly [number, number]
+  /** Behind a try that failed. */
+  readonly again: readonly [number, number]
+}
+
+export class MemoryNetwork {
+  readonly #timeline: Timeline
   readonly #cuts: Cuts
   readonly #random: Random
-  readonly #house: House
-  readonly #options: WiresOptions
-  readonly #ports = new Map<MemberId, Port>()
-  readonly #pipes = new Map<string, Pipe>()
+  readonly #codec: MessageCodec
+  readonly #options: NetworkOptions
+  readonly #transports = new Map<MemberId, MemoryTransport>()
+  readonly #connections = new Map<string, MemoryConnection>()
   readonly #dialing = new Set<string>()
   /** A host that answers with a refusal, or with silence. */
   readonly #refuses: (id: MemberId) => boolean
@@ -153,42 +179,41 @@ export class Wires {
   #boots = 0
 
   constructor(
-    ground: Ground,
+    timeline: Timeline,
     cuts: Cuts,
     random: Random,
-    house: House,
-    options: WiresOptions,
+    options: NetworkOptions,
     refuses: (id: MemberId) => boolean,
   ) {
-    this.#ground = ground
+    this.#timeline = timeline
     this.#cuts = cuts
     this.#random = random
-    this.#house = house
+    this.#codec = options.codec ?? { messageItem, toMessage }
     this.#options = options
     this.#refuses = refuses
   }
 
-  open(id: MemberId, owner: TransportOwner, life: Life): Port {
-    const port = new Port(this, id, owner, life, ++this.#boots)
-    this.#ports.set(id, port)
+  open(id: MemberId, owner: TransportOwner, process: HostProcess): MemoryTransport {
+    const transport = new MemoryTransport(this, id, owner, process, ++this.#boots)
+    this.#transports.set(id, transport)
     this.look(id)
-    return port
+    return transport
   }
 
   /** The process is gone. `silent`: with its machine. */
   died(id: MemberId, silent: boolean): void {
-    const port = this.#ports.get(id)
-    if (port === undefined) return
-    this.#ports.delete(id)
+    const transport = this.#transports.get(id)
+    if (transport === undefined) return
+    this.#transports.delete(id)
     // Also those that it had not yet heard of.
-    for (const pipe of this.#pipes.values()) {
-      const side = pipe.sideOf(port.life)
-      if (side !== undefined) pipe.end(side, silent)
+    for (const connection of this.#connections.values()) {
+      const side = connection.sideOf(transport.process)
+      if (side !== undefined) connection.end(side, silent)
     }
   }
 
-  pipes(): readonly Pipe[] {
-    return [...this.#pipes.values()].filter((pipe) => !pipe.over)
+  connections(): readonly MemoryConnection[] {
+    return [...this.#connections.values()].filter((connection) => !connection.over)
   }
 
   /** `ear` is told of each message behind the step that it was to the member. Returns the end of that. */
@@ -203,20 +228,20 @@ export class Wires {
 
   /** Cuts have changed. */
   changed(): void {
-    for (const pipe of this.#pipes.values()) pipe.look()
+    for (const connection of this.#connections.values()) connection.look()
   }
 
   frame(message: Message): Frame {
     if (!this.#options.encoded) return { kind: 'message', message }
     const blobs: Uint8Array[] = []
-    const item = pack(this.#house.messageItem(message, blobs))
+    const item = pack(this.#codec.messageItem(message, blobs))
     return { kind: 'packed', item, blobs: blobs.map((blob) => blob.slice()) }
   }
 
   opened(frame: Exclude<Frame, { kind: 'app' }>, from: MemberId, to: MemberId): Message | undefined {
     if (frame.kind === 'message') return frame.message
     const item = unpack(frame.item) as readonly unknown[]
-    const message = this.#house.toMessage({ item, blobs: frame.blobs }, from, to)
+    const message = this.#codec.toMessage({ item, blobs: frame.blobs }, from, to)
     if (typeof message === 'string') throw new Error(`a message of ${from} was refused: ${message}`)
     return message
   }
@@ -224,42 +249,51 @@ export class Wires {
   // ---- connecting
 
   look(id: MemberId): void {
-    for (const peer of this.#ports.keys()) if (peer !== id) this.#dialSoon(id, peer, 500, 15_000)
-    for (const peer of this.#ports.get(id)?.wanted ?? []) this.#dialSoon(id, peer, 500, 15_000)
+    for (const peer of this.#transports.keys())
+      if (peer !== id) this.#dialSoon(id, peer, this.#options.dial.first)
+    for (const peer of this.#transports.get(id)?.wanted ?? [])
+      this.#dialSoon(id, peer, this.#options.dial.first)
   }
 
-  #dialSoon(a: MemberId, b: MemberId, least: number, most: number): void {
+  #dialSoon(a: MemberId, b: MemberId, [least, most]: readonly [number, number]): void {
     const key = a < b ? `${a}|${b}` : `${b}|${a}`
     if (this.#dialing.has(key)) return
     this.#dialing.add(key)
-    this.#ground.later(this.#random.between(least, most), () => {
+    this.#timeline.later(this.#random.between(least, most), () => {
       this.#dialing.delete(key)
       this.#dial(key, a, b)
     })
   }
 
   #dial(key: string, a: MemberId, b: MemberId): void {
-    const [left, right] = [this.#ports.get(a), this.#ports.get(b)]
+    const [left, right] = [this.#transports.get(a), this.#transports.get(b)]
     const wanted = left?.wanted.includes(b) === true || right?.wanted.includes(a) === true
-    const pipe = this.#pipes.get(key)
-    if (!wanted || (pipe !== undefined && !pipe.over && !this.#stale(pipe, left, right))) return
+    const connection = this.#connections.get(key)
+    if (!wanted || (connection !== undefined && !connection.over && !this.#stale(connection, left, right)))
+      return
     if (left !== undefined && right !== undefined && this.#canMeet(left, right))
       return this.#connect(key, left, right)
     if (left !== undefined && right === undefined) this.#tellEnded(left, b)
     if (right !== undefined && left === undefined) this.#tellEnded(right, a)
-    this.#dialSoon(a, b, 20_000, 120_000)
+    this.#dialSoon(a, b, this.#options.dial.again)
   }
 
   /** A connection of a process that is no more. */
-  #stale(pipe: Pipe, left: Port | undefined, right: Port | undefined): boolean {
-    const known = (port: Port | undefined) =>
-      port !== undefined &&
-      [...port.lines.values()].some((line) => line.pipe === pipe && !pipe.knows(line.side))
-    return pipe.knows(0) !== pipe.knows(1) && !known(left) && !known(right)
+  #stale(
+    connection: MemoryConnection,
+    left: MemoryTransport | undefined,
+    right: MemoryTransport | undefined,
+  ): boolean {
+    const known = (transport: MemoryTransport | undefined) =>
+      transport !== undefined &&
+      [...transport.lines.values()].some(
+        (line) => line.connection === connection && !connection.knows(line.side),
+      )
+    return connection.knows(0) !== connection.knows(1) && !known(left) && !known(right)
   }
 
-  #canMeet(left: Port, right: Port): boolean {
-    const [a, b] = [left.life.host, right.life.host]
+  #canMeet(left: MemoryTransport, right: MemoryTransport): boolean {
+    const [a, b] = [left.process.host, right.process.host]
     if (
       a.stopped ||
       b.stopped ||
@@ -271,31 +305,35 @@ export class Wires {
     return left.owner.admit(right.info()) === undefined && right.owner.admit(left.info()) === undefined
   }
 
-  #tellEnded(port: Port, peer: MemberId): void {
-    if (port.lost.get(peer)?.dead === false && this.#refuses(peer)) port.life.deliver(() => port.ended(peer))
+  #tellEnded(transport: MemoryTransport, peer: MemberId): void {
+    if (transport.lost.get(peer)?.dead === false && this.#refuses(peer))
+      transport.process.deliver(() => transport.ended(peer))
   }
 
-  #connect(key: string, left: Port, right: Port): void {
+  #connect(key: string, left: MemoryTransport, right: MemoryTransport): void {
     const pair = [left, right] as const
     const end = (side: Side) => {
       const [me, peer] = side === 0 ? pair : [right, left]
       return {
-        life: me.life,
+        process: me.process,
         receive: (frame: unknown) => (frame === 'up' ? me.up(lines[side]) : me.hear(peer.id, frame as Frame)),
         closed: () => {
-          me.gone(peer.id, pipe)
-          if (me.open) this.#dialSoon(me.id, peer.id, 500, 30_000)
+          me.gone(peer.id, connection)
+          if (me.open) this.#dialSoon(me.id, peer.id, this.#options.dial.afterEnd)
         },
       }
     }
     const infos = [left.info(), right.info()] as const
-    const pipe = new Pipe(this.#ground, this.#cuts, this.#random, this.#options, [end(0), end(1)])
+    const connection = new MemoryConnection(this.#timeline, this.#cuts, this.#random, this.#options, [
+      end(0),
+      end(1),
+    ])
     const lines = [
-      { pipe, side: 0 as const, info: infos[1] },
-      { pipe, side: 1 as const, info: infos[0] },
+      { connection, side: 0 as const, info: infos[1] },
+      { connection, side: 1 as const, info: infos[0] },
     ] as const
-    this.#pipes.set(key, pipe)
+    this.#connections.set(key, connection)
     // Behind the handshake, on both lanes in front of everything else.
-    for (const side of [0, 1] as const) pipe.greet(side)
+    for (const side of [0, 1] as const) connection.greet(side)
   }
 }

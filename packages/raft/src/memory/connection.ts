@@ -1,24 +1,29 @@
-// Driver: one connection between two processes. Frames of a lane arrive in order; a connection that breaks takes along what was on
+// Driver: one connection between two processes of simulated hosts. Frames of a lane arrive in order; a connection that breaks takes along what was on
 // its way, from some frame on; a cut holds frames back until it is mended or the silence is noticed.
 
 import type { Random } from '@latchkey/base'
-import type { Ground } from '../ground/ground.js'
-import type { Life } from '../ground/host.js'
 import type { Cuts } from './cuts.js'
+import type { HostProcess } from './host.js'
+import type { Timeline } from './timeline.js'
 
-export interface PipeEnd {
-  readonly life: Life
+export interface ConnectionEnd {
+  readonly process: HostProcess
   receive(frame: unknown): void
   /** Once; nothing is received after it. */
   closed(): void
 }
 
-export interface PipeOptions {
+export interface ConnectionOptions {
   /** Microseconds every frame needs, and of a long-tailed extra delay. */
   readonly base: number
   readonly tail: number
   /** Microseconds of silence after which an end gives up, at least and at most. */
   readonly pulse: readonly [number, number]
+  /**
+   * Microseconds in which an end hears that the other one closed the connection, or that it was reset, and microseconds between the last
+   * frame that still comes and that.
+   */
+  readonly closing: { readonly within: number; readonly gap: number }
 }
 
 export type Side = 0 | 1
@@ -29,12 +34,12 @@ interface Frame {
   readonly frame: unknown
 }
 
-export class Pipe {
-  readonly #ground: Ground
+export class MemoryConnection {
+  readonly #timeline: Timeline
   readonly #cuts: Cuts
   readonly #random: Random
-  readonly #options: PipeOptions
-  readonly #ends: readonly [PipeEnd, PipeEnd]
+  readonly #options: ConnectionOptions
+  readonly #ends: readonly [ConnectionEnd, ConnectionEnd]
   /** By receiver and lane. */
   readonly #last = new Map<number, number>()
   readonly #told: [boolean, boolean] = [false, false]
@@ -48,13 +53,13 @@ export class Pipe {
   slow: [number, number] = [0, 0]
 
   constructor(
-    ground: Ground,
+    timeline: Timeline,
     cuts: Cuts,
     random: Random,
-    options: PipeOptions,
-    ends: readonly [PipeEnd, PipeEnd],
+    options: ConnectionOptions,
+    ends: readonly [ConnectionEnd, ConnectionEnd],
   ) {
-    this.#ground = ground
+    this.#timeline = timeline
     this.#cuts = cuts
     this.#random = random
     this.#options = options
@@ -70,30 +75,30 @@ export class Pipe {
     return this.#told[side]
   }
 
-  sideOf(life: Life): Side | undefined {
-    if (this.#ends[0].life === life) return 0
-    return this.#ends[1].life === life ? 1 : undefined
+  sideOf(process: HostProcess): Side | undefined {
+    if (this.#ends[0].process === process) return 0
+    return this.#ends[1].process === process ? 1 : undefined
   }
 
   hostOf(side: Side): number {
-    return this.#ends[side].life.host.index
+    return this.#ends[side].process.host.index
   }
 
   send(from: Side, frame: unknown, lane = 0): void {
     if (this.#told[from]) return
     const to = other(from)
     const key = to * 10 + lane
-    const at = Math.max(this.#ground.now + this.delay() + this.slow[to], this.#last.get(key) ?? 0)
+    const at = Math.max(this.#timeline.now + this.delay() + this.slow[to], this.#last.get(key) ?? 0)
     this.#last.set(key, at)
-    this.#ground.at(at, () => this.#arrive({ to, frame }))
+    this.#timeline.at(at, () => this.#arrive({ to, frame }))
   }
 
   /** The word that opens both lanes towards that end. */
   greet(to: Side): void {
-    const at = this.#ground.now + this.delay()
+    const at = this.#timeline.now + this.delay()
     this.#last.set(to * 10, at)
     this.#last.set(to * 10 + 1, at)
-    this.#ground.at(at, () => this.#arrive({ to, frame: 'up' }))
+    this.#timeline.at(at, () => this.#arrive({ to, frame: 'up' }))
   }
 
   delay(): number {
@@ -103,13 +108,13 @@ export class Pipe {
 
   #arrive(frame: Frame): void {
     const { to } = frame
-    if (this.#told[to] || this.#ground.now > this.#until[to]) return
+    if (this.#told[to] || this.#timeline.now > this.#until[to]) return
     if (this.#cuts.blocked(this.hostOf(other(to)), this.hostOf(to))) {
       this.#held.push(frame)
       return this.look()
     }
     const end = this.#ends[to]
-    end.life.deliver(() => !this.#closedBySelf[to] && end.receive(frame.frame))
+    end.process.deliver(() => !this.#closedBySelf[to] && end.receive(frame.frame))
   }
 
   /** The connection is reset: each end hears of it soon, and a part of what was on the way still arrives. */
@@ -118,9 +123,10 @@ export class Pipe {
   }
 
   #breakTowards(side: Side): void {
-    const last = this.#ground.now + this.#random.between(0, 4 * this.#options.base + 2_000)
+    const { within, gap } = this.#options.closing
+    const last = this.#timeline.now + this.#random.between(0, within)
     this.#until[side] = Math.min(this.#until[side], last)
-    this.#tellAt(side, last + 1)
+    this.#tellAt(side, last + gap)
   }
 
   /** One end closed it, or its process died (`silent`: its machine). */
@@ -129,19 +135,19 @@ export class Pipe {
     this.#told[side] = true
     this.#closedBySelf[side] = true
     const peer = other(side)
-    if (silent || this.#blocked()) this.#tellAt(peer, this.#ground.now + this.#pulse())
+    if (silent || this.#blocked()) this.#tellAt(peer, this.#timeline.now + this.#pulse())
     else this.#breakTowards(peer)
   }
 
   #tellAt(side: Side, at: number): void {
-    this.#ground.at(at, () => this.#tell(side))
+    this.#timeline.at(at, () => this.#tell(side))
   }
 
   #tell(side: Side): void {
     if (this.#told[side]) return
     this.#told[side] = true
     const end = this.#ends[side]
-    end.life.deliver(() => !this.#closedBySelf[side] && end.closed())
+    end.process.deliver(() => !this.#closedBySelf[side] && end.closed())
     const peer = other(side)
     if (!this.#told[peer] && !this.#blocked()) this.#breakTowards(peer)
   }
@@ -171,7 +177,7 @@ export class Pipe {
     if (this.#watching) return
     this.#watching = true
     for (const side of [0, 1] as const) {
-      this.#ground.later(this.#pulse(), () => {
+      this.#timeline.later(this.#pulse(), () => {
         this.#watching = false
         if (this.#blocked()) this.#tell(side)
       })

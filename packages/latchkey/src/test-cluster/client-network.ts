@@ -1,0 +1,228 @@
+// Driver: a network of clients in one process: dialling a member, and the frames between a store and its client connection there.
+
+import type { Random } from '@latchkey/base'
+import type { Dial, Link, LinkEvents } from '@latchkey/client'
+import {
+  decodeReplies,
+  decodeRequests,
+  encodeReplies,
+  encodeRequests,
+  type LinkReply,
+  type LinkRequest,
+} from '@latchkey/protocol'
+import {
+  type ConnectionOptions,
+  type Cuts,
+  type Host,
+  type HostProcess,
+  MemoryConnection,
+  type Timeline,
+} from '@latchkey/raft/memory'
+
+/** A member as its clients meet it. */
+export interface ServingMember {
+  readonly id: string
+  readonly host: Host
+  /** Whether it runs. */
+  readonly isUp: boolean
+  /** Whether it serves clients: who is no member sends them elsewhere. */
+  readonly serves: boolean
+  clientConnection(tell: (reply: LinkReply) => void): ClientConnection
+  /** Called once, when the member has ended; `silent`: together with its machine. */
+  onGone(run: (silent: boolean) => void): void
+}
+
+interface ClientConnection {
+  send(request: LinkRequest): void
+  close(): void
+}
+
+export interface ClientNetworkOptions extends ConnectionOptions {
+  /** Frames are made bytes and read again. */
+  readonly encoded: boolean
+  /** Left out: the protocol's own. */
+  readonly codec?: FrameCodec
+  /** Microseconds from a dial until the member hears of it, and until the dialler hears of a refusal: at least and at most. */
+  readonly dialling: readonly [number, number]
+}
+
+export interface FrameCodec {
+  readonly encodeRequests: typeof encodeRequests
+  readonly decodeRequests: typeof decodeRequests
+  readonly encodeReplies: typeof encodeReplies
+  readonly decodeReplies: typeof decodeReplies
+}
+
+/** Is told what goes by between a store and a member. */
+export interface Observer {
+  asked(process: HostProcess, request: LinkRequest): void
+  answered(process: HostProcess, reply: LinkReply): void
+  /** Bytes came, of whatever kind. */
+  heard(process: HostProcess): void
+}
+
+export class ClientNetwork {
+  readonly #timeline: Timeline
+  readonly #cuts: Cuts
+  readonly #random: Random
+  readonly #options: ClientNetworkOptions
+  readonly #codec: FrameCodec
+  readonly #memberAt: (url: string) => ServingMember | undefined
+  readonly #observer: Observer | undefined
+  #connections: MemoryConnection[] = []
+
+  constructor(
+    timeline: Timeline,
+    cuts: Cuts,
+    random: Random,
+    options: ClientNetworkOptions,
+    memberAt: (url: string) => ServingMember | undefined,
+    observer?: Observer,
+  ) {
+    this.#timeline = timeline
+    this.#cuts = cuts
+    this.#random = random
+    this.#options = options
+    this.#codec = options.codec ?? { encodeRequests, decodeRequests, encodeReplies, decodeReplies }
+    this.#memberAt = memberAt
+    this.#observer = observer
+  }
+
+  connections(): readonly MemoryConnection[] {
+    this.#connections = this.#connections.filter((connection) => !connection.over)
+    return this.#connections
+  }
+
+  /** Cuts have changed. */
+  changed(): void {
+    for (const connection of this.connections()) connection.look()
+  }
+
+  dialTo(process: HostProcess, url: string): Dial {
+    return (events, signal) =>
+      new Promise((resolve, reject) => {
+        const abort = () => reject(signal.reason)
+        if (signal.aborted) return abort()
+        signal.addEventListener('abort', abort, { once: true })
+        this.#timeline.later(this.#delay(), () => this.#knock(process, url, events, signal, resolve, reject))
+      })
+  }
+
+  #delay(): number {
+    return this.#random.between(...this.#options.dialling)
+  }
+
+  #knock(
+    process: HostProcess,
+    url: string,
+    events: LinkEvents,
+    signal: AbortSignal,
+    resolve: (link: Link) => void,
+    reject: (error: Error) => void,
+  ): void {
+    const member = this.#memberAt(url)
+    if (process.dead || member === undefined || member.host.dark || this.#isCut(process, member)) return
+    const refused = () =>
+      process.later(this.#delay(), () => reject(new Error(`${url} refused the connection`)))
+    const there = member.host.life
+    if (there === undefined || !member.isUp) return refused()
+    there.deliver(() => {
+      if (!member.serves) return refused()
+      if (!signal.aborted) this.#connect(process, member, there, events, signal, resolve)
+    })
+  }
+
+  #isCut(process: HostProcess, { host }: ServingMember): boolean {
+    const { index } = process.host
+    return this.#cuts.blocked(index, host.index) || this.#cuts.blocked(host.index, index)
+  }
+
+  #connect(
+    process: HostProcess,
+    member: ServingMember,
+    there: HostProcess,
+    events: LinkEvents,
+    signal: AbortSignal,
+    resolve: (link: Link) => void,
+  ): void {
+    const connection = new MemoryConnection(this.#timeline, this.#cuts, this.#random, this.#options, [
+      {
+        process,
+        receive: (frame) => {
+          frames++
+          this.#observer?.heard(process)
+          this.#heard(process, frame, events, resolve, link)
+        },
+        closed: () => events.closed(new Error(`the connection to ${member.id} is gone`)),
+      },
+      {
+        process: there,
+        receive: (frame) => {
+          if (frame === 'ping') connection.send(1, 'pong')
+          else this.#requests(frame, (one) => clientConnection.send(one))
+        },
+        closed: () => clientConnection.close(),
+      },
+    ])
+    let frames = 0
+    const link = this.#link(process, connection, () => frames)
+    signal.addEventListener('abort', () => connection.end(0), { once: true })
+    this.#connections.push(connection)
+    connection.greet(0)
+    const clientConnection = member.clientConnection((reply) => connection.send(1, this.#replyFrame(reply)))
+    member.onGone((silent) => connection.end(1, silent))
+  }
+
+  #link(process: HostProcess, connection: MemoryConnection, received: () => number): Link {
+    return {
+      received,
+      probe: () => connection.send(0, 'ping'),
+      send: (request) => {
+        this.#observer?.asked(process, request)
+        for (const frame of this.#requestFrames(request)) connection.send(0, frame)
+      },
+      close: () => connection.end(0),
+    }
+  }
+
+  #heard(
+    process: HostProcess,
+    frame: unknown,
+    events: LinkEvents,
+    resolve: (link: Link) => void,
+    link: Link,
+  ): void {
+    if (frame === 'up') return resolve(link)
+    if (frame === 'pong') return
+    for (const reply of this.#replies(frame)) {
+      this.#observer?.answered(process, reply)
+      events.reply(reply)
+    }
+  }
+
+  // ---- frames
+
+  #requestFrames(request: LinkRequest): readonly unknown[] {
+    return this.#options.encoded ? this.#codec.encodeRequests([request]) : [request]
+  }
+
+  #replyFrame(reply: LinkReply): unknown {
+    return this.#options.encoded ? this.#codec.encodeReplies([reply]) : reply
+  }
+
+  #requests(frame: unknown, run: (request: LinkRequest) => void): void {
+    if (!this.#options.encoded) return run(frame as LinkRequest)
+    const requests = this.#codec.decodeRequests(frame as Uint8Array)
+    if (typeof requests === 'string') throw new Error(`a client's frame was refused: ${requests}`)
+    for (const request of requests) run(request)
+  }
+
+  #replies(frame: unknown): readonly LinkReply[] {
+    if (!this.#options.encoded) return [frame as LinkReply]
+    return (frame as Uint8Array[]).flatMap((bytes) => {
+      const replies = this.#codec.decodeReplies(bytes)
+      if (typeof replies === 'string') throw new Error(`a member's frame was refused: ${replies}`)
+      return replies
+    })
+  }
+}
