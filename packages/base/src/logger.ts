@@ -1,4 +1,4 @@
-// Rule: the port for log lines. The default logger writes nothing.
+// Rule: the port for log lines, and what a user passes for it.
 
 export interface Logger {
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void
@@ -9,3 +9,26 @@ export interface Logger {
 
 const nothing = () => {}
 export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+
+/** Warnings and errors go to the console; what is only of interest does not. */
+export const consoleLogger: Logger = {
+  ...silentLogger,
+  // oxlint-disable-next-line no-console -- what a user has to know must not go unnoticed where no logger was given
+  warn: (message, fields) => console.warn(...shown(message, fields)),
+  // oxlint-disable-next-line no-console -- the same
+  error: (message, fields) => console.error(...shown(message, fields)),
+}
+
+const shown = (message: string, fields: Readonly<Record<string, unknown>> = {}): unknown[] =>
+  Object.keys(fields).length === 0 ? [`latchkey: ${message}`] : [`latchkey: ${message}`, fields]
+
+/** The option `logger` of a store. Throws a TypeError for what is none. */
+export function loggerOption(given: unknown): Logger {
+  if (given === undefined) return consoleLogger
+  if (given === false) return silentLogger
+  const levels = given as Partial<Record<string, unknown>> | null
+  for (const level of ['debug', 'info', 'warn', 'error'])
+    if (typeof levels?.[level] !== 'function')
+      throw new TypeError(`logger must be false, or have the functions debug, info, warn and error`)
+  return given as Logger
+}

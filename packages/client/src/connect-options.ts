@@ -1,6 +1,6 @@
 // Door: the arguments of connect(). Whatever is wrong is a TypeError that names the option, before anything is touched.
 
-import { type Logger, silentLogger } from '@latchkey/base'
+import { type Logger, loggerOption } from '@latchkey/base'
 import { DEFAULT_DRIFT } from '@latchkey/lock'
 import {
   type As,
@@ -91,7 +91,7 @@ export function checkConnect(urls: unknown, options: unknown): ConnectSettings {
     as: toAs(given.as, 'bytes'),
     sessionLife: checkLife(given.sessionLife ?? 30_000),
     drift: checkDrift(given.drift ?? DEFAULT_DRIFT),
-    logger: checkLogger(given.logger),
+    logger: loggerOption(given.logger),
     signal: toSignal(given.signal),
   }
 }
@@ -126,23 +126,6 @@ function checkTls(tls: unknown): ClientTls {
       throw new TypeError(`tls.${name} must be a string or a Uint8Array; got ${show(part)}`)
   if ((cert === undefined) !== (key === undefined)) throw new TypeError('tls.cert and tls.key go together')
   return { ca, cert, key } as ClientTls
-}
-
-function checkLogger(logger: unknown): Logger {
-  if (logger === undefined) return consoleLogger
-  if (logger === false) return silentLogger
-  const given = toRecord(logger, 'logger')
-  for (const level of ['debug', 'info', 'warn', 'error'])
-    if (typeof given[level] !== 'function') throw new TypeError(`logger must have a function ${level}`)
-  return logger as Logger
-}
-
-const consoleLogger: Logger = {
-  ...silentLogger,
-  // oxlint-disable-next-line no-console -- a client that was given two clusters must not go unnoticed
-  warn: (message, fields) => console.warn(`latchkey: ${message}`, fields ?? {}),
-  // oxlint-disable-next-line no-console -- the same
-  error: (message, fields) => console.error(`latchkey: ${message}`, fields ?? {}),
 }
 
 function checkLife(value: Duration): number {

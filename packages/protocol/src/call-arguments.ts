@@ -97,7 +97,10 @@ export function callArgs(
   standard: number | null = DEFAULT_TIMEOUT,
   known: KnownNames = CALL_OPTIONS,
 ): CallArgs {
-  if (options === undefined) return standard === null ? NO_LIMIT : DEFAULTS
+  if (options === undefined) {
+    if (standard === DEFAULT_TIMEOUT) return DEFAULTS
+    return standard === null ? NO_LIMIT : { timeout: standard, signal: undefined }
+  }
   const given = toRecord(options, 'options') as CallOptions
   refuseUnknown(given, known, 'option', call)
   return {

@@ -175,6 +175,7 @@ const TELLS: Record<number, Row<LinkReply>> = {
       listOf(member, 'members'),
       count('an election timeout'),
       listOf(name, 'missing'),
+      flag('isFirstStart'),
     ),
     (m: unknown[]): LeaderReply => ({
       kind: 'leader',
@@ -187,6 +188,7 @@ const TELLS: Record<number, Row<LinkReply>> = {
       members: (m[7] as [string, string, MemberTuple[2] | null][]).map(toMember),
       electionTimeout: m[8] as number,
       missing: m[9] as readonly string[],
+      isFirstStart: m[10] as boolean,
     }),
   ],
 }

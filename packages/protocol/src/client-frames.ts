@@ -118,7 +118,8 @@ function replyPlaces(reply: LinkReply): unknown[] {
     case 'leader': {
       const members = reply.members.map(([id, url, role]) => [id, url, role ?? null])
       const { id, url, term, role, self, clusterId, electionTimeout, missing = [] } = reply
-      return [TELL.leader, id, url, term, role, self, clusterId, members, electionTimeout, missing]
+      const last = [electionTimeout, missing, reply.isFirstStart === true]
+      return [TELL.leader, id, url, term, role, self, clusterId, members, ...last]
     }
   }
 }

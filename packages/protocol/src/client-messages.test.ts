@@ -59,6 +59,7 @@ const REPLIES: LinkReply[] = [
     ],
     electionTimeout: 1_000,
     missing: ['b'],
+    isFirstStart: true,
   },
 ]
 

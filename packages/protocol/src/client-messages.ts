@@ -101,7 +101,22 @@ export interface LeaderReply {
   readonly electionTimeout: number
   /** While nobody leads: the voters that this member does not reach. */
   readonly missing?: readonly string[] | undefined
+  /** The cluster is new, and has not started: these are the members that the one that says so has not met yet. */
+  readonly isFirstStart?: boolean | undefined
 }
+/** What a member that knows no leader says of that, the same sentence at every door and in its log. */
+export function leaderlessMessage({
+  self,
+  missing = [],
+  isFirstStart,
+}: Pick<LeaderReply, 'self' | 'missing' | 'isFirstStart'>): string {
+  const names = missing.join(', ')
+  if (isFirstStart && missing.length > 0)
+    return `This cluster is new, and starts once its members have met each other: member ${self} has not met ${names} yet. Start what is missing.`
+  if (missing.length > 0) return `Nobody leads: member ${self} does not reach ${names}.`
+  return `Nobody leads yet: the members that member ${self} reaches have not elected one.`
+}
+
 export type MemberTuple = readonly [id: string, url: string, role?: 'voter' | 'learner']
 
 /** The first frame of a client. */

@@ -339,7 +339,10 @@ export interface BackupOptions extends CallOptions {
   progress?: ((bytes: number) => void) | undefined
 }
 export interface ClusterCalls {
-  /** Resolves when a leader is known and this member has caught up. Without `timeout` it waits as long as it takes. */
+  /**
+   * Resolves when a leader is known and this member has caught up. Rejects with ERR_NO_LEADER, and `missing`, after 30 s or the
+   * `timeout` that is given.
+   */
   ready(options?: CallOptions): Promise<void>
   status(options?: CallOptions): Promise<Status>
   readonly members: MemberCalls
@@ -375,4 +378,10 @@ export type StoreEvents = {
   leader: { id: string | undefined; term: number }
   role: { role: Status['role']; term: number }
   member: { id: string; change: 'added' | 'promoted' | 'updated' | 'removed' }
+  /** Of a store of `connect`: it has a connection to a member; it has none any more; it has left one member for another. */
+  connected: { url: string }
+  disconnected: { url: string; error: Error }
+  moved: { from: string; to: string }
+  /** Of a store of `open`: its member reaches no majority of the members any more, or one again. */
+  quorum: { lost: boolean }
 }

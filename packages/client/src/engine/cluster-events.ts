@@ -1,7 +1,36 @@
-// Rule: what changed between two words of a member about its cluster, as the events of a store.
+// Rule: the events of a store: what changed between two reports of a member about its cluster, and what became of the connection.
 
 import type { Emitter } from '@latchkey/base'
 import type { LeaderReply, MemberTuple, Status, StoreEvents } from '@latchkey/protocol'
+
+const EVERYWHERE = ['leader', 'role', 'member'] as const
+export const REMOTE_EVENTS = [...EVERYWHERE, 'connected', 'disconnected', 'moved'] as const
+export const EMBEDDED_EVENTS = [...EVERYWHERE, 'quorum'] as const
+
+/** The connection of a remote store. An embedded one has no address, and says nothing. */
+export class LinkEvents {
+  readonly #events: Emitter<StoreEvents>
+  /** Of the member that is connected, as the last event told it. */
+  #url: string | undefined
+
+  constructor(events: Emitter<StoreEvents>) {
+    this.#events = events
+  }
+
+  active(url: string | undefined): void {
+    const before = this.#url
+    if (url === undefined || url === before) return
+    this.#url = url
+    if (before === undefined) this.#events.emit('connected', { url })
+    else this.#events.emit('moved', { from: before, to: url })
+  }
+
+  lost(url: string | undefined, error: Error): void {
+    if (url === undefined || url !== this.#url) return
+    this.#url = undefined
+    this.#events.emit('disconnected', { url, error })
+  }
+}
 
 export function leaderEvents(
   before: LeaderReply | undefined,

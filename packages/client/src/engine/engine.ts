@@ -18,7 +18,7 @@ import { again, PendingCalls } from './pending-calls.js'
 import { barred, closed, withoutLeader } from './outcomes.js'
 import { GrantPushes } from './grant-pushes.js'
 import { ActiveLink } from './active-link.js'
-import { leaderEvents } from './cluster-events.js'
+import { EMBEDDED_EVENTS, leaderEvents, LinkEvents, REMOTE_EVENTS } from './cluster-events.js'
 import { ReadsAndAdminCalls } from './reads-and-admin-calls.js'
 import { type Route, Router } from './router.js'
 import { REVISION_READ, type WatchHandle, type WatchSink, Watches } from './watches.js'
@@ -35,7 +35,7 @@ export interface EngineOptions {
 export class Engine {
   readonly bound: ClusterBound
   readonly grants = new GrantPushes()
-  readonly events = new Emitter<StoreEvents>(['leader', 'role', 'member'])
+  readonly events: Emitter<StoreEvents>
   readonly #activeLink: ActiveLink
   readonly #pendingCalls: PendingCalls
   readonly #router: Router
@@ -43,6 +43,7 @@ export class Engine {
   readonly #readsAndAdmin: ReadsAndAdminCalls
   readonly #watches: Watches
   readonly #connected: { done: () => void; failed: (error: unknown) => void }[] = []
+  readonly #linkEvents: LinkEvents
   #told: LeaderReply | undefined
   #attachedOnce = false
   #isClosing = false
@@ -52,6 +53,9 @@ export class Engine {
     const { clock, random } = options
     this.bound = new ClusterBound(options.drift)
     this.bound.onDropped(() => this.#commands.over(this.#commands.sessionId ?? 0))
+    const isRemote = 'seeds' in options.route
+    this.events = new Emitter(isRemote ? REMOTE_EVENTS : EMBEDDED_EVENTS)
+    this.#linkEvents = new LinkEvents(this.events)
     this.#router = new Router(options.route, clock, random.fork('router'), this.#routerEvents())
     this.#activeLink = new ActiveLink(
       clock,
@@ -214,7 +218,7 @@ export class Engine {
 
   #routerEvents() {
     return {
-      active: () => this.#active(),
+      active: (live: Live) => this.#active(live),
       leader: (_: Live, leader: LeaderReply) => this.#leader(leader),
       reply: (live: Live, reply: Exclude<LinkReply, LeaderReply>) => this.#reply(live, reply),
       lost: (live: Live, reason: Error) => this.#lost(live, reason),
@@ -228,7 +232,8 @@ export class Engine {
     }
   }
 
-  #active(): void {
+  #active(live: Live): void {
+    this.#linkEvents.active(live.url)
     for (const { done } of this.#connected.splice(0)) done()
     this.#attach()
     this.#watches.resume()
@@ -279,6 +284,7 @@ export class Engine {
     }
     // A link that had been left: the active one stays as it is, and no word of it would wake what was asked there.
     if (owed.length > 0 && this.#router.active) this.#activeLink.later()
+    this.#linkEvents.lost(live.url, reason)
   }
 
   #left(live: Live): void {

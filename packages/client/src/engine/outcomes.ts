@@ -6,6 +6,8 @@ import {
   type ErrorCode,
   type ErrorOptions,
   LatchkeyError,
+  type LeaderReply,
+  leaderlessMessage,
   SESSION_FULL,
   SESSION_OVER,
   codeOf,
@@ -75,10 +77,7 @@ export interface CallState {
 }
 
 /** Whom the member that was asked does not reach, while nobody leads. */
-export interface Leaderless {
-  readonly self: string
-  readonly missing?: readonly string[] | undefined
-}
+export type Leaderless = Pick<LeaderReply, 'self' | 'missing' | 'isFirstStart'>
 
 /** `unreached`: no member is connected, and why not. */
 export function overdue(
@@ -93,7 +92,7 @@ export function overdue(
     return new LatchkeyError(code, `${ERRORS[code].message} No member is connected: ${unreached}`, options)
   const missing = leaderless?.missing ?? []
   if (leaderless === undefined || missing.length === 0) return new LatchkeyError(code, undefined, options)
-  const message = `${ERRORS[code].message} Nobody leads: member ${leaderless.self} does not reach ${missing.join(', ')}.`
+  const message = `${ERRORS[code].message} ${leaderlessMessage(leaderless)}`
   return new LatchkeyError(code, message, { ...options, missing })
 }
 

@@ -132,12 +132,12 @@ test.each(ROWS)(
   },
 )
 
-test('ready() and snapshot() wait without a limit, unless one is given; the others five seconds', async () => {
+test('snapshot() waits without a limit, unless one is given, ready() for 30 s, and the others for five', async () => {
   const { world, cluster, store } = scene('limits')
   const client = store()
   await world.run(50)
   cluster.silent.add('a')
-  const patient = [client.ready(), client.snapshot()].map((call) => follow<unknown>(call))
+  const [ready, snapshot] = [follow(client.ready()), follow<unknown>(client.snapshot())]
   const others = [client.status(), client.sessions.list(), client.members.remove('b')].map((call) =>
     follow<unknown>(call),
   )
@@ -147,8 +147,12 @@ test('ready() and snapshot() wait without a limit, unless one is given; the othe
   expect(others.map(codeOf)).toEqual(['pending', 'pending', 'pending'])
   await world.run(4_700)
   expect(others.map(codeOf)).not.toContain('pending')
+  await world.run(24_500)
+  expect(codeOf(ready)).toBe('pending')
+  await world.run(1_000)
+  expect(codeOf(ready)).toMatch(/ERR_TIMEOUT|ERR_NO_LEADER/)
   await world.run(600_000)
-  expect(patient.map(codeOf)).toEqual(['pending', 'pending'])
+  expect(codeOf(snapshot)).toBe('pending')
 })
 
 test('names, addresses and numbers that no member could take are refused here, as promises', async () => {

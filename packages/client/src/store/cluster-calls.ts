@@ -48,9 +48,11 @@ export class Cluster {
     })
   }
 
-  /** Waits without limit, unless one is given. */
+  /** A new cluster may need its members to be started by hand, so it waits longer than other calls. */
   ready(options?: CallOptions): Promise<void> {
-    return attempt(() => this.#engine.admin('ready', [], false, callArgs('ready', options, null), toNothing))
+    return attempt(() =>
+      this.#engine.admin('ready', [], false, callArgs('ready', options, READY_TIMEOUT), toNothing),
+    )
   }
 
   status(options?: CallOptions): Promise<Status> {
@@ -74,6 +76,9 @@ export class Cluster {
     return attempt(() => this.#engine.admin(call, args(), true, callArgs(call, options), toNothing))
   }
 }
+
+/** ms. */
+const READY_TIMEOUT = 30_000
 
 /** Takes as long as it takes, unless a limit is given. */
 const NO_LIMIT = null

@@ -146,7 +146,7 @@ test('a restart keeps data, revisions, sequences, locks and tokens (K15, E21)', 
   const hold = await first.locks.acquire('held', { lease: '60s', context: 'why' })
   const gone = await first.locks.acquire('gone')
   await gone.release()
-  await first.close()
+  await first.close({ holds: 'keep' })
   const second = await opening({ id: 'a', dir })
   expect(await second.getEntry('k', { as: 'string' })).toMatchObject({ value: 'v', modRevision: revision })
   expect((await second.put('k', 'w')).revision).toBe(revision + 1)

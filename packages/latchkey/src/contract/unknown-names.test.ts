@@ -135,8 +135,8 @@ onEveryStore((at) => {
       expect(() => at.store[listen]('leadr' as never, () => {})).toThrow(
         'unknown event "leadr": did you mean "leader"?',
       )
-    expect(() => at.store.on('disconnect' as never, () => {})).toThrow(
-      'unknown event "disconnect": known are leader',
+    expect(() => at.store.on('closing' as never, () => {})).toThrow(
+      'unknown event "closing": known are leader',
     )
   })
 })

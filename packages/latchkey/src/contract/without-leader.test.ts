@@ -49,7 +49,7 @@ test.concurrent('no leader known: waited for until the deadline, then a read is 
     ])
     for (const error of errors) {
       expect(error).toMatchObject({ outcome: 'not-applied', retryable: true, missing: ['b', 'c'] })
-      expect(error.message).toContain('member a does not reach b, c')
+      expect(error.message).toContain('member a has not met b, c yet')
     }
     await expect(store.ready({ timeout: 100 })).rejects.toMatchObject({ name: 'LatchkeyError' })
     expect(await store.get('k', { consistency: 'stale' })).toBeUndefined()
@@ -69,7 +69,7 @@ test.concurrent('no leader known: locks end as they say', async (context) => {
       code('ERR_NO_LEADER', { retryable: true, outcome: 'not-applied' }),
     )
     await expect(waited).rejects.toMatchObject({ key: 'k', missing: ['b', 'c'] })
-    await expect(waited).rejects.toThrow('member a does not reach b, c')
+    await expect(waited).rejects.toThrow('member a has not met b, c yet')
     expect((await waited.catch((error: LatchkeyError) => error)) as LatchkeyError).toHaveProperty(
       'waitedMillis',
     )

@@ -114,8 +114,9 @@ export class Member extends Emitter<MemberEvents> {
       app: (from, bytes) => member?.hear(from, bytes),
       gone: (id) => {
         forwarder.lost(id)
-        member?.lost()
+        member?.reachesOthers()
       },
+      met: () => member?.reachesOthers(),
       asked: () => ports.asked?.(),
     })
     member = new Member(replica, kv, forwarder, ports)
@@ -262,8 +263,8 @@ export class Member extends Emitter<MemberEvents> {
     for (const clientConnection of this.#sessionAttachments.of(session)) clientConnection.granted(key, owner)
   }
 
-  /** Another member is not reached any more: who waits for a leader is told who is missing. */
-  lost(): void {
+  /** Other members are reached than before: who waits for a leader is told who is missing. */
+  reachesOthers(): void {
     if (this.replica.node.raft.leader === undefined) this.#tellLeader()
   }
 

@@ -1,6 +1,6 @@
 // Rule: what a member says of itself and of the others.
 
-import type { LeaderReply, MemberStatus, Status } from '@latchkey/protocol'
+import { type LeaderReply, leaderlessMessage, type MemberStatus, type Status } from '@latchkey/protocol'
 import { type Membership, membersOf, type Replica } from '@latchkey/raft'
 
 export function statusOf(replica: Replica): Status {
@@ -45,6 +45,7 @@ export function leaderReplyOf(replica: Replica, membership: Membership): LeaderR
     const url = membership.peers[id]?.url ?? ''
     return [id, url, membership.learners.includes(id) ? 'learner' : 'voter'] as const
   })
+  const waitsFor = replica.firstStartWaitsFor
   const isMissing = ([id, , kind]: (typeof members)[number]) =>
     kind === 'voter' && id !== self && !transport.connected(id)
   return {
@@ -57,6 +58,13 @@ export function leaderReplyOf(replica: Replica, membership: Membership): LeaderR
     clusterId: replica.clusterId,
     members,
     electionTimeout: Math.ceil(node.options.electionTimeout),
-    missing: leader === undefined ? members.filter(isMissing).map(([id]) => id) : [],
+    missing: leader === undefined ? (waitsFor ?? members.filter(isMissing).map(([id]) => id)) : [],
+    isFirstStart: leader === undefined && waitsFor !== undefined,
   }
+}
+
+/** undefined: a leader is known. */
+export function whyNoLeader(replica: Replica): string | undefined {
+  const reply = leaderReplyOf(replica, replica.node.raft.membership)
+  return reply.id === undefined ? leaderlessMessage(reply) : undefined
 }

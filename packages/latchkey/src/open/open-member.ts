@@ -24,7 +24,9 @@ import { ClientDoor } from '../member/client-door.js'
 import { Member } from '../member/member.js'
 import { memberFigures } from '../member/member-figures.js'
 import { Outboxes } from '../member/outboxes.js'
+import { ClusterLog } from '../member/cluster-log.js'
 import { Readiness } from '../member/readiness.js'
+import { whyNoLeader } from '../member/status.js'
 import { Identities, type Identity } from '../member/rights.js'
 import { Unfinished } from '../member/unfinished.js'
 import { HttpCallerStores } from './http-caller-stores.js'
@@ -71,6 +73,7 @@ export class OpenedMember {
   #server: OwnServer | undefined
   #current: Member | undefined
   #readiness: Readiness | undefined
+  #log: ClusterLog | undefined
   #failed: LatchkeyError | undefined
   #closing = false
   #rebuilding: Promise<void> | undefined
@@ -177,6 +180,10 @@ export class OpenedMember {
   }
 
   whyNotReady(): string | undefined {
+    return this.#whyLeft() ?? (this.#current && whyNoLeader(this.#current.replica))
+  }
+
+  #whyLeft(): string | undefined {
     return this.#current?.isLeft ? removed(this.#settings.id) : undefined
   }
 
@@ -262,7 +269,7 @@ export class OpenedMember {
     if (this.#current === undefined)
       return new LatchkeyError('ERR_NO_LEADER', 'This member is being opened anew.')
     if (this.#isAsking) return new LatchkeyError('ERR_NO_LEADER', ASKING)
-    const why = this.whyNotReady()
+    const why = this.#whyLeft()
     if (why !== undefined) return new LatchkeyError('ERR_NO_LEADER', why)
     if (!this.#current.isOutside) return undefined
     return new LatchkeyError(
@@ -313,6 +320,9 @@ export class OpenedMember {
   #serve(): void {
     if (this.#current === undefined || this.#isAsking || this.#failed !== undefined) return
     this.#readiness ??= new Readiness(this.#current, this.clock)
+    this.#log ??= new ClusterLog(this.#current.replica, this.clock, this.#settings.logger, (event) =>
+      this.store.engine.events.emit('quorum', event),
+    )
     this.#changes.emit('settled', undefined)
   }
 
@@ -327,6 +337,8 @@ export class OpenedMember {
   }
 
   #stopServing(): void {
+    this.#log?.close()
+    this.#log = undefined
     this.#readiness?.close()
     this.#readiness = undefined
     this.#changes.emit('gone', undefined)

@@ -23,7 +23,8 @@ import { listen, refuseUpgrade } from './server.js'
  * Rejects with a TypeError that names the option, or with a LatchkeyError that says what to do (ERR_DIR_LOCKED, ERR_WRONG_CLUSTER,
  * ERR_CORRUPT, ERR_STORAGE_FAILED). The port is taken first: an address that is taken (ERR_BUSY) or cannot be had (a TypeError) is
  * refused before anything on disk is touched.
- * An open store keeps the process alive until `close()`; it installs no signal handler, prints nothing and never exits.
+ * An open store keeps the process alive until `close()`; it installs no signal handler and never exits. Warnings and
+ * errors go to the console, unless it was given a logger or `logger: false`.
  */
 export async function open(options: OpenOptions): Promise<EmbeddedStore> {
   const settings = checkOptions(options)

@@ -2,7 +2,7 @@
 
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { type Logger, silentLogger } from '@latchkey/base'
+import { type Logger, loggerOption } from '@latchkey/base'
 import {
   type As,
   CAPS,
@@ -78,8 +78,8 @@ export interface OpenOptions {
   insecure?: boolean | undefined
   /** How keys and values come back where a call does not say. Default 'bytes'. */
   as?: As | undefined
-  /** Default: silence. */
-  logger?: Logger | undefined
+  /** What there is to report. Default: warnings and errors by `console`; false: nothing. */
+  logger?: Logger | false | undefined
   /** Aborts the opening. */
   signal?: AbortSignal | undefined
 }
@@ -178,7 +178,7 @@ export function checkOptions(options: OpenOptions): Settings {
     auth: checkAuth(options.auth),
     givenAuth: options.auth,
     as: checkAs(options.as),
-    logger: checkLogger(options.logger),
+    logger: loggerOption(options.logger),
     signal: checkSignal(options.signal),
   }
   if (settings.join && members === undefined)
@@ -338,14 +338,6 @@ function checkAs(as: unknown): As | undefined {
 function checkBoolean(value: unknown, name: string): boolean {
   if (value === undefined || typeof value === 'boolean') return value ?? false
   throw new TypeError(`${name} must be true or false`)
-}
-
-function checkLogger(logger: OpenOptions['logger']): Logger {
-  if (logger === undefined) return silentLogger
-  for (const level of ['debug', 'info', 'warn', 'error'] as const) {
-    if (typeof logger?.[level] !== 'function') throw new TypeError(`logger must have a function ${level}`)
-  }
-  return logger
 }
 
 function checkSignal(signal: unknown): AbortSignal | undefined {

@@ -61,8 +61,13 @@ export class Hold implements AsyncDisposable {
 
   /** A store's key-value calls. Every write carries the guard of this hold: ERR_FENCED once it is over. */
   get kv(): KeyValueCalls {
-    this.#kv ??= this.#port.guardedKv(this.#validity.key, this.token, () => !this.held)
+    this.#kv ??= this.#port.guardedKv(this.#validity.key, this.token, () => this.#isKnownLost())
     return this.#kv
+  }
+
+  /** Of a closed store every call is ERR_CLOSED, also a write under a hold. */
+  #isKnownLost(): boolean {
+    return !this.held && !this.#port.closed.aborted
   }
 
   /** Internal: why it was lost, as far as this process knows. */

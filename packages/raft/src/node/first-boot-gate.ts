@@ -25,6 +25,13 @@ export class FirstBootGate {
     this.#state = fresh ? 'waiting' : 'open'
   }
 
+  /** The members of a new cluster that this one has not met yet; undefined: it waits for nobody. */
+  get waitsFor(): readonly MemberId[] | undefined {
+    if (this.#state !== 'waiting') return undefined
+    const voters = this.#ports.voters()
+    return voters.filter((id) => id !== this.#ports.id && !this.#answers.has(id))
+  }
+
   /** Until the decision this member must acknowledge nothing, so it receives no messages either. */
   get hears(): boolean {
     return this.#state === 'open' || this.#state === 'following'

@@ -45,6 +45,8 @@ export interface ReplicaPorts {
   app?(from: MemberId, bytes: Uint8Array): void
   /** The connection to a member is gone: requests that were sent there have an unknown result. */
   gone?(id: MemberId): void
+  /** The connection to a member is there. */
+  met?(id: MemberId): void
 }
 
 /** The questions of a transport to its member. */

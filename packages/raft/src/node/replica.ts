@@ -172,6 +172,11 @@ export class Replica {
     return this.#identity.clusterId
   }
 
+  /** The members of a new cluster that this new one has not met yet; undefined: it waits for nobody. */
+  get firstStartWaitsFor(): readonly MemberId[] | undefined {
+    return this.#firstBoot.waitsFor
+  }
+
   get identity(): Identity {
     return this.#identity
   }
@@ -304,6 +309,7 @@ export class Replica {
     if (this.#addresses.hasTwo(info.id)) this.#talkTo(this.node.raft.membership)
     this.#clusterFounder.look()
     this.#firstBoot.met(info.id, info.clusterId)
+    this.#ports.met?.(info.id)
   }
 
   /** Transfers the leadership, when this member leads. */

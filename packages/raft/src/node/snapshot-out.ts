@@ -15,6 +15,7 @@ export interface Piece {
 export interface SnapshotOutPorts {
   readonly machine: StateMachine
   readonly pieceBytes: number
+  started(to: MemberId, index: number): void
   piece(to: MemberId, piece: Piece): void
   failed(to: MemberId, error: unknown): void
 }
@@ -62,6 +63,7 @@ export class SnapshotOut {
       if (!this.#opening.has(to)) return reader.close()
       this.#sending.set(to, sending)
       this.#opening.delete(to)
+      this.#ports.started(to, reader.state.position.index)
       await this.#next(to, sending)
     } catch (error) {
       this.#opening.delete(to)

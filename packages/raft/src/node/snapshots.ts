@@ -39,6 +39,8 @@ export class Snapshots {
     return new SnapshotOut({
       machine,
       pieceBytes,
+      started: (to, index) =>
+        logger.info('a member is too far behind for the log: a snapshot is sent', { to, index }),
       piece: (to, { state, offset, chunk, done }) =>
         step((raft, now) => raft.snapshotChunk({ to, ...state, offset, chunk, done }, now)),
       failed: (to, error) => {

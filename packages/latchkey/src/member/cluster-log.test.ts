@@ -1,0 +1,125 @@
+// Test: what a member's log, its readiness and its store's events say of the cluster, with three members in this process.
+
+import { connect } from '@latchkey/client'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { freePorts } from '../contract/testing/ports.js'
+import { sleep } from '../contract/testing/small.js'
+import { open } from '../open/index.js'
+import { openMember } from '../open/open.js'
+
+type Line = readonly [level: string, message: string, fields?: Readonly<Record<string, unknown>>]
+
+function keptLines() {
+  const lines: Line[] = []
+  const at = (level: string) => (message: string, fields?: Line[2]) =>
+    void lines.push([level, message, fields])
+  return { lines, logger: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') } }
+}
+
+async function addresses() {
+  const [a, b, c] = await freePorts(3)
+  return { a: `ws://127.0.0.1:${a}`, b: `ws://127.0.0.1:${b}`, c: `ws://127.0.0.1:${c}` }
+}
+
+const QUICK = { memory: true, electionTimeout: 300, heartbeat: 30 } as const
+
+const until = async (is: () => boolean) => {
+  while (!is()) await sleep(10)
+}
+
+test('one of three new members: whom it has not met is said by ready, by the log and by readyz', async () => {
+  const members = await addresses()
+  const { lines, logger } = keptLines()
+  const member = await openMember({ id: 'a', members, ...QUICK, logger })
+  onTestFinished(() => member.store.close())
+  expect(member.whyNotReady()).toBe(
+    'This cluster is new, and starts once its members have met each other: member a has not met b, c yet. Start what is missing.',
+  )
+  await expect(member.store.ready({ timeout: 200 })).rejects.toMatchObject({
+    code: 'ERR_NO_LEADER',
+    missing: ['b', 'c'],
+    message: expect.stringContaining('member a has not met b, c yet'),
+  })
+  await until(() =>
+    lines.some(([level, message]) => level === 'warn' && message.includes('has not met b, c yet')),
+  )
+}, 30_000)
+
+test('two of three new members have met each other, and miss the third', async () => {
+  const members = await addresses()
+  const [a, b] = await Promise.all([
+    open({ id: 'a', members, ...QUICK, logger: false }),
+    open({ id: 'b', members, ...QUICK, logger: false }),
+  ])
+  onTestFinished(async () => {
+    await Promise.all([a.close(), b.close()])
+  })
+  const missing = async () =>
+    a.ready({ timeout: 50 }).catch(({ missing }: { missing?: readonly string[] }) => missing)
+  while (`${await missing()}` !== 'c') await sleep(20)
+}, 30_000)
+
+test('leaders, members and a majority that is lost and back: each is one line, and an event', async () => {
+  const members = await addresses()
+  const ids = ['a', 'b', 'c'] as const
+  const logs = { a: keptLines(), b: keptLines(), c: keptLines() }
+  const start = (id: (typeof ids)[number]) => open({ id, members, ...QUICK, logger: logs[id].logger })
+  const stores = { a: await start('a'), b: await start('b'), c: await start('c') }
+  onTestFinished(async () => {
+    await Promise.all(Object.values(stores).map((store) => store.close()))
+  })
+  await Promise.all(Object.values(stores).map((store) => store.ready()))
+  const quorum: { lost: boolean }[] = []
+  stores.a.on('quorum', (event) => quorum.push(event))
+  const said = (id: (typeof ids)[number], text: string) =>
+    logs[id].lines.filter(([, message]) => message.includes(text)).length
+  const { leader } = await stores.a.status()
+  for (const id of ids)
+    expect(said(id, leader === id ? 'this member won the election' : 'another member leads')).toBe(1)
+  await Promise.all([stores.b.close(), stores.c.close()])
+  await until(() => quorum.length === 1)
+  expect(quorum).toEqual([{ lost: true }])
+  expect(said('a', 'no majority of the members is reached')).toBe(1)
+  await expect(stores.a.ready({ timeout: 500 })).rejects.toMatchObject({
+    code: 'ERR_NO_LEADER',
+    missing: ['b', 'c'],
+  })
+}, 60_000)
+
+test('a remote store reports its connection: lost, had again, moved to the leader', async () => {
+  const members = await addresses()
+  const stores = Object.fromEntries(
+    await Promise.all(
+      Object.keys(members).map(
+        async (id) => [id, await open({ id, members, ...QUICK, logger: false })] as const,
+      ),
+    ),
+  )
+  onTestFinished(async () => {
+    await Promise.all(Object.values(stores).map((store) => store.close()))
+  })
+  await Promise.all(Object.values(stores).map((store) => store.ready()))
+  const remote = await connect(Object.values(members), { logger: false })
+  onTestFinished(() => remote.close())
+  await remote.put('k', 'v')
+  const events: string[] = []
+  for (const name of ['connected', 'disconnected', 'moved'] as const) remote.on(name, () => events.push(name))
+  const { leader } = await remote.status()
+  await stores[leader as string]?.close()
+  await remote.put('k', 'w')
+  expect(events.some((name) => name === 'disconnected' || name === 'moved')).toBe(true)
+  expect(() => remote.on('quorum', () => {})).toThrow(TypeError)
+  const [first] = Object.values(stores)
+  expect(() => first?.on('connected', () => {})).toThrow(TypeError)
+}, 60_000)
+
+test('without a logger warnings and errors go to the console, and false is silence', async () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  onTestFinished(() => warn.mockRestore())
+  const members = await addresses()
+  const loud = await open({ id: 'a', members, ...QUICK })
+  onTestFinished(() => loud.close())
+  await until(() => warn.mock.calls.length > 0)
+  expect(warn.mock.calls[0]?.[0]).toMatch(/^latchkey: This cluster is new/)
+  await expect(open({ id: 'a', memory: true, logger: {} as never })).rejects.toThrow('logger must be false')
+}, 30_000)

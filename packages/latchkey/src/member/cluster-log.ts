@@ -1,0 +1,149 @@
+// Driver: writes one log line for each thing that happens to the cluster, as this member sees it: who leads, who is missing, who
+// joined or left, who lags. It also reports when a majority of the members is out of reach, and when it is back.
+//
+// Laws
+//   - a change is written once; what lasts is written again every half minute, so that a log that somebody opens late tells it too
+//   - a majority counts as lost only behind one that was reached before: a member that starts has not lost anything
+//   - the lines change nothing: no decision is made here
+
+import type { Clock, Logger, Timer } from '@latchkey/base'
+import type { Replica } from '@latchkey/raft'
+import { leaderReplyOf, whyNoLeader } from './status.js'
+
+/** Milliseconds. A member that starts has so long to find a leader before its log warns. */
+const FIRST_LOOK = 5_000
+const NEXT_LOOKS = 30_000
+/** Entries. */
+const LAGS = 10_000
+const CAUGHT_UP = 100
+
+type Members = ReadonlyMap<string, string>
+
+export class ClusterLog {
+  readonly #replica: Replica
+  readonly #clock: Clock
+  readonly #logger: Logger
+  readonly #quorum: (event: { lost: boolean }) => void
+  readonly #stops: (() => void)[]
+  #timer: Timer | undefined
+  #leader: string | undefined
+  #role: string
+  #leaderlessSince: number | undefined
+  #warned = false
+  #members: Members | undefined
+  /** undefined: none was reached yet. */
+  #hasMajority: boolean | undefined
+  readonly #lagging = new Set<string>()
+
+  constructor(replica: Replica, clock: Clock, logger: Logger, quorum: (event: { lost: boolean }) => void) {
+    this.#replica = replica
+    this.#clock = clock
+    this.#logger = logger
+    this.#quorum = quorum
+    const { node, transport } = replica
+    this.#role = node.raft.role
+    const look = () => this.#look()
+    this.#stops = [node.on('role', look), node.on('membership', look), transport.on('peer', look)]
+    this.#look()
+    this.#arm(FIRST_LOOK)
+  }
+
+  close(): void {
+    this.#timer?.cancel()
+    for (const stop of this.#stops) stop()
+  }
+
+  #arm(ms: number): void {
+    this.#timer = this.#clock.after(ms, () => this.#repeat(), { ref: false })
+  }
+
+  #look(): void {
+    const { node } = this.#replica
+    const reply = leaderReplyOf(this.#replica, node.applied.membership)
+    this.#lookAtLeader(reply.id, node.raft.role, reply.term)
+    this.#lookAtMembers(new Map(reply.members.map(([id, , role]) => [id, role ?? 'voter'])))
+    this.#lookAtMajority(reply.id !== undefined)
+  }
+
+  #lookAtLeader(leader: string | undefined, role: string, term: number): void {
+    const [before, roleBefore] = [this.#leader, this.#role]
+    this.#leader = leader
+    this.#role = role
+    if (role === 'candidate' && roleBefore !== 'candidate')
+      this.#logger.info('this member asks for votes, since it hears no leader', { term })
+    if (role === 'follower' && roleBefore === 'candidate' && leader === undefined)
+      this.#logger.info('this member lost the election', { term })
+    if (leader === before) return
+    const leaderlessMillis =
+      this.#leaderlessSince === undefined ? 0 : Math.round(this.#clock.now() - this.#leaderlessSince)
+    this.#leaderlessSince = leader === undefined ? this.#clock.now() : undefined
+    if (leader === undefined) return this.#logger.info('no leader is known any more', { before, term })
+    const message =
+      leader === this.#replica.node.options.id
+        ? 'this member won the election and leads'
+        : 'another member leads'
+    // A warning that nobody leads is answered at the same level, so that a log of warnings alone tells its end.
+    this.#logger[this.#warned ? 'warn' : 'info'](message, { leader, term, leaderlessMillis })
+    this.#warned = false
+  }
+
+  #lookAtMembers(members: Members): void {
+    const before = this.#members
+    this.#members = members
+    if (before === undefined || before.size === 0) return
+    for (const [id, role] of members) {
+      const known = before.get(id)
+      if (known === undefined) this.#logger.info('a member joined', { id, role })
+      else if (known !== role) this.#logger.info('a member has another role', { id, role })
+    }
+    for (const id of before.keys()) if (!members.has(id)) this.#logger.info('a member left', { id })
+  }
+
+  #lookAtMajority(leaderKnown: boolean): void {
+    const { voters } = this.#replica.node.raft.membership
+    const self = this.#replica.node.options.id
+    const missing = voters.filter((id) => id !== self && !this.#replica.transport.connected(id))
+    const isReached = voters.length - missing.length > voters.length / 2
+    if (isReached && leaderKnown) {
+      if (this.#hasMajority === false) {
+        this.#logger.warn('a majority of the members is reached again', { missing })
+        this.#quorum({ lost: false })
+      }
+      this.#hasMajority = true
+    } else if (!isReached && this.#hasMajority === true) {
+      this.#hasMajority = false
+      this.#logger.warn('no majority of the members is reached: nothing can be written until one is', {
+        missing,
+      })
+      this.#quorum({ lost: true })
+    }
+  }
+
+  #repeat(): void {
+    this.#arm(NEXT_LOOKS)
+    this.#look()
+    this.#lookAtLag()
+    const why = whyNoLeader(this.#replica)
+    if (why === undefined) return
+    this.#warned = true
+    const since = this.#leaderlessSince
+    this.#logger.warn(
+      why,
+      since === undefined ? {} : { leaderlessMillis: Math.round(this.#clock.now() - since) },
+    )
+  }
+
+  #lookAtLag(): void {
+    const { node, transport } = this.#replica
+    if (node.raft.role !== 'leader') return this.#lagging.clear()
+    for (const { id, match } of node.raft.progress) {
+      const entries = node.raft.lastIndex - match
+      const isLagging = transport.connected(id) && entries > LAGS
+      if (isLagging && !this.#lagging.has(id)) {
+        this.#lagging.add(id)
+        this.#logger.warn('a member lags behind', { id, entries })
+      } else if (entries < CAUGHT_UP && this.#lagging.delete(id))
+        this.#logger.warn('a member has caught up', { id, entries })
+    }
+  }
+}
