@@ -1,3 +1,3 @@
-// Rule: what this package offers: the lock rules, and the objects people hold.
+// Rule: exports the lock rules and the lock objects.
 export * from './rules/index.js'
 export * from './holding/index.js'

@@ -1,4 +1,5 @@
-// Test: the table of tryLockWith, row by row and in every combination (docs/locks.md, 2).
+// Test: the table of tryLockWith, row by row and in every combination of its conditions (docs/locks.md,
+// section 2).
 
 import { utf8 } from '@latchkey/base'
 import { pack, type RenewalArg, renewedOwners } from '@latchkey/protocol'
@@ -70,7 +71,8 @@ function* everyCase(): Generator<Case> {
       for (const token of ['none', 'match', 'other'] as const)
         for (const context of [null, '', 'new'])
           for (const waiters of [0, 2]) {
-            // Law (proven in model.test.ts): a queue exists only behind a hold in force.
+            // A queue exists only behind a hold in force (model.test.ts proves that law), so the other
+            // combinations cannot occur.
             if (waiters > 0 && !stored.endsWith('in force')) continue
             const rowId = stored.startsWith('own') ? 'me' : 'other'
             yield {
@@ -85,7 +87,10 @@ function* everyCase(): Generator<Case> {
           }
 }
 
-/** Token 7, two acquires, context "old", cluster time 500, a lease of 100 asked for. */
+/**
+ * The stored hold has token 7, two acquires and the context "old"; the cluster time is 500, and the request
+ * asks for a lease of 100.
+ */
 function stateOf(c: Case): MapTransaction {
   const tx = new MapTransaction()
   tx.now = 500
@@ -134,15 +139,15 @@ describe('the truth table of tryLockWith', () => {
     }
   })
 
-  /** A renewal that would not prolong leaves the row as it was. */
+  /** A renewal that does not move the deadline leaves the row unchanged. */
   const unmoved = (c: Case) => same(c) && c.keep
 })
 
-/** The owners that a caller of renewals is told. */
+/** The owners in the answer to a command of renewals. */
 const renewed = (tx: MapTransaction, list: RenewCommand[1]) => renewedOwners(list, renew(tx, list))
 
 describe('tryLockWith, line by line', () => {
-  test('in force at its deadline, over one millisecond later: now > deadline', () => {
+  test('a hold is in force at its deadline and over one millisecond later: now > deadline', () => {
     const tx = new MapTransaction()
     ask(tx, 'a', { lease: 100 })
     tx.now = 100
@@ -151,7 +156,7 @@ describe('tryLockWith, line by line', () => {
     expect(drawn(ask(tx, 'b'))).toContain('NEW_ACQUIRE b t2')
   })
 
-  test('section 9, deadlines that move backwards on renewal: a shorter lease never shortens', () => {
+  test('a renewal with a shorter lease never moves the deadline backwards', () => {
     const tx = new MapTransaction()
     ask(tx, 'a', { lease: 10_000 })
     expect(drawn(ask(tx, 'a', { lease: 50, keepLease: true }))).toContain('until 10000')
@@ -160,7 +165,7 @@ describe('tryLockWith, line by line', () => {
     expect(drawn(ask(tx, 'a', { lease: 50 }))).toContain('until 10049')
   })
 
-  test('the own expired row is a new ownership: K13, count 1 and a new token', () => {
+  test('K13: an acquirer that meets its own expired row gets a new ownership, with count 1 and a new token', () => {
     const tx = new MapTransaction()
     for (let i = 0; i < 3; i++) ask(tx, 'a', { lease: 100 })
     tx.now = 101
@@ -199,7 +204,7 @@ describe('tryLockWith, line by line', () => {
     expect(tx.hold(K)).toBeUndefined()
   })
 
-  test('K20: no renewal succeeds after the hold ran out or went to another', () => {
+  test('K20: no renewal succeeds after the hold expired or another acquirer took the lock', () => {
     const tx = new MapTransaction()
     ask(tx, 'a', { lease: 100, context: 'mine' })
     tx.now = 101
@@ -230,7 +235,7 @@ describe('tryLockWith, line by line', () => {
     ])
   })
 
-  test('a renewal of what was asked for is answered by what is left of it; anything else by the whole owner', () => {
+  test('a renewal that only moves the deadline is answered with the remaining time, any other with the whole owner', () => {
     const tx = new MapTransaction()
     ask(tx, 'a', { lease: 100 })
     tx.now = 10
@@ -243,7 +248,7 @@ describe('tryLockWith, line by line', () => {
     expect(twice).toEqual([['a', 1010, -3, 1, 2, null, CODE.KEEP_LEASE, 10]])
   })
 
-  test('ten thousand renewals are answered in a few bytes each', () => {
+  test('ten thousand renewals are answered with a few bytes each', () => {
     const tx = new MapTransaction()
     const list = Array.from({ length: 10_000 }, (_, i): RenewalArg => [utf8(`l${i}`), 'a', i + 1, 10_000])
     for (const [key] of list) ask(tx, 'a', { key })
@@ -251,7 +256,7 @@ describe('tryLockWith, line by line', () => {
     expect(renewed(tx, list).every((owner, i) => owner[1] === 10_000 && owner[3] === i + 1)).toBe(true)
   })
 
-  test('K33: one attempt never waits, and a renewal never does', () => {
+  test('K33: a request without a wait never queues, and a renewal never does', () => {
     const tx = new MapTransaction()
     tx.openSession(1)
     ask(tx, 'a')
@@ -264,7 +269,7 @@ describe('tryLockWith, line by line', () => {
 })
 
 describe('fencing tokens (docs/locks.md, 4)', () => {
-  test('K15: a counter per fencing key; each new ownership takes the next; reentry and renewal keep it', () => {
+  test('K15: each fencing key has its counter; each new ownership takes the next token, reentry and renewal keep theirs', () => {
     const tx = new MapTransaction()
     const f = utf8('f')
     expect(ask(tx, 'a')[3]).toBe(1)
@@ -279,7 +284,7 @@ describe('fencing tokens (docs/locks.md, 4)', () => {
     expect(ask(tx, 'd', { key: utf8('fourth'), fencingKey: f })[3]).toBe(2)
   })
 
-  test('K15: a row that was reclaimed leaves its counter', () => {
+  test('K15: the counter of a row that was reclaimed goes on', () => {
     const tx = new MapTransaction()
     ask(tx, 'a', { lease: 100 })
     tx.tick(100 + 3_600_000)

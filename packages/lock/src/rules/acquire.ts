@@ -1,4 +1,4 @@
-// Rule: tryLockWith (docs/locks.md, 2). One function a row of the table.
+// Rule: decides tryLockWith and renewals; each function is one row of the table in docs/locks.md, section 2.
 
 import type { Command, ErrorCode, OP, OwnerResult, RenewalArg, RenewResult } from '@latchkey/protocol'
 import { CODE, acquired, inForce, isSame, keepLeaseFailed, overAt, refusedHeld } from './lock-answers.js'
@@ -10,13 +10,16 @@ export type RenewCommand = Extract<Command, readonly [typeof OP.renew, ...unknow
 
 export interface TryLock extends Ask {
   readonly keepLease: boolean
-  /** 0: the request carries none. */
+  /** 0: the request carries no token. */
   readonly token: number
-  /** null: one attempt; else ms to wait where it is refused with HELD, 0 without limit. */
+  /**
+   * null: one attempt, without queueing. Otherwise the milliseconds to wait after a refusal with HELD; 0 is
+   * no limit.
+   */
   readonly wait: number | null
 }
 
-/** The answer to send, or the code to refuse with (nothing was written). */
+/** The answer to send, or the error code to refuse with. After a refusal with a code nothing was written. */
 export type TryLockAnswer = readonly [owner: OwnerResult, queued: boolean] | ErrorCode
 
 export function tryLock(tx: LockTransaction, session: number, command: TryLockCommand): TryLockAnswer {
@@ -25,9 +28,12 @@ export function tryLock(tx: LockTransaction, session: number, command: TryLockCo
 }
 
 /**
- * Many renewals in one command: each is a tryLockWith with keepLease, in their order. Their answers carry no contexts: nobody asks
- * for them, and those of thousands of holds would be too much for one answer. It is short (RenewResult), and made without an owner
- * for each: ten thousand renewals are one command, and every member makes that answer.
+ * Many renewals in one command: each one is a tryLockWith with keepLease, and they run in the order of the
+ * list.
+ * The answers carry no contexts: no caller needs them, and those of thousands of holds would make one answer
+ * too large.
+ * An answer has the short form of RenewResult, without an owner object for each hold, because every member
+ * builds it and one command may hold ten thousand renewals.
  */
 export function renew(tx: LockTransaction, list: RenewCommand[1]): RenewResult {
   const items: (OwnerResult | number)[] = []
@@ -35,7 +41,10 @@ export function renew(tx: LockTransaction, list: RenewCommand[1]): RenewResult {
   return [tx.now, items]
 }
 
-/** Places are read one by one: taking a list apart by a pattern goes through its iterator, which is slow until it is compiled well. */
+/**
+ * The parts are read by index: a destructuring pattern goes through the iterator of the list, which is slow
+ * until V8 has optimized the function.
+ */
 function renewOne(tx: LockTransaction, one: RenewalArg): OwnerResult | number {
   const key = one[0]
   const id = one[1]
@@ -79,7 +88,10 @@ function take(tx: LockTransaction, session: number, ask: TryLock, code: number):
 const keep = (tx: LockTransaction, row: HoldRow, lease: number): OwnerResult =>
   acquired(prolong(tx, row, lease), CODE.KEEP_LEASE, tx.now)
 
-/** A deadline never moves backwards, whatever lease a renewal asks for. */
+/**
+ * A deadline never moves backwards: a renewal with a short lease must not end a hold earlier than an answer
+ * already promised.
+ */
 function prolong(tx: LockTransaction, row: HoldRow, lease: number): HoldRow {
   const kept = { ...row, deadline: Math.max(row.deadline, tx.now + lease), touchBy: 0 }
   tx.putHold(kept)
@@ -99,8 +111,8 @@ function reenter(tx: LockTransaction, row: HoldRow, ask: TryLock): OwnerResult {
 }
 
 /**
- * A renewal never queues, and neither does one who meets a hold of its own id under another token: it would wait for itself, and a
- * ticket (key, id) would mean two things.
+ * A renewal never queues. An acquirer that meets a hold of its own id under another token does not queue
+ * either: it would wait for itself, and a ticket (key, id) would then name both a hold and a waiter.
  */
 function refuse(tx: LockTransaction, session: number, ask: TryLock, row: HoldRow): TryLockAnswer {
   const owner = refusedHeld(row, tx.now)

@@ -1,4 +1,5 @@
-// Test: the judge of histories: it finds nothing in what the rules do, and each law's breach in a failing sample.
+// Test: the checker of histories reports nothing for the real rules, and reports each law's violation in a
+// failing sample.
 
 import type { OwnerCode, OwnerResult } from '@latchkey/protocol'
 import fc from 'fast-check'
@@ -192,13 +193,13 @@ describe('failing samples', () => {
   test.each(SAMPLES)('%s: %s', (law, _, events) => {
     expect(judgeHistory(events).map((violation) => violation.law)).toContain(law)
   })
-  test('each law has one', () => {
+  test('each law has a failing sample', () => {
     expect(new Set(SAMPLES.map(([law]) => law)).size).toBe(6)
   })
 })
 
-describe('histories that are right', () => {
-  test('a promise up to the last moment before the next owner, and one that was released', () => {
+describe('a promise in the last moment before the next owner, and one recorded after the release that followed it', () => {
+  test('a promise in the last moment before the next owner, and one after a release', () => {
     const events = [
       first(),
       promise(100, 1),
@@ -227,7 +228,7 @@ describe('histories that are right', () => {
   )
   const steps = fc.array(fc.record({ after: fc.nat(120), deed }), { maxLength: 60 })
 
-  test('whatever is done to the rules, the judge has nothing to say', () => {
+  test('the checker reports nothing for random commands to the real rules', () => {
     fc.assert(
       fc.property(steps, (sequence) => {
         const run = new Recorder()

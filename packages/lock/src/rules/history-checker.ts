@@ -1,18 +1,22 @@
-// Rule: judges a recorded history of lock calls, answers and promises. It shares no code with the rules that it judges.
+// Rule: checks a recorded history of lock calls, answers and promises. It shares no code with the rules that
+// it checks.
 
 import { OWNER_CODES, type OwnerCode, type OwnerResult } from '@latchkey/protocol'
 
 interface Applied {
   /** Cluster time of the entry. */
   readonly time: number
-  /** Real time, of one observer, at which the leader stamped that entry. */
+  /** Real time at which the leader stamped that entry, on the clock of one observer. */
   readonly at: number
   readonly key: string
 }
 
-/** What the log did, in log order, and what callers learned, anywhere between. */
+/** What the log applied, in log order, and what callers learned at any time in between. */
 export type LockEvent =
-  /** An ask, a renewal, a release: `call` names it (the same for all its retries), `id` is the asker's. wait: as in tryLock. */
+  /**
+   * An attempt to acquire. `call` names the call and is the same for all its retries; `id` is the caller's
+   * id; `wait` is as in tryLock.
+   */
   | (Applied & {
       readonly kind: 'ask'
       readonly call: string
@@ -25,7 +29,7 @@ export type LockEvent =
       readonly kind: 'renew'
       readonly call: string
       readonly id: string
-      /** That the request carried; 0: none. */
+      /** The token that the request carried; 0: none. */
       readonly token: number
       readonly owner: OwnerResult
     })
@@ -36,17 +40,17 @@ export type LockEvent =
       readonly token: number
       readonly owner: OwnerResult
     })
-  /** A waiter got it. */
+  /** A waiter was granted the lock. */
   | (Applied & { readonly kind: 'grant'; readonly owner: OwnerResult })
-  /** A waiter left the queue: gave up, its wait or its session was over. */
+  /** A waiter left the queue: it cancelled, or its wait or its session was over. */
   | (Applied & { readonly kind: 'left'; readonly id: string })
-  /** A hold ended by force, or was given back by cancelWait. */
+  /** A hold was ended by force, or was given back by cancelWait. */
   | (Applied & { readonly kind: 'forced'; readonly token: number })
   /** A grant that its session did not touch ended before its deadline. */
   | (Applied & { readonly kind: 'untouched'; readonly token: number })
-  /** A caller got this answer to that call. */
+  /** A caller received this answer to that call. */
   | { readonly kind: 'answer'; readonly call: string; readonly owner: OwnerResult }
-  /** A process said `held` of that hold, at that real time. */
+  /** A process reported that hold as `held` at that real time. */
   | { readonly kind: 'promise'; readonly key: string; readonly token: number; readonly at: number }
 
 export type Law =
@@ -68,15 +72,18 @@ interface Ownership {
   readonly from: number
   deadline: number
   acquires: number
-  /** Real time from which it is surely not in force. */
+  /** Real time from which this ownership is certainly not in force. */
   endedAt: number
 }
 
-/** The judge of one key: what the log said of it so far. */
+/** What the log has said about one key so far. */
 interface KeyStory {
   readonly owners: Ownership[]
   readonly line: string[]
-  /** Cluster time at which the last hold was ended by somebody, while nobody has got it since. */
+  /**
+   * Cluster time at which the last hold was ended by a command, while no waiter has been granted the lock
+   * since.
+   */
   freeSince: number | undefined
 }
 
@@ -86,7 +93,7 @@ type Say = (law: Law, event: LockEvent, message: string) => void
 const codeOf = (owner: OwnerResult): OwnerCode => OWNER_CODES[owner[6]] as OwnerCode
 const isNew = (owner: OwnerResult) => codeOf(owner) === 'FIRST_TIME' || codeOf(owner) === 'NEW_ACQUIRE'
 
-/** Every violation, in the order of the events; promises come last. */
+/** Returns every violation, in the order of the events; violations of promises come last. */
 export function judgeHistory(events: readonly LockEvent[]): Violation[] {
   const violations: Violation[] = []
   const say: Say = (law, event, message) => violations.push({ law, event, message })
@@ -183,7 +190,9 @@ function tellRelease(story: KeyStory, event: Extract<LockEvent, { kind: 'release
   story.freeSince = event.time
 }
 
-/** Law: a new ownership begins only where none is in force, with a token above all before it. */
+/**
+ * Law: a new ownership begins only where none is in force, and its token is higher than all tokens before it.
+ */
 function begin(story: KeyStory, event: Owned, say: Say): void {
   const [id, deadline, , token, acquires] = event.owner
   const last = story.owners.at(-1)
@@ -199,12 +208,13 @@ function begin(story: KeyStory, event: Owned, say: Say): void {
   }
   if (acquires !== 1) say('counts', event, `a new ownership with ${acquires} acquires`)
   story.freeSince = undefined
-  // Whatever the rules thought: from here on somebody else may believe to hold it.
+  // Even if the rules were wrong to grant this, from here on a second process may believe that it holds the
+  // lock.
   if (last !== undefined) last.endedAt = Math.min(last.endedAt, event.at)
   story.owners.push({ id, token, from: event.at, deadline, acquires, endedAt: Number.POSITIVE_INFINITY })
 }
 
-/** A renewal or reentry that succeeded: of the very hold that is in force. */
+/** Checks a renewal or reentry that succeeded: it must belong to the hold that is in force. */
 function continued(holder: Ownership | undefined, event: Owned, more: number, say: Say): void {
   const [id, deadline, , token, acquires] = event.owner
   if (holder === undefined || holder.id !== id || holder.token !== token) {
@@ -227,7 +237,7 @@ function continued(holder: Ownership | undefined, event: Owned, more: number, sa
   holder.acquires = acquires
 }
 
-/** "You hold nothing" is a lost hold where that very hold is in force. */
+/** An answer that says "you hold nothing" means a lost hold if the hold of that id is in force. */
 function missing(holder: Ownership | undefined, event: LockEvent, id: string, say: Say): void {
   if (holder !== undefined && holder.id === id)
     say('exactly once', event, `the hold of ${id}, token ${holder.token}, was lost`)
@@ -247,13 +257,13 @@ function holderAt(story: KeyStory, time: number): Ownership | undefined {
   return last !== undefined && time <= last.deadline ? last : undefined
 }
 
-/** The first entry behind the deadline proves that it is over. */
+/** The first entry stamped after the deadline proves that the hold is over. */
 function runOut(story: KeyStory, event: Applied): void {
   const last = story.owners.at(-1)
   if (last !== undefined && event.time > last.deadline) last.endedAt = Math.min(last.endedAt, event.at)
 }
 
-/** Law: who ends a hold wakes the first in the line, in the same entry (K23). */
+/** Law: a command that ends a hold grants the lock to the first waiter in the same entry (K23). */
 function forgotten(
   story: KeyStory,
   event: Exclude<LockEvent, { kind: 'answer' | 'promise' }>,
@@ -265,7 +275,7 @@ function forgotten(
   story.freeSince = undefined
 }
 
-/** Asked by the very owner: its id, and its token where it carries one. */
+/** Whether the caller is the holder: the ids are equal, and so are the tokens if the request carries one. */
 function isOwn(
   holder: Ownership | undefined,
   { id, token }: { readonly id: string; readonly token: number },
@@ -278,9 +288,9 @@ function leaveLine(story: KeyStory, id: string): void {
   if (place >= 0) story.line.splice(place, 1)
 }
 
-/** Law: a call is applied at most once, and who got an answer got that of the one application. */
+/** Law: a call is applied at most once, and every answer to it is the answer of that one application. */
 function judgeCalls(events: readonly LockEvent[], say: Say): void {
-  // A renewal of many holds is one call: each of its keys is judged for itself.
+  // A renewal of many holds is one call with many keys, so each of its keys is checked separately.
   const applied = new Map<string, Map<string, string>>()
   for (const event of events) {
     if (event.kind !== 'ask' && event.kind !== 'renew' && event.kind !== 'release') continue
@@ -297,7 +307,7 @@ function judgeCalls(events: readonly LockEvent[], say: Say): void {
   }
 }
 
-/** Law: at the real time of a promise the hold had begun, and had neither ended nor been followed by another. */
+/** Law: at the real time of a promise the hold had begun, had not ended, and no later hold had begun. */
 function judgePromises(events: readonly LockEvent[], stories: ReadonlyMap<string, KeyStory>, say: Say): void {
   for (const event of events) {
     if (event.kind !== 'promise') continue

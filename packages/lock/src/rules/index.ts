@@ -1,4 +1,4 @@
-// Rule: the lock rules, pure, over a transaction.
+// Rule: exports the lock rules, which are pure functions over a transaction.
 
 export { type RenewCommand, type TryLockAnswer, type TryLockCommand, renew, tryLock } from './acquire.js'
 export { endSession, expire, touch } from './expiry.js'

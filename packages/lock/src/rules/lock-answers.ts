@@ -1,4 +1,4 @@
-// Rule: what a row says, and the Owner that an asker is answered with.
+// Rule: reads a hold's row, and builds the Owner that answers a lock request.
 
 import {
   type ContextArg,
@@ -13,34 +13,45 @@ import {
 } from '@latchkey/protocol'
 import type { HoldRow } from './lock-transaction.js'
 
-/** The number of each code on the wire. */
+/** The number that stands for each code on the wire. */
 export const CODE = Object.fromEntries(OWNER_CODES.map((code, i) => [code, i])) as Readonly<
   Record<OwnerCode, number>
 >
 
 const RECLAIM_AFTER = 60 * 60 * 1000
 
-/** The last cluster time at which the hold is in force: its deadline, or earlier for a grant that nobody touched yet. */
+/**
+ * The last cluster time at which the hold is in force: its deadline, or touchBy for a grant that its session
+ * has not touched yet.
+ */
 export function overAt(row: HoldRow): number {
   return row.touchBy === 0 ? row.deadline : Math.min(row.touchBy, row.deadline)
 }
 
-/** A lease is over at an entry with now > deadline, not at the deadline itself. */
+/**
+ * A lease is over at the first entry with now > deadline; at the deadline itself the hold is still in force.
+ */
 export function inForce(row: HoldRow | undefined, now: number): row is HoldRow {
   return row !== undefined && now <= overAt(row)
 }
 
-/** Expired rows stay until somebody takes over, their owner releases, or now > this. */
+/**
+ * An expired row stays until another acquirer takes the lock, its owner releases it, or an entry has now >
+ * reclaimAt.
+ */
 export function reclaimAt(row: HoldRow): number {
   return overAt(row) + RECLAIM_AFTER
 }
 
-/** "Same": the same id; where the request carries a token, that as well. */
+/**
+ * Whether the request comes from the holder: the id is the same, and the token too if the request carries
+ * one.
+ */
 export function isSame(row: HoldRow, id: string, token: number): boolean {
   return row.id === id && (token === 0 || row.token === token)
 }
 
-/** RheaKV's number for each success of an acquire. */
+/** The number that RheaKV uses for each success of an acquire. */
 const SUCCESS_NUMBER: Readonly<Record<number, number>> = {
   [CODE.FIRST_TIME]: FIRST_TIME_SUCCESS,
   [CODE.NEW_ACQUIRE]: NEW_ACQUIRE_SUCCESS,
@@ -49,15 +60,17 @@ const SUCCESS_NUMBER: Readonly<Record<number, number>> = {
 }
 
 /**
- * A success of an acquire: everything of the hold as it is now. Law: nobody is told a deadline behind overAt. A waiter whose lease is
- * longer than its session's life would else go on for the whole lease after its untouched grant had gone to the next.
+ * The answer to a successful acquire, with the current values of the hold.
+ * Law: no caller learns a deadline later than overAt. The story without it: a waiter's lease is longer than
+ * its session's life; its grant is not touched and passes to the next waiter; the first waiter still believes
+ * in its whole lease, and there are two holders.
  */
 export function acquired(row: HoldRow, code: number, now: number): OwnerResult {
   const number = SUCCESS_NUMBER[code] as number
   return [row.id, overAt(row), number, row.token, row.acquires, row.context, code, now]
 }
 
-/** How a grant is told: by a push, or to one who asks for its ticket. */
+/** The Owner of a grant to a waiter, for a push or for a caller that reads its ticket. */
 export function ownerOfHold(row: HoldRow, now: number): OwnerResult {
   return acquired(row, row.code, now)
 }
@@ -66,12 +79,12 @@ export function refusedHeld(row: HoldRow, now: number): OwnerResult {
   return [row.id, overAt(row), overAt(row) - now, 0, 0, row.context, CODE.HELD, now]
 }
 
-/** `row`: the expired one, if there is one; its id and context are told. */
+/** `row` is the expired hold, if there is one; the answer carries its id and context. */
 export function keepLeaseFailed(row: HoldRow | undefined, id: string, now: number): OwnerResult {
   return [row?.id ?? id, 0, KEEP_LEASE_FAIL, 0, 0, row?.context ?? null, CODE.KEEP_LEASE_FAIL, now]
 }
 
-/** RELEASED, DECREMENTED, EXPIRED: the caller's id and the token, deadline and context of its hold. */
+/** For RELEASED, DECREMENTED and EXPIRED: the id, token, deadline and context of the caller's hold. */
 export function released(row: HoldRow, code: number, acquires: number, now: number): OwnerResult {
   return [row.id, row.deadline, 0, row.token, acquires, row.context, code, now]
 }
@@ -80,7 +93,7 @@ export function notHeld(id: string, now: number): OwnerResult {
   return [id, 0, 0, 0, 0, NO_CONTEXT, CODE.NOT_HELD, now]
 }
 
-/** The holder's id, token and context; the rest has no value. */
+/** Carries the holder's id, token and context; the other fields have no meaning. */
 export function notOwner(row: HoldRow, now: number): OwnerResult {
   return [row.id, 0, 0, row.token, 0, row.context, CODE.NOT_OWNER, now]
 }

@@ -1,40 +1,52 @@
-// Rule: the transaction over which the lock rules decide. kv implements it on its rows; tests on maps.
+// Rule: the transaction that the lock rules read and write. kv implements it on its rows, tests on maps.
 
 import type { ContextArg } from '@latchkey/protocol'
 
-/** A hold. It stays after its lease is over, until somebody takes over, its owner releases, or it is reclaimed. */
+/**
+ * A hold. Its row stays after the lease is over, until another acquirer takes the lock, its owner releases
+ * it, or the row is reclaimed.
+ */
 export interface HoldRow {
   readonly key: Uint8Array
   readonly id: string
   readonly token: number
   readonly acquires: number
-  /** Cluster time; over at an entry with now > deadline. */
+  /** In cluster time; the hold is over at the first entry with now > deadline. */
   readonly deadline: number
   readonly context: ContextArg
-  /** The counter its tokens come from; null: the store's. */
+  /** The counter that its token comes from; null: the counter of the store. */
   readonly fencingKey: Uint8Array | null
-  /** The session that made it. */
+  /** The session of the command that made this hold, or of the waiter that was granted it. */
   readonly session: number
-  /** A grant to a waiter that its session has not touched yet ends when now > touchBy; 0: touched, or never queued. */
+  /**
+   * A grant to a waiter ends when now > touchBy, unless a command of its session arrives before. 0: the
+   * session has touched it, or the hold was never queued.
+   */
   readonly touchBy: number
-  /** How it was got: CODE.FIRST_TIME or CODE.NEW_ACQUIRE. A ticket asked for later, and a push, say the same. */
+  /**
+   * How the lock was acquired: CODE.FIRST_TIME or CODE.NEW_ACQUIRE. A push and a later read of the ticket
+   * answer with this code.
+   */
   readonly code: number
 }
 
 export interface WaiterRow {
   readonly key: Uint8Array
-  /** Arrival order, from one counter of the store; never used again. */
+  /** The order of arrival, from one counter of the store; a number is never used twice. */
   readonly arrival: number
   readonly id: string
   readonly session: number
-  /** Its wait is over at an entry with now > deadline; 0: waits without limit. */
+  /** The wait is over at the first entry with now > deadline; 0: it has no limit. */
   readonly deadline: number
   readonly lease: number
   readonly context: ContextArg
   readonly fencingKey: Uint8Array | null
 }
 
-/** What reads need. `now` of a linearizable read: its proven cluster time, at least that of the last applied entry. */
+/**
+ * What reads need. In a linearizable read `now` is the cluster time that the leader has proven, and at least
+ * that of the last applied entry.
+ */
 export interface LockView {
   readonly now: number
   hold(key: Uint8Array): HoldRow | undefined
@@ -48,32 +60,41 @@ export interface LockTransaction extends LockView {
   hold(key: Uint8Array): HoldRow | undefined
   putHold(row: HoldRow): void
   deleteHold(key: Uint8Array): void
-  /** The next token of that counter: above every one it ever gave. */
+  /** The next token of that counter: higher than every token it gave before. */
   nextToken(fencingKey: Uint8Array | null): number
   firstWaiter(key: Uint8Array): WaiterRow | undefined
   waiter(key: Uint8Array, id: string): WaiterRow | undefined
   waiterCount(key: Uint8Array): number
   nextArrival(): number
-  /** A row of that (key, id) is replaced; its arrival stays, its session may be another one. */
+  /**
+   * Replaces the row with that (key, id), if there is one. The caller keeps its arrival; its session may be
+   * another one.
+   */
   putWaiter(row: WaiterRow): void
   deleteWaiter(row: WaiterRow): void
-  /** Is that session alive in this entry, and how long does it live? undefined: ended. */
+  /** The life of that session in milliseconds; undefined if it has ended before or in this entry. */
   sessionLife(session: number): number | undefined
-  /** The hold was handed to a waiter in this entry: its member pushes ownerOfHold(row, now). */
+  /** A waiter was granted this hold in this entry: the waiter's member pushes ownerOfHold(row, now) to it. */
   granted(row: HoldRow): void
 
-  // Each list below is fixed at the call: the rules delete and write rows while they walk along it.
+  // Each list below is complete when the call returns, because the rules delete and write rows while they
+  // iterate.
 
-  /** Waiters with now > deadline (deadline 0: never), in the order of CT3: by deadline, then arrival. */
+  /**
+   * Waiters with now > deadline, without those whose deadline is 0. They come in the order of CT3: by
+   * deadline, then arrival.
+   */
   dueWaiters(): Iterable<WaiterRow>
   /**
-   * Holds with now > overAt(row), by overAt, then key. A row that was told once need not be told again: what stays of it is an
-   * expired row without waiters, and nobody can join a queue behind such a row.
+   * Holds with now > overAt(row), in the order of overAt, then key. A row needs to be listed only once: what
+   * is left of it is an expired row without waiters, and no waiter can queue behind such a row.
    */
   dueHolds(): Iterable<HoldRow>
-  /** Rows with now > reclaimAt(row): over for an hour, by reclaimAt, then key. */
+  /**
+   * Rows with now > reclaimAt(row), which have been over for an hour, in the order of reclaimAt, then key.
+   */
   reclaimableHolds(): Iterable<HoldRow>
-  /** What a session left behind or has yet to touch. */
+  /** The waiters of a session, and below the grants that the session has not touched yet. */
   waitersOf(session: number): Iterable<WaiterRow>
   untouchedHoldsOf(session: number): Iterable<HoldRow>
 }

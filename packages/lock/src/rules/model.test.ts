@@ -1,4 +1,5 @@
-// Test: random command sequences against a naive model that knows no rows, only who holds what until when and who waits.
+// Test: random command sequences against a simple model that has no rows, only the holder with its deadline
+// and the waiters.
 
 import assert from 'node:assert/strict'
 import { binary, utf8 } from '@latchkey/base'
@@ -54,7 +55,10 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
 )
 const steps = fc.array(fc.record({ after: fc.nat(120), deed }), { minLength: 1, maxLength: 60 })
 
-/** Thinks in plain words: one lock, its holder, its line. Told the real tokens, to check that they only grow. */
+/**
+ * The simple model of one lock: its holder and its queue. It is given the real tokens, to check that they
+ * only grow.
+ */
 class Naive {
   holder: { who: string; count: number; until: number; ran: boolean } | undefined
   line: { who: string; until: number; lease: number }[] = []
@@ -129,7 +133,8 @@ class Run {
   #tokens = new Map<string, number>()
 
   constructor() {
-    // A life beyond every lease: touchBy is then the deadline itself, and the naive model needs no word for it.
+    // The sessions live longer than every lease. touchBy is then the deadline itself, and the model does not
+    // need it.
     for (let who = 0; who < 4; who++) this.tx.openSession(who + 1, 1_000_000)
   }
 
@@ -165,7 +170,8 @@ class Run {
   ) {
     const { tx } = this
     const me = name(deed.who)
-    // A stale token makes the same person a stranger, who never stands in line behind itself.
+    // A request with a stale token comes from an acquirer that is not the holder, but it never queues behind
+    // a hold of its own id.
     const strange = 'stale' in deed && deed.stale && model.holder?.who === me
     const sent = strange ? token + 1000 : 0
     if (deed.do === 'ask') {
@@ -203,7 +209,7 @@ class Run {
     return [0, 0]
   }
 
-  /** After every entry. */
+  /** Checked after every entry. */
   laws(): void {
     this.models.forEach((model, index) => {
       const k = keyOf(index)

@@ -1,4 +1,4 @@
-// Test: waiting, granting, expiry and the ends of sessions (docs/locks.md, 1 CT3, 6 and 7).
+// Test: waiting, granting, expiry and the ends of sessions (docs/locks.md, sections 1, 6 and 7).
 
 import { CAPS } from '@latchkey/protocol'
 import { utf8 } from '@latchkey/base'
@@ -19,7 +19,7 @@ function world(...sessions: number[]): MapTransaction {
 const ids = (tx: MapTransaction) => tx.queue(K).map(({ id }) => id)
 
 describe('the queue', () => {
-  test('strict arrival order; one grant a release and nobody else is woken (K24)', () => {
+  test('waiters are granted in the order of arrival, one per release, and no other waiter is woken (K24)', () => {
     const tx = world()
     ask(tx, 'a')
     for (let i = 0; i < 1000; i++) ask(tx, `w${i}`, { wait: 0 })
@@ -30,7 +30,7 @@ describe('the queue', () => {
     expect(tx.grants.map(({ id }) => id)).toEqual(['w1'])
   })
 
-  test('K23: a release between the check and the wait is no lost wake-up: asking and queueing are one step', () => {
+  test('K23: a release between the check and the wait is not missed, because asking and queueing are one step', () => {
     const tx = world()
     for (let round = 0; round < 1000; round++) {
       ask(tx, `a${round}`)
@@ -41,7 +41,7 @@ describe('the queue', () => {
     }
   })
 
-  test('granted after a release: FIRST_TIME; after an expiry: NEW_ACQUIRE, at the entry where it is found over', () => {
+  test('a grant after a release has the code FIRST_TIME; a grant after an expiry has NEW_ACQUIRE, at the first entry after the deadline', () => {
     const tx = world()
     ask(tx, 'a', { lease: 100 })
     ask(tx, 'b', { wait: 0, lease: 100, context: 'b' })
@@ -58,7 +58,7 @@ describe('the queue', () => {
     ])
   })
 
-  test('one who asks again keeps its place, and its wait is never shortened', () => {
+  test('a waiter that asks again keeps its position, and its wait is never shortened', () => {
     const tx = world()
     ask(tx, 'a')
     ask(tx, 'b', { wait: 500 })
@@ -76,7 +76,7 @@ describe('the queue', () => {
     ])
   })
 
-  test('bounded: the one beyond the cap is refused with ERR_BUSY, one who waits already is not', () => {
+  test('the queue is bounded: a caller beyond the cap is refused with ERR_BUSY, a caller that waits already is not', () => {
     const tx = world()
     ask(tx, 'a')
     ask(tx, 'b', { wait: 0 })
@@ -87,7 +87,7 @@ describe('the queue', () => {
     expect(ids(tx)).toEqual(['b'])
   })
 
-  test('K33: a wait that is over is never granted, not even by the expiry of the same entry', () => {
+  test('K33: a waiter whose wait is over is never granted the lock, not even by the expiry of the same entry', () => {
     const tx = world()
     ask(tx, 'a', { lease: 100 })
     ask(tx, 'b', { wait: 100 })
@@ -108,7 +108,7 @@ describe('the queue', () => {
 })
 
 describe('sessions', () => {
-  test('K21: a waiter whose session died while it queued is skipped; K22: it does not block', () => {
+  test('K21: a waiter whose session ended while it queued is skipped; K22: it does not block the queue', () => {
     const tx = world(1)
     tx.openSession(2, 50)
     ask(tx, 'a', { lease: 100 })
@@ -120,7 +120,7 @@ describe('sessions', () => {
     expect(tx.grants.map(({ id }) => id)).toEqual(['c'])
   })
 
-  test('K21: even one that is still in the queue is not granted when its session or its wait is over', () => {
+  test('K21: a waiter that is still in the queue is not granted the lock when its session or its wait is over', () => {
     const tx = world(1, 2)
     ask(tx, 'a', { lease: 5_000 })
     ask(tx, 'dead', { wait: 0, session: 2 })
@@ -151,7 +151,8 @@ describe('sessions', () => {
     ask(tx, 'b', { wait: 0, session: 2, lease: 60_000 })
     ask(tx, 'c', { wait: 0, session: 1, lease: 60_000 })
     tx.tick(101)
-    // Nobody is told more than what is promised: not the whole lease of 60 s.
+    // The answer has the deadline that is promised until the session touches the grant, not the whole lease
+    // of 60 s.
     expect(tx.grants.map((row) => drawn(ownerOfHold(row, tx.now)))).toEqual([
       'NEW_ACQUIRE b t2 x1 until 301 rem -2 - @101',
     ])
@@ -161,7 +162,7 @@ describe('sessions', () => {
     expect(tx.hold(K)).toMatchObject({ id: 'c', token: 3 })
   })
 
-  test('any command of the session touches its grants: they then live for their whole lease', () => {
+  test('any command of the session touches its grants, which are then in force for their whole lease', () => {
     const tx = world(1, 2)
     ask(tx, 'a', { lease: 100 })
     ask(tx, 'b', { wait: 0, session: 2, lease: 60_000 })
@@ -172,7 +173,7 @@ describe('sessions', () => {
     expect(isHeldWith(tx, K, 2)).toBe(true)
   })
 
-  test('an untouched grant that ended is an expired row: its owner is told EXPIRED', () => {
+  test('an untouched grant that ended is an expired row: its owner is answered EXPIRED', () => {
     const tx = world(1)
     tx.openSession(2, 200)
     ask(tx, 'a', { lease: 100 })
@@ -209,7 +210,7 @@ describe('CT3: order within an entry', () => {
     expect(drawn(late)).toContain('HELD next of k')
   })
 
-  test('expired rows stay until somebody takes over, their owner releases, or an hour is over', () => {
+  test('expired rows stay until another acquirer takes the lock, their owner releases them, or an hour is over', () => {
     const tx = world()
     ask(tx, 'a', { lease: 100 })
     tx.tick(3_600_100)
@@ -220,7 +221,7 @@ describe('CT3: order within an entry', () => {
 })
 
 describe('reads', () => {
-  test('K39: a guard holds at the deadline and not behind it; only with that token', () => {
+  test('K39: a guard holds at the deadline but not after it, and only with the token of the hold', () => {
     const tx = world()
     ask(tx, 'a', { lease: 100 })
     tx.tick(100)
@@ -246,7 +247,7 @@ describe('reads', () => {
     expect(ticketOf(tx, K, 'b')).toEqual(['unknown', null])
   })
 
-  test('K36: a query leaves expired holds out, and never tells more than what is left', () => {
+  test('K36: a query leaves expired holds out, and never shows more than the remaining time', () => {
     const tx = world()
     ask(tx, 'a', { lease: 100, context: 'c' })
     ask(tx, 'b', { wait: 0 })

@@ -1,4 +1,4 @@
-// Rule: the fair queue behind a hold (docs/locks.md, 7).
+// Rule: the fair queue of waiters behind a hold (docs/locks.md, section 7).
 
 import { CAPS } from '@latchkey/protocol'
 import { CODE } from './lock-answers.js'
@@ -7,8 +7,9 @@ import type { HoldRow, LockTransaction, WaiterRow } from './lock-transaction.js'
 export type Ask = Pick<WaiterRow, 'key' | 'id' | 'lease' | 'context' | 'fencingKey'>
 
 /**
- * Law: a queue exists only behind a hold in force. So each rule that ends a hold calls grantNext in the same entry, and nobody
- * joins a queue but at a refusal with HELD.
+ * Grants the lock to the first waiter that is still alive.
+ * Law: a queue exists only behind a hold in force. Therefore each rule that ends a hold calls grantNext in
+ * the same entry, and a caller joins a queue only when it is refused with HELD.
  */
 export function grantNext(tx: LockTransaction, key: Uint8Array, code: number): HoldRow | undefined {
   for (let next = tx.firstWaiter(key); next !== undefined; next = tx.firstWaiter(key)) {
@@ -23,7 +24,7 @@ export function grantNext(tx: LockTransaction, key: Uint8Array, code: number): H
   return undefined
 }
 
-/** The row of a new ownership: it takes the next token of its counter. */
+/** The row of a new ownership, with the next token of its counter. */
 export function heldBy(
   tx: LockTransaction,
   ask: Ask,
@@ -46,8 +47,9 @@ export function heldBy(
 }
 
 /**
- * `wait` in ms, 0: without limit. One who waits already keeps its place; its wait is never shortened by asking again, since several
- * attempts of one lock object share the place. false: the queue is full.
+ * Puts the caller in the queue; `wait` is in milliseconds, 0 is no limit. Returns false if the queue is full.
+ * A caller that waits already keeps its position. Asking again never shortens its wait, because several
+ * attempts of one lock object share that position.
  */
 export function enqueue(tx: LockTransaction, ask: Ask, session: number, wait: number): boolean {
   const place = tx.waiter(ask.key, ask.id)
@@ -74,7 +76,10 @@ export function waitIsOver(row: WaiterRow, now: number): boolean {
   return row.deadline !== 0 && now > row.deadline
 }
 
-/** The end of a hold by its owner or by force: the row goes, and the first live waiter gets it in the same entry. */
+/**
+ * Ends a hold that its owner released or an operator forced: the row is deleted, and the first live waiter is
+ * granted the lock in the same entry.
+ */
 export function freeAndGrant(tx: LockTransaction, key: Uint8Array): void {
   tx.deleteHold(key)
   grantNext(tx, key, CODE.FIRST_TIME)

@@ -1,4 +1,5 @@
-// Test: the table of releaseLockWith, every combination, and what happens to those who wait (docs/locks.md, 3).
+// Test: the table of releaseLockWith in every combination of its conditions, and what a release does for
+// waiters (docs/locks.md, section 3).
 
 import { describe, expect, test } from 'vitest'
 import { K, ask, drawn } from '../testing/asks.js'
@@ -111,7 +112,7 @@ describe('releaseLockWith, line by line', () => {
     expect(tx.hold(K)).toMatchObject({ id: 'b', acquires: 1 })
   })
 
-  test('K10: by a stranger, twice, or under an unknown token', () => {
+  test('K10: an unlock by a stranger, a second unlock, and an unlock with an unknown token', () => {
     const tx = new MapTransaction()
     ask(tx, 'a')
     expect(drawn(release(tx, K, 'b', 0, false))).toContain('NOT_OWNER a')
@@ -120,7 +121,7 @@ describe('releaseLockWith, line by line', () => {
     expect(drawn(release(tx, K, 'a', 1, false))).toContain('NOT_HELD a')
   })
 
-  test('K11: after the deadline, nobody took it: EXPIRED, not a success', () => {
+  test('K11: an unlock after the deadline, before another acquirer took the lock, is answered EXPIRED and is no success', () => {
     const tx = new MapTransaction()
     ask(tx, 'a', { lease: 100 })
     tx.now = 101
@@ -128,7 +129,7 @@ describe('releaseLockWith, line by line', () => {
     expect(drawn(release(tx, K, 'a', 0, false))).toContain('NOT_HELD')
   })
 
-  test('K12: of a lock that never was: NOT_HELD, not a success', () => {
+  test('K12: an unlock of a lock that never existed is answered NOT_HELD and is no success', () => {
     expect(drawn(release(new MapTransaction(), K, 'a', 0, false))).toContain('NOT_HELD a t0 x0')
   })
 
@@ -141,8 +142,8 @@ describe('releaseLockWith, line by line', () => {
   })
 })
 
-describe('force and giving up', () => {
-  test('forceRelease frees exactly that hold, with all its acquires, and grants the next in the same entry', () => {
+describe('forced release and cancelled waits', () => {
+  test('forceRelease ends exactly that hold, with all its acquires, and grants the lock to the next waiter in the same entry', () => {
     const tx = new MapTransaction()
     tx.openSession(1)
     ask(tx, 'a', { lease: 100 })
@@ -156,7 +157,7 @@ describe('force and giving up', () => {
     expect(forceRelease(tx, K, 2)).toBe(false)
   })
 
-  test('K28: cancelWait leaves the queue, or gives the grant back and hands it on', () => {
+  test('K28: cancelWait leaves the queue, or releases the grant so that the next waiter gets it', () => {
     const tx = new MapTransaction()
     tx.openSession(1)
     ask(tx, 'a')
@@ -170,7 +171,7 @@ describe('force and giving up', () => {
     expect(tx.hold(K)).toMatchObject({ id: 'd' })
   })
 
-  test('K43: releaseAll gives back holds and places of one client, also where its own waiter is the next', () => {
+  test('K43: releaseAll releases the holds and cancels the waits of one client, also where its own waiter is the next', () => {
     const tx = new MapTransaction()
     const other = Uint8Array.of(9)
     tx.openSession(1)
@@ -188,7 +189,7 @@ describe('force and giving up', () => {
     expect(tx.hold(K)).toMatchObject({ id: 'c' })
   })
 
-  test('a ticket whose hold ran out is unknown, and its row is gone', () => {
+  test('a ticket whose hold expired is unknown, and its row is deleted', () => {
     const tx = new MapTransaction()
     ask(tx, 'a', { lease: 100 })
     tx.tick(101)

@@ -1,11 +1,11 @@
-// Rule: every way in which an owner or an operator ends a hold or a wait (docs/locks.md, 3 and 7).
+// Rule: ends a hold or a wait for its owner or for an operator (docs/locks.md, sections 3 and 7).
 
 import type { OwnerResult, TicketArg, TicketResult } from '@latchkey/protocol'
 import { CODE, inForce, isSame, notHeld, notOwner, overAt, ownerOfHold, released } from './lock-answers.js'
 import type { LockTransaction } from './lock-transaction.js'
 import { freeAndGrant, grantNext } from './queue.js'
 
-/** token 0: the request carries none. all: every acquire at once. */
+/** `token` 0: the request carries none. `all`: releases every acquire at once. */
 export function release(
   tx: LockTransaction,
   key: Uint8Array,
@@ -30,7 +30,10 @@ export function release(
   return released(row, CODE.RELEASED, 0, tx.now)
 }
 
-/** Leaves the queue; a grant that this ticket got already is given back with all its acquires. What it was before. */
+/**
+ * Takes the waiter out of the queue, and releases all acquires of a grant that its ticket already has.
+ * Returns the state before.
+ */
 export function cancelWait(tx: LockTransaction, key: Uint8Array, id: string): TicketResult {
   const waiter = tx.waiter(key, id)
   if (waiter !== undefined) {
@@ -46,12 +49,15 @@ export function cancelWait(tx: LockTransaction, key: Uint8Array, id: string): Ti
   return before
 }
 
-/** All that one client holds or waits for. For each the token of the hold that was given back; 0: there was none. */
+/**
+ * Cancels or releases every ticket of the list. Returns for each the token of the hold that was released, or
+ * 0 if there was none.
+ */
 export function releaseAll(tx: LockTransaction, list: readonly TicketArg[]): number[] {
   return list.map(([key, id]) => cancelWait(tx, key, id)[1]?.[3] ?? 0)
 }
 
-/** Frees exactly that hold, with all its acquires, if it is in force. */
+/** Ends the hold with exactly that token, with all its acquires, if it is in force. */
 export function forceRelease(tx: LockTransaction, key: Uint8Array, token: number): boolean {
   const row = tx.hold(key)
   if (!inForce(row, tx.now) || row.token !== token) return false

@@ -1,4 +1,4 @@
-// Rule: short words for the commands of lock tests.
+// Rule: short functions for the commands of lock tests.
 
 import { utf8 } from '@latchkey/base'
 import { type ContextArg, OP, OWNER_CODES, type OwnerResult } from '@latchkey/protocol'
@@ -24,14 +24,14 @@ export function askCommand(id: string, options: AskOptions = {}): TryLockCommand
   return [OP.tryLock, key, fencingKey, keepLease, id, lease, token, context, wait]
 }
 
-/** The owner of an ask in the current entry; a refusal by code is thrown. */
+/** The owner in the answer to an attempt in the current entry; a refusal with an error code is thrown. */
 export function ask(tx: MapTransaction, id: string, options: AskOptions = {}): OwnerResult {
   const answer = tryLock(tx, options.session ?? 1, askCommand(id, options))
   if (typeof answer === 'string') throw new Error(answer)
   return answer[0]
 }
 
-/** Owners as pictures: "FIRST_TIME yes a token 1 x1 until 1000 [ctx]". */
+/** Draws an owner as text, for example "FIRST_TIME yes a token 1 x1 until 1000 [ctx]". */
 export function drawn(owner: OwnerResult): string {
   const [id, deadline, remaining, token, acquires, context, code, now] = owner
   const parts = [OWNER_CODES[code], id || '-', `t${token}`, `x${acquires}`, `until ${deadline}`]

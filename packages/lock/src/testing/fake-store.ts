@@ -1,4 +1,5 @@
-// Driver: a store for tests of lock objects: the real rules on maps, cluster time, and links that lose and delay.
+// Driver: a store for tests of lock objects, with the real rules on maps, cluster time, and links that lose
+// and delay requests.
 
 import { type Instant, binary, equalBytes } from '@latchkey/base'
 import {
@@ -25,7 +26,7 @@ type Off = () => void
 export class FakeStore {
   readonly tx = new MapTransaction()
   readonly world: World
-  /** World time less cluster time; it only grows, by the gaps between leaders. */
+  /** The test's time less cluster time. It only grows, by the time without a leader. */
   lag = 0
   readonly ports: FakePort[] = []
   #time = 0
@@ -35,7 +36,9 @@ export class FakeStore {
     this.world = world
   }
 
-  /** CT1: it never goes back; a gap between leaders is not counted, so it stands still. */
+  /**
+   * Cluster time never goes back (CT1). Time without a leader is not counted, so cluster time stops for it.
+   */
   get time(): number {
     this.#time = Math.max(this.#time, Math.floor(this.world.now - this.lag))
     return this.#time
@@ -117,12 +120,12 @@ export class FakeStore {
   }
 }
 
-/** What happens to a request: applied and answered, or one of these. */
+/** What happens to a request: `undefined` means applied and answered, or one of these. */
 export type Fault =
-  | 'lose request' // sent, never arrives: its fate is unknown to the sender
-  | 'lose answer' // applied, never answered
-  | 'arrive late' // arrives when `deliver` is called, if it has not been settled before
-  | 'prove nothing' // answered without L, as from the reply table
+  | 'lose request' // sent but never arrives: the sender does not know its outcome
+  | 'lose answer' // applied but never answered
+  | 'arrive late' // arrives when `deliver` is called, unless it was settled before
+  | 'prove nothing' // answered without a cluster time, as an answer from the reply table is
   | LatchkeyError
 
 interface Late {
@@ -138,16 +141,16 @@ export class FakePort implements LockPort {
   readonly closed = this.closing.signal
   readonly sent: Command[] = []
   readonly reads: Read[] = []
-  /** Asked for each request. */
+  /** Called for each request. */
   fault: (command: Command) => Fault | undefined = () => undefined
-  /** false: nothing gets through; requests wait for their deadline. */
+  /** false: no request is sent; requests wait until their deadline. */
   up = true
   pushes = true
-  /** How long each way takes, ms. */
+  /** How many milliseconds a request or an answer travels. */
   travel: (way: 'out' | 'back') => number
-  /** Told of each answer that comes, whether or not anybody still waits for it. */
+  /** Called with each answer that arrives, even if its caller no longer waits. */
   came: (command: Command | Read, value: unknown, time: number, sentAt: Instant) => void = () => {}
-  /** Of the members; 0: not known. */
+  /** The members' election timeout; 0: not known. */
   timeout = 0
   session: number
   readonly delay: number
@@ -172,7 +175,7 @@ export class FakePort implements LockPort {
     this.#keepAlive()
   }
 
-  /** The session engine's own business; it is none of what is listed in `sent`. */
+  /** The keep-alive request of the session engine. It is not listed in `sent`. */
   #keepAlive(): void {
     this.#store.world.after(this.#life / 3, () => {
       if (this.up && !this.closed.aborted) this.#store.entry(this.session, [OP.keepAlive])
@@ -184,7 +187,7 @@ export class FakePort implements LockPort {
     return `${this.session}.${++this.#ids}`
   }
 
-  /** What a test sets; undefined: somebody leads. */
+  /** A test sets the error here; undefined: there is a leader. */
   leaderless: LatchkeyError | undefined
 
   noLeader(): LatchkeyError | undefined {
@@ -260,7 +263,7 @@ export class FakePort implements LockPort {
     return { guarded: { key, token, knownLost } } as unknown as KeyValueCalls
   }
 
-  /** For leaks: what is still listened to. */
+  /** The number of registered listeners, for tests of leaks. */
   get listeners(): number {
     return this.#granted.size + this.#attached.size
   }
@@ -278,7 +281,7 @@ export class FakePort implements LockPort {
     this.up = false
   }
 
-  /** The link is back; newSession: the old one ended meanwhile. */
+  /** The link is connected again. newSession: the old session ended while there was no link. */
   heal(newSession = false): void {
     this.up = true
     if (newSession) {
@@ -291,7 +294,7 @@ export class FakePort implements LockPort {
     for (const run of [...this.#attached]) run()
   }
 
-  /** Late requests arrive now, but those that were settled are refused. */
+  /** Delivers the late requests now; those that were settled are refused. */
   deliver(): void {
     const late = this.#late
     this.#late = []
@@ -312,7 +315,10 @@ export class FakePort implements LockPort {
     return this.up ? this.#travel('out') : new Promise((resolve) => this.#waiting.add(resolve))
   }
 
-  /** Sent at once, or when the link is up again; ends by its deadline, its signal or the closing of the store. */
+  /**
+   * Sends the request at once, or when the link is connected again. It ends at its deadline, by its signal,
+   * or when the store closes.
+   */
   #request(options: LockCallOptions, run: (sentAt: Instant) => Promise<unknown>): Promise<unknown> {
     return new Promise<unknown>((resolve, reject) => {
       const { signal, due } = options
@@ -347,7 +353,7 @@ export class FakePort implements LockPort {
   }
 }
 
-/** The answer that never comes. */
+/** An answer that never arrives. */
 const NEVER = new Promise<never>(() => {})
 
 function failure(code: 'timeout' | 'aborted' | 'closed', sent: boolean, cause: unknown): LatchkeyError {

@@ -1,4 +1,4 @@
-// Driver: the lock transaction on maps, for tests. One entry at a time, as a state machine runs them.
+// Driver: the lock transaction on maps, for tests. It runs one entry at a time, as the state machine does.
 
 import { binary } from '@latchkey/base'
 import { endSession, expire, touch } from '../rules/expiry.js'
@@ -14,13 +14,13 @@ export class MapTransaction implements LockTransaction {
   now = 0
   readonly holds = new Map<string, HoldRow>()
   readonly sessions = new Map<number, Session>()
-  /** Grants of the current entry. */
+  /** The grants of the current entry. */
   grants: HoldRow[] = []
   #waiters: WaiterRow[] = []
   #tokens = new Map<string, number>()
   #arrivals = 0
 
-  /** One entry: its time first, then its command. */
+  /** Runs one entry: first the effects of its time, then its command. */
   entry<T>(now: number, session: number, command: () => T): T {
     this.tick(now)
     const alive = this.sessions.get(session)

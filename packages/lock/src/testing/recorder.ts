@@ -1,4 +1,4 @@
-// Driver: runs the rules on maps and records what happened, as a simulator does.
+// Driver: runs the rules on maps and records the history, as the simulator does.
 
 import { text } from '@latchkey/base'
 import { renewedOwners } from '@latchkey/protocol'
@@ -13,7 +13,7 @@ import { MapTransaction } from './map-transaction.js'
 
 export class Recorder extends MapTransaction {
   readonly events: LockEvent[] = []
-  /** Real time runs a little ahead of cluster time, as after a gap between leaders. */
+  /** Real time is a little ahead of cluster time, as after a time without a leader. */
   readonly at = () => this.now + 7
   #calls = 0
   #grantees = new Set<number>()
@@ -25,7 +25,8 @@ export class Recorder extends MapTransaction {
 
   override deleteWaiter(row: WaiterRow): void {
     super.deleteWaiter(row)
-    // A grant and an asking again delete the row too; they are no leaving.
+    // A grant and a repeated attempt also delete the waiter's row, but then the waiter has not left the
+    // queue.
     if (!this.#grantees.delete(row.arrival)) {
       this.events.push({ kind: 'left', ...this.#where(row.key), id: row.id })
     }
@@ -60,7 +61,7 @@ export class Recorder extends MapTransaction {
     if (owner) this.events.push({ kind: 'renew', call, id, token, ...this.#where(K), owner })
   }
 
-  /** The release is told before the grant that it causes. */
+  /** The release is recorded before the grant that it causes. */
   release(time: number, id: string, token: number, all: boolean): void {
     this.tick(time)
     const before = this.events.length

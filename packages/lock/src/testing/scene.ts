@@ -1,4 +1,4 @@
-// Driver: a world with a store and a process, and the way to let a call come to its end there.
+// Driver: sets up a store and a process in virtual time, and runs time until a call has ended.
 
 import { isLatchkeyError } from '@latchkey/protocol'
 import { Locking } from '../holding/locking.js'
@@ -15,7 +15,10 @@ export function scene(options: { delay?: number; life?: number } = {}) {
   return { world, store, process, ...process() }
 }
 
-/** Lets time pass, a millisecond at a time, until the promise has settled; gives its value or throws its error. */
+/**
+ * Advances time by one millisecond after the other until the promise has settled; returns its value or throws
+ * its error.
+ */
 export async function finish<T>(world: World, promise: Promise<T>, patience = 60_000): Promise<T> {
   let settled = false
   const done = () => {
@@ -29,7 +32,7 @@ export async function finish<T>(world: World, promise: Promise<T>, patience = 60
   return promise
 }
 
-/** The code that it rejects with. */
+/** The error code with which the promise rejects. */
 export async function codeOf(world: World, promise: Promise<unknown>): Promise<string> {
   try {
     await finish(world, promise)
@@ -39,7 +42,7 @@ export async function codeOf(world: World, promise: Promise<unknown>): Promise<s
   return 'fulfilled'
 }
 
-/** pending, or what it settled with. */
+/** 'pending', or what the promise settled with. */
 export async function stateOf(promise: Promise<unknown>): Promise<unknown> {
   await settle()
   return Promise.race([promise, Promise.resolve('pending')])

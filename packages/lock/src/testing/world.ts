@@ -1,4 +1,5 @@
-// Driver: virtual time for tests of lock objects. Timers fire in order; a stall moves time without firing any.
+// Driver: virtual time for tests of lock objects. Timers fire in order; a stall advances time without firing
+// any.
 
 import type { Clock, Instant, Timer } from '@latchkey/base'
 
@@ -23,7 +24,7 @@ export class World {
     return this.#timers.size
   }
 
-  /** Lets everything happen that is due until then, in order. */
+  /** Runs everything that is due until then, in the order of time. */
   async advance(ms: number): Promise<void> {
     const end = this.now + ms
     await settle()
@@ -36,7 +37,9 @@ export class World {
     this.now = Math.max(this.now, end)
   }
 
-  /** A blocked event loop: time passes, nothing runs. What was due fires late, at the next advance. */
+  /**
+   * A blocked event loop: time passes and nothing runs. Timers that were due fire late, at the next advance.
+   */
   stall(ms: number): void {
     this.now += ms
   }
@@ -52,10 +55,10 @@ export class World {
   }
 }
 
-/** One process's three clocks, which may be bent. */
+/** The three clocks of one process; a test can change their rates and offsets. */
 export class ProcessClock implements Clock {
   readonly #world: World
-  /** Added to each reading. */
+  /** Added to each reading of that clock. */
   readonly offset = { hr: 0, up: 0, wall: 1_700_000_000_000 }
   timers = 0
 
@@ -93,7 +96,7 @@ export class ProcessClock implements Clock {
   }
 }
 
-/** Everything that promises do without time passing. */
+/** Runs all promise callbacks that need no time to pass. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
