@@ -42,7 +42,8 @@ export const SECTIONS = [
     'Keys and values',
     [words, 'KeyValueCalls', 'Bytes', 'As', 'Consistency', 'CallOptions', 'ReadOptions', 'WriteOptions'],
     [words, 'ReadWriteOptions', 'Guard', 'Value', 'KeyValue', 'EntryOfKey', 'Revised', 'Range', 'WriteOp'],
-    [words, 'TxnOp', 'Condition', 'Txn', 'WatchTarget', 'WatchEvent'],
+    [words, 'TxnOp', 'Condition', 'Txn', 'WatchTarget', 'WatchEvent', 'EntryAtRevision'],
+    ['packages/protocol/dist/revision-types.d.ts', 'AtRevision', 'RangeIterator'],
     ['packages/protocol/dist/duration.d.ts', 'Duration'],
   ],
   [

@@ -53,7 +53,7 @@ async function restored(home: RowHome): Promise<World> {
 test('what is kept, and what is not', async () => {
   const next = await restored(new SimulatedRowHome())
   expect(next.machine.stateHash().position).toEqual(w.machine.stateHash().position)
-  expect(show(next.machine.read([READ.getEntry, k('a')]))).toEqual([1, 2, 2, '2'])
+  expect(show(next.machine.read([READ.getEntry, k('a')]))).toEqual([2, [1, 2, 2, '2']])
   expect(next.machine.read([READ.sequence, k('s')])).toBe(7)
   expect(show(next.machine.read([READ.lockQuery, null]))).toEqual([
     ['l', 'me', 'context', 1, 1, 60_000, 0],

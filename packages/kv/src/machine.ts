@@ -74,6 +74,7 @@ export class KvMachine implements KvStore {
     this.#surveys = new RangeSurveys(options.clock, this.#limits, turns)
     this.#ahead = new ReadAhead(options.later, () => this.#up.state)
     this.#views = new Views(options.clock, this.#limits, {
+      revision: () => this.#up.state.meta.revision,
       rows: () => this.#freeze(),
       backup: () => this.snapshot(),
     })

@@ -2,7 +2,16 @@
 
 import { binary, copyBytes } from '@latchkey/base'
 import { lockInfo, lockOwner, ticketOf } from '@latchkey/lock'
-import { CAPS, LatchkeyError, READ, type Read, checkRead, tooManyKeys } from '@latchkey/protocol'
+import {
+  CAPS,
+  type EntryReadResult,
+  type EntryResult,
+  LatchkeyError,
+  READ,
+  type Read,
+  checkRead,
+  tooManyKeys,
+} from '@latchkey/protocol'
 import { StateLockView } from './rules/lock-tx.js'
 import { nextStart } from './rules/sequences.js'
 import { createdOf, modifiedOf, valueOf, versionOf } from './state/data-row.js'
@@ -85,8 +94,9 @@ function valueAt(state: State, key: Uint8Array): Uint8Array | null {
   return row === undefined ? null : copyBytes(valueOf(row))
 }
 
-function entryAt(state: State, key: Uint8Array): unknown {
+function entryAt(state: State, key: Uint8Array): EntryReadResult | null {
   const row = state.data.get(binary(key))
   if (row === undefined) return null
-  return [createdOf(row), modifiedOf(row), versionOf(row), copyBytes(valueOf(row))]
+  const entry: EntryResult = [createdOf(row), modifiedOf(row), versionOf(row), copyBytes(valueOf(row))]
+  return [state.meta.revision, entry]
 }

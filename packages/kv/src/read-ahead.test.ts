@@ -45,6 +45,10 @@ async function worldOfRows() {
   return { world, home, later, look }
 }
 
+/** As it stands in the store: [createRevision, modRevision, version, value]. */
+const entryOf = (world: World, key: string) =>
+  (world.machine.read([READ.getEntry, k(key)]) as readonly [number, readonly number[]])[1]
+
 test('the row that a put needs is looked up before it is applied, and once', async () => {
   const { world, home, look } = await worldOfRows()
   await world.run(put('k0', 'new'))
@@ -56,12 +60,13 @@ test('the row that a put needs is looked up before it is applied, and once', asy
   expect(home.asked).toBe(3)
   await world.run(one, other)
   expect(home.asked).toBe(3)
-  const entry = ([created, , version]: readonly number[]) => [
+  const entry = (key: string) => entryOf(world, key)
+  const shown = ([created, , version]: readonly number[]) => [
     (created as number) < world.machine.revision - 1,
     version,
   ]
-  expect(entry(world.machine.read([READ.getEntry, k('k1')]) as number[])).toEqual([true, 2])
-  expect(entry(world.machine.read([READ.getEntry, k('none')]) as number[])).toEqual([false, 1])
+  expect(shown(entry('k1'))).toEqual([true, 2])
+  expect(shown(entry('none'))).toEqual([false, 1])
 })
 
 test('what is not written yet is not looked up, and what was written since is not believed', async () => {
@@ -78,7 +83,7 @@ test('what is not written yet is not looked up, and what was written since is no
   await world.run([OP.deleteAll, null, [k('k2')]])
   await world.machine.flush()
   await world.run(put('k2', 'anew'))
-  expect((world.machine.read([READ.getEntry, k('k2')]) as number[])[2]).toBe(1)
+  expect(entryOf(world, 'k2')[2]).toBe(1)
 })
 
 test('nothing is kept of puts while no row has to be read from the store, nor by a member that is closed', async () => {

@@ -35,17 +35,18 @@ test('ranges, directions, limits, parts', async () => {
   expect(await keys({ start: '' })).toBe('abcd')
   expect(await keys({ end: '' })).toBe('')
   expect(await keys({ limit: 2, reverse: true })).toBe('dc')
-  expect(await page({ limit: 0, keep: true })).toEqual([0, []])
-  expect(show(await page({ limit: 1, part: 'keys' }))).toEqual([0, [['a', null]]])
-  expect(show(await page({ limit: 1, part: 'values' }))).toEqual([0, [[null, 'A']]])
+  expect(await page({ limit: 0, keep: true })).toEqual([0, [], 1])
+  expect(show(await page({ limit: 1, part: 'keys' }))).toEqual([0, [['a', null]], 1])
+  expect(show(await page({ limit: 1, part: 'values' }))).toEqual([0, [[null, 'A']], 1])
 })
 
 test('R9: all pages are of one moment, whatever is written, deleted and flushed between them', async () => {
-  const [view, rows] = await page({ keep: true, limit: 2 })
-  expect(view).not.toBe(0)
+  const [view, rows, revision] = await page({ keep: true, limit: 2 })
+  expect([view === 0, revision]).toEqual([false, 1])
   await w.run([OP.deleteRange, null, k('a'), k('z')], [OP.put, null, k('c2'), k('new')])
   await w.machine.flush()
-  const [end, more] = await page({ view, keep: true, start: 'b\0' })
+  const [end, more, revisionOfMore] = await page({ view, keep: true, start: 'b\0' })
+  expect([revisionOfMore, (await page({ limit: 1 }))[2]]).toEqual([1, 3])
   expect(show([...rows, ...more])).toEqual([
     ['a', 'A'],
     ['b', 'B'],

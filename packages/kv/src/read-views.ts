@@ -1,7 +1,7 @@
 // Driver: owns the frozen views that scans, iterations and backups read from, page by page or piece by piece. A view nobody asks for
 // is closed; one that is gone is said to be gone, never replaced by a newer one in silence (R9).
 
-import type { Clock, Timer } from '@latchkey/base'
+import { type Clock, type Timer, compareBytes } from '@latchkey/base'
 import {
   type BackupResult,
   CAPS,
@@ -12,11 +12,12 @@ import {
   isEmptyRange,
 } from '@latchkey/protocol'
 import type { SnapshotReader } from '@latchkey/raft/node'
-import { SPACE, keyOf, spaceRange } from './keyspaces.js'
+import { META_KEY, SPACE, keyOf, spaceRange } from './keyspaces.js'
 import type { Row, RowRange, RowView } from './storage/row-store.js'
 
 import { damagedRow, isSealed } from './storage/row-checksum.js'
 import { valueOf } from './state/data-row.js'
+import { decodeMeta } from './state/meta-row.js'
 import type { KvLimits } from './kv-store.js'
 
 export type PageRead = Extract<Read, readonly [typeof READ.page, ...unknown[]]>
@@ -25,6 +26,8 @@ export type BackupRead = Extract<Read, readonly [typeof READ.backup, ...unknown[
 
 /** What a view may be of: the rows of ranges, or everything as one stream of bytes. */
 export interface FrozenSources {
+  /** Of everything applied so far. */
+  revision(): number
   rows(): Promise<RowView>
   backup(): Promise<SnapshotReader>
 }
@@ -32,7 +35,9 @@ export interface FrozenSources {
 interface OpenView {
   /** Who opened it. */
   readonly by: string
-  readonly of: { readonly rows: RowView } | { readonly backup: SnapshotReader }
+  readonly of:
+    | { readonly rows: RowView; readonly revision: Promise<number> }
+    | { readonly backup: SnapshotReader }
   lastUsed: number
   busy: number
   /** Bytes of a backup that were read. */
@@ -63,8 +68,14 @@ export class Views {
   async page(read: PageRead, by = ''): Promise<PageResult> {
     const [, asked, keep, start, end, reverse, limit, part] = read
     // Nothing can be in it: no view is needed.
-    if (asked === 0 && (limit === 0 || isEmptyRange({ start, end }))) return [0, []]
-    const rowsOf = async () => ({ rows: await this.#freeze.rows() })
+    if (asked === 0 && (limit === 0 || isEmptyRange({ start, end }))) return [0, [], this.#freeze.revision()]
+    const rowsOf = async () => {
+      const rows = await this.#freeze.rows()
+      const revision = revisionOf(rows)
+      // Each page asks for it: an error is told to those who wait for one.
+      revision.catch(() => {})
+      return { rows, revision }
+    }
     const id = asked === 0 ? await this.#openView(rowsOf, by) : asked
     return await this.#using(id, async ({ of }) => {
       if (!('rows' in of)) throw viewGone()
@@ -72,9 +83,10 @@ export class Views {
       const range = { ...dataRange(start, end), reverse, keysOnly: part === 'keys' }
       const page = rows === 0 ? NO_ROWS : await of.rows.page(range, rows, CAPS.pageBytes)
       const shown = page.rows.map((row) => show(row, part))
-      if (keep && !page.end) return [id, shown]
+      const revision = await of.revision
+      if (keep && !page.end) return [id, shown, revision]
       this.close(id)
-      return [0, shown]
+      return [0, shown, revision]
     })
   }
 
@@ -169,6 +181,17 @@ export class Views {
     this.#timer?.cancel()
     this.#timer = undefined
   }
+}
+
+/**
+ * As the view itself has it. Not the machine's: it may have applied more by the time at which the view is taken, and who would watch
+ * from behind that revision would never hear of what lies between.
+ */
+async function revisionOf(view: RowView): Promise<number> {
+  const page = await view.page({ start: META_KEY, end: undefined }, 1, 1)
+  const row = page.rows[0]
+  if (row === undefined || compareBytes(row.key, META_KEY) !== 0) throw damagedRow(META_KEY, 'it is missing')
+  return decodeMeta(row.value).revision
 }
 
 const tooMany = (whose: string) =>

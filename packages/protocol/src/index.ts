@@ -11,6 +11,7 @@ export {
   isLatchkeyError,
 } from './errors.js'
 export * from './public-types.js'
+export * from './revision-types.js'
 export * from './operations.js'
 export { renewedOwners } from './renewal-answers.js'
 export * from './command-codec.js'

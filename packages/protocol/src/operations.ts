@@ -223,8 +223,14 @@ export type LockInfoResult = readonly [
 ]
 /** [createRevision, modRevision, version, value] */
 export type EntryResult = readonly [createRevision: number, modRevision: number, version: number, value: Data]
-/** rows: keys and values as asked for, null where not. view 0: the view is closed, nothing follows. */
-export type PageResult = readonly [view: number, rows: readonly (readonly [Key | null, Data | null])[]]
+/** rows: keys and values as asked for, null where not. view 0: the view is closed, nothing follows. revision: the view's. */
+export type PageResult = readonly [
+  view: number,
+  rows: readonly (readonly [Key | null, Data | null])[],
+  revision: number,
+]
+/** Answer of a getEntry whose key is there. */
+export type EntryReadResult = readonly [revision: number, entry: EntryResult]
 /**
  * `piece` is null behind the last one, when the view is closed and 0. `total`: the bytes of all pieces up to here, so that a caller
  * who lost one notices it.

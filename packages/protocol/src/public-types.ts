@@ -1,6 +1,7 @@
 // Rule: the public contract as types. What a user holds, embedded or remote, is a Store.
 
 import type { Duration } from './duration.js'
+import type { AtRevision, RangeIterator } from './revision-types.js'
 
 /** A key or a value. Strings are UTF-8; keys are ordered by their bytes. */
 export type Bytes = string | Uint8Array
@@ -49,6 +50,11 @@ export interface EntryOfKey {
   modRevision: number
   /** How often the key was written since it was made: 1, 2, 3 ... */
   version: number
+}
+/** What `getEntry` finds. */
+export interface EntryAtRevision extends EntryOfKey {
+  /** The store's revision that was read, never less than modRevision: `watch` from the one after it misses nothing. */
+  revision: number
 }
 /** The store's revision after the write: it takes one for all its keys. */
 export interface Revised {
@@ -117,8 +123,11 @@ export interface KeyValueCalls {
   /** In the order asked; undefined where a key is absent. All of one moment. 4,096 keys and 15.75 MiB at the most (ERR_TOO_LARGE). */
   multiGet(keys: readonly Bytes[], options?: ReadOptions): Promise<Value[]>
   containsKey(key: Bytes, options?: ReadOptions): Promise<boolean>
-  /** The value with its revisions, or undefined. */
-  getEntry(key: Bytes, options?: ReadOptions): Promise<EntryOfKey | undefined>
+  /**
+   * The value with its revisions and the one that was read, or undefined. Which revision an absent key was read at is told by a
+   * `scan` of `{ gte: key, lte: key }`, which is an empty array with a `revision`.
+   */
+  getEntry(key: Bytes, options?: ReadOptions): Promise<EntryAtRevision | undefined>
   /**
    * ```ts
    * const { revision } = await store.put('user/1', JSON.stringify({ name: 'Ada' }))
@@ -177,12 +186,12 @@ export interface KeyValueCalls {
     txn: Txn,
     options?: ReadWriteOptions,
   ): Promise<{ succeeded: boolean; results: (true | number | EntryOfKey | undefined)[]; revision: number }>
-  /** All at once, in key order: for more than a few hundred rows take `entries`. */
-  scan(range?: Range, options?: ReadOptions): Promise<KeyValue[]>
-  /** Over one frozen view, page by page; ends with the loop, also by `break`. */
-  entries(range?: Range, options?: ReadOptions): AsyncIterableIterator<KeyValue>
-  keys(range?: Range, options?: ReadOptions): AsyncIterableIterator<Value>
-  values(range?: Range, options?: ReadOptions): AsyncIterableIterator<Value>
+  /** All at once, in key order, and its `revision`: for more than a few hundred rows take `entries`. */
+  scan(range?: Range, options?: ReadOptions): Promise<AtRevision<KeyValue>>
+  /** Over one frozen view, page by page; ends with the loop, also by `break`. `revision` is a promise of the view's. */
+  entries(range?: Range, options?: ReadOptions): RangeIterator<KeyValue>
+  keys(range?: Range, options?: ReadOptions): RangeIterator<Value>
+  values(range?: Range, options?: ReadOptions): RangeIterator<Value>
   /** A block of `step` numbers that nobody else gets: from `start`, to `end` exclusive. The first begins at 0. */
   getSequence(key: Bytes, step: number, options?: WriteOptions): Promise<{ start: number; end: number }>
   /** Where the next block would start; 0 if unused. */

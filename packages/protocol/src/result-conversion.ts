@@ -3,7 +3,7 @@
 import { text } from '@latchkey/base'
 import { LatchkeyError } from './errors.js'
 import type { BackupResult, EventResult, PageResult } from './operations.js'
-import type { As, EntryOfKey, SessionInfo, Value, WatchEvent } from './public-types.js'
+import type { As, EntryAtRevision, EntryOfKey, SessionInfo, Value, WatchEvent } from './public-types.js'
 
 const nonsense = (what: string) =>
   new LatchkeyError(
@@ -56,6 +56,15 @@ export function toEntry(result: unknown, as: As): EntryOfKey | undefined {
     modRevision: toCount(modRevision),
     version: toCount(version),
   }
+}
+
+/** Of a read: the revision that the member's state had belongs to it. */
+export function toEntryRead(result: unknown, as: As): EntryAtRevision | undefined {
+  if (result === null || result === undefined) return undefined
+  if (!Array.isArray(result) || result.length !== 2) throw nonsense('entry with a revision')
+  const entry = toEntry(result[1], as)
+  if (entry === undefined) throw nonsense('entry with a revision')
+  return { ...entry, revision: toCount(result[0]) }
 }
 
 // ---- numbers and flags
@@ -129,9 +138,9 @@ function toSession(row: unknown): SessionInfo {
 // ---- pages and events
 
 export function toPage(result: unknown): PageResult {
-  const [view, rows] = toParts(result, 2)
+  const [view, rows, revision] = toParts(result, 3)
   if (!Array.isArray(rows) || !rows.every(isRow)) throw nonsense('page')
-  return [toCount(view), rows as PageResult[1]]
+  return [toCount(view), rows as PageResult[1], toCount(revision)]
 }
 
 export function toBackupPiece(result: unknown): BackupResult {

@@ -36,7 +36,7 @@ test('reads give Uint8Arrays of the caller, strings or parsed JSON; what is miss
   const source = bytes('{"a":1}')
   const { kv } = pendingCalls({
     [READ.get]: source,
-    [READ.getEntry]: ENTRY,
+    [READ.getEntry]: [9, ENTRY],
     [READ.multiGet]: [source, null],
     [READ.contains]: true,
   })
@@ -52,6 +52,7 @@ test('reads give Uint8Arrays of the caller, strings or parsed JSON; what is miss
     createRevision: 3,
     modRevision: 5,
     version: 2,
+    revision: 9,
   })
   expect(await kv('json').multiGet(['a', 'b'])).toEqual([{ a: 1 }, undefined])
   expect(await kv().containsKey('k')).toBe(true)

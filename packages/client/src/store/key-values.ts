@@ -2,6 +2,7 @@
 
 import {
   type As,
+  type AtRevision,
   type Bytes,
   CAPS,
   type Command,
@@ -20,6 +21,7 @@ import {
   type WriteOp,
   type WriteOptions,
   type Range,
+  type RangeIterator,
   batchArgs,
   callArgs,
   compareAndPutAllArgs,
@@ -48,7 +50,7 @@ import {
   toBlock,
   toBoolean,
   toCount,
-  toEntry,
+  toEntryRead,
   toMany,
   toMaybe,
   toNothing,
@@ -97,7 +99,7 @@ export class KeyValues implements KeyValueCalls {
   }
 
   getEntry(key: Bytes, options?: ReadOptions) {
-    return this.#read('getEntry', () => getEntryArgs(key), options, toEntry)
+    return this.#read('getEntry', () => getEntryArgs(key), options, toEntryRead)
   }
 
   getLatestSequence(key: Bytes, options?: ReadOptions): Promise<number> {
@@ -216,7 +218,7 @@ export class KeyValues implements KeyValueCalls {
 
   // ---- ranges
 
-  scan(range?: Range, options?: ReadOptions): Promise<KeyValue[]> {
+  scan(range?: Range, options?: ReadOptions): Promise<AtRevision<KeyValue>> {
     return attempt(() => {
       const asked = rangeArgs(range)
       const given = readArgs('scan', options, this.#as)
@@ -224,15 +226,15 @@ export class KeyValues implements KeyValueCalls {
     })
   }
 
-  entries(range?: Range, options?: ReadOptions): AsyncIterableIterator<KeyValue> {
+  entries(range?: Range, options?: ReadOptions): RangeIterator<KeyValue> {
     return this.#iterate('entries', range, options, toKeyValue)
   }
 
-  keys(range?: Range, options?: ReadOptions): AsyncIterableIterator<Value> {
+  keys(range?: Range, options?: ReadOptions): RangeIterator<Value> {
     return this.#iterate('keys', range, options, ([key], as) => toUserKey(key, as), true)
   }
 
-  values(range?: Range, options?: ReadOptions): AsyncIterableIterator<Value> {
+  values(range?: Range, options?: ReadOptions): RangeIterator<Value> {
     return this.#iterate('values', range, options, ([, value], as) =>
       value === null ? undefined : toUserValue(value, as),
     )
@@ -244,7 +246,7 @@ export class KeyValues implements KeyValueCalls {
     options: ReadOptions | undefined,
     convert: (row: Row, as: As) => T,
     keysOnly = false,
-  ): AsyncIterableIterator<T> {
+  ): RangeIterator<T> {
     const asked = rangeArgs(range)
     const given = readArgs(call, options, this.#as)
     const wanted = keysOnly ? { ...asked, keysOnly } : asked

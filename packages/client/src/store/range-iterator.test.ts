@@ -6,9 +6,15 @@ import { expect, test } from 'vitest'
 import type { FakeCluster, FakeLink } from '../testing/fake-cluster.js'
 import { codeOf, follow, scene } from '../testing/stores.js'
 
+/** Of the first view one more. */
+const REVISION = 40
+
 /** Pages of `rows` rows over views that live as long as their link. */
 function serveViews(cluster: FakeCluster, rows: number) {
-  const views = new Map<number, { link: FakeLink; rows: (readonly [Uint8Array, Uint8Array])[] }>()
+  const views = new Map<
+    number,
+    { link: FakeLink; revision: number; rows: (readonly [Uint8Array, Uint8Array])[] }
+  >()
   const stats = { opened: 0, closed: 0, pages: 0 }
   const data = new Map<string, string>()
   cluster.page = (link, { read }): Answer | undefined => {
@@ -23,7 +29,11 @@ function serveViews(cluster: FakeCluster, rows: number) {
     if (id === 0) {
       id = ++stats.opened
       const all = [...data].map(([key, value]) => [utf8(key), utf8(value)] as const)
-      views.set(id, { link, rows: all.sort((a, b) => compareBytes(a[0], b[0])) })
+      views.set(id, {
+        link,
+        revision: REVISION + stats.opened,
+        rows: all.sort((a, b) => compareBytes(a[0], b[0])),
+      })
     }
     const view = views.get(id)
     if (!view || view.link !== link) return errorAnswer('ERR_COMPACTED')
@@ -38,6 +48,7 @@ function serveViews(cluster: FakeCluster, rows: number) {
     return okAnswer([
       over || !keep ? 0 : id,
       page.map(([key, value]) => [key, part === 'keys' ? null : value]),
+      view.revision,
     ])
   }
   return { views, stats, data }
@@ -162,4 +173,66 @@ test('a signal between rows, and close between pages', async () => {
   )
   await world.run(500)
   expect([codeOf(aborted), codeOf(closed)]).toEqual(['ERR_ABORTED', 'ERR_CLOSED'])
+})
+
+test('a scan tells the revision of its view, which neither JSON nor a loop sees', async () => {
+  const { world, store } = filled(20)
+  const scan = follow(store({ as: 'string' }).scan({ limit: 9 }))
+  await world.run(500)
+  if (scan.fate.is !== 'ok') throw new Error(codeOf(scan))
+  const rows = scan.fate.value
+  expect([rows.length, rows.revision, Object.keys(rows).length]).toEqual([9, REVISION + 1, 9])
+  expect(JSON.parse(JSON.stringify(rows))).toEqual(names(0, 9).map((key, at) => ({ key, value: `${at}` })))
+})
+
+test('asking an iterator for its revision opens its view, and the rows that follow are of that view', async () => {
+  const { world, store, stats, data } = filled(20)
+  const keys = store({ as: 'string' }).keys()
+  await world.run(100)
+  expect(stats.opened).toBe(0)
+  const revision = follow(keys.revision)
+  await world.run(100)
+  expect(revision.fate).toEqual({ is: 'ok', value: REVISION + 1 })
+  data.set('k0000', 'new')
+  const seen: unknown[] = []
+  const all = follow(
+    (async () => {
+      for await (const key of keys) seen.push(key)
+    })(),
+  )
+  await world.run(500)
+  expect([codeOf(all), seen, stats.opened]).toEqual(['ok', names(0, 20), 1])
+  expect(await keys.revision).toBe(REVISION + 1)
+})
+
+test('R9: once its revision is told, an iterator whose view is lost ends, and does not go on in another view', async () => {
+  const { world, cluster, store, stats } = filled(20)
+  const values = store({ as: 'string' }).values()
+  const revision = follow(values.revision)
+  while (revision.fate.is === 'pending') await world.run(1)
+  for (const link of [...cluster.links]) link.break()
+  const all = follow(
+    (async () => {
+      let last: unknown
+      for await (const value of values) last = value
+      return last
+    })(),
+  )
+  await world.run(2_000)
+  expect([codeOf(all), stats.opened]).toEqual(['ERR_COMPACTED', 1])
+})
+
+test('the revision of an iteration that never begins is an error for who asks, and for nobody else', async () => {
+  const { world, store, stats } = filled(20)
+  const client = store()
+  const [returned, failed] = [client.keys(), client.keys()]
+  await returned.return?.()
+  const first = follow(returned.revision)
+  await client.close()
+  const reading = follow(failed.next())
+  await world.run(100)
+  expect([codeOf(first), codeOf(reading)]).toEqual(['ERR_ABORTED', 'ERR_CLOSED'])
+  expect(codeOf(follow(failed.revision))).toBe('pending')
+  await expect(failed.revision).rejects.toMatchObject({ code: 'ERR_CLOSED' })
+  expect(stats.opened).toBe(0)
 })

@@ -1,11 +1,13 @@
 // Driver: ranges, page by page over one frozen view, which lives at the member that opened it. The next page is asked for as soon as
 // one has come, so that the member reads it while this side hands the rows out; never more than one, so that nothing piles up.
 // Law (R9): all rows come from one view. If it is lost, an iteration that has told nothing begins again; one that has told rows
-// ends with an error that says so.
+// ends with an error that says so. The revision of the view counts as told: without this, rows of a second view would come with the
+// revision of the first, and who watches from behind it would hear of some changes twice.
 // Law (C48): a range that can hold nothing is asked for too, since the member says whether this caller may read there. The story without it:
 // a program is tried with limit 0, works, and is refused at its first real scan.
 
 import {
+  type AtRevision,
   CAPS,
   LatchkeyError,
   READ,
@@ -13,6 +15,7 @@ import {
   type Read,
   type ReadArgs,
   isLatchkeyError,
+  type RangeIterator,
   toPage,
 } from '@latchkey/protocol'
 import type { Call, Live } from '../engine/call.js'
@@ -29,7 +32,8 @@ export interface OpenView {
   /** The link stays until this is called. */
   release(): void
 }
-interface Page extends OpenView {
+export interface Page extends OpenView {
+  readonly revision: number
   readonly rows: readonly Row[]
 }
 
@@ -40,21 +44,92 @@ interface Cursor {
   left: number
 }
 
-export async function* iterate<T>(
+export function iterate<T>(
   engine: Engine,
   range: RangeArgs,
   options: ReadArgs,
   convert: (row: Row) => T,
+): RangeIterator<T> {
+  return new Rows((opened) => rowsOf(engine, range, options, convert, opened))
+}
+
+class Rows<T> implements RangeIterator<T> {
+  readonly #rows: AsyncGenerator<T, undefined>
+  readonly #revision: Promise<number>
+  #refuse: (error: unknown) => void = () => {}
+  /** The first row was asked for by whoever asked for the revision; the first `next()` takes it. */
+  #first: Promise<IteratorResult<T, undefined>> | undefined
+  #isBegun = false
+
+  constructor(rows: (opened: (revision: number) => void) => AsyncGenerator<T, undefined>) {
+    let opened: (revision: number) => void = () => {}
+    this.#revision = new Promise((resolve, reject) => {
+      opened = resolve
+      this.#refuse = reject
+    })
+    // Nobody has to ask for it.
+    this.#revision.catch(() => {})
+    this.#rows = rows(opened)
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  get revision(): Promise<number> {
+    if (!this.#isBegun) {
+      this.#first = this.#ask()
+      this.#first.catch(() => {})
+    }
+    return this.#revision
+  }
+
+  next(): Promise<IteratorResult<T, undefined>> {
+    const first = this.#first
+    this.#first = undefined
+    return first ?? this.#ask()
+  }
+
+  #ask(): Promise<IteratorResult<T, undefined>> {
+    this.#isBegun = true
+    const asked = this.#rows.next()
+    asked.catch(this.#refuse)
+    return asked
+  }
+
+  return(): Promise<IteratorResult<T, undefined>> {
+    this.#end()
+    return this.#rows.return(undefined)
+  }
+
+  throw(error?: unknown): Promise<IteratorResult<T, undefined>> {
+    this.#end()
+    return this.#rows.throw(error)
+  }
+
+  #end(): void {
+    this.#isBegun = true
+    this.#refuse(new LatchkeyError('ERR_ABORTED', 'The iteration ended before its view was opened.'))
+  }
+}
+
+async function* rowsOf<T>(
+  engine: Engine,
+  range: RangeArgs,
+  options: ReadArgs,
+  convert: (row: Row) => T,
+  opened: (revision: number) => void,
 ): AsyncGenerator<T, undefined> {
   let told = false
   for (;;) {
     const pages = pagesOf(engine, range, options)
     try {
-      for await (const rows of pages) {
+      for await (const { rows, revision } of pages) {
+        told = true
+        opened(revision)
         for (const row of rows) {
           if (options.signal?.aborted)
             throw new LatchkeyError('ERR_ABORTED', undefined, { cause: options.signal.reason })
-          told = true
           yield convert(row)
         }
       }
@@ -71,28 +146,31 @@ export async function collect<T>(
   range: RangeArgs,
   options: ReadArgs,
   convert: (row: Row) => T,
-): Promise<T[]> {
+): Promise<AtRevision<T>> {
   const deadline = engine.deadlineOf(options)
   for (;;) {
     try {
       const found: T[] = []
-      for await (const rows of pagesOf(engine, range, options, deadline))
+      let seen = 0
+      for await (const { rows, revision } of pagesOf(engine, range, options, deadline)) {
+        seen = revision
         for (const row of rows) found.push(convert(row))
-      return found
+      }
+      return Object.defineProperty(found, 'revision', { value: seen }) as AtRevision<T>
     } catch (error) {
       if (!isLost(error)) throw error
     }
   }
 }
 
-const isLost = (error: unknown): boolean => isLatchkeyError(error, 'ERR_COMPACTED')
+export const isLost = (error: unknown): boolean => isLatchkeyError(error, 'ERR_COMPACTED')
 
-async function* pagesOf(
+export async function* pagesOf(
   engine: Engine,
   range: RangeArgs,
   options: ReadArgs,
   deadline?: () => number | undefined,
-): AsyncGenerator<readonly Row[], undefined> {
+): AsyncGenerator<Page, undefined> {
   const cursor: Cursor = { start: range.start, end: range.end, left: range.limit }
   const next = (before: Page | undefined): Promise<Page> =>
     ask(engine, range, cursor, { ...options, timeout: deadline ? deadline() : options.timeout }, before)
@@ -108,7 +186,7 @@ async function* pagesOf(
       // Nobody may come back for it: an error of a page that nobody waits for is nobody's.
       asked?.catch(() => {})
       before?.release()
-      yield page.rows
+      yield page
     }
   } finally {
     leave(engine, page, asked)
@@ -153,8 +231,8 @@ async function ask(
 
 /** Runs as the answer comes: a link that is being left must learn at once that a view is open there. */
 function toPageOf(engine: Engine, result: unknown, call: Call): Page {
-  const [view, rows] = toPage(result)
-  return { ...openView(engine, view, call), rows: rows as readonly Row[] }
+  const [view, rows, revision] = toPage(result)
+  return { ...openView(engine, view, call), rows: rows as readonly Row[], revision }
 }
 
 /** The view that an answer tells of, and the link that it lives on. */

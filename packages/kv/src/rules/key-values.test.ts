@@ -11,7 +11,8 @@ beforeEach(async () => {
 })
 
 const get = async (key: string) => show(await w.machine.read([READ.get, k(key)]))
-const entry = async (key: string) => show(await w.machine.read([READ.getEntry, k(key)]))
+const entry = async (key: string) =>
+  show(((await w.machine.read([READ.getEntry, k(key)])) as unknown[] | null)?.[1] ?? null)
 const put = (key: string, value: string) => w.one([OP.put, null, k(key), k(value)])
 
 describe('put, putAll, putIfAbsent, getAndPut', () => {
@@ -196,6 +197,7 @@ describe('deleteAll, deleteRange', () => {
     expect(show(await w.machine.read([READ.page, 0, false, null, null, false, 10, 'both']))).toEqual([
       0,
       [['after', '1']],
+      8,
     ])
   })
 

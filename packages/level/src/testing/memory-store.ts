@@ -8,6 +8,7 @@ import {
   type KeyValueCalls,
   OP,
   type Range,
+  type RangeIterator,
   STEP,
   batchArgs,
   deleteAllArgs,
@@ -80,12 +81,16 @@ export class MemoryStore implements Used {
     return { revision: 1, results: [] }
   }
 
-  entries(range?: Range): AsyncIterableIterator<KeyValue> {
+  entries(range?: Range): RangeIterator<KeyValue> {
     const { start, end, reverse, limit, keysOnly } = rangeArgs(range)
-    return this.#rows(start, end, reverse, limit, keysOnly)
+    return atFirstRevision(this.#rows(start, end, reverse, limit, keysOnly))
   }
 
-  async *keys(range?: Range): AsyncIterableIterator<Uint8Array> {
+  keys(range?: Range): RangeIterator<Uint8Array> {
+    return atFirstRevision(this.#keys(range))
+  }
+
+  async *#keys(range?: Range): AsyncGenerator<Uint8Array, undefined> {
     for await (const { key } of this.entries(range)) yield key
   }
 
@@ -105,3 +110,6 @@ export class MemoryStore implements Used {
     }
   }
 }
+
+const atFirstRevision = <T>(rows: AsyncGenerator<T, undefined>): RangeIterator<T> =>
+  Object.assign(rows, { revision: Promise.resolve(1) })
