@@ -1,4 +1,5 @@
-// Driver: owns one acquirer id: its asks, its place in the queue, the hold they end in, and giving all of it back.
+// Driver: owns one acquirer id: its requests, its position in the queue, the hold that it gets, and the
+// release of everything it has.
 
 import type { Instant } from '@latchkey/base'
 import {
@@ -28,10 +29,13 @@ export interface Place {
   readonly port: LockPort
   readonly boundRenewal: BoundRenewal
   readonly renewals: Renewals
-  /** Those that have, or may have, something in the store: a hold, or a place in a queue. */
+  /** The acquisitions that have, or may have, a hold or a position in a queue in the store. */
   readonly acquisitions: Set<Acquisition>
 }
-/** again: nothing came of it, through no refusal; the same attempt may ask once more, under the acquisition that is then the current one. */
+/**
+ * again: the attempt got no hold, but was not refused either. It may ask once more, with the acquisition that
+ * is then the current one.
+ */
 export type Step = 'held' | 'refused' | 'queued' | 'again'
 
 interface Told {
@@ -44,22 +48,28 @@ const TICKET_PAUSE = 100
 
 /**
  * Laws:
- * - An id belongs to one hold. After a complete release, a loss, or an attempt of unknown fate without a hold, the acquisition is over.
- * - Whatever it may have got is given back (giveBack) once nothing of it is under way any more, never before.
- * - Its methods run in turn (RequestOrder); only grants, losses and the end of a wait come from outside, and they only note and wake.
+ * - An id is used for one hold. The acquisition is over after a complete release, a loss, or an attempt with
+ *   unknown outcome that left no known hold.
+ * - Everything that it may have in the store is released by giveBack, but only after none of its requests is
+ *   under way any more. Otherwise a late acquire could be applied after its own release.
+ * - Its methods run one after the other (RequestOrder). Grants, losses and the end of a wait arrive at any
+ *   time; they only store a value and wake the callers.
  */
 export class Acquisition {
   readonly id: string
   validity: HoldValidity | undefined
-  /** Successful asks less unlocks, as the caller counts. The server's count is never below: each ask counted here was applied. */
+  /**
+   * Successful acquires less unlocks, as this process counts them. The count in the store is never lower,
+   * because each acquire counted here was applied.
+   */
   acquires = 0
   readonly #place: Place
   readonly #terms: Terms
   readonly #told: Told
-  /** Failed, and may be applied all the same. */
+  /** Calls that failed although they may have been applied. */
   #unsettled: LockCall[] = []
   #grant: OwnerResult | undefined
-  /** Made for the first that has to wait, as few have to. */
+  /** Created for the first caller that has to wait, because most callers do not wait. */
   #sleepers: Set<() => void> | undefined
   #offQueue: (() => void)[] = []
   #queued = false
@@ -73,7 +83,7 @@ export class Acquisition {
     this.id = place.port.newId()
   }
 
-  /** Something of it may be in the store although no hold is known. */
+  /** Whether the store may have a grant or a position in a queue for this id although no hold is known. */
   get mayHaveLeftSomething(): boolean {
     return this.#queued || this.#grant !== undefined || this.#unsettled.length > 0
   }
@@ -82,7 +92,10 @@ export class Acquisition {
     return this.#sleepers !== undefined && this.#sleepers.size > 0
   }
 
-  /** Takes the grant that has come, else asks. wait null: without queueing; else ms, 0 without limit. */
+  /**
+   * Takes a grant that has arrived, otherwise sends a request. wait null: without queueing; otherwise the
+   * milliseconds to wait, 0 without limit.
+   */
   step(context: ContextArg, wait: number | null, limit: CallLimit): Promise<Step> {
     const { validity } = this
     if (validity === undefined && this.#grant !== undefined)
@@ -103,7 +116,9 @@ export class Acquisition {
     })
   }
 
-  /** In the queue: until a grant has come or the ticket is gone; then a step is due. */
+  /**
+   * Waits in the queue until a grant has arrived or the position is gone; then the caller calls step again.
+   */
   async sleep(limit: CallLimit): Promise<undefined | Over> {
     if (this.#grant !== undefined || this.validity !== undefined) return undefined
     let wake = () => {}
@@ -117,7 +132,10 @@ export class Acquisition {
     return end
   }
 
-  /** One acquire of several, or all. The caller has ended the validity before it sends the last. */
+  /**
+   * Releases one acquire, or all of them. The caller ends the validity before it sends the release of the
+   * last one.
+   */
   async release(all: boolean, limit: CallLimit): Promise<OwnerResult> {
     if (all && this.#unsettled.length > 0) await this.#settled(limit)
     const ask = [OP.release, this.#terms.key, this.id, this.validity?.token ?? 0, all] as const
@@ -128,14 +146,20 @@ export class Acquisition {
     })
   }
 
-  /** Nobody waits any more: no push is listened for until somebody asks again. */
+  /**
+   * Called when no attempt of this object waits any more: grants are not listened for until the next attempt
+   * asks.
+   */
   rest(): void {
     if (this.hasSleepers || this.mayHaveLeftSomething) return
     this.#leaveQueue()
     if (this.validity === undefined) this.#place.acquisitions.delete(this)
   }
 
-  /** In the background: leaves the queue and gives back any hold of this id. A known hold needs it only until its lease is over. */
+  /**
+   * Runs in the background: leaves the queue and releases any hold of this id. For a known hold the retries
+   * end when its lease is over, because nothing is then left to release.
+   */
   async giveBack(): Promise<void> {
     this.#leaveQueue()
     const { port } = this.#place
@@ -148,7 +172,7 @@ export class Acquisition {
     try {
       await this.#allSettled()
     } catch {
-      return // The store is closed; what is left ends with its session or its lease.
+      return // The store is closed. What is left in it ends with its session or its lease.
     }
     const knownHold = this.validity !== undefined && !mustSettle
     await untilAnswered(
@@ -159,18 +183,24 @@ export class Acquisition {
     this.#place.acquisitions.delete(this)
   }
 
-  /** What it has in the store: a hold, or a place in a queue. */
+  /** The pair that names this acquisition's hold or position in the store. */
   get ticket(): { readonly key: Uint8Array; readonly id: string } {
     return { key: this.#terms.key, id: this.id }
   }
 
-  /** A request for all of the store's holds releases it. `released`: whether that request was answered. */
+  /**
+   * One request of the store releases all holds, also this one. `released` resolves to whether that request
+   * was answered.
+   */
   revoke(why: LatchkeyError, released: Promise<boolean>): void {
     this.#released = released
     this.validity?.revoke(why)
   }
 
-  /** What `take` makes of its answer. One that fails may be applied all the same: it is remembered until it is settled. */
+  /**
+   * Sends a command and passes its answer to `take`. A call that fails although it may have been applied is
+   * kept in #unsettled until it is settled.
+   */
   #send<T>(command: Command, limit: CallLimit, take: (answer: unknown) => T | Promise<T>): Promise<T> {
     const call = this.#place.port.command(command, limit)
     return call.result.then(take, (error: unknown) => {
@@ -188,14 +218,15 @@ export class Acquisition {
     this.#unsettled = []
   }
 
-  /** A definite word that somebody else holds it: what was believed to be held is lost. */
+  /** The store says that another acquirer has the lock: a hold that this process believed in is lost. */
   #refused(before: HoldValidity | undefined): Step {
     before?.lose('another holds it')
     return before === undefined ? 'refused' : 'again'
   }
 
   async #reentered(before: HoldValidity, owner: OwnerResult, limit: CallLimit): Promise<Step> {
-    // A new ownership instead of a reentry: the one that was believed in had gone. The new one is given back behind it.
+    // A new ownership instead of a reentry means that the hold this process believed in had ended. The new
+    // ownership is released in the background.
     if (codeOf(owner) !== 'REENTRANT') before.lose('it was released behind its back')
     before.prolong(owner[1])
     if (before.held && before.remaining() < before.lease / 2) await this.#renewReentered(before, limit)
@@ -221,7 +252,7 @@ export class Acquisition {
   #hold(owner: OwnerResult, now: Instant): Step {
     const { port, boundRenewal } = this.#place
     const [id, deadline, , token] = owner
-    // An answer that comes after the release of everything was sent tells of a hold that is gone.
+    // After the release of all holds was sent, this answer may describe a hold that has just been released.
     if (this.#released !== undefined || port.bound.remaining(deadline, now) === 0) return 'again'
     const { key, lease } = this.#terms
     this.validity = new HoldValidity(port, boundRenewal, { key, id, lease, token, deadline }, now, (error) =>
@@ -234,8 +265,10 @@ export class Acquisition {
   }
 
   /**
-   * CT6: at least half of the lease is left by the bound. And a grant out of the queue whose deadline is nearer than its lease has not
-   * been touched by its session yet, or is told late.
+   * A new hold is usable at once only if the bound leaves at least half of its lease (CT6), and only if its
+   * deadline is a whole lease after the entry that answered.
+   * Otherwise it is a grant from the queue that its session has not touched yet, or a grant that arrived
+   * late. It is then renewed first.
    */
   #isFresh(owner: OwnerResult, now: Instant): boolean {
     const { lease } = this.#terms
@@ -258,7 +291,7 @@ export class Acquisition {
     return this.#place.renewals.confirm({ key, id: this.id, token, lease }, limit)
   }
 
-  /** Before the first ask that may queue, so that no grant is missed. */
+  /** Registered before the first request that may queue, so that no pushed grant is missed. */
   #listen(): void {
     if (this.#offQueue.length > 0) return
     const { port, boundRenewal } = this.#place
@@ -289,7 +322,7 @@ export class Acquisition {
     for (const wake of this.#sleepers ?? []) wake()
   }
 
-  /** After a reconnect a push may have been missed: the ticket is asked for until somebody answers. */
+  /** After a reconnect a pushed grant may have been missed, so the ticket is read until a member answers. */
   async #askForTicket(): Promise<void> {
     const round = ++this.#ticketRound
     const { port } = this.#place
@@ -299,11 +332,12 @@ export class Acquisition {
         const [state, owner] = (await read) as TicketResult
         if (round !== this.#ticketRound) return
         if (state === 'granted' && owner !== null) this.#granted(owner)
-        // unknown: its place is gone, with its session or its wait. Each attempt asks anew if it has time left.
+        // unknown: the position in the queue ended with its session or its wait. Each attempt asks again if
+        // it has time left.
         if (state === 'unknown') this.#wakeAll()
         return
       } catch (error) {
-        // Refused for good: each attempt meets the reason itself.
+        // The read was refused for good. Each attempt gets the same refusal when it asks again.
         if (!isWorthRetry(error)) return this.#wakeAll()
         await pause(port, TICKET_PAUSE)
       }
@@ -311,7 +345,10 @@ export class Acquisition {
   }
 }
 
-/** The owner with the deadline after it; the same owner if nobody answered. A refusal leaves nothing: deadline 0. */
+/**
+ * The owner with the deadline of the renewal; unchanged if the renewal was not answered. A refused renewal
+ * gives the deadline 0, so that no hold is made of it.
+ */
 function afterRenewal(owner: OwnerResult, renewed: Confirmed): OwnerResult {
   if (renewed === undefined) return owner
   const [id, , remaining, token, acquires, context, code] = owner

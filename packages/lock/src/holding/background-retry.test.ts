@@ -1,4 +1,5 @@
-// Test: what is asked again in the background: for how long, how often, and that nothing is left of it when the store closes.
+// Test: requests that are repeated in the background: how long, how often, and that nothing is left when the
+// store closes.
 
 import { getEventListeners } from 'node:events'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -12,7 +13,7 @@ function scene() {
   const stop = new AbortController()
   const port = { clock: new ProcessClock(world), closed: stop.signal } as unknown as LockPort
   const close = () => stop.abort(new LatchkeyError('ERR_CLOSED'))
-  /** Nothing waits any more. */
+  /** Counts the timers and listeners that are left. */
   const left = () => [world.timers, getEventListeners(stop.signal, 'abort').length]
   return { world, port, close, left }
 }
@@ -25,7 +26,7 @@ const over = (promise: Promise<unknown>) => {
 
 const BUSY = new LatchkeyError('ERR_NO_LEADER', undefined, { retryable: true })
 
-test('a pause ends with its time or with the store, and leaves nothing behind', async () => {
+test('a pause ends after its time or with the store, and leaves no timer or listener', async () => {
   const { world, port, close, left } = scene()
   const whole = over(pause(port, 100))
   await world.advance(99)
@@ -39,9 +40,10 @@ test('a pause ends with its time or with the store, and leaves nothing behind', 
   expect([cut.over, left()]).toEqual([true, [0, 0]])
 })
 
-// Without it: a release that nobody answered is given up, and the lock stays taken for the rest of its lease; or ten thousand of them are
-// asked without a pause, of a leader that has just come.
-test('a request is sent again until it is answered, further and further apart, up to two seconds', async () => {
+// Without this law one of two things happens. A release that was not answered is given up, and the lock stays
+// held for the rest of its lease. Or ten thousand releases are sent without a pause to a leader that has just
+// been elected.
+test('a request is repeated until it is answered, with growing pauses of up to two seconds', async () => {
   const { world, port, left } = scene()
   const at: number[] = []
   let answers = false
@@ -60,7 +62,7 @@ test('a request is sent again until it is answered, further and further apart, u
   expect([end.over, at.length, left()]).toEqual([true, 15, [0, 0]])
 })
 
-test('it ends where it is refused for good, where it is enough, and where the store closes', async () => {
+test('the retries end when the request is refused for good, when `enough` is true, and when the store closes', async () => {
   const refused = scene()
   let asked = 0
   const forGood = async () => {
@@ -98,7 +100,7 @@ test('it ends where it is refused for good, where it is enough, and where the st
   expect(sent).toBe(before)
 })
 
-test('what may be asked again, and what may have been applied', () => {
+test('which errors are worth a retry, and which leave a call that may have been applied', () => {
   const errors: [unknown, boolean, boolean][] = [
     [BUSY, true, false],
     [new LatchkeyError('ERR_OUTCOME_UNKNOWN'), true, true],

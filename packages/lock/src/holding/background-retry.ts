@@ -1,4 +1,4 @@
-// Driver: owns what goes on in the background after a caller was told: a request that is sent again until it is answered.
+// Driver: repeats requests in the background, after their caller has got its answer, until they are answered.
 
 import { isLatchkeyError } from '@latchkey/protocol'
 import type { LockPort } from './lock-port.js'
@@ -6,7 +6,7 @@ import type { LockPort } from './lock-port.js'
 const FIRST_PAUSE = 50
 const LONGEST_PAUSE = 2_000
 
-/** The request may still be answered another time: nobody reached, or nobody knows. */
+/** Whether the request may succeed if it is sent again: no member was reached, or its outcome is unknown. */
 export function isWorthRetry(error: unknown): boolean {
   return (
     isLatchkeyError(error) && (error.retryable || error.outcome === 'unknown') && error.code !== 'ERR_CLOSED'
@@ -29,7 +29,10 @@ export function pause(port: LockPort, ms: number): Promise<void> {
   })
 }
 
-/** Until it is answered, refused for good, the store closes, or `enough` says so. Never rejects. */
+/**
+ * Repeats the request until it is answered or refused for good, the store closes, or `enough` returns true.
+ * Never rejects.
+ */
 export async function untilAnswered(
   port: LockPort,
   request: () => Promise<unknown>,

@@ -1,4 +1,5 @@
-// Test: the one timer of a store's holds is there in time for each of them, whatever comes, goes, is renewed or bends the clocks.
+// Test: the one timer for a store's holds ends each hold on time, while holds are added, removed and renewed
+// and clocks jump.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
@@ -9,7 +10,7 @@ import { BoundRenewal } from './bound-renewal.js'
 import type { LockPort } from './lock-port.js'
 import { HoldValidity } from './hold-validity.js'
 
-/** Milliseconds by which a timer may be late, and a bound is rounded. */
+/** How many milliseconds a timer may be late and a bound may be rounded. */
 const SLACK = 3
 
 class Trial {
@@ -20,7 +21,7 @@ class Trial {
   readonly boundRenewal: BoundRenewal
   readonly port: LockPort
   readonly held = new Set<HoldValidity>()
-  /** Since when a hold could not be promised any more, and nobody has said so. */
+  /** For each hold that cannot be promised any more but was not ended yet: since when. */
   readonly overdue = new Map<HoldValidity, number>()
   readonly deadlines = new Map<HoldValidity, number>()
   answers = true
@@ -65,7 +66,8 @@ class Trial {
       this.clock.instant(),
       () => {
         this.held.delete(validity)
-        // Who loses one asks for another at once, lets go of others, or waits.
+        // A listener that is notified of a loss may acquire another hold at once, remove other holds, or do
+        // nothing.
         const next = random.between(0, 5)
         if (next === 0) this.hold()
         if (next === 1) this.letGo()
@@ -111,7 +113,7 @@ class Trial {
     this.bentAt = this.world.now
   }
 
-  /** At each millisecond of a free loop. */
+  /** Checked at each millisecond in which the event loop is free. */
   judge(): void {
     const now = this.clock.instant()
     for (const one of this.held) {
@@ -121,7 +123,8 @@ class Trial {
       }
       const since = this.overdue.get(one) ?? this.world.now
       this.overdue.set(one, since)
-      // A clock that stepped is noticed within a third of its lease, or of a shorter one; else the timer is there.
+      // A clock that jumped is noticed within a third of this lease, or of a shorter one; otherwise the timer
+      // is on time.
       const third = Math.max(10, one.lease / 3)
       const bent = since - this.bentAt <= third
       const late = this.world.now - since
@@ -148,7 +151,7 @@ class Trial {
   }
 }
 
-test('CT6, K26: each hold is told of its end in time, and in the end no timer is left', async () => {
+test('CT6, K26: each hold is ended on time, and no timer is left at the end', async () => {
   for (let seed = 1; seed <= 40; seed++) {
     const trial = new Trial(`renewal of the bound ${seed}`)
     for (let step = 0; step < 150; step++)
@@ -163,8 +166,9 @@ test('CT6, K26: each hold is told of its end in time, and in the end no timer is
   }
 }, 60_000)
 
-// Without it: a member that answers slowly is asked a hundred times a second by each store that holds a short lease, and answers more slowly.
-test('one question about the time is under way, however short the leases and however slow the answers; the next comes behind it', async () => {
+// Without this law each store with a short lease asks a slow member a hundred times a second, and the member
+// gets slower.
+test('one read of the cluster time is under way, however short the leases and slow the answers; the next read follows it', async () => {
   const trial = new Trial('slow answers')
   let [underWay, most, asked] = [0, 0, 0]
   const { read } = trial.port

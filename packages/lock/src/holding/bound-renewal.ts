@@ -1,28 +1,32 @@
-// Driver: owns the one timer of one store's locks: it renews the bound of cluster time (CT6), at least every third of the shortest
-// lease concerned while anybody holds or waits, and it is there when the time of a hold is over.
+// Driver: owns one timer for all locks of a store, which renews the bound of cluster time (CT6) and ends
+// holds on time.
 
 import type { Timer } from '@latchkey/base'
 import { READ } from '@latchkey/protocol'
 import { IndexedSet, type Indexed } from './indexed-set.js'
 import type { LockPort } from './lock-port.js'
 
-/** A hold, or a wait for one. */
+/** A hold, or an attempt that waits for one. */
 export interface Concern extends Indexed {
   readonly lease: number
-  /** Looks at the clocks, and ends what is over: then 0. Else the ms that are left; Infinity: it has no end of its own. */
+  /**
+   * Compares the clocks and ends the hold if its time is over; then returns 0. Otherwise returns the
+   * milliseconds left; Infinity: no end of its own.
+   */
   remaining(): number
   lose(why: string): void
 }
 
 const SHORTEST_PAUSE = 10
-/** In one tick. */
+/** How often one tick checks all concerns again because new ones were added meanwhile. */
 const MOST_LOOKS = 4
 
 /**
  * Laws:
- * - A tick comes at the latest when the first concern's time is over, and at the latest a third of the shortest lease after the last:
- *   a clock that stepped or slept is noticed there. It may come early, for one that has left: it finds nothing and sets the next.
- * - When nobody is concerned any more, no timer is left.
+ * - A tick comes at the latest when the first hold's time is over, and at the latest a third of the shortest
+ *   lease after the last tick. So a clock that jumped, or a machine that slept, is noticed then.
+ * - A tick may come too early, for a hold that was removed: it ends nothing and sets the next timer.
+ * - When nothing is held or waited for, no timer is left.
  */
 export class BoundRenewal {
   readonly #port: LockPort
@@ -31,7 +35,7 @@ export class BoundRenewal {
   #timer: Timer | undefined
   #armedFor = Number.POSITIVE_INFINITY
   #reading = false
-  /** Somebody came since this was last set to false. */
+  /** A concern was added since this was last set to false. */
   #joined = false
 
   constructor(port: LockPort) {
@@ -41,7 +45,7 @@ export class BoundRenewal {
     })
   }
 
-  /** Until `remove`; `left` is what it has left now. */
+  /** Watches the concern until `remove`; `left` is its remaining time now. */
   add(concern: Concern, left: number): void {
     this.#concerns.add(concern)
     this.#joined = true
@@ -63,7 +67,7 @@ export class BoundRenewal {
     return Math.max(SHORTEST_PAUSE, age < this.#third ? this.#third - age : this.#third / 4)
   }
 
-  /** One that is due sooner stays. */
+  /** Keeps a timer that is already set for an earlier time. */
   #arm(ms: number): void {
     const at = this.#port.clock.now() + ms
     if (at >= this.#armedFor) return
@@ -80,17 +84,17 @@ export class BoundRenewal {
   #tick = (): void => {
     this.#armedFor = Number.POSITIVE_INFINITY
     let next = this.#look()
-    // Who is told of a loss may ask for another hold at once.
+    // A listener that is notified of a loss may acquire again at once, which adds a new concern.
     for (let looks = 1; this.#joined && looks < MOST_LOOKS; looks++) next = this.#look()
     if (this.#joined) next = Math.min(next, SHORTEST_PAUSE)
     if (this.#concerns.size === 0) return
     const { bound, clock } = this.#port
-    // A little early is in time; a timer that fires a hair before its third must not wait for another one.
+    // A little early is fine: a timer that fires just before its third must not wait for another whole third.
     if (bound.age(clock.instant()) >= this.#third * 0.9) this.#read()
     this.#arm(Math.min(next, this.#untilRead()))
   }
 
-  /** Ends what is over; ms until the first of the others is. */
+  /** Ends the holds whose time is over; returns the milliseconds until the next one ends. */
   #look(): number {
     this.#joined = false
     let next = Number.POSITIVE_INFINITY
@@ -105,9 +109,13 @@ export class BoundRenewal {
     return next
   }
 
-  /** Any confirmed read tells the cluster time; the engine teaches it to the bound. Its failure is the next tick's business. */
+  /**
+   * Any linearizable read proves the cluster time, and the session engine passes the proof to the bound. If
+   * the read fails, the next tick reads again.
+   */
   #read(): void {
-    // Of a closed store too each hold goes on to its end, and is told of it.
+    // In a closed store the holds still end by the clocks and their listeners are notified, but no request is
+    // sent.
     if (this.#reading || this.#port.closed.aborted) return
     this.#reading = true
     const done = () => {

@@ -1,20 +1,24 @@
-// Driver: owns the patience of one call: its deadline, its signal, and the closing of the store, whichever ends first.
+// Driver: owns the limit of one call: its deadline, its signal, and the closing of the store, whichever comes
+// first.
 
 import { onAbort, type Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { LockCallOptions, LockPort } from './lock-port.js'
 
-/** What a wait gives when the limit came first. */
+/** The result of a wait that the limit ended. */
 export const OVER: unique symbol = Symbol('over')
 export type Over = typeof OVER
 export type CallLimitEnd = 'timeout' | 'aborted' | 'closed'
 
-/** Given to a request as it is: the request is due when the caller's patience is over. */
+/** Passed to a request as its options, so that the request ends when the caller's limit does. */
 export class CallLimit implements LockCallOptions {
   readonly signal: AbortSignal | undefined
   readonly #port: LockPort
   readonly due: number | undefined
-  /** Who is told of the end, and what listens for it; made for the first who asks, as few have to wait. */
+  /**
+   * The callbacks for the end, and the listeners for it; created for the first caller that waits, because
+   * most calls never wait.
+   */
   #waiting: Set<() => void> | undefined
   #offs: (() => void)[] | undefined
   #timer: Timer | undefined
@@ -26,7 +30,7 @@ export class CallLimit implements LockCallOptions {
     this.due = timeout === undefined ? undefined : port.clock.now() + timeout
   }
 
-  /** Compares the clock now: a blocked event loop does not make it longer. */
+  /** Compares the clock now, so that a blocked event loop does not extend the limit. */
   get end(): CallLimitEnd | undefined {
     if (this.signal?.aborted) return 'aborted'
     if (this.#port.closed.aborted) return 'closed'
@@ -37,7 +41,7 @@ export class CallLimit implements LockCallOptions {
     return this.due === undefined ? undefined : Math.max(0, Math.ceil(this.due - this.#port.clock.now()))
   }
 
-  /** Why it is over. */
+  /** The error for the reason of the end. */
   error(): LatchkeyError {
     const end = this.end
     if (end === 'aborted') return new LatchkeyError('ERR_ABORTED', undefined, { cause: this.signal?.reason })
@@ -45,7 +49,7 @@ export class CallLimit implements LockCallOptions {
     return new LatchkeyError('ERR_TIMEOUT')
   }
 
-  /** Once, at the end of the limit, unless taken off before. */
+  /** Calls `run` once at the end of the limit. The returned function unregisters it. */
   onEnd(run: () => void): () => void {
     if (this.end !== undefined) {
       run()
@@ -60,7 +64,10 @@ export class CallLimit implements LockCallOptions {
     }
   }
 
-  /** The promise's own fate, or OVER. What comes after OVER is ignored. */
+  /**
+   * Settles as the promise does, or with OVER if the limit ends first. A later result of the promise is
+   * ignored.
+   */
   wait<T>(promise: Promise<T>): Promise<T | Over> {
     return new Promise((resolve, reject) => {
       const off = this.onEnd(() => resolve(OVER))

@@ -1,4 +1,4 @@
-// Rule: the upper bound of cluster time (docs/locks.md, CT5 to CT7). One per store serves all its locks.
+// Rule: the upper bound of cluster time (laws CT5 to CT7 of docs/locks.md); one per store, for all its locks.
 
 import { type Instant, elapsed } from '@latchkey/base'
 
@@ -6,13 +6,15 @@ export const DEFAULT_DRIFT = 0.005
 
 /**
  * Laws:
- * - From (L, s), L proven by an answer and s the instant its request was first sent, cluster time at t is at most
- *   L + elapsed(s, t) * (1 + drift) / (1 - drift). Never paired with the instant of the answer: that one lies too late.
- * - The lowest bound wins: each is true, so the lowest tells most.
- * - Nothing learned yet, or another cluster met: infinity, that is, no hold can be promised.
+ * - An answer proves cluster time L; its request was first sent at the local instant s. At instant t cluster
+ *   time is then at most L + elapsed(s, t) * (1 + drift) / (1 - drift). Counting from the arrival of the
+ *   answer would be wrong: the answer may have travelled for a whole lease.
+ * - Of several bounds the lowest is used: each is true, so the lowest is the most exact.
+ * - Before the first proof, and after another cluster was met, the bound is infinite: no hold can be
+ *   promised.
  */
 export class ClusterBound {
-  /** Cluster milliseconds that may pass in one local millisecond. */
+  /** The cluster milliseconds that may pass in one local millisecond. */
   readonly rate: number
   #clusterId: string | undefined
   #best: { readonly time: number; readonly sentAt: Instant } | undefined
@@ -23,7 +25,10 @@ export class ClusterBound {
     this.rate = (1 + drift) / (1 - drift)
   }
 
-  /** At every handshake, before anything is learned from that link. Another cluster than before drops bound and holds. */
+  /**
+   * Called at each handshake, before anything is learned from that link. If the cluster is another one than
+   * before, the bound and all holds are dropped.
+   */
   meet(clusterId: string): void {
     if (this.#clusterId === clusterId) return
     const changed = this.#clusterId !== undefined
@@ -31,30 +36,39 @@ export class ClusterBound {
     if (changed) this.#drop()
   }
 
-  /** `time` is L of an answer, 0 if it proves nothing; `sentAt` when its FIRST attempt was sent; `now` is now. */
+  /**
+   * `time` is the cluster time L of an answer, 0 if the answer proves nothing; `sentAt` is when its FIRST
+   * attempt was sent.
+   */
   learn(time: number, sentAt: Instant, now: Instant): void {
     if (time <= 0) return
     this.#lastSentAt = sentAt
     if (time + elapsed(sentAt, now) * this.rate < this.upper(now)) this.#best = { time, sentAt }
   }
 
-  /** Cluster time is at most this; Infinity: unknown. */
+  /** Cluster time is at most this value; Infinity: unknown. */
   upper(now: Instant): number {
     const best = this.#best
     return best === undefined ? Number.POSITIVE_INFINITY : best.time + elapsed(best.sentAt, now) * this.rate
   }
 
-  /** Whole local milliseconds for which a hold with that deadline can still be promised (CT6); 0: it cannot. */
+  /**
+   * The whole local milliseconds for which a hold with that deadline can still be promised (CT6); 0: it
+   * cannot.
+   */
   remaining(deadline: number, now: Instant): number {
     return Math.max(0, Math.floor((deadline - this.upper(now)) / this.rate))
   }
 
-  /** Milliseconds since the request of the last proof was sent; Infinity: there was none. */
+  /** Milliseconds since the request of the last proof was sent; Infinity: there was no proof. */
   age(now: Instant): number {
     return this.#lastSentAt === undefined ? Number.POSITIVE_INFINITY : elapsed(this.#lastSentAt, now)
   }
 
-  /** Called when another cluster was met: every hold is lost. Returns the function that takes it off. */
+  /**
+   * Calls `run` when another cluster is met, because every hold is then lost. The returned function
+   * unregisters it.
+   */
   onDropped(run: () => void): () => void {
     this.#dropped.add(run)
     return () => this.#dropped.delete(run)

@@ -1,4 +1,5 @@
-// Test: the lock in RheaKV's shape, what its words mean (docs/api.md, docs/locks.md 5 and 7).
+// Test: the lock with RheaKV's interface, and what its calls mean (docs/api.md, docs/locks.md, sections 5 and
+// 7).
 
 import { OP } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
@@ -6,8 +7,8 @@ import { K } from '../testing/asks.js'
 import { codeOf, finish, scene } from '../testing/scene.js'
 import { Watchdog } from './watchdog.js'
 
-describe('taking and giving back', () => {
-  test('a hold has a token, time left and a signal; unlock ends it and leaves its signal alone', async () => {
+describe('acquire and release', () => {
+  test('a hold has a token, remaining time and a signal; unlock ends it and does not abort its signal', async () => {
     const { world, locking } = scene()
     const lock = locking.getDistributedLock('k', '10s')
     expect([lock.held, lock.remainingMillis(), lock.getOwner()]).toEqual([false, 0, undefined])
@@ -33,7 +34,7 @@ describe('taking and giving back', () => {
     expect(() => lock.getFencingToken()).toThrow(expect.objectContaining({ code: 'ERR_NOT_OWNER' }))
   })
 
-  test('reentrancy: one object used by two flows holds twice, one unlock at a time', async () => {
+  test('reentrancy: two callers of one object hold the lock twice and unlock it one acquire at a time', async () => {
     const { world, locking, store } = scene()
     const lock = locking.getDistributedLock('k', '10s')
     expect(await finish(world, Promise.all([lock.tryLock(), lock.tryLock({ context: 'second' })]))).toEqual([
@@ -52,7 +53,7 @@ describe('taking and giving back', () => {
     expect(store.tx.hold(K)).toBeUndefined()
   })
 
-  test('a refusal tells the holder: id and context', async () => {
+  test("a refusal carries the holder's id and context", async () => {
     const { world, locking } = scene()
     const [a, b] = [locking.getDistributedLock('k', '10s'), locking.getDistributedLock('k', '10s')]
     await finish(world, a.tryLock({ context: 'the one' }))
@@ -102,7 +103,7 @@ describe('taking and giving back', () => {
     await finish(world, lock[Symbol.asyncDispose]())
   })
 
-  test('unlock of what was never held, or was already unlocked: ERR_NOT_OWNER without a request (K10)', async () => {
+  test('unlock of a lock that was never held or is already unlocked rejects with ERR_NOT_OWNER, without a request (K10)', async () => {
     const { world, locking, port } = scene()
     const lock = locking.getDistributedLock('k', '10s')
     expect(await codeOf(world, lock.unlock())).toBe('ERR_NOT_OWNER')
@@ -114,7 +115,7 @@ describe('taking and giving back', () => {
     expect(port.sent).toEqual([])
   })
 
-  test('a context of its own for each attempt, else the one of the lock', async () => {
+  test('an attempt has a context of its own, or the one of the lock', async () => {
     const { world, locking } = scene()
     const lock = locking.getDistributedLock('k', '10s', undefined, { context: new Uint8Array([1]) })
     await finish(world, lock.tryLock())
@@ -124,8 +125,8 @@ describe('taking and giving back', () => {
   })
 })
 
-describe('loss, and what the row decides then', () => {
-  test('a lease that is over: held is false, the signal aborts, unlock is ERR_LOCK_LOST once, then free', async () => {
+describe('a lost hold, and how the row decides the error of unlock', () => {
+  test('after the lease held is false, the signal has aborted, unlock rejects with ERR_LOCK_LOST once, and then the object is free', async () => {
     const { world, locking } = scene()
     const lock = locking.getDistributedLock('k', 100)
     await finish(world, lock.tryLock())
@@ -141,7 +142,7 @@ describe('loss, and what the row decides then', () => {
     expect([lock.held, lock.signal.aborted]).toEqual([true, false])
   })
 
-  test('another holds it: ERR_NOT_OWNER with its owner', async () => {
+  test('another acquirer holds the lock: unlock rejects with ERR_NOT_OWNER and its owner', async () => {
     const { world, locking } = scene()
     const [a, b] = [locking.getDistributedLock('k', 100), locking.getDistributedLock('k', '10s')]
     await finish(world, a.tryLock())
@@ -152,7 +153,7 @@ describe('loss, and what the row decides then', () => {
     expect(b.held).toBe(true)
   })
 
-  test('released by force: the unlock finds it lost', async () => {
+  test('unlock of a hold that was released by force finds the loss', async () => {
     const { world, locking } = scene()
     const lock = locking.getDistributedLock('k', '10s')
     await finish(world, lock.tryLock())
@@ -162,7 +163,7 @@ describe('loss, and what the row decides then', () => {
     expect(signal.reason).toMatchObject({ code: 'ERR_LOCK_LOST' })
   })
 
-  test('K13: lost at reentry: one acquire under a new token, the old signal aborted', async () => {
+  test('K13: a hold that was lost at reentry becomes one acquire with a new token, and the old signal aborts', async () => {
     const { world, locking } = scene()
     const lock = locking.getDistributedLock('k', '10s')
     await finish(world, lock.tryLock())
@@ -176,7 +177,7 @@ describe('loss, and what the row decides then', () => {
     expect(await finish(world, lock.unlock())).toEqual({ acquires: 0 })
   })
 
-  test('a hold judged lost is released behind: the next one does not wait for the lease', async () => {
+  test('a lost hold is released in the background, so the next acquirer does not wait for the lease', async () => {
     const { world, locking, port, store } = scene()
     const lock = locking.getDistributedLock('k', 1000)
     await finish(world, lock.tryLock())
@@ -187,7 +188,7 @@ describe('loss, and what the row decides then', () => {
     expect(port.sent.at(-1)?.[0]).toBe(OP.cancelWait)
   })
 
-  test('meeting another cluster id drops the bound and all holds', async () => {
+  test('another cluster id in a handshake drops the bound and all holds', async () => {
     const { world, locking, port } = scene()
     const locks = ['x', 'y'].map((key) => locking.getDistributedLock(key, '10s'))
     for (const lock of locks) await finish(world, lock.tryLock())
@@ -226,7 +227,7 @@ describe('arguments', () => {
     await finish(world, lock.unlock())
   })
 
-  test('bad options reject with a TypeError, too much with ERR_TOO_LARGE, before anything is sent', async () => {
+  test('wrong options reject with a TypeError, too many bytes with ERR_TOO_LARGE, before anything is sent', async () => {
     const { locking, world, port } = scene()
     const lock = locking.getDistributedLock('k', '10s')
     for (const timeout of [0, -5, Number.POSITIVE_INFINITY, '5 s', 'x']) {
@@ -251,7 +252,7 @@ describe('arguments', () => {
     await finish(world, lock.unlock())
   })
 
-  test('a closed watchdog: ERR_CLOSED before anything is sent', async () => {
+  test('an attempt with a closed watchdog rejects with ERR_CLOSED before anything is sent', async () => {
     const { locking, world, port } = scene()
     const watchdog = new Watchdog()
     const lock = locking.getDistributedLock('k', '10s', watchdog)

@@ -1,4 +1,4 @@
-// Driver: the lock in RheaKV's shape. What it does is its Holder's; here are the words and the checks of arguments.
+// Driver: the lock with RheaKV's interface; it checks arguments and passes each call to its Holder.
 
 import {
   type Bytes,
@@ -13,14 +13,15 @@ import type { Place } from './acquisition.js'
 import { Holder, type HolderTerms } from './holder.js'
 import type { LockAttempt, LockObject } from './lock-interface.js'
 
-/** An attempt without `timeout`, and an unlock without one, have this long. */
+/** The time for an attempt or an unlock that gives no `timeout`. */
 export const DEFAULT_TIMEOUT = 5_000
 
 const ATTEMPT_OPTIONS = knownNames('context', 'timeout', 'signal')
 const LOCK_OPTIONS = knownNames('context', 'signal')
 
 /**
- * A lock in RheaKV's shape: reentrant, counted, bounded by its lease unless a Watchdog renews it.
+ * A lock with RheaKV's interface: reentrant, counted, and held until its lease ends unless a Watchdog renews
+ * it.
  * ```ts
  * const lock = store.getDistributedLock('orders/42', '10s', watchdog)
  * if (await lock.tryLock({ timeout: '5s' })) {
@@ -34,16 +35,19 @@ const LOCK_OPTIONS = knownNames('context', 'signal')
  */
 export class DistributedLock implements LockObject {
   readonly #holder: Holder
-  /** Of every attempt that gives none of its own. */
+  /** The context of every attempt that gives none. */
   readonly #context: ContextArg
 
-  /** Internal: `store.getDistributedLock` makes them. */
+  /** Internal: `store.getDistributedLock` creates locks. */
   constructor(place: Place, terms: HolderTerms, context: ContextArg) {
     this.#holder = new Holder(place, terms, this)
     this.#context = context
   }
 
-  /** True: it is held, one acquire more. `timeout` is the wait in the fair queue; without it one attempt. */
+  /**
+   * Resolves to true if the lock is held, with one acquire more. `timeout` is the wait in the fair queue;
+   * without it there is one attempt.
+   */
   tryLock(options?: LockAttempt): Promise<boolean> {
     try {
       const { context, timeout, signal } = optionsArg('tryLock', options, ATTEMPT_OPTIONS)
@@ -69,9 +73,11 @@ export class DistributedLock implements LockObject {
   }
 
   /**
-   * Resolves the acquires that are left. ERR_LOCK_LOST: the lease was over; ERR_NOT_OWNER: another holds it, or nothing was held.
-   * Whatever a last unlock throws, also for a signal that had fired before: `held` is false from the call on, nothing is renewed any
-   * more, and the release goes on in the background until it is answered or the lease is over.
+   * Releases one acquire and resolves to the number that is left. Rejects with ERR_LOCK_LOST if the lease was
+   * over, and with ERR_NOT_OWNER if another holds the lock or nothing was held.
+   * The unlock of the last acquire sets `held` to false and ends renewals at once, even if the call rejects
+   * or its signal had already fired. The release then goes on in the background until it is answered or the
+   * lease is over.
    */
   unlock(options?: CallOptions): Promise<{ acquires: number }> {
     try {
@@ -83,34 +89,39 @@ export class DistributedLock implements LockObject {
     }
   }
 
-  /** Judged now, on a clock that errs towards lost. */
+  /** Compares the clocks at each read. Where they are uncertain the hold counts as lost. */
   get held(): boolean {
     return this.#holder.held
   }
 
-  /** For so long it can be promised, unless it is renewed; 0 when it is not held. */
+  /** How many milliseconds the hold can be promised if it is not renewed; 0 when it is not held. */
   remainingMillis(): number {
     return this.#holder.validity?.remaining() ?? 0
   }
 
-  /** Of the current hold. Throws ERR_LOCK_LOST after a loss, else ERR_NOT_OWNER. */
+  /** The token of the current hold. Throws ERR_LOCK_LOST after a loss, otherwise ERR_NOT_OWNER. */
   getFencingToken(): number {
     const validity = this.#holder.validity
     if (validity === undefined) throw this.#holder.notHeld()
     return validity.token
   }
 
-  /** The last Owner seen: after a refusal the holder. Undefined before any call. */
+  /**
+   * The Owner of the last answer; after a refusal it describes the holder. Undefined before the first answer.
+   */
   getOwner(): Owner | undefined {
     return this.#holder.last
   }
 
-  /** What the holder wrote beside the lock. */
+  /** The context in the last answer, which is the holder's. */
   getOwnerContext(): Bytes | undefined {
     return this.#holder.last?.context
   }
 
-  /** Of the current hold: aborts with ERR_LOCK_LOST when it can no longer be promised. Already aborted when there is none. */
+  /**
+   * The signal of the current hold. It aborts with ERR_LOCK_LOST when the hold can no longer be promised, and
+   * is already aborted when there is no hold.
+   */
   get signal(): AbortSignal {
     return this.#holder.signal
   }

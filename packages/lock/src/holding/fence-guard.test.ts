@@ -1,4 +1,4 @@
-// Test: FenceGuard, which refuses older tokens for resources outside the store (docs/locks.md, 4).
+// Test: FenceGuard, which refuses older tokens for resources outside the store (docs/locks.md, section 4).
 
 import { describe, expect, test } from 'vitest'
 import { FenceGuard } from './fence-guard.js'
@@ -6,7 +6,7 @@ import { FenceGuard } from './fence-guard.js'
 const fenced = expect.objectContaining({ code: 'ERR_FENCED', outcome: 'not-applied' })
 
 describe('FenceGuard', () => {
-  test('remembers the highest token of each resource; the same may come again', async () => {
+  test('it remembers the highest token of each resource, and accepts the same token again', async () => {
     const guard = new FenceGuard()
     await guard.check('file', 5)
     await guard.check('file', 5)
@@ -16,7 +16,7 @@ describe('FenceGuard', () => {
     await expect(guard.check('file', 5)).rejects.toEqual(fenced)
   })
 
-  test('over a slow port: get and set of one check are never interleaved with those of another', async () => {
+  test('with a slow port the get and set of one check never interleave with those of another', async () => {
     const seen = new Map<string, number>()
     const turn = () => new Promise((resolve) => setImmediate(resolve))
     const guard = new FenceGuard({
@@ -34,7 +34,7 @@ describe('FenceGuard', () => {
     expect(seen.get('r')).toBe(3)
   })
 
-  test("a port's failure is its caller's, and the next check goes on", async () => {
+  test("a failure of the port rejects its caller's check, and the next check goes on", async () => {
     let broken = true
     const guard = new FenceGuard({
       get: () => {
@@ -48,7 +48,7 @@ describe('FenceGuard', () => {
     await guard.check('r', 1)
   })
 
-  test('mistakes are TypeErrors (K16: only safe integers)', async () => {
+  test('wrong arguments are TypeErrors (K16: only safe integers)', async () => {
     const guard = new FenceGuard()
     for (const token of [0, -1, 1.5, Number.NaN, 2 ** 53, '1'])
       await expect(guard.check('r', token as number)).rejects.toThrow(TypeError)

@@ -1,17 +1,20 @@
-// Driver: owns the highest token seen of each resource, for resources outside the store (docs/locks.md, 4).
+// Driver: owns the highest token seen for each resource outside the store (docs/locks.md, section 4).
 
 import { LatchkeyError } from '@latchkey/protocol'
 import { tokenArg } from './lock-arguments.js'
 
-/** Where the highest tokens are kept: a database, a file. In memory where none is given. */
+/**
+ * Where the highest tokens are kept, for example a database or a file. Without a port they are kept in
+ * memory.
+ */
 export interface FencePort {
   get(resource: string): number | undefined | Promise<number | undefined>
   set(resource: string, token: number): void | Promise<void>
 }
 
 /**
- * For a resource outside the store: refuses a holder that is late.
- * Law: for one resource, get and set of one check are never interleaved with those of another.
+ * Protects a resource outside the store: refuses a caller whose hold is older than one that was seen before.
+ * Law: for one resource, the get and set of one check never interleave with those of another check.
  * ```ts
  * const guard = new FenceGuard({ get: (name) => db.token(name), set: (name, token) => db.setToken(name, token) })
  * await guard.check('printer', hold.token) // ERR_FENCED where a higher token was seen
@@ -27,7 +30,7 @@ export class FenceGuard {
     this.#port = port
   }
 
-  /** Resolves, or rejects with ERR_FENCED where a higher token was seen. The same token may come again. */
+  /** Resolves, or rejects with ERR_FENCED if a higher token was seen. The same token is accepted again. */
   async check(resource: string, token: number): Promise<void> {
     if (typeof resource !== 'string') throw new TypeError('resource must be a string')
     tokenArg(token)

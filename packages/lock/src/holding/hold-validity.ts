@@ -1,4 +1,5 @@
-// Driver: owns the local truth about one hold: whether it may still be promised, and the signal that says when not.
+// Driver: owns what this process knows of one hold: whether the hold can still be promised, and the signal
+// that aborts when not.
 
 import type { Instant } from '@latchkey/base'
 import { LatchkeyError, type OwnerResult } from '@latchkey/protocol'
@@ -14,41 +15,48 @@ export interface HoldValidityPorts {
   readonly deadline: number
 }
 
-/** What is renewed. */
+/** The fields of a hold that a renewal request needs. */
 export type RenewedHold = Pick<HoldValidityPorts, 'key' | 'id' | 'token' | 'lease'>
 
 /** One hold that is being renewed. */
 export interface Renewal extends Indexed {
   readonly of: RenewedHold
-  /** Undefined: the hold is not known to be in time yet; the first answer decides (confirm). */
+  /**
+   * Undefined: it is not known yet whether the hold is in force; the first answer decides that
+   * (Renewals.confirm).
+   */
   validity: HoldValidity | undefined
-  /** On whose behalf: a watchdog. */
+  /** The watchdog for which it is renewed. */
   by: object | undefined
   /** When the next try is due. */
   at: number
   /** When the last try was made. */
   triedAt: number
-  /** So long the first answer is waited for. */
+  /** How long the first answer is waited for. */
   until: number
   last: Try | undefined
   tries: number
-  /** Told of the first answer; undefined: nobody answers. */
+  /** Called with the first answer, or with undefined if no member answers. */
   confirmed: ((owner: OwnerResult | undefined) => void) | undefined
 }
 
-/** One request. */
+/** One renewal request. */
 export interface Try {
   readonly call: LockCall
   over: boolean
 }
 
-/** releasing: its release is on the way or was; it is no longer promised, and whether it was lost is not known yet. */
+/**
+ * releasing: the release has been sent or is about to be. The hold is no longer promised, and whether it was
+ * lost is not known yet.
+ */
 type State = 'held' | 'releasing' | 'over' | 'lost'
 
 /**
  * Laws:
- * - `held` compares the clocks at each call (CT6, CT7); the renewal of the bound only sees to it that the signal speaks when nobody asks.
- * - Once lost it stays lost: neither a late renewal nor a better bound brings it back.
+ * - `held` compares the clocks at each call (CT6, CT7). The timer of BoundRenewal is only there so that the
+ *   signal aborts even if `held` is never read.
+ * - A lost hold stays lost: neither a late renewal nor a better bound brings it back.
  * - The deadline only grows.
  */
 export class HoldValidity implements Concern {
@@ -57,7 +65,7 @@ export class HoldValidity implements Concern {
   readonly id: string
   readonly lease: number
   readonly token: number
-  /** The renewals' own; undefined: nobody renews it. */
+  /** Set and cleared by Renewals; undefined: the hold is not renewed. */
   renewal: Renewal | undefined = undefined
   readonly #port: LockPort
   readonly #boundRenewal: BoundRenewal
@@ -65,7 +73,7 @@ export class HoldValidity implements Concern {
   #deadline: number
   #state: State = 'held'
   #loss: LatchkeyError | undefined
-  /** Made when somebody asks for the signal: few do. */
+  /** Created at the first read of the signal, because few callers read it. */
   #abort: AbortController | undefined
 
   constructor(
@@ -102,7 +110,7 @@ export class HoldValidity implements Concern {
     return this.#state === 'lost'
   }
 
-  /** Why it is lost. */
+  /** Why the hold is lost. */
   get loss(): LatchkeyError | undefined {
     return this.#loss
   }
@@ -115,13 +123,16 @@ export class HoldValidity implements Concern {
     return 0
   }
 
-  /** Milliseconds since the entry that gave it its deadline, at most: no answer says when that was, the bound does. */
+  /**
+   * At most the milliseconds since the entry that set the deadline. No answer carries that time, so it is
+   * computed from the bound.
+   */
   age(): number {
     const { bound, clock } = this.#port
     return Math.max(0, bound.upper(clock.instant()) - (this.#deadline - this.lease))
   }
 
-  /** A renewal or reentry was a success. Of a hold that is lost or released: nothing. */
+  /** A renewal or reentry succeeded. Does nothing if the hold is lost or released. */
   prolong(deadline: number): void {
     if (!this.held) return
     this.#deadline = Math.max(this.#deadline, deadline)
@@ -137,7 +148,10 @@ export class HoldValidity implements Concern {
     this.#lost(error)
   }
 
-  /** The store releases it together with all others: a hold of somebody who did not ask for that, and has to stop. */
+  /**
+   * The store releases this hold together with all others. Its holder did not ask for that and has to stop,
+   * so the signal aborts.
+   */
   revoke(why: LatchkeyError): void {
     if (this.#state !== 'held') return
     this.#loss = why
@@ -146,12 +160,12 @@ export class HoldValidity implements Concern {
     this.#lost(why)
   }
 
-  /** Before a complete release is sent: from then on nothing can be promised. */
+  /** Called before a complete release is sent: from then on the hold cannot be promised. */
   releasing(): void {
     if (this.#state === 'held') this.#finish('releasing')
   }
 
-  /** A complete release. The signal is left alone: what still runs with it may go on. */
+  /** A complete release succeeded. The signal does not abort, because work that still uses it may go on. */
   end(): void {
     if (this.#state !== 'lost') this.#finish('over')
   }

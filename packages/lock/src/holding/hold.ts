@@ -1,4 +1,4 @@
-// Driver: one hold, as a Node developer holds it: a thing with a signal, a token and an end.
+// Driver: one hold as callers see it, with a token, a signal and a release.
 
 import { LatchkeyError, type KeyValueCalls } from '@latchkey/protocol'
 import type { Holder } from './holder.js'
@@ -8,7 +8,10 @@ import type { HoldValidity } from './hold-validity.js'
 /** A lock that is held. Release it, or let `await using` do it. */
 export class Hold implements AsyncDisposable {
   readonly key: string | Uint8Array
-  /** The fencing token: higher than that of every hold before. Pass it to resources outside (FenceGuard). */
+  /**
+   * The fencing token: higher than that of every hold before. Pass it to resources outside the store
+   * (FenceGuard).
+   */
   readonly token: number
   readonly #port: LockPort
   readonly #holder: Holder
@@ -25,19 +28,22 @@ export class Hold implements AsyncDisposable {
     this.token = validity.token
   }
 
-  /** Aborts with ERR_LOCK_LOST at the latest when the hold can no longer be promised; a release leaves it alone. */
+  /**
+   * Aborts with ERR_LOCK_LOST at the latest when the hold can no longer be promised. A release does not abort
+   * it.
+   */
   get signal(): AbortSignal {
-    // CT7: behind a blocked event loop no timer has fired yet.
+    // After the event loop was blocked, no timer has fired yet: the clocks decide (CT7).
     this.#validity.remaining()
     return this.#validity.signal
   }
 
-  /** Judged now, on a clock that errs towards lost. */
+  /** Compares the clocks at each read. Where they are uncertain the hold counts as lost. */
   get held(): boolean {
     return this.#validity.held
   }
 
-  /** For so long it can be promised, unless it is renewed; 0 when it is lost or released. */
+  /** How many milliseconds the hold can be promised if it is not renewed; 0 when it is lost or released. */
   remainingMillis(): number {
     return this.#validity.remaining()
   }
@@ -50,7 +56,7 @@ export class Hold implements AsyncDisposable {
     throw new LatchkeyError('ERR_LOCK_LOST', undefined, { cause: this.signal.reason })
   }
 
-  /** Idempotent; resolves for a lost hold too. */
+  /** May be called again; also resolves for a lost hold. */
   async release(): Promise<void> {
     await this.end()
   }
@@ -59,23 +65,26 @@ export class Hold implements AsyncDisposable {
     await this.end()
   }
 
-  /** A store's key-value calls. Every write carries the guard of this hold: ERR_FENCED once it is over. */
+  /**
+   * The key-value calls of the store. Every write carries the guard of this hold and rejects with ERR_FENCED
+   * once the hold is over.
+   */
   get kv(): KeyValueCalls {
     this.#kv ??= this.#port.guardedKv(this.#validity.key, this.token, () => this.#isKnownLost())
     return this.#kv
   }
 
-  /** Of a closed store every call is ERR_CLOSED, also a write under a hold. */
+  /** In a closed store every call rejects with ERR_CLOSED, also a write of a hold; that is not ERR_FENCED. */
   #isKnownLost(): boolean {
     return !this.held && !this.#port.closed.aborted
   }
 
-  /** Internal: why it was lost, as far as this process knows. */
+  /** Internal: why the hold was lost, as far as this process knows. */
   get loss(): LatchkeyError | undefined {
     return this.#validity.loss
   }
 
-  /** Internal: for withLock, the loss that the release met, if any. */
+  /** Internal, for withLock: resolves to the loss that the release found, if any. */
   end(): Promise<LatchkeyError | undefined> {
     this.#release ??= this.#holder.leaveAll()
     return this.#release

@@ -1,4 +1,4 @@
-// Driver: owns one lock object's acquisitions, one after the other, and the order of its requests.
+// Driver: owns the acquisitions of one lock object, one after the other, and the order of its requests.
 
 import {
   type ContextArg,
@@ -22,12 +22,12 @@ export interface HolderTerms extends Terms {
 }
 export interface Wanted {
   readonly context: ContextArg
-  /** false: one attempt; else it queues until its limit is over. */
+  /** false: one attempt. true: the attempt queues until its limit is over. */
   readonly waits: boolean
   readonly limit: CallLimit
 }
 
-/** Of the last hold. `reported`: an unlock has told of it. */
+/** The loss of the last hold. `reported`: an unlock has already rejected with it. */
 interface Loss {
   readonly acquisition: Acquisition
   readonly error: LatchkeyError
@@ -36,26 +36,32 @@ interface Loss {
 
 type Turn = Exclude<Step, 'queued'> | { readonly woken: Promise<undefined | Over> } | Over
 
-/** How long a wait that is over stays to hear that its place is gone: a round trip, not a failover. */
-const FAREWELL = 500
+/**
+ * How long, in ms, an attempt whose wait is over waits until its position in the queue is given up. It is
+ * enough for a round trip, not for a change of leader.
+ */
+const LEAVE_QUEUE_WAIT = 500
 const PAUSE_AFTER_FAILURE = 50
 const RELEASE_TIMEOUT = 5_000
 const NO_HOLD: ReadonlySet<ErrorCode> = new Set(['ERR_LOCK_LOST', 'ERR_NOT_OWNER'])
 
 /**
  * Laws:
- * - `enter` gives true only while `held` is true. What an attempt may have got besides is given back before the next one asks.
- * - One holder is one owner: its flows share the hold, and its waiting flows one place in the queue.
- * - An acquisition ends with its complete release or its loss; the holder is then free, with a new id.
- * - Everything that changes an acquisition runs in turn; only a loss comes at any time.
+ * - `enter` resolves to true only while `held` is true. Anything else that an attempt may have got is
+ *   released before the next attempt asks.
+ * - One holder is one owner in the store: all callers of the object share its hold, and those that wait share
+ *   one position in the queue.
+ * - An acquisition ends with its complete release or its loss. The next attempt of the holder then uses a new
+ *   acquisition with a new id.
+ * - Everything that changes an acquisition runs in the request order; only a loss can happen at any time.
  */
 export class Holder {
   readonly #place: Place
   readonly #terms: HolderTerms
-  /** Whom its watchdog's listeners know; undefined: nobody can listen. */
+  /** The lock object that its watchdog's listeners receive; undefined: it has no listeners. */
   readonly #subject: LockObject | undefined
   readonly #turns = new RequestOrder()
-  /** What its acquisitions tell it. */
+  /** The callbacks of its acquisitions. */
   readonly #told = {
     owner: (owner: OwnerResult) => {
       this.#last = toKept(owner)
@@ -71,20 +77,20 @@ export class Holder {
     this.#place = place
     this.#terms = terms
     this.#subject = subject
-    this.#acquisition = this.#newClaim()
+    this.#acquisition = this.#newAcquisition()
   }
 
   get held(): boolean {
     return this.#acquisition.validity?.held ?? false
   }
 
-  /** Of the current hold, judged now. */
+  /** The validity of the current hold, if the clocks still allow it. */
   get validity(): HoldValidity | undefined {
     const { validity } = this.#acquisition
     return validity?.held ? validity : undefined
   }
 
-  /** A copy: the caller's. */
+  /** A copy, which the caller may change. */
   get last(): Owner | undefined {
     return this.#last && toOwner(this.#last)
   }
@@ -100,21 +106,23 @@ export class Holder {
     return (this.#idleSignal ??= AbortSignal.abort(this.notHeld()))
   }
 
-  /** Why there is no hold. */
+  /** The error that says why there is no hold. */
   notHeld(): LatchkeyError {
     if (this.#loss === undefined) return new LatchkeyError('ERR_NOT_OWNER')
     return new LatchkeyError('ERR_LOCK_LOST', this.#loss.error.message, { cause: this.#loss.error })
   }
 
   async enter(wanted: Wanted): Promise<boolean> {
-    // The store's own watchdog is closed with it: what the caller has to do is said of the store.
+    // When the store closes, it closes its own watchdog too. Then the error must name the store, so the store
+    // is checked first.
     if (this.#place.port.closed.aborted) throw new LatchkeyError('ERR_CLOSED')
     if (this.#terms.watchdog?.closed)
       throw new LatchkeyError(
         'ERR_CLOSED',
         'The watchdog of this lock is closed. Get the lock anew with one that is open.',
       )
-    // Without a wait one more chance: for a hold that turned out to be lost at reentry, or a grant that was over on arrival.
+    // Without a wait there is one more attempt: the first may find at reentry that the hold was lost, or get
+    // a grant that is already over.
     for (let chances = wanted.waits ? Number.POSITIVE_INFINITY : 2; chances > 0; chances--) {
       const turn = await this.#turns.run(() => this.#step(wanted), wanted.limit, isOver)
       if (turn === 'refused') return false
@@ -125,7 +133,9 @@ export class Holder {
     return false
   }
 
-  /** Gives one acquire back, or all. Whatever it throws, a last acquire is no longer held afterwards. */
+  /**
+   * Releases one acquire, or all. Even if it rejects, the hold is over after the release of the last acquire.
+   */
   leave(limit: CallLimit, all: boolean): Promise<{ acquires: number }> {
     if (this.#acquisition.validity === undefined && !this.#hasLossToReport())
       return Promise.reject(new LatchkeyError('ERR_NOT_OWNER'))
@@ -136,16 +146,22 @@ export class Holder {
     )
   }
 
-  /** Another request of this object is still under way: it is done behind that one, and nobody waits for it. */
+  /**
+   * Another request of this object is still under way. The release is sent after that one, and no caller
+   * waits for it.
+   */
   #leaveBehind(limit: CallLimit, all: boolean): never {
     const behind = this.limit(this.#terms.lease)
     this.#turns.urgent(() => this.#unlock(behind, all)).catch(() => {})
     throw new LatchkeyError('ERR_OUTCOME_UNKNOWN', BEHIND, { cause: limit.error() })
   }
 
-  /** All acquires in one request. Without a hold, or with a lost one, there is nothing to do. The loss that was met, if any. */
+  /**
+   * Releases all acquires in one request; does nothing without a hold or after a loss. Resolves to the loss
+   * that it found, if any.
+   */
   async leaveAll(): Promise<LatchkeyError | undefined> {
-    // A store that is closed has released it, or was told to keep it.
+    // A closed store has already released the hold, or was asked to keep it.
     if (this.#place.port.closed.aborted && this.validity === undefined) return this.#loss?.error
     try {
       await this.leave(this.limit(RELEASE_TIMEOUT), true)
@@ -156,7 +172,7 @@ export class Holder {
     return undefined
   }
 
-  // ---- getting it
+  // ---- Acquiring
 
   async #step(wanted: Wanted): Promise<Turn> {
     if (wanted.limit.end !== undefined) return OVER
@@ -182,7 +198,7 @@ export class Holder {
     else watchdog.watch(this.#place.renewals, validity)
   }
 
-  /** K28: one who has given up meanwhile gives back what came. */
+  /** An attempt that was aborted meanwhile releases the hold that it got (K28). */
   #mayKeep(limit: CallLimit): boolean {
     if (!limit.signal?.aborted) return this.held
     this.leave(this.limit(this.#terms.lease), false).catch(() => {})
@@ -190,7 +206,8 @@ export class Holder {
   }
 
   async #failed(acquisition: Acquisition, wanted: Wanted, error: unknown): Promise<Turn> {
-    // Of an attempt whose fate is unknown there may be a hold that nobody knows. Behind a known hold its release takes care of it.
+    // An attempt with unknown outcome may have left a hold that this process does not know. If a hold is
+    // known, its release covers this attempt too.
     if (mayBeApplied(error) && acquisition.validity === undefined && !acquisition.hasSleepers)
       this.#retire(acquisition)
     else acquisition.rest()
@@ -202,47 +219,52 @@ export class Holder {
     return 'again'
   }
 
-  /** A wait that ends by its time ends with false; a lonely attempt that never got its turn met no leader. */
+  /**
+   * A wait that ends by its timeout gives false. A single attempt that could not even begin found no leader.
+   */
   async #gaveUp({ waits, limit }: Wanted): Promise<false> {
     const end = limit.end ?? 'timeout'
     const gone = this.#turns.urgent(() => this.#leaveQueue())
     if (end !== 'timeout') throw limit.error()
     if (!waits) throw new LatchkeyError('ERR_NO_LEADER')
-    await this.limit(FAREWELL).wait(gone)
+    await this.limit(LEAVE_QUEUE_WAIT).wait(gone)
     return false
   }
 
-  /** The last of the attempts that share the place takes it off; the others keep theirs. */
+  /** Gives up the position in the queue, unless other attempts that share it still wait. */
   async #leaveQueue(): Promise<void> {
     const acquisition = this.#acquisition
     if (acquisition.validity !== undefined || acquisition.hasSleepers || !acquisition.mayHaveLeftSomething)
       return
-    this.#acquisition = this.#newClaim()
+    this.#acquisition = this.#newAcquisition()
     await acquisition.giveBack()
   }
 
   #retire(acquisition: Acquisition): void {
     if (this.#acquisition !== acquisition) return
-    this.#acquisition = this.#newClaim()
+    this.#acquisition = this.#newAcquisition()
     void this.#turns.urgent(() => acquisition.giveBack())
   }
 
-  #newClaim(): Acquisition {
+  #newAcquisition(): Acquisition {
     return new Acquisition(this.#place, this.#terms, this.#told)
   }
 
-  /** By the clocks or by a definite word; at any time. The row is released behind it. */
+  /**
+   * Called at any time, when the clocks or a refusal show that the hold is over. Its row is released in the
+   * background.
+   */
   #lost(acquisition: Acquisition, error: LatchkeyError): void {
     const { watchdog } = this.#terms
     if (acquisition.validity !== undefined) this.#place.renewals.remove(acquisition.validity)
     this.#loss = { acquisition, error, reported: false }
     this.#retire(acquisition)
-    // A store that gives its holds back loses none.
+    // A hold that the store itself releases is not lost, so the watchdog reports nothing.
     if (this.#subject !== undefined && error.code === 'ERR_LOCK_LOST')
       watchdog?.tellLost(this.#subject, error)
   }
 
-  // ---- giving it back
+  // ---- Releasing
 
   #hasLossToReport(): boolean {
     return this.#loss !== undefined && !this.#loss.reported
@@ -253,7 +275,7 @@ export class Holder {
     const { validity } = this
     if (validity === undefined) return this.#askRow(limit)
     const isLast = all || acquisition.acquires <= 1
-    if (isLast) this.#letGo(validity)
+    if (isLast) this.#endPromise(validity)
     else acquisition.acquires--
     let owner: OwnerResult
     try {
@@ -271,14 +293,17 @@ export class Holder {
     return { acquires: isLast ? 0 : acquisition.acquires }
   }
 
-  /** Before the request is sent: no renewal leaves after the release, and nothing is promised any more. */
-  #letGo(validity: HoldValidity): void {
+  /**
+   * Called before the release is sent, so that no renewal is sent after it and the hold is not promised any
+   * more.
+   */
+  #endPromise(validity: HoldValidity): void {
     this.#place.renewals.remove(validity)
     validity.releasing()
-    this.#acquisition = this.#newClaim()
+    this.#acquisition = this.#newAcquisition()
   }
 
-  /** The loss is known; the row decides whether somebody else holds it now. */
+  /** The hold is lost; the row in the store shows whether another acquirer holds the lock now. */
   async #askRow(limit: CallLimit): Promise<never> {
     const loss = this.#loss
     if (loss === undefined || loss.reported) throw new LatchkeyError('ERR_NOT_OWNER')
@@ -286,7 +311,7 @@ export class Holder {
     try {
       owner = await loss.acquisition.release(true, limit)
     } catch {
-      // Nobody answers, but lost it is.
+      // No member answers, but the hold is lost all the same.
     }
     throw this.#reportLoss(owner)
   }
@@ -300,7 +325,10 @@ export class Holder {
   }
 }
 
-/** Asking again is of no use: the object is free, and the release is sent behind it until somebody answers. */
+/**
+ * Turns the error into one that asks for no retry: the hold is over here, and the release goes on in the
+ * background.
+ */
 function leftBehind(error: unknown): unknown {
   const goesOn = isWorthRetry(error) || isLatchkeyError(error, 'ERR_ABORTED')
   if (!goesOn || !isLatchkeyError(error)) return error
@@ -310,7 +338,7 @@ function leftBehind(error: unknown): unknown {
 const BEHIND =
   'The unlock ended before it was answered. The lock is not held here any more, and its release goes on in the background until the lease is over: there is nothing to ask again.'
 
-/** On the server the wait ends with the attempt, should nobody be left to say so. */
+/** The store limits the wait too, in case this process ends before it can leave the queue. */
 function waitOf({ waits, limit }: Wanted): number | null {
   return waits ? (limit.left() ?? 0) : null
 }

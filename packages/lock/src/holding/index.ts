@@ -1,4 +1,4 @@
-// Rule: the lock objects, over a request port.
+// Rule: exports the lock objects, which work over a LockPort.
 
 export { ClusterBound, DEFAULT_DRIFT } from './cluster-time-bound.js'
 export { DistributedLock } from './distributed-lock.js'

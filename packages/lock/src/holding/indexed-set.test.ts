@@ -1,4 +1,4 @@
-// Test: a set is a set, and may be changed by what walks through it.
+// Test: IndexedSet behaves as a set, also when members are deleted while it is iterated.
 
 import { expect, test } from 'vitest'
 import { IndexedSet, NOT_IN_SET } from './indexed-set.js'
@@ -11,7 +11,7 @@ function names(indexedSet: IndexedSet<{ name: number; place: number }>): number[
   return [...met].sort((a, b) => a - b)
 }
 
-test('who is added is there once, until deleted; deleting says whether', () => {
+test('a member that was added is in the set once, until it is deleted; delete returns whether it was there', () => {
   const indexedSet = new IndexedSet<{ name: number; place: number }>()
   const [a, b, c] = people(3) as [{ name: number; place: number }, ...{ name: number; place: number }[]]
   for (const one of [a, b, c, a]) indexedSet.add(one as typeof a)
@@ -23,7 +23,7 @@ test('who is added is there once, until deleted; deleting says whether', () => {
   expect([indexedSet.size, names(indexedSet)]).toEqual([2, [0, 1]])
 })
 
-test('whoever stays is met, whoever was taken out before is not, whatever goes meanwhile', () => {
+test('forEach visits each member that stays, and none that was deleted before, while others are deleted', () => {
   for (let go = 0; go < 7; go++) {
     const indexedSet = new IndexedSet<{ name: number; place: number }>()
     const all = people(7)
@@ -32,7 +32,7 @@ test('whoever stays is met, whoever was taken out before is not, whatever goes m
     indexedSet.forEach((one) => {
       expect(one.place).not.toBe(NOT_IN_SET)
       met.add(one.name)
-      // Itself, and one more.
+      // Deletes this member and one other.
       if (one.name % 2 === 0) indexedSet.delete(one)
       indexedSet.delete(all[go] as (typeof all)[number])
     })

@@ -1,14 +1,15 @@
-// Rule: a set whose members carry their places in it.
+// Rule: a set in an array, whose members store their own index.
 //
-// No Set: the table of one that is added to and deleted from with each hold is replaced again and again, and one such table that has
-// grown old keeps all that came after it, with what they held, from being collected while they are young.
+// A Set would keep garbage in memory here. Members come and go with each hold, so V8 replaces the table of
+// the Set again and again. A replaced table that was moved to the old generation keeps everything added after
+// it from being collected young.
 
 export interface Indexed {
-  /** Its place in the set; the set's alone. */
+  /** The member's index in the set; only the set writes it. */
   place: number
 }
 
-/** The place of one that is in no set. */
+/** The index of a member that is in no set. */
 export const NOT_IN_SET = -1
 
 export class IndexedSet<Member extends Indexed> {
@@ -22,7 +23,7 @@ export class IndexedSet<Member extends Indexed> {
     if (member.place === NOT_IN_SET) member.place = this.#members.push(member) - 1
   }
 
-  /** False: it was not there. The last one takes its place. */
+  /** Returns false if the member was not in the set. The last member takes the free index. */
   delete(member: Member): boolean {
     const { place } = member
     if (place === NOT_IN_SET) return false
@@ -34,7 +35,10 @@ export class IndexedSet<Member extends Indexed> {
     return true
   }
 
-  /** From the last to the first: whoever is there all the time is met, though `run` takes members out. One may be met twice. */
+  /**
+   * Goes from the last member to the first. `run` may delete members: each member that stays in the set is
+   * visited, and one of them may be visited twice.
+   */
   forEach(run: (member: Member) => void): void {
     for (let place = this.#members.length - 1; place >= 0; place--) {
       const member = this.#members[place]

@@ -1,5 +1,6 @@
-// Door: what a caller may say about locks. A mistake is a TypeError, too much is ERR_TOO_LARGE; nothing is sent before.
-// Everything is copied, so that the caller may go on with its own bytes.
+// Door: checks the arguments of lock calls. A mistake is a TypeError, too many bytes are ERR_TOO_LARGE;
+// nothing was sent then.
+// All bytes are copied, so that the caller may reuse its own buffers.
 
 import { copyBytes, utf8 } from '@latchkey/base'
 import {
@@ -21,7 +22,7 @@ export function keyArg(key: unknown, name = 'key'): Uint8Array {
   throw tooLarge(name, bytes.length, CAPS.keyBytes)
 }
 
-/** Null: all keys. */
+/** null: all keys. */
 export function prefixArg(prefix: unknown): Uint8Array | null {
   const bytes = bytesArg(prefix, 'prefix')
   if (bytes.length <= CAPS.keyBytes) return bytes.length === 0 ? null : bytes
@@ -43,7 +44,7 @@ export function durationArg(value: unknown, name: string): number | undefined {
   return value === undefined ? undefined : millis(value as Duration, name)
 }
 
-/** undefined: none was given. An empty one is a context. */
+/** null: the caller gave no context. An empty context is a context. */
 export function contextArg(context: unknown): ContextArg {
   if (context === undefined || context === null) return null
   const size = bytesArg(context, 'context').length
@@ -56,7 +57,7 @@ export function signalArg(signal: unknown): AbortSignal | undefined {
   throw new TypeError('signal must be an AbortSignal')
 }
 
-/** A token that must be there. */
+/** Checks a token that must be present. */
 export function tokenArg(token: unknown, name = 'token'): number {
   if (typeof token === 'number' && Number.isSafeInteger(token) && token > 0) return token
   throw new TypeError(`${name} must be a positive safe integer; got ${String(token)}`)
@@ -65,7 +66,7 @@ export function tokenArg(token: unknown, name = 'token'): number {
 export interface AcquirerArgs {
   readonly id: string
   readonly lease: number
-  /** 0: it carries none. */
+  /** 0: the caller gave no token. */
   readonly token: number
   readonly context: ContextArg
 }
@@ -84,7 +85,7 @@ export function acquirerArg(acquirer: Acquirer): AcquirerArgs {
 
 const NONE: Readonly<Partial<Record<string, never>>> = {}
 
-/** The options of `call`, of which only `known` ones may be given. */
+/** Returns the options of `call`, after checking that all their names are in `known`. */
 export function optionsArg<T extends object>(
   call: string,
   options: T | undefined,

@@ -1,16 +1,16 @@
-// Rule: what can be done with a lock in RheaKV's shape, for those who are handed one.
+// Types: the interface of a DistributedLock, for code that is given one.
 
 import type { Bytes, CallOptions, Duration, Owner } from '@latchkey/protocol'
 
-/** How one attempt asks. */
+/** The options of one attempt to acquire. */
 export interface LockAttempt {
   context?: Bytes | undefined
-  /** The wait in the fair queue; without it one attempt. */
+  /** The wait in the fair queue; without it there is one attempt. */
   timeout?: Duration | undefined
   signal?: AbortSignal | undefined
 }
 
-/** A DistributedLock, by its calls. */
+/** The calls of a DistributedLock. */
 export interface LockObject extends AsyncDisposable {
   readonly held: boolean
   readonly signal: AbortSignal

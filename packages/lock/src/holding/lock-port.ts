@@ -1,41 +1,44 @@
-// Driver's port: what the lock objects need from a store. The client's session engine implements it.
+// Types: what the lock objects need from a store; the client's session engine implements it.
 
 import type { Clock } from '@latchkey/base'
 import type { As, Command, KeyValueCalls, LatchkeyError, OwnerResult, Read } from '@latchkey/protocol'
 import type { ClusterBound } from './cluster-time-bound.js'
 
 export interface LockCallOptions {
-  /** Milliseconds; absent: without limit, only `close` or the signal end it. */
+  /** Milliseconds. Without it the call has no limit: only `close` or the signal ends it. */
   readonly timeout?: number | undefined
-  /** Instead of a timeout: a time of clock.now(). */
+  /** Used instead of a timeout: a time of clock.now(). */
   readonly due?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
-/** A command on its way. */
+/** A command that was accepted for sending. */
 export interface LockCall {
-  /** It was handed to a member at least once; before that it waits in this process. */
+  /** Whether it was sent to a member at least once; before that it waits in this process. */
   readonly sent: boolean
   /**
-   * The decoded result. Rejects with a LatchkeyError only; `outcome: 'not-applied'` is a proof that it never will be applied,
-   * `'unknown'` says that it was sent. Before it settles, the engine has taught `bound` what the answer proves.
+   * The decoded result. Rejects only with a LatchkeyError. Its `outcome: 'not-applied'` proves that the
+   * command will never be applied; `'unknown'` says that it was sent.
+   * Before the promise settles, the engine has passed to `bound` what the answer proves.
    */
   readonly result: Promise<unknown>
   /**
-   * After `result` was rejected with outcome 'unknown': resolves when the command can no longer be applied later than now (a
-   * cancelCall was answered, `done` has passed it, or its session is over). The engine goes on asking in the background, without
-   * limit; rejects with ERR_CLOSED when the store closes. Asked more than once it gives the same promise.
+   * For a call whose `result` was rejected with outcome 'unknown': resolves when the command can no longer be
+   * applied later than now. That is so when a cancelCall was answered, `done` has passed its number, or its
+   * session is over.
+   * The engine keeps asking in the background, without limit. Rejects with ERR_CLOSED when the store closes.
+   * Every call returns the same promise.
    */
   settled(): Promise<void>
 }
 
 export interface LockPort {
   readonly clock: Clock
-  /** One per store; the engine calls meet() at each handshake and learn() for each answer. */
+  /** One per store. The engine calls meet() at each handshake and learn() for each answer. */
   readonly bound: ClusterBound
-  /** Of the members, ms: a change of leader takes one to two of these. 0: not known yet. */
+  /** The members' election timeout in ms: a change of leader takes one to two of these. 0: not known yet. */
   electionTimeout(): number
-  /** The error of a wait that ends now, where nobody is known to lead; undefined: somebody leads. */
+  /** The error for a wait that ends now, if no leader is known; undefined: there is a leader. */
   noLeader(): LatchkeyError | undefined
   /** The store's default for `as`; undefined: bytes. */
   readonly as: As | undefined
@@ -44,17 +47,23 @@ export interface LockPort {
 
   /** A new acquirer id: 128 random bits in hex. */
   newId(): string
-  /** Runs under the session, exactly once. Never throws: what is wrong rejects `result`. */
+  /** Applies the command once at most, under the session. Never throws: any error rejects `result`. */
   command(command: Command, options?: LockCallOptions): LockCall
-  /** Linearizable. */
+  /** A linearizable read. */
   read(read: Read, options?: LockCallOptions): Promise<unknown>
-  /** Called for each pushed grant of that ticket. Registered before the ask is sent. Returns the function that takes it off. */
+  /**
+   * Calls `run` for each pushed grant of that ticket. Register it before the request is sent. The returned
+   * function unregisters it.
+   */
   onGranted(key: Uint8Array, id: string, run: (owner: OwnerResult) => void): () => void
-  /** Called after each reconnect or new session, once grants are pushed again: tickets have to be asked for. Not at the first one. */
+  /**
+   * Calls `run` after each reconnect or new session, but not after the first. From then on grants are pushed
+   * again, and tickets must be read because a push may have been missed.
+   */
   onAttached(run: () => void): () => void
   /**
-   * KV calls whose writes carry the guard { key, token }; reads are plain. `knownLost` is asked at each write: true means
-   * ERR_FENCED without a request.
+   * Key-value calls whose writes carry the guard { key, token }; reads carry none. `knownLost` is called at
+   * each write: if it returns true, the write rejects with ERR_FENCED and no request is sent.
    */
   guardedKv(key: Uint8Array, token: number, knownLost: () => boolean): KeyValueCalls
 }

@@ -1,4 +1,5 @@
-// Driver: owns what all lock objects of one store share: the renewal of its bound, its own watchdog. A Store makes one.
+// Driver: owns what the lock objects of one store share: the bound's renewal, the holds' renewals, and the
+// store's own watchdog.
 
 import { setMaxListeners } from 'node:events'
 import {
@@ -34,11 +35,11 @@ import { Renewals } from './renewals.js'
 import { splitRequests } from './split-requests.js'
 import { Watchdog } from './watchdog.js'
 
-/** The rare settings of a lock. */
+/** Options of a lock that few callers need. */
 export interface LockOptions {
-  /** The counter that the token comes from; default: the store's own. Always the same one for a lock. */
+  /** The counter that the token comes from; default: the store's own. A lock must always use the same one. */
   fencingKey?: Bytes | null | undefined
-  /** Up to 4 KiB that others see as the holder's. */
+  /** Up to 4 KiB that other callers see as the holder's context. */
   context?: Bytes | undefined
 }
 
@@ -47,7 +48,8 @@ export class Locking {
   readonly #place: Place
 
   constructor(port: LockPort) {
-    // One listener for each call that waits: more than ten are no leak, and a library prints no warning.
+    // Each waiting call adds one listener. More than ten of them are no leak, so Node must not print a
+    // warning.
     setMaxListeners(0, port.closed)
     this.#place = {
       port,
@@ -61,8 +63,9 @@ export class Locking {
   }
 
   /**
-   * For a store that closes: everything it holds or waits for, in one request, so that the next in each queue does not wait for a
-   * lease to run out. `why`: the reason of the holds' signals, which abort before the request is sent.
+   * Called when the store closes. One request releases every hold and cancels every wait, so that the next
+   * waiter does not wait until a lease ends. `why` is the reason with which the signals of the holds abort,
+   * before the request is sent.
    */
   async releaseForClose(why: LatchkeyError, patience: number): Promise<void> {
     await this.#release([...this.#place.acquisitions], why, { timeout: patience })
@@ -71,14 +74,16 @@ export class Locking {
   #releaseHolds(limits: LockCallOptions): Promise<number> {
     const held = [...this.#place.acquisitions].filter(({ validity }) => validity?.held)
     const why = 'The lock was released by releaseAll(). Stop the work it guarded, or acquire it again.'
-    // Who holds nothing asks all the same: whether it may is for the members to say, as of every call.
+    // A caller without holds sends the request too, because the members decide whether the caller may call
+    // this.
     if (held.length === 0) return this.#place.port.command([OP.releaseAll, []], limits).result.then(() => 0)
     return this.#release(held, new LatchkeyError('ERR_NOT_OWNER', why), limits)
   }
 
   /**
-   * Law (K43): no hold is promised any more when its release is sent. Else: work under it that was not told to stop writes to a
-   * resource outside while the next owner, to whom the release has given the lock, does the same.
+   * Law (K43): the signals of the holds abort before their release is sent. Without this: work under a hold
+   * is not stopped and writes to a resource outside the store, while the next holder, to whom the release
+   * gave the lock, writes there too.
    */
   async #release(
     acquisitions: readonly Acquisition[],
@@ -98,7 +103,7 @@ export class Locking {
         answered(true)
         return tokens.filter((token) => token !== 0).length
       } catch (error) {
-        // Each acquisition gives back by itself, in the background, what it has.
+        // Each acquisition then releases what it has by itself, in the background.
         answered(false)
         throw error
       }
@@ -106,7 +111,7 @@ export class Locking {
     return (await Promise.all(requests)).reduce((sum, count) => sum + count, 0)
   }
 
-  /** Throws a TypeError at the call. */
+  /** Throws a TypeError for a wrong argument; it does not reject. */
   getDistributedLock(
     key: Bytes,
     lease: Duration,

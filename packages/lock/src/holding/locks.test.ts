@@ -1,4 +1,4 @@
-// Test: store.locks: acquire, withLock, Hold, query, forceRelease, and the primitives (docs/api.md).
+// Test: store.locks: acquire, withLock, Hold, query, forceRelease, and the primitive calls (docs/api.md).
 
 import { AsyncResource } from 'node:async_hooks'
 import { utf8 } from '@latchkey/base'
@@ -9,7 +9,7 @@ import { codeOf, finish, scene, stateOf } from '../testing/scene.js'
 import type { Hold } from './hold.js'
 
 describe('acquire and Hold', () => {
-  test('a hold: key, token, signal, held, time left; released once, idempotent', async () => {
+  test('a hold has key, token, signal, held and remaining time; release may be called again', async () => {
     const { world, locking, store } = scene()
     const hold = await finish(world, locking.locks.acquire('k', { lease: '10s', context: 'c' }))
     expect([hold.key, hold.token, hold.held, hold.signal.aborted]).toEqual(['k', 1, true, false])
@@ -21,7 +21,7 @@ describe('acquire and Hold', () => {
     expect(store.tx.hold(K)).toBeUndefined()
   })
 
-  test('renewed by default, at 2/3 of the lease; renew: false is a timeout', async () => {
+  test('a hold is renewed at 2/3 of its lease by default; with renew: false it ends with its lease', async () => {
     const { world, locking } = scene()
     const kept = await finish(world, locking.locks.acquire('k'))
     const short = await finish(world, locking.locks.acquire('other', { renew: false, lease: '10s' }))
@@ -32,7 +32,7 @@ describe('acquire and Hold', () => {
     await finish(world, short[Symbol.asyncDispose]())
   })
 
-  test('never reentrant; a wait that is over is ERR_TIMEOUT; tryAcquire gives undefined when taken', async () => {
+  test('acquire is never reentrant; a wait that is over rejects with ERR_TIMEOUT; tryAcquire gives undefined when the lock is held', async () => {
     const { world, locking } = scene()
     const hold = await finish(world, locking.locks.acquire('k'))
     expect(await codeOf(world, locking.locks.acquire('k', { wait: 100 }))).toBe('ERR_TIMEOUT')
@@ -43,7 +43,7 @@ describe('acquire and Hold', () => {
     expect((await finish(world, next)).token).toBe(2)
   })
 
-  test('a wait that ends while nobody leads is ERR_NO_LEADER, and says so; the lock and the time are told in both cases', async () => {
+  test('a wait that ends without a leader rejects with ERR_NO_LEADER; both errors carry the key and the time waited', async () => {
     const { world, locking, port } = scene()
     await finish(world, locking.locks.acquire('k'))
     const ended = () =>
@@ -72,7 +72,7 @@ describe('acquire and Hold', () => {
     expect([port.sent.length, hold.signal.aborted]).toEqual([sent, true])
   })
 
-  test('hold.kv carries key and token, and knows a loss or release without asking', async () => {
+  test('hold.kv sends key and token with each write, and after a loss or release rejects without a request', async () => {
     const { world, locking } = scene()
     const hold = await finish(world, locking.locks.acquire('k'))
     const { guarded } = hold.kv as unknown as {
@@ -84,7 +84,7 @@ describe('acquire and Hold', () => {
     expect(guarded.knownLost()).toBe(true)
   })
 
-  test('release of unknown fate rejects, and goes on behind', async () => {
+  test('a release with unknown outcome rejects, and goes on in the background', async () => {
     const { world, locking, port, store } = scene()
     const hold = await finish(world, locking.locks.acquire('k', { lease: '60s' }))
     port.fault = () => 'lose request'
@@ -96,7 +96,7 @@ describe('acquire and Hold', () => {
     expect(store.tx.hold(K)).toBeUndefined()
   })
 
-  test('a signal ends the wait; close does too', async () => {
+  test('a signal ends the wait, and so does close', async () => {
     const { world, locking, port } = scene()
     await finish(world, locking.locks.acquire('k'))
     const controller = new AbortController()
@@ -108,7 +108,7 @@ describe('acquire and Hold', () => {
     expect(await codes[1]).toBe('ERR_CLOSED')
   })
 
-  test('mistakes are rejections with a TypeError', async () => {
+  test('wrong arguments reject with a TypeError', async () => {
     const { locking } = scene()
     for (const options of [
       { lease: 10 },
@@ -126,7 +126,7 @@ describe('acquire and Hold', () => {
 })
 
 describe('withLock', () => {
-  test("gives fn's result, and the lock is free afterwards", async () => {
+  test("withLock resolves to fn's result, and the lock is free afterwards", async () => {
     const { world, locking, store } = scene()
     const work = locking.locks.withLock('k', { lease: '10s' }, async (hold) => {
       hold.assertHeld()
@@ -142,7 +142,7 @@ describe('withLock', () => {
     ).toBe('short form')
   })
 
-  test("fn's own error wins, and the lock is free", async () => {
+  test("withLock rejects with fn's own error, and the lock is free", async () => {
     const { world, locking, store } = scene()
     const own = new Error('own')
     const work = locking.locks.withLock('k', {}, async (hold) => {
@@ -155,7 +155,7 @@ describe('withLock', () => {
     expect(store.tx.hold(K)).toBeUndefined()
   })
 
-  test('lost before fn settled: ERR_LOCK_LOST, by the clocks or by force', async () => {
+  test('a hold that was lost before fn settled, by the clocks or by force: ERR_LOCK_LOST', async () => {
     const { world, locking } = scene()
     const slept = locking.locks.withLock('k', { lease: 1_000 }, async () => world.stall(60_000))
     expect(await codeOf(world, slept)).toBe('ERR_LOCK_LOST')
@@ -165,7 +165,7 @@ describe('withLock', () => {
     expect(await codeOf(world, forced)).toBe('ERR_LOCK_LOST')
   })
 
-  test('released by fn itself, or a release of unknown fate: the result counts', async () => {
+  test("after a release by fn itself, or with unknown outcome, the caller gets fn's result", async () => {
     const { world, locking, port } = scene()
     expect(
       await finish(
@@ -180,7 +180,7 @@ describe('withLock', () => {
     expect(await finish(world, work)).toBe(8)
   })
 
-  test('ERR_DEADLOCK: acquire or withLock of the same key in the same flow without wait', async () => {
+  test('acquire or withLock of a key that the same flow holds, without a wait: ERR_DEADLOCK', async () => {
     const { world, locking, port } = scene()
     const { locks } = locking
     const codes: string[] = []
@@ -198,7 +198,7 @@ describe('withLock', () => {
     expect(codes).toEqual(['ERR_DEADLOCK', 'ERR_DEADLOCK', 'ERR_DEADLOCK', 'ERR_TIMEOUT'])
   })
 
-  test('another flow just waits, and a flow that outlives the lock is free to take it', async () => {
+  test('another flow waits as usual, and a flow that outlives the lock may acquire it', async () => {
     const { world, locking } = scene()
     const { locks } = locking
     let later: (() => Promise<Hold>) | undefined
@@ -220,7 +220,7 @@ describe('withLock', () => {
 })
 
 describe('query, force, primitives', () => {
-  test('query: in force, in key order, with waiters; keys as asked for', async () => {
+  test('query lists holds in force in key order, with their waiters; keys have the type that was asked for', async () => {
     const { world, locking, port } = scene()
     for (const key of ['b', 'a/2', 'a/1']) await finish(world, locking.locks.acquire(key, { context: key }))
     await finish(world, locking.locks.acquire('gone', { lease: 50, renew: false }))
@@ -247,7 +247,7 @@ describe('query, force, primitives', () => {
     expect(port.reads.at(-1)?.[0]).toBe(READ.lockQuery)
   })
 
-  test('forceRelease frees exactly that hold', async () => {
+  test('forceRelease ends exactly that hold', async () => {
     const { world, locking } = scene()
     await finish(world, locking.locks.acquire('k'))
     expect(await finish(world, locking.locks.forceRelease('k', 2))).toBe(false)
@@ -256,7 +256,7 @@ describe('query, force, primitives', () => {
     await expect(locking.locks.forceRelease('k', 0)).rejects.toThrow(TypeError)
   })
 
-  test('tryLockWith and releaseLockWith: the Owner of the table', async () => {
+  test('tryLockWith and releaseLockWith return the owners of the tables', async () => {
     const { world, locking, store } = scene()
     const acquirer = { id: 'x', lease: '1s', context: new Uint8Array([7]) }
     const now = store.time
@@ -300,7 +300,7 @@ describe('query, force, primitives', () => {
     })
   })
 
-  test('acquirers that are none are TypeErrors', async () => {
+  test('acquirers with missing or wrong fields are TypeErrors', async () => {
     const { locking, port } = scene()
     const good = { id: 'x', lease: '1s' }
     for (const bad of [
@@ -320,7 +320,7 @@ describe('query, force, primitives', () => {
   })
 })
 
-test('what callers get is theirs: bytes of keys and contexts may be written to', async () => {
+test('callers may change the bytes of the keys and contexts that they get', async () => {
   const { world, store, locking } = scene()
   const key = utf8('mine')
   const hold = (await finish(world, locking.locks.acquire(key, { context: utf8('ctx') }))) as Hold

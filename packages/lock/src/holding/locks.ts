@@ -1,4 +1,5 @@
-// Driver: store.locks. Each acquire is a holder of its own, so that no hold is reentrant by accident.
+// Driver: the calls of store.locks. Each acquire uses a holder of its own, so that no hold is reentrant by
+// accident.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { binary, copyBytes } from '@latchkey/base'
@@ -35,23 +36,26 @@ import { toLockInfo } from './owner-decoding.js'
 import type { LockCallOptions } from './lock-port.js'
 import type { Watchdog } from './watchdog.js'
 
-/** How a lock is asked for. */
+/** The options of acquire, tryAcquire and withLock. */
 export interface AcquireOptions {
   /** Default '10s'. */
   lease?: Duration | undefined
-  /** Place in the fair queue for so long; then ERR_TIMEOUT, or ERR_NO_LEADER while nobody leads. Default: no limit; of tryAcquire: one attempt. */
+  /**
+   * The time in the fair queue. After it the call rejects with ERR_TIMEOUT, or with ERR_NO_LEADER if no
+   * leader is known. Default: no limit; for tryAcquire one attempt.
+   */
   wait?: Duration | undefined
-  /** Default true: renewed at 2/3 of the lease. */
+  /** Whether the hold is renewed at 2/3 of its lease. Default: true. */
   renew?: boolean | undefined
-  /** Leaves the queue: ERR_ABORTED. */
+  /** When it aborts, the caller leaves the queue and the call rejects with ERR_ABORTED. */
   signal?: AbortSignal | undefined
-  /** The counter that the token comes from; default: the store's own. Always the same one for a lock. */
+  /** The counter that the token comes from; default: the store's own. A lock must always use the same one. */
   fencingKey?: Bytes | null | undefined
-  /** Up to 4 KiB that others see as the holder's: a host name, a job. */
+  /** Up to 4 KiB that other callers see as the holder's context, for example a host name or a job. */
   context?: Bytes | undefined
 }
 
-/** What the asynchronous flow holds by withLock around it. */
+/** A lock that withLock holds around the current asynchronous call, and the one around that. */
 interface Flow {
   readonly key: string
   readonly outer: Flow | undefined
@@ -62,14 +66,17 @@ const DEFAULT_LEASE = 10_000
 
 const ACQUIRE_OPTIONS = knownNames('lease', 'wait', 'renew', 'signal', 'fencingKey', 'context')
 
-/** The shape a Node developer reaches for: `store.locks`. Never reentrant; fair; renewed by itself. */
+/**
+ * Locks for most callers: `store.locks`. A hold is never reentrant, is renewed by default, and waiters are
+ * granted in order.
+ */
 export class Locks {
   readonly #place: Place
   readonly #watchdog: Watchdog
   readonly #releaseAll: (limits: LockCallOptions) => Promise<number>
   readonly #flow = new AsyncLocalStorage<Flow>()
 
-  /** Internal. The watchdog is the store's own: it renews what is acquired here. */
+  /** Internal. `watchdog` is the store's own and renews the holds that are acquired here. */
   constructor(place: Place, watchdog: Watchdog, releaseAll: (limits: LockCallOptions) => Promise<number>) {
     this.#place = place
     this.#releaseAll = releaseAll
@@ -77,7 +84,7 @@ export class Locks {
   }
 
   /**
-   * Waits for its turn.
+   * Waits in the queue until the lock is granted.
    * ```ts
    * await using hold = await store.locks.acquire('orders/42', { lease: '10s', wait: '30s' })
    * await hold.kv.put('orders/42/state', 'charged') // ERR_FENCED if the hold is gone
@@ -97,7 +104,10 @@ export class Locks {
     throw this.#waitIsOver(key, Math.round(clock.now() - began))
   }
 
-  /** A lock that is held and a cluster without a leader are different things for whoever waits, so they have different codes. */
+  /**
+   * The caller must be able to tell a lock that others hold from a cluster without a leader, so the two have
+   * different codes.
+   */
   #waitIsOver(given: Bytes, waitedMillis: number): LatchkeyError {
     const key = typeof given === 'string' ? given : copyBytes(given)
     const leaderless = this.#place.port.noLeader()
@@ -109,14 +119,14 @@ export class Locks {
     return new LatchkeyError('ERR_TIMEOUT', message, { key, waitedMillis })
   }
 
-  /** One attempt, or a wait if one is given; undefined when it is taken. */
+  /** Makes one attempt, or waits if `wait` is given. Resolves to undefined if another holder has the lock. */
   async tryAcquire(key: Bytes, options?: AcquireOptions): Promise<Hold | undefined> {
     return this.#enter(key, optionsArg('tryAcquire', options, ACQUIRE_OPTIONS), false)
   }
 
   /**
-   * Acquires, runs, releases, and answers with fn's result. If the hold was lost before fn settled it rejects with ERR_LOCK_LOST, unless
-   * fn threw an error of its own.
+   * Acquires the lock, runs fn, releases the lock, and resolves to fn's result. If the hold was lost before
+   * fn settled it rejects with ERR_LOCK_LOST, unless fn itself threw an error.
    * ```ts
    * await store.locks.withLock('orders/42', { lease: '10s' }, async (hold) => {
    *   await chargeCard(order, { signal: hold.signal }) // aborts when the hold can no longer be promised
@@ -146,12 +156,12 @@ export class Locks {
       return result
     } finally {
       flow.active = false
-      // A release that nobody answers goes on behind; the work's own result or error is what counts.
+      // A release that is not answered goes on in the background; the caller gets fn's own result or error.
       await hold.release().catch(() => {})
     }
   }
 
-  /** Holds in force, in key order; linearizable. */
+  /** All holds in force, in the order of their keys. A linearizable read. */
   async query(prefix?: Bytes, options?: ReadOptions): Promise<LockInfo[]> {
     const { as, timeout, signal } = readArgs('locks.query', options, this.#place.port.as ?? 'bytes')
     const from = prefix === undefined ? null : prefixArg(prefix)
@@ -162,7 +172,10 @@ export class Locks {
     return rows.map((row) => toLockInfo(row, as))
   }
 
-  /** For operators. true: that very hold was in force and is gone, with all its acquires; the next waiter has it. */
+  /**
+   * For operators. true: exactly that hold was in force and has ended, with all its acquires; the first
+   * waiter was granted the lock.
+   */
   async forceRelease(key: Bytes, token: number, options?: CallOptions): Promise<boolean> {
     const { timeout, signal } = optionsArg('forceRelease', options, CALL_OPTIONS)
     const call = this.#place.port.command([OP.forceRelease, keyArg(key), tokenArg(token)], {
@@ -173,8 +186,9 @@ export class Locks {
   }
 
   /**
-   * Releases every lock that this store holds, also those of `getDistributedLock`, in one request, and resolves how many there were.
-   * Who waits for a lock waits on. The signals of the holds abort first: whoever works under one of them did not ask for this.
+   * Releases every lock that this store holds in one request, also those of `getDistributedLock`, and
+   * resolves to their number. Waiting callers keep waiting. The signals of the holds abort first, because the
+   * work under them has to stop.
    */
   async releaseAll(options?: CallOptions): Promise<number> {
     const { timeout, signal } = optionsArg('releaseAll', options, CALL_OPTIONS)
@@ -197,7 +211,7 @@ export class Locks {
     const queues = waits || wait !== undefined
     const limit = holder.limit(wait ?? (queues ? undefined : DEFAULT_TIMEOUT), signalArg(options.signal))
     const context = contextArg(options.context)
-    // enter is true only while it is held, and nothing is awaited in between.
+    // enter resolves to true only while the lock is held, and there is no await before the validity is read.
     while (await holder.enter({ context, waits: queues, limit })) {
       const { validity } = holder
       if (validity === undefined) continue
@@ -211,7 +225,9 @@ export class Locks {
     return undefined
   }
 
-  /** Without a wait it would wait for itself for ever; with one, it just waits in vain. */
+  /**
+   * Without a `wait` the call would wait for its own caller's lock for ever. With a `wait` it just times out.
+   */
   #refuseDeadlock(key: Uint8Array, wait: number | undefined): void {
     const inner = this.#flow.getStore()
     if (wait !== undefined || inner === undefined) return
@@ -225,7 +241,10 @@ export class Locks {
 const CLOSED_MEANWHILE =
   'The store was closed, and the lock released, before the work was done. Close the store after the work has ended.'
 
-/** Lost before the work was done: the release tells, judged by the clocks or by the row. What fn released itself is no loss. */
+/**
+ * Finds out by the release whether the hold was lost before the work was done. A hold that fn released itself
+ * was not lost.
+ */
 async function settleLoss(hold: Hold): Promise<void> {
   const loss = await hold.end().catch(() => hold.loss)
   if (loss === undefined) return

@@ -1,4 +1,4 @@
-// Door: an Owner off the wire, as callers know it.
+// Door: turns an owner of the wire format into the Owner that callers get.
 
 import { text } from '@latchkey/base'
 import {
@@ -44,17 +44,23 @@ export function toOwner(result: OwnerResult): Owner {
   }
 }
 
-/** Bytes of a frame are Buffers, and the copy of one is a Buffer too: callers get a plain Uint8Array of their own. */
+/**
+ * Bytes of a frame are Buffers, and a copy of a Buffer is a Buffer too. Callers get a plain Uint8Array of
+ * their own.
+ */
 const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
-/** To be kept: bytes in it are views of the frame they came in, and would keep all of that. */
+/**
+ * For an owner that is kept: its bytes are a view of the received frame, and would keep the whole frame in
+ * memory.
+ */
 export function toKept(result: OwnerResult): OwnerResult {
   const [id, deadline, remaining, token, acquires, context, code, now] = result
   if (!(context instanceof Uint8Array)) return result
   return [id, deadline, remaining, token, acquires, plain(context), code, now]
 }
 
-/** The type that was given: text is text, bytes are bytes, and belong to the caller. */
+/** Keeps the type: a string stays a string, and bytes become a copy for the caller. */
 export function toContext(context: ContextArg): string | Uint8Array | undefined {
   if (context === null) return undefined
   return typeof context === 'string' ? context : plain(context)

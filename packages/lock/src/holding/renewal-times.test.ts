@@ -1,22 +1,24 @@
-// Test: when a hold is renewed: early enough for its answer and for a change of leader, and no more often than that takes.
+// Test: a hold is renewed early enough for its answer and for a change of leader, and not more often than
+// needed.
 
 import { describe, expect, test } from 'vitest'
 import { patienceOf, pauseOf, renewAfter, RoundTrip } from './renewal-times.js'
 
-/** What is left of the lease when it is renewed. */
+/** The time of the lease that is left when the hold is renewed. */
 const left = (lease: number, roundTrip: number, electionTimeout: number) =>
   lease - renewAfter(lease, roundTrip, electionTimeout)
 
 describe('K42: what is left of a lease when it is renewed', () => {
-  test('a third of it, where answers are quick and no change of leader can be outlived', () => {
+  test('a third of the lease is left when answers are quick and the hold cannot survive a change of leader', () => {
     for (const lease of [300, 999, 1_999, 10_000, 3_600_000]) {
       expect(left(lease, 0, 0)).toBeCloseTo(lease / 3)
       expect(left(lease, 0, lease / 2 + 1)).toBeCloseTo(lease / 3)
     }
   })
 
-  // Without it: a leader is killed while a hold of ten seconds has three left, and the hold is lost in the election.
-  test('what a change of leader takes, from a lease of two election timeouts on, but no more than three quarters of it', () => {
+  // Without this law: a hold of ten seconds has three left when the leader is killed, and is lost during the
+  // election.
+  test('from a lease of two election timeouts on, the time of a change of leader is left, but at most three quarters of the lease', () => {
     for (const timeout of [150, 1_000, 5_000]) {
       expect(left(timeout * 2 - 1, 0, timeout)).toBeCloseTo((timeout * 2 - 1) / 3)
       expect(left(timeout * 2, 0, timeout)).toBeCloseTo(timeout * 1.5)
@@ -27,7 +29,7 @@ describe('K42: what is left of a lease when it is renewed', () => {
     }
   })
 
-  test('time for an answer that takes a quarter longer than the last ones, and for two tries more', () => {
+  test('time is left for an answer a quarter slower than the last ones, and for two more tries', () => {
     for (const [lease, roundTrip] of [
       [10_000, 4_000],
       [10_000, 9_000],
@@ -37,12 +39,12 @@ describe('K42: what is left of a lease when it is renewed', () => {
     expect(left(10_000, 1_000, 0)).toBeCloseTo(10_000 / 3)
     expect(left(10_000, 1_000, 2_000)).toBeCloseTo(4_500)
     expect(left(10_000, 4_000, 2_000)).toBeCloseTo(6_250)
-    // It cannot be had: at once.
+    // There is not enough time for that, so the renewal is due at once.
     expect(renewAfter(1_000, 2_000, 0)).toBeLessThan(0)
   })
 })
 
-test('K42: tries are a sixteenth of the lease apart, from 5 ms to 5 s, and each is waited for as long as it may prove something', () => {
+test('K42: tries are a sixteenth of the lease apart, from 5 ms to 5 s, and each is waited for as long as its answer can prove something', () => {
   for (const [lease, pause] of [
     [0, 5],
     [80, 5],
@@ -57,7 +59,7 @@ test('K42: tries are a sixteenth of the lease apart, from 5 ms to 5 s, and each 
   expect([300, 40_000, 40_001, 86_400_000].map(patienceOf)).toEqual([600, 80_000, 80_000, 80_000])
 })
 
-test('K42: an expected round trip grows at once, and with each quicker answer falls by a quarter of the difference', () => {
+test('K42: the expected round trip rises at once, and falls by a quarter of the difference with each quicker answer', () => {
   const trip = new RoundTrip()
   expect(trip.expected).toBe(0)
   for (const ms of [10, 1_000]) {

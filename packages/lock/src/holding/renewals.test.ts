@@ -1,5 +1,6 @@
-// Test: renewals over any round trip: a hold whose member says HELD, and whose answers come before its own deadline, is never lost;
-// and it is never believed for longer than what came proves.
+// Test: renewals over any round trip: a hold that is in force and whose answers arrive before its deadline is
+// never lost.
+// A hold is also never promised for longer than the answers that arrived prove.
 
 import { OP, type OwnerResult, renewedOwners, type RenewResult } from '@latchkey/protocol'
 import fc from 'fast-check'
@@ -10,29 +11,29 @@ import { finish, scene } from '../testing/scene.js'
 import { isSuccess } from './owner-decoding.js'
 import { Watchdog } from './watchdog.js'
 
-/** The fastest that cluster time goes by a local clock: (1 + drift) / (1 - drift), the documented default. */
+/** The fastest rate of cluster time on a local clock: (1 + drift) / (1 - drift), with the default drift. */
 const RATE = 1.005 / 0.995
-/** Timers and rounding to whole milliseconds. */
+/** Allows for timers and for rounding to whole milliseconds. */
 const SLACK = 3
 
 interface Story {
   readonly lease: number
-  /** Each request takes the next: parts of the lease on the way out and back, and what becomes of it. */
+  /** Each request takes the next trip: the parts of the lease on the way out and back, and its fault. */
   readonly trips: readonly {
     readonly out: number
     readonly back: number
     readonly fault: Fault | undefined
   }[]
-  /** Changes of leader: after so many parts of the lease, for so many; cluster time may stand still meanwhile. */
+  /** Changes of leader: after how many parts of the lease, and how long; cluster time may stop meanwhile. */
   readonly changes: readonly { readonly after: number; readonly gap: number; readonly still: boolean }[]
 }
 
-/** What came, and what it proves: written down apart from the code that is judged. */
+/** The answers that arrived and what they prove, computed without the code under test. */
 class Proofs {
   readonly #times: { readonly time: number; readonly sentAt: number }[] = []
   deadline = 0
 
-  /** Cluster time is at most this. */
+  /** Cluster time is at most this value. */
   upper(now: number): number {
     return Math.min(...this.#times.map(({ time, sentAt }) => time + (now - sentAt) * RATE))
   }
@@ -52,7 +53,7 @@ function ownersIn(command: readonly unknown[], value: unknown): readonly OwnerRe
   return command[0] === OP.tryLock ? [(value as [OwnerResult, boolean])[0]] : []
 }
 
-/** The bug that was: who asks is not waited for any longer than a twelfth of the lease. */
+/** The bug of an earlier version: an answer is not waited for any longer than a twelfth of the lease. */
 function impatient(port: FakePort, lease: number): void {
   const command = port.command.bind(port)
   port.command = (what, options) =>
@@ -77,7 +78,8 @@ async function play({ lease, trips, changes }: Story, spoil?: (port: FakePort, l
     proofs.came(time, sentAt.hr)
     const owner = ownersIn(command, value)[0]
     const lives = !raging || left > 0
-    // It came at the last moment: the hold may be lost or not, and only safety is judged from here on.
+    // The answer arrived in the last moment, so the hold may be lost or not; from here on only safety is
+    // checked.
     lost ||= raging && left <= SLACK
     if (owner !== undefined && isSuccess(owner) && lives)
       proofs.deadline = Math.max(proofs.deadline, owner[1])
@@ -90,10 +92,10 @@ async function play({ lease, trips, changes }: Story, spoil?: (port: FakePort, l
     for (let left = ms; left > 0; left -= step) {
       await world.advance(Math.min(step, left))
       const [left_, held] = [proofs.holds(port.clock.now()), lock.held]
-      // Safety: nothing is believed that was not proven, and what is believed is so.
+      // Safety: the hold is promised only as long as the answers prove.
       if (held) expect(left_).toBeGreaterThan(-SLACK)
       if (held) expect(store.tx.hold(K)?.token).toBe(lock.getFencingToken())
-      // Liveness: what was proven in time is believed.
+      // Liveness: a hold that was proven in time is not lost.
       lost ||= left_ <= SLACK
       if (!lost) expect(held).toBe(true)
     }
@@ -118,7 +120,7 @@ const fault = fc.constantFrom<Fault | undefined>(
   'lose answer',
   'prove nothing',
 )
-/** Thousandths: doubles would nearly all be next to nothing. */
+/** In thousandths, because nearly all random doubles would be close to zero. */
 const upTo = (most: number) => fc.integer({ min: 0, max: most * 1_000 }).map((n) => n / 1_000)
 const part = upTo(1)
 const trip = fc
@@ -144,7 +146,7 @@ describe('CT6, K42: any round trip', () => {
     changes: [{ after: 10, gap: 0, still: false }],
   })
 
-  test('from nothing to nine tenths of the lease: the hold is never lost', async () => {
+  test('with round trips from nothing to nine tenths of the lease the hold is never lost', async () => {
     await fc.assert(
       fc.asyncProperty(steady, async (one) => {
         expect(await play(storyOf(one))).toBe('held')
@@ -153,7 +155,7 @@ describe('CT6, K42: any round trip', () => {
     )
   }, 60_000)
 
-  test('answers that are lost, late and out of order, and changes of leader: what was proven in time is believed, and no more', async () => {
+  test('with lost, late and reordered answers and changes of leader, a hold is promised exactly as long as the answers prove', async () => {
     const ends = { held: 0, lost: 0, 'never held': 0 }
     await fc.assert(
       fc.asyncProperty(story, async (one) => {
@@ -165,7 +167,7 @@ describe('CT6, K42: any round trip', () => {
     expect(ends['never held']).toBeLessThan(20)
   }, 60_000)
 
-  test('with the bug that was, answers thrown away after a twelfth of the lease, both fail', async () => {
+  test('with the earlier bug, which ignored answers after a twelfth of the lease, both properties fail', async () => {
     const one = storyOf({ lease: 6_000, total: 0.1, share: 0.5 })
     await expect(play(one, impatient)).rejects.toThrow('expected false to be true')
     expect(await play(one)).toBe('held')
@@ -177,8 +179,8 @@ describe('CT6, K42: any round trip', () => {
   }, 60_000)
 })
 
-describe('K42: how often, and how many', () => {
-  test('a hold that can outlive a change of leader keeps enough of its lease for one; a shorter one and a longer one keep to 2/3', async () => {
+describe('K42: how often a hold is renewed, and how many tries are under way', () => {
+  test('a hold that can survive a change of leader keeps enough of its lease for one; other holds are renewed at 2/3', async () => {
     for (const [ms, least] of [
       [3_000, 2_200],
       [5_000, 2_200],
@@ -199,7 +201,7 @@ describe('K42: how often, and how many', () => {
     }
   })
 
-  test('while nobody answers at most sixteen tries are under way, and one where they wait for a member', async () => {
+  test('while no member answers at most sixteen tries are under way, and only one while no member can be reached', async () => {
     const { world, port, locking, watchdog, lost } = silent()
     const lock = locking.getDistributedLock('k', 3_200, watchdog)
     await finish(world, lock.tryLock())

@@ -1,4 +1,5 @@
-// Driver: owns the renewals of all holds of one store: one timer, and one request for all that fall due together.
+// Driver: owns the renewals of all holds of one store: one timer, and one request for all renewals that are
+// due together.
 
 import type { Timer } from '@latchkey/base'
 import { OP, type OwnerResult, type RenewalArg, type RenewResult, renewedOwners } from '@latchkey/protocol'
@@ -11,18 +12,22 @@ import { isWorthRetry } from './background-retry.js'
 import { splitRequests } from './split-requests.js'
 import type { Renewal, RenewedHold, HoldValidity, Try } from './hold-validity.js'
 
-/** Those due within this part of their lease go along with the one that is due. */
+/** A renewal that is due within this part of its lease is sent together with the one that is due now. */
 const TOGETHER = 1 / 20
 
 /**
  * Laws:
- * - Due at 2/3 of the lease after the last success, or sooner where that leaves too little (renewal-times.ts), counted from its entry by
- *   the bound: which may be too early, never too late.
- * - Each answer counts, whenever it comes and in whatever order: the deadline it proves, by the bound that its request's first sending
- *   gives. A round trip of most of the lease loses no hold: the next try leaves while the ones before it are unanswered.
- * - Only a definite refusal or the validity's own clock ends a hold. A try that failed, or that nobody answered, ends nothing.
- * - Of one hold at most MOST_TRIES are under way, and no further one while the last waits in this process for a member to send it to.
- * - What was removed gets no renewal any more, and an answer that comes for it changes nothing.
+ * - A renewal is due 2/3 of the lease after the last success, or sooner if that leaves too little time
+ *   (renewal-times.ts). The time is counted from the entry of that success, by the bound, so the renewal may
+ *   be too early but never too late.
+ * - Each answer counts, at any time and in any order. It proves a deadline, with the bound that the first
+ *   sending of its request gives. So a round trip of most of the lease loses no hold: the next try is sent
+ *   while others are unanswered.
+ * - Only a refusal, or the clocks of HoldValidity, ends a hold. A try that failed or was never answered ends
+ *   nothing.
+ * - At most MOST_TRIES tries of one hold are under way, and none is added while the last one still waits in
+ *   this process for a member.
+ * - A hold that was removed is not renewed any more, and a late answer for it changes nothing.
  */
 export class Renewals {
   readonly #port: LockPort
@@ -39,7 +44,7 @@ export class Renewals {
     return this.#port.closed.aborted
   }
 
-  /** From now on, for that watchdog; one that is there already is planned anew. */
+  /** Renews the hold from now on, for that watchdog. A hold that is already renewed gets a new due time. */
   add(validity: HoldValidity, by: object): void {
     this.#roundTrip.took(validity.age())
     validity.renewal ??= newRenewal(validity, validity)
@@ -56,7 +61,7 @@ export class Renewals {
     validity.renewal = undefined
   }
 
-  /** All that are renewed for that watchdog. */
+  /** Ends the renewal of all holds of that watchdog. */
   stop(by: object): void {
     this.#renewals.forEach((renewal) => {
       if (renewal.by === by && renewal.validity !== undefined) this.remove(renewal.validity)
@@ -64,8 +69,10 @@ export class Renewals {
   }
 
   /**
-   * Renews what may be held, until somebody answers: the owner then, undefined where nobody did within its lease. The tries that are
-   * still under way count for the validity that is made of it: `adopt` it, or `discard` it.
+   * Renews a hold that may be in force until a member answers. The answer is the owner, or undefined if no
+   * member answered within the lease.
+   * The tries that are then still under way count for the validity that is made from the answer: the caller
+   * must call `adopt`, or `discard` if it makes none.
    */
   confirm(
     of: RenewedHold,
@@ -125,7 +132,9 @@ export class Renewals {
     this.#rearm()
   }
 
-  /** After a stall the clocks decide, not this timer: what is lost is not renewed. */
+  /**
+   * After a blocked event loop the clocks decide, not this timer: a hold whose time is over is not renewed.
+   */
   #isWanted(renewal: Renewal, now: number): boolean {
     const { validity, confirmed } = renewal
     if (validity !== undefined) {
@@ -152,7 +161,7 @@ export class Renewals {
     for (const { of } of renewals) patience = Math.max(patience, patienceOf(of.lease))
     const call = this.#port.command([OP.renew, list], { due: now + patience })
     const one: Try = { call, over: false }
-    // The next try is planned before this one is answered: no answer is needed for it.
+    // The next try is planned now, because it must be sent even if this one is never answered.
     for (const renewal of renewals) {
       renewal.at = now + pauseOf(renewal.of.lease)
       renewal.triedAt = now
@@ -193,7 +202,7 @@ export class Renewals {
       return validity.lose('its renewal was refused, for another holds it or nobody does')
     }
     validity.prolong(owner[1])
-    // It may have been over all the same: then nobody renews it any more.
+    // prolong may find the hold over by the clocks; then the renewal was removed and needs no new time.
     if (validity.renewal === renewal) renewal.at = this.#dueAt(validity, renewal)
   }
 
@@ -205,7 +214,7 @@ export class Renewals {
   }
 }
 
-/** Of what was asked for before anybody knew whether it is held: the owner, or nobody answered. */
+/** The answer for a hold that was not known to be in force; undefined: no member answered. */
 export type Confirmed = OwnerResult | undefined
 
 function confirm(renewal: Renewal, owner: Confirmed): void {
@@ -229,7 +238,10 @@ function newRenewal(of: RenewedHold, validity: HoldValidity | undefined): Renewa
   }
 }
 
-/** Another one would stand behind it in the queue of this process, and say no more. */
+/**
+ * While the last try still waits in this process, another one would only queue after it and prove nothing
+ * more.
+ */
 const mayTry = ({ last, tries }: Renewal): boolean =>
   tries < MOST_TRIES && (last === undefined || last.over || last.call.sent)
 

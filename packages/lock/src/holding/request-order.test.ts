@@ -1,4 +1,5 @@
-// Test: one task at a time, in order; urgent ones first; whose limit is over never begins.
+// Test: tasks run one at a time and in order, urgent tasks first; a task whose limit ends before it begins
+// never runs.
 
 import { expect, test } from 'vitest'
 import { scene } from '../testing/scene.js'
@@ -27,7 +28,7 @@ function tasks() {
   }
 }
 
-test('in the order asked for; an urgent one goes before all that wait', async () => {
+test('tasks run in the order of the calls; an urgent task goes before all that wait', async () => {
   const turns = new RequestOrder()
   const { patient, begun, task, end } = tasks()
   void turns.run(task('a'), patient, over)
@@ -42,7 +43,7 @@ test('in the order asked for; an urgent one goes before all that wait', async ()
   }
 })
 
-test('nobody slips in while a turn is handed over, and a failure does not stop the others', async () => {
+test('no new call begins while the next waiting task is started, and a failure does not stop the others', async () => {
   const turns = new RequestOrder()
   const { patient, begun, task, end } = tasks()
   const failing = turns
@@ -58,7 +59,7 @@ test('nobody slips in while a turn is handed over, and a failure does not stop t
   expect(begun).toEqual(['a', 'b'])
 })
 
-test('OVER: a limit that ends first takes its task out of the line', async () => {
+test('a limit that ends first removes its task from the queue and gives OVER', async () => {
   const turns = new RequestOrder()
   const { world, port, patient, begun, task, end } = tasks()
   void turns.run(task('a'), patient, over)
@@ -71,10 +72,10 @@ test('OVER: a limit that ends first takes its task out of the line', async () =>
   expect(begun).toEqual(['a', 'c'])
 })
 
-test('whoever awaits what a task promised hears it before the next task begins', async () => {
+test('the caller of a task continues before the next task begins', async () => {
   const turns = new RequestOrder()
   const { patient, begun, task, end } = tasks()
-  // As deep as lock(): the holder's enter, and the call itself.
+  // As many promises deep as lock(): the holder's enter, and the call itself.
   const enter = async () => (await turns.run(task('a'), patient, over)) === 'a'
   const lock = async () => (await enter()) || undefined
   const caller = async () => {

@@ -1,19 +1,24 @@
-// Driver: owns the order of one lock object's requests: one at a time, in the order they were asked for.
+// Driver: owns the order of one lock object's requests: one at a time, in the order of the calls.
 
 import type { CallLimit } from './call-limit.js'
 
 /**
  * Laws:
- * - The next task begins when the one before has ended; calls that nobody awaited could otherwise be applied in any order across a
- *   fail-over, a late acquire after its own release.
- * - Whoever awaits what a task promised hears it before the next one begins: so it still holds.
- * - An urgent task (giving back what a finished attempt may have got) goes before all that wait.
+ * - A task begins when the one before it has ended. Without this: a caller sends an acquire and then an
+ *   unlock without awaiting either, the leader changes, and the retried acquire is applied after its own
+ *   release.
+ * - A caller that awaits a task continues before the next task begins, so what the task promised is still
+ *   true when the caller reads it.
+ * - An urgent task goes before all that wait. It releases what a finished attempt may have got.
  */
 export class RequestOrder {
   #busy = false
   #waiting: (() => void)[] = []
 
-  /** Begins at once where nobody is in turn. `over` instead of it: the limit came first, and the task never begins. */
+  /**
+   * Begins at once if no task runs. If the limit ends first, the task never begins and the result is that of
+   * `over`.
+   */
   run<T, O>(task: () => Promise<T>, limit: CallLimit, over: () => O | Promise<O>): Promise<T | O> {
     return this.#busy ? this.#inTurn(task, limit, over) : this.#begin(task)
   }
@@ -27,14 +32,20 @@ export class RequestOrder {
     return this.#begin(task)
   }
 
-  /** It begins behind the caller of the task before, who hears of its end now: what was promised there is still so. */
+  /**
+   * Waits for its turn, then one microtask more: the caller of the task before continues first, while the
+   * task's promise is still true.
+   */
   async #turn(stand: (begin: () => void) => void, limit?: CallLimit): Promise<boolean> {
     const isMine = await this.#place(stand, limit)
     await Promise.resolve()
     return isMine
   }
 
-  /** The turn is over before whoever awaits the task hears of its end: where nobody waits, their next call begins at once. */
+  /**
+   * The turn ends before the caller of the task continues. So if no task waits, the next call of that caller
+   * begins at once.
+   */
   #begin<T>(task: () => Promise<T>): Promise<T> {
     this.#busy = true
     const done = task()
@@ -42,7 +53,7 @@ export class RequestOrder {
     return done
   }
 
-  /** It stays busy while the turn is handed over: nobody may slip in between. */
+  /** #busy stays true while the next waiting task is started, so that no new call can begin between them. */
   readonly #next = (): void => {
     const begin = this.#waiting.shift()
     if (begin === undefined) this.#busy = false

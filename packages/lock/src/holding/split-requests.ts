@@ -1,8 +1,9 @@
-// Rule: splits a request about many holds into as few commands as the cap and the budget of one command allow.
+// Rule: splits a request about many holds into as few commands as the cap and the byte budget of a command
+// allow.
 
 import { CAPS } from '@latchkey/protocol'
 
-/** Beside key and id: numbers, and what frames them. */
+/** The bytes of an item beside its key and id: its numbers and their framing. */
 const ITEM_BYTES = 64
 
 export function splitRequests<Item>(

@@ -1,5 +1,6 @@
-// Test: random storms over processes that share locks: lost and late messages, cuts, ended sessions, clocks that step, leaders whose
-// time stands still. At every millisecond that is looked at, a promised hold is the one in force.
+// Test: random faults for processes that share locks: lost and late messages, cut links, ended sessions,
+// clocks that jump, leaders whose time stops.
+// At every millisecond that is checked, a promised hold is the one that is in force.
 
 import { type Random, binary, seededRandom, utf8 } from '@latchkey/base'
 import { LatchkeyError, isLatchkeyError } from '@latchkey/protocol'
@@ -45,7 +46,7 @@ class Storm {
       const lease = random.pick([100, 500, 1_500, 5_000])
       const lock = locking.getDistributedLock(key, lease, random.chance(0.6) ? this.watchdog : undefined)
       this.actors.push({ key, port, lock })
-      // Two flows of one object, so that reentry and shared places happen.
+      // Two callers of one object, so that reentry and a shared position in the queue occur.
       for (let flow = 0; flow < 2; flow++) void this.#live(lock)
     }
   }
@@ -78,7 +79,7 @@ class Storm {
     const got = await (random.chance(0.3)
       ? lock.tryLock({ signal })
       : lock.tryLock({ timeout: random.between(1, 3_000), signal }))
-    // Law: true only while held. Nothing is awaited in between.
+    // Law: tryLock resolves to true only while the lock is held. There is no await in between.
     if (got && !lock.held) this.surprises.push(new Error('tryLock gave true without a hold'))
     return got
   }
@@ -87,7 +88,7 @@ class Storm {
     return new Promise((resolve) => this.world.after(ms, resolve))
   }
 
-  /** What the world does to a process, or to the leaders. */
+  /** The faults that hit a process or the leaders. */
   #strike(): void {
     const random = this.#random
     const { port } = random.pick(this.actors)
@@ -116,7 +117,7 @@ class Storm {
     await this.#calm()
   }
 
-  /** Laws: one holder of a key, and it is the one of the row, in force at this very time. */
+  /** Laws: a key has one holder, and that holder is the one of the row, in force at this very time. */
   look(): void {
     for (const key of KEYS) {
       const held = this.actors.filter((actor) => actor.key === key && actor.lock.held)
@@ -142,7 +143,7 @@ class Storm {
   }
 }
 
-test('storms: never two holders, no promise without a hold, and afterwards every lock is free and no timer is left', async () => {
+test('random faults: never two holders and no promise without a hold; afterwards every lock is free and no timer is left', async () => {
   let holds = 0
   const [first = 1, count = 25] = (process.env['STORM_SEEDS'] ?? '1,25').split(',').map(Number)
   for (let seed = first; seed < first + count; seed++) {

@@ -1,4 +1,5 @@
-// Test: what a hold may promise, whatever clocks, answers and event loops do (docs/locks.md, 1 CT5 to CT7).
+// Test: how long a hold may be promised when clocks, answers and event loops misbehave (docs/locks.md,
+// section 1).
 
 import { READ } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
@@ -10,7 +11,7 @@ import { HoldValidity } from './hold-validity.js'
 const at = (ms: number, wall = 0) => ({ hr: ms, up: ms, wall: ms + wall })
 
 describe('CT5: the bound of cluster time', () => {
-  test('counts from the sending, faster than the local clock by the drift of both', () => {
+  test('it counts from the sending of the request, and faster than the local clock by the drift of both clocks', () => {
     const bound = new ClusterBound(0.005)
     expect(bound.upper(at(0))).toBe(Number.POSITIVE_INFINITY)
     bound.learn(1_000, at(500), at(700))
@@ -21,7 +22,7 @@ describe('CT5: the bound of cluster time', () => {
     expect(bound.remaining(1_100, at(700))).toBe(0)
   })
 
-  test('the lowest wins; what proves nothing teaches nothing', () => {
+  test('the lowest bound is used; an answer that proves nothing changes nothing', () => {
     const bound = new ClusterBound()
     bound.learn(1_000, at(0), at(0))
     bound.learn(0, at(0), at(0))
@@ -31,7 +32,7 @@ describe('CT5: the bound of cluster time', () => {
     expect(bound.upper(at(100))).toBe(1_005)
   })
 
-  test('age is that of the last proof asked for, whether it lowered the bound or not', () => {
+  test('the age is that of the last proof, even if it did not lower the bound', () => {
     const bound = new ClusterBound()
     expect(bound.age(at(0))).toBe(Number.POSITIVE_INFINITY)
     bound.learn(1_000, at(0), at(0))
@@ -39,7 +40,7 @@ describe('CT5: the bound of cluster time', () => {
     expect(bound.age(at(500))).toBe(100)
   })
 
-  test('another cluster drops it, the same does not', () => {
+  test('another cluster drops the bound, the same cluster does not', () => {
     const bound = new ClusterBound()
     let drops = 0
     bound.onDropped(() => drops++)
@@ -59,8 +60,8 @@ describe('CT5: the bound of cluster time', () => {
   })
 })
 
-describe('CT6: what held means', () => {
-  test('K4: an answer delayed by 90 % of the lease leaves no more than the server grants', async () => {
+describe('CT6: what `held` means', () => {
+  test('K4: after an answer that took 90 % of the lease, the hold is promised for no longer than the store grants it', async () => {
     const { world, store, locking, port } = scene()
     const lock = locking.getDistributedLock('k', 10_000)
     port.up = false
@@ -75,11 +76,12 @@ describe('CT6: what held means', () => {
     expect(store.time + lock.remainingMillis()).toBeLessThanOrEqual(row?.deadline ?? 0)
   })
 
-  test('K4: with half of a round trip of 45 % of the lease it is renewed once before the caller gets it', async () => {
+  test('K4: after a round trip of 45 % of the lease the hold is renewed once before the caller gets it', async () => {
     const { world, store, locking, port } = scene({ delay: 4_500 })
     const lock = locking.getDistributedLock('k', 10_000)
     const attempt = lock.tryLock({ timeout: '60s' })
-    // Back after 9 s: the bound leaves a tenth. The renewal comes back after 9 s more: lost again, by the time it is known.
+    // The first answer arrives after 9 s: the bound leaves a tenth. The renewal is answered 9 s later, when
+    // that tenth is over too.
     expect(await finish(world, attempt, 100_000)).toBe(true)
     const [row] = store.tx.holds.values()
     expect(lock.held).toBe(true)
@@ -87,7 +89,7 @@ describe('CT6: what held means', () => {
     expect(port.sent.length).toBeGreaterThan(1)
   })
 
-  test('a grant whose answer proves nothing is renewed once, which gives a bound', async () => {
+  test('a grant whose answer proves no cluster time is renewed once, which gives a bound', async () => {
     const { world, locking, port } = scene()
     port.fault = () => (port.sent.length === 1 ? 'prove nothing' : undefined)
     const lock = locking.getDistributedLock('k', 10_000)
@@ -96,7 +98,7 @@ describe('CT6: what held means', () => {
     expect(lock.remainingMillis()).toBeGreaterThan(9_000)
   })
 
-  test('never true unless held: nobody can prove anything, so it is false and given back', async () => {
+  test('if no answer proves a cluster time, the attempt gives false and its hold is released', async () => {
     const { world, locking, port, store } = scene()
     port.fault = () => 'prove nothing'
     const lock = locking.getDistributedLock('k', 1_000)
@@ -105,7 +107,7 @@ describe('CT6: what held means', () => {
     expect([...store.tx.holds]).toEqual([])
   })
 
-  test('a grant told with a deadline nearer than its lease is renewed: its session had not touched it', async () => {
+  test('a grant whose deadline is nearer than its lease is renewed, because its session had not touched it', async () => {
     const { world, locking, process, store, port } = scene({ life: 2_000 })
     const first = process()
     const holder = first.locking.getDistributedLock('k', '60s')
@@ -121,7 +123,7 @@ describe('CT6: what held means', () => {
     expect([lock.held, store.tx.holds.get('k')?.id]).toEqual([true, lock.getOwner()?.id])
   })
 
-  test('the same where the session lives for more than half of the lease', async () => {
+  test('the same when the session lives for more than half of the lease', async () => {
     const { world, locking, process } = scene({ life: 2_000 })
     const holder = process().locking.getDistributedLock('k', 3_000)
     await finish(world, holder.tryLock())
@@ -133,14 +135,15 @@ describe('CT6: what held means', () => {
     expect(lock.remainingMillis()).toBeGreaterThan(2_900)
   })
 
-  test('K28: given up while the grant is being renewed: ERR_ABORTED, and given back', async () => {
+  test('K28: an attempt that is aborted while its grant is being renewed rejects with ERR_ABORTED and releases the hold', async () => {
     const { world, locking, port, store } = scene({ delay: 3_000 })
     const controller = new AbortController()
     const lock = locking.getDistributedLock('k', 10_000)
     const attempt = lock.tryLock({ timeout: '60s', signal: controller.signal })
     const refused = attempt.catch((error: unknown) => error)
     await world.advance(7_000)
-    // The ask, and a renewal of what it may have got; nobody answers that one for a sixteenth of the lease: another.
+    // The attempt, a renewal of what it may have got, and another renewal, because the first one was not
+    // answered for a sixteenth of the lease.
     expect(port.sent).toHaveLength(3)
     controller.abort()
     expect(await refused).toMatchObject({ code: 'ERR_ABORTED' })
@@ -148,7 +151,7 @@ describe('CT6: what held means', () => {
     expect([lock.held, store.tx.holds.size]).toEqual([false, 0])
   })
 
-  test('K30: a renewal that is answered after the lease is over does not prolong it, though nobody looked', async () => {
+  test('K30: a renewal that is answered after the end of the lease does not prolong the hold, even if `held` was never read', async () => {
     const { world, port, locking } = scene()
     const lost: unknown[] = []
     const boundRenewal = new BoundRenewal(port)
@@ -162,7 +165,7 @@ describe('CT6: what held means', () => {
     expect([validity.held, lost.length]).toEqual([false, 1])
   })
 
-  test('the bound is renewed at least every third of the shortest lease, by one read for all', async () => {
+  test('the bound is renewed at least every third of the shortest lease, by one read for all holds', async () => {
     const { world, locking, port } = scene({ delay: 1 })
     const locks = [9_000, 30_000, 60_000].map((lease, i) => locking.getDistributedLock(`k${i}`, lease))
     for (const lock of locks) await finish(world, lock.tryLock())
@@ -180,7 +183,7 @@ describe('CT6: what held means', () => {
     expect([port.reads.length, port.clock.timers]).toEqual([reads, 0])
   })
 
-  test('K18: cluster time that stood still between two leaders is found out: the hold lives on', async () => {
+  test('K18: after cluster time stopped between two leaders, the hold lives longer and is found in force', async () => {
     const { world, locking, store } = scene()
     const lock = locking.getDistributedLock('k', 10_000)
     await finish(world, lock.tryLock())
@@ -194,7 +197,7 @@ describe('CT6: what held means', () => {
   })
 })
 
-describe('CT7: clocks of the holder', () => {
+describe('CT7: the three clocks of the holder', () => {
   async function holding() {
     const s = scene()
     const lock = s.locking.getDistributedLock('k', 10_000)
@@ -202,14 +205,14 @@ describe('CT7: clocks of the holder', () => {
     return { ...s, lock, offset: s.port.clock.offset }
   }
 
-  test('K1, T3: a wall clock that steps forward costs at worst the hold', async () => {
+  test('K1, T3: a wall clock that jumps forward ends the hold at worst', async () => {
     const { lock, offset } = await holding()
     offset.wall += 3_600_000
     expect(lock.held).toBe(false)
     expect(lock.signal.aborted).toBe(true)
   })
 
-  test('K2, T3: one that steps backwards changes nothing', async () => {
+  test('K2, T3: a wall clock that jumps back changes nothing', async () => {
     const { world, lock, offset, store } = await holding()
     offset.wall -= 3_600_000
     expect(lock.remainingMillis()).toBeGreaterThan(9_800)
@@ -219,7 +222,7 @@ describe('CT7: clocks of the holder', () => {
     expect([lock.held, store.time]).toEqual([false, 11_000])
   })
 
-  test('T8: suspended: hrtime stands still, uptime goes on: lost at waking', async () => {
+  test('T8: on a suspended machine hrtime stops and uptime goes on: the hold is lost at waking', async () => {
     const { world, lock, offset } = await holding()
     world.stall(20_000)
     offset.hr -= 20_000
@@ -227,7 +230,7 @@ describe('CT7: clocks of the holder', () => {
     expect(lock.held).toBe(false)
   })
 
-  test('a frozen virtual machine: only the wall clock knows', async () => {
+  test('in a frozen virtual machine only the wall clock shows the time that passed', async () => {
     const { world, lock, offset } = await holding()
     world.stall(20_000)
     offset.hr -= 20_000
@@ -236,7 +239,7 @@ describe('CT7: clocks of the holder', () => {
     expect(() => lock.getFencingToken()).toThrow(expect.objectContaining({ code: 'ERR_LOCK_LOST' }))
   })
 
-  test('T7, K6: a blocked event loop learns the truth at its first instruction, before any timer', async () => {
+  test('T7, K6: after a blocked event loop the hold is lost at the first instruction, before any timer fires', async () => {
     for (const part of [0.5, 1, 2, 10]) {
       const { world, lock } = await holding()
       const { signal } = lock
@@ -250,7 +253,7 @@ describe('CT7: clocks of the holder', () => {
     }
   })
 
-  test('T7: the signal of a Hold that is asked for behind a blocked event loop is aborted at once', async () => {
+  test('T7: the signal of a Hold that is read after a blocked event loop is already aborted', async () => {
     const { world, locking } = scene()
     const hold = await finish(world, locking.locks.acquire('k', { lease: '10s' }))
     expect(hold.signal.aborted).toBe(false)
@@ -260,7 +263,7 @@ describe('CT7: clocks of the holder', () => {
     expect(() => hold.assertHeld()).toThrow(expect.objectContaining({ code: 'ERR_LOCK_LOST' }))
   })
 
-  test('K30: once lost it stays lost, also when a better bound comes', async () => {
+  test('K30: a lost hold stays lost, also when a better bound arrives', async () => {
     const { lock, offset } = await holding()
     offset.wall += 3_600_000
     expect(lock.held).toBe(false)
@@ -268,7 +271,7 @@ describe('CT7: clocks of the holder', () => {
     expect([lock.held, lock.remainingMillis()]).toEqual([false, 0])
   })
 
-  test('a step of a clock is noticed within a third of the lease, though nobody asks', async () => {
+  test('a jump of a clock is noticed within a third of the lease, even if `held` is never read', async () => {
     const { world, lock, offset } = await holding()
     const { signal } = lock
     offset.wall += 3_600_000

@@ -1,4 +1,5 @@
-// Test: waiting in the fair queue, giving up, and outcomes that nobody knows (docs/locks.md 6 and 7).
+// Test: waiting in the fair queue, cancelled attempts, and calls with unknown outcome (docs/locks.md,
+// sections 6 and 7).
 
 import { LatchkeyError, OP, READ } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
@@ -18,7 +19,7 @@ async function taken(options: { delay?: number; life?: number } = {}, lease: num
 const ops = (sent: readonly (readonly unknown[])[]) => sent.map(([op]) => op)
 
 describe('waiting', () => {
-  test('woken by a push after a release; nobody polls (section 9: waiting by polling writes)', async () => {
+  test('a waiter is woken by a pushed grant after a release, and never polls', async () => {
     const { world, first, lock, port } = await taken({ delay: 5 })
     const waiting = lock.tryLock({ timeout: '30s' })
     await world.advance(20_000)
@@ -27,7 +28,7 @@ describe('waiting', () => {
     await finish(world, first.unlock())
     expect(await finish(world, waiting, 20)).toBe(true)
     expect(lock.getOwner()).toMatchObject({ code: 'FIRST_TIME', fencingToken: 2 })
-    // One more request at most: a grant is renewed where its bound leaves too little.
+    // One more request at most: a grant is renewed if its bound leaves too little time.
     expect(port.sent.length).toBeLessThanOrEqual(2)
   })
 
@@ -41,7 +42,7 @@ describe('waiting', () => {
     expect(lock.getOwnerContext()).toBeUndefined()
   })
 
-  test('without a leader a wait ends with false too, a moment after its time', async () => {
+  test('without a leader too a wait gives false, shortly after its time', async () => {
     const { world, lock, port } = await taken()
     port.cut()
     const begun = world.now
@@ -64,7 +65,7 @@ describe('waiting', () => {
     await expect(lock.lock({ signal: controller.signal })).rejects.toMatchObject({ code: 'ERR_ABORTED' })
   })
 
-  test('waiting attempts of one object share one place; its grant fulfils all, one acquire each', async () => {
+  test('waiting attempts of one object share one position; its grant gives each of them one acquire', async () => {
     const { world, first, lock, queue, store } = await taken()
     const all = [lock.tryLock({ timeout: '5s' }), lock.lock(), lock.tryLock({ timeout: '20s' })]
     await settle()
@@ -75,7 +76,7 @@ describe('waiting', () => {
     for (const acquires of [2, 1, 0]) expect(await finish(world, lock.unlock())).toEqual({ acquires })
   })
 
-  test('one that gives up leaves the others waiting; the last takes the place with it', async () => {
+  test('an attempt that is cancelled leaves the others waiting; the last one gives up the position', async () => {
     const { world, first, lock, queue } = await taken()
     const short = lock.tryLock({ timeout: 100 })
     const long = lock.tryLock({ timeout: 1_000 })
@@ -88,7 +89,7 @@ describe('waiting', () => {
     expect(queue()).toEqual([])
   })
 
-  test('first come, first served between processes, and after an expiry NEW_ACQUIRE', async () => {
+  test('waiters of several processes are granted in order, after an expiry with the code NEW_ACQUIRE', async () => {
     const { world, lock, process, store, holder } = await taken({}, 1_000)
     holder.port.cut()
     const others = [process(), process()].map(({ locking }) => locking.getDistributedLock('k', 1_000))
@@ -111,7 +112,7 @@ describe('waiting', () => {
     expect(store.tx.queue(K)).toHaveLength(1)
   })
 
-  test('a full queue is ERR_BUSY', async () => {
+  test('an attempt with a full queue rejects with ERR_BUSY', async () => {
     const { world, lock, store } = await taken()
     store.tx.waiterCount = () => 10_000
     expect(await codeOf(world, lock.tryLock({ timeout: '5s' }))).toBe('ERR_BUSY')
@@ -129,7 +130,7 @@ describe('waiting', () => {
   })
 })
 
-describe('a push is a hint: after a reconnect the ticket is asked for', () => {
+describe('a pushed grant may be missed: after a reconnect the ticket is read', () => {
   test('K23: a grant whose push was lost is found', async () => {
     const { world, first, lock, port } = await taken()
     const waiting = lock.lock()
@@ -144,7 +145,7 @@ describe('a push is a hint: after a reconnect the ticket is asked for', () => {
     expect(lock.held).toBe(true)
   })
 
-  test('still queued: it goes on waiting, in its place', async () => {
+  test('a ticket that is still queued keeps waiting at its position', async () => {
     const { world, lock, port, queue } = await taken()
     const waiting = lock.lock()
     await settle()
@@ -156,7 +157,7 @@ describe('a push is a hint: after a reconnect the ticket is asked for', () => {
     void world
   })
 
-  test('unknown, its session had ended: it queues again', async () => {
+  test('a ticket whose session had ended is unknown, so the attempt queues again', async () => {
     const { world, first, lock, port, queue } = await taken()
     const waiting = lock.lock()
     await settle()
@@ -168,7 +169,7 @@ describe('a push is a hint: after a reconnect the ticket is asked for', () => {
     expect(lock.held).toBe(true)
   })
 
-  test('a grant that was over before it was known is given back, and the caller queues again', async () => {
+  test('a grant that was over before it was known is released, and the attempt queues again', async () => {
     const { world, first, lock, port, process } = await taken({ life: 200_000 })
     const waiting = lock.lock()
     await settle()
@@ -187,8 +188,8 @@ describe('a push is a hint: after a reconnect the ticket is asked for', () => {
   })
 })
 
-describe('giving up while something is under way', () => {
-  test('K28: aborted in flight, granted later: released, and the watchdog is not armed', async () => {
+describe('cancelling while a request is under way', () => {
+  test('K28: an attempt that is aborted before its grant arrives releases the grant, and the watchdog does not renew it', async () => {
     const { world, port, locking, store } = scene({ delay: 10 })
     const watchdog = new Watchdog()
     const lock = locking.getDistributedLock('k', '10s', watchdog)
@@ -204,7 +205,7 @@ describe('giving up while something is under way', () => {
     expect([lock.held, port.clock.timers]).toEqual([false, 0])
   })
 
-  test('K28: a grant that comes while its caller gives up is handed on', async () => {
+  test('K28: a grant that arrives while its attempt is cancelled is passed on to the next waiter', async () => {
     const { world, first, lock, port, process, store } = await taken({ delay: 10 })
     const next = process().locking.getDistributedLock('k', '10s')
     const controller = new AbortController()
@@ -222,7 +223,7 @@ describe('giving up while something is under way', () => {
     expect(next.held).toBe(true)
   })
 
-  test('ERR_OUTCOME_UNKNOWN: what it may have got is released before the next attempt goes out', async () => {
+  test('after ERR_OUTCOME_UNKNOWN a hold that the attempt may have got is released before the next attempt is sent', async () => {
     const { world, lock, port, store } = await scenario()
     port.fault = (command) => (command[0] === OP.tryLock ? 'lose answer' : undefined)
     expect(await codeOf(world, lock.tryLock())).toBe('ERR_OUTCOME_UNKNOWN')
@@ -233,7 +234,7 @@ describe('giving up while something is under way', () => {
     expect(store.tx.hold(K)).toMatchObject({ token: 2, acquires: 1 })
   })
 
-  test('a late arrival is settled first: the acquire never follows its own release', async () => {
+  test('a request with unknown outcome is settled first, so an acquire is never applied after its own release', async () => {
     const { world, lock, port, store } = await scenario()
     port.fault = (command) => (command[0] === OP.tryLock ? 'arrive late' : undefined)
     expect(await codeOf(world, lock.tryLock())).toBe('ERR_OUTCOME_UNKNOWN')
@@ -243,7 +244,7 @@ describe('giving up while something is under way', () => {
     expect(store.tx.hold(K)).toBeUndefined()
   })
 
-  test('while it cannot be given back the next attempt waits for its own deadline: ERR_NO_LEADER', async () => {
+  test('while the release is not answered, the next attempt waits until its own deadline: ERR_NO_LEADER', async () => {
     const { world, lock, port, store } = await scenario()
     port.fault = (command) => {
       port.cut()
@@ -259,7 +260,7 @@ describe('giving up while something is under way', () => {
     expect(store.tx.hold(K)?.acquires).toBe(1)
   })
 
-  test('no leader at all: ERR_NO_LEADER after 5 s, nothing was handed on', async () => {
+  test('without a leader the attempt rejects with ERR_NO_LEADER after 5 s, and there is nothing to release', async () => {
     const { world, lock, port } = await scenario()
     port.cut()
     const begun = world.now
@@ -271,7 +272,7 @@ describe('giving up while something is under way', () => {
     expect(ops(port.sent)).toEqual([OP.tryLock])
   })
 
-  test('K14: a reentry of unknown fate leaves the hold as it is; the last unlock releases whatever was counted', async () => {
+  test('K14: a reentry with unknown outcome keeps the hold, and the last unlock releases every acquire in the store', async () => {
     const { world, lock, port, store } = await scenario()
     await finish(world, lock.tryLock())
     port.fault = (command) => (command[0] === OP.tryLock ? 'lose answer' : undefined)
@@ -282,7 +283,7 @@ describe('giving up while something is under way', () => {
     expect(store.tx.hold(K)).toBeUndefined()
   })
 
-  test('a reentry still under way does not come back after the last unlock', async () => {
+  test('a reentry that is still under way is not applied after the last unlock', async () => {
     const { world, lock, port, store } = await scenario()
     await finish(world, lock.tryLock())
     port.fault = (command) => (command[0] === OP.tryLock ? 'arrive late' : undefined)
@@ -293,7 +294,7 @@ describe('giving up while something is under way', () => {
     expect(store.tx.hold(K)).toBeUndefined()
   })
 
-  test('a session that ended under a waiting ask: unknown, given back, asked again', async () => {
+  test('a session that ended during a queued attempt: the outcome is unknown, the attempt is released and sent again', async () => {
     const { world, first, lock, port } = await taken()
     let times = 0
     port.fault = (command) =>
@@ -306,7 +307,7 @@ describe('giving up while something is under way', () => {
     expect(ops(port.sent)).toEqual([OP.tryLock, OP.cancelWait, OP.tryLock])
   })
 
-  test('an error for good is thrown, also to one who waits', async () => {
+  test('an error that allows no retry is thrown, also to a waiting attempt', async () => {
     const { world, lock, port } = await scenario()
     port.fault = () => new LatchkeyError('ERR_FORBIDDEN')
     expect(await codeOf(world, lock.lock())).toBe('ERR_FORBIDDEN')
@@ -314,8 +315,8 @@ describe('giving up while something is under way', () => {
   })
 })
 
-describe('unlock of unknown fate (K29)', () => {
-  test('held is false, renewal stops, the release goes on behind; a new attempt waits for it', async () => {
+describe('unlock with unknown outcome (K29)', () => {
+  test('held is false, renewals end, the release goes on in the background, and a new attempt waits for it', async () => {
     const { world, port, store, locking } = scene()
     const watchdog = new Watchdog()
     const lock = locking.getDistributedLock('k', '10s', watchdog)
@@ -330,7 +331,7 @@ describe('unlock of unknown fate (K29)', () => {
     expect(ops(port.sent)).toEqual([OP.tryLock, OP.release, OP.cancelWait, OP.tryLock])
   })
 
-  test('nobody reached: the release goes on until the lease is over, then it is left alone', async () => {
+  test('while no member is reached the release is repeated until the lease is over, and not after it', async () => {
     const { world, port, locking } = scene()
     const lock = locking.getDistributedLock('k', '2s')
     await finish(world, lock.tryLock())
@@ -342,7 +343,7 @@ describe('unlock of unknown fate (K29)', () => {
     expect(await finish(world, lock.tryLock())).toBe(true)
   })
 
-  test('with a signal that has fired: ERR_ABORTED, and released behind', async () => {
+  test('unlock with an aborted signal rejects with ERR_ABORTED, and the release goes on in the background', async () => {
     const { world, store, locking } = scene()
     const lock = locking.getDistributedLock('k', '10s')
     await finish(world, lock.tryLock())

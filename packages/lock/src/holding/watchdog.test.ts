@@ -1,4 +1,4 @@
-// Test: renewal (docs/locks.md, 8), and the defects of it that this one does not have (section 9).
+// Test: renewals by a watchdog (docs/locks.md, section 8).
 
 import { LatchkeyError, OP } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
@@ -20,7 +20,7 @@ function guarded(lease: number | string = 9_000) {
 }
 
 describe('renewal', () => {
-  test('at 2/3 of the lease, counted from the last success, for as long as it is held', async () => {
+  test('a hold is renewed at 2/3 of the lease after the last success, for as long as it is held', async () => {
     const { world, lock, port, store } = guarded()
     await finish(world, lock.tryLock())
     await world.advance(5_995)
@@ -32,7 +32,7 @@ describe('renewal', () => {
     expect([lock.held, store.tx.hold(K)?.token]).toEqual([true, 1])
   })
 
-  test('K7: stops at the last unlock: no timer is left, no renewal leaves after the release', async () => {
+  test('K7: renewal ends at the last unlock: no timer is left, and no renewal is sent after the release', async () => {
     const { world, lock, port } = guarded()
     await finish(world, lock.tryLock())
     await finish(world, lock.tryLock())
@@ -46,7 +46,7 @@ describe('renewal', () => {
     expect([port.sent.length, port.clock.timers]).toEqual([before, 0])
   })
 
-  test('K7: an answer to a renewal that comes after the unlock arms nothing', async () => {
+  test('K7: a renewal that is answered after the unlock sets no timer', async () => {
     const { world, locking, port } = scene({ delay: 20 })
     const lock = locking.getDistributedLock('k', 9_000, new Watchdog())
     await finish(world, lock.tryLock())
@@ -55,7 +55,7 @@ describe('renewal', () => {
     expect(port.clock.timers).toBe(0)
   })
 
-  test('section 9, K27: a second hold of one object is renewed like the first', async () => {
+  test('K27: the second hold of one object is renewed like the first', async () => {
     const { world, lock, port } = guarded()
     await finish(world, lock.tryLock())
     await finish(world, lock.unlock())
@@ -70,7 +70,7 @@ describe('renewal', () => {
     expect(lock.held).toBe(true)
   })
 
-  test('section 9, K26: does not die with its first failure: tried again within the last third', async () => {
+  test('K26: renewal does not end with its first failure: it is tried again within the last third of the lease', async () => {
     const { world, lock, port, lost } = guarded()
     await finish(world, lock.tryLock())
     await world.advance(5_900)
@@ -83,7 +83,7 @@ describe('renewal', () => {
     expect(lock.remainingMillis()).toBeGreaterThan(7_000)
   })
 
-  test('several tries, answered or not', async () => {
+  test('several tries that fail or are never answered do not end the hold', async () => {
     const { world, lock, port } = guarded()
     await finish(world, lock.tryLock())
     let tries = 0
@@ -97,7 +97,7 @@ describe('renewal', () => {
     expect(lock.held).toBe(true)
   })
 
-  test('section 9: not lost in silence: signal and event, once, by the local deadline', async () => {
+  test('a hold whose renewals fail is lost at the local deadline, with signal and event, once', async () => {
     const { world, lock, port, lost } = guarded()
     await finish(world, lock.tryLock())
     const { signal } = lock
@@ -113,7 +113,7 @@ describe('renewal', () => {
     expect(lost).toHaveLength(1)
   })
 
-  test('K37: no quorum: the local deadline passes, the hold is lost; after healing another may have it', async () => {
+  test('K37: without a majority the hold is lost at the local deadline; after healing another acquirer may get the lock', async () => {
     const { world, lock, port, process, lost } = guarded()
     const other = process().locking.getDistributedLock('k', '10s')
     await finish(world, lock.tryLock())
@@ -130,7 +130,7 @@ describe('renewal', () => {
     expect(other.held).toBe(true)
   })
 
-  test('only a definite refusal ends it at once: the row is gone or of another', async () => {
+  test('only a refusal ends the hold at once: its row is gone, or another acquirer has it', async () => {
     const { world, lock, locking, lost } = guarded()
     await finish(world, lock.tryLock())
     await finish(world, locking.locks.forceRelease('k', 1))
@@ -139,11 +139,11 @@ describe('renewal', () => {
     expect([lock.held, lost.length]).toEqual([false, 1])
   })
 
-  test('K30: an answer that comes after the loss does not bring the hold back', async () => {
+  test('K30: an answer that arrives after the loss does not bring the hold back', async () => {
     const { world, lock, port } = guarded()
     await finish(world, lock.tryLock())
     await world.advance(5_999)
-    // The renewal is on its way when the machine is suspended; hrtime stands still, uptime goes on.
+    // The machine is suspended while the renewal is under way; hrtime stops, uptime goes on.
     port.fault = ([op]) => {
       if (op === OP.renew) port.clock.offset.up += 20_000
       return undefined
@@ -156,7 +156,7 @@ describe('renewal', () => {
     expect(lock.signal.aborted).toBe(true)
   })
 
-  test('one request for all that fall due together', async () => {
+  test('all renewals that are due together are one request', async () => {
     const { world, locking, port, watchdog } = guarded()
     const locks = Array.from({ length: 200 }, (_, i) => locking.getDistributedLock(`k${i}`, 9_000, watchdog))
     for (const [i, lock] of locks.entries()) {
@@ -171,7 +171,7 @@ describe('renewal', () => {
     expect(renewals(port).length).toBeLessThan(15)
   })
 
-  test('K32: one watchdog, several locks: each loss is told once', async () => {
+  test('K32: with one watchdog and several locks each loss is reported once', async () => {
     const { world, locking, watchdog, lost, port } = guarded()
     const locks = ['x', 'y', 'z'].map((key) => locking.getDistributedLock(key, 3_000, watchdog))
     for (const lock of locks) await finish(world, lock.tryLock())
@@ -191,7 +191,7 @@ describe('renewal', () => {
     expect(locks.map(({ held }) => held)).toEqual([true, true])
   })
 
-  test('T5: after a stall there is one renewal, no burst; and none for what is lost', async () => {
+  test('T5: after a blocked event loop there is one renewal and no burst, and none for a lost hold', async () => {
     const { world, lock, port, lost } = guarded()
     await finish(world, lock.tryLock())
     world.stall(8_000)
@@ -206,7 +206,7 @@ describe('renewal', () => {
 })
 
 describe('close', () => {
-  test('is synchronous and idempotent, leaves no timer; holds go on to the end of their lease', async () => {
+  test('close is synchronous, may be called again and leaves no timer; the holds last until their leases end', async () => {
     const { world, lock, port, watchdog, lost } = guarded()
     await finish(world, lock.tryLock())
     const before = port.clock.timers
@@ -219,7 +219,7 @@ describe('close', () => {
     expect([lock.held, lost.length, port.clock.timers]).toEqual([false, 1, 0])
   })
 
-  test('T9: every timer of locks is one that does not keep the process alive', async () => {
+  test('T9: no timer of the locks keeps the process alive', async () => {
     const { world, lock, port } = guarded()
     const refs: unknown[] = []
     const after = port.clock.after.bind(port.clock)
@@ -230,12 +230,12 @@ describe('close', () => {
     await finish(world, lock.tryLock({ timeout: '1s' }))
     await world.advance(20_000)
     await finish(world, lock.unlock())
-    // The fake's own deadlines are not of the locks; they pass no options.
+    // The fake store's own deadlines pass no options; only timers of the locks are checked.
     expect(refs.filter((ref) => ref === true)).toEqual([])
     expect(refs.filter((ref) => ref === false).length).toBeGreaterThan(5)
   })
 
-  test('a listener that throws reaches nobody else', async () => {
+  test('a listener that was removed is not called, the others are', async () => {
     const { world, lock, watchdog, port, lost } = guarded(300)
     const seen: unknown[] = []
     const listener = (event: unknown) => seen.push(event)

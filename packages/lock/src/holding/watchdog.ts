@@ -1,4 +1,5 @@
-// Driver: owns the renewal of the holds it was given, of any number of locks of any number of stores (docs/locks.md, 8).
+// Driver: owns the renewal of the holds it watches, for any number of locks and stores (docs/locks.md,
+// section 8).
 
 import { Emitter } from '@latchkey/base'
 import type { LatchkeyError } from '@latchkey/protocol'
@@ -6,15 +7,18 @@ import type { LockObject } from './lock-interface.js'
 import type { Renewals } from './renewals.js'
 import type { HoldValidity } from './hold-validity.js'
 
-// A type, not an interface: an Emitter's events are a Record.
+// A type, not an interface, because an Emitter's events must be a Record.
 export type WatchdogEvents = {
-  /** A hold of that lock was lost: the very DistributedLock that was made with this watchdog. */
+  /**
+   * A hold of that lock was lost. `lock` is the DistributedLock object that was created with this watchdog.
+   */
   lost: { readonly lock: LockObject; readonly error: LatchkeyError }
 }
 
 /**
- * Renews the locks that were made with it, at 2/3 of their leases at the latest; one serves any number of locks, and all that fall due
- * together go in one request. Yours to create and to close.
+ * Renews the locks that were created with it, at 2/3 of their leases at the latest. One watchdog serves any
+ * number of locks; all renewals that are due together are sent in one request. You create it and you close
+ * it.
  * ```ts
  * const watchdog = new Watchdog()
  * watchdog.on('lost', ({ error }) => console.error(error.code)) // ERR_LOCK_LOST
@@ -23,7 +27,7 @@ export type WatchdogEvents = {
  */
 export class Watchdog implements Disposable {
   readonly #events = new Emitter<WatchdogEvents>(['lost'])
-  /** Of each store whose locks it was given. */
+  /** One Renewals for each store whose locks it watches. */
   readonly #stores = new Set<Renewals>()
   #closed = false
 
@@ -62,7 +66,7 @@ export class Watchdog implements Disposable {
     return this.#closed
   }
 
-  /** No timer is left, and no renewal leaves any more. Holds go on to the end of their lease. */
+  /** Stops all timers and renewals. The holds stay in force until their leases end. */
   close(): void {
     this.#closed = true
     for (const renewals of this.#stores) renewals.stop(this)
@@ -83,7 +87,7 @@ export class Watchdog implements Disposable {
     renewals.add(validity, this)
   }
 
-  /** Internal. */
+  /** Internal: emits 'lost'. */
   tellLost(lock: LockObject, error: LatchkeyError): void {
     this.#events.emit('lost', { lock, error })
   }
