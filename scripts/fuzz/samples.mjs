@@ -41,6 +41,7 @@ export const COMMANDS = [
     ],
   ],
   [OP.merge, null, key, value],
+  [OP.increment, null, key, -7],
   [OP.deleteAll, null, [key, value]],
   [OP.deleteRange, null, Buffer.from('a'), Buffer.from('b')],
   [
@@ -50,6 +51,7 @@ export const COMMANDS = [
       [STEP.put, key, value],
       [STEP.merge, key, value],
       [STEP.delete, key],
+      [STEP.increment, key, 5],
       [STEP.deleteRange, Buffer.from('a'), Buffer.from('z')],
     ],
   ],
@@ -60,6 +62,7 @@ export const COMMANDS = [
       [FIELD.value, IS['='], key, value],
       [FIELD.version, IS['>'], key, 1],
       [FIELD.lock, IS['='], key, 5],
+      [FIELD.number, IS['<'], key, -5],
     ],
     [
       [STEP.get, key],

@@ -104,7 +104,7 @@ test('K40: the rows of format 1', async () => {
   const store = (await new SimulatedRowHome(disk).open()) as RowStore
   for (const key of disk.keys()) hash.update(key).update(store.get(key) as Uint8Array)
   expect(hash.digest('hex')).toMatchInlineSnapshot(
-    `"426d5755a57f6075a4f065df2b975271ece5440fe9352eb06ee09b7e3100af74"`,
+    `"d20c5c72355fd7bd31d43938f3f96439b1d75eeb34ba10d4d7684e1ae0e745b9"`,
   )
 })
 

@@ -70,6 +70,11 @@ const oneOf =
 
 const MOST = Number.MAX_SAFE_INTEGER
 export const count = (what: string): Check => whole(0, MOST, what)
+/** Of either sign; a zero of its own below nothing there is not: it would be another command's bytes. */
+const integer =
+  (what: string): Check =>
+  (value) =>
+    Number.isSafeInteger(value) && !Object.is(value, -0) ? null : `${what} must be a safe integer`
 const key = bytes(1, CAPS.keyBytes, 'a key')
 /** An end of a range: may be empty, and one byte longer than a key (the first key behind a key). */
 export const bound = bytes(0, CAPS.keyBytes + 1, 'a bound')
@@ -98,13 +103,14 @@ const STEPS: Record<number, Check> = {
   [STEP.delete]: places('delete', count('a step'), key),
   [STEP.deleteRange]: places('deleteRange', count('a step'), bound, bound),
   [STEP.get]: places('get', count('a step'), key),
+  [STEP.increment]: places('increment', count('a step'), key, integer('what is added')),
 }
 const stepOf =
-  (most: number): Check =>
+  (reads: boolean): Check =>
   (value) => {
     const kind: unknown = Array.isArray(value) ? value[0] : undefined
-    if (typeof kind !== 'number' || kind > most) return 'a step is unknown'
-    return STEPS[kind]?.(value) ?? (STEPS[kind] ? null : 'a step is unknown')
+    const check = typeof kind === 'number' && (reads || kind !== STEP.get) ? STEPS[kind] : undefined
+    return check === undefined ? 'a step is unknown' : check(value)
   }
 const condition: Check = (value) => {
   if (!Array.isArray(value) || value.length !== 4) return 'a condition must have 4 places'
@@ -114,6 +120,7 @@ const condition: Check = (value) => {
   if (field === FIELD.value) return orNull(data)(than)
   if (field === FIELD.lock)
     return is === IS['='] ? whole(1, MOST, 'a token')(than) : 'a lock is only compared by ='
+  if (field === FIELD.number) return integer('a compared number')(than)
   return oneOf(Object.values(FIELD), 'a field')(field) ?? count('a compared number')(than)
 }
 
@@ -140,17 +147,18 @@ const COMMANDS: Record<number, Check> = {
   [OP.merge]: places('merge', op, guard, key, data),
   [OP.deleteAll]: places('deleteAll', op, guard, listOf(key, 'keys')),
   [OP.deleteRange]: places('deleteRange', op, guard, bound, bound),
-  [OP.batch]: places('batch', op, guard, listOf(stepOf(STEP.deleteRange), 'steps')),
+  [OP.batch]: places('batch', op, guard, listOf(stepOf(false), 'steps')),
   [OP.txn]: places(
     'txn',
     op,
     guard,
     listOf(condition, 'conditions'),
-    listOf(stepOf(STEP.get), 'steps'),
-    listOf(stepOf(STEP.get), 'steps'),
+    listOf(stepOf(true), 'steps'),
+    listOf(stepOf(true), 'steps'),
   ),
   [OP.nextSequence]: places('nextSequence', op, guard, key, whole(1, MOST, 'a step')),
   [OP.resetSequence]: places('resetSequence', op, guard, key),
+  [OP.increment]: places('increment', op, guard, key, integer('what is added')),
   [OP.tryLock]: places(
     'tryLock',
     op,

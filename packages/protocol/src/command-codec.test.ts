@@ -163,16 +163,20 @@ test('a count is believed only as far as bytes are left', () => {
 
 const key = fc.uint8Array({ minLength: 1, maxLength: 32 })
 const guard = fc.option(fc.tuple(key, fc.integer({ min: 1 })), { nil: null })
+/** Of either sign; fast-check's integers know no -0. */
+const integer = fc.maxSafeInteger()
 const step = fc.oneof(
   fc.tuple(fc.constant(0 as const), key, bytes()),
   fc.tuple(fc.constant(1 as const), key, bytes()),
   fc.tuple(fc.constant(2 as const), key),
   fc.tuple(fc.constant(3 as const), key, key),
+  fc.tuple(fc.constant(5 as const), key, integer),
 )
 const condition = fc.oneof(
   fc.tuple(fc.constant(0), fc.nat(3), key, fc.option(bytes(), { nil: null })),
   fc.tuple(fc.integer({ min: 1, max: 3 }), fc.nat(3), key, fc.nat()),
   fc.tuple(fc.constant(4), fc.constant(0), key, fc.integer({ min: 1 })),
+  fc.tuple(fc.constant(5), fc.nat(3), key, integer),
 )
 const id = fc.string({ minLength: 1, maxLength: 40 })
 const lease = fc.integer({ min: 50, max: 30 * 86_400_000 })
@@ -207,6 +211,7 @@ const command = fc.oneof(
   ),
   fc.tuple(fc.constant(OP.nextSequence), guard, key, fc.integer({ min: 1 })),
   fc.tuple(fc.constant(OP.resetSequence), guard, key),
+  fc.tuple(fc.constant(OP.increment), guard, key, integer),
   fc.tuple(
     fc.constant(OP.tryLock),
     key,
@@ -270,6 +275,13 @@ test('caps are the door, also for bytes: keys, values, contexts, leases, tokens'
     [OP.tryLock, big(1), null, false, 'x', 1_000, 0, big(4097), null],
     [OP.tryLock, big(1), big(0), false, 'x', 1_000, 0, null, null],
     [OP.nextSequence, null, big(1), 0],
+    [OP.increment, null, big(1), 2 ** 53],
+    [OP.increment, null, big(1), 1.5],
+    [OP.increment, null, big(1), null],
+    [OP.increment, null, big(0), 1],
+    [OP.batch, null, [[5, big(1), '1']]],
+    [OP.batch, null, [[6, big(1), 1]]],
+    [OP.txn, null, [[5, 0, big(1), big(1)]], [], []],
     [OP.batch, null, [[4, big(1)]]],
     [OP.txn, null, [[4, 1, big(1), 5]], [], []],
   ]

@@ -120,6 +120,12 @@ export const ERRORS = {
     message:
       'This flow already holds that lock and would wait for itself for ever. Use the hold you have, or pass a wait.',
   },
+  ERR_NOT_A_NUMBER: {
+    retryable: false,
+    outcome: 'not-applied',
+    message:
+      'The stored value is not a whole number as decimal text within the safe integers. Nothing was changed. Put a number there first, or name another key.',
+  },
   ERR_MISMATCH: {
     retryable: false,
     outcome: 'not-applied',

@@ -22,6 +22,7 @@ export const OP = {
   txn: 19,
   nextSequence: 20,
   resetSequence: 21,
+  increment: 22,
   // locks
   tryLock: 30,
   release: 31,
@@ -42,17 +43,18 @@ export type TicketArg = readonly [key: Key, id: string]
 export type RenewalArg = readonly [key: Key, id: string, token: number, lease: number]
 
 /** Inside a batch or txn. */
-export const STEP = { put: 0, merge: 1, delete: 2, deleteRange: 3, get: 4 } as const
+export const STEP = { put: 0, merge: 1, delete: 2, deleteRange: 3, get: 4, increment: 5 } as const
 export type Step =
   | readonly [step: 0, key: Key, value: Data]
   | readonly [step: 1, key: Key, value: Data]
   | readonly [step: 2, key: Key]
   | readonly [step: 3, start: Key, end: Key]
   | readonly [step: 4, key: Key]
+  | readonly [step: 5, key: Key, by: number]
 
-export const FIELD = { value: 0, version: 1, createRevision: 2, modRevision: 3, lock: 4 } as const
+export const FIELD = { value: 0, version: 1, createRevision: 2, modRevision: 3, lock: 4, number: 5 } as const
 export const IS = { '=': 0, '!=': 1, '<': 2, '>': 3 } as const
-/** value null: absent. Of FIELD.lock: value is the token, is must be IS['=']. */
+/** value null: absent. Of FIELD.number: the stored text as a whole number, 0 where it is absent. Of FIELD.lock: value is the token, is must be IS['=']. */
 export type ConditionArg = readonly [field: number, is: number, key: Key, value: Data | number | null]
 
 /** A context returns as the type it was given: a string is a string on the wire, bytes are bytes. null: none. */
@@ -93,6 +95,7 @@ export type Command =
     ]
   | readonly [op: typeof OP.nextSequence, guard: GuardArg, key: Key, step: number]
   | readonly [op: typeof OP.resetSequence, guard: GuardArg, key: Key]
+  | readonly [op: typeof OP.increment, guard: GuardArg, key: Key, by: number]
   /**
    * docs/locks.md, 2. fencingKey null: the store's counter. token 0: none carried. wait null: one attempt; else an asker that is refused with
    * HELD joins the queue for that many ms (0: without limit), its ticket being (key, id). Answer: [owner, queued].
@@ -241,8 +244,9 @@ export type BackupResult = readonly [view: number, piece: Data | null, total: nu
  * openSession: the id · keepAlive, closeSession: true · cancelCall, endSession: boolean
  * put, putAll, merge: the revision · putIfAbsent, getAndPut: the previous value or null · compareAndPutAll: boolean
  * deleteAll, deleteRange: count · batch: [revision, StepResult[]] · txn: [succeeded, revision, StepResult[]]
- * nextSequence: [start, end] · resetSequence: true · locks: said at each operation
- * A command that changed nothing answers with the revision as it stands. A `get` step: EntryResult or null.
+ * nextSequence: [start, end] · resetSequence: true · increment: [value, revision] · locks: said at each operation
+ * A command that changed nothing answers with the revision as it stands. A `get` step: EntryResult or null;
+ * an `increment` step: the new value.
  */
 export type StepResult = true | number | EntryResult | null
 /** type 0 put, 1 delete; previous null: there was none. */

@@ -1,4 +1,5 @@
 // Rule: the public contract as types. What a user holds, embedded or remote, is a Store.
+// long: the public contract reads as one text
 
 import type { Duration } from './duration.js'
 import type { AtRevision, RangeIterator } from './revision-types.js'
@@ -80,6 +81,7 @@ export type WriteOp =
   | { type: 'merge'; key: Bytes; value: Bytes }
   | { type: 'delete'; key: Bytes }
   | { type: 'deleteRange'; start: Bytes; end: Bytes }
+  | { type: 'increment'; key: Bytes; by?: number | undefined }
 export type TxnOp = WriteOp | { type: 'get'; key: Bytes }
 /**
  * A comparison of a key (`field` is 'value' and `is` is '=' where they are left out; `value: undefined` means absent; the numbers of an
@@ -91,6 +93,11 @@ export type Condition =
       field?: 'value' | 'version' | 'createRevision' | 'modRevision' | undefined
       is?: '=' | '!=' | '<' | '>' | undefined
       value?: Bytes | number | undefined
+      /**
+       * The value as a number, of decimal text: `{ key, is: '<', value: 10, as: 'number' }`. What is absent counts as 0; what is no number
+       * ends the txn with ERR_NOT_A_NUMBER.
+       */
+      as?: 'number' | undefined
     }
   | { lock: Bytes; token: number }
 /** If all of `when` hold, `then` happens, otherwise `else`: one atomic step. */
@@ -158,6 +165,15 @@ export interface KeyValueCalls {
   ): Promise<boolean>
   /** Appends, with a comma between; an absent key gets the value alone. */
   merge(key: Bytes, value: Bytes, options?: WriteOptions): Promise<Revised>
+  /**
+   * Adds to a whole number, kept as decimal text; an absent key counts as 0.
+   * ```ts
+   * const { value } = await store.increment('visits')
+   * ```
+   * ERR_NOT_A_NUMBER where something else is stored, ERR_TOO_LARGE where the sum is no safe integer: nothing is changed then. What life
+   * the key has, it keeps.
+   */
+  increment(key: Bytes, by?: number, options?: WriteOptions): Promise<{ value: number; revision: number }>
   /** How many were removed: 1 or 0. */
   delete(key: Bytes, options?: WriteOptions): Promise<number>
   /** How many were removed; one atomic step. */
@@ -165,7 +181,8 @@ export interface KeyValueCalls {
   /** How many were removed, as many as there are; `end` is exclusive. Locks and sequences are not touched. */
   deleteRange(start: Bytes, end: Bytes, options?: WriteOptions): Promise<number>
   /**
-   * One atomic step. Results in order: true for put and merge, a count for delete and deleteRange. It has a budget, as a txn has
+   * One atomic step. Results in order: true for put and merge, a count for delete and deleteRange, the new value
+   * for increment. It has a budget, as a txn has
    * (ERR_TOO_LARGE beyond, nothing changed): 20,000 rows, which are its steps, its conditions and each row that a deleteRange in it
    * removes; 128 deleteRange steps; 16 MiB of keys and values that it reads, and 16 MiB that it writes, the values before counted.
    */

@@ -91,6 +91,12 @@ export function toBlock(result: unknown): { start: number; end: number } {
   return { start: toCount(result[0]), end: toCount(result[1]) }
 }
 
+export function toIncremented(result: unknown): { value: number; revision: number } {
+  if (!Array.isArray(result) || result.length !== 2 || !Number.isSafeInteger(result[0]))
+    throw nonsense('number and its revision')
+  return { value: result[0] as number, revision: toCount(result[1]) }
+}
+
 // ---- batches
 
 export function toBatch(result: unknown): { revision: number; results: (true | number)[] } {

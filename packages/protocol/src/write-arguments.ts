@@ -109,6 +109,19 @@ export const resetSequenceArgs = (key: unknown, options: unknown): Command => [
   toKey(key),
 ]
 
+export const incrementArgs = (key: unknown, by: unknown, options: unknown): Command => [
+  OP.increment,
+  guardArg(options),
+  toKey(key),
+  toInteger(by, 'by'),
+]
+
+/** A zero below nothing is zero. */
+function toInteger(value: unknown, name: string): number {
+  if (Number.isSafeInteger(value)) return (value as number) + 0
+  throw new TypeError(`${name} must be a safe integer; got ${show(value)}`)
+}
+
 // ---- batches and transactions
 
 export const batchArgs = (ops: unknown, options: unknown): Command => [
@@ -130,7 +143,7 @@ const TXN_FIELDS = knownNames('when', 'then', 'else')
 const KEY_AND_VALUE = knownNames('type', 'key', 'value')
 const KEY_ALONE = knownNames('type', 'key')
 const LOCK_FIELDS = knownNames('lock', 'token')
-const CONDITION_FIELDS = knownNames('key', 'field', 'is', 'value')
+const CONDITION_FIELDS = knownNames('key', 'field', 'is', 'value', 'as')
 /** The fields of a step, by its type. A Map: a type is a caller's word, and may be one that every object has. */
 const STEP_FIELDS: ReadonlyMap<unknown, KnownNames> = new Map([
   ['put', KEY_AND_VALUE],
@@ -138,6 +151,7 @@ const STEP_FIELDS: ReadonlyMap<unknown, KnownNames> = new Map([
   ['delete', KEY_ALONE],
   ['get', KEY_ALONE],
   ['deleteRange', knownNames('type', 'start', 'end')],
+  ['increment', knownNames('type', 'key', 'by')],
 ])
 
 const toSteps = (ops: unknown, name: string, reads: boolean): Step[] =>
@@ -156,10 +170,12 @@ function toStep(op: Record<string, unknown>, name: string, reads: boolean): Step
       return [STEP.delete, key()]
     case 'deleteRange':
       return [STEP.deleteRange, toKey(op.start, `${name}.start`), toKey(op.end, `${name}.end`)]
+    case 'increment':
+      return [STEP.increment, key(), op.by === undefined ? 1 : toInteger(op.by, `${name}.by`)]
     case 'get':
       if (reads) return [STEP.get, key()]
   }
-  const known = `'put', 'merge', 'delete'${reads ? ", 'deleteRange' or 'get'" : " or 'deleteRange'"}`
+  const known = `'put', 'merge', 'increment', 'delete'${reads ? ", 'deleteRange' or 'get'" : " or 'deleteRange'"}`
   throw new TypeError(`${name}.type must be ${known}; got ${show(op.type)}`)
 }
 
@@ -174,7 +190,15 @@ function toCondition(given: unknown, at: number): ConditionArg {
   const key = toKey(condition.key, `${name}.key`)
   const field = oneOf(FIELDS, condition.field ?? 'value', `${name}.field`)
   const is = oneOf(COMPARISONS, condition.is ?? '=', `${name}.is`)
+  if (condition.as !== undefined) return [FIELD.number, IS[is], key, toNumber(field, condition, name)]
   return [FIELD[field], IS[is], key, toCompared(field, condition.value, `${name}.value`)]
+}
+
+/** The stored value as a number: undefined is no number, and what is absent counts as 0. */
+function toNumber(field: string, { as, value }: Record<string, unknown>, name: string): number {
+  oneOf(['number'], as, `${name}.as`)
+  if (field !== 'value') throw new TypeError(`${name}.as is for the value; ${field} is a number already`)
+  return toInteger(value, `${name}.value`)
 }
 
 const FIELDS = ['value', 'version', 'createRevision', 'modRevision'] as const

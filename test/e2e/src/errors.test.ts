@@ -154,6 +154,10 @@ const MEETINGS: Record<ErrorCode, Meet> = {
     }),
   ERR_DEADLOCK: () =>
     store.locks.withLock('own', () => store.locks.acquire('own').then((hold) => hold.release())),
+  ERR_NOT_A_NUMBER: async () => {
+    await store.put('word', 'seven')
+    return store.increment('word')
+  },
   ERR_MISMATCH: () => store.members.promote('nobody'),
 }
 

@@ -76,6 +76,7 @@ test('writes answer as docs/api.md says', async () => {
     [OP.getAndPut]: bytes('old'),
     [OP.compareAndPutAll]: true,
     [OP.merge]: 9,
+    [OP.increment]: [-5, 9],
     [OP.deleteAll]: 2,
     [OP.deleteRange]: 3,
     [OP.batch]: [10, [true, true, 1, 4]],
@@ -92,6 +93,7 @@ test('writes answer as docs/api.md says', async () => {
   expect(await store.compareAndPut('k', undefined, 'v')).toBe(true)
   expect(await store.compareAndPutAll([{ key: 'k', update: 'v' }])).toBe(true)
   expect(await store.merge('k', 'v')).toEqual({ revision: 9 })
+  expect(await store.increment('k', -2)).toEqual({ value: -5, revision: 9 })
   expect(await store.delete('k')).toBe(2)
   expect(await store.deleteAll(['a', 'b'])).toBe(2)
   expect(await store.deleteRange('a', 'b')).toBe(3)
@@ -122,6 +124,8 @@ test('a mistake rejects; only iterators and watches throw at the call', async ()
     store.put('k', 5 as unknown as string),
     store.put('k', 'v', { timeout: Number.POSITIVE_INFINITY }),
     store.get('k', { as: 'xml' as 'json' }),
+    store.increment('k', 1.5),
+    store.increment('k', '1' as unknown as number),
     store.scan({ gte: 'a', gt: 'b' }),
     store.multiGet(5 as unknown as string[]),
     store.getAndPut('k', 'v', { as: 'xml' as 'json' } as object),

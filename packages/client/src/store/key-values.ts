@@ -34,6 +34,7 @@ import {
   getAndPutArgs,
   getArgs,
   getEntryArgs,
+  incrementArgs,
   mergeArgs,
   multiGetArgs,
   nextSequenceArgs,
@@ -51,6 +52,7 @@ import {
   toBoolean,
   toCount,
   toEntryRead,
+  toIncremented,
   toMany,
   toMaybe,
   toNothing,
@@ -163,6 +165,10 @@ export class KeyValues implements KeyValueCalls {
 
   merge(key: Bytes, value: Bytes, options?: WriteOptions) {
     return this.#write('merge', (all) => mergeArgs(key, value, all), options, toRevised)
+  }
+
+  increment(key: Bytes, by = 1, options?: WriteOptions) {
+    return this.#write('increment', (all) => incrementArgs(key, by, all), options, toIncremented)
   }
 
   delete(key: Bytes, options?: WriteOptions): Promise<number> {

@@ -90,6 +90,11 @@ export const MERGED_TOO_LARGE = new Refused(
   'ERR_TOO_LARGE',
   'The merged value would be over 1 MiB. Nothing was changed.',
 )
+export const SUM_TOO_LARGE = new Refused(
+  'ERR_TOO_LARGE',
+  'The sum would be no safe integer. Nothing was changed.',
+)
+export const NOT_A_NUMBER = new Refused('ERR_NOT_A_NUMBER')
 export const RESULTS_TOO_LARGE = new Refused(
   'ERR_TOO_LARGE',
   'What the transaction gets would be over 4 MiB. Nothing was changed; get fewer keys at once.',

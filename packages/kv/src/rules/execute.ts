@@ -9,6 +9,7 @@ import type { State } from '../state/state.js'
 import type { EventCaps } from '../state/changes.js'
 import { Budget } from './budget.js'
 import { Draft } from './draft.js'
+import { increment } from './numbers.js'
 import * as kv from './key-values.js'
 import type { StateLockTransaction } from './lock-tx.js'
 import type { Found } from './needed-ranges.js'
@@ -97,6 +98,8 @@ function write({ state, locks, caps, turn }: Bench, command: WriteCommand, found
       return new TurnWork(kv.compareAndPutAll(draft(), command))
     case OP.merge:
       return kv.merge(draft(), command)
+    case OP.increment:
+      return increment(draft(), command)
     case OP.deleteAll:
       return new TurnWork(kv.deleteAll(draft(), command))
     case OP.deleteRange:

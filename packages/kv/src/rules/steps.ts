@@ -17,6 +17,7 @@ import {
 import { RESULTS_TOO_LARGE, Refused } from '../commands/answers.js'
 import { createdOf, modifiedOf, valueOf, versionOf } from '../state/data-row.js'
 import type { Draft } from './draft.js'
+import { add, numberIn } from './numbers.js'
 import { deleteKeysIn, hasValue, mergeInto } from './key-values.js'
 import { OverBudget } from './budget.js'
 import type { Found } from './needed-ranges.js'
@@ -32,13 +33,15 @@ export function* batch(draft: Draft, [, , steps]: Of<'batch'>, found: Found): In
 export function* txn(draft: Draft, locks: LockView, command: Of<'txn'>, found: Found): InTurns<unknown> {
   const [, , when, then, otherwise] = command
   const succeeded = yield* allHold(draft, locks, when)
+  if (succeeded instanceof Refused) return succeeded
   const results = yield* runSteps(draft, succeeded ? then : otherwise, found)
   return results instanceof Refused ? results : [succeeded, draft.commit(), results]
 }
 
-function* allHold(draft: Draft, locks: LockView, when: readonly ConditionArg[]): InTurns<boolean> {
+function* allHold(draft: Draft, locks: LockView, when: readonly ConditionArg[]): InTurns<boolean | Refused> {
   for (const condition of when) {
-    if (!holds(draft, locks, condition)) return false
+    const outcome = holds(draft, locks, condition)
+    if (outcome !== true) return outcome
     if (draft.turnIsOver) yield
   }
   return true
@@ -75,6 +78,8 @@ function runStep(draft: Draft, step: OtherStep): StepResult | Refused {
       return mergeInto(draft, step[1], step[2]) ?? true
     case STEP.delete:
       return draft.delete(binary(step[1])) ? 1 : 0
+    case STEP.increment:
+      return add(draft, step[1], step[2])
     case STEP.get:
       return entry(draft.row(binary(step[1])))
   }
@@ -84,10 +89,15 @@ function entry(row: Uint8Array | undefined): StepResult {
   return row === undefined ? null : [createdOf(row), modifiedOf(row), versionOf(row), copyBytes(valueOf(row))]
 }
 
-function holds(draft: Draft, locks: LockView, [field, is, key, operand]: ConditionArg): boolean {
+function holds(draft: Draft, locks: LockView, [field, is, key, operand]: ConditionArg): boolean | Refused {
   if (field === FIELD.lock) return isHeldWith(locks, key, operand as number)
   const row = draft.row(binary(key))
   if (field === FIELD.value) return valueHolds(row, is, operand as Uint8Array | null)
+  if (field === FIELD.number) {
+    const number = numberIn(row)
+    // Compared, and not subtracted: the difference of two safe integers may be none.
+    return number instanceof Refused ? number : compares(Math.sign(number - (operand as number)), is)
+  }
   return compares(numberOf(row, field) - ((operand as number | null) ?? 0), is)
 }
 

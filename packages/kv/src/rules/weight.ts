@@ -38,6 +38,7 @@ function keysOf(command: Command): readonly Uint8Array[] {
     case OP.putIfAbsent:
     case OP.getAndPut:
     case OP.merge:
+    case OP.increment:
       return [command[2]]
     case OP.putAll:
     case OP.compareAndPutAll:

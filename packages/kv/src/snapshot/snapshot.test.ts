@@ -50,7 +50,7 @@ async function sender(
 }
 
 /** A seed with a row in every space. */
-const FULL = 1
+const FULL = 8
 
 describe('S6, S7: what travels', () => {
   test.each([FULL, 2, 3, 4])(

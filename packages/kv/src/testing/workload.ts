@@ -63,6 +63,7 @@ const range = (random: Random) => [key(random), key(random)] as const
 function drawStep(random: Random): Step {
   const [start, end] = range(random)
   return random.pick<Step>([
+    [5, key(random), random.between(-3, 9)],
     [0, key(random), value(random)],
     [1, key(random), value(random)],
     [2, key(random)],
@@ -98,6 +99,7 @@ const KINDS: readonly ((random: Random, number: number) => Command)[] = [
     ],
   ],
   (r) => [OP.merge, null, key(r), value(r)],
+  (r) => [OP.increment, null, key(r), r.between(-5, 100)],
   (r) => [OP.deleteAll, null, [key(r), key(r)]],
   (r) => [OP.deleteRange, null, ...range(r)],
   (r) => [OP.batch, null, steps(r)],

@@ -79,6 +79,24 @@ describe('get and put', () => {
   })
 })
 
+describe('incr', () => {
+  test('prints the sum; by 1 unless it is said, and a number that begins with a dash stands behind --', async () => {
+    expect(await run(['incr', 'n'])).toEqual({ code: 0, out: '1\n', err: '' })
+    expect((await run(['incr', 'n', '9'])).out).toBe('10\n')
+    expect((await run(['incr', 'n', '--', '-12'])).out).toBe('-2\n')
+    expect(JSON.parse((await run(['incr', 'n', '--json'])).out)).toMatchObject({ value: -1 })
+  })
+
+  test('what is no number is a mistake of usage; what is stored and is none fails', async () => {
+    for (const by of ['1.5', 'x', '', '9007199254740993'])
+      expect(await run(['incr', 'n', by])).toMatchObject({ code: 2, out: '' })
+    await run(['put', 'word', 'seven'])
+    const refused = await run(['incr', 'word'])
+    expect(refused).toMatchObject({ code: 1, out: '' })
+    expect(refused.err).toContain('ERR_NOT_A_NUMBER')
+  })
+})
+
 test('del prints how many there were', async () => {
   await store.putAll([
     ['a', '1'],

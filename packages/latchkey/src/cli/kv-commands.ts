@@ -1,4 +1,4 @@
-// Driver: get, put, del, scan and watch.
+// Driver: get, put, incr, del, scan and watch.
 
 import type { Consistency, KeyValue, WatchEvent } from '@latchkey/protocol'
 import { type Command, flag, keyWord, type Line, text, UsageError, wholeNumber, words } from './command.js'
@@ -47,6 +47,25 @@ export const put: Command = {
     return withStore(line, io, async ({ store, json, call }) => {
       const { revision } = await store.put(key, bytes, call)
       if (json) io.out(jsonLine({ revision }))
+      return EXIT.ok
+    })
+  },
+}
+
+export const incr: Command = {
+  name: 'incr',
+  usage: 'KEY [N]',
+  summary: 'Add N, or 1, to a whole number, and print the sum. An absent key counts as 0.',
+  options: { ...JSON_OPTION, ...STORE_OPTIONS },
+  examples: ['latchkey incr visits', 'latchkey incr stock/7 -- -3'],
+  async run(line, io) {
+    const [given, by = '1'] = words(line, 1, 2)
+    const key = keyWord(given)
+    if (!/^[+-]?[0-9]+$/.test(by) || !Number.isSafeInteger(Number(by)))
+      throw new UsageError(`N must be a whole number; got ${JSON.stringify(by)}`)
+    return withStore(line, io, async ({ store, json, call }) => {
+      const { value, revision } = await store.increment(key, Number(by), call)
+      io.out(json ? jsonLine({ value, revision }) : `${value}\n`)
       return EXIT.ok
     })
   },

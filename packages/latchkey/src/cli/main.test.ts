@@ -19,7 +19,9 @@ const run = async (args: string[], world = {}) => {
 }
 
 const NAMES =
-  'start demo status get put del scan watch lock members sessions transfer backup restore bench'.split(' ')
+  'start demo status get put incr del scan watch lock members sessions transfer backup restore bench'.split(
+    ' ',
+  )
 
 test('the commands are those of the contract', () => {
   expect(commands.map(({ name }) => name)).toEqual(NAMES)

@@ -7,7 +7,7 @@ import { type Command, helpOf, readLine, UsageError } from './command.js'
 import { demo } from './demo-command.js'
 import { EXIT, exitOf, explain } from './exit.js'
 import { Interrupted, type Io } from './io.js'
-import { del, get, put, scan, watch } from './kv-commands.js'
+import { del, get, incr, put, scan, watch } from './kv-commands.js'
 import { lock } from './lock-command.js'
 import { members } from './members-command.js'
 import { type Restore, restoreCommand } from './restore-command.js'
@@ -24,7 +24,7 @@ export interface Parts {
 export function commandsOf(parts: Parts): readonly Command[] {
   const start = startCommand(() => parts.sidecar())
   const restore = restoreCommand(() => parts.restore())
-  const store = [status, get, put, del, scan, watch, lock]
+  const store = [status, get, put, incr, del, scan, watch, lock]
   return [start, demo, ...store, members, sessions, transfer, backup, restore, bench]
 }
 

@@ -27,6 +27,7 @@ test('Errors: the codes of the table, each with retryable, outcome and a message
     'ERR_PROTOCOL',
     'ERR_CONFIG_CHANGE_IN_PROGRESS',
     'ERR_DEADLOCK',
+    'ERR_NOT_A_NUMBER',
     'ERR_MISMATCH',
   ])
   const error = new LatchkeyError('ERR_BUSY')
@@ -71,6 +72,7 @@ onEveryStore((at) => {
       compareAndPut: () => store.compareAndPut(key, undefined, 'v', op),
       compareAndPutAll: () => store.compareAndPutAll([{ key, update: 'v' }], op),
       merge: () => store.merge(key, 'v', op),
+      increment: () => store.increment(key, 1, op),
       delete: () => store.delete(key, op),
       deleteAll: () => store.deleteAll([key], op),
       deleteRange: () => store.deleteRange(key, `${key}~`, op),

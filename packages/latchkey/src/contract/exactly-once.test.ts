@@ -48,6 +48,12 @@ test('C2: merge', async () => {
   expect(await remote.get(key(), { as: 'string' })).toBe('x,y')
 })
 
+test('C2: increment', async () => {
+  expect(await withLostAnswer(() => remote.increment(key(), 10))).toMatchObject({ value: 10 })
+  expect(await withLostAnswer(() => remote.increment(key(), -3))).toMatchObject({ value: 7 })
+  expect(await remote.get(key(), { as: 'string' })).toBe('7')
+})
+
 test('C2: getSequence', async () => {
   expect(await withLostAnswer(() => remote.getSequence(key(), 10))).toEqual({ start: 0, end: 10 })
   expect(await remote.getLatestSequence(key())).toBe(10)

@@ -49,6 +49,11 @@ const CALLS: readonly [call: string, run: (store: Loose, key: string) => unknown
     (s, k) => s.txn?.({ when: [{ lock: k, token: 1, is: '!=' }] }),
     /field "is" of when\[0\]: known are lock, token/,
   ],
+  [
+    'batch',
+    (s, k) => s.batch?.([{ type: 'increment', key: k, bye: 1 }]),
+    /field "bye" of ops\[0\]: did you mean "by"\?/,
+  ],
   ['batch', (s, k) => s.batch?.([{ type: 'put', key: k, val: 'v' }]), /field "val" of ops\[0\]/],
   [
     'batch',

@@ -24,6 +24,7 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   ERR_PROTOCOL: 500,
   ERR_CONFIG_CHANGE_IN_PROGRESS: 409,
   ERR_DEADLOCK: 409,
+  ERR_NOT_A_NUMBER: 409,
   ERR_MISMATCH: 409,
 }
 

@@ -271,6 +271,7 @@ function isSmallByKind(body: Uint8Array): boolean {
     case OP.getAndPut:
     case OP.compareAndPutAll:
     case OP.merge:
+    case OP.increment:
     case OP.deleteAll:
     case OP.deleteRange:
     case OP.batch:

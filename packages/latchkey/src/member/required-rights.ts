@@ -8,12 +8,13 @@
 //   cancelCall                                  | write          | nothing
 //   put, putAll, merge, deleteAll               | write          | their keys, and the guard's lock
 //   compareAndPutAll                            | write          | the same; equality only tests a guess
-//   putIfAbsent, getAndPut                      | write and read | the same; they answer what was there
+//   putIfAbsent, getAndPut, increment           | write and read | the same; they answer what was there
 //   deleteRange                                 | write          | its range, and the guard's lock
 //   batch                                       | write          | the keys and ranges of its steps, and the guard's lock
+//   batch with an increment                     | write and read | the same
 //   txn                                         | write          | also the keys and locks of its conditions
-//   txn with a get, or a value compared         | write and read | the same
-//     by < or >                                 |                |
+//   txn with a get, an increment, or a value    | write and read | the same
+//     compared by < or >, or as a number        |                |
 //   nextSequence, resetSequence                 | write          | the key, and the guard's lock
 //   tryLock                                     | write          | the lock, and the fencing key as a lock
 //   release, renew, cancelWait, forceRelease,   | write          | their locks
@@ -70,16 +71,18 @@ const ADMIN: readonly Right[] = ['admin']
 const WRITE_AND_READ: readonly Right[] = ['write', 'read']
 
 export function rightsForCommand(command: Command): readonly Right[] {
-  if (command[0] === OP.putIfAbsent || command[0] === OP.getAndPut) return WRITE_AND_READ
+  const op = command[0]
+  if (op === OP.putIfAbsent || op === OP.getAndPut || op === OP.increment) return WRITE_AND_READ
   if (command[0] === OP.endSession) return ADMIN
+  if (command[0] === OP.batch) return command[2].some(shows) ? WRITE_AND_READ : WRITE
   if (command[0] !== OP.txn) return WRITE
   const [, , when, then, otherwise] = command
-  return when.some(ordersValues) || then.some(isGet) || otherwise.some(isGet) ? WRITE_AND_READ : WRITE
+  return when.some(ordersValues) || then.some(shows) || otherwise.some(shows) ? WRITE_AND_READ : WRITE
 }
 
 const ordersValues = ([field, is]: ConditionArg): boolean =>
-  field === FIELD.value && (is === IS['<'] || is === IS['>'])
-const isGet = ([step]: Step): boolean => step === STEP.get
+  field === FIELD.number || (field === FIELD.value && (is === IS['<'] || is === IS['>']))
+const shows = ([step]: Step): boolean => step === STEP.get || step === STEP.increment
 
 export function rightForRead(read: Read): Right {
   if (read[0] === READ.backup) return 'admin'
@@ -100,6 +103,7 @@ export function touchedByCommand(command: Command): Touched {
     case OP.putIfAbsent:
     case OP.getAndPut:
     case OP.merge:
+    case OP.increment:
     case OP.nextSequence:
     case OP.resetSequence:
       return guarded(command[1], { keys: [command[2]] })

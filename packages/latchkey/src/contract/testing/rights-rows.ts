@@ -67,6 +67,11 @@ export const STORE_ROWS: Readonly<Record<string, StoreRow>> = {
   compareAndPut: (store, at) => store.compareAndPut(`${at}k`, 'v', 'w'),
   compareAndPutAll: (store, at) => store.compareAndPutAll([{ key: `${at}k`, expect: 'v', update: 'w' }]),
   merge: (store, at) => store.merge(`${at}m`, 'v'),
+  increment: (store, at) => store.increment(`${at}n`),
+  'batch, with an increment': (store, at) => store.batch([{ type: 'increment', key: `${at}n` }]),
+  'txn, with an increment': (store, at) => store.txn({ then: [{ type: 'increment', key: `${at}n` }] }),
+  'txn, on a value as a number': (store, at) =>
+    store.txn({ when: [{ key: `${at}n`, value: 1, as: 'number' }] }),
   delete: (store, at) => store.delete(`${at}m`),
   deleteAll: (store, at) => store.deleteAll([`${at}m`]),
   deleteRange: (store, at) => store.deleteRange(`${at}m`, `${at}n`),
