@@ -1,5 +1,6 @@
-// Door: is a streamed state complete and consistent? Each row by its seal, all rows by their count, and the spaces that the meta
-// row sums up by those sums: a row left out or told twice is noticed, not only one that was changed.
+// Door: checks that a received state is complete and consistent.
+// Each row is checked by its seal, all rows by their count, and three spaces by the sums in the meta row. So
+// a row that was changed is noticed, and also one that is missing or came twice.
 
 import type { Row } from '../storage/row-store.js'
 import { type SpaceName, numberIn, spaceOf } from '../keyspaces.js'
@@ -18,21 +19,21 @@ export class StateStream {
   #meta: Meta | undefined
   #metaRow: Uint8Array | undefined
   #count = 0
-  /** Rows of large revisions: promised by their groups, less those that came. */
+  /** How many rows of large revisions must still come: those that the groups name, less those that came. */
   #piecesDue = 0
   #lastKey: Buffer = Buffer.alloc(0)
 
-  /** Of a stream whose first frame has come. */
+  /** undefined until the first frame has come. */
   get meta(): Meta | undefined {
     return this.#meta
   }
 
-  /** Sealed, as it came. */
+  /** The meta row as it was received, with its seal. */
   get metaRow(): Uint8Array | undefined {
     return this.#metaRow
   }
 
-  /** The rows in this piece, each checked; views. */
+  /** Returns the rows in this piece, each of them checked, as views. */
   push(piece: Uint8Array): Row[] {
     return this.#frames.push(piece).flatMap((frame) => this.#frame(frame))
   }
@@ -71,7 +72,7 @@ export class StateStream {
     this.#piecesDue += pieces
   }
 
-  /** All has come, and it is what it says: its meta row. */
+  /** Called when the whole stream has come: compares it with its meta row, and returns that. */
   finish(): Meta {
     if (!this.#frames.ended || this.#meta === undefined) throw damagedStream('it ends too early')
     if (this.#frames.left > 0) throw damagedStream(`${this.#frames.left} bytes behind its end`)

@@ -1,4 +1,5 @@
-// Driver: owns one frozen view and tells it as a stream. Law: the same reader gives the same bytes, whatever is applied meanwhile.
+// Driver: owns one view of the rows and sends it as a stream.
+// Law: the same reader gives the same bytes, whatever is applied meanwhile.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import type { AppliedState, SnapshotReader } from '@latchkey/raft/node'
@@ -9,7 +10,7 @@ import { damagedRow, isSealed } from '../storage/row-checksum.js'
 import { decodeMeta } from '../state/meta-row.js'
 import { FrameWriter, PREAMBLE } from './stream.js'
 
-/** The view is the reader's from now on. A damaged row is not handed on: it ends the stream with ERR_CORRUPT. */
+/** The reader closes the view. A damaged row is not sent: it ends the stream with ERR_CORRUPT. */
 export async function readView(view: RowView): Promise<SnapshotReader> {
   try {
     const page = await view.page({ start: META_KEY, end: undefined }, 1, 1)

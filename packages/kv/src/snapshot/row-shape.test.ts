@@ -1,4 +1,5 @@
-// Test: a row with the right checksum and the wrong shape is not let in, whatever its space: a backup may have been made by anybody.
+// Test: a row of any space with a right checksum and a wrong form is refused, because anybody can make a
+// backup file.
 
 import { binary } from '@latchkey/base'
 import { CAPS, pack } from '@latchkey/protocol'
@@ -16,7 +17,7 @@ const doubles = (...numbers: number[]) => {
   numbers.forEach((number, i) => body.writeDoubleLE(number, 8 * i))
   return body
 }
-/** The table of a group, with one revision that counts so much. */
+/** The table of a group with one revision, which has this count of events and bytes. */
 const table = (count: number, bytes: number, pieces = 0, events: Uint8Array = Buffer.alloc(0)) => {
   const body = Buffer.alloc(16 * 14)
   body.writeUInt32LE(count, 14)
@@ -24,7 +25,7 @@ const table = (count: number, bytes: number, pieces = 0, events: Uint8Array = Bu
   body.writeUInt16LE(pieces, 26)
   return Buffer.concat([body, events])
 }
-/** One event: key 'k', put, value 'v', nothing before. */
+/** One event: key 'k', put, value 'v', no previous value. */
 const event = Buffer.from('0001006b0100000076ffffffff', 'hex')
 const long = Buffer.alloc(100_000)
 const hold = ['me', 1, 1, 99, null, null, 5, 0, 1]
@@ -108,8 +109,9 @@ describe('S17: one row of each space', () => {
   })
 })
 
-// Without it: a member that has such a row sends snapshots and makes backups that no other one lets in.
-describe('S17: the smallest and the largest rows that the machine writes are let in, and nothing beyond', () => {
+// Without this law: a member that holds such a row sends snapshots and makes backups that every other member
+// refuses.
+describe('S17: the smallest and the largest rows that the machine writes are accepted, and nothing beyond them', () => {
   const largest = Buffer.alloc(CAPS.keyBytes, 0x6b)
   const beyond = Buffer.alloc(CAPS.keyBytes + 1, 0x6b)
   const named = (bytes: number) => Buffer.concat([doubles(1_000, 2_000, 1), Buffer.alloc(bytes, 0x6e)])

@@ -1,8 +1,9 @@
-// Rule: is this a row as this version writes it? Asked of every row of a state that came from elsewhere: a snapshot, a backup.
+// Rule: whether a row has the form in which this version writes it; checked for every row of a received
+// snapshot or backup.
 //
-// Law: what is let in here is read later without a look at its shape, in the midst of applying the log. The story without it: somebody
-// hands over a backup in which each checksum is right and a session's row is one byte long; it is restored, and every member that
-// is started from it ends at its first command, for good.
+// Law: a row that is accepted here is later read without a check of its form, while the log is applied.
+// Without this law: a backup is restored in which each checksum is right, but the row of a session is one
+// byte long. Every member that starts from it then stops at its first command, for good.
 
 import { asBuffer } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
@@ -16,12 +17,12 @@ import { decodeCounter, decodeHold, decodeWaiter } from '../state/lock-rows.js'
 
 type Shape = (row: Row, body: Buffer) => boolean
 
-/** Before the name of who opened it. */
+/** The bytes before the name of the client that opened the session. */
 const SESSION_BYTES = 24
 const MOST_NAME_BYTES = 4 * CAPS.identityLength
 const REPLY_HEAD = 5
 
-/** A row's key is its space's byte and a key of the user's. */
+/** The row's key is the byte of its space, followed by a key of the user. */
 const hasKey = ({ key }: Row): boolean => key.length > 1 && key.length <= 1 + CAPS.keyBytes
 const hasNumbers =
   (bytes: number): Shape =>
@@ -29,7 +30,7 @@ const hasNumbers =
     key.length === 1 + bytes
 const isCount = (value: number, least = 0): boolean => Number.isSafeInteger(value) && value >= least
 
-/** Throws where it is none. */
+/** Throws if the row cannot be decoded. */
 const decodes =
   (decode: (row: Row) => unknown): Shape =>
   (row) => {
@@ -68,7 +69,7 @@ const SHAPES: Readonly<Record<Exclude<SpaceName, 'meta'>, Shape>> = {
   counters: all(isCounterKey, decodes(decodeCounter)),
 }
 
-/** Of a sealed row of that space. False, or ERR_CORRUPT, where it is none. */
+/** For a sealed row of that space. Returns false or throws ERR_CORRUPT if its form is wrong. */
 export function isRowOf(space: Exclude<SpaceName, 'meta'>, row: Row): boolean {
   return SHAPES[space](row, asBuffer(row.value).subarray(SEAL))
 }

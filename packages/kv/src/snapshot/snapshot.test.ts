@@ -1,5 +1,6 @@
-// Test: whole states: every key space travels, a view is one moment, damage is refused, a crash at any step of an install leaves
-// the old or the new state, and nothing old survives the swap.
+// Test: snapshots of whole states: every key space is sent, a view is of one moment, and damage is refused.
+// A crash at any step of an installation leaves the old or the new state, and after an installation nothing
+// of the old state is left.
 
 import { join } from 'node:path'
 import { seededRandom } from '@latchkey/base'
@@ -38,7 +39,7 @@ async function install(
   await writer.install()
 }
 
-/** A member with something in every key space. */
+/** A member with rows in every key space. */
 async function sender(
   seed: number | string = 'sender',
 ): Promise<{ machine: KvMachine; entries: ReturnType<typeof drawWorkload> }> {
@@ -49,10 +50,10 @@ async function sender(
   return { machine, entries }
 }
 
-/** A seed with a row in every space. */
+/** A seed that gives rows in every space. */
 const FULL = 8
 
-describe('S6, S7: what travels', () => {
+describe('S6, S7: what a snapshot contains', () => {
   test.each([FULL, 2, 3, 4])(
     'seed %s: every key space; the receiver goes on as the sender does, answers of retries included',
     async (seed) => {
@@ -71,13 +72,13 @@ describe('S6, S7: what travels', () => {
     },
   )
 
-  test('there is a row of every space in that state', async () => {
+  test('that state has a row in every space', async () => {
     const { machine } = await sender(FULL)
     const { spaces } = machine.stateHash()
     expect(Object.entries(spaces).filter(([, sum]) => sum.startsWith('0-'))).toEqual([])
   })
 
-  test('locks without any other data travel (a known defect of the original)', async () => {
+  test('locks are sent also if there is no other data (a known defect of RheaKV)', async () => {
     const w = await World.open()
     await w.one([OP.tryLock, k('l'), k('f'), false, 'me', 60_000, 0, 'context', null])
     const reader = await w.machine.snapshot()
@@ -87,7 +88,7 @@ describe('S6, S7: what travels', () => {
     expect(show(receiver.read([READ.lockQuery, null]))).toEqual([['l', 'me', 'context', 1, 1, 60_000, 0]])
   })
 
-  test('S12: a view is one moment, whatever is applied while it is read; the same bytes for any size of piece', async () => {
+  test('S12: a view is of one moment, whatever is applied while it is read, and gives the same bytes for any size of piece', async () => {
     const { machine, entries } = await sender()
     const before = machine.stateHash()
     const [one, two] = [await machine.snapshot(), await machine.snapshot()]
@@ -102,7 +103,7 @@ describe('S6, S7: what travels', () => {
     expect(receiver.stateHash()).toEqual(before)
   })
 
-  test('nothing old survives: released locks, removed keys, sessions, views, watches of the old state', async () => {
+  test('nothing of the old state is left: released locks, removed keys, sessions, views, watches', async () => {
     const { machine } = await sender()
     const w = await World.open()
     await w.run(
@@ -165,7 +166,7 @@ describe('S14: damage', () => {
     })
   })
 
-  test('S14: a damaged row at the sender ends the stream, and is not handed on', async () => {
+  test('S14: a damaged row of the sender ends the stream and is not sent', async () => {
     const disk = new MemoryDisk()
     const w = await World.open({ home: new SimulatedRowHome(disk) })
     await w.one([OP.put, null, k('a'), k('1')])
@@ -176,8 +177,8 @@ describe('S14: damage', () => {
   })
 })
 
-describe('S10, S16: given up and begun again', () => {
-  test('a half received state leaves nothing; two in a row are installed', async () => {
+describe('S10, S16: aborted and begun again', () => {
+  test('a half received state leaves nothing; two states one after the other are installed', async () => {
     const { machine, entries } = await sender()
     const home = new SimulatedRowHome()
     const receiver = newMachine(home)
@@ -198,7 +199,7 @@ describe('S10, S16: given up and begun again', () => {
 })
 
 describe('S4: a crash at every step of an install', () => {
-  test('in memory: old or new, never a mix', async () => {
+  test('in memory: the old state or the new one, never a mixture', async () => {
     const { machine } = await sender()
     const reader = await machine.snapshot()
     const pieces = await bytesOf(reader)
@@ -277,7 +278,7 @@ async function crashedInstall(
   return { before, done }
 }
 
-/** After `stopAt` steps the process is gone: that step and all after it do nothing but fail. */
+/** After `stopAt` steps the process has ended: that step and all later ones only fail. */
 class StoppingFiles implements Files {
   stopAt = Number.POSITIVE_INFINITY
   #steps = 0

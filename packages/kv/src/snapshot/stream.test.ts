@@ -1,4 +1,4 @@
-// Test: every check of a streamed state by itself, so that none hides behind another: whole and right but for one thing.
+// Test: each check of a received state by itself: streams that are whole and right except for one fault.
 
 import { pack } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
@@ -18,7 +18,7 @@ const data = (name: string, body = 'value'): Row => ({
   value: nextRow(name, 1, Buffer.from(body), undefined),
 })
 
-/** Revision 1 is small, revision 2 has a piece of its own. */
+/** Revision 1 is small; revision 2 is large and has a row of its own. */
 function events(): { rows: Row[]; marks: number[] } {
   const small = { key: 'a', row: nextRow('a', 1, Buffer.from('1'), undefined), before: null }
   const large = { key: 'a', row: nextRow('a', 2, Buffer.alloc(9_000), small.row), before: small.row }
@@ -60,12 +60,12 @@ const take = (bytes: Uint8Array) => {
   return stream.finish()
 }
 
-test('nothing wrong', () => {
+test('a stream without a fault is accepted', () => {
   const { meta, rows } = good()
   expect(take(streamOf(meta, rows)).position).toEqual(meta.position)
 })
 
-describe('S14: one thing wrong, and every checksum around it right', () => {
+describe('S14: one fault in the stream, while every checksum is right', () => {
   const wrongs: [string, (rows: Row[], meta: Meta) => Buffer][] = [
     ['a row left out', (rows, meta) => streamOf(meta, rows.slice(1))],
     ['an event row left out', (rows, meta) => streamOf(meta, [...rows.slice(0, 2), ...rows.slice(3)])],
@@ -89,13 +89,13 @@ describe('S14: one thing wrong, and every checksum around it right', () => {
     expect(() => take(make(rows, meta))).toThrow(expect.objectContaining({ code: 'ERR_CORRUPT' }))
   })
 
-  test('a row that is not sealed, in a space that no sum covers', () => {
+  test('a row with a wrong seal, in a space that no sum covers', () => {
     const { meta, rows } = good()
     const counter = { key: keyOf(SPACE.waiters, Buffer.alloc(6)), value: Buffer.from('not sealed') }
     expect(() => take(streamOf(meta, [...rows, counter]))).toThrow('a row of waiters')
   })
 
-  test('any changed byte, the checksums themselves included; any cut; anything behind the end', () => {
+  test('any changed byte, also of a checksum; any cut; any bytes after the end', () => {
     const { meta, rows } = good()
     const bytes = streamOf(meta, rows)
     for (let at = 0; at < bytes.length; at += at < 600 || at > bytes.length - 200 ? 1 : 37) {

@@ -1,11 +1,13 @@
-// Door: a whole state as a stream of bytes: what a lagging member is sent, and what a backup file holds. Format 1:
+// Door: the byte format of a whole state, as a snapshot to a lagging member and as a backup file. Format 1:
 //
 //   "LKSTATE" | u8 format          then frames
-//   frame     u32le length of body | u32le crc32, chained: over this body, begun with the checksum before it | body
-//   body      u8 kind | ...        kind 0: the sealed meta row, first · 1: rows · 2: u48le count of rows, last
+//   frame     u32le length of body | u32le crc32 of this body, continuing the checksum before it | body
+//   body      u8 kind | contents
+//   contents  of kind 0, first: the sealed meta row; of kind 1: rows; of kind 2, last: u48le count of rows
 //   row       u16le key length | u32le value length | key | value (sealed)
 //
-// The checksum of the last frame is therefore over everything, in its order. Rows are in key order, each once, without the meta row.
+// So the checksum of the last frame covers the whole stream in its order. Rows are in key order, each once,
+// without the meta row.
 
 import { checksum } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -16,7 +18,7 @@ export const PREAMBLE: Uint8Array = Buffer.concat([Buffer.from('LKSTATE'), Uint8
 
 const FRAME_HEAD = 8
 const ROW_HEAD = 6
-/** A page of rows, and the largest row that can follow it. */
+/** Enough for a page of rows and the largest row that can follow it. */
 const MOST_FRAME_BYTES = 80 * 1024 * 1024
 
 export class FrameWriter {
@@ -59,7 +61,7 @@ export interface Frame {
   readonly body: Buffer
 }
 
-/** Pieces of any size in, whole and checked frames out. Anything wrong throws ERR_CORRUPT. */
+/** Takes pieces of any size and gives whole frames with right checksums. Throws ERR_CORRUPT for any fault. */
 export class FrameReader {
   #crc = checksum(PREAMBLE)
   #begun = false
@@ -72,7 +74,7 @@ export class FrameReader {
     return this.#ended
   }
 
-  /** Bytes behind what was read: fewer than the head of a frame, or the beginning of one. */
+  /** The bytes that no complete frame has used yet. */
   get left(): number {
     return this.#held
   }
@@ -135,7 +137,7 @@ export class FrameReader {
   }
 }
 
-/** The rows of a frame of kind 1; views of it. */
+/** The rows of a frame of kind 1, as views of its body. */
 export function rowsIn(body: Buffer): Row[] {
   const rows: Row[] = []
   for (let at = 0; at < body.length; ) {

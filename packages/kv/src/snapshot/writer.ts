@@ -1,4 +1,5 @@
-// Driver: owns a state that is being received: rows go into a store built aside; nothing of it is seen before `install`.
+// Driver: owns a state that is being received; its rows go into a separate store, which nobody reads before
+// `install`.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import type { AppliedState, SnapshotWriter } from '@latchkey/raft/node'
@@ -7,7 +8,7 @@ import type { RowBuilder } from '../storage/row-store.js'
 import { StateStream } from './check.js'
 import { damagedStream } from './stream.js'
 
-/** Takes the built store into use: commits it and swaps it in. */
+/** Commits the built store and replaces the live one with it. */
 export type Adopt = (builder: RowBuilder) => Promise<void>
 
 export class StreamedState implements SnapshotWriter {
@@ -15,7 +16,7 @@ export class StreamedState implements SnapshotWriter {
   readonly #builder: RowBuilder
   readonly #adopt: Adopt
   readonly #stream = new StateStream()
-  /** Why it takes no more. */
+  /** Why it takes no more pieces. */
   #over: Error | undefined
 
   constructor(expected: AppliedState, builder: RowBuilder, adopt: Adopt) {
@@ -26,7 +27,7 @@ export class StreamedState implements SnapshotWriter {
 
   async write(chunk: Uint8Array): Promise<void> {
     this.#check()
-    await this.#orDie(async () => {
+    await this.#orAbort(async () => {
       const rows = this.#stream.push(chunk)
       if (rows.length > 0) await this.#builder.write(rows)
     })
@@ -34,7 +35,7 @@ export class StreamedState implements SnapshotWriter {
 
   async install(): Promise<void> {
     this.#check()
-    await this.#orDie(async () => {
+    await this.#orAbort(async () => {
       const { position } = this.#stream.finish()
       const { index, term } = this.#expected.position
       if (position.index !== index || position.term !== term) {
@@ -50,8 +51,8 @@ export class StreamedState implements SnapshotWriter {
     if (this.#over !== undefined) throw this.#over
   }
 
-  /** Whatever goes wrong, nothing of what was built stays. */
-  async #orDie(step: () => Promise<void>): Promise<void> {
+  /** If the step fails, everything that was built is removed. */
+  async #orAbort(step: () => Promise<void>): Promise<void> {
     try {
       await step()
     } catch (error) {

@@ -1,10 +1,15 @@
-// Rule: a mark in every batch, so that a batch that LevelDB lost is noticed. LevelDB opens without a word over a damaged part of
-// its log: the batches in it are gone and later ones are there. Each batch therefore writes a numbered mark, and takes out marks
-// so old that their batches have long left LevelDB's log; at open the marks must follow each other without a gap.
+// Rule: a numbered mark in every batch, by which a batch that LevelDB lost is noticed.
 //
-//   key 0x00 'b' u48be number | value: f64le bytes written so far | f64le the oldest mark still kept, then the row's seal
+// LevelDB skips a damaged part of its log without an error when it opens: the batches in that part are gone,
+// and later ones are there. Therefore each batch also writes a numbered mark, and removes marks whose batches
+// have long been moved from LevelDB's log to its tables. When the store opens, the marks must follow each
+// other without a gap.
 //
-// What is lost at the end only is an older state, whole: the log of consensus tells whether it is too old (D17).
+//   key    0x00 'b' u48be number
+//   value  the row's seal | f64le bytes written so far | f64le the oldest mark still kept
+//
+// If only the last batches are lost, what is left is a whole but older state. Raft's log shows whether it is
+// too old (D17).
 
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Row, RowChange } from './row-store.js'
@@ -12,10 +17,13 @@ import { SEAL, seal, unseal } from './row-checksum.js'
 
 export const MARKS = { start: Uint8Array.of(0, 0x62), end: Uint8Array.of(0, 0x63) }
 
-/** LevelDB begins a new log when so much is in the one before, and has two at the most: four times that is safely behind both. */
+/**
+ * LevelDB begins a new log after this many bytes and keeps two logs at most. Marks of the last four times as
+ * many bytes are kept, which is safely more than both logs hold.
+ */
 export const LOG_BYTES = 4 * 1024 * 1024
 const KEEP_BYTES = 4 * LOG_BYTES
-/** What a mark itself adds, and a row besides its bytes. */
+/** The bytes of a mark, and the bytes that a row takes besides its key and value. */
 const MARK_BYTES = 64
 const ROW_BYTES = 16
 
@@ -24,7 +32,7 @@ interface Mark {
   readonly written: number
 }
 
-/** What a row adds to a batch. */
+/** The bytes that a row adds to a batch. */
 export const bytesOf = ({ key, value }: RowChange): number => key.length + (value?.length ?? 0) + ROW_BYTES
 
 export class BatchMarks {
@@ -32,7 +40,7 @@ export class BatchMarks {
   #number = 0
   #written = 0
 
-  /** From the marks of a store, in key order. Throws ERR_CORRUPT where one is missing. */
+  /** Reads the marks of a store, in key order. Throws ERR_CORRUPT if one is missing. */
   static from(rows: readonly Row[]): BatchMarks {
     const chain = new BatchMarks()
     const marks = rows.map(decodeMark)
@@ -49,10 +57,10 @@ export class BatchMarks {
     return chain
   }
 
-  /** What the next batch, of so many bytes, has to write besides itself. */
+  /** The rows that the next batch has to write besides its own; `batchBytes` is the size of the batch. */
   next(batchBytes: number): RowChange[] {
     const bytes = MARK_BYTES + batchBytes
-    // However large, a batch is one record of one log.
+    // A batch of any size is one record in one log, so it counts as one log at most.
     this.#written += Math.min(bytes, LOG_BYTES)
     this.#number++
     this.#marks.push({ number: this.#number, written: this.#written })

@@ -1,4 +1,5 @@
-// Test: LevelDB on a disk that rots: an error or the right value, never a wrong one (D18); batches it lost are missed (D17).
+// Test: a LevelDB store with damaged files gives an error or the right value, never a wrong one (D18), and
+// lost batches are noticed (D17).
 
 import { cpSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +19,7 @@ const folders = new Folders()
 afterAll(() => folders.removeAll())
 
 const BATCHES = 40
-/** Rows of data, and each third one of events. */
+/** Two thirds of the rows are data, one third are events. */
 const key = (i: number) => Buffer.from(`${i % 3 === 0 ? 'e' : 'd'}${String(i).padStart(5, '0')}`)
 const batch = (n: number): RowChange[] =>
   Array.from({ length: 25 }, (_, i) => {
@@ -26,7 +27,7 @@ const batch = (n: number): RowChange[] =>
     return { key: key(at), value: sealBody(key(at), Buffer.from(`${n}:${at}:${'x'.repeat(at % 50)}`)) }
   })
 
-/** After the first n batches: key to body. */
+/** The rows after the first n batches: key to body. */
 function model(n: number): Map<string, string> {
   const rows = new Map<string, string>()
   for (let i = 1; i <= n; i++) {
@@ -48,7 +49,7 @@ async function write(dir: string): Promise<void> {
   await store.close()
 }
 
-/** Everything in log only; or everything in tables. */
+/** One image has everything in LevelDB's log, the other everything in tables. */
 const images: Record<string, string> = {}
 beforeAll(async () => {
   const log = join(folders.make(), 'state')
@@ -62,7 +63,10 @@ beforeAll(async () => {
   Object.assign(images, { log, tables })
 })
 
-/** What a member makes of a folder: the rows it can vouch for, or the code it is refused with. */
+/**
+ * What a member reads from a folder: all rows whose checksums are right, or the code with which the store is
+ * refused.
+ */
 async function readAll(dir: string): Promise<string> {
   let store: RowStore | undefined
   try {
@@ -86,16 +90,16 @@ async function readAll(dir: string): Promise<string> {
   }
 }
 
-test('undamaged, both are whole', async () => {
+test('undamaged, both images are complete', async () => {
   for (const image of Object.values(images)) {
-    // LevelDB makes a table of its log when it is opened.
+    // When LevelDB opens, it writes its log to a table.
     const copy = join(folders.make(), 'state')
     cpSync(image, copy, { recursive: true })
     expect(await readAll(copy)).toBe(MODELS[BATCHES])
   }
 })
 
-/** Ten thousand with LATCHKEY_FULL_SWEEP=1: some minutes. */
+/** With LATCHKEY_FULL_SWEEP=1 ten thousand bytes are changed, which takes some minutes. */
 const FLIPS = process.env['LATCHKEY_FULL_SWEEP'] === '1' ? 5_000 : 150
 
 describe('D18, D17: a changed byte in any of the files', () => {
@@ -119,14 +123,14 @@ describe('D18, D17: a changed byte in any of the files', () => {
         }
       }
       expect(seen.refused).toBeGreaterThan(FLIPS / 3)
-      // In tables nothing can be lost from the end but by the manifest.
+      // In tables only a damaged manifest can lose the last batches.
       if (name === 'tables') expect(seen.older).toBeLessThan(FLIPS / 10)
     },
     FLIPS * 1_000,
   )
 })
 
-test('a table removed, or CURRENT removed: ERR_CORRUPT, never an empty state', async () => {
+test('a removed table, or a removed CURRENT: ERR_CORRUPT, never an empty state', async () => {
   for (const pattern of [/\.ldb$/, /^CURRENT$/, /^MANIFEST/]) {
     const copy = join(folders.make(), 'state')
     cpSync(images['tables'] as string, copy, { recursive: true })
@@ -136,14 +140,14 @@ test('a table removed, or CURRENT removed: ERR_CORRUPT, never an empty state', a
   }
 })
 
-test('a table that a crash left half-written is not in use, and no reason to refuse', async () => {
+test('a table that a crash left half-written is not in use, so the store is not refused', async () => {
   const copy = join(folders.make(), 'state')
   cpSync(images['tables'] as string, copy, { recursive: true })
   writeFileSync(join(copy, 'rows-1', '999999.ldb'), Buffer.alloc(5_000, 7))
   expect(await readAll(copy)).toBe(MODELS[BATCHES])
 })
 
-test('a message says which file, where, and what to do', async () => {
+test('the error message names the file and the offset, and says what to do', async () => {
   const copy = join(folders.make(), 'state')
   cpSync(images['tables'] as string, copy, { recursive: true })
   const name = readdirSync(join(copy, 'rows-1')).find((one) => one.endsWith('.ldb')) as string
@@ -155,7 +159,7 @@ test('a message says which file, where, and what to do', async () => {
   )
 })
 
-test('D13: a folder that is open already: ERR_DIR_LOCKED', async () => {
+test('D13: a folder that is already open: ERR_DIR_LOCKED', async () => {
   const copy = join(folders.make(), 'state')
   cpSync(images['log'] as string, copy, { recursive: true })
   const store = (await classicHome(copy).open()) as RowStore
@@ -189,7 +193,7 @@ test('D7: every file is synced before the store gets its name, and its folder af
   expect(steps.slice(at + 1)).toEqual(['sync '])
 })
 
-/** Files below that folder which this process has open; nothing where the system does not tell. */
+/** The files below that folder which this process has open; empty where the system does not list them. */
 const openBelow = (dir: string): string[] =>
   process.platform !== 'linux'
     ? []
@@ -202,9 +206,10 @@ const openBelow = (dir: string): string[] =>
         }
       })
 
-// Without it: the disk is full while a snapshot is taken in; the member makes room and asks for the snapshot again, and is told for ever
-// that its own folder is locked, or has no file handles left after the hundredth try.
-test('D7: a commit that fails leaves nothing open and nothing in use, and the same can be built again', async () => {
+// Without this law: the disk becomes full while a snapshot is installed. The member frees space and asks for
+// the snapshot again, but its own folder is reported as locked for ever, or after a hundred tries no file
+// handle is left.
+test('D7: a commit that fails leaves no file open and no folder locked, and the store can be built again', async () => {
   const dir = join(folders.make(), 'state')
   const home = classicHome(dir)
   const first = await home.build()
@@ -226,13 +231,13 @@ test('D7: a commit that fails leaves nothing open and nothing in use, and the sa
   expect(await readAll(dir)).toBe(MODELS[1])
 })
 
-test('crc32c of the known vectors', () => {
+test('crc32c gives the known values', () => {
   expect(crc32c(Buffer.from('123456789'), 0, 9)).toBe(0xe3069283)
   expect(crc32c(Buffer.alloc(32), 0, 32)).toBe(0x8a9136aa)
   expect(crc32c(Buffer.alloc(32, 0xff), 0, 32)).toBe(0x62a8ab43)
 })
 
-describe('D18: what a killed compaction left half written', () => {
+describe('D18: files that a killed compaction left half-written', () => {
   test.each(['log', 'tables'])(
     '%s: it is not in use, whoever gets its number at the next open',
     async (name) => {

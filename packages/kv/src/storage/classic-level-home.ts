@@ -1,11 +1,12 @@
-// Driver: the rows of a member on a disk: classic-level, with the event log beside it, in a numbered folder.
+// Driver: the rows of a member on a disk: classic-level and the event log beside it, in a numbered folder.
 //
 //   <dir>/rows-1            the live store: the highest number without a suffix
-//   <dir>/rows-2.building   a store under way; of a crash, when found at open
+//   <dir>/rows-2.building   a store that is being built; found at a start, it was left by a crash
 //
-// A store is built beside the live one, closed, synced, and gets its name by one rename: before it a start finds the old store,
-// after it the new one, and what is left of the other is removed (S4). LevelDB is never asked to create a store at open: where
-// it lost its CURRENT it would make an empty one of it.
+// A store is built beside the live one, closed and synced. Then one rename gives it its name. A start before
+// the rename finds the old store, a start after it the new one, and it removes the other (S4). LevelDB is
+// never asked to create a store when one is opened: if its file CURRENT were lost, LevelDB would make an
+// empty store of it.
 
 import { open as openFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -35,14 +36,15 @@ const STORE = /^rows-([1-9][0-9]*)$/
 const BUILDING = '.building'
 
 /**
- * The member as a whole has a memory to keep to, and random reads and writes of a million rows shall cost about what they cost of a
- * thousand. What decides both is how many bytes the tables have, so rows are compressed:
- * - LevelDB maps a table while it is open, and a mapped page that was touched counts as resident until the table is closed.
- *   Opening one costs ten reads, so what is used at random should stay open: up to 144 tables of 1 MiB.
- * - Each read that has to look into more than one table brings LevelDB nearer to merging them, so that under random reads and
- *   writes all there is gets merged with each memtable it writes. Half the bytes are half the work.
- * A compressed block is unpacked for one row of it, so blocks are small. What was unpacked is worth nothing to the next random
- * read, and what is read again is among the recent rows: a cache of blocks would only cost its keeping.
+ * The options keep two costs low: the memory of the member as a whole, and random reads and writes of a
+ * million rows, which should cost about what they cost with a thousand.
+ * Both depend on how many bytes the tables have, so rows are compressed:
+ * - LevelDB maps a table into memory while it is open, and a mapped page that was read counts as resident
+ *   until the table is closed. Opening a table costs ten reads, so up to 144 tables of 1 MiB stay open.
+ * - Each read that has to search more than one table makes LevelDB merge them sooner. Under random reads and
+ *   writes all tables are merged with each memtable that is written, so half the bytes are half the work.
+ * LevelDB decompresses a whole block to read one row, so blocks are small. A decompressed block is of no use
+ * for the next random read, and rows that are read again are in the row cache, so there is no block cache.
  */
 const OPTIONS = {
   keyEncoding: 'view',
@@ -52,15 +54,17 @@ const OPTIONS = {
   writeBufferSize: LOG_BYTES,
   blockSize: 4 * 1024,
   maxFileSize: 1024 * 1024,
-  // Ten of them are not for tables. The others are held in sixteen parts of nine, by a hash of their numbers: of 60 tables eight
-  // fall into one part now and then, and with seven places there a get cost half as much again.
+  // Ten open files are not tables. LevelDB's table cache puts the others in sixteen parts of nine, by a hash
+  // of their numbers.
+  // Of 60 tables, eight sometimes fall into one part; with seven places in a part a get then cost half as
+  // much again.
   maxOpenFiles: 154,
 } as const
 
-/** Rows of answers come at one end and go at the other; they are a hundred bytes each. */
+/** Rows of replies are removed in the order in which they were added; they are a hundred bytes each. */
 const RECLAIMED = { queues: { [SPACE.replies]: 65_536 }, others: [SPACE.data] }
 
-/** `dir`: a folder of its own, made when it is not there. */
+/** `dir` is a folder that holds nothing else; it is created if it does not exist. */
 export function classicHome(dir: string, files: Files = nodeFiles): RowHome {
   return new ClassicHome(dir, files)
 }
@@ -126,7 +130,8 @@ class ClassicHome implements RowHome {
   }
 
   async discard(): Promise<void> {
-    // Highest last: as long as one is left, what a crash leaves behind is the state that was live.
+    // The highest number is removed last: after a crash in between, a start still finds the state that was
+    // live.
     for (const number of (await this.#numbers()).sort((a, b) => a - b))
       await this.#files.remove(this.#path(number))
     await this.#removeBuilding()
@@ -150,7 +155,7 @@ class ClassicBuilder implements RowBuilder {
     this.#files = files
   }
 
-  /** Not synced one by one: `commit` syncs every file before the store gets its name. */
+  /** Not synced batch by batch, because `commit` syncs every file before the store gets its name. */
   async write(batch: readonly RowChange[]): Promise<void> {
     const { withEventLog, others } = split(batch)
     const bytes = others.reduce((sum, change) => sum + bytesOf(change), 0)
@@ -191,7 +196,7 @@ class ClassicBuilder implements RowBuilder {
   }
 }
 
-/** Loaded only here: a store in memory, or a client, needs no native module. */
+/** The module is loaded only here, because a store in memory and a client need no native module. */
 async function openLevel(path: string, create: boolean): Promise<Level> {
   const { ClassicLevel } = await import('classic-level')
   const level = new ClassicLevel<Uint8Array, Uint8Array>(path, { ...OPTIONS, createIfMissing: create })
@@ -203,7 +208,10 @@ async function openLevel(path: string, create: boolean): Promise<Level> {
   return level
 }
 
-/** LevelDB says what is wrong, but seldom in which file. Undefined: in none of the two that say what the store consists of. */
+/**
+ * LevelDB reports what is damaged, but seldom in which file. Checks the two files that list the parts of the
+ * store; undefined: neither is damaged.
+ */
 async function damagedFile(path: string, error: unknown): Promise<string | undefined> {
   const current = await readFile(join(path, 'CURRENT'), 'latin1').catch(() => undefined)
   if (current === undefined) return `CURRENT in ${path}, which is missing,`
@@ -212,7 +220,7 @@ async function damagedFile(path: string, error: unknown): Promise<string | undef
   const manifest = await readFile(join(path, name)).catch(() => undefined)
   if (manifest === undefined) return `${name} in ${path}, which CURRENT names and which is missing,`
   if (tablesOf(manifest) === undefined) return `${name} in ${path} at offset ${damageIn(manifest) ?? 0}`
-  // Each record is whole, and some are missing at its end.
+  // Each record of the manifest is whole, but records are missing at its end.
   return /descriptor/.test(messageOf(error)) ? `${name} in ${path} at offset ${manifest.length}` : undefined
 }
 
@@ -241,14 +249,14 @@ async function openStore(path: string): Promise<RowStore> {
   }
 }
 
-/** A store has its reach from its making on. */
+/** Every store has its reach from the moment it was built. */
 function openJournal(path: string, level: Level): Promise<EventLog> {
   const reach = level.getSync(REACH_KEY)
   if (reach === undefined) throw damagedFiles(new Error('it does not say how far its event log counts'), path)
   return EventLog.open(path, decodeReach(reach))
 }
 
-/** Before LevelDB has touched it: opening may begin to merge what is damaged with what is not. */
+/** Runs before LevelDB opens the store, because opening may begin to merge damaged tables with good ones. */
 async function refuseDamaged(path: string): Promise<void> {
   const live = await tablesInUse(path)
   for (const name of await nodeFiles.list(path)) {
@@ -263,7 +271,10 @@ async function refuseDamaged(path: string): Promise<void> {
   }
 }
 
-/** Undefined: nobody knows; all are taken for used, and LevelDB says what is wrong with its manifest. */
+/**
+ * Undefined if the manifest cannot be read: then all tables are checked, and LevelDB itself reports the
+ * damaged manifest.
+ */
 async function tablesInUse(path: string): Promise<ReadonlySet<number> | undefined> {
   try {
     const current = await readFile(join(path, 'CURRENT'), 'latin1')

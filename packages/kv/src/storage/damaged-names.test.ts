@@ -1,4 +1,4 @@
-// Test: a store whose CURRENT or MANIFEST is damaged names the file, and the place where it is known.
+// Test: when CURRENT or MANIFEST is damaged, the error names the file, and the offset if it is known.
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

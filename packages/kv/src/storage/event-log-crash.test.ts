@@ -1,5 +1,6 @@
-// Test: the event log's disk fails, or the power goes, at every single operation: of appending, of going on in another file, of removing
-// old ones, and of a start (D1, D4, D5, D8, D9). LevelDB's part is modelled by what it must keep: a batch is there or not (R1).
+// Test: the event log's disk fails, or the power fails, at every single operation (D1, D4, D5, D8, D9).
+// The operations are those of appending, of beginning another file, of removing old files, and of a start.
+// LevelDB is modelled by the law that it keeps: a batch is there whole or not at all (RW1).
 
 import { seededRandom } from '@latchkey/base'
 import { type DiskFailure, type Loss, MemoryDisk } from '@latchkey/raft/memory'
@@ -11,11 +12,11 @@ import type { RowChange } from './row-store.js'
 import { SEAL, sealBody } from './row-checksum.js'
 
 const FOLDER = 'rows'
-/** So few that most batches begin another file, and each file goes soon. */
+/** So small that most batches begin another file, and each file is soon removed. */
 const FILE_BYTES = 300
 const BATCHES = 14
 
-/** What LevelDB keeps: how far the event log counts, and what then is in it. */
+/** What LevelDB keeps: the reach of the event log, and the rows that the event log then has. */
 interface Level {
   reach: Reach | undefined
   rows: Map<string, string>
@@ -28,7 +29,7 @@ const put = (name: string, text: string): RowChange => ({
   value: sealBody(keyOf(name), Buffer.from(text)),
 })
 
-/** As events do: rows come at one end, are written anew while they grow, and go at the other end. */
+/** Rows as events are: added at one end, rewritten while they grow, and removed at the other end. */
 function batchOf(n: number, life: string): RowChange[] {
   const gone = n < 5 ? [] : [{ key: keyOf(`e${n - 5}`), value: undefined }]
   return [put(`e${n}`, `${life} ${n} ${'x'.repeat((n * 37) % 300)}`), put('grows', `${life} ${n}`), ...gone]
@@ -46,7 +47,7 @@ function applied(rows: ReadonlyMap<string, string>, batch: readonly RowChange[])
 
 async function write(eventLog: EventLog, level: Level, batch: readonly RowChange[]): Promise<void> {
   await eventLog.append(batch, true)
-  // J1: from here on it counts.
+  // From here on LevelDB has the reach, so the batch counts (J1).
   level.reach = eventLog.reach
   level.rows = applied(level.rows, batch)
   await eventLog.settle()
@@ -56,7 +57,7 @@ const port = (disk: MemoryDisk) => journalOnDisk(disk, FILE_BYTES)
 
 async function opened(disk: MemoryDisk, level: Level): Promise<EventLog> {
   if (level.reach !== undefined) return await EventLog.open(FOLDER, level.reach, port(disk))
-  // No store has its name yet: what a crash left of it is removed, as a home does.
+  // The store has not got its name yet: a start removes what a crash left of it, as RowHome does.
   for (const path of disk.paths()) disk.drop(path)
   const eventLog = await EventLog.create(FOLDER, port(disk))
   level.reach = eventLog.reach
@@ -79,7 +80,10 @@ async function workload(disk: MemoryDisk, level: Level, life: string): Promise<v
   await eventLog.close()
 }
 
-/** It opens, has all that counts and nothing else, and goes on; and so it does when all that is not durable goes once more. */
+/**
+ * The event log opens, has all rows that count and no others, and takes more writes; also after everything
+ * that is not durable was lost once more.
+ */
 async function judge(disk: MemoryDisk, level: Level): Promise<void> {
   const before = [...level.rows].sort()
   for (const life of ['second', 'third']) {
@@ -119,7 +123,7 @@ async function told(where: string, run: Promise<void>): Promise<void> {
   })
 }
 
-test('the workload has it all: files that follow each other, and files that go', async () => {
+test('the workload begins new files and removes old ones', async () => {
   const disk = new MemoryDisk()
   const level = newLevel()
   await workload(disk, level, 'first')
@@ -146,7 +150,7 @@ test.each(['before', 'after'] as const)(
   60_000,
 )
 
-test('D1 D9: and at every operation of the start that follows, and of what is written then', async () => {
+test('D1 D9: a second crash at every operation of the start that follows, and of the writes after it', async () => {
   const whole = new MemoryDisk()
   await workload(whole, newLevel(), 'first')
   for (let at = 2; at <= whole.operations; at += 2) {
@@ -192,14 +196,14 @@ test.each(FAILURES)(
   60_000,
 )
 
-test('J2: what a killed batch left behind is gone also where the next batch begins another file', async () => {
+test('J2: what a killed batch left is gone, also if the next batch begins another file', async () => {
   const disk = new MemoryDisk()
   const level = newLevel()
   let eventLog = await EventLog.create(FOLDER, journalOnDisk(disk, 10_000))
   await write(eventLog, level, batchOf(0, 'first'))
   await eventLog.append(batchOf(1, 'lost'), true)
   await eventLog.close()
-  // A version whose files are smaller.
+  // As an earlier version with smaller files would have written it.
   eventLog = await EventLog.open(FOLDER, level.reach as Reach, journalOnDisk(disk, 40))
   await write(eventLog, level, batchOf(2, 'second'))
   expect(level.reach?.last).toBe(2)

@@ -1,24 +1,30 @@
-// Driver's port: what the event log needs of a file system. The real one is here; a simulation hands in a worse one.
+// Driver: the file system as the event log needs it; the simulator passes one that loses and damages writes.
 
 import { readSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { type Files, nodeFiles } from './files.js'
 
 export interface EventLogDisk extends Pick<Files, 'list' | 'sync' | 'remove'> {
-  /** A file is closed when it has so much; undefined: the event log's own measure. */
+  /** A file that has this many bytes is closed and a new one begun; undefined: the event log's own limit. */
   readonly fileBytes?: number
-  /** 'create': a new, empty file; a name that is taken is an error. */
+  /** 'create' makes a new, empty file and fails if the name exists. */
   open(path: string, how: 'create' | 'existing'): Promise<EventLogHandle>
 }
 
-/** Laws: what `write` wrote and `truncate` cut is durable only once a later `sync` has resolved; it is read also when its name is gone. */
+/**
+ * Laws: what `write` wrote and `truncate` cut is durable only after a later `sync` has resolved. A file that
+ * was removed can be read until its handle is closed.
+ */
 export interface EventLogHandle {
   size(): Promise<number>
-  /** One part behind the other; how many bytes were written, which may be fewer. */
+  /** Writes the parts one after the other; resolves to the number of bytes written, which may be fewer. */
   write(parts: readonly Uint8Array[], at: number): Promise<number>
   truncate(length: number): Promise<void>
   sync(): Promise<void>
-  /** Fills `into` from `from` on; how many bytes were read, which may be fewer; 0: the file ends there. */
+  /**
+   * Fills `into` from index `from` on. Resolves to the number of bytes read, which may be fewer; 0 at the end
+   * of the file.
+   */
   read(into: Uint8Array, from: number, at: number): Promise<number>
   readNow(into: Uint8Array, from: number, at: number): number
   close(): Promise<void>

@@ -1,4 +1,5 @@
-// Driver: one file of the event log. It is read as long as a view has rows in it, also when its name is gone.
+// Driver: one file of the event log. Views may read it until they close, even after it was removed from its
+// folder.
 
 import { join } from 'node:path'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -7,16 +8,16 @@ import type { EventLogDisk, EventLogHandle } from './event-log-disk.js'
 const NAME = /^rows-journal-([1-9][0-9]*)$/
 
 export const eventLogName = (number: number): string => `rows-journal-${number}`
-/** 0: the name is not of the event log. */
+/** 0: the name is not of a file of the event log. */
 export const eventLogNumber = (name: string): number => Number(NAME.exec(name)?.[1] ?? 0)
 
 export class EventLogFile {
   readonly number: number
-  /** Where the next frame begins. */
+  /** The offset at which the next frame begins. */
   end = 0
-  /** Of the frames so far. */
+  /** The checksum of all frames so far. */
   checksum = 0
-  /** Rows in use that stand here. */
+  /** How many rows that are still in use are in this file. */
   live = 0
   readonly #disk: EventLogDisk
   readonly #path: string
@@ -46,7 +47,7 @@ export class EventLogFile {
     return this.#handle.size()
   }
 
-  /** A write may be short: the rest is written by another one. */
+  /** A write of the file system may be short; the rest is then written by another one. */
   async write(parts: readonly Uint8Array[], at: number): Promise<void> {
     let left = parts.reduce((sum, part) => sum + part.length, 0)
     for (let rest = parts, to = at; left > 0; ) {
@@ -58,7 +59,7 @@ export class EventLogFile {
     }
   }
 
-  /** What is behind `end` is gone for good when it resolves. */
+  /** When it resolves, everything after `end` is gone for good. */
   async cut(end: number): Promise<void> {
     if ((await this.size()) <= end) return
     await this.#handle.truncate(end)
@@ -69,7 +70,7 @@ export class EventLogFile {
     await this.#handle.sync()
   }
 
-  /** Shorter than `length` where the file ends. */
+  /** Resolves to fewer bytes than `length` at the end of the file. */
   async read(at: number, length: number): Promise<Buffer> {
     if (this.#closed) throw new LatchkeyError('ERR_CLOSED')
     const bytes = Buffer.allocUnsafe(length)
@@ -102,7 +103,9 @@ export class EventLogFile {
     if (this.#removed && this.#readers === 0) void this.close().catch(() => {})
   }
 
-  /** Its name goes now; it is let go of once nobody reads in it. */
+  /**
+   * Removes the file's name at once; its handle is closed when the last view that reads the file is closed.
+   */
   async remove(): Promise<void> {
     this.#removed = true
     await this.#disk.remove(this.#path)

@@ -1,18 +1,25 @@
-// Door: the bytes of the event log, the files beside LevelDB in which rows stand that come at one end of a space and go at the other.
+// Door: the byte format of the event log: files beside LevelDB for rows that are removed in the order in
+// which they were added.
 //
 //   file    rows-journal-<number>          header | frame | frame ...
-//   header  'LATCHROW' | u32le version | u32le number | f64le length of the file before | u32le its checksum | u32le crc32 of these
+//   header  'LATCHROW' | u32le version | u32le number | f64le length of the file before | u32le its checksum
+//           | u32le crc32 of these
 //   frame   u32le checksum | u32le bytes of its table | table | values, one after the other
-//   table   of each row: u32le length of its value, 0xffffffff: the row is removed | u16le length of the key | key | the value's seal
+//   table   of each row: u32le length of its value, 0xffffffff: the row is removed | u16le length of the key
+//           | key | the value's seal
 //
-// The checksum is a crc32 of what is between it and the values, chained to the one before it (the first: to the header's). Values are
-// sealed rows (row-checksum.ts): their bytes are covered by their seals, and the seals by the checksum, so that no byte is summed up twice.
+// A frame's checksum is a crc32 of the bytes between it and the values. It continues the checksum of the
+// frame before; the first one continues that of the header. Values are sealed rows (row-checksum.ts): the
+// seals cover the bytes of the values, and the checksum covers the seals, so no byte is summed twice.
 //
-// A frame is the event log's part of one batch. It counts when LevelDB has the reach that its batch wrote there:
+// A frame is the event log's part of one batch. It counts only if LevelDB holds the reach that its batch
+// wrote there:
 //
-//   reach   key 0x00 'j'                   the row's seal | u32le first number | u32le last number | f64le end | u32le checksum
+//   reach   key 0x00 'j' | value: the row's seal | u32le first number | u32le last number | f64le end
+//           | u32le checksum
 //
-// Before the reach all must be as it was written, since each checksum stands on all before it; behind it nothing counts.
+// All bytes before the reach must be as they were written, which the chained checksum proves. Bytes after the
+// reach are ignored.
 
 import { checksum } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -27,12 +34,12 @@ const ROW_HEAD = 6
 const ROW_SEAL = 4
 const REMOVED = 0xffffffff
 
-/** How far the event log counts. */
+/** How far the event log is valid. */
 export interface Reach {
-  /** Numbers of the oldest file with a row in use, and of the one that is written. */
+  /** The numbers of the oldest file with a row in use, and of the file that is written. */
   readonly first: number
   readonly last: number
-  /** In the last file. */
+  /** The valid length of the last file. */
   readonly end: number
   readonly checksum: number
 }
@@ -64,7 +71,7 @@ export interface Header {
   readonly previous: { readonly end: number; readonly checksum: number }
 }
 
-/** Its checksum is its last four bytes. */
+/** The last four bytes of the header are its checksum. */
 export function encodeHeader({ number, previous }: Header): Buffer {
   const header = Buffer.alloc(HEADER_BYTES)
   header.write(MAGIC, 0, 'latin1')
@@ -78,7 +85,7 @@ export function encodeHeader({ number, previous }: Header): Buffer {
 
 export const headerChecksum = (header: Buffer): number => header.readUInt32LE(28)
 
-/** Undefined: it is none. */
+/** Undefined: the bytes are not a header. */
 export function decodeHeader(bytes: Buffer): Header | undefined {
   if (bytes.length < HEADER_BYTES || bytes.toString('latin1', 0, 8) !== MAGIC) return undefined
   if (headerChecksum(bytes) !== checksum(bytes.subarray(0, 28))) return undefined
@@ -94,11 +101,11 @@ export function decodeHeader(bytes: Buffer): Header | undefined {
 }
 
 export interface Frame {
-  /** What is to be written, one after the other. */
+  /** The pieces to write, one after the other. */
   readonly parts: readonly Uint8Array[]
   readonly length: number
   readonly checksum: number
-  /** Where each row's value begins. */
+  /** The offset of each row's value in the frame. */
   readonly values: readonly number[]
 }
 
@@ -132,10 +139,15 @@ function writeTable(into: Buffer, at: number, { key, value }: RowChange): number
   return value === undefined ? end : into.writeUInt32LE(sealOf(value), end)
 }
 
-/** Told of each row with its value's place in the file; a length of -1: removed. */
+/**
+ * Called for each row with the offset of its value in the file; a length of -1 means that the row is removed.
+ */
 export type RowSeen = (key: Uint8Array, at: number, length: number) => void
 
-/** The frames of a whole file. Answers its checksum, or undefined where one of them is not what was written. */
+/**
+ * Reads all frames of a file. Returns the checksum of the last one, or undefined if a frame is not as it was
+ * written.
+ */
 export function readFrames(file: Buffer, seen: RowSeen): number | undefined {
   let previous = headerChecksum(file)
   for (let at = HEADER_BYTES; at < file.length; ) {
@@ -151,7 +163,10 @@ export function readFrames(file: Buffer, seen: RowSeen): number | undefined {
   return previous
 }
 
-/** The table's checksum was found to be right, so the lengths are, but for a file that lost its end. Answers where the values end. */
+/**
+ * The checksum of the table is right, so its lengths are; the file may still be cut within the values.
+ * Returns where the values end.
+ */
 function readRows(file: Buffer, start: number, end: number, seen: RowSeen): number | undefined {
   let valueAt = end
   for (let at = start; at < end; ) {

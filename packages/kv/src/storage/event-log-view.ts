@@ -1,4 +1,4 @@
-// Driver: the event log's rows as they were when it was taken.
+// Driver: a view of the event log: its rows at the moment when the view was taken.
 
 import { EMPTY, binary, fromBinary } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -7,7 +7,7 @@ import type { Reach } from './event-log-format.js'
 import type { Row, RowPage, RowRange } from './row-store.js'
 import { damagedRow } from './row-checksum.js'
 
-/** Where a row's value stands. */
+/** Where the value of a row is. */
 export interface Place {
   readonly file: EventLogFile
   readonly at: number
@@ -15,7 +15,7 @@ export interface Place {
 }
 export type Index = Map<string, Place>
 
-/** A batch that is in the event log, but not known to be in LevelDB. */
+/** A batch that is in the event log but may not be in LevelDB yet. */
 export interface Pending {
   readonly changes: ReadonlyMap<string, Place | undefined>
   readonly reach: Reach
@@ -23,7 +23,10 @@ export interface Pending {
 
 export class EventLogView {
   readonly #index: ReadonlyMap<string, Place>
-  /** A batch that was under way: whether it is in the view is for LevelDB's part of it to say (RW4). */
+  /**
+   * The batch that was being written when the view was taken. Whether the view shows it depends on whether
+   * LevelDB's view has it (RW4: a view shows whole batches).
+   */
   readonly #pending: Pending | undefined
   readonly #release: () => void
   #rows: readonly (readonly [string, Place])[] | undefined
@@ -35,7 +38,7 @@ export class EventLogView {
     this.#release = release
   }
 
-  /** `reach`: as LevelDB's part of the view has it. */
+  /** `reach` reads the reach from LevelDB's part of the view. */
   async page(range: RowRange, rows: number, bytes: number, reach: () => Promise<Reach>): Promise<RowPage> {
     if (this.#closed) throw new LatchkeyError('ERR_CLOSED')
     this.#rows ??= inOrder(await this.#indexAt(reach))
@@ -84,7 +87,7 @@ async function valueOf(key: string, { file, at, length }: Place): Promise<Uint8A
   return value
 }
 
-/** Places in the list: from, and one behind the last. */
+/** The range as indexes of the list: the first row, and the one after the last. */
 function bounds(rows: readonly (readonly [string, Place])[], { start, end }: RowRange): [number, number] {
   const from = start === undefined ? 0 : firstFrom(rows, binary(start))
   const to = end === undefined ? rows.length : firstFrom(rows, binary(end))

@@ -1,4 +1,5 @@
-// Test: rows in the event log: what is before its reach is whole or refused (D17, D18), what is behind it never counts (D4).
+// Test: bytes of the event log before its reach are whole or refused (D17, D18); bytes after it are ignored
+// (D4).
 
 import {
   appendFileSync,
@@ -29,7 +30,7 @@ const del = (i: number) => ({ key: key(i), value: undefined })
 const MIB = Buffer.alloc(1024 * 1024, 7)
 const FIRST_FILE = 'rows-journal-1'
 
-/** A batch as a store writes it, with the reach that LevelDB has from then on. */
+/** Writes a batch as a store does, and returns the reach that LevelDB then holds. */
 async function write(eventLog: EventLog, ...rows: (ReturnType<typeof put> | ReturnType<typeof del>)[]) {
   await eventLog.append(rows, true)
   const { reach } = eventLog
@@ -67,7 +68,7 @@ async function opened(folder: string, reach: Reach): Promise<string[] | string> 
   }
 }
 
-test('what was written is there when it is opened again', async () => {
+test('rows that were written are there after the event log is opened again', async () => {
   const { folder, reach } = await twoBatches()
   expect(await opened(folder, reach)).toEqual(KEPT)
 })
@@ -90,7 +91,7 @@ test('D18: any flipped bit before the reach, and any missing byte: ERR_CORRUPT',
   expect(await opened(folder, reach)).toBe('ERR_CORRUPT')
 }, 60_000)
 
-test('D4, J2: what a killed batch left behind the reach does not count, and is written over', async () => {
+test('D4, J2: bytes that a killed batch left after the reach do not count, and are overwritten', async () => {
   const { folder, reach } = await twoBatches()
   let eventLog = await EventLog.open(folder, reach)
   await eventLog.append([put(5), del(2)], true)
@@ -103,7 +104,7 @@ test('D4, J2: what a killed batch left behind the reach does not count, and is w
   expect(await opened(folder, later)).toEqual([...KEPT, 'e000006=six'])
 })
 
-test('J2: what was left behind the reach is gone when the file is followed by another', async () => {
+test('J2: bytes left after the reach are gone when another file follows', async () => {
   const { folder, reach } = await twoBatches()
   appendFileSync(join(folder, FIRST_FILE), Buffer.alloc(10 * MIB.length, 0xff))
   const eventLog = await EventLog.open(folder, reach)
@@ -114,7 +115,7 @@ test('J2: what was left behind the reach is gone when the file is followed by an
   expect(await opened(folder, last)).toHaveLength(13)
 })
 
-test('D18: a file of another time, in itself whole: ERR_CORRUPT', async () => {
+test('D18: a whole file of an earlier time in the place of the right one: ERR_CORRUPT', async () => {
   const { folder, reach } = await twoBatches()
   const path = join(folder, FIRST_FILE)
   const other = folders.make()
@@ -133,7 +134,7 @@ test('D18: a file of another time, in itself whole: ERR_CORRUPT', async () => {
 const numbers = (folder: string) =>
   readdirSync(folder).map((name) => Number(name.slice('rows-journal-'.length)))
 
-/** As the events do: new rows at one end, removed at the other. */
+/** Rows as events are: added at one end and removed at the other. */
 async function manyFiles(value = MIB): Promise<{ folder: string; eventLog: EventLog; reach: Reach }> {
   const folder = folders.make()
   const eventLog = await EventLog.create(folder)
@@ -145,7 +146,7 @@ async function manyFiles(value = MIB): Promise<{ folder: string; eventLog: Event
   return { folder, eventLog, reach }
 }
 
-test('J3: files go at the old end, each after LevelDB knew that it is not needed', async () => {
+test('J3: the oldest files are removed, each after LevelDB holds a reach that does not need it', async () => {
   const { folder, eventLog, reach } = await manyFiles()
   expect(reach.last).toBeGreaterThan(4)
   const left = numbers(folder).sort((a, b) => a - b)
@@ -159,7 +160,7 @@ test('J3: files go at the old end, each after LevelDB knew that it is not needed
   await again.close()
 })
 
-test('J3: a crash before a file went, or after one was begun, leaves files that do not count', async () => {
+test('J3: a crash before a file was removed, or after one was begun, leaves files that do not count', async () => {
   const { folder, eventLog, reach } = await manyFiles()
   await eventLog.close()
   for (const number of [reach.first - 1, reach.last + 1])
@@ -171,7 +172,7 @@ test('J3: a crash before a file went, or after one was begun, leaves files that 
   await again.close()
 })
 
-test('D18: a file before the last one that lost its end, or is another one: ERR_CORRUPT', async () => {
+test('D18: a file before the last one that was cut, or is another file: ERR_CORRUPT', async () => {
   const { folder, eventLog, reach } = await manyFiles()
   await eventLog.close()
   const path = join(folder, `rows-journal-${reach.first}`)
@@ -188,7 +189,7 @@ test('D18: a file before the last one that lost its end, or is another one: ERR_
   expect(await opened(folder, reach)).toHaveLength(12)
 })
 
-test('J4: a view reads its rows also when their file is gone', async () => {
+test('J4: a view reads its rows also after their file was removed', async () => {
   const folder = folders.make()
   const eventLog = await EventLog.create(folder)
   await write(eventLog, put(0, 'old'))
@@ -205,9 +206,9 @@ test('J4: a view reads its rows also when their file is gone', async () => {
   await eventLog.close()
 })
 
-// Without it: LevelDB returns the reach with a changed bit, the first file seems to be a later one, and the files before it are removed
-// with the events that stand in them.
-test('D18: the reach is believed only as it was written: with any flipped bit, and with any byte too few or too many, ERR_CORRUPT', () => {
+// Without this law: LevelDB returns the reach with a changed bit, a later file seems to be the first one, and
+// the files before it are removed with their events.
+test('D18: the reach is refused with ERR_CORRUPT for any changed bit, and for any byte too few or too many', () => {
   const reach = { first: 3, last: 7, end: 8_400_123, checksum: 0xdeadbeef }
   const { value } = encodeReach(reach)
   expect(decodeReach(value)).toEqual(reach)
@@ -220,6 +221,6 @@ test('D18: the reach is believed only as it was written: with any flipped bit, a
   for (let length = 0; length < value.length; length++)
     expect(() => decodeReach(value.subarray(0, length)), `${length} bytes`).toThrow(refused)
   expect(() => decodeReach(Buffer.concat([value, Buffer.alloc(1)]))).toThrow(refused)
-  // As good as any row, but of another key.
+  // A row with a right checksum, but of another key.
   expect(() => decodeReach(sealBody(key(1), Buffer.from(value.subarray(SEAL))))).toThrow(refused)
 })

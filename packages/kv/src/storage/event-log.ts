@@ -1,13 +1,18 @@
-// Driver: owns rows that come at one end of a space and go at the other (the events), in files to which batches are appended. In
-// LevelDB each such row was written four times, log, table, merges, and what was removed of it stayed for long: half of what a put
-// cost. Here it is written once, and a file goes when nothing in it is in use.
+// Driver: owns the events: rows that are removed in the order in which they were added, appended to files
+// beside LevelDB.
+// In LevelDB each such row was written four times, to the log, to a table and by merges, and removed rows
+// kept their space for long. That was half of the cost of a put. Here a row is written once, and a file is
+// removed when none of its rows is in use.
 //
 // Laws
-//   J1  A frame is on the disk before LevelDB is given the reach that covers it: what LevelDB says that there is, is there.
-//   J2  What an interrupted batch left behind the reach is never read, and written over.
-//   J3  A file goes only when LevelDB says durably that the event log begins behind it; only the oldest goes, so that no removal
-//       is forgotten before the row that it removes.
-//   J4  Rows are where the index says; it changes when the batch is durable, and a view keeps the one that it was taken with.
+// - J1: a frame is on the disk before LevelDB gets the reach that covers it. So everything that LevelDB's
+//   reach covers is there.
+// - J2: bytes that an interrupted batch left after the reach are never read, and are overwritten.
+// - J3: a file is removed only after LevelDB durably holds a reach that begins after it, and only the oldest
+//   file is. If a newer file were removed first, a row in an older file could come back, because the record
+//   of its removal is gone.
+// - J4: rows are where the index says. The index changes when a batch is durable, and a view keeps the index
+//   that it was taken with.
 
 import { join } from 'node:path'
 import { binary } from '@latchkey/base'
@@ -28,17 +33,17 @@ import { type Index, EventLogView, type Pending, type Place } from './event-log-
 import type { RowChange } from './row-store.js'
 import { damagedRow } from './row-checksum.js'
 
-/** A file is closed when it has so much. */
+/** A file that has this many bytes is closed and a new one begun. */
 const FILE_BYTES = 8 * 1024 * 1024
 
 export class EventLog {
   readonly #disk: EventLogDisk
   readonly #folder: string
-  /** Oldest first; the last one is written. */
+  /** Oldest first; frames are appended to the last one. */
   readonly #files: EventLogFile[]
   #index: Index
   #pending: Pending | undefined
-  /** Views that read `#index` as it is. */
+  /** The number of views that use the current `#index`. */
   #sharing = 0
 
   private constructor(disk: EventLogDisk, folder: string, files: EventLogFile[], index: Index) {
@@ -53,7 +58,7 @@ export class EventLog {
     return new EventLog(disk, folder, [file], new Map())
   }
 
-  /** `reach`: as LevelDB has it. ERR_CORRUPT where the event log is not what it says. */
+  /** `reach` is the one that LevelDB holds. Throws ERR_CORRUPT if the files do not match it. */
   static async open(folder: string, reach: Reach, disk: EventLogDisk = nodeEventLogDisk): Promise<EventLog> {
     await removeOthers(disk, folder, reach)
     const eventLog = new EventLog(disk, folder, [], new Map())
@@ -89,7 +94,8 @@ export class EventLog {
       throw damaged(this.#folder, number, 'it is not as LevelDB knows it')
     file.end = bytes.length
     file.checksum = found
-    // J2; and once another file follows, all of this one counts.
+    // Bytes after the reach are cut off (J2), because they would count as soon as another file follows this
+    // one.
     if (last) await file.cut(reach.end)
   }
 
@@ -97,7 +103,7 @@ export class EventLog {
     return this.#files[this.#files.length - 1] as EventLogFile
   }
 
-  /** What LevelDB has to be told with the batch that was appended last. */
+  /** The reach that LevelDB has to store together with the batch that was appended last. */
   get reach(): Reach {
     if (this.#pending !== undefined) return this.#pending.reach
     const { number, end, checksum } = this.#tail
@@ -105,7 +111,10 @@ export class EventLog {
     return { first, last: number, end, checksum }
   }
 
-  /** J1: on the disk when it resolves, if `sync`; in use once `settle` is called. Values are sealed, and not changed meanwhile. */
+  /**
+   * With `sync` the rows are on the disk when this resolves (J1); they are in use after `settle`. The values
+   * are sealed, and the caller must not change them meanwhile.
+   */
   async append(rows: readonly RowChange[], sync: boolean): Promise<void> {
     if (this.#tail.end >= (this.#disk.fileBytes ?? FILE_BYTES)) await this.#roll()
     const file = this.#tail
@@ -129,7 +138,7 @@ export class EventLog {
     )
   }
 
-  /** The batch is durable in LevelDB too. */
+  /** Called when the batch is durable in LevelDB too: its rows are now in use. */
   async settle(): Promise<void> {
     if (this.#pending === undefined) return
     const { changes, reach } = this.#pending
@@ -189,7 +198,10 @@ async function begin(disk: EventLogDisk, folder: string, header: Header): Promis
   return file
 }
 
-/** Left behind by a crash: files that were to be removed, and one that was begun. */
+/**
+ * Removes files that a crash left behind: old ones that were to be removed, and a new one that no batch has
+ * used.
+ */
 async function removeOthers(disk: EventLogDisk, folder: string, { first, last }: Reach): Promise<void> {
   for (const name of await disk.list(folder)) {
     const number = eventLogNumber(name)

@@ -1,14 +1,14 @@
-// Driver: the few things done with whole files and folders, each a step at which a test may stop the world.
+// Driver: the operations on whole files and folders; a test can fail or stop at each of them.
 
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
 export interface Files {
-  /** Names in a folder; none where there is no folder. */
+  /** The names in a folder; none if the folder does not exist. */
   list(folder: string): Promise<string[]>
   make(folder: string): Promise<void>
   rename(from: string, to: string): Promise<void>
-  /** Of a file, or of a folder's list of names. */
+  /** Syncs a file, or the list of names of a folder. */
   sync(path: string): Promise<void>
   remove(path: string): Promise<void>
 }
@@ -33,7 +33,7 @@ function noneIfAbsent(error: NodeJS.ErrnoException): string[] {
   throw error
 }
 
-/** Every file in it, then its list of names. */
+/** Syncs every file of the folder, then its list of names. */
 export async function syncFolder(files: Files, folder: string): Promise<void> {
   for (const name of await files.list(folder)) await files.sync(join(folder, name))
   await files.sync(folder)

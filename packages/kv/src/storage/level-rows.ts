@@ -1,4 +1,5 @@
-// Driver: rows in a level (classic-level on a disk, memory-level in memory). Every write is one batch with sync.
+// Driver: rows in an abstract-level: classic-level on a disk, memory-level in memory. Every write is one
+// synced batch.
 
 import { compareBytes, EMPTY } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -9,16 +10,16 @@ import type { Row, RowChange, RowPage, RowRange, RowStore, RowView } from './row
 import { behind } from './page-scan.js'
 import { damagedRow } from './row-checksum.js'
 
-/** The part of an abstract-level, with encoding 'view', that is needed here. */
+/** The part of abstract-level that is used here, with the encoding 'view'. */
 export interface Level {
   getSync(key: Uint8Array): Uint8Array | undefined
   batch(operations: Operation[], options: { sync: boolean }): Promise<void>
   /**
-   * What a level does with operations that are encoded already, which these are. `batch` would copy each one first, at a
-   * third of the cost of a whole put.
+   * abstract-level's internal batch, for operations that are encoded already, as these are. Its public
+   * `batch` copies each operation first, which costs a third of a whole put.
    */
   _batch?(operations: Operation[], options: { sync: boolean }): Promise<void>
-  /** One that is filled piece by piece: what it takes is not kept as objects. */
+  /** A chained batch: it passes each operation on at once and keeps no objects. */
   batch(): LevelBatch
   snapshot(): LevelSnapshot
   iterator(options: LevelRange): LevelIterator
@@ -49,13 +50,13 @@ interface LevelRange {
 }
 export type Operation = { type: 'put'; key: Uint8Array; value: Uint8Array } | { type: 'del'; key: Uint8Array }
 
-/** Keys below it are the driver's own. */
+/** Keys below this one are reserved for the driver. */
 export const FIRST_KEY: Uint8Array = Uint8Array.of(1)
 
-/** No key begins with it: the spaces' codes are letters. */
+/** Above all keys: they begin with the code of their space, which is a letter. */
 const BEHIND_ALL: Uint8Array = Uint8Array.of(0xff)
 
-/** What the giving back of space asks of a level that keeps tables on a disk. */
+/** The tables of a level on a disk, as the space reclaimer needs them. */
 export const tablesOfLevel = (level: Level): Tables => ({
   compact: async (start, end) => level.compactRange?.(start, end),
   size: async (start, end) => (await level.approximateSize?.(start, end)) ?? 0,
@@ -84,7 +85,7 @@ export class LevelRows implements RowStore {
   readonly #reclaimer: SpaceReclaimer | undefined
   #closed = false
 
-  /** `level` is open, with encoding 'view'. */
+  /** `level` is open and has the encoding 'view'. */
   constructor(level: Level, chain?: BatchMarks, reclaimer?: SpaceReclaimer) {
     this.#level = level
     this.#chain = chain
@@ -127,7 +128,7 @@ export class LevelRows implements RowStore {
     await (this.#level._batch?.(operations, SYNC) ?? this.#level.batch(operations, SYNC))
   }
 
-  /** One batch all the same; the loop is free now and then while it is made. */
+  /** Still one batch, but the event loop runs from time to time while it is being filled. */
   async #writeMany(batch: readonly RowChange[]): Promise<void> {
     const filled = this.#level.batch()
     let bytes = 0
@@ -143,7 +144,7 @@ export class LevelRows implements RowStore {
     }
   }
 
-  /** Answers with its bytes. */
+  /** Resolves to the bytes that the change adds to the batch. */
   async #add(filled: LevelBatch, change: RowChange): Promise<number> {
     const { key, value, others } = change
     if (value === undefined) filled.del(key)
@@ -182,14 +183,16 @@ export class LevelRows implements RowStore {
 }
 
 const SYNC = { sync: true }
-/** Rows of a batch that is made at once; more are made in slices. */
+/**
+ * The most rows of a batch that is filled in one turn of the event loop; larger batches are filled in slices.
+ */
 const MANY = 50_000
 const SLICE = 5_000
 const hasOthers = ({ others }: RowChange): boolean => others !== undefined
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** An iterator that stands where its last page ended, with what the level read ahead. */
+/** An iterator that is kept open at the end of its last page, with the rows that were read beyond it. */
 interface Standing {
   readonly iterator: LevelIterator
   readonly range: RowRange
@@ -202,7 +205,10 @@ type LevelRow = readonly [key: Uint8Array, value: Uint8Array | undefined]
 class LevelView implements RowView {
   readonly #level: Level
   readonly #snapshot: LevelSnapshot
-  /** Of the page before, while nobody uses it: pages that follow each other need no new search through the tables. */
+  /**
+   * The iterator of the page before, until the next page takes it: a page that follows needs no new search
+   * through the tables.
+   */
   #standing: Standing | undefined
   #closed = false
 
@@ -242,7 +248,7 @@ class LevelView implements RowView {
     }
   }
 
-  /** The iterator of the page before, if this page begins where that one ended. */
+  /** Takes the kept iterator if this page begins where its page ended. */
   #takeStanding(range: RowRange): Standing | undefined {
     const standing = this.#standing
     if (standing === undefined || !follows(standing, range)) return undefined
@@ -263,7 +269,10 @@ class LevelView implements RowView {
   }
 }
 
-/** The same range but for the rows that were told: forwards its start is the first key behind them, backwards its end is the last. */
+/**
+ * Whether `next` is the rest of the range after the last page. Forwards its start is the first key after the
+ * last row; backwards its end is the last row's key.
+ */
 function follows({ range, last }: Standing, next: RowRange): boolean {
   const [from, to] = [range.reverse === true, next.reverse === true]
   if (from !== to || (range.keysOnly === true) !== (next.keysOnly === true)) return false
@@ -274,7 +283,7 @@ function follows({ range, last }: Standing, next: RowRange): boolean {
 const same = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
   a === undefined || b === undefined ? a === b : compareBytes(a, b) === 0
 
-/** `key` is `last` with a zero byte: the first key behind it. */
+/** Whether `key` is the first key after `last`, which is `last` with a zero byte appended. */
 const isBehind = (key: Uint8Array, last: Uint8Array): boolean =>
   key.length === last.length + 1 &&
   key[last.length] === 0 &&
@@ -282,7 +291,7 @@ const isBehind = (key: Uint8Array, last: Uint8Array): boolean =>
 
 const MOST_READ_AHEAD = 256 * 1024
 
-/** What the level read ahead beyond the page stays with the iterator. */
+/** Collects one page; rows that were read beyond it stay with the iterator. */
 async function gather(from: Standing, rows: number, bytes: number): Promise<RowPage> {
   const found: Row[] = []
   let size = 0
@@ -301,7 +310,10 @@ async function gather(from: Standing, rows: number, bytes: number): Promise<RowP
   return { rows: found, end: false }
 }
 
-/** The level's own codes, in this house's words. `key`: of the row that was read. */
+/**
+ * Turns an error of the level into one with a code of this project. `key` is the key of the row that was
+ * read.
+ */
 export function translated(error: unknown, key?: Uint8Array): unknown {
   if (error instanceof LatchkeyError) return error
   const code = codeOf(error)
@@ -333,7 +345,7 @@ export function damagedFiles(cause: unknown, where = 'the state'): LatchkeyError
 export const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error ? String(error.code) : undefined
 
-/** LevelDB's own reason is in the cause. */
+/** LevelDB's own reason is in the error's cause. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message

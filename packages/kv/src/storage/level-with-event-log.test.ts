@@ -1,4 +1,5 @@
-// Test: the order in which a batch reaches its two places (J1), and what is left of a store whose disk failed in between (RW6).
+// Test: the order in which a batch is written to the event log and to LevelDB (J1), and what is left when the
+// disk fails in between (RW6).
 
 import { afterAll, afterEach, expect, test, vi } from 'vitest'
 import { Folders } from '../testing/folders.js'
@@ -43,7 +44,7 @@ async function parts() {
   return { steps, rows: new RowsWithEventLog(level, eventLog), level }
 }
 
-test('J1: the event log is on the disk before LevelDB is told of it', async () => {
+test('J1: the event log is on the disk before LevelDB gets the reach', async () => {
   const { steps, rows } = await parts()
   await rows.write(BATCH)
   expect(steps).toEqual(['event log written', 'event log synced', 'level d1,\0j'])
@@ -51,14 +52,14 @@ test('J1: the event log is on the disk before LevelDB is told of it', async () =
   await rows.close()
 })
 
-test('a batch without events leaves the event log alone', async () => {
+test('a batch without events does not write to the event log', async () => {
   const { steps, rows } = await parts()
   await rows.write(BATCH.slice(1))
   expect(steps).toEqual(['level d1'])
   await rows.close()
 })
 
-test('RW6: where either fails the store takes no more, and nothing of the batch is in use', async () => {
+test('RW6: after a failure of either part the store takes no more writes, and nothing of the batch is in use', async () => {
   for (const which of ['journal', 'level']) {
     const { steps, rows, level } = await parts()
     const failure = Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' })

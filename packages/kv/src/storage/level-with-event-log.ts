@@ -1,5 +1,7 @@
-// Driver: a store of rows in two parts that are one: the events in their log, all else in LevelDB, which says how far the
-// event log counts. So a batch is there when LevelDB has it (RW1), with its part of the event log durable before (J1).
+// Driver: joins two stores of rows into one: the event log has the events, LevelDB all other rows and the
+// reach of the event log.
+// A batch is complete when LevelDB has it (RW1: a batch is there whole or not at all); its events are durable
+// before that (J1).
 
 import { LatchkeyError } from '@latchkey/protocol'
 import { SPACE } from '../keyspaces.js'
@@ -14,7 +16,7 @@ const BEHIND = Uint8Array.of(SPACE.events + 1)
 
 const isJournaled = (key: Uint8Array): boolean => key[0] === SPACE.events
 
-/** The event log's part of a batch, and LevelDB's. */
+/** Splits a batch into the rows of the event log and those of LevelDB. */
 export function split(batch: readonly RowChange[]): { withEventLog: RowChange[]; others: RowChange[] } {
   const withEventLog: RowChange[] = []
   const others: RowChange[] = []
@@ -26,7 +28,7 @@ export class RowsWithEventLog implements RowStore {
   readonly #level: RowStore
   readonly #eventLog: EventLog
   #closed = false
-  /** RW6: why it takes no more. */
+  /** The error of the first failed write; the store takes no more writes after it (RW6). */
   #failed: LatchkeyError | undefined
 
   constructor(level: RowStore, eventLog: EventLog) {
@@ -64,7 +66,7 @@ export class RowsWithEventLog implements RowStore {
     return new JournaledView(this.#level.view(), this.#eventLog.view())
   }
 
-  /** Files of events are given back by themselves, whole, when their last event goes. */
+  /** The event log needs no compaction: a file of events is removed when its last event is. */
   compact(): Promise<void> {
     return this.#level.compact()
   }
@@ -85,7 +87,7 @@ class JournaledView implements RowView {
     this.#eventLog = eventLog
   }
 
-  /** Part after part, as one. */
+  /** Reads one part of the range after the other, as if they were one. */
   async page(range: RowRange, rows: number, bytes: number): Promise<RowPage> {
     const found: Row[] = []
     let size = 0
@@ -125,7 +127,7 @@ async function reachIn(level: RowView): Promise<Reach> {
   return decodeReach((rows[0] as Row).value)
 }
 
-/** What is before the event log's space, in it, and behind it; in the order in which it is read. */
+/** The parts of the range before, in and after the event log's space, in the order in which they are read. */
 function partsOf({ start, end, ...rest }: RowRange): RowRange[] {
   const parts = [
     { ...rest, start, end: lower(end, FIRST) },

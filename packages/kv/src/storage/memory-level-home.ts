@@ -1,4 +1,5 @@
-// Driver: the rows of a store of { memory: true }: memory-level. They live as long as the home does.
+// Driver: the rows of a store with the option { memory: true }, in memory-level; they last as long as this
+// object.
 
 import { copyBytes } from '@latchkey/base'
 import { MemoryLevel } from 'memory-level'
@@ -21,7 +22,10 @@ const newLevel = async (): Promise<Memory> => {
   return level
 }
 
-/** RW7: a level in memory keeps the very bytes that it is given. */
+/**
+ * memory-level keeps the bytes that it is given, but a caller may reuse its bytes after the write (RW7). So
+ * they are copied.
+ */
 class OwnRows extends LevelRows {
   override write(batch: readonly RowChange[]): Promise<void> {
     return super.write(

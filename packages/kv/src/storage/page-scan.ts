@@ -1,4 +1,4 @@
-// Driver: a whole space of a store, a page at a time.
+// Driver: iterates over all rows of a space, page by page.
 
 import { spaceRange } from '../keyspaces.js'
 import type { Row, RowPage, RowStore, RowView } from './row-store.js'
@@ -15,7 +15,10 @@ export async function* rowsOf(store: RowStore, space: number): AsyncIterable<Row
   }
 }
 
-/** The rows of [start, end) of a view, in order. The next page is on its way while the caller looks at one. */
+/**
+ * The rows of [start, end) of a view, in order. The next page is read while the caller works on the current
+ * one.
+ */
 export async function* pagesOf(
   view: RowView,
   range: { readonly start: Uint8Array | undefined; readonly end: Uint8Array | undefined },
@@ -31,10 +34,10 @@ export async function* pagesOf(
       if (rows.length > 0) yield rows
     }
   } finally {
-    // The caller had enough: what is on its way is let go of before the view is.
+    // If the caller stops early, the page that is being read must end before the view is closed.
     await next?.catch(() => {})
   }
 }
 
-/** The first key behind `key`. */
+/** The first key after `key`. */
 export const behind = (key: Uint8Array): Uint8Array => Buffer.concat([key, Uint8Array.of(0)])

@@ -1,4 +1,4 @@
-// Test: seals of rows and the short checksum behind them (D18).
+// Test: the seals of rows, and the short checksum that they use (D18).
 
 import { binary, checksum, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
@@ -8,7 +8,7 @@ import { keyChecksum, shortChecksum, withBytes, withWord } from './short-checksu
 const random = seededRandom('seals')
 const bytes = (length: number) => Buffer.from(Array.from({ length }, () => random.between(0, 256)))
 
-test('the short checksum is the checksum, of any bytes of any length, in either shape of a key', () => {
+test('the short checksum equals the checksum, for bytes of any length and for both forms of a key', () => {
   for (let length = 0; length < 200; length++) {
     const key = bytes(1 + length)
     expect(shortChecksum(key)).toBe(checksum(key))
@@ -16,7 +16,7 @@ test('the short checksum is the checksum, of any bytes of any length, in either 
   }
 })
 
-test('a checksum goes on with a word, or with the rest of some bytes', () => {
+test('a checksum can be continued with a word, or with the rest of some bytes', () => {
   for (let i = 0; i < 100; i++) {
     const [before, behind, word] = [bytes(i), bytes(i % 7), bytes(4)]
     const all = Buffer.concat([before, behind])
@@ -35,7 +35,7 @@ test('a seal is the checksum of four zero bytes, the body, and the checksum of t
   expect(Buffer.from(unseal(key, value))).toEqual(body)
 })
 
-test('D18: any flipped bit of a value or of its key, and any cut, is noticed', () => {
+test('D18: any changed bit of a value or of its key, and any cut, is noticed', () => {
   for (const length of [0, 1, 40]) {
     const key = bytes(9)
     const value = Buffer.from(sealBody(key, bytes(length)))

@@ -1,9 +1,12 @@
-// Door: the checksum of every row. A row's value is u32le seal | body, and its seal is crc32(u32 0 | body | u32le crc32(key)).
-// LevelDB checks nothing when it reads, so this is what stands between a flipped bit and a wrong value (D18): a row that fails is
-// ERR_CORRUPT, never believed.
+// Door: the checksum of every row, called its seal. A row's value is u32le seal | body; seal = crc32(u32 0 |
+// body | u32le crc32(key)).
+// LevelDB checks nothing when it reads, so only the seal shows that a byte has changed (D18). A row with a
+// wrong seal is refused with ERR_CORRUPT.
 //
-// The zero stands where the seal does, so that neither side needs a view of the body: what a crc32 makes of four bytes depends only on
-// them xor what it began with. The key is last, so that what was summed up of a body is good for more than one row.
+// The sum begins with a zero in the place of the seal, so that neither writer nor reader needs a separate
+// view of the body. The reader starts the sum with the stored seal instead of 0, because the crc32 of four
+// bytes depends only on these bytes xor the starting value. The key comes last, so that the sum of one body
+// can be used for rows with several keys.
 
 import { checksum } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -13,10 +16,10 @@ import { shortChecksum, withWord } from './short-checksum.js'
 
 export const SEAL = 4
 
-/** Fills in the checksum of a value whose body was written from SEAL on. */
+/** Writes the seal of a value whose body begins at index SEAL. */
 export const seal = (key: Uint8Array, value: Uint8Array): number => sealWith(shortChecksum(key), value)
 
-/** The same, by the checksum of its key. */
+/** The same, with the checksum of the key already computed. */
 export function sealWith(keyChecksum: number, value: Uint8Array): number {
   writeSeal(value, 0)
   const crc = withWord(checksum(value), keyChecksum)
@@ -24,7 +27,7 @@ export function sealWith(keyChecksum: number, value: Uint8Array): number {
   return crc
 }
 
-/** What a seal begins with: of these bytes behind the zero that stands for it. */
+/** The beginning of a seal: the checksum of four zero bytes followed by these bytes. */
 export const bodyChecksum = (bytes: Uint8Array): number => checksum(bytes, OF_ZERO)
 const OF_ZERO = checksum(new Uint8Array(SEAL))
 
@@ -37,7 +40,7 @@ export function sealBody(key: Uint8Array, body: Uint8Array): Uint8Array {
   return value
 }
 
-/** The checksum as it stands in the row. */
+/** The seal that is stored in the row. */
 export const sealOf = (value: Uint8Array): number =>
   ((value[0] as number) |
     ((value[1] as number) << 8) |
@@ -45,14 +48,14 @@ export const sealOf = (value: Uint8Array): number =>
     ((value[3] as number) << 24)) >>>
   0
 
-/** What the seal of a row should be, whatever stands in it. */
+/** The seal that the row should have, whatever seal is stored. */
 export const sealFor = (key: Uint8Array, value: Uint8Array): number =>
   withWord(checksum(value, sealOf(value)), shortChecksum(key))
 
 export const isSealed = (key: Uint8Array, value: Uint8Array): boolean =>
   value.length >= SEAL && sealOf(value) === sealFor(key, value)
 
-/** The body of a row that is what was written; a view. */
+/** The body of a row, as a view. Throws ERR_CORRUPT if the seal is wrong. */
 export function unseal(key: Uint8Array, value: Uint8Array): Uint8Array {
   if (!isSealed(key, value)) throw damagedRow(key)
   return value.subarray(SEAL)

@@ -1,10 +1,10 @@
-// Test: many keys in few pieces of memory come out as they went in.
+// Test: a list of many keys gives them back unchanged and in order.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import { RowKeys } from './row-keys.js'
 
-test('keys of any length, over many pieces, in their order', () => {
+test('keys of any length, over many buffers, in their order', () => {
   const random = seededRandom('keys')
   const keys = new RowKeys()
   const model: string[] = []
@@ -20,6 +20,6 @@ test('keys of any length, over many pieces, in their order', () => {
   expect([...keys].map((key) => Buffer.from(key).toString('latin1'))).toEqual(model)
 })
 
-test('none', () => {
+test('an empty list', () => {
   expect([...new RowKeys()]).toEqual([])
 })

@@ -1,21 +1,21 @@
-// Rule: very many keys of rows, in few pieces of memory: a string or a buffer for each would be ten times as much, and work for
-// the collector all the while.
+// Rule: a list of very many row keys in a few large buffers.
+// A string or a buffer for each key would take ten times the memory, and time of the garbage collector.
 
 import { View } from '@latchkey/base'
 
 const PIECE_BYTES = 256 * 1024
-/** Before each key: its length, u16le. */
+/** Each key follows its length, u16le. */
 const HEAD = 2
 
 export class RowKeys implements Iterable<Uint8Array> {
   size = 0
-  /** Of all pieces. */
+  /** The bytes of all buffers. */
   bytes = 0
   readonly #pieces: Uint8Array[] = []
   #piece = new Uint8Array(0)
   #used = 0
 
-  /** It is copied. */
+  /** Copies the key. */
   add(key: Uint8Array): void {
     if (this.#used + HEAD + key.length > this.#piece.length) this.#begin()
     const at = this.#used
@@ -26,7 +26,7 @@ export class RowKeys implements Iterable<Uint8Array> {
     this.size++
   }
 
-  /** A length of zero, which no key has, ends a piece. */
+  /** A length of zero, which no key has, marks the end of a buffer. */
   #begin(): void {
     this.#piece = new Uint8Array(PIECE_BYTES + HEAD)
     this.#pieces.push(this.#piece)
@@ -34,7 +34,7 @@ export class RowKeys implements Iterable<Uint8Array> {
     this.bytes += this.#piece.length
   }
 
-  /** In the order in which they came; views. */
+  /** The keys in the order in which they were added, as views. */
   *[Symbol.iterator](): Iterator<Uint8Array> {
     for (const piece of this.#pieces) {
       for (let at = 0; at + HEAD <= piece.length; ) {

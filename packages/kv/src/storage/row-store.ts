@@ -1,12 +1,19 @@
-// Driver's port: ordered rows on a disk or in memory. Everything above works on this; the conformance suite is conformance.ts.
+// Types: ordered rows on a disk or in memory. testing/row-conformance.ts is the suite of tests that each
+// implementation passes.
 
 import type { RowKeys } from './row-keys.js'
 
-/** value undefined: the row is removed. Else it is sealed (row-checksum.ts), and nobody changes it until the batch is written: not longer. */
+/**
+ * A value of undefined removes the row. Any other value is sealed (row-checksum.ts), and nobody changes it
+ * until the batch is written.
+ */
 export interface RowChange {
   readonly key: Uint8Array
   readonly value: Uint8Array | undefined
-  /** With no value: these rows are removed as well, however many they are. None of them is the event log's. */
+  /**
+   * Only together with a value of undefined: these rows are removed too, any number of them. None of them is
+   * in the event log.
+   */
   readonly others?: RowKeys
 }
 export interface Row {
@@ -14,71 +21,84 @@ export interface Row {
   readonly value: Uint8Array
 }
 
-/** start inclusive, end exclusive; undefined: unbounded. */
+/** `start` is included, `end` is not; undefined: no limit. */
 export interface RowRange {
   readonly start: Uint8Array | undefined
   readonly end: Uint8Array | undefined
   readonly reverse?: boolean
-  /** Values come back empty. */
+  /** The values of the rows are empty. */
   readonly keysOnly?: boolean
 }
 
-/** Rows as they were when it was taken, whatever is written later. */
+/** The rows at the moment when the view was taken; later writes do not change it. */
 export interface RowView {
-  /** The next rows of the range: at most `rows` of them, and not many more than `bytes`. Fewer than `rows` does not mean the end. */
+  /**
+   * The first rows of the range: at most `rows` of them, and not many more than `bytes`. A page with fewer
+   * rows need not be the last.
+   */
   page(range: RowRange, rows: number, bytes: number): Promise<RowPage>
   close(): void
 }
 export interface RowPage {
   readonly rows: readonly Row[]
-  /** Nothing of the range is left behind these. */
+  /** No row of the range comes after these. */
   readonly end: boolean
 }
 
 /**
  * Laws
- *   RW1  A batch is there whole or not at all, also after a crash at any moment.
- *   RW2  When `write` resolves the batch is on the disk; batches become durable in the order they were issued.
- *   RW3  `write` is never called while another is under way (the caller keeps one in flight).
- *   RW4  A view shows exactly the batches whose `write` had resolved when it was taken, or more of those under way, whole.
- *   RW5  What a read cannot vouch for it refuses with ERR_CORRUPT. Keys that start with a zero byte are the driver's own.
- *   RW6  A failed write is never retried: its outcome is unknown, and the store takes no more.
- *   RW7  When `write` resolves nothing of the batch is kept: its bytes may be used for something else.
+ * - RW1: a batch is there whole or not at all, also after a crash at any moment.
+ * - RW2: when `write` resolves the batch is on the disk; batches become durable in the order of the calls.
+ * - RW3: `write` is never called while another is under way; the caller waits for each.
+ * - RW4: a view shows every batch whose `write` had resolved when it was taken. It may also show a batch that
+ *   was under way, but only whole.
+ * - RW5: a read refuses with ERR_CORRUPT what it cannot prove to be right. Keys that begin with a zero byte
+ *   are reserved for the driver.
+ * - RW6: a failed write is never repeated: its outcome is unknown, and the store takes no more writes.
+ * - RW7: when `write` resolves nothing of the batch is kept, so the caller may reuse its bytes.
  */
 export interface RowStore {
-  /** The row's bytes, the caller's to keep; undefined: there is none. */
+  /** The value of the row, which the caller may keep; undefined: there is no such row. */
   get(key: Uint8Array): Uint8Array | undefined
   write(batch: readonly RowChange[]): Promise<void>
   view(): RowView
-  /** Gives back the disk space of all rows that were removed or replaced; changes no row, and writes go on beside it. */
+  /**
+   * Frees the disk space of all rows that were removed or replaced. It changes no row, and writes may go on
+   * meanwhile.
+   */
   compact(): Promise<void>
-  /** Ends views too; idempotent. */
+  /** Also closes the views; may be called again. */
   close(): Promise<void>
 }
 
-/** A store being built beside the live one. Until `commit` nothing of it can be seen; after it nothing else can. */
+/**
+ * A store that is built beside the live one. Before `commit` nothing of it can be read; after `commit` it
+ * replaces the live one.
+ */
 export interface RowBuilder {
-  /** In any number of pieces; keys in any order, none twice. One call at a time. */
+  /** May be called any number of times, but one at a time. Keys may come in any order, but none twice. */
   write(batch: readonly RowChange[]): Promise<void>
   /**
-   * Complete and synced: from here on a start finds this store and no other; `RowHome.open` opens it now. The one before is still
-   * open, and its owner closes it. A rejection leaves open which of the two a start finds: old or new, never a mix (S4).
+   * When this resolves the store is complete and synced: a start finds it and no other, and `RowHome.open`
+   * opens it. The store before is still open; its owner closes it.
+   * If this rejects, a start finds either the old store or the new one, but never a mixture (S4).
    */
   commit(): Promise<void>
-  /** As if it had never been begun. */
+  /** Removes everything that was built. */
   abort(): Promise<void>
 }
 
-/** The place where a member keeps its rows: one live store at the most. */
+/** Where a member keeps its rows; there is one live store at most. */
 export interface RowHome {
   /**
-   * The live store, after what a crash left behind was removed; undefined: there is none yet. ERR_CORRUPT: it is damaged.
-   * A store that is still open (the one before a `commit`) stays as it is.
+   * Opens the live store after removing what a crash left behind; undefined: there is none yet. Rejects with
+   * ERR_CORRUPT if it is damaged.
+   * A store that is still open, such as the one before a `commit`, is not touched.
    */
   open(): Promise<RowStore | undefined>
   build(): Promise<RowBuilder>
-  /** Removes the stores before the live one; they are closed. */
+  /** Removes the stores before the live one; they must be closed. */
   sweep(): Promise<void>
-  /** Removes every store, all closed (a member that is to be rebuilt from its peers). */
+  /** Removes every store; all must be closed. Used for a member that is rebuilt from its peers. */
   discard(): Promise<void>
 }

@@ -1,4 +1,4 @@
-// Test: every driver of rows does what the port says.
+// Test: each implementation of RowStore passes the conformance suite.
 
 import { join } from 'node:path'
 import { afterAll, describe } from 'vitest'

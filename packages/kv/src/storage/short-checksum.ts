@@ -1,8 +1,9 @@
-// Rule: the house's checksum of a few bytes, without a call out of the engine: for keys that call costs ten times what it does.
+// Rule: the checksum of short byte strings, in JavaScript, because for a key the call to zlib costs ten times
+// as much.
 
 import { checksum, fromBinary } from '@latchkey/base'
 
-/** Beyond it the call is worth it. */
+/** For more bytes than this the call to zlib is faster. */
 const SHORT = 64
 const TABLE = makeTable()
 
@@ -16,7 +17,7 @@ function makeTable(): Int32Array {
   return table
 }
 
-/** The same number as `checksum(bytes)`. */
+/** Gives the same number as `checksum(bytes)`. */
 export function shortChecksum(bytes: Uint8Array): number {
   if (bytes.length > SHORT) return checksum(bytes)
   let crc = -1
@@ -25,14 +26,17 @@ export function shortChecksum(bytes: Uint8Array): number {
   return ~crc >>> 0
 }
 
-/** `crc` is a checksum of some bytes: of those and four more, those of `word`, the lowest first. */
+/**
+ * `crc` is the checksum of some bytes. Returns the checksum of those bytes and the four bytes of `word`,
+ * little-endian.
+ */
 export function withWord(crc: number, word: number): number {
   let at = ~crc ^ word
   for (let i = 0; i < 4; i++) at = (TABLE[at & 0xff] as number) ^ (at >>> 8)
   return ~at >>> 0
 }
 
-/** The same of the bytes from `from` on. */
+/** The same, followed by the bytes from index `from` on. */
 export function withBytes(crc: number, bytes: Uint8Array, from: number): number {
   let at = ~crc
   for (let i = from; i < bytes.length; i++)
@@ -40,7 +44,7 @@ export function withBytes(crc: number, bytes: Uint8Array, from: number): number 
   return ~at >>> 0
 }
 
-/** Of a row's key: its space, then a character a byte. */
+/** The checksum of a row's key: its space, then one byte for each character of `rest`. */
 export function keyChecksum(space: number, rest: string): number {
   if (rest.length > SHORT) return checksum(fromBinary(rest), checksum(Uint8Array.of(space)))
   let crc = (TABLE[~space & 0xff] as number) ^ (-1 >>> 8)

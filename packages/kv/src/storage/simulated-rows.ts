@@ -1,5 +1,6 @@
-// Driver: rows in memory, with a disk's habits: what was synced survives a crash, what was under way may or may not, whole. For
-// the simulator and tests; deterministic, and every wait is a microtask. A store of { memory: true } is memory-level-home.ts.
+// Driver: rows in memory that survive a crash as on a disk, for the simulator and tests.
+// Synced writes survive; the write that was under way may or may not, but only whole. It is deterministic,
+// and every wait is one microtask. The rows of a store with { memory: true } are in memory-level-home.ts.
 
 import { EMPTY, assert, binary, copyBytes, fromBinary } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -15,10 +16,13 @@ import type {
 } from './row-store.js'
 import { lowerBound } from './sorted-keys.js'
 
-/** What a test does to a disk: called before each step that could be the last one. A throw is that step's failure. */
+/** Called before each step at which a test may crash or fail; if it throws, the step fails. */
 export type DiskFault = (step: 'write' | 'written' | 'build' | 'commit' | 'committed' | 'sweep') => void
 
-/** Rows by key, a character a byte, with their order made when it is asked for. Never changed once it is shared. */
+/**
+ * The rows by key, with one byte for each character of the key. They are sorted when first needed. An image
+ * is not changed once it is shared.
+ */
 class Image {
   readonly rows: Map<string, Uint8Array>
   #sorted: string[] | undefined
@@ -33,7 +37,7 @@ class Image {
     return this.#sorted
   }
 
-  /** Changes in place unless a view looks at it. */
+  /** Changes this image, or a copy if a view uses this one. */
   with(batch: readonly RowChange[]): Image {
     const image = this.shared ? new Image(new Map(this.rows)) : this
     image.#sorted = undefined
@@ -46,10 +50,10 @@ class Image {
   }
 }
 
-/** The one thing that survives a crash. */
+/** The part that survives a crash. */
 export class MemoryDisk {
   live: Image | undefined
-  /** Stores under way, and stores before the live one. */
+  /** The number of stores that are being built or are older than the live one. */
   leftovers = 0
   fault: DiskFault
 
@@ -57,7 +61,7 @@ export class MemoryDisk {
     this.fault = fault
   }
 
-  /** A flipped bit: of the row with that key, at that byte of its value. */
+  /** Changes a bit of the row with that key, at that byte of its value. */
   flip(key: Uint8Array, at: number, mask = 1): void {
     const value = this.live?.rows.get(binary(key))
     assert(value !== undefined && at < value.length, 'no such byte')
@@ -71,16 +75,19 @@ export class MemoryDisk {
 
 export class SimulatedRowHome implements RowHome {
   readonly disk: MemoryDisk
-  /** Grows with each crash: what began before it has no effect any more. */
+  /** Counts the crashes. What began before a crash has no effect after it. */
   #boot = 0
-  /** What the write under way would make of the disk. */
+  /** Makes the image that the write under way would leave on the disk. */
   #underWay: (() => Image) | undefined
 
   constructor(disk: MemoryDisk = new MemoryDisk()) {
     this.disk = disk
   }
 
-  /** Everything that was open is gone, as with its process. `kept`: a write under way still reaches the disk. */
+  /**
+   * Simulates the end of the process: everything that was open is gone. 'kept': the write under way still
+   * reaches the disk.
+   */
   crash(kept: 'lost' | 'kept' = 'lost'): void {
     this.#boot++
     const last = this.#underWay
@@ -124,7 +131,7 @@ export class SimulatedRowHome implements RowHome {
 interface MemoryPort {
   readonly disk: MemoryDisk
   isAlive(): boolean
-  /** A write is under way; after it, undefined. */
+  /** Called with a function when a write begins, and with undefined when it ends. */
   begin(apply: (() => Image) | undefined): void
 }
 

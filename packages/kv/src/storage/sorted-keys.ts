@@ -1,4 +1,4 @@
-// Rule: keys as they come, sorted only when a range is asked for: puts are many, ranges are few.
+// Rule: a set of keys that is sorted only when a range is read, because there are many puts and few ranges.
 
 export class SortedKeys {
   #sorted: string[] = []
@@ -9,7 +9,7 @@ export class SortedKeys {
     this.#added.push(key)
   }
 
-  /** Keys in [start, end), each once. `end` undefined: unbounded. */
+  /** The keys in [start, end), each once; an `end` of undefined is no limit. */
   range(start: string, end: string | undefined): string[] {
     if (this.#added.length > 0) {
       this.#sorted = merged(this.#sorted, this.#added.sort())
@@ -21,7 +21,7 @@ export class SortedKeys {
   }
 }
 
-/** The first place whose key is not below `key`. */
+/** The first index whose key is not below `key`. */
 export function lowerBound(sorted: readonly string[], key: string): number {
   let low = 0
   let high = sorted.length
@@ -33,7 +33,7 @@ export function lowerBound(sorted: readonly string[], key: string): number {
   return low
 }
 
-/** Two sorted lists as one, each key once. */
+/** Merges two sorted lists; each key is in the result once. */
 export function merged(a: readonly string[], b: readonly string[]): string[] {
   const out: string[] = []
   let i = 0

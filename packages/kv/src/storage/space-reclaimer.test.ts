@@ -1,4 +1,4 @@
-// Test: a store whose rows come at one end and go at the other stays small on the disk.
+// Test: a store whose rows are removed in the order in which they were added stays small on the disk.
 
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,9 @@ const PER_BATCH = 5_000
 const bytesIn = (dir: string): number =>
   readdirSync(dir).reduce((sum, name) => sum + statSync(join(dir, name)).size, 0)
 
-test('its tables do not pile up: 130 MB came and went, 4 MB are kept', { timeout: 60_000 }, async () => {
+test('the tables of a queue do not pile up: of 130 MB that were written 4 MB are kept', {
+  timeout: 60_000,
+}, async () => {
   const dir = join(folders.make(), 'state')
   const home = classicHome(dir)
   await (await home.build()).commit()
@@ -41,7 +43,7 @@ test('its tables do not pile up: 130 MB came and went, 4 MB are kept', { timeout
   expect(bytesIn(join(dir, 'rows-1'))).toBeLessThan(40e6)
 })
 
-/** Tables that tell what they are asked, and compact when they are told to. */
+/** Fake tables that record the calls, and end a compaction when the test says so. */
 function fakeTables({ size = 0, below = true } = {}) {
   const asked: string[] = []
   let end: ((error?: Error) => void) | undefined
@@ -60,7 +62,7 @@ function fakeTables({ size = 0, below = true } = {}) {
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 const space = (letter: string) => letter.charCodeAt(0)
 
-test('of a queue: one compaction at a time, of what was removed so far; a failed one is no more than that', async () => {
+test('in a queue one compaction runs at a time, for the rows removed so far; a failed one has no further effect', async () => {
   const { asked, tables, end } = fakeTables()
   const reclaimer = new SpaceReclaimer(tables, { queues: { [space('r')]: 3 }, others: [] })
   const remove = (...numbers: number[]) => {
@@ -79,7 +81,7 @@ test('of a queue: one compaction at a time, of what was removed so far; a failed
   expect(asked).toEqual(['r..r00000003', 'r..r00000007'])
 })
 
-test('what was removed while a compaction ran is looked at when it is over, though nothing is written any more', async () => {
+test('rows that were removed during a compaction are checked after it, even if no write follows', async () => {
   const { asked, tables, end } = fakeTables()
   const reclaimer = new SpaceReclaimer(tables, { queues: { [space('r')]: 1 }, others: [] })
   reclaimer.removed(key(1))
@@ -90,7 +92,7 @@ test('what was removed while a compaction ran is looked at when it is over, thou
   expect(asked).toEqual(['r..r00000001', 'r..r00000002'])
 })
 
-test('a key that was removed is remembered by a copy: its batch may be used for something else', async () => {
+test('a removed key is kept as a copy, because the bytes of its batch may be reused', async () => {
   const { asked, tables } = fakeTables()
   const reclaimer = new SpaceReclaimer(tables, { queues: { [space('r')]: 2 }, others: [] })
   const bytes = key(1)
@@ -112,7 +114,7 @@ test.each([
   const { asked, tables } = fakeTables(tablesHave)
   const reclaimer = new SpaceReclaimer(tables, { queues: {}, others: [space('r')] })
   for (let i = 0; i < rows; i++) {
-    // Whatever the order in which they go.
+    // In any order of removal.
     reclaimer.removed(key((i * 7) % rows))
     if (i % 16 === 15) reclaimer.written()
     if (i % 1_024 === 0) await settled()
@@ -122,7 +124,7 @@ test.each([
   expect(asked.length).toBe(compactions)
 })
 
-test('of 32 MB that were removed in the midst of other rows the tables are given back, and a start finds the rest', {
+test('after 32 MB in the midst of other rows were removed their tables are freed, and a start finds the other rows', {
   timeout: 60_000,
 }, async () => {
   const dir = join(folders.make(), 'state')
@@ -130,7 +132,7 @@ test('of 32 MB that were removed in the midst of other rows the tables are given
   await (await home.build()).commit()
   const store = (await home.open()) as RowStore
   const data = (i: number) => Buffer.from(`d${String(i).padStart(8, '0')}`)
-  // Noise: what compresses to nothing takes no space to give back.
+  // Random values, because values that compress to nothing leave no space to free.
   const random = seededRandom('rows')
   const noise = Buffer.from(Array.from({ length: 5_000 }, () => random.next() & 255))
   const value = (i: number) =>

@@ -1,40 +1,49 @@
-// Driver: owns the giving back of disk space. LevelDB would not do it by itself: where rows come at one end of a space and go at the
-// other, tables of old rows move down its levels as they are, and what says that their rows are removed never meets them. A store
-// of ten megabytes was seen to grow to gigabytes, all of which a start has to check; and of 32 MB of rows that were deleted the tables
-// stayed as they were.
+// Driver: owns the compactions that free disk space, because LevelDB by itself does not free it for these
+// rows.
+// If rows are removed in the order in which they were added, LevelDB moves old tables down its levels
+// unchanged, and the records that remove their rows never meet them. A store of ten megabytes grew to
+// gigabytes, and every start has to check all of them. When 32 MB of rows were deleted, their tables stayed
+// as they were.
 //
 // Laws
-//   - One compaction at a time, beside the writes; nobody waits for it.
-//   - It changes no row: a crash in the middle leaves tables that no manifest names.
-//   - When it fails LevelDB itself takes no more writes: that is where the fault is told.
-//   - What is compacted is worth it: of a queue so many rows were removed; elsewhere less than half of what the tables hold between the
-//     first and the last removed key is live, or so many rows were removed that some of it must be garbage.
+// - One compaction runs at a time, beside the writes; no caller waits for it.
+// - A compaction changes no row. A crash during one leaves tables that no manifest names.
+// - If a compaction fails, LevelDB itself refuses further writes, and the error is reported there.
+// - A compaction runs only if it frees much. In a queue, a given number of rows were removed. Elsewhere, less
+//   than half of the bytes between the first and the last removed key are live, or so many rows were removed
+//   that some of the bytes must be garbage.
 
 import { copyBytes } from '@latchkey/base'
 
 export interface Tables {
   compact(start: Uint8Array, end: Uint8Array): Promise<void>
-  /** About how many bytes the tables take for the keys of [start, end]. */
+  /** About how many bytes the tables hold for the keys of [start, end]. */
   size(start: Uint8Array, end: Uint8Array): Promise<number>
-  /** Whether the live rows of [start, end] are fewer than so many bytes: it reads no more than that. */
+  /** Whether the live rows of [start, end] have fewer bytes than this; reads no more than that. */
   isBelow(bytes: number, start: Uint8Array, end: Uint8Array): Promise<boolean>
 }
 
-/** By the first byte of the keys. */
+/** The spaces whose disk space is freed, by the first byte of their keys. */
 export interface ReclaimedSpaces {
-  /** Rows go in the order in which they came: how many removed ones are worth a compaction. */
+  /**
+   * Spaces whose rows are removed in the order in which they were added, with the number of removed rows that
+   * is worth a compaction.
+   */
   readonly queues: Readonly<Record<number, number>>
-  /** Rows go anywhere. */
+  /** Spaces whose rows are removed in any order. */
   readonly others: readonly number[]
 }
 
-/** Between two looks the count of removed rows doubles, so that looking costs little beside removing. */
+/**
+ * The count of removed rows doubles from one check to the next, so that checks cost little compared with the
+ * removals.
+ */
 const FIRST_LOOK = 16
-/** Less garbage than that is left to LevelDB. */
+/** Less garbage than this is left to LevelDB. */
 const LEAST_BYTES = 2 * 1024 * 1024
-/** A look reads no more than that. */
+/** One check reads no more than this. */
 const MOST_LOOK_BYTES = 8 * 1024 * 1024
-/** Removed anywhere, so many rows are worth a compaction of all between them. */
+/** So many removed rows are worth a compaction of the whole range between them. */
 const MANY_ROWS = 65_536
 
 class Removed {
@@ -49,7 +58,7 @@ class Removed {
     if (this.last === undefined || Buffer.compare(key, this.last) > 0) this.last = key
   }
 
-  /** The batch that the keys came with may be used for something else from here on. */
+  /** Copies the keys, because the bytes of their batch may be reused from here on. */
   keep(): void {
     this.first = this.first && copyBytes(this.first)
     this.last = this.last && copyBytes(this.last)
@@ -73,14 +82,14 @@ export class SpaceReclaimer {
     this.#removed.get(key[0] as number)?.add(key)
   }
 
-  /** What was removed is on the disk. To be called before the batch's bytes are used again. */
+  /** Called when the removals are on the disk, and before the bytes of the batch are reused. */
   written(): void {
     for (const removed of this.#removed.values()) removed.keep()
     if (this.#busy) return
     for (const [space, removed] of this.#removed) {
       const worth = this.#spaces.queues[space]
       if (removed.rows < (worth ?? removed.lookAt)) continue
-      // Of a queue everything before the last removed row is gone.
+      // In a queue everything before the last removed row is removed too.
       const work =
         worth === undefined ? this.#look(space, removed) : this.#compact(space, Uint8Array.of(space))
       return this.#alone(work)
@@ -94,7 +103,8 @@ export class SpaceReclaimer {
     }
     const again = () => {
       done()
-      // What was removed meanwhile may be worth it by now, and perhaps nothing is written any more.
+      // The rows removed meanwhile may be worth another compaction, and perhaps no write comes that would
+      // check this.
       this.written()
     }
     work.then(again, done)

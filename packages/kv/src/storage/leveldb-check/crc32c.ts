@@ -1,5 +1,6 @@
-// Rule: crc32c (Castagnoli), as LevelDB has it: not the house's checksum, only what is needed to check LevelDB's files.
-// Eight tables, eight bytes a step.
+// Rule: crc32c (Castagnoli), the checksum of LevelDB's files; only used to check them. Latchkey's own files
+// have another one.
+// It uses eight tables, for eight bytes at a time.
 
 const POLYNOMIAL = 0x82f63b78
 const TABLES = makeTables()
@@ -34,7 +35,7 @@ const [T0, T1, T2, T3, T4, T5, T6, T7] = TABLES as [
   Int32Array,
 ]
 
-/** Of bytes[from, to). */
+/** The checksum of bytes[from, to). */
 export function crc32c(bytes: Uint8Array, from: number, to: number): number {
   let crc = -1
   let at = from
@@ -63,7 +64,7 @@ const word = (bytes: Uint8Array, at: number): number =>
   ((bytes[at + 2] as number) << 16) |
   ((bytes[at + 3] as number) << 24)
 
-/** LevelDB masks a checksum that is stored beside what it covers. */
+/** LevelDB's mask for a checksum that is stored beside the bytes it covers. */
 export function masked(crc: number): number {
   return ((((crc >>> 15) | (crc << 17)) >>> 0) + 0xa282ead8) >>> 0
 }

@@ -1,9 +1,11 @@
-// Door: which tables a LevelDB store uses, as its manifest says. What a killed compaction left half written is in no manifest:
-// LevelDB removes it, or writes another table under its number, when it opens.
+// Door: reads from a LevelDB manifest which tables the store uses.
+// A table that an interrupted compaction left half written is in no manifest: when LevelDB opens, it removes
+// that table or writes another one with its number.
 //
 //   file    blocks of 32 KiB: records one after the other, none begins in the last 6 bytes of a block
-//   record  u32le masked crc32c of kind and bytes | u16le length | u8 kind: 1 whole, 2 first, 3 middle, 4 last | bytes
-//   edit    tag and what it says, again and again; 7 adds a table, 6 takes one away
+//   record  u32le masked crc32c of kind and bytes | u16le length | u8 kind | bytes
+//   kind    1 whole, 2 first, 3 middle, 4 last
+//   edit    a tag and its fields, repeated; tag 7 adds a table, tag 6 removes one
 
 import { crc32c, masked } from './crc32c.js'
 import { Varints } from './varints.js'
@@ -12,7 +14,10 @@ const BLOCK = 32 * 1024
 const HEADER = 7
 const [WHOLE, FIRST, MIDDLE, LAST] = [1, 2, 3, 4]
 
-/** Numbers of tables; undefined: it cannot be read. A record that was being written when the machine died is none. */
+/**
+ * The numbers of the tables; undefined: the manifest cannot be read. A last record that is cut short, because
+ * the machine died while it was written, is ignored.
+ */
 export function tablesOf(manifest: Buffer): ReadonlySet<number> | undefined {
   const edits = editsOf(manifest)
   if (edits === undefined) return undefined
@@ -21,7 +26,10 @@ export function tablesOf(manifest: Buffer): ReadonlySet<number> | undefined {
   return live
 }
 
-/** Where the first record is that is not what was written; undefined: each one is, though they may say nothing that makes sense. */
+/**
+ * The offset of the first record with a wrong checksum; undefined: all checksums are right, although the
+ * contents may make no sense.
+ */
 export function damageIn(manifest: Buffer): number | undefined {
   let damage: number | undefined
   editsOf(manifest, (at) => {
@@ -58,7 +66,7 @@ function editsOf(manifest: Buffer, damagedAt: (at: number) => void = () => {}): 
   return edits
 }
 
-/** What follows each tag: numbers (n) and strings (s). */
+/** The fields after each tag: numbers (n) and strings (s). */
 const TAGS: Readonly<Record<number, string>> = {
   1: 's',
   2: 'n',

@@ -1,20 +1,21 @@
-// Door: a block that LevelDB compressed with Snappy. Only what is needed to read the indexes of its tables: small, and checked by
-// their checksum before they come here.
+// Door: decompresses a block that LevelDB compressed with Snappy.
+// It only has to read the indexes of tables, which are small and whose checksums were checked before.
 //
 //   varint length of the whole | pieces, by the low two bits of their first byte:
-//     00  literal: u6 length - 1 (60 to 63: it stands in the 1 to 4 bytes behind, little-endian) | bytes
+//     00  literal: u6 length - 1 | bytes; 60 to 63: the length is in the 1 to 4 bytes that follow
 //     01  copy of 4 to 11 bytes: u3 length - 4, u3 high bits of the distance | u8 distance
 //     10  copy of 1 to 64 bytes: u6 length - 1 | u16le distance
 //     11  the same | u32le distance
 //
-// Law: whatever comes in, nothing is read before the block's start or written beyond the length it says.
+// Law: for any input nothing is read before the start of the output, and nothing is written beyond its stated
+// length.
 
 import { Varints } from './varints.js'
 
-/** Of more than this no index of a table is. */
+/** No index of a table is larger than this. */
 const MOST_BYTES = 64 * 1024 * 1024
 
-/** undefined: it is not what Snappy writes. */
+/** undefined: the block is not valid Snappy. */
 export function unsnappied(block: Buffer): Buffer | undefined {
   const length = new Varints(block).next()
   if (!(length <= MOST_BYTES)) return undefined
@@ -37,7 +38,7 @@ const varintBytes = (value: number): number => (value < 128 ? 1 : 1 + varintByte
 
 interface Piece {
   readonly length: number
-  /** How far back what is repeated begins; 0: the bytes stand in the block, up to `end`. */
+  /** How far back the repeated bytes begin; 0: a literal, whose bytes are in the block up to `end`. */
   readonly distance: number
   readonly end: number
 }
@@ -61,7 +62,7 @@ function copy(block: Buffer, at: number, tag: number): Piece | undefined {
   return distance === 0 ? undefined : { length, distance, end }
 }
 
-/** It may reach into what it is making: the last byte again and again. */
+/** The distance may be shorter than the length: the copy then repeats bytes that it has just written. */
 function repeat(out: Buffer, made: number, { length, distance }: Piece): boolean {
   if (distance > made) return false
   for (let i = made; i < made + length; i++) out[i] = out[i - distance] as number

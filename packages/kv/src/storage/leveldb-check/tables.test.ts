@@ -1,4 +1,5 @@
-// Test: LevelDB's tables, compressed or not: every block is checked, and what is no table is refused with a reason.
+// Test: every block of LevelDB's tables is checked, compressed or not, and a file that is no table is refused
+// with a reason.
 
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -35,7 +36,7 @@ describe.each([true, false])('D18: tables, compressed: %s', (compression) => {
     tables = await tablesOf(compression)
   })
 
-  test('as they were written they are whole', async () => {
+  test('undamaged tables pass the check', async () => {
     expect(tables.length).toBeGreaterThan(0)
     for (const table of tables) expect(await checked(table)).toBeNull()
   })
@@ -45,7 +46,8 @@ describe.each([true, false])('D18: tables, compressed: %s', (compression) => {
     for (const table of tables) {
       for (let i = 0; i < 60; i++) {
         const rotten = Buffer.from(table)
-        // Near the end are the indexes and the filter. What stands between the handles and the magic is nobody's.
+        // The indexes and the filter are near the end. Bytes between the handles and the magic number are not
+        // used.
         const from = i % 3 === 0 ? Math.max(0, rotten.length - 20_000) : 0
         const at = random.between(from, rotten.length - 48)
         rotten[at] = (rotten[at] as number) ^ (1 << random.between(0, 8))
@@ -54,14 +56,14 @@ describe.each([true, false])('D18: tables, compressed: %s', (compression) => {
     }
   })
 
-  test('one that is cut off is noticed', async () => {
+  test('a file that was cut is noticed', async () => {
     const [table] = tables as [Buffer]
     for (const length of [0, 47, 48, table.length >> 1, table.length - 1])
       expect(await checked(table.subarray(0, length)), String(length)).not.toBeNull()
   })
 })
 
-describe('what Snappy wrote', () => {
+describe('decompression of Snappy blocks', () => {
   const unpacked = (...bytes: number[]) => unsnappied(Buffer.from(bytes))?.toString('latin1')
   const text = (of: string) => [...Buffer.from(of)]
 
@@ -88,7 +90,7 @@ describe('what Snappy wrote', () => {
     expect(unsnappied(Buffer.from(bytes))).toBeUndefined()
   })
 
-  test('whatever comes in, it is refused or has the length it says', () => {
+  test('any input is refused or gives the stated length', () => {
     const random = seededRandom('not snappy at all')
     for (let i = 0; i < 20_000; i++) {
       const block = Buffer.from(Array.from({ length: random.between(1, 24) }, () => random.between(0, 256)))

@@ -1,4 +1,4 @@
-// Rule: the numbers in LevelDB's files, one after the other.
+// Rule: reads the variable-length numbers of LevelDB's files, one after the other.
 
 export interface Handle {
   readonly offset: number
@@ -17,12 +17,12 @@ export class Varints {
     return this.#at >= this.#bytes.length
   }
 
-  /** NaN leads to the end. */
+  /** A NaN moves to the end. */
   skip(bytes: number): void {
     this.#at = bytes >= 0 ? this.#at + bytes : this.#bytes.length
   }
 
-  /** NaN where the bytes end too early. */
+  /** NaN if the bytes end within the number. */
   next(): number {
     let value = 0
     for (let scale = 1; ; scale *= 128) {
