@@ -1,8 +1,12 @@
-// Driver: owns buffers that were used and will be again, so that memory that comes and goes with each batch is no work for the
-// collector: what lies outside of its heap makes it look through all of the heap, again and again.
-// Law: nobody else has a view of what is given.
+// Driver: owns buffers that are used again, so that each batch does not allocate new ones.
+// Buffers are memory outside of V8's heap. When much of it is allocated and freed, V8 runs its garbage
+// collector over the whole heap again and again.
+// Law: when a buffer is given to the pool, no view of it is in use any more.
 
-/** A buffer that much larger than what is asked for is let go: sizes have changed. */
+/**
+ * A pooled buffer that is more times larger than this than what is asked for is dropped, because sizes have
+ * changed.
+ */
 const TOO_LARGE = 4
 
 export class BufferPool {
@@ -13,7 +17,7 @@ export class BufferPool {
     return this.#buffers.length
   }
 
-  /** At least so long, with anything in it. */
+  /** Returns a buffer of at least this length; its contents are undefined. */
   take(length: number): Buffer {
     this.#taken++
     const spare = this.#buffers.pop()
@@ -26,7 +30,7 @@ export class BufferPool {
     this.#buffers.push(buffer)
   }
 
-  /** Once a batch: no more are kept than were taken since the one before. */
+  /** Called once for each batch: keeps no more buffers than were taken since the last call. */
   trim(): void {
     if (this.#buffers.length > this.#taken) this.#buffers.length = this.#taken
     this.#taken = 0

@@ -1,5 +1,6 @@
-// Rule: the changes of one command while it runs: no more of them in memory than could be kept as events. Of a command that makes
-// many they become rows of events while they come, so that nothing is left to be done for all of them at once.
+// Rule: collects the changes of one command while it runs, as rows of events.
+// A command may make many changes. They are encoded while they come, so that no long turn is needed for all
+// of them at the end. No more of them are kept in memory than the history of events may hold.
 
 import { eventKey } from '../keyspaces.js'
 import { seal } from '../storage/row-checksum.js'
@@ -11,9 +12,9 @@ export interface EventCaps {
 }
 
 export class Changes {
-  /** Those that are in no piece yet. */
+  /** The changes that are not encoded yet. */
   list: Change[] = []
-  /** Rows of events, sealed. */
+  /** Rows of encoded events, sealed. */
   readonly pieces: Uint8Array[] = []
   count = 0
   bytes = 0
@@ -22,7 +23,7 @@ export class Changes {
   readonly #caps: EventCaps
   #listBytes = 0
 
-  /** `revision`: the one that they will take. */
+  /** `revision` is the one that the changes will get. */
   constructor(revision: number, caps: EventCaps) {
     this.#revision = revision
     this.#caps = caps
@@ -35,13 +36,13 @@ export class Changes {
     this.bytes += bytes
     if (!this.kept) return this.#drop()
     this.mark = marked(this.mark, change.row, change.before)
-    // A piece is closed when it would grow beyond; an event is never cut.
+    // A piece is closed before it would grow beyond its limit; an event is never split.
     if (this.list.length > 0 && this.#listBytes + bytes > PIECE_BYTES) this.closePiece()
     this.list.push(change)
     this.#listBytes += bytes
   }
 
-  /** What is in no piece yet becomes the last one. */
+  /** Encodes the remaining changes as the last piece. */
   closePiece(): void {
     if (this.list.length === 0) return
     const row = encodePiece(this.list)
@@ -56,7 +57,7 @@ export class Changes {
     this.pieces.length = 0
   }
 
-  /** false: more than the history may hold altogether; nothing is kept of them then. */
+  /** false: the changes are more than the whole history may hold; none of them is kept then. */
   get kept(): boolean {
     return this.count <= this.#caps.events && this.bytes <= this.#caps.eventBytes
   }

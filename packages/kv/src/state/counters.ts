@@ -1,4 +1,5 @@
-// Driver: fencing counters. Law: a token is never used twice and never goes down (docs/locks.md, 4); nothing removes a counter.
+// Driver: the counters of fencing tokens. Law: a token is never used twice and never gets smaller, and no
+// counter is ever removed (docs/locks.md, section 4).
 
 import { assert, binary, copyBytes } from '@latchkey/base'
 import { SPACE } from '../keyspaces.js'

@@ -1,5 +1,6 @@
-// Rule: a key's row: u32 seal | value | u48le create revision | u48le last revision | u48le version. What is not the value stands
-// around it, so that a row is copied whole to where its value is wanted, without a view, and what follows is written over the rest.
+// Rule: the row of a key: u32 seal | value | u48le create revision | u48le last revision | u48le version.
+// The value is in the middle, so that the whole row can be copied to where its value is needed, without a
+// view. The bytes around the value are overwritten there.
 
 import { type EntryResult } from '@latchkey/protocol'
 import { SPACE } from '../keyspaces.js'
@@ -7,15 +8,15 @@ import { u48, writeU48 } from '../little-endian.js'
 import { SEAL, bodyChecksum, writeSeal } from '../storage/row-checksum.js'
 import { keyChecksum, withBytes, withWord } from '../storage/short-checksum.js'
 
-/** Behind the value. */
+/** The bytes after the value. */
 export const ROW_TAIL = 18
 const CREATED = 18
 const MODIFIED = 12
 const VERSION = 6
 
 /**
- * The row that a key gets by the command of `revision`. `key`: a character a byte; `valueSum`: the value's `bodyChecksum`. The
- * value is copied.
+ * The row that a key gets by the command of `revision`. `key` has one byte for each character; `valueSum` is
+ * the value's `bodyChecksum`. The value is copied.
  */
 export function nextRow(
   key: string,
@@ -37,11 +38,11 @@ export function nextRow(
 export const createdOf = (row: Uint8Array): number => u48(row, row.length - CREATED)
 export const modifiedOf = (row: Uint8Array): number => u48(row, row.length - MODIFIED)
 export const versionOf = (row: Uint8Array): number => u48(row, row.length - VERSION)
-/** A view of the row. */
+/** The value, as a view of the row. */
 export const valueOf = (row: Uint8Array): Uint8Array => row.subarray(SEAL, row.length - ROW_TAIL)
 export const valueLength = (row: Uint8Array): number => row.length - SEAL - ROW_TAIL
 
-/** What of a row an answer or a read shows; views of the row. */
+/** The part of a row that answers and reads show, as views of the row. */
 export function entryOf(row: Uint8Array): EntryResult {
   return [createdOf(row), modifiedOf(row), versionOf(row), valueOf(row)]
 }

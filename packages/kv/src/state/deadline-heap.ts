@@ -1,15 +1,22 @@
-// Rule: things with a deadline, the earliest first. A deadline that only moved later costs nothing until it comes to the top:
-// renewals are the usual case, and most of them never fall due.
+// Rule: a heap of items with deadlines, the earliest first.
+// A deadline that only moved later costs nothing until its item reaches the top. That is the usual case,
+// because most sessions and holds are renewed and never end by their deadline.
 
 export interface Due {
-  /** When it runs out, as it is now. */
+  /** The item's current deadline. */
   readonly due: number
-  /** The heap's own: where it stands (-1: not in it), and the deadline it was placed by. */
+  /**
+   * Used by the heap only: the item's index (-1: not in the heap), and the deadline by which it was placed
+   * there.
+   */
   place: number
   placed: number
 }
 
-/** Law: an item is placed by a deadline not later than its own, so the top is never later than the earliest of all. */
+/**
+ * Law: an item is placed by a deadline that is not later than its current one. So the top is never later than
+ * the earliest of all deadlines.
+ */
 export class DueHeap<T extends Due> {
   readonly #items: T[] = []
 
@@ -17,7 +24,7 @@ export class DueHeap<T extends Due> {
     return this.#items.length
   }
 
-  /** Puts it in, or takes note of its new deadline. */
+  /** Adds the item, or takes its new deadline into account. */
   update(item: T): void {
     if (item.place === -1) {
       item.place = this.#items.length
@@ -42,12 +49,12 @@ export class DueHeap<T extends Due> {
     this.#down(last)
   }
 
-  /** The earliest deadline; undefined: nothing has one. */
+  /** The earliest deadline; undefined: the heap is empty. */
   earliest(): number | undefined {
     return this.#settledTop()?.due
   }
 
-  /** Takes out all with a deadline before `now`, in no order of theirs. */
+  /** Removes and returns all items with a deadline before `now`, in any order. */
   takeDue(now: number): T[] {
     const due: T[] = []
     for (let top = this.#settledTop(); top !== undefined && top.due < now; top = this.#settledTop()) {
@@ -57,7 +64,7 @@ export class DueHeap<T extends Due> {
     return due
   }
 
-  /** Moves items that were renewed to where they belong until the top is a true one. */
+  /** Moves renewed items down until the item at the top is placed by its current deadline. */
   #settledTop(): T | undefined {
     for (;;) {
       const top = this.#items[0]

@@ -1,6 +1,7 @@
-// Rule: the row of sixteen revisions while it grows, in the very bytes that are stored (event-row.ts): each event is written once.
-// Laws: revisions come in order; what was written is never changed but for the seal; a row that is closed is whole, and one that
-// is not is stored as a copy, since more will be written in it.
+// Rule: the row of sixteen revisions while it grows, in the bytes that are stored (event-row.ts), so that
+// each event is written once.
+// Laws: revisions are added in order. Bytes that were written never change, except the seal. A closed row is
+// complete; an open one is stored as a copy, because more is written to it later.
 
 import { asBuffer } from '@latchkey/base'
 import { SEAL, seal } from '../storage/row-checksum.js'
@@ -10,15 +11,15 @@ import { GROUP, SCRATCH, areEvents } from './event-row.js'
 
 const HEAD = 14
 const TABLE = SEAL + GROUP * HEAD
-/** Bytes to begin with. */
+/** The bytes of an empty row. */
 export const LEAST: number = TABLE
 
 export class EventGroup {
   readonly first: number
-  /** The row's value, with room behind `end`. */
+  /** The row's value, with free space after `end`. */
   bytes: Buffer
   end: number
-  /** Its row is in the store or on its way there. */
+  /** The row is in the store, or in a batch that is being written. */
   stored: boolean
   dirty = false
   #whole: Uint8Array | undefined
@@ -32,12 +33,12 @@ export class EventGroup {
     this.#own = !stored
   }
 
-  /** `bytes`: of LEAST or more, the group's own from now on. */
+  /** `bytes` has at least LEAST bytes and is used by the group alone from now on. */
   static begin(first: number, bytes: Buffer): EventGroup {
     return new EventGroup(first, bytes.fill(0, 0, TABLE), TABLE, false)
   }
 
-  /** A row of the store whose seal is right. */
+  /** `row` is a row of the store whose seal was checked. */
   static from(first: number, row: Uint8Array): EventGroup {
     return new EventGroup(first, asBuffer(row), row.length, true)
   }
@@ -54,7 +55,7 @@ export class EventGroup {
   mark(revision: number): number {
     return this.bytes.readUInt32LE(this.#head(revision) + 8)
   }
-  /** Rows that its events have; 0: they are in this one. */
+  /** How many rows of its own the revision has; 0: its events are in this row. */
   pieces(revision: number): number {
     return this.bytes.readUInt16LE(this.#head(revision) + 12)
   }
@@ -63,7 +64,7 @@ export class EventGroup {
     return SEAL + (revision - this.first) * HEAD
   }
 
-  /** Its events, where they are in this row; a view. */
+  /** The events of a revision that has them in this row, as a view. */
   events(revision: number): Uint8Array {
     let at = TABLE
     for (let before = this.first; before < revision; before++) {
@@ -72,7 +73,7 @@ export class EventGroup {
     return this.bytes.subarray(at, at + this.size(revision))
   }
 
-  /** One more revision. Its events, if they are to be in this row, are written by the caller from the answer on. */
+  /** Adds a revision. If its events are to be in this row, the caller writes them at the returned offset. */
   add(revision: number, count: number, size: number, mark: number, pieces: number): number {
     const inline = pieces === 0 ? size : 0
     const room = this.end + inline + SCRATCH
@@ -94,18 +95,21 @@ export class EventGroup {
     this.#own = true
   }
 
-  /** Its bytes, to be used for another one: undefined where they are the store's. Nothing else may be asked of it then. */
+  /**
+   * The buffer, for another group to use; undefined if it belongs to the store. The group must not be used
+   * after this.
+   */
   spare(): Buffer | undefined {
     return this.#own ? this.bytes : undefined
   }
 
-  /** Its last revision is there, events and all. */
+  /** Called when the last of the sixteen revisions and its events are written. */
   close(): void {
     this.#whole = this.bytes.subarray(0, this.end)
     seal(eventKey(this.first, 0), this.#whole)
   }
 
-  /** The row's value, sealed. */
+  /** The sealed value of the row. */
   value(): Uint8Array {
     if (this.#whole !== undefined) return this.#whole
     const value = Buffer.from(this.bytes.subarray(0, this.end))
@@ -114,7 +118,7 @@ export class EventGroup {
   }
 }
 
-/** Is this the row of a group: its table, and the events that the table speaks of? */
+/** Whether this is the row of a group: its table, and the events that the table describes. */
 export function isGroup(first: number, row: Uint8Array): boolean {
   if (row.length < TABLE) return false
   const group = EventGroup.from(first, row)
@@ -128,7 +132,7 @@ export function isGroup(first: number, row: Uint8Array): boolean {
   return end === row.length
 }
 
-/** A group's row counts for the revisions from `floor` on; `pieces` is how many rows of large ones go with it. */
+/** The marks of the group's revisions from `floor` on; `pieces` counts the rows of their large revisions. */
 export function groupSums(
   first: number,
   row: Uint8Array,

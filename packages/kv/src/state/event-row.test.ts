@@ -1,4 +1,5 @@
-// Test: events in the bytes of their rows: what is written is read, and nothing else is touched; what a revision counts for.
+// Test: events in the bytes of their rows: every event that is written is read again, no other byte changes,
+// and counts are right.
 
 import { type Random, binary, seededRandom } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
@@ -48,7 +49,7 @@ const asTold = ([revision, type, key, value, previous]: EventResult) => [
 const sizeOf = (changes: readonly Change[]) =>
   changes.reduce((sum, { key, row, before }) => sum + eventBytes(key, row, before), 0)
 
-test('a group has what was added to it, also when it is stored half way and read again', () => {
+test('a group has every revision that was added, also after it was stored half full and read again', () => {
   const random = seededRandom('groups')
   for (let round = 0; round < 50; round++) {
     const first = GROUP * random.between(1, 1_000)
@@ -83,7 +84,7 @@ test('a group has what was added to it, also when it is stored half way and read
   }
 })
 
-test('what was stored half way does not change when more is added', () => {
+test('a row that was stored half full does not change when more revisions are added', () => {
   const random = seededRandom('half way')
   const group = EventGroup.begin(0, Buffer.alloc(4_000, 0xff))
   for (let revision = 0; revision < GROUP; revision++) {
@@ -96,7 +97,7 @@ test('what was stored half way does not change when more is added', () => {
   }
 })
 
-test('pieces of a large revision are its events, none cut', () => {
+test('the pieces of a large revision hold its events, and no event is split', () => {
   const random = seededRandom('pieces')
   const large = (key: string) => ({
     key,
@@ -113,7 +114,7 @@ test('pieces of a large revision are its events, none cut', () => {
   expect(found.map(asTold)).toEqual(changes.map((change) => told(9, change)))
 })
 
-test('a mark is of the revision, each row before and behind, and their order', () => {
+test('a mark depends on the revision, on each row before and after its change, and on their order', () => {
   const row = (text: string) => nextRow('k', 7, Buffer.from(text), undefined)
   const one: Change = { key: 'k', row: row('a'), before: row('b') }
   const two: Change = { key: 'k', row: row('c'), before: null }
@@ -131,7 +132,7 @@ test('a mark is of the revision, each row before and behind, and their order', (
   expect(new Set(marks).size).toBe(marks.length)
 })
 
-test('counts say what was noted, or nothing', () => {
+test('the counts of a revision are those that were noted, or not known', () => {
   const revisionCounts = new RevisionCounts()
   const of = (revision: number) =>
     revisionCounts.count(revision) === 0
@@ -152,7 +153,7 @@ test('counts say what was noted, or nothing', () => {
   expect([of(far + 4_999), of(far + 6_000)]).toEqual([undefined, [2, 3]])
 })
 
-test('spare buffers: of the size that is asked for, and no more than were taken between two batches', () => {
+test('pooled buffers have the requested size, and no more are kept than were taken between two batches', () => {
   const spare = new BufferPool()
   const taken = Array.from({ length: 10 }, () => spare.take(1_000))
   spare.trim()

@@ -1,14 +1,17 @@
-// Rule: events as bytes. Revisions are many and mostly small, so sixteen neighbours share a row; a large one has rows of its own.
+// Rule: the byte format of events. Most revisions are small, so sixteen neighbours share a row; a large one
+// has rows of its own.
 //
-//   group row   key u48 first revision | u16 0         seal | 16 heads, of revisions first .. first + 15 | their events, in order
+//   group row   key     u48 first revision | u16 0
+//               value   seal | 16 heads, of revisions first .. first + 15 | their events, in order
 //   head        u32le events (0: none is kept) | u32le bytes counted | u32le mark | u16le pieces
-//               pieces 0: the events are here, in as many bytes as are counted; else they are in that many rows,
-//               key u48 revision | u16 piece from 1 on
-//   event       u8 type | u16le key length | key | u32le value length | value | u32le previous length | previous
-//               (length 0xffffffff: there is none)
+//               pieces 0: the events are in this row, in as many bytes as are counted
+//               else they are in that many rows with the key u48 revision | u16 piece from 1 on
+//   event       u8 type | u16le key length | key | u32le value length | value
+//               | u32le previous length | previous            (length 0xffffffff: there is none)
 //
-// A revision's mark is what the state's hash adds up. It is made of the seals of the rows that its events speak of, which cover
-// key, revision and value: so no byte of an event is summed up for it once more. Its bytes are covered by their row's seal.
+// A revision's mark is its part of the state hash. It is computed from the seals of the data rows before and
+// after each change, which cover key, revision and value. So the bytes of an event need no second checksum
+// for the hash; on the disk the seal of their own row covers them.
 
 import type { EventResult } from '@latchkey/protocol'
 import { asBuffer } from '@latchkey/base'
@@ -17,28 +20,28 @@ import { SEAL, sealOf } from '../storage/row-checksum.js'
 import { ROW_TAIL, valueLength } from './data-row.js'
 
 export const GROUP = 16
-/** Larger revisions are not in their group's row. */
+/** A revision with more bytes than this has rows of its own. */
 export const INLINE_BYTES: number = 4 * 1024
-/** Of a row of a larger one: it may be more where a single event is. */
+/** The most bytes of such a row, unless a single event is larger. */
 export const PIECE_BYTES: number = 256 * 1024
 
 const EVENT_HEAD = 11
 const NONE = 0xffffffff
 
-/** What one command did to one key. Rows are sealed rows of data. */
+/** What one command did to one key; the rows are sealed rows of the data space. */
 export interface Change {
-  /** A character a byte. */
+  /** One byte for each character. */
   readonly key: string
-  /** null: removed. */
+  /** null: the key was removed. */
   readonly row: Uint8Array | null
   readonly before: Uint8Array | null
 }
 
-/** What an event counts for in the cap, which is what it takes. */
+/** The bytes of an event, which also count for the cap of the history. */
 export const eventBytes = (key: string, row: Uint8Array | null, before: Uint8Array | null): number =>
   EVENT_HEAD + key.length + lengthOf(row) + lengthOf(before)
 
-/** Of a removal. */
+/** The same for a removal. */
 export const eventBytesOf = (keyLength: number, before: Uint8Array): number =>
   EVENT_HEAD + keyLength + valueLength(before)
 
@@ -46,7 +49,7 @@ const lengthOf = (row: Uint8Array | null): number => (row === null ? 0 : valueLe
 
 export const firstMark = (revision: number): number => revision >>> 0
 
-/** A revision's mark with one more of its changes; the order counts. */
+/** Adds one more change to a revision's mark; the order of the changes matters. */
 export const marked = (mark: number, row: Uint8Array | null, before: Uint8Array | null): number =>
   stirred(stirred(mark, row === null ? 1 : sealOf(row)), before === null ? 2 : sealOf(before))
 
@@ -55,7 +58,7 @@ function stirred(mark: number, word: number): number {
   return (mixed ^ (mixed >>> 15)) >>> 0
 }
 
-/** A piece's row, not yet sealed. */
+/** The row of a piece, without its seal. */
 export function encodePiece(changes: readonly Change[]): Buffer {
   const bytes = changes.reduce((sum, { key, row, before }) => sum + eventBytes(key, row, before), SEAL)
   const into = Buffer.allocUnsafe(bytes + SCRATCH)
@@ -68,10 +71,10 @@ export function writeEvents(into: Buffer, start: number, changes: readonly Chang
   for (const { key, row, before } of changes) at = writeEvent(into, at, key, row, before)
 }
 
-/** What has to be free behind the last event: the end of a row that was copied whole. */
+/** The free space needed after the last event, because a row is copied with the bytes after its value. */
 export const SCRATCH: number = ROW_TAIL
 
-/** Rows are copied whole: what stands around their values is written over. */
+/** Copies whole rows and overwrites the bytes around their values. */
 export function writeEvent(
   into: Buffer,
   start: number,
@@ -92,13 +95,13 @@ function writeValue(into: Buffer, at: number, row: Uint8Array | null): number {
   return row === null ? at + 4 : at + 4 + length
 }
 
-/** Most keys are short, and a call out of the engine is not. */
+/** Most keys are short, and for them a loop is faster than a call to Buffer.write. */
 function writeText(into: Buffer, at: number, text: string): void {
   if (text.length > 64) into.write(text, at, 'latin1')
   else for (let i = 0; i < text.length; i++) into[at + i] = text.charCodeAt(i)
 }
 
-/** Are these bytes whole events, and as many as that, where it is known? */
+/** Whether these bytes are whole events, and exactly `count` of them if that is given. */
 export function areEvents(bytes: Uint8Array, count?: number): boolean {
   const row = asBuffer(bytes)
   let at = 0
@@ -115,7 +118,7 @@ export function areEvents(bytes: Uint8Array, count?: number): boolean {
   return at === row.length && (count === undefined || found === count)
 }
 
-/** Appends the events to `into`; their bytes are views. */
+/** Appends the events to `into`; their keys and values are views. */
 export function decodeEvents(revision: number, bytes: Uint8Array, into: EventResult[]): void {
   const row = asBuffer(bytes)
   let at = 0

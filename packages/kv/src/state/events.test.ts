@@ -1,4 +1,5 @@
-// Test: the recent events are told as they were made, wherever they stand: in memory, on their way to the disk, or on it.
+// Test: events are read as they were written, whether they are in memory, in a batch that is being written,
+// or on the disk.
 
 import { binary, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
@@ -10,7 +11,7 @@ import { emptyMeta } from './meta-row.js'
 
 const CAPS = { events: 3_000, eventBytes: 4 * 1024 * 1024 }
 
-/** Events over rows in memory; a batch is in the store only when `end` is called. */
+/** Events over rows in memory; a batch is in the store only after `end` is called. */
 function scene(caps = CAPS) {
   const rows = new Map<string, Buffer>()
   const store = {
@@ -51,7 +52,7 @@ function scene(caps = CAPS) {
     get busy() {
       return under !== undefined
     },
-    /** The member starts again: what no batch has is lost, and the log brings it again. */
+    /** Restarts the member: everything that is in no batch is lost, and the log applies it again. */
     restart: () => {
       events = new Events(meta, store, caps)
     },
@@ -60,9 +61,10 @@ function scene(caps = CAPS) {
 
 const textAt = (revision: number) => `value ${revision}`
 
-// Without it: a watcher reads far behind, its groups take the memory of one that no batch has yet, and the next one who follows live is
-// told that a row is missing: the member stops as if its disk were damaged.
-test('C11: what no batch has yet, and what is on its way, stays while watchers read far behind', () => {
+// Without this law: a watch reads old revisions, and their groups replace one in memory that no batch has
+// yet. The next watch that is up to date finds that a row is missing, and the member stops as if its disk
+// were damaged.
+test('C11: groups that no batch has yet, or that are being written, stay in memory while watches read old revisions', () => {
   const { put, textOf, begin, end, meta } = scene()
   const write = (count: number) => {
     for (let i = 0; i < count; i++) put(textAt(meta.revision + 1))
@@ -94,7 +96,7 @@ test('C11: what no batch has yet, and what is on its way, stays while watchers r
   }
 })
 
-test('C11: every revision from the floor on is told as it was made, in any order of writes, batches and reads', () => {
+test('C11: every revision from the floor on is read as it was written, for any order of writes, batches and reads', () => {
   for (let seed = 1; seed <= 6; seed++) {
     const random = seededRandom(`events ${seed}`)
     const one = scene({ events: random.pick([40, 700, 3_000]), eventBytes: 512 * 1024 })
@@ -125,14 +127,15 @@ test('C11: every revision from the floor on is told as it was made, in any order
     for (let revision = meta.events.floor; revision <= meta.revision; revision++) look(revision)
     const kept = [...made].filter(([revision]) => revision >= meta.events.floor)
     expect(meta.events.count).toBe(kept.length)
-    // Nothing is left of what was dropped: a row for each group, and one for each large revision.
+    // Nothing is left of the dropped revisions: there is one row for each group, and one for each large
+    // revision.
     const large = kept.filter(([, text]) => text.length > INLINE_BYTES).length
     const groups = new Set(kept.map(([revision]) => Math.floor(revision / GROUP))).size
     expect(one.rows.size).toBe(groups + large)
   }
 })
 
-test('a revision goes into its group’s row up to 4 KiB, and has rows of its own beyond', () => {
+test('a revision of up to 4 KiB is in the row of its group, a larger one has rows of its own', () => {
   for (const [length, rows] of [
     [4 * 1024 - 12, 1],
     [4 * 1024 - 11, 2],

@@ -1,6 +1,8 @@
-// Driver: the recent events, in rows, the same on every member: a watcher goes on at any member, also after a restart.
-// Laws: every revision from meta.events.floor to meta.revision is there, whole; the oldest revisions go first, by count and by
-// bytes, at apply; a revision too large to be kept takes all before it with it, and its watchers are told ERR_COMPACTED.
+// Driver: the recent events, in rows that are the same on every member, so that a watch can continue at any
+// member and after a restart.
+// Laws: every revision from meta.events.floor to meta.revision is complete. The oldest revisions are dropped
+// first, while entries are applied, by the number of events and by bytes. A revision that is too large for
+// the history drops all before it, and its watches end with ERR_COMPACTED.
 
 import { assert, binary } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
@@ -26,9 +28,12 @@ import { BufferPool } from './buffer-pool.js'
 import { Sum } from './set-hash.js'
 import { RevisionCounts } from './revision-counts.js'
 
-/** Groups kept although nothing has to be written of them: the newest, and what watchers read. */
+/** How many groups stay in memory although they are in the store: the newest, and those that watches read. */
 const RESIDENT = 32
-/** Revisions whose decoded events are kept for watchers that follow live, and how large one may be. */
+/**
+ * How many revisions keep their decoded events for watches that are up to date, and how large such a revision
+ * may be.
+ */
 const RECENT = 64
 const RECENT_BYTES = 16 * 1024
 
@@ -42,14 +47,14 @@ export class Events {
   readonly #sum: Sum
   readonly #groups = new Map<number, EventGroup>()
   readonly #revisionCounts = new RevisionCounts()
-  /** What the row of the last whole group came to. */
+  /** The bytes of the last complete group's row. */
   #usualBytes = LEAST
   readonly #spare = new BufferPool()
   readonly #pieces: RowTable
-  /** By revision, the lowest bits of it: a later one takes its place. */
+  /** Indexed by the lowest bits of the revision; a later revision replaces an earlier one. */
   readonly #recent: { readonly revision: number; readonly events: readonly EventResult[] }[] = []
   #dirty = new Set<EventGroup>()
-  /** Groups whose row is being written: in the store only when that is done. */
+  /** The groups whose rows are being written; they are not in the store before `settle`. */
   #inFlight = new Set<EventGroup>()
   #removed: number[] = []
   #pendingBytes = 0
@@ -66,7 +71,7 @@ export class Events {
     return this.#pendingBytes + this.#pieces.bytes
   }
 
-  /** The events of `meta.revision`, which was just taken. */
+  /** Adds the events of `meta.revision`, which the command has just got. */
   append(changes: Changes | undefined): void {
     const { revision } = this.#meta
     if (changes === undefined || !changes.kept) return this.#dropAll()
@@ -80,7 +85,7 @@ export class Events {
     this.#added(group, revision, count, bytes, mark, pieces.length)
   }
 
-  /** The same of one change, which is what most commands make. */
+  /** The same for a single change, which is what most commands make. */
   appendOne(key: string, row: Uint8Array | null, before: Uint8Array | null): void {
     const { revision } = this.#meta
     const bytes = eventBytes(key, row, before)
@@ -108,7 +113,7 @@ export class Events {
     this.#mark(group)
     if (revision % GROUP === GROUP - 1) {
       this.#usualBytes = group.end + SCRATCH
-      // Now, and not all at once when the batch is made.
+      // The row is sealed now, so that not all rows are sealed at once when the batch is collected.
       group.close()
     }
     this.#revisionCounts.note(revision, count, bytes, mark, pieces)
@@ -157,7 +162,10 @@ export class Events {
     events.bytes -= bytes
   }
 
-  /** A group's row goes when the floor has passed all of it; until then it has slots that nobody asks for. */
+  /**
+   * A group's row is removed when all of its revisions are below the floor. Until then it holds events that
+   * are not read any more.
+   */
   #raiseFloor(): void {
     const { events } = this.#meta
     events.floor++
@@ -165,7 +173,10 @@ export class Events {
     if (events.floor % GROUP === 0) this.#removeGroup(events.floor - GROUP)
   }
 
-  /** One that is not known here is of before the start: its row is in the store, or there never was one. */
+  /**
+   * A group that is not in memory is older than the last start: its row is in the store, or there never was
+   * one.
+   */
   #removeGroup(first: number): void {
     const group = this.#groups.get(first)
     this.#groups.delete(first)
@@ -179,10 +190,10 @@ export class Events {
     return group
   }
 
-  /** Of a revision that was just taken. */
+  /** The group of the newest revision. */
   #groupFor(revision: number): EventGroup {
     const first = firstOf(revision)
-    // There is no row of it yet: it is not asked for.
+    // A new group has no row in the store yet, so none is read.
     return first === revision ? this.#resident(this.#begin(first)) : this.#group(first)
   }
 
@@ -205,12 +216,12 @@ export class Events {
     return group
   }
 
-  /** At most so many cannot be forgotten. */
+  /** The number of groups that must stay in memory. */
   get #busy(): number {
     return this.#dirty.size + this.#inFlight.size
   }
 
-  /** What is written already can be read again. */
+  /** Groups whose rows are in the store can be read again. */
   #forgetSome(keep: number): void {
     for (const group of this.#groups.values()) {
       if (this.#groups.size <= RESIDENT / 2 + this.#busy) return
@@ -221,7 +232,7 @@ export class Events {
     }
   }
 
-  /** All events of a revision that is kept. Shared: not to be changed. */
+  /** All events of a revision of the history. The list is shared and must not be changed. */
   of(revision: number): readonly EventResult[] {
     const { events, revision: newest } = this.#meta
     assert(revision >= events.floor && revision <= newest, `revision ${revision} is not kept`)
@@ -230,7 +241,7 @@ export class Events {
     const group = this.#groupWith(revision)
     const found: EventResult[] = []
     const pieces = group.pieces(revision)
-    // Of a copy: the group's bytes are used again.
+    // A copy, because the group's buffer is used again.
     if (pieces === 0) decodeEvents(revision, Buffer.from(group.events(revision)), found)
     for (let piece = 1; piece <= pieces; piece++) decodeEvents(revision, this.#piece(revision, piece), found)
     if (group.size(revision) <= RECENT_BYTES) this.#recent[revision % RECENT] = { revision, events: found }

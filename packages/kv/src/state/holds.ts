@@ -1,7 +1,8 @@
-// Driver: holds in memory, with what runs out first, and always the same as their rows.
+// Driver: the holds in memory, ordered by their deadlines; their rows always have the same contents.
 //
-//   told once: a hold that ran out is handed to `takeDue` one time; what stays is a row without waiters, which changes nothing
-//   again until somebody takes it over, its owner releases, or it is reclaimed. After a restart an old one may be told again.
+// `takeDue` returns an expired hold only once. What is left of it is a row without waiters, which changes
+// nothing until another acquirer takes the lock, its owner releases it, or it is reclaimed. After a restart
+// an expired hold may be returned once more.
 
 import { RecyclingMap, binary } from '@latchkey/base'
 import { type HoldRow, overAt, reclaimAt } from '@latchkey/lock'
@@ -20,9 +21,9 @@ class Hold implements Due {
   placed = 0
   stored = false
   dirty = false
-  /** It ran out and was told. */
+  /** The hold is over, and `takeDue` has returned it. */
   over = false
-  /** Of its row as it is now, where that was made already. */
+  /** The seal of its current row; undefined: not computed yet. */
   seal: number | undefined
 
   constructor(key: string, row: HoldRow) {
@@ -46,11 +47,11 @@ export class Holds {
   readonly #live = new DueHeap<Hold>()
   readonly #over = new DueHeap<Hold>()
   readonly #untouched = new Map<number, Set<Hold>>()
-  /** Of holds in force, by session: one that has some holds something. */
+  /** The number of holds in force of each session. */
   readonly #inForce = new Map<number, number>()
   readonly #dirty = new RecyclingMap<Hold, true>()
   #removed = new Set<string>()
-  /** The one that was looked up last: who reads a row and writes it anew asks for its key once. */
+  /** The hold of the last lookup: a caller that reads a row and then replaces it needs only one lookup. */
   #last: Hold | undefined
 
   get size(): number {
@@ -90,7 +91,7 @@ export class Holds {
     else this.#inForce.set(session, count)
   }
 
-  /** Holds in force that this session asked for. */
+  /** The number of holds in force that this session acquired. */
   countOf(session: number): number {
     return this.#inForce.get(session) ?? 0
   }
@@ -151,7 +152,7 @@ export class Holds {
     return rows
   }
 
-  /** Over for so long that their rows go: the caller deletes each. */
+  /** Holds that ended so long ago that their rows are removed; the caller deletes each. */
   takeReclaimable(now: number): HoldRow[] {
     return this.#over
       .takeDue(now)
@@ -159,7 +160,7 @@ export class Holds {
       .map((hold) => hold.row)
   }
 
-  /** Has that session a grant it did not touch yet? Asked for every command. */
+  /** Whether the session has a grant that it has not touched yet. Called for every command. */
   hasUntouched(session: number): boolean {
     return this.#untouched.size > 0 && this.#untouched.has(session)
   }
@@ -169,13 +170,16 @@ export class Holds {
     return holds.sort(byKey).map((hold) => hold.row)
   }
 
-  /** In key order. */
+  /** In the order of their keys. */
   withPrefix(prefix: string): HoldRow[] {
     const holds = [...this.#byKey.values()].filter(({ key }) => key.startsWith(prefix))
     return holds.sort(byKey).map((hold) => hold.row)
   }
 
-  /** Removals first: a hold that went and came again is written behind its own removal. */
+  /**
+   * Removals come first, because a hold that was removed and acquired again must be in the batch after its
+   * removal.
+   */
   collect(batch: RowChange[]): void {
     for (const key of this.#removed) batch.push({ key: keyOfBinary(SPACE.holds, key), value: undefined })
     this.#removed = new Set()
@@ -187,7 +191,7 @@ export class Holds {
     this.#dirty.clear()
   }
 
-  /** The same as those of `rows`, without making again what was made for a batch. */
+  /** The seals of `rows`, without building again the rows that were built for a batch. */
   *seals(): Iterable<number> {
     for (const hold of this.#byKey.values()) yield hold.seal ?? sealOf(rowOf(hold).value)
   }

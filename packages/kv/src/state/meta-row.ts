@@ -1,4 +1,5 @@
-// Rule: the one meta row: up to where the log is applied, and everything that counts across rows. It is in every batch (A2).
+// Rule: the one meta row, which says up to which entry the log is applied, and holds what counts for all
+// rows. It is in every batch (A2).
 
 import { type Membership, type LogPosition } from '@latchkey/raft/core'
 import { LatchkeyError, pack, show } from '@latchkey/protocol'
@@ -7,21 +8,21 @@ import { sealBody } from '../storage/row-checksum.js'
 import { META_SHAPE, unpackRow } from './packed-row.js'
 import { Sum, type SumParts } from './set-hash.js'
 
-/** Of the rows' layout. A store of a later one is not opened. */
+/** The version of the row formats. A store with a later version is not opened. */
 export const FORMAT = 1
 
 export interface Meta {
   position: LogPosition
   membership: Membership
-  /** Commands that changed data, counted. */
+  /** The number of commands that changed data. */
   revision: number
-  /** The next waiter's arrival. */
+  /** The number that the next waiter gets as its arrival. */
   arrival: number
-  /** Every counter starts above it: raised by a restore (docs/locks.md, 4). */
+  /** Every token is higher than this; a restore raises it (docs/locks.md, section 4). */
   tokenBase: number
-  /** Revisions from `floor` to `revision` can be watched. */
+  /** The revisions from `floor` to `revision` can be watched. */
   events: { floor: number; count: number; bytes: number }
-  /** Of the spaces that are not held in memory. */
+  /** The sums of the spaces that are not in memory. */
   readonly sums: { readonly data: Sum; readonly sequences: Sum; readonly events: Sum }
 }
 
@@ -57,7 +58,7 @@ type Packed = readonly [
   sums: readonly [SumParts, SumParts, SumParts],
 ]
 
-/** Lists, not maps, and sorted: the same state is the same bytes. */
+/** Sorted lists instead of maps, so that equal states have equal bytes. */
 export function encodeMeta(meta: Meta): Uint8Array {
   const { position, membership, events, sums } = meta
   const { voters, outgoing, learners, learnersNext, cluster } = membership
@@ -68,7 +69,8 @@ export function encodeMeta(meta: Meta): Uint8Array {
     pack([
       FORMAT,
       [position.index, position.term, position.time],
-      // Without the cluster's id a member that was brought up by a snapshot would found another cluster once it leads.
+      // With the cluster's id. Without it a member that started from a snapshot would found another cluster
+      // when it becomes leader.
       [voters, outgoing, learners, learnersNext, peers, cluster ?? null],
       meta.revision,
       meta.arrival,
@@ -79,11 +81,11 @@ export function encodeMeta(meta: Meta): Uint8Array {
   )
 }
 
-/** Of another format only that much is known. */
+/** Of a row with another format only the format is checked. */
 const shapeOfFormat = (value: unknown): string | null =>
   Array.isArray(value) && value[0] !== FORMAT ? null : META_SHAPE(value)
 
-/** ERR_CORRUPT when it is not what was written. */
+/** Throws ERR_CORRUPT if the row is not as it was written. */
 export function decodeMeta(value: Uint8Array): Meta {
   const packed = unpackRow(META_KEY, value, shapeOfFormat) as Packed
   if (packed[0] !== FORMAT) throw foreignFormat(packed[0])

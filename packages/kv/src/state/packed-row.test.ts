@@ -1,4 +1,5 @@
-// Test: a packed row with the right checksum and the wrong shape is ERR_CORRUPT: a backup may have been made by anybody.
+// Test: a packed row with a right checksum and a wrong form is ERR_CORRUPT, because anybody can make a backup
+// file.
 
 import { pack } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
@@ -29,7 +30,7 @@ test.each(Object.entries(READERS))('a %s', (_, [at, decode]) => {
   expect(code(() => decode({ key: at, value: sealBody(at, Buffer.of(0xc1)) }))).toBe('ERR_CORRUPT')
 })
 
-test('the state row, and one of another format says so', () => {
+test('the meta row, and one of another format, whose error names the format', () => {
   const read = (body: unknown) => code(() => decodeMeta(sealBody(META_KEY, pack(body))))
   for (const body of [null, 7, [1], [1, [0, 0, 0], [], 0, 0, 0, [], []], { a: 1 }])
     expect(read(body)).toBe('ERR_CORRUPT')

@@ -1,10 +1,11 @@
-// Door: the packed body of a row that a disk, a snapshot or a backup holds. A checksum says that the bytes are those that were written;
-// only the shape says that what was written is such a row: a backup may have been made by anybody.
+// Door: decodes the packed body of a row from a disk, a snapshot or a backup, and checks its form.
+// The checksum proves only that the bytes are unchanged. Anybody can make a backup file with right checksums,
+// so the form is checked too.
 
 import { check, Malformed, unpack } from '@latchkey/protocol'
 import { damagedRow, unseal } from '../storage/row-checksum.js'
 
-/** What the row packs, of that shape; ERR_CORRUPT otherwise. Byte values are views. */
+/** Decodes the body and checks it against that form; throws ERR_CORRUPT otherwise. Byte values are views. */
 export function unpackRow(key: Uint8Array, value: Uint8Array, shape: check.Check): unknown {
   const body = unpackBody(key, unseal(key, value))
   const reason = shape(body)
@@ -52,7 +53,7 @@ export const COUNTER_SHAPE = count('a token')
 
 const sum = places('a sum', count('rows'), count('a half'), count('a half'))
 
-/** All but the format, which is looked at before. */
+/** The form of the meta row; its format number is checked before. */
 export const META_SHAPE = places(
   'the state',
   count('a format'),

@@ -1,4 +1,5 @@
-// Test: what was looked up ahead is what the store has, the store is asked once for it, and only where reads go to the store.
+// Test: prefetched rows are those of the store, each is read from it once, and only while reads have to go to
+// the store.
 
 import { expect, test } from 'vitest'
 import { keyOfBinary, SPACE } from '../keyspaces.js'
@@ -22,7 +23,7 @@ function table(count: number, body = bytes('value')) {
   return { store, table: new RowTable(SPACE.data, { get } as unknown as RowStore, new Sum()) }
 }
 
-test('a row that was looked up ahead is not asked for again, nor one that is not there', () => {
+test('a prefetched row is not read from the store again, nor is a row that does not exist', () => {
   const { store, table: rows } = table(10)
   rows.get('k0')
   expect(store.asked).toBe(1)
@@ -34,14 +35,15 @@ test('a row that was looked up ahead is not asked for again, nor one that is not
   expect(store.asked).toBe(4)
 })
 
-test('nothing is looked up ahead while no read has to go to the store', () => {
+test('nothing is read ahead while no read has to go to the store', () => {
   const { store, table: rows } = table(10)
   rows.lookAhead([bytes('k1')])
   expect(store.asked).toBe(0)
   rows.get('k1')
   rows.get('k1')
   expect(store.asked).toBe(2)
-  // It was read twice: from here on it is among the recent rows, and one more look tells that there is nothing to do.
+  // The row was read twice, so from here on it is in the row cache, and one more read-ahead finds nothing to
+  // do.
   for (let i = 0; i < 10; i++) {
     rows.lookAhead([bytes('k1')])
     rows.get('k1')
@@ -50,7 +52,7 @@ test('nothing is looked up ahead while no read has to go to the store', () => {
   expect(store.asked).toBe(2)
 })
 
-test('no more is looked up than there is room for', () => {
+test('no more is read ahead than there is room for', () => {
   const { store, table: rows } = table(100, Buffer.alloc(10_000))
   rows.get('k0')
   const all = Array.from({ length: 100 }, (_, i) => bytes(`k${i}`))
@@ -61,7 +63,7 @@ test('no more is looked up than there is room for', () => {
   expect(store.asked).toBe(asked)
 })
 
-test('it never has more than two generations', () => {
+test('there are two generations at most', () => {
   const ahead = new PrefetchedRows()
   for (let i = 0; i < 1_000; i++) {
     ahead.missed()

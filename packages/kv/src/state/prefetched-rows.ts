@@ -1,36 +1,38 @@
-// Driver: owns rows of the store that were looked up before they were asked for. A linearizable read waits for its round of the
-// members anyway, and a put for the disks: LevelDB is searched meanwhile, and not when all of them are to be answered at once.
+// Driver: owns rows of the store that were read before they are needed.
+// A linearizable read waits until the leader has confirmed its leadership, and a put waits for the disks.
+// LevelDB is searched during that wait, and not when all of them are answered at once.
 //
 // Laws
-//   - a row is here only as it is in the store: whoever changes the store says so, by `clear`
-//   - it never has more than two generations, which go by themselves. (Taking rows out of one map again and again would leave dead
-//     tables of it in V8's old heap, and they keep alive what they name: 40 MiB were seen)
-//   - while few rows are in use and none has to be read from the store, nothing is looked up ahead
+// - A row here is equal to the one in the store: a caller that changes the store calls `clear`.
+// - There are two generations at most, and a generation is dropped as a whole. If rows were deleted from one
+//   map instead, V8 would keep dead tables of that map in its old heap, with all that they refer to; 40 MiB
+//   of them were measured.
+// - Nothing is read ahead while few rows are in use and none has to be read from the store.
 
-/** Of a generation, and of what is looked up at once. */
+/** The bytes of a generation, and of what is read ahead at once. */
 const BYTES = 128 * 1024
-/** What an entry costs besides its bytes, roughly. */
+/** About how many bytes an entry takes besides its key and value. */
 const ENTRY_BYTES = 200
 
 export class PrefetchedRows {
-  /** null: there is none in the store. */
+  /** null: the store has no such row. */
   #young = new Map<string, Uint8Array | null>()
   #old = new Map<string, Uint8Array | null>()
   #youngBytes = 0
   #room = 0
   #missed = false
 
-  /** A row had to be read from the store. */
+  /** Called when a row had to be read from the store. */
   missed(): void {
     this.#missed = true
   }
 
-  /** Was a row read from the store since the last look? */
+  /** Whether a row was read from the store since the last read-ahead. */
   get worth(): boolean {
     return this.#missed
   }
 
-  /** Of a look; false: it is not worth it. */
+  /** Begins a read-ahead; false: it is not worth it. */
   begin(): boolean {
     const worth = this.#missed
     this.#missed = false
@@ -39,18 +41,18 @@ export class PrefetchedRows {
     return worth
   }
 
-  /** Whether more may be looked up now. */
+  /** Whether more rows may be read ahead now. */
   get hasRoom(): boolean {
     return this.#room > 0
   }
 
-  /** undefined: it was not looked up. */
+  /** undefined: the row was not read ahead. */
   get(key: string): Uint8Array | null | undefined {
     const young = this.#young.get(key)
     return young === undefined ? this.#old.get(key) : young
   }
 
-  /** The store was asked, and this is what it has. */
+  /** Keeps what the store returned for this key. */
   put(key: string, row: Uint8Array | undefined): void {
     const bytes = key.length + (row?.length ?? 0) + ENTRY_BYTES
     if (this.#youngBytes > BYTES) this.#age()

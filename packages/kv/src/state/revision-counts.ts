@@ -1,20 +1,21 @@
-// Driver: owns what each revision since the start counts for, so that the oldest one is dropped without a look at its row.
-// Law: what it says of a revision is what the revision's row says, or it says nothing.
+// Driver: owns the event count, bytes and mark of each revision since the start, so that the oldest one can
+// be dropped without reading its row.
+// Law: what it returns for a revision is what the revision's row says, or it returns that it does not know.
 
-/** Revisions at first; twice as many whenever there is no room. */
+/** The number of revisions at first; it doubles when there is no room. */
 const LEAST = 1024
 const MOST_COUNT = 255
 
 export class RevisionCounts {
-  /** All revisions from here up to the last one that was noted are here. */
+  /** All revisions from this one to the last one are known. */
   #from = 0
   #next = 0
   #sizes = new Uint32Array(LEAST)
   #marks = new Uint32Array(LEAST)
-  /** 0: its row has to be asked. */
+  /** 0: the revision's row must be read. */
   #counts = new Uint8Array(LEAST)
 
-  /** Revisions come without a gap. `pieces`: rows of its own that it has. */
+  /** Revisions come without a gap. `pieces` is the number of the revision's own rows. */
   note(revision: number, count: number, size: number, mark: number, pieces: number): void {
     if (revision !== this.#next) this.#from = revision
     this.#next = revision + 1
@@ -39,7 +40,7 @@ export class RevisionCounts {
     }
   }
 
-  /** 0: it does not know. */
+  /** 0: not known. */
   count(revision: number): number {
     return revision < this.#from || revision >= this.#next
       ? 0
@@ -56,7 +57,7 @@ export class RevisionCounts {
     return revision & (this.#sizes.length - 1)
   }
 
-  /** Those below go, and make room. */
+  /** Revisions below this one are not needed any more. */
   forget(below: number): void {
     if (below > this.#from) this.#from = below
   }

@@ -1,4 +1,5 @@
-// Test: recent rows are those of the store, and never more than so many; a table that has them asks the store once.
+// Test: cached rows are those of the store, their number is bounded, and a table reads each from the store
+// once.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
@@ -14,7 +15,7 @@ const bytes = (text: string) => Buffer.from(text)
 const shown = (value: Uint8Array | undefined) =>
   value === undefined ? undefined : Buffer.from(value).toString()
 
-test('what is asked for stays, what nobody asks for goes', () => {
+test('rows that are asked for stay, the others are dropped', () => {
   const recent = new RowCache(10_000)
   recent.keep('asked for', bytes('yes'))
   recent.keep('left alone', bytes('no'))
@@ -26,7 +27,7 @@ test('what is asked for stays, what nobody asks for goes', () => {
   expect(shown(recent.get('k199'))).toBe('v')
 })
 
-test('its copies are its own, and large rows are not kept', () => {
+test('cached rows are copies, and large rows are not cached', () => {
   const recent = new RowCache()
   const value = bytes('before')
   recent.keep('a', value)
@@ -36,7 +37,7 @@ test('its copies are its own, and large rows are not kept', () => {
   expect(recent.get('a')).toBeUndefined()
 })
 
-/** A store in a map, that counts how often it is asked. */
+/** A store in a map that counts its reads. */
 function mapStore() {
   const rows = new Map<string, Uint8Array>()
   const name = (key: Uint8Array) => Buffer.from(key).toString('latin1')
@@ -57,7 +58,7 @@ function mapStore() {
 
 const rowOf = (key: string, text: string) => sealBody(keyOfBinary(SPACE.data, key), bytes(text))
 
-test('A12: over random writes, batches and cleared ranges, every read is of the last write', () => {
+test('A12: over random writes, batches and cleared ranges, every read returns the last write', () => {
   for (let seed = 1; seed <= 20; seed++) {
     const random = seededRandom(`recent ${seed}`)
     const { store, write, port } = mapStore()
@@ -78,7 +79,7 @@ test('A12: over random writes, batches and cleared ranges, every read is of the 
         model.delete(key)
         table.set(key, null, table.get(key))
       } else if (chance < 71 && model.size > 550) {
-        // So many that it is a grave, and not removed one by one.
+        // So many rows that they are removed by a grave (a range tombstone) and not one by one.
         const keys = new RowKeys()
         for (const one of model.keys()) keys.add(keyOfBinary(SPACE.data, one))
         table.clear('k0000', 'k9999', { keys, sum: new Sum() })
@@ -99,7 +100,7 @@ test('A12: over random writes, batches and cleared ranges, every read is of the 
   }
 })
 
-test('a row that was written, or read twice, is not asked for again', () => {
+test('a row that was written, or read twice, is not read from the store again', () => {
   const { store, write, port } = mapStore()
   write([{ key: keyOfBinary(SPACE.data, 'old'), value: rowOf('old', 'o') }])
   const table = new RowTable(SPACE.data, port, new Sum())
@@ -114,7 +115,7 @@ test('a row that was written, or read twice, is not asked for again', () => {
   expect(store.asked).toBe(2)
 })
 
-test('reads all over a large store leave what is in use alone', () => {
+test('single reads all over a large store do not replace the rows in use', () => {
   const recent = new RowCache(10_000)
   recent.keep('written', bytes('yes'))
   recent.read('read twice', bytes('yes'))

@@ -1,18 +1,23 @@
-// Driver: owns copies of rows of the store that were written of late, or read again and again, so that what is in use is not looked
-// up in LevelDB each time: a put has to know the value before it, and that was a fifth of a member's work.
+// Driver: owns copies of rows that were written recently or are read repeatedly, so that LevelDB is not
+// searched for them.
+// A put needs the previous value of its key, and that search was a fifth of a member's work.
 //
 // Laws
-//   - a row is here only as it is in the store: whoever changes the store says so, by `keep`, `forget` or `clear`
-//   - a row that was only read comes in when it is read again: reads all over a large store would fill it with what nobody asks for
-//   - it never has more than two generations; a row that is asked for stays, the others go with theirs
-//   - rows are copied into pieces of its own: a view of what others allocated would keep theirs alive
+// - A row here is equal to the one in the store: a caller that changes the store calls `keep`, `forget` or
+//   `clear`.
+// - A row that is only read is kept from its second read on. Otherwise single reads all over a large store
+//   would fill the cache with rows that are not needed again.
+// - There are two generations at most; a row that is asked for moves to the young one, the others are dropped
+//   with the old one.
+// - Rows are copied into the cache's own buffers, because a view would keep the whole buffer of its owner in
+//   memory.
 
-/** Of a generation. */
+/** The bytes of a generation. */
 const BYTES = 2 * 1024 * 1024
 const SLAB_BYTES = 64 * 1024
-/** What an entry costs besides its bytes, roughly. */
+/** About how many bytes an entry takes besides its key and value. */
 const ENTRY_BYTES = 200
-/** Of keys that were read, one a place. */
+/** The number of slots for hashes of keys that were read; each slot holds one. */
 const READ_PLACES = 8 * 1024
 
 export class RowCache {
@@ -28,17 +33,18 @@ export class RowCache {
     this.#bytes = bytes
   }
 
-  /** Not to be changed. */
+  /** The caller must not change the value. */
   get(key: string): Uint8Array | undefined {
     const young = this.#young.get(key)
     if (young !== undefined) return young
     const old = this.#old.get(key)
-    // Not at once: most of what a put asks for is about to be written anew, and would take room twice.
+    // The row is not moved at once: most rows that a put asks for are about to be replaced, and would be
+    // stored twice.
     if (old !== undefined && this.#youngBytes > this.#bytes / 2) this.keep(key, old)
     return old
   }
 
-  /** The row was read from the store, and this is its value. */
+  /** The store returned this value for the row. */
   read(key: string, value: Uint8Array): void {
     const hash = hashOf(key)
     const place = hash & (READ_PLACES - 1)
@@ -46,7 +52,7 @@ export class RowCache {
     else this.#read[place] = hash
   }
 
-  /** The row is in the store, and this is its value. */
+  /** The store now has this value for the row. */
   keep(key: string, value: Uint8Array): void {
     this.#old.delete(key)
     if (value.length > SLAB_BYTES / 4) {
@@ -73,12 +79,12 @@ export class RowCache {
     this.#old = this.#young
     this.#young = new Map()
     this.#youngBytes = 0
-    // A slab is of one generation.
+    // A slab belongs to one generation.
     this.#slab = new Uint8Array(0)
     this.#used = 0
   }
 
-  /** The row is gone from the store. */
+  /** The store no longer has the row. */
   forget(key: string): void {
     this.#young.delete(key)
     this.#old.delete(key)
@@ -90,7 +96,7 @@ export class RowCache {
   }
 }
 
-/** Two keys with one hash do no harm: one of them comes in a read too early. */
+/** If two keys have the same hash, one of them is kept after its first read, which does no harm. */
 function hashOf(key: string): number {
   let hash = key.length
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x9e3779b1)

@@ -1,13 +1,16 @@
-// Driver: one key space of a row store with its overlay: what was applied and is not yet written, and what is being written.
+// Driver: one key space of a row store, with an overlay of changes that are applied but not written yet, or
+// are being written.
 //
-//   read   active layer -> layer in flight -> rows of the store, recent or looked up ahead -> row store, the first that knows
-//   write  active layer only; `seal` hands it to the batch that is written next, `settle` forgets it once that is synced
+//   read   active layer -> layer in flight -> cached or prefetched rows -> row store; the first that knows the key answers
+//   write  active layer only; `seal` moves it into the next batch, `settle` drops it when that batch is synced
 //
-// Laws: a read sees every write before it, also of the same entry (A12); only net effects reach the store: what came and went
-// between two batches is not written at all; a row of the store is believed only with its seal (D18).
+// Laws: a read sees every write before it, also of the same entry (A12). Only net effects reach the store: a
+// row that was added and removed between two batches is not written at all. A row of the store is used only
+// if its seal is right (D18).
 //
-// A large range that is cleared is a grave in its layer, and not a removed row a key: what the layer has is above the grave, what
-// is below it is gone.
+// When a large range is cleared, the layer gets a range tombstone, here called a grave, instead of one
+// removed row for each key. Rows of the layer are newer than its graves; rows below the layer in that range
+// are removed.
 
 import { assert, binary } from '@latchkey/base'
 import { keyOfBinary } from '../keyspaces.js'
@@ -19,7 +22,7 @@ import { RowCache } from './row-cache.js'
 import { PrefetchedRows } from './prefetched-rows.js'
 import type { Sum } from './set-hash.js'
 
-/** What a map entry costs besides its bytes, roughly. */
+/** About how many bytes a map entry takes besides its key and value. */
 const ENTRY_BYTES = 100
 
 interface Layer {
@@ -32,48 +35,48 @@ const newLayer = (): Layer => ({ rows: new Map(), keys: new SortedKeys(), graves
 interface LayerRow {
   /** null: removed. */
   row: Uint8Array | null
-  /** There is nothing below this layer: when it is removed, nothing is left to write. */
+  /** No layer or store below has this row, so if it is removed nothing has to be written. */
   readonly fresh: boolean
 }
 
 interface Grave {
   readonly start: string
   readonly end: string
-  /** What has to go from the store: all that was live. */
+  /** The keys of all rows of the range that must be removed from the store. */
   readonly keys: RowKeys
 }
 
-/** What is live in a range. */
+/** The live rows of a range. */
 export interface RangeRows {
   readonly keys: RowKeys
-  /** Of their rows. */
+  /** The sum of their seals. */
   readonly sum: Sum
 }
-/** So few are removed one by one. */
+/** Up to so many rows are removed one by one, without a grave. */
 const GRAVE_KEYS = 500
 
-/** What a layer says of a key; null: it is gone; undefined: nothing. */
+/** What a layer says about a key; null: it is removed; undefined: the layer does not know the key. */
 function rowIn({ rows, graves }: Layer, key: string): Uint8Array | null | undefined {
   const known = rows.get(key)
   if (known !== undefined || graves.length === 0) return known?.row
   return graves.some(({ start, end }) => key >= start && key < end) ? null : undefined
 }
 
-/** A range of an overlay as it was at a moment, whatever becomes of its layers. */
+/** A range of an overlay at one moment; it stays the same when the layers change. */
 export interface Overlay {
-  /** That it knows of, live or removed, sorted. */
+  /** The keys that the overlay knows, live or removed, sorted. */
   readonly keys: readonly string[]
-  /** It says nothing of any key. */
+  /** The overlay knows no key of the range. */
   readonly isEmpty: boolean
   row(key: string): Uint8Array | null | undefined
 }
 
-/** Of a range: it is told of each key in it that changes, before it does. */
+/** Notified before a key of its range changes. */
 export interface RangeObserver {
   readonly start: string
   readonly end: string
   change(key: string, previous: Uint8Array | undefined): void
-  /** Much of it changed. */
+  /** Called when many keys of the range change at once. */
   lose(): void
 }
 
@@ -94,18 +97,21 @@ export class RowTable {
     this.#sum = sum
   }
 
-  /** Roughly the memory of the active layer. */
+  /** About how many bytes the active layer takes. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** The sealed value, not to be changed. `key` is the row's key behind its space, a character a byte. */
+  /**
+   * The sealed value, which the caller must not change. `key` is the row's key without its space, one byte
+   * for each character.
+   */
   get(key: string): Uint8Array | undefined {
     const known = this.#known(key)
     return (known === undefined ? this.#stored(key) : known) ?? undefined
   }
 
-  /** undefined: only the store can tell. */
+  /** undefined: the store must be searched. */
   #known(key: string): Uint8Array | null | undefined {
     const pending = rowIn(this.#active, key)
     if (pending !== undefined) return pending
@@ -113,12 +119,12 @@ export class RowTable {
     return flying === undefined ? (this.#recent.get(key) ?? this.#ahead.get(key)) : flying
   }
 
-  /** Whether a look ahead would be worth it now. */
+  /** Whether reading ahead is worth it now. */
   get looksAhead(): boolean {
     return this.#ahead.worth
   }
 
-  /** What is about to be asked for, where the store has to be asked. */
+  /** Reads the rows of keys that are about to be needed, if they are not in memory. */
   lookAhead(keys: readonly Uint8Array[]): void {
     if (!this.#ahead.begin()) return
     for (const bytes of keys) {
@@ -128,7 +134,7 @@ export class RowTable {
     }
   }
 
-  /** Of the row. Where the store has to be asked, the row is kept for whoever needs it next. */
+  /** The size of the row. If it must be read from the store, it is kept for the caller that needs it next. */
   sizeOf(key: string): number {
     const known = this.#known(key)
     if (known !== undefined) return known?.length ?? 0
@@ -147,7 +153,7 @@ export class RowTable {
     return value
   }
 
-  /** `previous` is what `get` answers now; null removes the row. */
+  /** `previous` is what `get` returns now; null removes the row. */
   set(key: string, value: Uint8Array | null, previous: Uint8Array | undefined): void {
     if (this.#observers.length > 0) this.#tell(key, previous)
     if (previous !== undefined) this.#sum.remove(sealOf(previous))
@@ -180,7 +186,7 @@ export class RowTable {
       if (key >= observer.start && key < observer.end) observer.change(key, previous)
   }
 
-  /** Removes all of [start, end), which has these rows. */
+  /** Removes all rows of [start, end); the caller passes what they are. */
   clear(start: string, end: string, { keys, sum }: RangeRows): void {
     if (keys.size <= GRAVE_KEYS) return this.#removeEach(keys)
     this.#sum.subtract(sum)
@@ -188,7 +194,7 @@ export class RowTable {
     const { rows, graves, keys: known } = this.#active
     for (const key of known.range(start, end)) {
       const row = rows.get(key)?.row ?? null
-      // A removed row stays removed.
+      // A row that is removed already stays removed.
       if (row === null) continue
       rows.delete(key)
       this.#bytes -= row.length
@@ -215,17 +221,20 @@ export class RowTable {
     return { keys, isEmpty: keys.length + graves === 0, row }
   }
 
-  /** Keys in [start, end) that the overlay knows of, live or removed, sorted. `end` undefined: to the end of the space. */
+  /**
+   * The keys in [start, end) that the overlay knows, live or removed, sorted. `end` undefined: to the end of
+   * the space.
+   */
   overlayKeys(start: string, end: string | undefined): string[] {
     const active = this.#active.keys.range(start, end)
     const flying = this.#inFlight?.keys.range(start, end) ?? []
     return flying.length === 0 ? active : [...new Set([...active, ...flying])].sort()
   }
 
-  /** Appends the net effect to a batch; the active layer is now the one in flight. */
+  /** Appends the net effect to a batch; the active layer becomes the one in flight. */
   seal(batch: RowChange[]): void {
     assert(this.#inFlight === undefined, 'two batches in flight')
-    // First: what was put since stands behind its own removal.
+    // Graves come first, so that a row that was put later is in the batch after its removal.
     for (const { start, keys } of this.#active.graves)
       batch.push({ key: keyOfBinary(this.#space, start), value: undefined, others: keys })
     for (const [key, { row }] of this.#active.rows) {

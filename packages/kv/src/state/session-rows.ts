@@ -1,7 +1,7 @@
-// Rule: a session and a kept answer, in memory and as rows.
+// Rule: a session and a kept reply, in memory and as rows.
 //
-//   session   f64le life | f64le deadline | f64le done | who opened it, in UTF-8
-//   reply     u8 1: cancelled before it came | u32le checksum of the request | answer
+//   session   f64le life | f64le deadline | f64le done | identity of the client that opened it, in UTF-8
+//   reply     u8 1: cancelled before the call arrived | u32le checksum of the request | answer
 
 import { RecyclingMap, asBuffer, text, utf8 } from '@latchkey/base'
 import { type GivenAnswer, answerSize } from '../commands/answers.js'
@@ -13,10 +13,12 @@ import type { Due } from './deadline-heap.js'
 export class Reply {
   readonly session: Session
   readonly number: number
-  /** Of the request (rules/entry-run.ts); ANY_BODY: a call that was cancelled before it came. */
+  /**
+   * The checksum of the request (rules/entry-run.ts); ANY_BODY: a call that was cancelled before it arrived.
+   */
   readonly crc: number
   readonly size: number
-  /** undefined: only in its row. */
+  /** undefined: the answer is only in its row. */
   answer: GivenAnswer | undefined
   stored = false
   dropped = false
@@ -40,12 +42,12 @@ export const ANY_BODY = -1
 export class Session implements Due {
   readonly id: number
   readonly life: number
-  /** Who opened it, as the member at its door knew them. */
+  /** The client that opened it, as its member had authenticated it. */
   readonly by: string
   due = 0
   place = -1
   placed = 0
-  /** All numbers below it are finished. */
+  /** All calls with lower numbers are finished. */
   done = 1
   readonly replies = new RecyclingMap<number, Reply>()
   replyBytes = 0

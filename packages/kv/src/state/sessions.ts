@@ -1,5 +1,7 @@
-// Driver: sessions and their kept answers (docs/locks.md, 6), in memory with deadlines in order, and always the same as their rows.
-// Law: what a row will hold is what the table holds at `collect`; an answer that came and went between two batches is never written.
+// Driver: the sessions and their kept replies (docs/locks.md, section 6), in memory and ordered by deadline;
+// their rows always have the same contents.
+// Law: `collect` writes what is in memory at that moment; a reply that was added and removed between two
+// batches is never written.
 
 import { assert } from '@latchkey/base'
 import { type GivenAnswer, NumberAnswer } from '../commands/answers.js'
@@ -10,31 +12,31 @@ import { damagedRow, unseal } from '../storage/row-checksum.js'
 import { DueHeap } from './deadline-heap.js'
 import { Reply, Session, decodeReply, decodeSession, replyRow, sessionRow } from './session-rows.js'
 
-/** An answer larger than this leaves memory once it is in its row; it is read again should it be asked for. */
+/** A larger answer is not kept in memory once it is in its row; it is read again if it is needed. */
 const RESIDENT_BYTES = 512
-/** What a kept answer costs besides its bytes, roughly. */
+/** About how many bytes a kept reply takes besides its answer. */
 const REPLY_BYTES = 200
 
-/** In memory of its own: what it was made in would stay with it. */
+/** A copy, because a view would keep the buffer in which the answer was built. */
 const ownAnswer = (bytes: Uint8Array): GivenAnswer => ({ bytes: Uint8Array.from(bytes), fromTable: false })
 
 export class Sessions {
   readonly #store: RowStore
   readonly #byId = new Map<number, Session>()
-  /** How many each has opened. */
+  /** How many sessions each client has open. */
   readonly #countOf = new Map<string, number>()
   readonly #heap = new DueHeap<Session>()
   readonly #dirty = new Set<Session>()
   #pendingBytes = 0
   #removed: Uint8Array[] = []
-  /** Replies of the batch in flight: their bytes stay until it is in the store. */
+  /** Replies of the batch that is being written; their answers stay in memory until it is in the store. */
   #inFlight: Reply[] = []
 
   constructor(store: RowStore) {
     this.#store = store
   }
 
-  /** Roughly the memory of answers that no batch has yet. */
+  /** About how many bytes the replies take that are in no batch yet. */
   get pendingBytes(): number {
     return this.#pendingBytes
   }
@@ -61,7 +63,7 @@ export class Sessions {
     return this.get(id)?.by
   }
 
-  /** Of those that are open, how many `by` has opened. */
+  /** How many open sessions `by` has. */
   countOf(by: string): number {
     return this.#countOf.get(by) ?? 0
   }
@@ -79,7 +81,7 @@ export class Sessions {
     return session
   }
 
-  /** All commands of an entry renew to the same time: the first one counts. */
+  /** All commands of an entry renew a session to the same deadline, so only the first one has an effect. */
   renew(session: Session, now: number): void {
     const due = now + session.life
     if (session.due === due && session.place !== -1) return
@@ -88,7 +90,7 @@ export class Sessions {
     this.#touched(session)
   }
 
-  /** Sessions with now > deadline, by deadline, then id (CT3). They are still open. */
+  /** Sessions with now > deadline, in the order of deadline, then id (CT3). The caller ends them. */
   takeDue(now: number): Session[] {
     return this.#heap.takeDue(now).sort((a, b) => a.due - b.due || a.id - b.id)
   }
@@ -117,7 +119,9 @@ export class Sessions {
     this.#touched(session)
   }
 
-  /** Numbers below `done` are finished: their answers go. `done` never goes back. */
+  /**
+   * Calls with numbers below `done` are finished, so their replies are removed. `done` never gets smaller.
+   */
   finish(session: Session, done: number): void {
     if (done <= session.done) return
     const { replies } = session
@@ -158,7 +162,7 @@ export class Sessions {
     this.#dirty.add(session)
   }
 
-  /** The net effect since the last call. */
+  /** Appends the net effect since the last call to the batch. */
   collect(batch: RowChange[]): void {
     for (const key of this.#removed) batch.push({ key, value: undefined })
     for (const session of this.#dirty) {
@@ -187,7 +191,7 @@ export class Sessions {
     this.#inFlight = []
   }
 
-  /** Every row as it is in memory, for hashes and for the test that compares. */
+  /** Every row as memory has it, for state hashes and for the test that compares it with the store. */
   *rows(): Iterable<Row> {
     for (const session of this.#byId.values()) {
       yield sessionRow(session)

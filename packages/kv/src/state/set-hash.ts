@@ -1,5 +1,6 @@
-// Rule: a hash over a set of rows that a row can join and leave in any order. It is kept as rows change, so that members compare
-// millions of rows without reading one. It finds what diverged by accident; it is no defence against one who builds collisions.
+// Rule: a hash of a set of rows, to which rows can be added and removed in any order.
+// It is updated as rows change, so that members can compare millions of rows without reading one. It finds
+// accidental differences; it is no protection against deliberate collisions.
 
 export type SumParts = readonly [count: number, a: number, b: number]
 
@@ -8,7 +9,7 @@ export class Sum {
   #a = 0
   #b = 0
 
-  /** `crc` is the row's seal, over its key and body. */
+  /** `crc` is the row's seal, which covers its key and body. */
   add(crc: number): void {
     this.#count++
     this.#a = (this.#a + crc) >>> 0
@@ -21,7 +22,7 @@ export class Sum {
     this.#b = (this.#b - stir(crc)) >>> 0
   }
 
-  /** All that the other one has. */
+  /** Removes all rows of the other sum. */
   subtract(other: Sum): void {
     this.#count -= other.#count
     this.#a = (this.#a - other.#a) >>> 0
@@ -47,7 +48,7 @@ export class Sum {
 
 const hex = (word: number) => word.toString(16).padStart(8, '0')
 
-/** Not linear in crc, so that two sums agree by chance only about once in 2^64. */
+/** Not linear in `crc`, so that two different sets have equal sums only about once in 2^64 cases. */
 function stir(crc: number): number {
   const mixed = Math.imul(crc ^ (crc >>> 15), 0x2c1b3c6d)
   return (mixed ^ (mixed >>> 12)) >>> 0

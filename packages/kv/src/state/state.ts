@@ -1,5 +1,7 @@
-// Driver: the whole state of a store over one row store: tables that are held in memory, overlays over the others, the meta row.
-// Law: `collect` gives the net effect of whole entries together with the meta row that says up to where (A2), or is not called.
+// Driver: the whole state of a store over one row store: tables in memory, overlays over the other spaces,
+// and the meta row.
+// Law: `collect` returns the net effect of whole entries, together with the meta row that says up to which
+// entry (A2). It is never called in the middle of an entry.
 
 import type { RowChange, RowStore } from '../storage/row-store.js'
 import { META_KEY, SPACE } from '../keyspaces.js'
@@ -36,7 +38,7 @@ export class State {
     this.counters = new Counters(meta)
   }
 
-  /** Reads what is held in memory: not the data, sequences and events. */
+  /** Reads the spaces that are kept in memory, which are all except data, sequences and events. */
   static async load(store: RowStore, limits: KvLimits): Promise<State> {
     const row = store.get(META_KEY)
     const state = new State(store, row === undefined ? emptyMeta() : decodeMeta(row), limits)
@@ -47,7 +49,7 @@ export class State {
     return state
   }
 
-  /** Roughly the memory of what is not yet handed to a batch, but for events. */
+  /** About how many bytes wait for the next batch, without events. */
   get pendingBytes(): number {
     return this.data.bytes + this.sequences.bytes + this.sessions.pendingBytes
   }
@@ -56,7 +58,7 @@ export class State {
     return this.events.pendingBytes
   }
 
-  /** Rows that `hash` has to make anew. */
+  /** The number of rows that `hash` has to build again. */
   get residentRows(): number {
     return this.sessions.rowCount + this.holds.size + this.waiters.size + this.counters.size
   }
@@ -74,7 +76,7 @@ export class State {
     return batch
   }
 
-  /** The batch collected last is in the store. */
+  /** The last collected batch is in the store. */
   settle(): void {
     this.data.settle()
     this.sequences.settle()
@@ -82,7 +84,7 @@ export class State {
     this.sessions.settle()
   }
 
-  /** CT4: the earliest cluster time at which something runs out. */
+  /** The earliest cluster time at which a session, a wait or a hold ends (CT4). */
   nextDeadline(): number | undefined {
     const deadlines = [this.sessions.earliest(), this.waiters.earliest(), this.holds.earliest()]
     const known = deadlines.filter((deadline) => deadline !== undefined)
@@ -94,7 +96,7 @@ export class State {
     for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value
   }
 
-  /** It yields where another turn may begin: nothing is applied until it has ended. */
+  /** Yields where the event loop may run another turn; nothing may be applied before it has ended. */
   *hashInTurns(): Generator<undefined, StateHash, undefined> {
     const { sums, position } = this.meta
     const { sessions, replies } = yield* this.#sessionSums()
@@ -125,7 +127,7 @@ export class State {
   }
 }
 
-/** Rows that are hashed in one turn: some ten milliseconds. */
+/** The rows that are hashed in one turn, which takes about ten milliseconds. */
 const HASHED_A_TURN = 2_000
 type InTurns<T> = Generator<undefined, T, undefined>
 

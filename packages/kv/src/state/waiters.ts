@@ -1,4 +1,5 @@
-// Driver: the queues behind locks, in memory, with whose wait is over first, and always the same as their rows.
+// Driver: the queues of waiters behind locks, in memory and ordered by deadline; their rows always have the
+// same contents.
 
 import { assert, binary } from '@latchkey/base'
 import type { WaiterRow } from '@latchkey/lock'
@@ -24,7 +25,10 @@ class Waiter implements Due {
   }
 }
 
-/** One lock's queue, in order of arrival: a chain, so that the first leaves as cheaply as one from the middle. */
+/**
+ * The queue of one lock in order of arrival, as a linked list, so that any waiter can be removed in constant
+ * time.
+ */
 class Queue {
   readonly byId = new Map<string, Waiter>()
   first: Waiter | undefined
@@ -96,7 +100,7 @@ export class Waiters {
     return waiter
   }
 
-  /** Under its session and its deadline; 0: it waits without limit. */
+  /** Adds the waiter to the lists of its session and of deadlines; a deadline of 0 is no limit. */
   #list(waiter: Waiter): void {
     const { session, deadline } = waiter.row
     const list = this.#ofSession.get(session) ?? new Set()
@@ -134,7 +138,7 @@ export class Waiters {
     return this.#heap.earliest()
   }
 
-  /** By deadline, then arrival (CT3): the caller deletes each. */
+  /** In the order of deadline, then arrival (CT3); the caller deletes each. */
   takeDue(now: number): WaiterRow[] {
     return this.#heap
       .takeDue(now)
@@ -171,7 +175,7 @@ export class Waiters {
     }
   }
 
-  /** Rows come in order of arrival, since that is their key. */
+  /** Rows come in order of arrival, because their keys begin with it. */
   async load(store: RowStore): Promise<void> {
     for await (const row of rowsOf(store, SPACE.waiters)) this.#add(decodeWaiter(row)).stored = true
   }
