@@ -1,4 +1,4 @@
-// Rule: the caps of a store, and their defaults.
+// Rule: the default limits of a store.
 
 import { CAPS, COMMAND_BUDGET } from '@latchkey/protocol'
 import type { KvLimits } from './kv-store.js'
@@ -6,12 +6,12 @@ import type { KvLimits } from './kv-store.js'
 const MiB = 1024 * 1024
 
 export const DEFAULT_LIMITS: KvLimits = {
-  // Only net effects are written: of a key that is put again and again, one row a batch.
+  // Only net effects are written: a key that is put again and again gives one row in each batch.
   flushMillis: 200,
-  // One batch is in flight while the next gathers, and LevelDB's bindings make one piece of memory of each: large ones stay with
-  // the process as holes in its heap, and write no faster.
+  // One batch is written while the next one is filled. LevelDB's binding allocates one block of memory for
+  // each batch: large blocks stay with the process as holes in its heap, and are not written faster.
   flushBytes: MiB,
-  // Written as they stand, without a copy.
+  // Events are written as they are, without a copy.
   flushEventBytes: 4 * MiB,
   overlayBytes: 6 * MiB,
   views: 256,

@@ -1,5 +1,6 @@
-// Driver: owns when the overlay is written. One batch in flight, synced before the next is issued; an old batch is never behind a
-// newer one. A failed write is not retried: its outcome is unknown, and the member stops.
+// Driver: owns when the overlay is written to the store.
+// One batch is written and synced at a time, so an older batch is never written after a newer one. A failed
+// write is not repeated: its outcome is unknown, and the member stops.
 
 import type { Clock, Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -19,12 +20,12 @@ export class Flusher {
   readonly #limits: KvLimits
   readonly #failed: (error: LatchkeyError) => void
   #durable: LogPosition
-  /** The position of the batch in flight. */
+  /** The log position of the batch that is being written. */
   #writing: LogPosition | undefined
   #waiters: Waiter[] = []
   #timer: Timer | undefined
   #stopped: LatchkeyError | undefined
-  /** An entry is half applied: nothing may be written (A2). */
+  /** An entry is half applied, so nothing may be written (A2). */
   #held = false
   #whenIdle: (() => void) | undefined
 
@@ -40,7 +41,7 @@ export class Flusher {
     return this.#durable
   }
 
-  /** Apply waits for the disk: the overlay is as large as it may get. */
+  /** The overlay has reached its limit, so apply waits for the disk. */
   get overfull(): boolean {
     return this.#state.pendingBytes + this.#state.pendingEventBytes > this.#limits.overlayBytes
   }
@@ -54,13 +55,16 @@ export class Flusher {
     this.#next()
   }
 
-  /** Something was applied. */
+  /** Called after entries were applied. */
   applied(): void {
     if (this.#due) this.#write()
     else this.#arm()
   }
 
-  /** Events have their own measure: they are not LevelDB's, and there is no net effect to wait for, but much of them for each row. */
+  /**
+   * Events have a limit of their own. They are not written to LevelDB, and waiting brings no net effect for
+   * them, but a row of events has many bytes.
+   */
   get #due(): boolean {
     const { flushBytes, flushEventBytes } = this.#limits
     return this.#state.pendingBytes >= flushBytes || this.#state.pendingEventBytes >= flushEventBytes
@@ -101,7 +105,7 @@ export class Flusher {
     )
   }
 
-  /** A throw of `collect` is a failed write too. */
+  /** If `collect` throws, that counts as a failed write too. */
   async #issue(): Promise<void> {
     await this.#state.store.write(this.#state.collect())
   }
@@ -118,7 +122,7 @@ export class Flusher {
     this.#idle()
   }
 
-  /** What was asked for while the last batch was under way. */
+  /** Writes again if a flush was asked for, or a limit was reached, during the last write. */
   #next(): void {
     if (this.#waiters.length > 0 || this.#due) this.#write()
     else if (this.#state.meta.position.index > this.#durable.index) this.#arm()
@@ -134,7 +138,7 @@ export class Flusher {
     this.#idle()
   }
 
-  /** Nothing is written any more. Who waits for a write is told `error`. Resolves when none is under way. */
+  /** Ends all writing; `flush` calls that wait reject with `error`. Resolves when no write is under way. */
   stop(error: LatchkeyError): Promise<void> {
     this.#stopped ??= error
     this.#timer?.cancel()

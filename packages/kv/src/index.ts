@@ -1,4 +1,5 @@
-// Rule: what this package offers: the replicated key-value state machine, its entry format, and where it keeps its rows.
+// Rule: exports the replicated key-value state machine, the format of its entries, and the places where it
+// keeps its rows.
 export { toldAs } from './commands/answers.js'
 export {
   BatchReader,

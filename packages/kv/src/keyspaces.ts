@@ -1,21 +1,24 @@
-// Rule: every key space of a store, drawn once. A row's key is one byte for its space, then what is drawn here; a row's value is
-// a checksum over key and body, then the body (rows/seal.ts). Numbers in keys are big-endian, so that byte order is their order.
+// Rule: every key space of a store. A row's key is one byte for its space, then what the table shows.
+// A row's value is a checksum over key and body, then the body (storage/row-checksum.ts). Numbers in keys are
+// big-endian, so that the order of bytes is the order of numbers.
 //
-//   space      key behind the space's byte          body
-//   meta       "state"                              position, members, revision, counters, sums: state/meta.ts
+//   space      key after the space's byte           body
+//   meta       "state"                              position, members, revision, counters, sums: state/meta-row.ts
 //   data       the user's key                       value | u48 create revision | u48 last revision | u48 version
 //   sequences  the user's key                       f64 next start
-//   events     u48 first revision of 16 | u16 0     a head each, and their events in order: state/event-row.ts
-//              u48 revision | u16 piece, from 1     a piece of a revision too large to be among its neighbours
+//   events     u48 first revision of 16 | u16 0     a head for each, and their events: state/event-row.ts
+//              u48 revision | u16 piece, from 1     a piece of a revision that is too large for the row of its group
 //   sessions   u48 id                               life, deadline, done
 //   replies    u48 session | u48 number             u32 checksum of the request | answer, byte for byte
 //   holds      the lock's key                       the hold (packed): state/lock-rows.ts
 //   waiters    u48 arrival                          the waiter (packed), with its lock's key
 //   counters   0 (the store's) or 1 | fencing key   f64 last token given
 //
-// Spaces never overlap, so a put on a lock's key or a deleteRange over everything meets data rows only (K17, K35).
-// Keys that start with a zero byte belong to the driver below (rows/chain.ts, rows/journal-format.ts) and are in no snapshot.
-// On a disk the events are in files of their own, beside LevelDB (rows/journal.ts).
+// Spaces never overlap: a put with the key of a lock, or a deleteRange over everything, changes data rows
+// only (K17, K35: a key and a lock of the same name are separate).
+// Keys that begin with a zero byte are reserved for the storage driver (storage/batch-marks.ts,
+// storage/event-log-format.ts) and are in no snapshot. On a disk the events are in files of their own beside
+// LevelDB (storage/event-log.ts).
 
 import { asBuffer } from '@latchkey/base'
 
@@ -37,7 +40,7 @@ export type SpaceName = keyof typeof SPACE
 export const SPACE_NAMES = Object.keys(SPACE) as readonly SpaceName[]
 
 const NAMES = new Map<number, SpaceName>(SPACE_NAMES.map((name) => [SPACE[name], name]))
-/** undefined: no space of this version. */
+/** undefined: a space that this version does not know. */
 export const spaceOf = (rowKey: Uint8Array): SpaceName | undefined => NAMES.get(rowKey[0] ?? -1)
 
 export const META_KEY: Uint8Array = Buffer.from('mstate')
@@ -50,7 +53,7 @@ export function keyOf(space: number, rest: Uint8Array): Uint8Array {
   return key
 }
 
-/** space | text of one character a byte */
+/** space | text with one character for each byte */
 export function keyOfBinary(space: number, rest: string): Uint8Array {
   const key = Buffer.allocUnsafe(1 + rest.length)
   key[0] = space
@@ -92,12 +95,12 @@ export function counterKey(fencingKey: Uint8Array | null): Uint8Array {
 
 export const numberIn = (rowKey: Uint8Array, at: number): number => asBuffer(rowKey).readUIntBE(at, 6)
 
-/** All keys of a space: start inclusive, end exclusive. */
+/** All keys of a space: `start` is included, `end` is not. */
 export function spaceRange(space: number): { readonly start: Uint8Array; readonly end: Uint8Array } {
   return { start: Uint8Array.of(space), end: Uint8Array.of(space + 1) }
 }
 
-/** A row by the name people know it under, for messages. */
+/** A readable name of a row, for error messages. */
 export function nameOfRow(rowKey: Uint8Array): string {
   const space = spaceOf(rowKey)
   const rest = Buffer.from(rowKey.subarray(1))

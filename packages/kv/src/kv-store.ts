@@ -1,4 +1,4 @@
-// Rule: what a member gets from its key-value state machine, besides the StateMachine that consensus drives.
+// Types: what a member gets from its key-value state machine, besides the StateMachine that consensus drives.
 
 import type { Clock, Logger } from '@latchkey/base'
 import type {
@@ -16,127 +16,180 @@ import type { StateDigest } from './state-digest.js'
 import type { RowHome } from './storage/row-store.js'
 
 export interface KvOptions {
-  /** Where the rows are: `classicHome(dir)`, `memoryLevelHome()` or, in a simulation, `new SimulatedRowHome(...)`. */
+  /**
+   * Where the rows are kept: `classicHome(dir)`, `memoryLevelHome()` or, in a simulation, `new
+   * SimulatedRowHome(...)`.
+   */
   readonly home: RowHome
   readonly clock: Clock
   readonly logger?: Logger
-  /** A grant was made to a waiter, for the member whose link attached that session to push. A hint: never awaited. */
+  /**
+   * Called when a waiter is granted a lock, so that the member to which the waiter's session is connected can
+   * push the grant. Nothing waits for it.
+   */
   readonly granted?: (session: number, key: Uint8Array, owner: OwnerResult) => void
-  /** The disk failed or a row is damaged: the member must stop. Called once; `apply` and `flush` reject from then on. */
+  /**
+   * Called once when the disk failed or a row is damaged: the member must stop. From then on `apply` and
+   * `flush` reject.
+   */
   readonly failed?: (error: LatchkeyError) => void
   /**
-   * Told of the state behind the first entry of each half minute of cluster time: the same entry on every member, however busy
-   * they are. What it returns is waited for before the next entry is applied, so that `frozen` has that very state.
+   * Called with the state hash after the first entry of each half minute of cluster time, which is the same
+   * entry on every member, however busy they are.
+   * The next entry is applied only after the returned promise has settled, so that `frozen` can return
+   * exactly that state.
    */
   readonly stood?: (hash: StateHash) => Promise<unknown> | undefined
   readonly limits?: Partial<KvLimits>
-  /** Runs it in another turn of the event loop, behind all that is due by then (setImmediate). */
+  /**
+   * Runs the function in another turn of the event loop, after everything that is due by then (setImmediate).
+   */
   readonly nextTurn: (run: () => void) => void
-  /** Runs it behind what leaves in this turn of the event loop. Given, what is to be read or put over is looked up ahead. */
+  /**
+   * Runs the function after everything that is sent in this turn of the event loop. If it is given, rows are
+   * read ahead for reads and puts.
+   */
   readonly later?: (run: () => void) => void
 }
 
-/** Caps, and what happens there. Tests make them small; the ones marked * decide what is applied, so all members must agree. */
+/**
+ * The limits of a store. Tests make them small. Those marked * affect what is applied, so all members must
+ * have the same values.
+ */
 export interface KvLimits {
-  /** The overlay is written when its first change is that old, ms. */
+  /** The overlay is written this many ms after its first change, */
   readonly flushMillis: number
-  /** ... or when it holds that many bytes, events not counted, */
+  /** or when it has this many bytes without events, */
   readonly flushBytes: number
-  /** ... or that many of events. */
+  /** or when it has this many bytes of events. */
   readonly flushEventBytes: number
-  /** Apply waits for the disk beyond. */
+  /** With more bytes in the overlay than this, apply waits for the disk. */
   readonly overlayBytes: number
-  /** Frozen views open at once, and of those that one asker opened: ERR_BUSY beyond. */
+  /** Views that may be open at once, in total and for one client; beyond it ERR_BUSY. */
   readonly views: number
   readonly viewsOfOne: number
-  /** A view nobody asked for that long is closed. */
+  /** A view that was not used for this long is closed. */
   readonly viewIdleMillis: number
-  /** Watches at once, and of those that one asker opened: ERR_BUSY beyond. */
+  /** Watches that may be open at once, in total and for one client; beyond it ERR_BUSY. */
   readonly watches: number
   readonly watchesOfOne: number
-  /** * Events kept: the oldest revisions go beyond. */
+  /** * The events of the history; beyond it the oldest revisions are dropped. */
   readonly events: number
   readonly eventBytes: number
-  /** * Of one command: ERR_TOO_LARGE beyond. A deleteRange that stands alone has none. */
+  /**
+   * * The work of one command; beyond it ERR_TOO_LARGE. A deleteRange that is not a step of a batch has no
+   * limit.
+   */
   readonly budget: BudgetLimits
-  /** * ERR_BUSY beyond. */
+  /** * Sessions in total; beyond it ERR_BUSY. */
   readonly sessions: number
-  /** * Of those that one identity opened: ERR_BUSY beyond. */
+  /** * Sessions opened by one identity; beyond it ERR_BUSY. */
   readonly sessionsOfOne: number
-  /** * A session that holds nothing gives way to a new one when it said nothing for so long, ms of cluster time. */
+  /**
+   * * A session without holds and waiters may be ended for a new one after so many ms of cluster time without
+   * a command.
+   */
   readonly sessionIdleMillis: number
   readonly sessionNumbers: number
   readonly sessionAnswerBytes: number
 }
 
-/** start inclusive, end exclusive; null: unbounded. */
+/** `start` is included, `end` is not; null: no limit. */
 export interface KeyRange {
   readonly start: Uint8Array | null
   readonly end: Uint8Array | null
 }
 
 export interface WatchSink {
-  /** Whole revisions, in order, no gap, no repeat; `upTo`: all revisions up to here have been told. May be empty, to say only that. */
+  /**
+   * Called with whole revisions, in order, without gaps and repeats; all revisions up to `upTo` have then
+   * been sent. The list may be empty, to report `upTo` only.
+   */
   events(events: readonly EventResult[], upTo: number): void
-  /** Once, and nothing after it: ERR_COMPACTED, ERR_CLOSED, or what went wrong. */
+  /** Called once, as the last call, with ERR_COMPACTED, ERR_CLOSED or the error that ended the watch. */
   over(error: LatchkeyError): void
 }
 export interface Watch {
-  /** Back-pressure: that many more events may come. It begins with none. A revision is never cut, so the last may exceed it. */
+  /**
+   * Back-pressure: allows this many more events to be sent; at first none. A revision is never split, so the
+   * last one may exceed the allowance.
+   */
   more(events: number): void
-  /** Quietly. */
+  /** Ends the watch without a call of `over`. */
   close(): void
 }
 
-/** Hashes of the state at `position`; equal on all members that applied up to there. By key space, so that a difference has a name. */
+/**
+ * Hashes of the state at `position`, which are equal on all members that applied the same entries. There is
+ * one for each key space, so that a difference can be named.
+ */
 export interface StateHash {
   readonly position: LogPosition
   readonly hash: string
   readonly spaces: Readonly<Record<string, string>>
 }
 
-/** What is asked about the sessions from outside of the log. */
+/** Questions about the sessions that need no entry of the log. */
 export interface OpenSessions {
   readonly size: number
   openerOf(session: number): string | undefined
-  /** All that are open, by id. */
+  /** All open sessions, in the order of their ids. */
   list(): SessionResult[]
-  /** Why nobody can open one just now, for want of room. */
+  /** Why no client can open a session now; undefined: there is room. */
   whyNone(): string | undefined
-  /** The answer that `openSession` would come to for that identity, where it is a refusal: it need not be written into the log. */
+  /**
+   * The refusal that `openSession` would give this identity now; undefined: it would succeed. With a refusal
+   * no entry has to be written to the log.
+   */
   refusalFor(by: string): Uint8Array | undefined
 }
 
 export interface KvStore extends StateMachine {
   /**
-   * Answers from the local state; whether it is recent enough (ReadIndex) is the caller's to see to. `now`: the cluster time the
-   * read may assume, where one was confirmed; the state's own time counts where it is later. Results as protocol's operations.ts says,
-   * at once, but for a page and a piece of a backup: the promise of a PageResult or a BackupResult.
-   * `by`: who asks; one asker has a part of the views and of the watches.
-   * Throws a LatchkeyError: ERR_CORRUPT, ERR_BUSY (too many views), ERR_COMPACTED (the view is gone), ERR_PROTOCOL.
+   * Answers from the local state; the caller ensures that the state is recent enough (ReadIndex). `now` is
+   * the cluster time that was confirmed for the read; the state's own time is used if it is later.
+   * The results are those of protocol's operations.ts. They are returned at once, but a page and a piece of a
+   * backup are the promise of a PageResult or a BackupResult. `by` is the client: one client may use only a
+   * part of the views and of the watches.
+   * Throws a LatchkeyError: ERR_CORRUPT, ERR_BUSY (too many views), ERR_COMPACTED (the view is closed),
+   * ERR_PROTOCOL.
    */
   read(read: Read, now?: number, by?: string): unknown
-  /** That will be read as soon as its round is back: its row is looked up meanwhile. A hint: the answer is that of `read`. */
+  /**
+   * Announces a read that waits for its ReadIndex round: its row is read ahead meanwhile. This only saves
+   * time; the answer is that of `read`.
+   */
   expect(read: Read): void
-  /** The body of a put (`isPlainPut`) that is on its way into the log: what it is put over is looked up meanwhile. A hint too. */
+  /**
+   * Announces the body of a put (`isPlainPut`) that is on its way into the log: the row that it replaces is
+   * read ahead. This too only saves time.
+   */
   expectPut(body: Uint8Array): void
   /**
-   * The body of a deleteRange that stands alone and is about to be written into the log here: what it will meet is added up before, so
-   * that applying it is short. Resolves when that is done, well or not; undefined: it is no such command. A hint.
+   * Announces the body of a deleteRange that is about to be written into the log here: its range is counted
+   * and summed ahead, so that applying the command takes little time.
+   * Resolves when that has succeeded or failed; undefined: the command is not of that kind. This too only
+   * saves time.
    */
   survey(body: Uint8Array): Promise<void> | undefined
-  /** Views of a connection that is gone. */
+  /** Closes the views of a connection that has ended. */
   closeViews(views: Iterable<number>): void
-  /** from: inclusive; 0: after the store's revision as it is now. */
+  /** `from` is the first revision to send; 0: the one after the store's current revision. */
   watch(range: KeyRange, from: number, sink: WatchSink, by?: string): Watch
-  /** What is applied is written, then the disk space of what was removed is given back. Reads and writes go on meanwhile. */
+  /**
+   * Writes everything that is applied, then frees the disk space of removed rows. Reads and writes go on
+   * meanwhile.
+   */
   reclaim(): Promise<void>
   readonly position: LogPosition
   readonly revision: number
   stateHash(): StateHash
-  /** How much work that command will be, of so many bytes, in the units of rules/turn.ts: a guess. */
+  /** Estimates the work of applying that command of so many bytes, in the units of rules/apply-turn.ts. */
   weigh(command: Command, bytes: number): number
   readonly openSessions: OpenSessions
-  /** What is stored behind the entry `index`, to be closed by the caller; undefined when the state is elsewhere by then. */
+  /**
+   * The stored state after the entry `index`, which the caller must close; undefined if later entries were
+   * applied already.
+   */
   frozen(index: number): Promise<StateDigest | undefined>
 }

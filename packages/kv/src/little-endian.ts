@@ -1,5 +1,6 @@
-// Rule: whole numbers in little-endian, byte by byte: in rows and records of a command each call out of compiled code would cost
-// more than the bytes do. Beyond its width a number is cut off.
+// Rule: reads and writes whole little-endian numbers byte by byte; a call of Buffer's methods would take
+// longer than that.
+// A number that is wider than its field is cut.
 
 export function writeU16(into: Uint8Array, at: number, number: number): void {
   into[at] = number
@@ -18,13 +19,13 @@ export function writeU48(into: Uint8Array, at: number, number: number): void {
   writeU16(into, at + 4, Math.floor(number / 2 ** 32))
 }
 
-/** All of its bytes are there. */
+/** The caller has checked that all four bytes are there. */
 export function u32(bytes: Uint8Array, at: number): number {
   const low = (bytes[at] as number) | ((bytes[at + 1] as number) << 8) | ((bytes[at + 2] as number) << 16)
   return low + (bytes[at + 3] as number) * 2 ** 24
 }
 
-/** All of its bytes are there. */
+/** The caller has checked that all six bytes are there. */
 export function u48(bytes: Uint8Array, at: number): number {
   return u32(bytes, at) + ((bytes[at + 4] as number) + (bytes[at + 5] as number) * 256) * 2 ** 32
 }

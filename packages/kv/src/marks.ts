@@ -1,12 +1,17 @@
-// Driver: owns when members compare what they hold: behind the first entry of each half minute of cluster time, which is the same one
-// everywhere. Nothing is applied until that state is added up, and somebody has been told of it (kv-store.ts, `stood`).
+// Driver: owns the moments at which members compare their states: after the first entry of each half minute
+// of cluster time.
+// That entry is the same on every member. No other entry is applied until the state is hashed and `stood`
+// (kv-store.ts) has settled.
 
 import type { Turns } from './stored-key-lookups.js'
 import type { State } from './state/state.js'
 import type { KvOptions } from './kv-store.js'
 
 const MARK_MILLIS = 30_000
-/** Not where it would take long to add up what is in memory: the count of rows is the same on all members, and so is what is too much. */
+/**
+ * With more rows in memory than this the state is not hashed, because it would take too long. The number of
+ * rows is equal on all members, so all of them skip the same comparison.
+ */
 const MOST_HASHED_ROWS = 50_000
 
 type Stood = NonNullable<KvOptions['stood']>
@@ -21,7 +26,10 @@ export class Marks {
     this.#turns = turns
   }
 
-  /** An entry was applied; `before`: the time before it. What is returned is waited for before the next one. */
+  /**
+   * Called after an entry was applied; `before` is the cluster time before it. The next entry waits for the
+   * returned promise.
+   */
   passed(state: State, before: number): Promise<unknown> | undefined {
     const { time } = state.meta.position
     if (this.#stood === undefined || Math.floor(time / MARK_MILLIS) === Math.floor(before / MARK_MILLIS))
@@ -32,7 +40,10 @@ export class Marks {
     return first.done === true ? this.#stood(first.value) : this.#goOn(steps, this.#stood)
   }
 
-  /** In further turns: twenty thousand holds in one would be longer than a heartbeat should wait. */
+  /**
+   * Hashes the rest in further turns of the event loop, because twenty thousand holds in one turn would delay
+   * heartbeats.
+   */
   async #goOn(steps: Steps, stood: Stood): Promise<unknown> {
     for (;;) {
       await this.#turns.next()

@@ -1,8 +1,8 @@
-// Driver: what is asked about the sessions of a store from outside of its log.
+// Driver: answers questions about the sessions of a store without an entry of its log.
 //
-// Law: where the state machine has stopped, or its state is being replaced, nothing is known of sessions, and no question throws but
-// `list`. Without it the story is: a disk fails, a client that is still connected opens a session, and the error of the disk escapes
-// from the handler of its connection.
+// Law: while the state machine has stopped, or its state is being replaced, no session is known, and no
+// method but `list` throws. Without this law: a disk fails, a client that is still connected opens a session,
+// and the error of the disk is thrown in the handler of its connection.
 
 import type { Clock } from '@latchkey/base'
 import { LatchkeyError, type SessionResult } from '@latchkey/protocol'
@@ -10,9 +10,12 @@ import { listSessions, refusalOfSession, type SessionLimits, whyNoSession } from
 import type { State } from './state/state.js'
 import type { OpenSessions } from './kv-store.js'
 
-/** All sessions are looked at to find that none gives way: so long that answer is given again, ms. */
+/**
+ * Finding that no session can be ended for a new one takes a look at all of them, so that answer is given
+ * again for this many ms.
+ */
 const REFUSAL_MS = 100
-/** Identities that were refused within that time. */
+/** The most identities whose refusal is kept. */
 const MOST_REFUSALS = 1_000
 
 interface Refusal {

@@ -1,4 +1,4 @@
-// Rule: reads of the local state. Whether it is recent enough is the caller's to see to (ReadIndex).
+// Rule: answers reads of the local state; the caller ensures that the state is recent enough (ReadIndex).
 
 import { binary, copyBytes } from '@latchkey/base'
 import { lockInfo, lockOwner, ticketOf } from '@latchkey/lock'
@@ -17,7 +17,7 @@ import { nextStart } from './rules/sequences.js'
 import { createdOf, modifiedOf, valueOf, versionOf } from './state/data-row.js'
 import type { State } from './state/state.js'
 
-/** Reads that need no frozen view. */
+/** The reads that need no view. */
 export type PointRead = Exclude<
   Read,
   readonly [typeof READ.page | typeof READ.closeView | typeof READ.backup, ...unknown[]]
@@ -28,7 +28,10 @@ export function assertRead(read: unknown): asserts read is Read {
   if (reason !== null) throw new LatchkeyError('ERR_PROTOCOL', `That is not a read: ${reason}.`)
 }
 
-/** `now`: the cluster time the read may assume. Bytes in the result are the caller's. */
+/**
+ * `now` is the cluster time that was confirmed for the read. The bytes in the result are copies for the
+ * caller.
+ */
 export function pointRead(state: State, read: PointRead, now: number): unknown {
   switch (read[0]) {
     case READ.get:
@@ -67,7 +70,7 @@ function lockRead(state: State, read: LockRead, now: number): unknown {
   }
 }
 
-/** No more is gathered than one answer may hold: many keys of large values would be gigabytes. */
+/** Stops at the bytes that one answer may hold, because many keys with large values could be gigabytes. */
 function valuesAt(state: State, keys: readonly Uint8Array[]): (Uint8Array | null)[] {
   const reason = tooManyKeys(keys.length)
   if (reason !== null) throw new LatchkeyError('ERR_TOO_LARGE', reason)
@@ -80,7 +83,7 @@ function valuesAt(state: State, keys: readonly Uint8Array[]): (Uint8Array | null
   })
 }
 
-/** What a value takes in an answer besides its bytes. */
+/** The bytes of a value in an answer besides the value itself. */
 const ITEM_BYTES = 5
 
 const tooMuch = () =>

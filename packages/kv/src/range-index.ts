@@ -1,12 +1,14 @@
-// Rule: which of many ranges a key is in, in about logarithmic time plus what is found. The ranges stand sorted by their start; the
-// middle of them, the middles of both halves and so on are a tree, and each knows the last end in its part of it.
+// Rule: finds which of many ranges contain a key, in about logarithmic time plus the number of ranges found.
+// The ranges are sorted by their start. The middle one is the root of a tree, the middle ones of both halves
+// are its children, and so on; each node knows the last end in its subtree.
 //
-// Laws: `find` names exactly the ranges with start <= key < end, each once; of one range there is one entry.
+// Laws: `find` reports exactly the ranges with start <= key < end, each once. There is one entry for each
+// range.
 
-/** A key behind all keys: characters of keys are bytes. */
+/** A key after all keys, because the characters of keys are bytes. */
 export const NO_END = '\u0100'
 
-/** Of keys, a character a byte; start inclusive, end exclusive. */
+/** A range of keys, which have one character for each byte; `start` is included, `end` is not. */
 export interface Span {
   readonly start: string
   readonly end: string
@@ -14,7 +16,7 @@ export interface Span {
 
 export class RangeIndex<Entry extends Span> {
   readonly #entries: Entry[] = []
-  /** By place: the last end of all entries in the tree below. */
+  /** For each index the last end of all entries in its subtree. */
   #ends: string[] = []
   #stale = false
 
@@ -23,7 +25,7 @@ export class RangeIndex<Entry extends Span> {
     return entry?.start === start && entry.end === end ? entry : undefined
   }
 
-  /** Its range is not there yet. */
+  /** There must be no entry with the same range. */
   add(entry: Entry): void {
     this.#entries.splice(this.#placeOf(entry.start, entry.end), 0, entry)
     this.#stale = true
@@ -36,7 +38,7 @@ export class RangeIndex<Entry extends Span> {
     this.#stale = true
   }
 
-  /** The first place whose entry is not before that range. */
+  /** The first index whose entry does not come before that range. */
   #placeOf(start: string, end: string): number {
     let [from, to] = [0, this.#entries.length]
     while (from < to) {

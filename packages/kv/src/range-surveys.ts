@@ -1,13 +1,16 @@
-// Driver: owns what was added up of large ranges before their deleteRange is applied. To apply it takes the count and the sum of all that
-// is live in the range; with a million keys that is seconds in which nothing else is applied, no renewal either. So the member that
-// is about to write the command into the log, the leader, adds up the range first, while everything is applied as it comes, and then
-// only mends what was changed in the range meanwhile.
+// Driver: owns the counts and sums of large ranges, computed before their deleteRange is applied.
+// To apply a deleteRange, a member needs the count and the sum of all live rows of the range. With a million
+// keys that takes seconds in which nothing else is applied, not even a renewal. Therefore the leader surveys
+// the range before it writes the command into the log, while other entries are applied, and later corrects
+// only the rows that changed meanwhile.
 //
 // Laws
-//   - it is a hint: with it or without, the same is applied. A member that has no survey looks the range up when it applies
-//   - what it answers with is what a look-up would find at that moment, or it answers nothing
-//   - of a range that the history may keep in events it answers nothing: that look-up is short, and makes the events
-//   - there are few surveys at a time, each of bounded changes, and none is kept for long
+// - A survey only saves time: the same is applied with it and without. A member without a survey reads the
+//   range when it applies the command.
+// - `take` returns what a look-up would find at that moment, or nothing.
+// - It returns nothing for a range whose events the history can keep, because that look-up is short and also
+//   builds the events.
+// - There are few surveys at a time, each with a bounded number of changes, and none is kept for long.
 
 import type { Clock } from '@latchkey/base'
 import { decodeCommand, isBadCommand } from '@latchkey/protocol'
@@ -21,16 +24,16 @@ import type { RangeObserver } from './state/row-table.js'
 import type { State } from './state/state.js'
 
 const MOST_SURVEYS = 4
-/** Keys in the range that changed since its survey began. */
+/** The most keys of the range that may change after its survey began; with more the survey is dropped. */
 const MOST_CHANGED = 2_000
-/** Its command should have come by then. */
+/** A survey is dropped after this time, because its command should have come by then. */
 const MOST_MILLIS = 30_000
 
 class Survey implements RangeObserver {
   readonly span: KeySpan
   readonly state: State
   found: Surveyed | undefined
-  /** The row that a key had when the survey began, of keys that changed since. */
+  /** The rows, as they were at the beginning of the survey, of the keys that changed since. */
   readonly changed = new Map<string, Uint8Array | undefined>()
   lost = false
 
@@ -71,7 +74,10 @@ export class RangeSurveys {
     this.#turns = turns
   }
 
-  /** undefined: that is no large deleteRange. Resolves when its range was added up, or could not be: the command meets what is wrong. */
+  /**
+   * undefined: the command is no deleteRange, or there are too many surveys. Resolves when the survey has
+   * succeeded or failed; an error is found again when the command is applied.
+   */
   begin(state: State, body: Uint8Array): Promise<void> | undefined {
     const command = decodeCommand(body)
     const needed = isBadCommand(command) ? undefined : rangesOf(command)
@@ -104,7 +110,7 @@ export class RangeSurveys {
     return count <= this.#caps.events && bytes <= this.#caps.eventBytes
   }
 
-  /** What is live in the range now, and the survey is used up. */
+  /** Returns what is live in the range now, and removes the survey. */
   take(state: State, needed: Needed): { readonly whole: WholeRange } | undefined {
     if (!('whole' in needed)) return undefined
     const { start, end } = needed.whole
@@ -130,6 +136,6 @@ function mend(state: State, found: Surveyed, key: string, before: Uint8Array | u
   found.sum.add(sealOf(now))
   found.count++
   found.bytes += eventBytes(key, null, now)
-  // One more time does no harm: they are removed.
+  // A key may be in the list twice: its row is removed in any case.
   found.keys.add(keyOfBinary(SPACE.data, key))
 }

@@ -1,5 +1,7 @@
-// Driver: owns the keys of reads that wait for their round and of puts that wait for the disks, until their rows are looked up
-// (state/rows-ahead.ts): once all has been sent that they wait for. It is a hint: what fails here whoever needs the row will meet.
+// Driver: owns the keys of reads and puts that still wait for the network or the disks, and reads their rows
+// ahead.
+// The rows are read (state/prefetched-rows.ts) after everything was sent in this turn of the event loop.
+// Errors are ignored here, because the read or put that needs the row finds them again.
 
 import { READ, type Read } from '@latchkey/protocol'
 import { plainKeyAt, plainKeyEnd } from './commands/plain-put.js'
@@ -10,7 +12,7 @@ export class ReadAhead {
   readonly #state: () => State
   #keys: Uint8Array[] = []
 
-  /** `later`: runs it behind what leaves in this turn. Without it nothing is looked up ahead. */
+  /** `later` runs a function after everything that is sent in this turn. Without it nothing is read ahead. */
   constructor(later: ((run: () => void) => void) | undefined, state: () => State) {
     this.#later = later
     this.#state = state
@@ -21,7 +23,7 @@ export class ReadAhead {
       this.#expectKey(read[1])
   }
 
-  /** `body`: a plain put, which has to know what was there before. */
+  /** `body` is a plain put, which needs the previous row of its key. */
   expectPut(body: Uint8Array): void {
     this.#expectKey(body.subarray(plainKeyAt(0), plainKeyEnd(body, 0)))
   }
@@ -36,7 +38,7 @@ export class ReadAhead {
     try {
       this.#state().data.lookAhead(keys)
     } catch {
-      // Told to whoever needs it.
+      // The read or put that needs the row gets this error.
     }
   }
 }

@@ -1,5 +1,6 @@
-// Driver: owns the frozen views that scans, iterations and backups read from, page by page or piece by piece. A view nobody asks for
-// is closed; one that is gone is said to be gone, never replaced by a newer one in silence (R9).
+// Driver: owns the views from which scans, iterations and backups read page by page.
+// A view that is not used is closed. A read of a closed view is an error; it never goes on silently in a
+// newer view (R9).
 
 import { type Clock, type Timer, compareBytes } from '@latchkey/base'
 import {
@@ -24,33 +25,33 @@ export type PageRead = Extract<Read, readonly [typeof READ.page, ...unknown[]]>
 
 export type BackupRead = Extract<Read, readonly [typeof READ.backup, ...unknown[]]>
 
-/** What a view may be of: the rows of ranges, or everything as one stream of bytes. */
+/** What a view can read: the rows of ranges, or the whole state as one stream of bytes. */
 export interface FrozenSources {
-  /** Of everything applied so far. */
+  /** The revision of everything applied so far. */
   revision(): number
   rows(): Promise<RowView>
   backup(): Promise<SnapshotReader>
 }
 
 interface OpenView {
-  /** Who opened it. */
+  /** The client that opened it. */
   readonly by: string
   readonly of:
     | { readonly rows: RowView; readonly revision: Promise<number> }
     | { readonly backup: SnapshotReader }
   lastUsed: number
   busy: number
-  /** Bytes of a backup that were read. */
+  /** The bytes of a backup that were read so far. */
   total: number
 }
 
 export class Views {
   readonly #clock: Clock
   readonly #limits: KvLimits
-  /** Everything applied so far. */
+  /** Opens views of everything applied so far. */
   readonly #freeze: FrozenSources
   readonly #open = new Map<number, OpenView>()
-  /** Who is having one opened. */
+  /** The clients whose views are just being opened. */
   readonly #opening: string[] = []
   #lastId = 0
   #timer: Timer | undefined
@@ -67,12 +68,13 @@ export class Views {
 
   async page(read: PageRead, by = ''): Promise<PageResult> {
     const [, asked, keep, start, end, reverse, limit, part] = read
-    // Nothing can be in it: no view is needed.
+    // The page is empty in any case, so no view is needed.
     if (asked === 0 && (limit === 0 || isEmptyRange({ start, end }))) return [0, [], this.#freeze.revision()]
     const rowsOf = async () => {
       const rows = await this.#freeze.rows()
       const revision = revisionOf(rows)
-      // Each page asks for it: an error is told to those who wait for one.
+      // Each page waits for this promise and gets its error; without a handler here the rejection would end
+      // the process.
       revision.catch(() => {})
       return { rows, revision }
     }
@@ -90,12 +92,12 @@ export class Views {
     })
   }
 
-  /** The reader checks each row; the member that restores checks the whole. */
+  /** The reader checks each row; the member that restores the backup checks the whole. */
   async backupPiece([, asked]: BackupRead, by = ''): Promise<BackupResult> {
     const backupOf = async () => ({ backup: await this.#freeze.backup() })
     const id = asked === 0 ? await this.#openView(backupOf, by) : asked
     return await this.#using(id, async (open) => {
-      // One connection asks for one piece after the other: two at once would get them in no order.
+      // A client must ask for one piece after the other, because the order of two at once would be undefined.
       if (!('backup' in open.of) || open.busy > 1) throw viewGone()
       const piece = await open.of.backup.read(CAPS.pageBytes)
       open.total += piece?.length ?? 0
@@ -105,7 +107,7 @@ export class Views {
     })
   }
 
-  /** A view at which something fails is closed. */
+  /** If an operation on a view fails, the view is closed. */
   async #using<T>(id: number, use: (open: OpenView) => Promise<T>): Promise<T> {
     const open = this.#use(id)
     try {
@@ -119,7 +121,7 @@ export class Views {
     }
   }
 
-  /** One who scans much leaves room for all others. */
+  /** One client may open only a part of all views, so that there are some left for others. */
   async #openView(freeze: () => Promise<OpenView['of']>, by: string): Promise<number> {
     if (this.#open.size + this.#opening.length >= this.#limits.views) throw tooMany('on this member')
     if (this.#countOf(by) >= this.#limits.viewsOfOne) throw tooMany('by these credentials on this member')
@@ -134,7 +136,7 @@ export class Views {
     }
   }
 
-  /** There are few views. */
+  /** A linear search is fine, because there are few views. */
   #countOf(by: string): number {
     let count = this.#opening.filter((one) => one === by).length
     for (const view of this.#open.values()) if (view.by === by) count++
@@ -184,8 +186,8 @@ export class Views {
 }
 
 /**
- * As the view itself has it. Not the machine's: it may have applied more by the time at which the view is taken, and who would watch
- * from behind that revision would never hear of what lies between.
+ * The revision that the view itself has. The machine's revision may be higher, because it may have applied
+ * more when the view is taken; a watch that begins after that revision would miss the events in between.
  */
 async function revisionOf(view: RowView): Promise<number> {
   const page = await view.page({ start: META_KEY, end: undefined }, 1, 1)
@@ -202,7 +204,7 @@ const viewGone = () =>
 
 const NO_ROWS = { rows: [], end: true } as const
 
-/** A range of the user's keys as one of rows; null: unbounded. */
+/** The rows of a range of the user's keys; null: no limit. */
 export function dataRange(start: Uint8Array | null, end: Uint8Array | null): RowRange {
   const whole = spaceRange(SPACE.data)
   return {
@@ -211,7 +213,10 @@ export function dataRange(start: Uint8Array | null, end: Uint8Array | null): Row
   }
 }
 
-/** A row that its seal does not vouch for is an error, never a wrong value. Without its value it is not checked: keys only. */
+/**
+ * A row with a wrong seal is an error, never a wrong value. Keys that are read without values cannot be
+ * checked.
+ */
 function show(
   { key, value }: Row,
   part: 'both' | 'keys' | 'values',

@@ -1,8 +1,9 @@
-// Driver: a new state from a backup (docs/locks.md, 4): the file is read twice, first to know that all of it is good.
+// Driver: builds a new state from a backup file (docs/locks.md, section 4). It reads the file twice, first to
+// check all of it.
 //
 //   kept      data, sequences, events, holds (to their deadline), fencing counters, the place in the log, the cluster time
-//   dropped   sessions, kept answers, waiters
-//   raised    the token base, by 2^32 above every token the backup knows: what was given out after it is not given out again
+//   dropped   sessions, kept replies, waiters
+//   raised    the base of tokens, to 2^32 above every token in the backup, so that no token given after the backup is given again
 
 import { open } from 'node:fs/promises'
 import { basename } from 'node:path'
@@ -24,7 +25,8 @@ export interface Restored extends AppliedState {
 }
 
 /**
- * Into a home that has no store yet. `membership` is that of the new cluster; its log starts after `position` of the result.
+ * Restores into a home that has no store yet. `membership` is that of the new cluster, whose log starts after
+ * `position` of the result.
  * Several members of one cluster may be restored from the same file.
  */
 export async function restoreRows(path: string, home: RowHome, membership: Membership): Promise<Restored> {
@@ -54,7 +56,7 @@ export async function restoreRows(path: string, home: RowHome, membership: Membe
 const DROPPED: ReadonlySet<unknown> = new Set(['sessions', 'replies', 'waiters'])
 const isKept = (row: Row): boolean => !DROPPED.has(spaceOf(row.key))
 
-/** What a backup holds, once all of it was found good. */
+/** Returns what a backup contains, after all of it was checked. */
 export async function surveyBackup(path: string): Promise<AppliedState & { readonly revision: number }> {
   const { position, membership, revision } = (await survey(path)).meta
   return { position, membership, revision }
@@ -82,7 +84,7 @@ async function readRows(
   const file = await open(path, 'r')
   try {
     for (;;) {
-      // A buffer of its own for each piece: frames are views of it.
+      // A new buffer for each piece, because the frames are views of it.
       const { bytesRead, buffer } = await file.read(Buffer.allocUnsafeSlow(PIECE_BYTES), 0, PIECE_BYTES, null)
       if (bytesRead === 0) return
       const rows = stream.push(buffer.subarray(0, bytesRead))

@@ -1,5 +1,6 @@
-// Driver: owns a frozen view of the whole state behind one entry, so that two members can find the first row in which they differ.
-// Rows are digested from what is stored, key and body; a seal is not believed here.
+// Driver: owns a view of the whole state after one entry, so that two members can find the first row in which
+// they differ.
+// The digest is computed from the stored keys and bodies; the stored seals are not used.
 
 import { SPACE, type SpaceName, spaceRange } from './keyspaces.js'
 import type { RowView } from './storage/row-store.js'
@@ -23,7 +24,10 @@ export class StateDigest {
     this.#view = view
   }
 
-  /** Of the rows of a space from behind one key up to another, both row keys: at most `rows` of them. */
+  /**
+   * The digest of the rows of a space after `after` and up to `upTo`, both keys of rows; at most `rows` of
+   * them.
+   */
   async digest(
     space: SpaceName,
     after: Uint8Array | undefined,

@@ -1,9 +1,11 @@
-// Driver: the stored keys that a range command needs, read before it runs, together with what the overlay has of them: what was
-// applied and is not stored yet, and what a batch in flight holds. A page at a time, so that the loop is free in between.
+// Driver: reads the stored rows that a range command needs, before the command runs, and joins them with the
+// overlay.
+// The overlay has rows that are applied but not in the store yet, also those of a batch that is being
+// written. Rows are read page by page, so that the event loop runs in between.
 //
 // Laws
-//   - while the entry of the command waits nothing is applied, so what is found is what the command meets
-//   - of the ranges of steps no more is gathered than the command's budget allows; the rest is not looked at
+// - While the command's entry waits nothing else is applied, so the command sees exactly what was found.
+// - For the ranges of steps no more rows are read than the command's budget allows.
 
 import { binary } from '@latchkey/base'
 import type { BudgetLimits, Step } from '@latchkey/protocol'
@@ -20,25 +22,26 @@ import type { Overlay } from './state/row-table.js'
 import type { State } from './state/state.js'
 import { Sum } from './state/set-hash.js'
 
-/** Of a range. */
+/** What was found in a range. */
 export interface Surveyed {
   readonly keys: RowKeys
   readonly sum: Sum
   count: number
-  /** Of the events of its removal. */
+  /** The bytes that the events of its removal take. */
   bytes: number
 }
 
 export type LookUpCaps = EventCaps & { readonly budget: BudgetLimits }
 
-/** Where the loop is let go of between two pages. */
+/** Lets another turn of the event loop run between two pages. */
 export interface Turns {
   next(): Promise<void>
 }
 
 export async function lookUp(state: State, needed: Needed, caps: LookUpCaps, turns: Turns): Promise<Found> {
   const view = state.store.view()
-  // Taken in the same turn as the view: nothing can move from one to the other unseen.
+  // The overlay is taken in the same turn as the view, so that no row can move from the overlay to the store
+  // in between.
   const look = lookIn(state, view)
   try {
     if ('whole' in needed) {
@@ -65,13 +68,13 @@ const lookIn =
   (state: State, view: RowView) =>
   (span: KeySpan): Look => ({ view, span, overlay: state.data.overlay(span.start, span.end) })
 
-/** False: that is enough. The row is empty where only keys are asked for and it is the store's. */
+/** Returns false to stop. A row of the store is empty if only keys are read. */
 type Each = (rowKey: Uint8Array, row: Uint8Array) => boolean
 
-/** Every live row of the range, in key order, until it is enough. */
+/** Calls `each` for every live row of the range, in key order, until it returns false. */
 async function eachLive({ view, span, overlay }: Look, keysOnly: boolean, turns: Turns, each: Each) {
   let at = 0
-  /** Keys that only the overlay knows, up to that one. */
+  /** Passes on the keys that only the overlay has, up to that one. */
   const passOverlay = (key: string | undefined): boolean => {
     for (; at < overlay.keys.length; at++) {
       const known = overlay.keys[at] as string
@@ -102,7 +105,7 @@ async function eachLive({ view, span, overlay }: Look, keysOnly: boolean, turns:
   passOverlay(undefined)
 }
 
-/** Of the ranges of one branch, all together. */
+/** The live keys of all ranges of one branch. */
 async function liveKeys(looks: readonly Look[], budget: BudgetLimits, turns: Turns): Promise<LiveKeys> {
   const keys: string[] = []
   let bytes = 0
@@ -118,7 +121,7 @@ async function liveKeys(looks: readonly Look[], budget: BudgetLimits, turns: Tur
   return keys
 }
 
-/** Of its rows no more is kept than the history may hold of their events. */
+/** Keeps no more rows than the history may hold events. */
 async function wholeRange(look: Look, changes: Changes, turns: Turns): Promise<WholeRange> {
   const keys = new RowKeys()
   const sum = new Sum()
@@ -132,8 +135,9 @@ async function wholeRange(look: Look, changes: Changes, turns: Turns): Promise<W
 }
 
 /**
- * What is live in a range as it is now, whatever is applied while it is looked up. `changed`: the row that a key has now, of each that
- * is changed later. The overlay goes on under the look-up: without it a row would be counted as it is then.
+ * Finds what is live in a range at the time of the call, while entries are applied meanwhile. `changed` gets,
+ * for each key that changes during the look-up, its row at the time of the call; otherwise the overlay would
+ * return the newer row.
  */
 export async function surveyRange(
   state: State,

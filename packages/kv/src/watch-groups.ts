@@ -1,4 +1,5 @@
-// Driver: owns the watches by their ranges: those of one range are a group, and an event finds the groups that it concerns.
+// Driver: owns the watches grouped by their ranges, so that an event finds the groups whose range contains
+// its key.
 
 import { binary } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
@@ -8,20 +9,20 @@ import type { KeyRange, WatchSink } from './kv-store.js'
 export interface Group extends Span {
   readonly range: KeyRange
   readonly cursors: Set<Cursor>
-  /** What of the revisions that are being looked at is theirs. */
+  /** The group's events among the revisions that are being read. */
   found: EventResult[]
 }
 
 export interface Cursor {
   readonly group: Group
   readonly sink: WatchSink
-  /** Who opened it. */
+  /** The client that opened it. */
   readonly by: string
-  /** It has seen what all who follow have seen; `next` says nothing then. */
+  /** The watch is up to date and is served together with the others that are; `next` has no meaning then. */
   follows: boolean
-  /** The next revision to look at. */
+  /** The next revision to read. */
   next: number
-  /** All revisions up to here have been told. */
+  /** All revisions up to this one were sent. */
   told: number
   credit: number
   over: boolean
@@ -51,7 +52,7 @@ export class Groups {
     if (group.cursors.delete(cursor) && group.cursors.size === 0) this.#index.remove(group)
   }
 
-  /** Of a revision; returns the bytes of those that are anybody's. */
+  /** Adds the events of a revision to their groups; returns the bytes of those events that a group needs. */
   add(events: readonly EventResult[]): number {
     this.#bytes = 0
     for (const event of events) {
@@ -68,7 +69,7 @@ export class Groups {
     this.#bytes += bytesOf(event)
   }
 
-  /** Each group that was concerned, with what is theirs, since this was asked last. */
+  /** Returns each group with its events since the last call. */
   taken(): readonly (readonly [Group, readonly EventResult[]])[] {
     const taken = this.#concerned.map((group) => [group, group.found] as const)
     for (const [group] of taken) group.found = []
@@ -80,7 +81,7 @@ export class Groups {
 export const bytesOf = (event: EventResult): number =>
   event[2].length + (event[3]?.length ?? 0) + (event[4]?.length ?? 0)
 
-/** How many of the events a credit is good for: whole revisions, the last of which may exceed it. */
+/** How many of the events may be sent for this credit: whole revisions, the last of which may exceed it. */
 export function within(credit: number, events: readonly EventResult[]): number {
   if (credit >= events.length) return events.length
   let count = Math.max(0, credit)
