@@ -1,5 +1,6 @@
-// Rule: answers as bytes. Made once, kept and sent as they are. What is refused is refused with the same words on every member
-// and in every version, since kept answers are part of the state.
+// Rule: answers to commands as bytes. They are packed once, then kept and sent as they are.
+// A refusal has the same words on every member and in every version, because kept answers are part of the
+// state.
 
 import {
   type Answer,
@@ -11,7 +12,7 @@ import {
   pack,
 } from '@latchkey/protocol'
 
-/** A command's own refusal: it changed nothing. */
+/** The refusal of a command that changed nothing. */
 export class Refused {
   readonly bytes: Uint8Array
 
@@ -23,7 +24,7 @@ export class Refused {
 
 const SIMPLE = new Map<unknown, Uint8Array>([true, false, 0, 1].map((result) => [result, pack([0, result])]))
 
-/** `outcome`: a result as protocol's operations.ts says, or a refusal. */
+/** `outcome` is a result as in protocol's operations.ts, or a refusal. */
 export function answerBytes(outcome: unknown): Uint8Array {
   if (outcome instanceof Refused) return outcome.bytes
   return SIMPLE.get(outcome) ?? pack([0, outcome])
@@ -31,11 +32,14 @@ export function answerBytes(outcome: unknown): Uint8Array {
 
 export interface GivenAnswer {
   readonly bytes: Uint8Array
-  /** It is a kept answer. */
+  /** The answer is a kept reply of an earlier call. */
   readonly fromTable: boolean
 }
 
-/** A whole number, most often a revision. It is packed when somebody asks for it, which on most members nobody does. */
+/**
+ * A whole number, most often a revision. It is packed only when its bytes are needed, which most members
+ * never need.
+ */
 export class NumberAnswer implements GivenAnswer {
   readonly fromTable = false
   readonly result: number
@@ -48,7 +52,7 @@ export class NumberAnswer implements GivenAnswer {
     return pack([0, this.result])
   }
 
-  /** Of `bytes`. */
+  /** The length of `bytes`. */
   get size(): number {
     if (this.result < 0x100) return this.result < 0x80 ? 3 : 4
     if (this.result < 0x10000) return 5
@@ -61,7 +65,9 @@ export const answerOf = (outcome: unknown): GivenAnswer =>
     ? new NumberAnswer(outcome)
     : { bytes: answerBytes(outcome), fromTable: false }
 
-/** As a client is told: a number needs no bytes of its own, it is packed with all else of its frame. */
+/**
+ * The answer for a client: a number needs no bytes of its own, because it is packed together with its frame.
+ */
 export const toldAs = (answer: GivenAnswer): Answer | Uint8Array =>
   answer instanceof NumberAnswer ? [0, answer.result] : answer.bytes
 
@@ -103,7 +109,9 @@ export const SEQUENCE_USED_UP = new Refused(
   'ERR_TOO_LARGE',
   'The sequence is used up: its numbers would pass 2^53. Reset it.',
 )
-/** Not an error's number: only a session's engine meets it (protocol's operations.ts). */
+/**
+ * This is not the number of an error; only the session engine of a client gets it (protocol's operations.ts).
+ */
 export const SESSION_IS_OVER: Uint8Array = pack([
   SESSION_OVER,
   'The session is unknown or ended; the command was not executed.',
@@ -111,7 +119,7 @@ export const SESSION_IS_OVER: Uint8Array = pack([
   false,
 ])
 
-/** Likewise; never kept. */
+/** Only the session engine of a client gets this too; it is never kept. */
 export const SESSION_IS_FULL: Uint8Array = pack(SESSION_FULL_ANSWER)
 
 const BY_CODE = new Map<ErrorCode, Refused>()

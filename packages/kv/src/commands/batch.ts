@@ -1,8 +1,9 @@
-// Door: an entry's bytes as records, one a command; see docs/storage.md for the drawing.
+// Door: the bytes of an entry as records, one for each command; docs/storage.md has a drawing.
 //
 //   u32le length of body | u48le session | u48le number | u48le done | body (a packed Command)
 //
-// Records follow each other without a gap, so that a proposer only joins them. Session 0: none (openSession, alone in its entry).
+// Records follow each other without a gap, so that the leader only joins them. Session 0 is none: the record
+// opens a session, and is alone in its entry.
 
 import { assert, View } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
@@ -11,11 +12,14 @@ import { u32, u48, writeU32, writeU48 } from '../little-endian.js'
 export interface CommandRecord {
   /** The session's id; 0 for openSession. */
   readonly session: number
-  /** The call's number in its session; 0: not numbered (keepAlive, closeSession, cancelCall only). */
+  /**
+   * The call's number in its session; 0: without a number, which is allowed for keepAlive, closeSession and
+   * cancelCall only.
+   */
   readonly number: number
-  /** All numbers of the session below it are finished. */
+  /** All calls of the session with lower numbers are finished. */
   readonly done: number
-  /** A packed Command, byte for byte what its sender made. */
+  /** A packed Command, byte for byte as its sender made it. */
   readonly body: Uint8Array
 }
 
@@ -23,7 +27,7 @@ export const RECORD_HEADER = 22
 
 export const recordBytes = (record: CommandRecord): number => RECORD_HEADER + record.body.length
 
-/** What a door hands to `RaftNode.submit`. */
+/** The bytes for `RaftNode.submit`. */
 export function encodeRecord(record: CommandRecord): Uint8Array {
   const bytes = Buffer.allocUnsafe(recordBytes(record))
   writeRecord(bytes, 0, record)
@@ -33,7 +37,8 @@ export function encodeRecord(record: CommandRecord): Uint8Array {
 const NOTHING: CommandRecord = { session: 0, number: 0, done: 0, body: new Uint8Array(0) }
 
 /**
- * The same without bytes of its own: it is copied where the entry is made. One serves many commands, each until the next one's turn.
+ * A record without bytes of its own: it is written directly into the entry. One object serves many commands,
+ * one after the other.
  */
 export class RecordSource {
   #record: CommandRecord = NOTHING
@@ -47,14 +52,14 @@ export class RecordSource {
     return recordBytes(this.#record)
   }
 
-  /** Once: what it was of is let go of. */
+  /** May be called once for each record, because the record is dropped. */
   copy(into: Buffer, at: number): void {
     writeRecord(into, at, this.#record)
     this.#record = NOTHING
   }
 }
 
-/** A whole entry's data. */
+/** The data of a whole entry. */
 export function encodeBatch(list: readonly CommandRecord[]): Uint8Array {
   let length = 0
   for (const record of list) length += recordBytes(record)
@@ -64,7 +69,10 @@ export function encodeBatch(list: readonly CommandRecord[]): Uint8Array {
   return bytes
 }
 
-/** Asked where a command comes in, so that it is refused: once it is written into a record there is nobody left to refuse it. */
+/**
+ * Checked where a command is received, so that it can be refused there; later there is no caller to refuse it
+ * to.
+ */
 export const fitsRecord = ({ session, number, done }: CommandRecord): boolean =>
   Math.max(session, number, done) <= CAPS.recordNumber
 
@@ -80,21 +88,22 @@ function writeRecord(into: Buffer, at: number, record: CommandRecord): number {
 }
 
 /**
- * Steps through an entry's records without an object for each. Law: `next()` never throws and always ends; bytes that are no
- * whole record make one last record with `bad` set, so that hostile bytes cost one answer, never a member.
+ * Steps through the records of an entry without creating an object for each.
+ * Law: `next()` never throws and always ends. Bytes that are no whole record become one last record with
+ * `bad` set, so that hostile bytes cost one answer and never stop a member.
  */
 export class BatchReader {
   readonly data: Buffer
   session = 0
   number = 0
   done = 0
-  /** In `data`. */
+  /** The offset in `data`. */
   bodyAt = 0
   bodyEnd = 0
   /** The rest of the entry is not a record. */
   bad = false
   #at = 0
-  /** Of `data`, asked for once: each asking is a call out of compiled code. */
+  /** The buffer of `data`, read once, because each access of that property calls into native code. */
   readonly #memory: ArrayBufferLike
   readonly #offset: number
 
@@ -104,17 +113,17 @@ export class BatchReader {
     this.data = this.view(0, data.length)
   }
 
-  /** The record's command; a view. */
+  /** The command of the record, as a view. */
   get body(): Buffer {
     return this.view(this.bodyAt, this.bodyEnd)
   }
 
-  /** Of [from, end) of `data`. */
+  /** A view of [from, end) of `data`. */
   view(from: number, end: number): Buffer {
     return new View(this.#memory, this.#offset + from, end - from)
   }
 
-  /** `next` would find nothing more. */
+  /** There are no more records. */
   get isDone(): boolean {
     return this.#at >= this.data.length
   }

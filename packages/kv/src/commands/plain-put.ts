@@ -1,15 +1,20 @@
-// Door: the usual put, without a guard, read where it stands: nearly all of the bytes that are written come by it.
+// Door: reads the usual put, which has no guard, without decoding it, because nearly all written bytes come
+// in such puts.
 //
 //   fixarray 4 | OP.put | nil | bin8 key | bin8, bin16 or bin32 value, up to the end
 //
-// Law: what is taken here is what `decodeCommand` takes, with the same key and value; it may leave any command to that.
+// Law: a command that is accepted here is accepted by `decodeCommand` too, with the same key and value. Any
+// command may be left to `decodeCommand`.
 
 import { CAPS, OP } from '@latchkey/protocol'
 
-/** Of the key, in the command. */
+/** The offset of the key in the command. */
 const KEY = 5
 
-/** A command in [from, end) of some bytes: where its value begins; 0: it is another one, or has to be looked at closely. */
+/**
+ * The command is in [from, end) of `data`. Returns the offset of its value; 0: it is another command, or must
+ * be decoded.
+ */
 export function plainValueAt(data: Uint8Array, from: number, end: number): number {
   if (end - from < KEY || data[from] !== 0x94 || data[from + 1] !== OP.put) return 0
   if (data[from + 2] !== 0xc0 || data[from + 3] !== 0xc4 || data[from + 4] === 0) return 0
@@ -21,10 +26,10 @@ export function plainValueAt(data: Uint8Array, from: number, end: number): numbe
   return length <= CAPS.valueBytes && at + head + length === end ? at + head : 0
 }
 
-/** A command without a fault that needs no decoding to be let in. */
+/** Whether the command is correct and needs no decoding to be accepted. */
 export const isPlainPut = (body: Uint8Array): boolean => plainValueAt(body, 0, body.length) > 0
 
-/** Of bytes of so many: tag and length. */
+/** The bytes of a tag with its length. */
 const headOf = (tag: number): number => (tag === 0xc4 ? 2 : tag === 0xc5 ? 3 : tag === 0xc6 ? 5 : 0)
 
 export const plainKeyAt = (from: number): number => from + KEY

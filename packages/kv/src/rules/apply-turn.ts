@@ -1,19 +1,23 @@
-// Rule: how much is applied in one turn of the event loop. While a turn lasts nothing else is heard: no heartbeat leaves, no vote is
-// answered, no hold is renewed. So the work of commands is counted, and whoever has counted enough goes on in another turn.
-// Law: where a turn ends decides nothing of what is applied, nor of its answers.
+// Rule: limits how much is applied in one turn of the event loop.
+// During a turn no heartbeat is sent, no vote is answered and no hold is renewed. So the work of commands is
+// counted, and after a certain amount the rest is applied in another turn.
+// Law: where a turn ends changes neither what is applied nor its answers.
 
-/** What one record of the log costs. A row that a command looks at costs twice as much, and so does a row that it changes. */
+/**
+ * The cost of one record of the log. A row that a command reads costs twice as much, and so does a row that
+ * it changes.
+ */
 const RECORD = 1
 export const ROW = 2
-/** These bytes cost as much as a record. */
+/** So many bytes cost as much as a record. */
 export const BYTES = 2 * 1024
-/** Of a turn: some ten milliseconds. */
+/** The work of one turn, which takes about ten milliseconds. */
 const WORK_A_TURN = 2_000
 
-/** A command that may go on in another turn: it is suspended where it yields. What it returns is its result. */
+/** A command that may be continued in another turn, at each yield. It returns the command's result. */
 export type InTurns<T> = Generator<undefined, T, undefined>
 
-/** The work of one command that may take more than a turn. */
+/** The work of one command that may take more than one turn. */
 export class TurnWork {
   readonly steps: InTurns<unknown>
 
@@ -37,7 +41,7 @@ export class Turn {
     return this.#work >= WORK_A_TURN
   }
 
-  /** Another turn begins. */
+  /** Called when another turn begins. */
   begin(): void {
     this.#work = 0
   }

@@ -1,19 +1,22 @@
-// Rule: the budget of one command while it is applied (protocol's budget.ts tells what its bytes alone can tell).
+// Rule: the budget of one command while it is applied. (protocol's budget.ts checks what can be known from
+// the command's bytes.)
 //
-// The story without it: one command of 15 KB names 1,500 ranges over the same 5,000 long keys, or appends to a value of 0.9 MB two
-// thousand times. It is committed, so every member that applies it runs out of memory or stands still for a minute, and does so
-// again at every start.
+// Without a budget: one command of 15 KB names 1,500 ranges over the same 5,000 long keys, or appends to a
+// value of 0.9 MB two thousand times. It is committed. Every member that applies it runs out of memory or
+// stops for a minute, and does so again at every start.
 //
 // Laws
-//   - what is counted is what the command asks for: the rows it touches and the bytes it reads and writes, never what happens to be
-//     in memory or on the disk. So every member refuses the same command, at the same place, with the same words
-//   - it is counted before it is done, or as one row at the most; what is over leaves nothing behind (draft.ts)
+// - What is counted depends on the command only: the rows that it touches and the bytes that it reads and
+//   writes. It never depends on what is in memory or on the disk. So every member refuses the same command,
+//   at the same place, with the same message.
+// - Work is counted before it is done, or after one row at most. A command over its budget changes nothing
+//   (draft.ts).
 
 import type { BudgetLimits } from '@latchkey/protocol'
 import { Refused } from '../commands/answers.js'
 import type { Turn } from './apply-turn.js'
 
-/** Thrown out of a draft, whatever the command was doing; `execute` answers with its refusal. */
+/** Thrown anywhere in a draft; `execute` turns it into the refusal. */
 export class OverBudget extends Error {
   override readonly name = 'OverBudget'
   readonly refused: Refused
@@ -31,14 +34,17 @@ export class Budget {
   #read = 0
   #written = 0
 
-  /** `rows`: that the command names; `turn`: what it does counts for that, too. */
+  /**
+   * `rows` is the number of rows that the command names; `turn` counts the same work for the turn of the
+   * event loop.
+   */
   constructor(limits: BudgetLimits, rows: number, turn: Turn) {
     this.limits = limits
     this.turn = turn
     this.#rows = rows
   }
 
-  /** Rows that the command found, besides those that it names. */
+  /** Counts rows that the command found, besides those that it names. */
   rows(count: number): void {
     this.#rows += count
     if (this.#rows > this.limits.rows) throw tooManyRows(this.limits)
@@ -50,7 +56,7 @@ export class Budget {
     if (this.#read > this.limits.readBytes) throw tooManyReadBytes(this.limits)
   }
 
-  /** That an event takes: its key, the new value and the one before. */
+  /** Counts the bytes of an event: its key, the new value and the previous one. */
   written(bytes: number): void {
     this.turn.row(bytes)
     this.#written += bytes
@@ -75,7 +81,7 @@ const tooManyRows = ({ rows }: BudgetLimits): OverBudget =>
 const tooManyReadBytes = ({ readBytes }: BudgetLimits): OverBudget =>
   new OverBudget('read', readBytes, 'bytes of keys and values', 'Split it.')
 
-/** Why the rows that a look-up met are more than the command may touch or read; undefined: they are not. */
+/** Why the rows of a look-up are more than the command may touch or read; undefined: they are not. */
 export function overFound(limits: BudgetLimits, rows: number, bytes: number): OverBudget | undefined {
   if (rows > limits.rows) return tooManyRows(limits)
   return bytes > limits.readBytes ? tooManyReadBytes(limits) : undefined

@@ -1,6 +1,7 @@
-// Rule: what one command does to keys and values, until it is known to succeed. Laws: it reads its own writes (A12); a command
-// that fails leaves nothing behind; one that changed something takes one revision for all its keys, any other takes none. Whatever it
-// looks at or changes is counted against its budget first (budget.ts): what is over ends it with a throw.
+// Rule: the changes of one command to keys and values, until the command has succeeded.
+// Laws: a command reads its own writes (A12). A command that fails changes nothing. A command that changes
+// something takes one revision for all its keys; any other takes none. Everything that it reads or changes is
+// first counted against its budget (budget.ts), which throws if it is used up.
 
 import { binary, copyBytes } from '@latchkey/base'
 import { Changes, type EventCaps } from '../state/changes.js'
@@ -29,12 +30,12 @@ export class Draft {
     this.#changes = new Changes(this.#revision, caps)
   }
 
-  /** Enough was done in this turn: the caller yields. */
+  /** The work of this turn of the event loop is used up, so the caller yields. */
   get turnIsOver(): boolean {
     return this.budget.turn.isOver
   }
 
-  /** The key's row as this command sees it. */
+  /** The key's row with the changes of this command. */
   row(key: string): Uint8Array | undefined {
     return this.#look(key).now
   }
@@ -67,7 +68,7 @@ export class Draft {
     this.#changes.add(change)
   }
 
-  /** Was there something to remove? */
+  /** Returns whether there was a row to remove. */
   delete(key: string): boolean {
     const slot = this.#look(key)
     if (slot.now === undefined) return false
@@ -76,12 +77,12 @@ export class Draft {
     return true
   }
 
-  /** Keys in [start, end) that this command has looked at: it may have made some of them. */
+  /** The keys in [start, end) that this command has read or written; some of them may be new. */
   knownKeys(start: string, end: string): string[] {
     return [...this.#slots.keys()].filter((key) => key >= start && key < end)
   }
 
-  /** The store's revision after the command. */
+  /** Applies the changes; returns the store's revision after the command. */
   commit(): number {
     const { meta, data, events } = this.#state
     if (this.#changes.count === 0) return meta.revision
@@ -92,6 +93,6 @@ export class Draft {
   }
 }
 
-/** A value that an answer holds, or that outlives the entry it came from. */
+/** A copy of the value, for an answer, because the row may be a view of an entry. */
 export const ownValue = (row: Uint8Array | undefined): Uint8Array | null =>
   row === undefined ? null : copyBytes(valueOf(row))

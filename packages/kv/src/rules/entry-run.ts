@@ -1,13 +1,15 @@
-// Rule: one entry, from its time to its last command (CT3, CT4). It runs to its end unless a command needs stored keys of a
-// range, or the turn of the event loop is used up: then it says so, and goes on when it is given them, or in another turn.
+// Rule: applies one entry, from its cluster time to its last command (CT3, CT4).
+// It runs to the end unless a command needs stored rows of a range, or the work of this turn of the event
+// loop is used up. Then it returns what it waits for, and goes on with the next call of `proceed`.
 //
 // Laws
-//   A  Before the commands, in this order: sessions that ended, waits that are over, holds that ran out, rows to reclaim.
-//   B  Each command answers for itself; one that is refused changes nothing.
-//   C  A number is executed at most once: a kept number gets its kept answer, one below `done` or of a session that is over
-//      is refused (docs/locks.md, 6).
-//   D  A session that keeps as many answers as it may executes nothing more, but for the least number that is not finished: behind
-//      that one all others wait, so it must not wait for them.
+// - A: before the commands, in this order: sessions that ended, waits that are over, holds that expired, rows
+//   to reclaim.
+// - B: each command has an answer of its own; a refused command changes nothing.
+// - C: a call's number is executed at most once. A number with a kept reply gets that reply; a number below
+//   `done`, or of a session that is over, is refused (docs/locks.md, section 6).
+// - D: a session with the most replies that it may keep executes only the lowest unfinished number. All
+//   others wait until that one is finished, so it must not wait for them.
 
 import { checksum } from '@latchkey/base'
 import { expire, touch } from '@latchkey/lock'
@@ -39,7 +41,7 @@ import { OverBudget } from './budget.js'
 import { TurnWork } from './apply-turn.js'
 import { endDueSessions, endSessionOf, openSession } from './sessions.js'
 
-/** A command that waits for keys, or for another turn. */
+/** A command that waits for rows, or for another turn. */
 interface Held {
   readonly session: Session
   readonly number: number
@@ -48,7 +50,7 @@ interface Held {
   work?: TurnWork
 }
 
-/** What the next call of `proceed` must bring; 'turn': nothing but another turn. */
+/** What the next call of `proceed` must pass; 'turn': nothing, only another turn is needed. */
 export type Waiting = Needed | 'turn'
 
 export class EntryRun {
@@ -67,14 +69,14 @@ export class EntryRun {
     this.#letTimePass()
   }
 
-  /** Law A. */
+  /** Law A: the effects of the entry's time. */
   #letTimePass(): void {
     const { state, locks } = this.#bench
     endDueSessions(state, locks)
     expire(locks)
   }
 
-  /** undefined: the entry is applied. Else what the next call must bring. */
+  /** undefined: the whole entry is applied. Otherwise what the next call must pass. */
   proceed(found: Found = NOTHING_FOUND): Waiting | undefined {
     const held = this.#held
     if (held !== undefined) {
@@ -93,7 +95,7 @@ export class EntryRun {
     return undefined
   }
 
-  /** A command until it is answered, or the turn is over. */
+  /** Runs a command until it is answered, or the work of the turn is used up. */
   #run(held: Held, found: Found): 'turn' | undefined {
     const { session, number, crc, command } = held
     try {
@@ -136,7 +138,7 @@ export class EntryRun {
     return openSession(state, locks, wanted, this.#limits)
   }
 
-  /** Any command of a session renews it, also one that is refused, and touches its grants. */
+  /** Any command of a session renews it and touches its grants, also a command that is refused. */
   #renew(session: Session): void {
     const { state, locks } = this.#bench
     state.sessions.renew(session, this.#entry.time)
@@ -144,7 +146,7 @@ export class EntryRun {
     state.sessions.finish(session, this.#reader.done)
   }
 
-  /** Only what may happen twice without harm needs no number. */
+  /** Only commands that may be applied twice without harm need no number. */
   #unnumbered(session: Session): undefined {
     const command = this.#decoded()
     const op = command?.[0]
@@ -174,7 +176,10 @@ export class EntryRun {
     return needed
   }
 
-  /** Its value is summed up once: for its row, and to know the command again. */
+  /**
+   * The value is summed once: the sum is used for the row's seal and for the checksum that identifies the
+   * request.
+   */
   #plainPut(session: Session, valueAt: number): undefined {
     const { number, data, bodyAt, bodyEnd } = this.#reader
     const key = data.toString('latin1', plainKeyAt(bodyAt), plainKeyEnd(data, bodyAt))
@@ -185,7 +190,7 @@ export class EntryRun {
     return this.#finish(session, number, crc, put(this.#bench.state, key, value, valueSum))
   }
 
-  /** Law C, and law D. */
+  /** Law C and law D: answers a call that was executed before, or for which there is no room. */
   #isAnswered(session: Session, crc: number): boolean {
     const { number } = this.#reader
     const kept = session.replies.get(number)
@@ -204,7 +209,7 @@ export class EntryRun {
     return session.replies.size >= sessionNumbers || session.replyBytes >= sessionAnswerBytes
   }
 
-  /** The answer is kept, unless the command was the session's last. */
+  /** Keeps the answer, unless the command has ended its session. */
   #finish(session: Session, number: number, crc: number, outcome: unknown): undefined {
     const answer = answerOf(outcome)
     const { sessions } = this.#bench.state
@@ -213,7 +218,10 @@ export class EntryRun {
     return undefined
   }
 
-  /** undefined: not well formed. An operation of a later version must not be skipped (A6). */
+  /**
+   * undefined: the command is malformed. An operation of a later version throws, because skipping it would
+   * make members differ (A6).
+   */
   #decoded(body = this.#reader.body): Command | undefined {
     const command = decodeCommand(body)
     if (!isBadCommand(command)) return command

@@ -1,4 +1,4 @@
-// Rule: one command, known to be well formed, of a live session. A case is one call.
+// Rule: executes one well-formed command of a session; each case is one call.
 
 import { binary, unreachable } from '@latchkey/base'
 import { cancelWait, forceRelease, isHeldWith, release, releaseAll, renew, tryLock } from '@latchkey/lock'
@@ -18,7 +18,7 @@ import { cancelCall, closeSession } from './sessions.js'
 import { batch, txn } from './steps.js'
 import { type Turn, TurnWork } from './apply-turn.js'
 
-/** What commands of one entry work on. */
+/** What the commands of one entry work on. */
 export interface Bench {
   readonly state: State
   readonly locks: StateLockTransaction
@@ -29,8 +29,9 @@ export interface Bench {
 type WriteCommand = Extract<Command, readonly [number, GuardArg, ...unknown[]]>
 
 /**
- * A result, or a Refused that changed nothing; or a TurnWork that comes to one. Throws an OverBudget, and the work does, where the
- * command asks for too much: nothing was changed then, since all that it did was in its draft.
+ * Returns a result, a Refused that changed nothing, or a TurnWork whose last step returns one of these.
+ * Both this function and the work throw OverBudget if the command asks for too much. Nothing was changed
+ * then, because all changes were in its draft.
  */
 export function execute(bench: Bench, session: Session, command: Command, found: Found): unknown {
   switch (command[0]) {
@@ -76,7 +77,10 @@ function lockCommand(locks: StateLockTransaction, session: number, command: Lock
   }
 }
 
-/** A write with a guard happens only while that very hold is in force at the entry that writes (docs/locks.md, 4). */
+/**
+ * A write with a guard is executed only if the hold with that token is in force at its entry (docs/locks.md,
+ * section 4).
+ */
 function guarded(bench: Bench, command: WriteCommand, found: Found): unknown {
   const guard = command[1]
   if (guard !== null && !isHeldWith(bench.locks, guard[0], guard[1])) return FENCED

@@ -1,4 +1,5 @@
-// Rule: the key-value commands (docs/api.md's table). Each is atomic; each answers as protocol's operations.ts says.
+// Rule: the key-value commands of the table in docs/api.md. Each is atomic; its result is described in
+// protocol's operations.ts.
 
 import { binary, equalBytes } from '@latchkey/base'
 import { CAPS, type Command, type OP } from '@latchkey/protocol'
@@ -12,7 +13,7 @@ import type { InTurns } from './apply-turn.js'
 
 type Of<Name extends keyof typeof OP> = Extract<Command, readonly [(typeof OP)[Name], ...unknown[]]>
 
-/** What a draft of one put comes to, without the draft: nearly all that is written is written by this command. */
+/** Does the same as a draft with one put, without the draft, because nearly all writes are puts. */
 export function put(
   { meta, data, events }: State,
   key: string,
@@ -28,7 +29,7 @@ export function put(
   return revision
 }
 
-/** Of a repeated key the last wins: one change a key. */
+/** If a key occurs several times, only its last value is written: one change for each key. */
 export function* putAll(draft: Draft, [, , pairs]: Of<'putAll'>): InTurns<number> {
   for (const [key, value] of lastOfEach(pairs)) {
     draft.put(key, value)
@@ -57,7 +58,10 @@ export function getAndPut(draft: Draft, [, , key, value]: Of<'getAndPut'>): Uint
   return ownValue(row)
 }
 
-/** All or nothing: everything is compared with the state before, then of a repeated key the last update wins. */
+/**
+ * All or nothing: every value is compared with the state before the command; then, if a key occurs several
+ * times, its last update is written.
+ */
 export function* compareAndPutAll(draft: Draft, [, , list]: Of<'compareAndPutAll'>): InTurns<boolean> {
   for (const [key, expect] of list) {
     if (!hasValue(draft.row(binary(key)), expect)) return false
@@ -72,7 +76,7 @@ export function* compareAndPutAll(draft: Draft, [, , list]: Of<'compareAndPutAll
   return true
 }
 
-/** null: absent. */
+/** null: the key must be absent. */
 export function hasValue(row: Uint8Array | undefined, expect: Uint8Array | null): boolean {
   if (row === undefined || expect === null) return row === undefined && expect === null
   return equalBytes(valueOf(row), expect)
@@ -82,7 +86,7 @@ export function merge(draft: Draft, [, , key, value]: Of<'merge'>): number | Ref
   return mergeInto(draft, key, value) ?? draft.commit()
 }
 
-/** Appends with a comma between; an absent key gets the value alone. */
+/** Appends the value after a comma; an absent key gets the value alone. */
 export function mergeInto(draft: Draft, key: Uint8Array, value: Uint8Array): Refused | undefined {
   const row = draft.row(binary(key))
   const joined = row === undefined ? value : Buffer.concat([valueOf(row), COMMA, value])
@@ -102,7 +106,9 @@ export function* deleteAll(draft: Draft, [, , keys]: Of<'deleteAll'>): InTurns<n
   return removed
 }
 
-/** All or nothing of any range, without a look at its keys: they were added up while the entry waited. */
+/**
+ * Removes any number of keys at once without reading them, because they were found while the entry waited.
+ */
 export function deleteRange(state: State, [, , start, end]: Of<'deleteRange'>, { whole }: Found): number {
   if (whole === undefined || whole.count === 0) return 0
   state.data.clear(binary(start), binary(end), whole)
@@ -111,7 +117,10 @@ export function deleteRange(state: State, [, , start, end]: Of<'deleteRange'>, {
   return whole.count
 }
 
-/** As a step among others. In key order, as their events say. `live`: in order, what its command's ranges had when it began. */
+/**
+ * A deleteRange that is a step of a batch. Keys are removed in their order, which is also the order of the
+ * events. `live` has, in order, the keys that the command's ranges had when it began.
+ */
 export function* deleteKeysIn(
   draft: Draft,
   startKey: Uint8Array,

@@ -1,9 +1,9 @@
-// Rule: the lock rules' transaction over the tables of a store.
+// Rule: the transaction of the lock rules over the tables of a store.
 
 import type { HoldRow, LockTransaction, LockView, WaiterRow } from '@latchkey/lock'
 import type { State } from '../state/state.js'
 
-/** What a read sees at `now`, or the entry being applied. */
+/** The state as a read at `now` sees it; the entry that is being applied extends it below. */
 export class StateLockView implements LockView {
   readonly now: number
   protected readonly state: State

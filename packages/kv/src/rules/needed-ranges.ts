@@ -1,5 +1,5 @@
-// Rule: which ranges of stored keys a command needs before it can run. LevelDB has no synchronous iterator, so they are looked
-// up first; everything else of apply is synchronous.
+// Rule: which ranges of stored rows a command needs before it can run.
+// LevelDB has no synchronous iterator, so these rows are read first; everything else in apply is synchronous.
 
 import { binary } from '@latchkey/base'
 import { type Command, OP, STEP, type Step } from '@latchkey/protocol'
@@ -7,33 +7,39 @@ import type { Changes } from '../state/changes.js'
 import type { RangeRows } from '../state/row-table.js'
 import type { OverBudget } from './budget.js'
 
-/** Of keys, a character a byte: start inclusive, end exclusive. */
+/** A range of keys, which have one character for each byte; `start` is included, `end` is not. */
 export interface KeySpan {
   readonly start: string
   readonly end: string
 }
 
-/** The deleteRange steps of a batch, or of a branch of a txn. Where they overlap they are looked up once. */
+/**
+ * The deleteRange steps of a batch, or of one branch of a txn. Where their ranges overlap, rows are read
+ * once.
+ */
 export interface NeededSteps {
   readonly steps: readonly Step[]
-  /** In order, none overlaps another. */
+  /** In order and without overlaps. */
   readonly spans: readonly KeySpan[]
 }
 
-/** `whole`: a deleteRange that stands alone, however much it removes. */
+/** `whole`: a deleteRange that is a command of its own and may remove any number of rows. */
 export type Needed = { readonly whole: KeySpan } | { readonly branches: readonly NeededSteps[] }
 
-/** All that is live in a range, however much it is, so that nothing of it has to be looked at again. */
+/** Everything that is live in a range, so that no row of it has to be read again. */
 export interface WholeRange extends RangeRows {
   readonly count: number
-  /** Their removal; undefined: it is more than the history may hold. */
+  /** The changes of their removal; undefined: the history cannot hold so many. */
   readonly changes: Changes | undefined
 }
 
-/** The live keys of some ranges, in order; or why they are too many: then the look-up ended before it had all. */
+/**
+ * The live keys of some ranges, in order; or an error if they are too many, in which case the look-up ended
+ * early.
+ */
 export type LiveKeys = readonly string[] | OverBudget
 
-/** As the state is when the command begins: while its entry waits nothing else is applied. */
+/** The rows at the beginning of the command; nothing else is applied while its entry waits. */
 export interface Found {
   readonly whole?: WholeRange
   readonly live?: ReadonlyMap<readonly Step[], LiveKeys>
@@ -57,7 +63,7 @@ export function rangesOf(command: Command): Needed | undefined {
 
 const spanOf = (start: Uint8Array, end: Uint8Array): KeySpan => ({ start: binary(start), end: binary(end) })
 
-/** It removes nothing, and needs nothing. */
+/** The range is empty, so the step removes nothing. */
 const isEmpty = ({ start, end }: KeySpan): boolean => start >= end
 
 function inBranches(branches: readonly (readonly Step[])[]): Needed | undefined {
@@ -73,7 +79,7 @@ function spansOf(step: Step): KeySpan[] {
   return isEmpty(span) ? [] : [span]
 }
 
-/** What is in any of them, without overlaps. */
+/** Joins overlapping spans. */
 export function union(spans: readonly KeySpan[]): KeySpan[] {
   const joined: KeySpan[] = []
   for (const span of [...spans].sort((a, b) => (a.start < b.start ? -1 : a.start > b.start ? 1 : 0))) {

@@ -1,7 +1,7 @@
-// Rule: values that are whole numbers, as decimal text.
+// Rule: values that are whole numbers, written as decimal text.
 //
-// Law: a text is a number only if it is what `String` makes of a safe integer. The story without it: '9007199254740993' is read as another
-// number than it says, and a counter loses one in silence.
+// Law: a text is a number only if `String` of a safe integer gives that text. Without this law:
+// '9007199254740993' is read as a number that differs by one, and a counter silently loses one.
 
 import { binary, text, utf8 } from '@latchkey/base'
 import type { Command, OP } from '@latchkey/protocol'
@@ -9,11 +9,11 @@ import { NOT_A_NUMBER, Refused, SUM_TOO_LARGE } from '../commands/answers.js'
 import { valueLength, valueOf } from '../state/data-row.js'
 import type { Draft } from './draft.js'
 
-/** '-9007199254740991' */
+/** The length of '-9007199254740991'. */
 const MOST_DIGITS = 17
 const INTEGER = /^(0|-?[1-9][0-9]*)$/
 
-/** What a row's value says; absent: 0. */
+/** The number in a row's value; an absent row is 0. */
 export function numberIn(row: Uint8Array | undefined): number | Refused {
   if (row === undefined) return 0
   if (valueLength(row) > MOST_DIGITS) return NOT_A_NUMBER
@@ -22,7 +22,7 @@ export function numberIn(row: Uint8Array | undefined): number | Refused {
   return Number.isSafeInteger(number) ? number : NOT_A_NUMBER
 }
 
-/** The sum, which is stored then. */
+/** Stores the sum and returns it. */
 export function add(draft: Draft, key: Uint8Array, by: number): number | Refused {
   const before = numberIn(draft.row(binary(key)))
   if (before instanceof Refused) return before

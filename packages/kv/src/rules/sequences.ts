@@ -1,4 +1,5 @@
-// Rule: sequences: blocks of numbers that never overlap, from 0. They take no revision and no watcher sees them.
+// Rule: sequences: blocks of numbers from 0 on that never overlap. A block takes no revision and makes no
+// event.
 
 import { asBuffer, binary } from '@latchkey/base'
 import { SPACE, keyOfBinary } from '../keyspaces.js'
@@ -6,13 +7,13 @@ import { type Refused, SEQUENCE_USED_UP } from '../commands/answers.js'
 import { SEAL, sealBody } from '../storage/row-checksum.js'
 import type { RowTable } from '../state/row-table.js'
 
-/** The next start; 0 if it was never used, or reset. */
+/** The start of the next block; 0 if the sequence was never used, or was reset. */
 export function nextStart(sequences: RowTable, key: Uint8Array): number {
   const row = sequences.get(binary(key))
   return row === undefined ? 0 : asBuffer(row).readDoubleLE(SEAL)
 }
 
-/** [start, end), end exclusive. */
+/** A block [start, end), where `end` is not part of it. */
 export function nextBlock(
   sequences: RowTable,
   key: Uint8Array,

@@ -1,11 +1,12 @@
-// Rule: sessions open, end, give way, and cancel (docs/locks.md, 6).
+// Rule: opens, ends, replaces and lists sessions, and cancels their calls (docs/locks.md, section 6).
 //
 // Laws
-//   1  One identity has no more than its share of the sessions, so that nobody alone can keep all others out.
-//   2  Where there is no room, a session gives way that holds nothing: no hold in force, no place in a queue, and silent for longer
-//      than the client of a living store ever is. It is the one that was renewed first, so that every member ends the same one. Its
-//      client, should it come back, opens another session as after any end of one.
-//   3  Whose own share is used up makes room among its own.
+// - 1: one identity may open only a share of all sessions, so that no client alone can keep all others out.
+// - 2: if there is no room, an idle session is ended for the new one: it has no hold in force and no waiter,
+//   and has sent no command for longer than the client of an open store ever is silent. Of these the one that
+//   was renewed first is ended, so that every member ends the same one. If its client returns, it opens
+//   another session, as after any end of a session.
+// - 3: a client whose own share is used up gets only one of its own idle sessions replaced.
 
 import { endSession, type LockTransaction } from '@latchkey/lock'
 import type { SessionResult } from '@latchkey/protocol'
@@ -40,7 +41,7 @@ export function openSession(
   return id
 }
 
-/** undefined: there is room for one more of that identity. */
+/** The session to end for a new one of that identity, or the refusal; undefined: there is room. */
 function whoGivesWay(
   state: State,
   now: number,
@@ -54,7 +55,7 @@ function whoGivesWay(
   return undefined
 }
 
-/** What `openSession` would answer as things stand, where that is no. */
+/** The refusal that `openSession` would give now; undefined: it would succeed. */
 export function refusalOfSession(state: State, limits: SessionLimits, by: string): Refused | undefined {
   const gives = whoGivesWay(state, state.meta.position.time, limits, by)
   return gives instanceof Refused ? gives : undefined
@@ -62,7 +63,7 @@ export function refusalOfSession(state: State, limits: SessionLimits, by: string
 
 const renewedAt = ({ due, life }: Session): number => due - life
 
-/** Law 2. `by`: among those alone that it opened. */
+/** Law 2: the idle session to end. `by`: only among those that this identity opened. */
 function longestIdle(
   { sessions, holds, waiters }: State,
   now: number,
@@ -83,7 +84,7 @@ function longestIdle(
 const isBefore = (a: Session, b: Session): boolean =>
   renewedAt(a) < renewedAt(b) || (renewedAt(a) === renewedAt(b) && a.id < b.id)
 
-/** Why nobody could open one, as things stand: those who have used up their own share are told when they ask. */
+/** Why no client can open a session now. A client whose own share is used up learns that when it asks. */
 export function whyNoSession(state: State, limits: SessionLimits): string | undefined {
   const { sessions, meta } = state
   if (sessions.size < limits.sessions || longestIdle(state, meta.position.time, limits) !== undefined)
@@ -91,7 +92,7 @@ export function whyNoSession(state: State, limits: SessionLimits): string | unde
   return `No session can be opened: there are ${sessions.size}, and each of them holds something or was heard of lately.`
 }
 
-/** By id. */
+/** In the order of their ids. */
 export function listSessions({ sessions, holds, waiters, meta }: State): SessionResult[] {
   const now = meta.position.time
   return [...sessions.all()]
@@ -102,27 +103,33 @@ export function listSessions({ sessions, holds, waiters, meta }: State): Session
     })
 }
 
-/** Its waiters leave; its holds stay until their deadline. */
+/** Its waiters leave their queues; its holds stay until their deadlines. */
 export function closeSession(state: State, locks: LockTransaction, session: Session): true {
   state.sessions.end(session)
   endSession(locks, session.id)
   return true
 }
 
-/** As an admin asks for. */
+/** Ends a session for an administrator. */
 export function endSessionOf(state: State, locks: LockTransaction, id: number): boolean {
   const session = state.sessions.get(id)
   return session !== undefined && closeSession(state, locks, session)
 }
 
-/** CT3: by deadline, then id. All are over before the first one's waiters leave, so that none of them is granted anything. */
+/**
+ * In the order of deadline, then id (CT3). All due sessions end before the first one's waiters leave, so that
+ * none of them is granted a lock.
+ */
 export function endDueSessions(state: State, locks: LockTransaction): void {
   const over = state.sessions.takeDue(locks.now)
   for (const session of over) state.sessions.end(session)
   for (const session of over) endSession(locks, session.id)
 }
 
-/** true: that number will never be executed; false: it was, or its caller has said that it is finished. */
+/**
+ * true: the call with that number will never be executed. false: it was executed, or its client has finished
+ * it.
+ */
 export function cancelCall(sessions: Sessions, session: Session, number: number): boolean {
   if (number < session.done) return false
   const kept = session.replies.get(number)

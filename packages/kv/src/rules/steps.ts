@@ -1,4 +1,4 @@
-// Rule: batch and txn: many steps, one revision, all or nothing.
+// Rule: batch and txn: many steps with one revision, all or nothing.
 
 import { binary, compareBytes, copyBytes } from '@latchkey/base'
 import type { LockView } from '@latchkey/lock'
@@ -58,7 +58,7 @@ function* runSteps(draft: Draft, steps: readonly Step[], found: Found): InTurns<
     if (draft.turnIsOver) yield
     if (result instanceof Refused) return result
     if (Array.isArray(result)) bytes += result[3].length
-    // It is kept until its caller has it, and sent in one piece.
+    // The answer is kept until its client has it, and is sent in one piece.
     if (bytes > CAPS.sessionAnswerBytes) return RESULTS_TOO_LARGE
     results.push(result)
   }
@@ -95,20 +95,21 @@ function holds(draft: Draft, locks: LockView, [field, is, key, operand]: Conditi
   if (field === FIELD.value) return valueHolds(row, is, operand as Uint8Array | null)
   if (field === FIELD.number) {
     const number = numberIn(row)
-    // Compared, and not subtracted: the difference of two safe integers may be none.
+    // Only the sign of the difference is used, because the difference of two safe integers need not be a safe
+    // integer.
     return number instanceof Refused ? number : compares(Math.sign(number - (operand as number)), is)
   }
   return compares(numberOf(row, field) - ((operand as number | null) ?? 0), is)
 }
 
-/** Absent is equal to absent only, and neither before nor behind any value. */
+/** An absent value equals only an absent operand, and is neither less nor greater than any value. */
 function valueHolds(row: Uint8Array | undefined, is: number, operand: Uint8Array | null): boolean {
   if (is === IS['=']) return hasValue(row, operand)
   if (is === IS['!=']) return !hasValue(row, operand)
   return row !== undefined && operand !== null && compares(compareBytes(valueOf(row), operand), is)
 }
 
-/** Numbers of an absent key are 0. */
+/** The revisions and the version of an absent key are 0. */
 function numberOf(row: Uint8Array | undefined, field: number): number {
   if (row === undefined) return 0
   if (field === FIELD.version) return versionOf(row)

@@ -1,24 +1,30 @@
-// Rule: how much work a command will be to apply, as far as that can be told before it stands in the log: in the units of apply-turn.ts. A
-// leader asks, so that it does not write more into its log at once than it can apply in good time.
+// Rule: estimates the work of applying a command before it is in the log, in the units of apply-turn.ts.
+// The leader uses this, so that it does not write more into its log at once than it can apply in good time.
 //
-// Law: it is a guess that decides when a command is written into the log, and nothing of what it does there.
+// Law: the estimate decides when a command is written into the log, but nothing of what the command does.
 
 import { binary } from '@latchkey/base'
 import { type Command, OP, rowsNamed, STEP } from '@latchkey/protocol'
 import { BYTES, ROW } from './apply-turn.js'
 
-/** So many keys of a command are looked up: what is stored there is read, and kept in an event, when it is applied. */
+/**
+ * For up to so many keys of a command the stored rows are read, because applying the command reads them and
+ * keeps them in events.
+ */
 const MOST_LOOKED_UP = 64
-/** Of one that names more keys than that: what is stored there may be large, and nobody looked. */
+/**
+ * The least estimate for a command with more keys than that: the stored values may be large, and they are not
+ * read here.
+ */
 const LEAST_OF_MANY = 5_000
-/** What it removes is not known before its range was looked at. */
+/** The rows that it removes are not known before its range is read. */
 const OF_A_RANGE = 5_000
-/** It stands alone in its entry: a write of the log on each member. */
+/** It has an entry of its own, which is a write of the log on each member. */
 const OF_A_SESSION = 2_500
-/** Each row is looked at, and written. */
+/** Each row is read and written. */
 const OF_A_ROW = 2 * ROW
 
-/** `stored`: the bytes of that key's row. */
+/** `stored` returns the bytes of that key's row. */
 export function weightOf(command: Command, bytes: number, stored: (key: string) => number): number {
   const op = command[0]
   if (op === OP.openSession || op === OP.endSession) return OF_A_SESSION
@@ -29,7 +35,8 @@ export function weightOf(command: Command, bytes: number, stored: (key: string) 
   if (rows > MOST_LOOKED_UP) return Math.max(named, LEAST_OF_MANY)
   let found = 0
   for (const key of keysOf(command)) found += stored(binary(key))
-  // Read, put together anew, kept in an event beside the new one, and all of that is written.
+  // A stored value is read, copied into the new one, kept in an event beside the new one, and both are
+  // written.
   return named + (6 * found) / BYTES
 }
 

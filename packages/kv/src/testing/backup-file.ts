@@ -1,4 +1,4 @@
-// Test: a backup as a file, as a client writes it.
+// Test: reads a whole backup as a file, as a client does.
 
 import { writeFileSync } from 'node:fs'
 import { type BackupResult, READ } from '@latchkey/protocol'

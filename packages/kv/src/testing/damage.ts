@@ -1,10 +1,10 @@
-// Driver: a disk that rots, for tests: bits flip in the files of a store.
+// Driver: changes bits in the files of a store, for tests of damaged disks.
 
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Random } from '@latchkey/base'
 
-/** One to four changed bytes somewhere in the files that hold state, larger files more often. */
+/** Changes one to four bytes somewhere in the files of the state, in larger files more often. */
 export function damage(folder: string, random: Random): string {
   const names = readdirSync(folder).filter((name) =>
     /\.(ldb|log)$|^MANIFEST|^CURRENT$|^rows-journal-/.test(name),

@@ -1,4 +1,4 @@
-// Driver: the simulated disk, whose writes and pages wait until they are let go.
+// Driver: the simulated disk, whose writes and reads of pages wait until the test releases them.
 
 import { SimulatedRowHome } from '../storage/simulated-rows.js'
 import type { RowStore, RowView } from '../storage/row-store.js'

@@ -1,4 +1,4 @@
-// Driver: machines that apply drawn entries: what tests of crashes, snapshots and replicas share.
+// Driver: machines that apply random entries, shared by the tests of crashes, snapshots and replicas.
 
 import type { Entry } from '@latchkey/raft/core'
 import { KvMachine } from '../machine.js'
@@ -22,7 +22,7 @@ export async function applyAll(machine: KvMachine, entries: readonly Entry[]): P
   return applied.map(({ answers }) => (answers ?? []).map(({ bytes }) => Buffer.from(bytes)))
 }
 
-/** The state after each entry, by index, of a machine that nothing happens to. */
+/** The state hash after each entry, by index, of a machine without faults. */
 export async function hashesOf(home: RowHome, entries: readonly Entry[]): Promise<StateHash[]> {
   const machine = newMachine(home)
   await machine.open()
@@ -35,7 +35,7 @@ export async function hashesOf(home: RowHome, entries: readonly Entry[]): Promis
   return hashes
 }
 
-/** The hash of what is in the rows, by key space, without any table in memory. */
+/** The hash of the stored rows by key space, computed without any table in memory. */
 export async function hashOfRows(store: RowStore): Promise<Record<string, string>> {
   const names = new Map<number, string>(Object.entries(SPACE).map(([name, space]) => [space, name]))
   const sums = new Map([...names.values()].map((name) => [name, new Sum()]))

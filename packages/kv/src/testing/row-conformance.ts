@@ -1,4 +1,4 @@
-// Rule: what every RowHome and RowStore must do. Each driver's test runs it.
+// Rule: the tests that each implementation of RowHome and RowStore must pass.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
@@ -26,7 +26,7 @@ async function all(view: RowView, range: Partial<RowRange> = {}): Promise<string
   return shown(page.rows)
 }
 
-/** `make`: a place with nothing in it. */
+/** `make` returns an empty home. */
 export function rowConformance(make: () => Promise<RowHome>): void {
   test.each(Object.entries(LAWS))('%s', async (_, law) => law(await make()))
 }
@@ -128,13 +128,13 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
   },
 }
 
-/** Each page of one range is asked for behind the last row of the page before; the ranges take turns. */
+/** Each page of a range begins after the last row of its previous page; the ranges are read in turns. */
 async function followingPages(home: RowHome): Promise<void> {
   const store = await opened(home)
   const names = Array.from({ length: 60 }, (_, i) => `k${String(i).padStart(3, '0')}`)
   await store.write(names.map((key) => put(key, key.repeat(30))))
   const view = store.view()
-  // Written later: not of this view.
+  // Written after the view was taken, so the view does not show it.
   await store.write([del('k003'), put('k0035', 'late')])
   const walk = async function* (reverse: boolean, keysOnly: boolean, rows: number, bytes: number) {
     let range: RowRange = { start: b('k'), end: b('l'), reverse, keysOnly }

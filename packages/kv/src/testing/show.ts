@@ -1,4 +1,4 @@
-// Rule: results as a test wants to read them: bytes as text, an error answer as its code.
+// Rule: shows results as tests compare them: bytes as text, an error answer as its code.
 
 import { ERROR_CODES, SESSION_FULL, SESSION_OVER } from '@latchkey/protocol'
 
@@ -8,7 +8,7 @@ export function show(value: unknown): unknown {
   return value
 }
 
-/** Of an error answer; undefined of anything else. */
+/** The code of an error answer; undefined for any other answer. */
 export function codeOf(answer: unknown): string | undefined {
   if (!Array.isArray(answer) || answer.length !== 4 || typeof answer[1] !== 'string') return undefined
   if (answer[0] === SESSION_OVER) return 'SESSION_OVER'

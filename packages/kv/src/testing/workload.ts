@@ -1,4 +1,4 @@
-// Rule: a drawn workload over every kind of command: the same seed draws the same entries, whoever applies them.
+// Rule: a random workload with every kind of command; the same seed always gives the same entries.
 
 import { type Random, seededRandom, utf8 } from '@latchkey/base'
 import { type Command, OP, type Step, encodeCommand } from '@latchkey/protocol'
@@ -11,7 +11,10 @@ export interface Workload {
   readonly entries: readonly Entry[]
 }
 
-/** Sessions open in the first entries; then `length` entries of a few commands each, with retries and time between. */
+/**
+ * The first entries open sessions; then come `length` entries of a few commands each, with retries and
+ * pauses.
+ */
 export function drawWorkload(seed: number | string, length: number): Entry[] {
   const random = seededRandom(seed)
   const entries: Entry[] = []
@@ -49,7 +52,8 @@ function drawRecords(random: Random, numbers: number[], sent: CommandRecord[]): 
 }
 
 function drawBody(random: Random, number: number): Uint8Array {
-  // 0xc1 begins nothing: an array of a foreign operation would rightly stop the member.
+  // No MessagePack value begins with 0xc1, so this is malformed; an array with an unknown operation would
+  // rightly stop the member.
   if (random.chance(0.03)) return Uint8Array.of(0xc1, random.between(0, 256))
   return encodeCommand(drawCommand(random, number))
 }

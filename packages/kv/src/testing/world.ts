@@ -1,4 +1,4 @@
-// Rule: what tests of this package share: a member's machine with a log of its own, driven command by command.
+// Rule: the machine of one member with a log of its own, to which tests give one command after the other.
 
 import { type Clock, type Timer, text, utf8 } from '@latchkey/base'
 import { type Answer, type Command, encodeCommand, unpack } from '@latchkey/protocol'
@@ -18,7 +18,7 @@ export const MEMBERS: Membership = {
   peers: { a: { url: 'ws://a', incarnation: '1' } },
 }
 
-/** Time moves only when told to. */
+/** A clock that moves only when a test advances it. */
 export class HandClock implements Clock {
   #now = 0
   #timers: { due: number; run: () => void }[] = []
@@ -43,7 +43,7 @@ export class HandClock implements Clock {
 }
 
 export const k = utf8
-/** A record of a session, for an entry. */
+/** A record of a session's command, for an entry. */
 export const record = (session: number, number: number, command: Command, done = 0): CommandRecord => ({
   session,
   number,
@@ -51,7 +51,7 @@ export const record = (session: number, number: number, command: Command, done =
   body: encodeCommand(command),
 })
 
-/** One member: its machine, the log it was given, and a session to speak through. */
+/** One member: its machine, the entries it was given, and a session for its commands. */
 export class World {
   readonly clock = new HandClock()
   readonly home: RowHome
@@ -101,7 +101,7 @@ export class World {
     return await this.machine.apply(entries, () => MEMBERS)
   }
 
-  /** An entry that carries only time. */
+  /** Applies an entry without commands, which only advances cluster time. */
   async tick(ms: number): Promise<void> {
     this.time += ms
     await this.apply(this.entry(new Uint8Array(0), 'empty'))
@@ -116,12 +116,12 @@ export class World {
     return (await this.raw(list)).map(({ bytes }) => unpack(bytes) as Answer)
   }
 
-  /** All calls before `done` are finished, as of one who awaits each. */
+  /** `done` says that all earlier calls are finished, as for a client that awaits each call. */
   next(command: Command, done = this.#number + 1): CommandRecord {
     return record(this.session, ++this.#number, command, done)
   }
 
-  /** Commands of the world's session in one entry; their results, or the error answers. */
+  /** Applies commands of the world's session in one entry; returns their results or error answers. */
   async run(...commands: Command[]): Promise<unknown[]> {
     const done = this.#number + 1
     const answers = await this.answers(commands.map((command) => this.next(command, done)))
@@ -132,13 +132,13 @@ export class World {
     return (await this.run(command))[0]
   }
 
-  /** The process ends in order, and starts again. */
+  /** Closes the machine in order, and starts it again. */
   async restart(): Promise<void> {
     await this.machine.close()
     await this.reopen()
   }
 
-  /** A start: from what its disk has, then the log behind it. */
+  /** Starts from what the disk has, then applies the rest of the log. */
   async reopen(): Promise<number> {
     this.machine = this.#machine()
     const state = await this.machine.open()
