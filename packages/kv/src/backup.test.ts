@@ -1,4 +1,5 @@
-// Test: backup and restore: a checksum over everything, another cluster's life, tokens that never come again.
+// Test: backup and restore: a checksum over the whole file, sessions that are dropped, and tokens that are
+// never given again.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -40,7 +41,7 @@ beforeAll(async () => {
   await writeBackup(w.machine, file)
 })
 
-/** A member of the new cluster, which applies behind the backup's place. */
+/** A member of the new cluster, whose log begins after the backup's position. */
 async function restored(home: RowHome): Promise<World> {
   const { position } = await restoreRows(file, home, ALONE)
   const next = new World({ home })
@@ -65,7 +66,7 @@ test('what is kept, and what is not', async () => {
     expect(spaces[space]).toBe(w.machine.stateHash().spaces[space])
 })
 
-test('K38: every counter starts above the raised base, also one that the backup does not know', async () => {
+test('K38: every counter starts above the raised base, also one that is not in the backup', async () => {
   const next = await restored(classicHome(join(folders.make(), 'state')))
   next.session = await next.openSession()
   const token = async (key: string, fencingKey: string | null) => {
@@ -85,7 +86,7 @@ test('K38: every counter starts above the raised base, also one that the backup 
   await next.machine.close()
 })
 
-test('restored again and again, tokens still rise', async () => {
+test('after repeated restores tokens still grow', async () => {
   const first = await restored(new SimulatedRowHome())
   const second = join(folders.make(), 'again.backup')
   await writeBackup(first.machine, second)
@@ -94,7 +95,7 @@ test('restored again and again, tokens still rise', async () => {
   expect(Number.isSafeInteger(tokenBase * 1000)).toBe(true)
 })
 
-test('the composition learns where the new log starts, and whose it is', async () => {
+test('the caller gets the position at which the new log starts, and the members of the new cluster', async () => {
   const result = await restoreRows(file, new SimulatedRowHome(), ALONE)
   expect(result).toEqual({
     position: w.machine.position,
@@ -109,7 +110,7 @@ test('the composition learns where the new log starts, and whose it is', async (
 })
 
 describe('what is refused', () => {
-  test('any changed or missing byte, with the file in the message, and nothing is made', async () => {
+  test('a file with any changed or missing byte; the message names the file, and nothing is created', async () => {
     const whole = readFileSync(file)
     const damaged = join(folders.make(), 'damaged.backup')
     for (let at = 0; at < whole.length; at += 3) {
@@ -125,13 +126,13 @@ describe('what is refused', () => {
     }
   })
 
-  test('a place that has a state already', async () => {
+  test('a folder that already has a state', async () => {
     const home = new SimulatedRowHome()
     await restoreRows(file, home, ALONE)
     await expect(restoreRows(file, home, ALONE)).rejects.toMatchObject({ code: 'ERR_WRONG_CLUSTER' })
   })
 
-  test('a view that is of ranges, and one that was closed', async () => {
+  test('a view of ranges, and a view that was closed', async () => {
     const one = await World.open()
     await one.run([OP.put, null, k('a'), k('1')], [OP.put, null, k('b'), k('2')])
     const gone = { code: 'ERR_COMPACTED' }
@@ -145,7 +146,7 @@ describe('what is refused', () => {
   })
 })
 
-test('bytes behind the end are damage too, however few', async () => {
+test('any number of bytes after the end is damage too', async () => {
   const longer = join(folders.make(), 'longer.backup')
   for (let more = 1; more <= 9; more++) {
     writeFileSync(longer, Buffer.concat([readFileSync(file), Buffer.alloc(more, more % 2)]))

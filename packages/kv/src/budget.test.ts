@@ -1,4 +1,4 @@
-// Test: the budget of one command, however it came into the log, and the turns in which much is applied.
+// Test: the budget of one command in the log, and the limit of what is applied in one turn of the event loop.
 
 import { seededRandom } from '@latchkey/base'
 import { COMMAND_BUDGET, type Command, FIELD, IS, OP, READ, STEP, type Step } from '@latchkey/protocol'
@@ -17,7 +17,7 @@ const many = <const T>(count: number, make: (i: number) => T): T[] =>
 const SMALL = { rows: 10, ranges: 3, readBytes: 1_000, writeBytes: 1_000 }
 const small = () => World.open({ limits: { budget: SMALL } })
 
-describe('A13: what is over the budget is refused whole', () => {
+describe('A13: a command over its budget is refused as a whole', () => {
   const value = 'v'.repeat(90)
   const lot = 'v'.repeat(400)
   const merge: Step = [STEP.merge, k('m'), k('x')]
@@ -86,7 +86,7 @@ describe('A13: what is over the budget is refused whole', () => {
   })
 })
 
-test('A13: a random life under a small budget: the same answers and state whatever is written already, and after a start', async () => {
+test('A13: a random workload with a small budget gives the same answers and state, whatever is already written, and after a start', async () => {
   for (let seed = 0; seed < 4; seed++) {
     const random = seededRandom(`budget ${seed}`)
     const limits = { budget: SMALL, events: 100, eventBytes: 5_000 }
@@ -118,7 +118,7 @@ test('A13: a random life under a small budget: the same answers and state whatev
   }
 })
 
-/** Counts the rows that views hand out: what a look-up gathers at the most. */
+/** Counts the rows that views return, which is what a look-up reads at most. */
 class CountingHome implements RowHome {
   readonly #home = new SimulatedRowHome()
   rows = 0
@@ -145,7 +145,7 @@ class CountingHome implements RowHome {
 
 const longKey = (i: number) => k(String(i).padStart(6, '0').repeat(680))
 
-test('A13, A14: ranges over many long keys are refused with nothing gathered, and again at each start', async () => {
+test('A13, A14: ranges over many long keys are refused before their rows are gathered, and again at each start', async () => {
   const home = new CountingHome()
   const w = await World.open({ home })
   for (let i = 0; i < 5_000; i += 500)
@@ -158,9 +158,9 @@ test('A13, A14: ranges over many long keys are refused with nothing gathered, an
   expect(home.rows).toBe(0)
   const hundred: Command = [OP.batch, null, many(100, () => range('0', '1'))]
   expect(await w.one(hundred)).toEqual(refused(/read more than 16777216 bytes/))
-  // Up to the first row that is over, and the rest of its page.
+  // The rows up to the first one over the budget, and the rest of its page.
   expect(home.rows).toBeLessThan(5_300)
-  // Nothing of it was stored: a start applies it once more.
+  // Nothing of this was stored, so a start applies it once more.
   home.rows = 0
   const before = w.machine.stateHash()
   await w.reopen()
@@ -168,7 +168,7 @@ test('A13, A14: ranges over many long keys are refused with nothing gathered, an
   expect(await w.one([OP.deleteRange, null, k('0'), k('1')])).toBe(5_000)
 })
 
-test('A13: merges onto a large value end where they are too many, after a handful', async () => {
+test('A13: merges onto a large value are refused after a few of them', async () => {
   const w = await World.open()
   await w.one([OP.put, null, k('m'), Buffer.alloc(900_000, 1)])
   const turns = Math.ceil((128 * 1024) / 12)
@@ -181,7 +181,7 @@ test('A13: merges onto a large value end where they are too many, after a handfu
   ])
 })
 
-test('A13: a multiGet asks for so many keys, and gathers no more than one answer may hold', async () => {
+test('A13: a multiGet has a limit of keys, and reads no more than one answer may hold', async () => {
   const w = await World.open()
   await w.one([OP.put, null, k('v'), Buffer.alloc(1 << 20)])
   const get = (keys: number) => () => w.machine.read([READ.multiGet, many(keys, () => k('v'))])
@@ -190,7 +190,7 @@ test('A13: a multiGet asks for so many keys, and gathers no more than one answer
   expect((get(15)() as unknown[]).length).toBe(15)
 })
 
-test('ordinary bulk work goes through: 20,000 small rows by each command that names many', async () => {
+test('ordinary bulk work is accepted: 20,000 small rows by each command that names many', async () => {
   const w = await World.open()
   const rows = COMMAND_BUDGET.rows
   expect(await w.one([OP.putAll, null, many(rows, (i) => [k(`k${i}`), k('v')])])).toBe(1)
@@ -202,7 +202,7 @@ test('ordinary bulk work goes through: 20,000 small rows by each command that na
 })
 
 describe('A15: what is applied in a turn is bounded', () => {
-  /** How often another turn was asked for, and whether the entry was applied in between. */
+  /** Runs `bodies` in a new world, and returns how often another turn was asked for. */
   async function turnsOf(bodies: (w: World) => Promise<unknown>): Promise<number> {
     let turns = 0
     const nextTurn = (run: () => void) => {
@@ -237,7 +237,7 @@ describe('A15: what is applied in a turn is bounded', () => {
     expect(await turnsOf(async (w) => [await large(w), await large(w), await large(w)])).toBeGreaterThan(2)
   })
 
-  test('it decides nothing: the same answers and state in one turn and in many', async () => {
+  test('the turns change nothing: the answers and the state are the same in one turn and in many', async () => {
     const w = await World.open()
     const commands: Command[] = [
       [OP.putAll, null, many(5_000, (i) => [k(`k${i}`), k('v')])],

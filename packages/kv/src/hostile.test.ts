@@ -1,5 +1,7 @@
-// Test: a machine whose disk is slow and torn apart at every moment says what one says that never writes at all: rows that are being
-// written, were written or read of late or are looked up ahead, events in groups that grow, are stored, forgotten and trimmed (A12, C11).
+// Test: a machine with a slow disk gives the same answers as one that never writes, at every moment of a
+// write (A12, C11).
+// Rows are being written, were written or read recently, or are read ahead; groups of events grow, are
+// stored, dropped from memory and trimmed.
 
 import { type Random, binary, checksum, seededRandom } from '@latchkey/base'
 import { type Command, type EventResult, encodeCommand, OP, type Read, READ, STEP } from '@latchkey/protocol'
@@ -12,7 +14,10 @@ import { GROUP } from './state/event-row.js'
 import { decodeMeta } from './state/meta-row.js'
 import { World } from './testing/world.js'
 
-/** A write happens when it is let go, and is told of when it is let go once more; meanwhile nobody may change its bytes (RW7). */
+/**
+ * A write happens when the test releases it, and resolves when the test releases it once more. In between
+ * nobody may change its bytes (RW7).
+ */
 class TornHome extends SimulatedRowHome {
   #steps: (() => void)[] = []
   /** Writes go through at once. */
@@ -26,7 +31,7 @@ class TornHome extends SimulatedRowHome {
     this.#steps.shift()?.()
   }
 
-  /** All that waits, and what comes. */
+  /** Releases every write that waits, and from now on every new one. */
   becalm(): void {
     this.calm = true
     for (const go of this.#steps.splice(0)) go()
@@ -77,10 +82,10 @@ const KEYS = [
   new Uint8Array(256).fill(0x63),
   new Uint8Array(4_096).fill(0xff),
 ]
-/** At the borders of what is kept among others, in a row of its own, in pieces, at all. */
+/** Sizes at the limits: in the row of a group, in a row of its own, in pieces, and not kept at all. */
 const SIZES = [0, 0, 1, 1, 20, 20, 20, 300, 4_040, 4_060, 4_080, 16_300, 16_400, 70_000]
 
-/** So many are removed together, as a range, and not key by key. */
+/** So many keys that they are removed together, as a range, and not one by one. */
 const CROWD = Array.from({ length: 600 }, (_, i) => Buffer.from(`p${String(i).padStart(3, '0')}`))
 
 const keyOf = (random: Random) =>
@@ -146,7 +151,10 @@ interface Watcher {
 const isIn = ({ start, end }: Watcher['range'], key: Uint8Array) =>
   (start === null || Buffer.compare(key, start) >= 0) && (end === null || Buffer.compare(key, end) < 0)
 
-/** One that writes nothing, one that forgets nothing, and one whose disk is torn, given the same. */
+/**
+ * Three machines with the same input: one never writes, one never drops anything from memory, one has the
+ * slow disk.
+ */
 class Pair {
   readonly random: Random
   readonly home = new TornHome()
@@ -202,7 +210,7 @@ class Pair {
     expect(this.events.at(-1)?.[0] ?? 0).toBe(this.teller.machine.revision)
   }
 
-  /** What was expected is looked up now, later, or never. */
+  /** Runs the announced read-aheads now, later, or never. */
   #lookAhead(): void {
     if (this.random.chance(0.6)) for (const run of this.#later.splice(0)) run()
   }
@@ -250,7 +258,7 @@ class Pair {
     this.watchers.push(watcher)
   }
 
-  /** Of each revision up to where it was told: all that is in its range, nothing else. */
+  /** For each revision up to the last one reported: all events of its range were sent, and no others. */
   judgeWatchers(): void {
     for (const { range, from, told, upTo } of this.watchers) {
       const due = this.events.filter(
@@ -260,7 +268,7 @@ class Pair {
     }
   }
 
-  /** No row of events is left of revisions that are not kept. */
+  /** No row of events is left of a revision that is not kept. */
   judgeRows(): void {
     const { disk } = this.home
     const { floor } = decodeMeta(disk.live?.rows.get(binary(META_KEY)) as Uint8Array).events

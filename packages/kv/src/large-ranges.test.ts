@@ -1,4 +1,5 @@
-// Test: ranges too large to be removed key by key: the same as if they were, whatever is in the overlay, in flight or stored.
+// Test: a range too large to be removed key by key gives the same result, whatever is in the overlay, being
+// written, or stored.
 
 import { type Random, seededRandom } from '@latchkey/base'
 import { COMMAND_BUDGET, type Command, OP, READ, STEP } from '@latchkey/protocol'
@@ -14,7 +15,7 @@ const KEYS = 1_500
 const name = (i: number) => `k${String(i).padStart(5, '0')}`
 const key = (i: number) => k(name(i))
 
-/** Ranges that were not removed key by key. */
+/** Counts the ranges that were not removed key by key. */
 const large = { count: 0 }
 
 type Model = Map<string, string>
@@ -25,7 +26,7 @@ const some = (random: Random, most: number) => {
   return Array.from({ length: count }, (_, i) => from + i)
 }
 
-/** A command, and what it does to a model; its answer. */
+/** Draws a command, applies it to the model, and returns it with its expected answer. */
 function draw(random: Random, model: Model, round: number): [Command, unknown] {
   if (random.chance(0.25)) {
     const wide = random.chance(0.7)
@@ -59,7 +60,7 @@ function valuesOf(machine: KvMachine): Model {
 
 const sorted = (model: Model) => JSON.stringify([...model].sort(([a], [b]) => (a < b ? -1 : 1)))
 
-test('A12: a random life, written at any moment, and read anew after restarts', async () => {
+test('A12: a random workload, written at random moments, and read again after restarts', async () => {
   for (let seed = 0; seed < 3; seed++) {
     const random = seededRandom(`ranges ${seed}`)
     const home = new SimulatedRowHome()
@@ -79,7 +80,7 @@ test('A12: a random life, written at any moment, and read anew after restarts', 
       expect(await never.run(...commands.map(([command]) => command))).toEqual(answers)
       expect(sorted(valuesOf(w.machine))).toBe(sorted(model))
       expect(w.machine.stateHash()).toEqual(never.machine.stateHash())
-      // Under way while the next entries are applied.
+      // The batch is being written while the next entries are applied.
       if (random.chance(0.5)) void w.machine.flush()
       if (random.chance(0.1)) await w.restart()
     }
@@ -93,7 +94,7 @@ test('A12: a random life, written at any moment, and read anew after restarts', 
   expect(large.count).toBeGreaterThan(10)
 })
 
-test('60,000 keys at once, written in slices as one batch; what is put since stays', async () => {
+test('60,000 keys at once, written in slices as one batch; keys that are put later stay', async () => {
   const w = await World.open({ home: memoryLevelHome() })
   const put = async (from: number) => {
     const pairs = Array.from({ length: 10_000 }, (_, i) => [k(`x${from + i}`), k('v')] as const)
@@ -118,7 +119,7 @@ test('60,000 keys at once, written in slices as one batch; what is put since sta
   await w.machine.close()
 })
 
-test('A15: a large range is looked up in turns, however fast its pages come', async () => {
+test('A15: a large range is read in several turns, however fast its pages come', async () => {
   let turns = 0
   const nextTurn = (run: () => void) => {
     turns++
@@ -135,7 +136,7 @@ test('A15: a large range is looked up in turns, however fast its pages come', as
   const before = turns
   expect(await w.one([OP.deleteRange, null, k('x'), k('y')])).toBe(30_000)
   expect(turns - before).toBeGreaterThanOrEqual(30)
-  // Its events are all there, in order, in pieces that were made on the way.
+  // All of its events are there, in order, in pieces that were encoded on the way.
   const told: string[] = []
   let upTo = 0
   const watch = w.machine.watch({ start: null, end: null }, 4, {
@@ -152,7 +153,7 @@ test('A15: a large range is looked up in turns, however fast its pages come', as
   expect(told).toEqual(Array.from({ length: 30_000 }, (_, i) => `x${10_000 + i}`))
 })
 
-test('as a step of a batch: so many keys at the most, else nothing is changed', async () => {
+test('as a step of a batch a range has a limit of keys; beyond it nothing is changed', async () => {
   const w = await World.open({ limits: { budget: { ...COMMAND_BUDGET, rows: 21 } } })
   for (let i = 0; i < 21; i++) await w.one([OP.put, null, k(`x${i}`), k('')])
   const before = w.machine.revision

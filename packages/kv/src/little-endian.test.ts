@@ -1,4 +1,4 @@
-// Test: numbers byte by byte are what Buffer makes of them.
+// Test: numbers that are read and written byte by byte equal those of Buffer's methods.
 
 import { expect, test } from 'vitest'
 import { u32, u48, writeU16, writeU32, writeU48 } from './little-endian.js'

@@ -1,5 +1,6 @@
-// Test: how long one command, or what is due in one entry, may keep a member from its heartbeats. The worst of each kind that no budget of
-// rows bounds: renewals, queries of locks, queues, ends of sessions and of holds. docs/operations.md has the figures of a quiet machine.
+// Test: how long one command, or the deadlines of one entry, may keep a member from sending heartbeats.
+// It takes the worst of each kind that no budget of rows limits: renewals, queries of locks, queues, ends of
+// sessions and of holds. docs/operations.md has the figures of an idle machine.
 
 import { CAPS, type Command, encodeCommand, OP, READ } from '@latchkey/protocol'
 import { afterAll, expect, test } from 'vitest'
@@ -8,7 +9,10 @@ import type { KvOptions } from './kv-store.js'
 import { Folders } from './testing/folders.js'
 import { record, World, k } from './testing/world.js'
 
-/** On a machine that is ten times slower than the one of the figures. Tried three times: it may stand still for a second. */
+/**
+ * Allows a machine ten times slower than that of the figures. Each case is tried three times, because a
+ * machine may stop for a second.
+ */
 const MOST_MS = 600
 const TRIES = 3
 
@@ -30,7 +34,7 @@ const lock = (key: string, id: string, lease: number, wait: number | null): Comm
   wait,
 ]
 
-/** Many commands of one session in entries of a thousand. */
+/** Applies many commands of one session, in entries of a thousand. */
 async function each(
   world: World,
   session: number,
@@ -75,7 +79,7 @@ const until = async (world: World, is: () => boolean) => {
   }
 }
 
-/** In commands of 20,000. */
+/** In commands of 20,000 rows. */
 const rowsOf = async (count: number) => {
   const world = await World.open({ home: classicHome(folders.make()) })
   for (let from = 0; from < count; from += 20_000)
@@ -91,7 +95,7 @@ const rowsOf = async (count: number) => {
   return world
 }
 
-/** Watches of all there ever was; what is returned tells them. */
+/** Opens watches from the first revision; the returned function waits until all of them got every event. */
 const farBack = (world: World, watches: number, events: number) => {
   let told = 0
   for (let i = 0; i < watches; i++)
@@ -101,7 +105,7 @@ const farBack = (world: World, watches: number, events: number) => {
   return () => until(world, () => told >= watches * events)
 }
 
-/** The longest time without a turn of the event loop while it runs. */
+/** The longest time between two turns of the event loop while `run` runs. */
 async function longestTurn(run: () => unknown): Promise<number> {
   let longest = 0
   let last = performance.now()

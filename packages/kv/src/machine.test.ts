@@ -1,4 +1,5 @@
-// Test: the machine as a whole: replicas agree, memory is what the rows are, a crash at any write leaves whole entries.
+// Test: the machine as a whole: replicas agree, memory equals the rows, and a crash at any write leaves whole
+// entries.
 
 import { seededRandom } from '@latchkey/base'
 import { type LatchkeyError, OP, READ, pack } from '@latchkey/protocol'
@@ -47,7 +48,7 @@ describe('A1, A10: replicas', () => {
     },
   )
 
-  test('a difference has the name of its key space', async () => {
+  test('a difference is reported with the name of its key space', async () => {
     const [one, two] = [await World.open(), await World.open()]
     await one.one([OP.put, null, k('a'), k('1')])
     await two.one([OP.put, null, k('a'), k('2')])
@@ -117,7 +118,7 @@ describe('A2: a crash at every write', () => {
     },
   )
 
-  test('A2: a counter of increments, killed at random, counts each once', async () => {
+  test('A2: a counter of increments counts each once, although the member is killed at random', async () => {
     const random = seededRandom('counter')
     const home = new SimulatedRowHome()
     const w = await World.open({ home })
@@ -133,7 +134,7 @@ describe('A2: a crash at every write', () => {
     expect(w.machine.read([READ.sequence, k('n')])).toBe(200)
   })
 
-  test('nothing is written while an entry waits for stored keys: a crash then finds whole entries', async () => {
+  test('nothing is written while an entry waits for stored rows: a crash then leaves whole entries', async () => {
     const home = new GatedHome()
     const w = await World.open({ home })
     await w.run([OP.put, null, k('a'), k('1')], [OP.put, null, k('b'), k('1')])
@@ -160,7 +161,7 @@ describe('A2: a crash at every write', () => {
     expect(w.machine.durable().index).toBe(w.log.length)
   })
 
-  test('K2: nothing of an entry that failed half-way is ever written, nor what came before it in memory without it', async () => {
+  test('MA2: nothing of an entry that failed half-way is ever written, nor are earlier changes without it', async () => {
     const disk = new MemoryDisk()
     const w = await World.open({ home: new SimulatedRowHome(disk) })
     await w.machine.flush()
@@ -178,8 +179,8 @@ describe('A2: a crash at every write', () => {
   })
 })
 
-describe('a batch in flight', () => {
-  test('its keys are found by a range that was looked up before, and runs after, it reached the store', async () => {
+describe('a batch that is being written', () => {
+  test('a range that is looked up during the write finds its keys, also if it runs after the write', async () => {
     const home = new GatedHome()
     const w = await World.open({ home })
     await w.machine.flush()
@@ -218,7 +219,7 @@ describe('a batch in flight', () => {
   })
 })
 
-test('events that were trimmed leave no rows behind', async () => {
+test('events that were trimmed leave no rows', async () => {
   const disk = new MemoryDisk()
   const w = await World.open({
     home: new SimulatedRowHome(disk),
@@ -230,13 +231,13 @@ test('events that were trimmed leave no rows behind', async () => {
     if (i % 7 === 0) await w.machine.flush()
   }
   await w.machine.flush()
-  // 40 revisions of 16 a row, one row more at either end, and a large one in rows of its own.
+  // 40 revisions with 16 in a row, one row more at either end, and a large revision in rows of its own.
   expect(rows()).toBeLessThanOrEqual(6)
   expect(rows()).toBeGreaterThanOrEqual(3)
 })
 
 describe('writing', () => {
-  test('after 50 ms, or when it is large, one at a time; durable is what was synced', async () => {
+  test('the overlay is written after 50 ms, or when it is large, one batch at a time; durable is what was synced', async () => {
     const w = await World.open({ limits: { flushBytes: 10_000 } })
     await w.one([OP.put, null, k('a'), k('1')])
     expect(w.machine.durable().index).toBe(0)
@@ -251,7 +252,7 @@ describe('writing', () => {
     expect(w.machine.durable()).toEqual({ index: 3, term: 1, time: w.time })
   })
 
-  test('a lock taken and released between two batches is not written, nor is a key that came and went', async () => {
+  test('a lock that is taken and released between two batches is not written, nor is a key that is put and deleted', async () => {
     const disk = new MemoryDisk()
     const w = await World.open({ home: new SimulatedRowHome(disk) })
     await w.run(
@@ -264,7 +265,7 @@ describe('writing', () => {
     expect(show(disk.keys().filter((key) => key[0] === 0x68 || key[0] === 0x64))).toEqual([])
   })
 
-  test('D4, A5: a failed write stops the store; nothing is retried, what was asked is told', async () => {
+  test('D4, A5: a failed write stops the store; nothing is written again, and calls that wait are rejected', async () => {
     const disk = new MemoryDisk()
     const failures: LatchkeyError[] = []
     const w = await World.open({ home: new SimulatedRowHome(disk), failed: (error) => failures.push(error) })
@@ -281,13 +282,13 @@ describe('writing', () => {
     expect(writes).toBe(1)
   })
 
-  test('apply waits for the disk when the overlay is as large as it may get', async () => {
+  test('apply waits for the disk when the overlay has reached its limit', async () => {
     const w = await World.open({ limits: { overlayBytes: 5_000, flushBytes: 4_000 } })
     await w.one([OP.put, null, k('a'), new Uint8Array(6_000)])
     expect(w.machine.durable().index).toBe(2)
   })
 
-  test('CT1, and entries in their order: anything else stops the store', async () => {
+  test('CT1: times that go back, and entries out of order, stop the store', async () => {
     for (const wrong of [{ index: 5 }, { time: 1 }]) {
       const w = await World.open()
       const entry = { ...w.entry(new Uint8Array(0), 'empty'), ...wrong }
@@ -298,7 +299,7 @@ describe('writing', () => {
 })
 
 describe('D18: a damaged row', () => {
-  test('is ERR_CORRUPT with its key space when it is read, and stops the member when it is applied upon', async () => {
+  test('it is ERR_CORRUPT with its key space when it is read, and stops the member when a command needs it', async () => {
     const disk = new MemoryDisk()
     const w = await World.open({ home: new SimulatedRowHome(disk) })
     await w.run(
@@ -322,7 +323,7 @@ describe('D18: a damaged row', () => {
     await expect(w.one([OP.merge, null, k('a'), k('2')])).rejects.toMatchObject({ code: 'ERR_CORRUPT' })
   })
 
-  test('of what is held in memory: found at the start', async () => {
+  test('in a space that is kept in memory it is found at the start', async () => {
     const disk = new MemoryDisk()
     const w = await World.open({ home: new SimulatedRowHome(disk) })
     await w.one([OP.tryLock, k('l'), null, false, 'me', 1_000, 0, null, null])

@@ -1,12 +1,17 @@
-// Driver: the replicated key-value store as consensus drives it: entries in, answers out, everything else hangs off its state.
-// What it decides is in rules/; what it holds is in state/; when it is written is flusher.ts.
+// Driver: the replicated key-value store as consensus drives it: it applies entries and returns their
+// answers.
+// The decisions are in rules/, the data in state/, and flusher.ts decides when the data is written.
 //
 // Laws
-//   MA1 Entries are applied strictly in order, each whole, from the log's bytes; the cluster time never goes back (CT1).
-//   MA2 After any throw in apply nothing is written and nothing is applied any more: the member stops (A4, A5).
-//   MA3 While an entry waits for stored keys, or for another turn, nothing is written (A2), and no other entry begins.
-//   MA4 Nothing of before a swap is seen after it: state, overlay, flusher and views go together (S3).
-//   MA5 What is applied in one turn of the event loop is bounded, however much is to be applied (rules/turn.ts).
+// - MA1: entries are applied strictly in order, each whole, from the log's bytes; cluster time never goes
+//   back (CT1).
+// - MA2: after apply has thrown, nothing is written and nothing more is applied: the member stops (A4, A5).
+// - MA3: while an entry waits for stored rows, or for another turn, nothing is written (A2) and no other
+//   entry begins.
+// - MA4: after a snapshot was installed nothing of the old state is used: state, overlay, flusher and views
+//   are replaced together (S3).
+// - MA5: what is applied in one turn of the event loop is limited, however much there is to apply
+//   (rules/apply-turn.ts).
 
 import { type Logger, assert, silentLogger } from '@latchkey/base'
 import { ownerOfHold } from '@latchkey/lock'
@@ -39,7 +44,7 @@ import { Watches } from './watches.js'
 
 type MembershipAt = (index: number) => Membership
 
-/** What is swapped as one (MA4). */
+/** The parts that are replaced together when a snapshot is installed (MA4). */
 interface Running {
   readonly state: State
   readonly flusher: Flusher
@@ -54,7 +59,7 @@ export class KvMachine implements KvStore {
   readonly openSessions: SessionsInState
   readonly #marks: Marks
   readonly #turns = { next: () => this.#nextTurn() }
-  /** Of the event loop: what was applied in it so far. */
+  /** How much was applied in this turn of the event loop. */
   readonly #turn = new Turn()
   readonly #surveys: RangeSurveys
   #running: Running | undefined
@@ -80,7 +85,7 @@ export class KvMachine implements KvStore {
     })
   }
 
-  // ---- life
+  // ---- Opening and closing
 
   async open(): Promise<AppliedState | undefined> {
     assert(this.#running === undefined, 'a store is opened once')
@@ -123,7 +128,7 @@ export class KvMachine implements KvStore {
     return this.#running
   }
 
-  /** What is applied is written first, unless the store failed. */
+  /** Writes everything that is applied first, unless the store has failed. */
   async close(): Promise<void> {
     const running = this.#running
     if (running === undefined) return
@@ -137,7 +142,7 @@ export class KvMachine implements KvStore {
     await running.state.store.close()
   }
 
-  /** MA2. */
+  /** Stops the state machine for good (MA2). */
   #fail(error: LatchkeyError): void {
     if (this.#stopped !== undefined) return
     this.#stopped = error
@@ -147,7 +152,7 @@ export class KvMachine implements KvStore {
     this.#options.failed?.(error)
   }
 
-  // ---- apply
+  // ---- Applying entries
 
   apply(
     entries: readonly Entry[],
@@ -194,7 +199,9 @@ export class KvMachine implements KvStore {
     return { index, answers: entry.kind === 'commands' ? run.answers : undefined }
   }
 
-  /** The slow way, from the entry that waits on: the same steps, with look-ups between (MA3). */
+  /**
+   * Applies the rest from the entry that waits on: the same steps as `apply`, with look-ups in between (MA3).
+   */
   async #applyWaiting(
     entries: readonly Entry[],
     from: number,
@@ -205,7 +212,8 @@ export class KvMachine implements KvStore {
     const { state, flusher } = this.#up
     this.#busy = 'applying'
     try {
-      // Between two entries, so that what is asked for may be written. With an entry half applied nothing is awaited before it is held.
+      // This wait is between two entries, so the overlay may be written meanwhile. For an entry that is half
+      // applied the flusher must be held before any await.
       if (begun.stood !== undefined) await begun.stood
       for (let i = from; i < entries.length; i++) {
         if (this.#stopped !== undefined) throw this.#stopped
@@ -231,7 +239,7 @@ export class KvMachine implements KvStore {
     return results
   }
 
-  /** The flusher stays held: the caller releases it once the entry is whole, and never when it failed. */
+  /** Holds the flusher. The caller releases it when the entry is whole, and never if the entry failed. */
   async #waitFor(run: EntryRun, first: Waiting): Promise<void> {
     const { state, flusher } = this.#up
     flusher.hold()
@@ -244,7 +252,7 @@ export class KvMachine implements KvStore {
     }
   }
 
-  /** Everything else that is due runs first: heartbeats, votes, renewals, reads. */
+  /** Waits until everything else that is due has run: heartbeats, votes, renewals, reads. */
   async #nextTurn(): Promise<void> {
     await new Promise<void>((resolve) => this.#options.nextTurn(resolve))
     this.#turn.begin()
@@ -265,7 +273,7 @@ export class KvMachine implements KvStore {
     return failure
   }
 
-  // ---- durability
+  // ---- Writing
 
   durable(): LogPosition {
     return this.#running?.flusher.durable ?? NOWHERE
@@ -288,13 +296,13 @@ export class KvMachine implements KvStore {
     return this.#running?.state.nextDeadline()
   }
 
-  /** Everything applied so far, or more. */
+  /** A view of everything applied so far, or more. */
   async #freeze(): Promise<RowView> {
     await this.#up.flusher.flush()
     return this.#up.state.store.view()
   }
 
-  // ---- reads
+  // ---- Reading
 
   get position(): LogPosition {
     return this.#running?.state.meta.position ?? NOWHERE
@@ -318,7 +326,8 @@ export class KvMachine implements KvStore {
   }
 
   expectPut(body: Uint8Array): void {
-    // It costs nothing while nothing is looked up: there are more puts than there is to gain for them then.
+    // Nothing is done while no reads go to the store, because there are many puts and reading ahead would
+    // gain nothing then.
     if (this.#running?.state.data.looksAhead === true) this.#ahead.expectPut(body)
   }
 
@@ -349,7 +358,7 @@ export class KvMachine implements KvStore {
     return state.meta.position.index === index ? new StateDigest(state.store.view()) : undefined
   }
 
-  // ---- whole states
+  // ---- Snapshots
 
   async snapshot(): Promise<SnapshotReader> {
     return await readView(await this.#freeze())
@@ -360,7 +369,10 @@ export class KvMachine implements KvStore {
     return new StreamedState(state, await this.#options.home.build(), (builder) => this.#adopt(builder))
   }
 
-  /** A failure in here leaves open which state a start finds: the member stops, and learns it then. */
+  /**
+   * Installs a received state. If this fails, it is unknown which state a start will find, so the member
+   * stops.
+   */
   async #adopt(builder: RowBuilder): Promise<void> {
     const old = this.#up
     assert(this.#busy === undefined, `a swap while ${String(this.#busy)}`)

@@ -1,11 +1,11 @@
-// Test: questions about sessions where the state machine has stopped, or its state is being replaced.
+// Test: questions about sessions while the state machine has stopped, or its state is being replaced.
 
 import { expect, test } from 'vitest'
 import { DEFAULT_LIMITS } from './default-limits.js'
 import { SessionsInState } from './open-sessions.js'
 import { HandClock, World } from './testing/world.js'
 
-test('C12: without a state nothing is known, and nothing but a list throws', () => {
+test('C12: without a state no session is known, and only `list` throws', () => {
   const sessions = new SessionsInState(new HandClock(), DEFAULT_LIMITS, () => undefined)
   expect(sessions.size).toBe(0)
   expect(sessions.openerOf(7)).toBeUndefined()
@@ -14,7 +14,7 @@ test('C12: without a state nothing is known, and nothing but a list throws', () 
   expect(() => sessions.list()).toThrow(expect.objectContaining({ code: 'ERR_CLOSED' }))
 })
 
-test('C12: a machine that is closed answers so', async () => {
+test('C12: a closed machine behaves in the same way', async () => {
   const world = await World.open()
   await world.machine.close()
   expect(world.machine.openSessions.refusalFor('somebody')).toBeUndefined()

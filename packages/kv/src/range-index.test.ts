@@ -1,4 +1,4 @@
-// Test: a key finds exactly the ranges that it is in, whatever came and went.
+// Test: a key finds exactly the ranges that contain it, after ranges were added and removed.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
@@ -12,7 +12,7 @@ function foundBy(index: RangeIndex<Span>, key: string): string[] {
   return names(found)
 }
 
-test('keys, prefixes and ranges, one in another', () => {
+test('keys, prefixes and ranges, some inside others', () => {
   const index = new RangeIndex<Span>()
   const everything = { start: '', end: NO_END }
   const one = { start: 'user/7', end: 'user/7\0' }
@@ -30,7 +30,7 @@ test('keys, prefixes and ranges, one in another', () => {
   expect(foundBy(index, 'user/7')).toEqual(names([everything, one]))
 })
 
-test('the same as looking at each, over random ranges', () => {
+test('the same result as a search through all, for random ranges', () => {
   for (let seed = 1; seed <= 30; seed++) {
     const random = seededRandom(`ranges ${seed}`)
     const index = new RangeIndex<Span>()
@@ -54,7 +54,7 @@ test('the same as looking at each, over random ranges', () => {
   }
 })
 
-test('of ten thousand prefixes few are looked at', () => {
+test('of ten thousand prefixes few are compared', () => {
   const index = new RangeIndex<Span>()
   let compared = 0
   for (let i = 0; i < 10_000; i++) {

@@ -1,4 +1,5 @@
-// Test: a range that was added up before its deleteRange is applied: the same as if it had not been, whatever changed meanwhile.
+// Test: a deleteRange whose range was surveyed before gives the same result as without a survey, whatever
+// changed meanwhile.
 
 import { type Random, seededRandom } from '@latchkey/base'
 import { type Command, OP, STEP, encodeCommand } from '@latchkey/protocol'
@@ -36,7 +37,7 @@ const fill = (count: number): Command => [
   Array.from({ length: count }, (_, i) => [k(name(i)), k(`first ${i}`)] as const),
 ]
 
-test('A12, A15: what is applied while it is added up is counted as it is in the end', async () => {
+test('A12, A15: rows that change during a survey are counted as they are in the end', async () => {
   let used = 0
   for (let seed = 0; seed < 8; seed++) {
     const random = seededRandom(`survey ${seed}`)
@@ -66,7 +67,7 @@ test('A12, A15: what is applied while it is added up is counted as it is in the 
       await surveyed
       for (let i = random.between(0, 10); i > 0; i--) await both(draw(random))
       if (random.chance(0.2)) await w.machine.flush()
-      // With a survey nothing has to be read: with no page to be had it is answered all the same.
+      // With a survey nothing has to be read: the command is answered although no page can be read.
       home.holdPages()
       let done = false
       const applying = both(command).then(() => {
@@ -88,7 +89,7 @@ test('A12, A15: what is applied while it is added up is counted as it is in the 
   expect(used).toBeGreaterThan(12)
 }, 60_000)
 
-test('a survey is of its own state, of bounded changes, and of nothing that the history keeps', async () => {
+test('a survey belongs to its own state, has a limit of changes, and is not used for events that the history keeps', async () => {
   const w = await World.open({ limits: LIMITS })
   expect(w.machine.survey(encodeCommand([OP.put, null, k('a'), k('b')]))).toBeUndefined()
   expect(w.machine.survey(Uint8Array.of(1, 2, 3))).toBeUndefined()
@@ -103,7 +104,7 @@ test('a survey is of its own state, of bounded changes, and of nothing that the 
   expect(await w.one(range(0, KEYS))).toBe(50)
   w.clock.advance(1)
   expect(events.length).toBe(50)
-  // Too many changes: looked up anew.
+  // Too many keys have changed, so the range is read again.
   await w.one(fill(KEYS))
   await w.machine.survey(encodeCommand(range(0, 90_000)))
   for (let i = 0; i < 3; i++)
@@ -113,7 +114,8 @@ test('a survey is of its own state, of bounded changes, and of nothing that the 
       Array.from({ length: 900 }, (_, n) => [k(name(2_000 + i * 900 + n)), k('')] as const),
     ])
   expect(await w.one(range(0, 90_000))).toBe(KEYS + 2_700)
-  // One whose command never comes goes by itself, and a large deleteRange in it ends it.
+  // A survey whose command never comes ends by itself, and another large deleteRange in its range ends it
+  // too.
   await w.one(fill(KEYS))
   await w.machine.survey(encodeCommand(range(0, KEYS)))
   expect(await w.one(range(0, KEYS + 1))).toBe(KEYS)

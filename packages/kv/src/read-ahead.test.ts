@@ -1,4 +1,5 @@
-// Test: a put that is on its way into the log has what it is put over looked up meanwhile, and the store is not asked again.
+// Test: for a put on its way into the log the previous row is read ahead, and the store is not searched again
+// when the put is applied.
 
 import { encodeCommand, OP, READ, type Command } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
@@ -7,7 +8,7 @@ import { SimulatedRowHome } from './storage/simulated-rows.js'
 import type { RowStore } from './storage/row-store.js'
 import { k, World } from './testing/world.js'
 
-/** Tells how often it is asked for a row of a key. */
+/** Counts how often the store is searched for the row of a key. */
 class AskedHome extends SimulatedRowHome {
   asked = 0
 
@@ -30,7 +31,7 @@ class AskedHome extends SimulatedRowHome {
 
 const put = (key: string, value: string): Command => [OP.put, null, k(key), k(value)]
 
-/** A member that has read none of its 20 keys yet; what is looked up ahead waits for `look`. */
+/** A member that has read none of its 20 keys yet; reading ahead waits until `look` is called. */
 async function worldOfRows() {
   const home = new AskedHome()
   const later: (() => void)[] = []
@@ -45,11 +46,11 @@ async function worldOfRows() {
   return { world, home, later, look }
 }
 
-/** As it stands in the store: [createRevision, modRevision, version, value]. */
+/** The row in the store: [createRevision, modRevision, version, value]. */
 const entryOf = (world: World, key: string) =>
   (world.machine.read([READ.getEntry, k(key)]) as readonly [number, readonly number[]])[1]
 
-test('the row that a put needs is looked up before it is applied, and once', async () => {
+test('the row that a put needs is read once, before the put is applied', async () => {
   const { world, home, look } = await worldOfRows()
   await world.run(put('k0', 'new'))
   expect(home.asked).toBe(1)
@@ -69,7 +70,7 @@ test('the row that a put needs is looked up before it is applied, and once', asy
   expect(shown(entry('none'))).toEqual([false, 1])
 })
 
-test('what is not written yet is not looked up, and what was written since is not believed', async () => {
+test('rows that are not written yet are not read ahead, and a row that was written later replaces one that was read ahead', async () => {
   const { world, home, look } = await worldOfRows()
   await world.run(put('k0', 'first'), put('new', 'first'))
   const before = home.asked
@@ -86,7 +87,7 @@ test('what is not written yet is not looked up, and what was written since is no
   expect(entryOf(world, 'k2')[2]).toBe(1)
 })
 
-test('nothing is kept of puts while no row has to be read from the store, nor by a member that is closed', async () => {
+test('no keys of puts are kept while no row has to be read from the store, nor by a closed member', async () => {
   const { world, later } = await worldOfRows()
   world.machine.expectPut(encodeCommand(put('k0', 'new')))
   expect(later).toHaveLength(0)

@@ -1,4 +1,4 @@
-// Test: pages over frozen views: one moment for all pages, ends, limits, caps, views that are gone.
+// Test: pages of views: one moment for all pages, the end of a range, limits, caps, and closed views.
 
 import { OP, type PageResult, READ } from '@latchkey/protocol'
 import { beforeEach, expect, test } from 'vitest'
@@ -40,7 +40,7 @@ test('ranges, directions, limits, parts', async () => {
   expect(show(await page({ limit: 1, part: 'values' }))).toEqual([0, [[null, 'A']], 1])
 })
 
-test('R9: all pages are of one moment, whatever is written, deleted and flushed between them', async () => {
+test('R9: all pages show one moment, whatever is written, deleted and flushed between them', async () => {
   const [view, rows, revision] = await page({ keep: true, limit: 2 })
   expect([view === 0, revision]).toEqual([false, 1])
   await w.run([OP.deleteRange, null, k('a'), k('z')], [OP.put, null, k('c2'), k('new')])
@@ -56,7 +56,7 @@ test('R9: all pages are of one moment, whatever is written, deleted and flushed 
   expect(end).toBe(0)
 })
 
-test('C35: one asker has its share of the views, and others still scan; what is closed or idle is no part of it', async () => {
+test('C35: one client may open only a share of the views, so that others can scan; closed and idle views do not count', async () => {
   const world = await World.open({ limits: { views: 4, viewsOfOne: 2, viewIdleMillis: 1_000 } })
   await world.one([OP.putAll, null, ['a', 'b'].map((key) => [k(key), k('v')] as const)])
   const ask = async (by: string, keep = true) => {
@@ -79,12 +79,12 @@ test('C35: one asker has its share of the views, and others still scan; what is 
   await ask('greedy')
 })
 
-test('a view shows what the overlay held when it was opened', async () => {
+test('a view shows what was in the overlay when it was opened', async () => {
   await w.one([OP.put, null, k('overlay'), k('1')])
   expect(await keys({ start: 'o' })).toBe('overlay')
 })
 
-test('too many views: ERR_BUSY; closing one makes room', async () => {
+test('too many views: ERR_BUSY; closing one makes room for another', async () => {
   const [first] = await page({ keep: true, limit: 1 })
   await page({ keep: true, limit: 1 })
   await expect(page({})).rejects.toMatchObject({ code: 'ERR_BUSY' })
@@ -92,14 +92,14 @@ test('too many views: ERR_BUSY; closing one makes room', async () => {
   await expect(page({})).resolves.toBeDefined()
 })
 
-test('a view that is gone is said to be gone', async () => {
+test('a read of a closed view is an error', async () => {
   const [view] = await page({ keep: true, limit: 1 })
   w.machine.closeViews([view])
   await expect(page({ view })).rejects.toMatchObject({ code: 'ERR_COMPACTED' })
   await expect(page({ view: 77 })).rejects.toMatchObject({ code: 'ERR_COMPACTED' })
 })
 
-test('a view nobody asks for is closed; one that is used stays', async () => {
+test('a view that is not used is closed; one that is used stays open', async () => {
   const [idle] = await page({ keep: true, limit: 1 })
   const [used] = await page({ keep: true, limit: 1 })
   w.clock.advance(600)
@@ -119,7 +119,7 @@ test('a page is no larger than its caps', async () => {
   expect(rows.length).toBeLessThanOrEqual(3)
 })
 
-test('what is no read is refused', async () => {
+test('a malformed read is refused', async () => {
   expect(() => w.machine.read([READ.get, k('')])).toThrow(expect.objectContaining({ code: 'ERR_PROTOCOL' }))
   expect(() => w.machine.read([99 as typeof READ.revision])).toThrow(
     expect.objectContaining({ code: 'ERR_PROTOCOL' }),

@@ -19,7 +19,7 @@ import { World, k } from './testing/world.js'
 const folders = new Folders()
 afterAll(() => folders.removeAll())
 
-/** Its disk is full while the first store is made: at that call. */
+/** A disk that becomes full at that call, while the first store is built. */
 class FullHome extends SimulatedRowHome {
   aborted = 0
   override async build(): Promise<RowBuilder> {
@@ -32,7 +32,7 @@ class FullHome extends SimulatedRowHome {
   }
 }
 
-test('D6: a first store that cannot be written is let go of, so that the same process may try again', async () => {
+test('D6: a first store that cannot be written is closed, so that the same process may try again', async () => {
   const home = new FullHome()
   await expect(newMachine(home).open()).rejects.toThrow('no space left')
   expect(home.aborted).toBe(1)
@@ -78,7 +78,7 @@ test('D16: a start does not read the data, however much there is', async () => {
   expect(home.dataRows).toBe(1)
 })
 
-test('D14: what time a file bears means nothing', async () => {
+test('D14: the times of files are ignored', async () => {
   const dir = join(folders.make(), 'state')
   const w = await World.open({ home: classicHome(dir) })
   await w.one([OP.put, null, k('a'), k('1')])
@@ -91,8 +91,9 @@ test('D14: what time a file bears means nothing', async () => {
 })
 
 /**
- * The same entries make the same rows, byte for byte, in every version that says it has this format. If this fails on purpose,
- * the format's number in state/meta.ts grows, and rows of the one before are still read.
+ * The same entries give the same rows, byte for byte, in every version with this format number. If a change
+ * breaks this test on purpose, raise the format's number in state/meta-row.ts, and keep reading the rows of
+ * the format before.
  */
 test('K40: the rows of format 1', async () => {
   const disk = new MemoryDisk()
@@ -108,7 +109,7 @@ test('K40: the rows of format 1', async () => {
   )
 })
 
-test('K40: a format of a later version is refused, with what to do', async () => {
+test('K40: a store with the format of a later version is refused, and the error says what to do', async () => {
   const home: RowHome = new SimulatedRowHome()
   const builder = await home.build()
   await builder.write([{ key: META_KEY, value: sealBody(META_KEY, pack([2, 'whatever comes'])) }])

@@ -1,5 +1,6 @@
-// Test: a whole member's rows on a disk that rots. It refuses to open, or opens as it was behind some entry and goes on from there
-// with the log; on the way it meets ERR_CORRUPT and stops, or it comes to the very state that it would have had (D17, D18).
+// Test: the rows of a whole member on a disk that damages bytes (D17, D18).
+// The member refuses to open; or it opens in the state after some entry and applies the rest of the log.
+// Meanwhile it stops with ERR_CORRUPT, or it ends in exactly the state that it would have without damage.
 
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,17 +21,17 @@ import { drawWorkload } from './testing/workload.js'
 const folders = new Folders()
 afterAll(() => folders.removeAll())
 
-/** Some minutes with LATCHKEY_FULL_SWEEP=1. */
+/** With LATCHKEY_FULL_SWEEP=1 this takes some minutes. */
 const FLIPS = process.env['LATCHKEY_FULL_SWEEP'] === '1' ? 2_000 : 40
 const ENTRIES = drawWorkload('rot', 120)
-/** What the log has behind what was stored. */
+/** The log has more entries than are stored. */
 const STORED = 100
 
 let image: string
 let hashes: readonly StateHash[]
 let last: Record<string, string>
 
-/** Half of it in a table of a lower level, the rest in a log and tables above it. */
+/** Half of the rows are in a table of a lower level, the rest in a log and in tables above it. */
 beforeAll(async () => {
   image = join(folders.make(), 'state')
   for (const [from, to] of [
@@ -67,7 +68,7 @@ async function rowsOf(frozen: StateDigest): Promise<Record<string, string>> {
 
 type Fate = 'refused' | 'stopped' | 'whole' | 'older'
 
-/** Throws where a state came out that no log makes. */
+/** Throws if the state is one that no part of the log gives. */
 async function fateOf(dir: string): Promise<Fate> {
   const machine = newMachine(classicHome(dir))
   let opened = false
@@ -88,7 +89,7 @@ async function fateOf(dir: string): Promise<Fate> {
 }
 
 test(
-  'D18, D17: refused, stopped, or the very state that the log makes',
+  'D18, D17: the member refuses, stops, or has exactly the state that the log gives',
   async () => {
     const random = seededRandom('a rotten member')
     const copy = join(folders.make(), 'state')

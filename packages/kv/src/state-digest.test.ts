@@ -1,4 +1,5 @@
-// Test: at marks of cluster time all members look at the state behind the same entry, and can freeze that very state.
+// Test: after the first entry of each half minute of cluster time all members hash the same state, and can
+// open a view of exactly that state.
 
 import { OP } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
@@ -26,7 +27,7 @@ async function sumsOf(frozen: StateDigest): Promise<Record<string, string>> {
   return sums
 }
 
-test('A10: however the log is cut and written, what is frozen behind an entry is the same, row by row', async () => {
+test('A10: however the log is cut and written, the view after an entry is the same, row by row', async () => {
   for (const seed of [1, 2, 3, 4, 5, 6]) {
     const entries = drawWorkload(`frozen ${seed}`, 150)
     const [often, once] = [newMachine(new SimulatedRowHome()), newMachine(new SimulatedRowHome())]
@@ -40,7 +41,7 @@ test('A10: however the log is cut and written, what is frozen behind an entry is
     const frozen = [await often.frozen(entries.length), await once.frozen(entries.length)] as StateDigest[]
     const [a, b] = await Promise.all(frozen.map(sumsOf))
     expect(a).toEqual(b)
-    // What is kept in memory, and added up as rows come and go, says the same.
+    // The sums that are updated in memory, as rows are added and removed, give the same result.
     const { spaces } = once.stateHash()
     for (const space of SPACE_NAMES) if (space !== 'events') expect(b?.[space]).toBe(spaces[space])
     expect(await once.frozen(entries.length - 1)).toBeUndefined()
@@ -48,7 +49,7 @@ test('A10: however the log is cut and written, what is frozen behind an entry is
   }
 })
 
-test('at the first entry of each half minute; the next entry waits for what is frozen there', async () => {
+test('the hash is made after the first entry of each half minute; the next entry waits until the view was taken', async () => {
   const entries = drawWorkload('marks', 60).map((entry, i) => ({ ...entry, time: 1_000 + i * 1_700 }))
   const run = async (atOnce: number, waits: boolean) => {
     const seen: { hash: StateHash; sums?: Record<string, string> }[] = []
@@ -64,7 +65,7 @@ test('at the first entry of each half minute; the next entry waits for what is f
         seen.push(one)
         if (!waits) return undefined
         return machine.frozen(hash.position.index).then(async (frozen) => {
-          // What comes later is not seen, though reading takes its time.
+          // Later changes are not seen, although reading takes a while.
           one.sums = await sumsOf(frozen as StateDigest)
         })
       },
@@ -85,7 +86,7 @@ test('at the first entry of each half minute; the next entry waits for what is f
   }
 })
 
-test('A15: many rows are added up in several turns, and the next entry waits for the last of them', async () => {
+test('A15: many rows are hashed in several turns, and the next entry waits for the last of them', async () => {
   const hashes: StateHash[] = []
   let turns = 0
   const nextTurn = (run: () => void) => {
@@ -106,7 +107,7 @@ test('A15: many rows are added up in several turns, and the next entry waits for
   expect(hashes[0]?.spaces['holds']).toBe(w.machine.stateHash().spaces['holds'])
 })
 
-test('a digest of some rows from behind a key', async () => {
+test('the digest of a number of rows after a key', async () => {
   const w = await World.open()
   for (const key of ['a', 'b', 'c', 'd']) await w.one([OP.put, null, k(key), k('v')])
   const frozen = (await w.machine.frozen(w.log.length)) as StateDigest
@@ -123,7 +124,7 @@ test('a digest of some rows from behind a key', async () => {
   frozen.close()
 })
 
-test('a row has a name for people', () => {
+test('a row has a readable name', () => {
   expect(nameOfRow(META_KEY)).toBe('meta')
   expect(nameOfRow(keyOf(SPACE.data, k('a"b')))).toBe('data "a\\"b"')
   expect(nameOfRow(eventKey(32, 1))).toBe('events 32/1')

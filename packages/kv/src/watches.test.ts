@@ -1,4 +1,5 @@
-// Test: watches: from a revision on, in order, no gap, no repeat; compaction; back-pressure; restart and another member (C11).
+// Test: watches: from a revision on, in order, no gap, no repeat; compaction; back-pressure; restart and
+// another member (C11).
 
 import { seededRandom } from '@latchkey/base'
 import { type EventResult, type LatchkeyError, OP, STEP } from '@latchkey/protocol'
@@ -43,7 +44,7 @@ const served = (seen: Seen, credit: number) => {
 }
 const revisions = (seen: Seen) => seen.events.map((event) => (event as unknown[])[0])
 
-test('what was told stays as it was told, whatever is written behind it', async () => {
+test('events that were sent do not change, whatever is written later', async () => {
   const world = await World.open()
   const told: EventResult[] = []
   const watch = world.machine.watch(EVERYTHING, 0, {
@@ -60,8 +61,8 @@ test('what was told stays as it was told, whatever is written behind it', async 
   expect(told.map((event) => (show(event) as unknown[])[3])).toEqual(values)
 })
 
-describe('what is told', () => {
-  test('put, delete, previous; a batch in operation order, one revision; a deleteRange one a key', async () => {
+describe('which events are sent', () => {
+  test('put, delete, previous value; a batch in the order of its operations, with one revision; a deleteRange with one event for each key', async () => {
     const seen = watch(0)
     served(seen, 100)
     await w.run(put('b', '1'), put('a', '1'))
@@ -87,7 +88,7 @@ describe('what is told', () => {
     expect(seen.upTo.at(-1)).toBe(4)
   })
 
-  test('nothing for what changed nothing, for locks and for sequences', async () => {
+  test('no events for commands that change nothing, for locks and for sequences', async () => {
     const seen = watch(0)
     served(seen, 100)
     await w.run(
@@ -98,14 +99,14 @@ describe('what is told', () => {
     expect(seen.events).toEqual([])
   })
 
-  test('a range: start inclusive, end exclusive', async () => {
+  test('a range includes its start and not its end', async () => {
     const seen = watch(0, { start: k('b'), end: k('d') })
     served(seen, 100)
     await w.run(put('a', ''), put('b', ''), put('c', ''), put('d', ''))
     expect(revisions(seen)).toEqual([2, 3])
   })
 
-  test('from is inclusive; 0 begins after the revision of the call; a future one is waited for', async () => {
+  test('`from` is included; 0 begins after the current revision; a future revision is waited for', async () => {
     await w.run(put('a', '1'), put('a', '2'), put('a', '3'))
     const [two, now, future] = [watch(2), watch(0), watch(6)]
     for (const seen of [two, now, future]) served(seen, 100)
@@ -115,7 +116,7 @@ describe('what is told', () => {
     expect(revisions(future)).toEqual([6])
   })
 
-  test('closed by its owner, it hears nothing more; closed with the store, ERR_CLOSED', async () => {
+  test('a watch that its owner closed gets nothing more; one that is closed with the store gets ERR_CLOSED', async () => {
     const [one, two] = [watch(0), watch(0)]
     for (const seen of [one, two]) served(seen, 100)
     one.watch.close()
@@ -128,7 +129,7 @@ describe('what is told', () => {
 })
 
 describe('C11: history', () => {
-  test('by count: the oldest go, and who asks for them, or falls behind them, is told ERR_COMPACTED', async () => {
+  test('by count: the oldest revisions are dropped, and a watch that needs them ends with ERR_COMPACTED', async () => {
     const slow = watch(0)
     for (let i = 1; i <= 12; i++) await w.one(put('a', String(i)))
     expect(() => watch(2)).toThrow(expect.objectContaining({ code: 'ERR_COMPACTED' }))
@@ -139,7 +140,7 @@ describe('C11: history', () => {
     expect(slow.events).toEqual([])
   })
 
-  test('by bytes, and a revision goes as a whole', async () => {
+  test('by bytes; a revision is dropped as a whole', async () => {
     await w.one([OP.putAll, null, ['a', 'b', 'c'].map((key) => [k(key), new Uint8Array(300)] as const)])
     await w.one([OP.put, null, k('d'), new Uint8Array(900)])
     watch(1)
@@ -148,7 +149,7 @@ describe('C11: history', () => {
     expect(() => watch(2)).not.toThrow()
   })
 
-  test('a revision that is too large by itself takes all before it with it', async () => {
+  test('a revision that is too large for the history drops all before it', async () => {
     await w.one(put('a', '1'))
     const seen = watch(0)
     served(seen, 100)
@@ -160,7 +161,7 @@ describe('C11: history', () => {
     expect(revisions(after)).toEqual([3])
   })
 
-  test('it survives a restart and is the same at every member', async () => {
+  test('the history survives a restart and is the same at every member', async () => {
     for (let i = 1; i <= 15; i++) await w.one(put('a', String(i)))
     const before = watch(7)
     served(before, 100)
@@ -191,7 +192,7 @@ describe('C11: history', () => {
 })
 
 describe('back-pressure', () => {
-  test('nothing without credit; then as much as there is credit for, never a part of a revision', async () => {
+  test('nothing is sent without credit; then as much as the credit allows, and never a part of a revision', async () => {
     const seen = watch(0)
     await w.run(put('a', '1'), put('a', '2'))
     await w.one([
@@ -215,7 +216,7 @@ describe('back-pressure', () => {
     expect(revisions(seen)).toEqual([1, 2, 3, 3, 3, 4])
   })
 
-  test('a watch that matches nothing is told how far it has come', async () => {
+  test('a watch without matching events is told up to which revision it has come', async () => {
     w = await World.open()
     const seen = watch(0, { start: k('x'), end: null })
     served(seen, 1)
@@ -224,7 +225,7 @@ describe('back-pressure', () => {
     expect(seen.upTo).toEqual([1_024])
   })
 
-  test('a long way back is told in turns, in order', async () => {
+  test('a long history is sent in several turns, in order', async () => {
     w = await World.open()
     for (let i = 0; i < 2_000; i++) await w.one(put('a', ''))
     const seen = watch(1)
@@ -235,7 +236,7 @@ describe('back-pressure', () => {
     expect(revisions(seen)).toEqual(Array.from({ length: 2_000 }, (_, i) => i + 1))
   })
 
-  test('A18: however many are far behind, so much is gone through in one turn; they take turns, and all come to the end', async () => {
+  test('A18: for any number of watches from old revisions one turn reads a limited number of events; the watches alternate, and all catch up', async () => {
     const world = await World.open()
     for (let i = 0; i < 20; i++)
       await world.run(...Array.from({ length: 50 }, (_, n) => put(`${i}/${n}`, 'v')))
@@ -246,7 +247,7 @@ describe('back-pressure', () => {
     let turns = 0
     for (; told() < 30_000 && turns < 1_000; turns++) {
       world.clock.advance(0)
-      // A revision counts, and each of its events.
+      // Each revision counts, and each of its events.
       expect(told() - before).toBeLessThanOrEqual(2_100)
       before = told()
       if (turns === 8) expect(far.every(({ events }) => events.length > 0)).toBe(true)
@@ -255,7 +256,7 @@ describe('back-pressure', () => {
     for (const seen of far) expect(revisions(seen)).toEqual(Array.from({ length: 1_000 }, (_, i) => i + 1))
   })
 
-  test('whoever follows is told the same as whoever goes through the history by itself, over random watches', async () => {
+  test('watches that are up to date get the same events as watches that read the history, for random watches', async () => {
     for (let seed = 1; seed <= 15; seed++) {
       const random = seededRandom(`watches ${seed}`)
       w = await World.open({ limits: { watches: 100 } })
@@ -283,7 +284,7 @@ describe('back-pressure', () => {
             null,
             [...new Set([key(), key()].map(String))].map((one) => [k(one), k('')] as const),
           ])
-        // Never more than was asked for but for the rest of a revision.
+        // Never more events than were allowed, except for the rest of a revision.
         for (const { seen } of all) expect(seen.events.length).toBeLessThan((credits.get(seen) ?? 0) + 2)
       }
       for (const { seen } of all) seen.watch.more(10_000)
@@ -299,7 +300,7 @@ describe('back-pressure', () => {
     }
   })
 
-  test('watches of one range are told the very same list', async () => {
+  test('watches with the same range get the same list object', async () => {
     const lists: (readonly unknown[])[] = []
     for (let i = 0; i < 3; i++) {
       const sink = { events: (events: readonly unknown[]) => void lists.push(events), over: () => {} }
@@ -312,7 +313,7 @@ describe('back-pressure', () => {
     expect(new Set(lists).size).toBe(1)
   })
 
-  test('a sink that throws loses its watch, and nobody else notices', async () => {
+  test('a sink that throws ends its watch, and no other watch notices', async () => {
     const bad = w.machine.watch(EVERYTHING, 0, {
       events: () => {
         throw new Error('sink')
@@ -328,7 +329,7 @@ describe('back-pressure', () => {
     expect(revisions(good)).toEqual([1, 2])
   })
 
-  test('C35: one asker has its share of the watches, and others still watch', async () => {
+  test('C35: one client may open only a share of the watches, so that others can watch', async () => {
     const world = await World.open({ limits: { watches: 5, watchesOfOne: 3 } })
     const sink = { events: () => {}, over: () => {} }
     const open = (by: string) => world.machine.watch({ start: null, end: null }, 0, sink, by)

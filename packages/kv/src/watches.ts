@@ -1,16 +1,19 @@
-// Driver: owns the watches. Each is a cursor in the replicated events and a credit; nothing is queued for a slow one, it simply
-// falls behind, and when the history no longer reaches its cursor it is told ERR_COMPACTED (C11).
+// Driver: owns the watches. Each is a cursor into the replicated events, with a credit of events that it may
+// send.
+// Nothing is queued for a slow watch: it falls behind, and when the history no longer has its next revision
+// it ends with ERR_COMPACTED (C11).
 //
-// Those that have seen all there is follow together: an event is looked at once and finds whom it concerns, so that a watch of
-// other keys costs a put nothing, and those of one range are told the very same list. Whoever is behind, for want of credit or
-// because it began in the past, goes through the history by itself until it has caught up.
+// Watches that are up to date are served together: an event is read once and finds the watches whose range
+// contains its key. So a watch of other keys costs a put nothing, and watches with the same range get the
+// same list. A watch that is behind, because it has no credit or began at an old revision, reads the history
+// by itself until it has caught up.
 //
-// However many are behind, so much of the history and no more is gone through in one turn of the event loop, and they take turns. The
-// story without it: one client opens a thousand watches from far back, and the member goes through the history a thousand times before
-// its next heartbeat.
+// In one turn of the event loop only a limited number of events is read for all watches that are behind, and
+// these watches alternate. Without this limit: one client opens a thousand watches from an old revision, and
+// the member reads the history a thousand times before its next heartbeat.
 //
-// Laws: every watch is told every revision from its first on, in order, whole, once, or is told that it is over; `upTo` never
-// goes back; without credit it is told nothing; a sink that throws loses its watch, and nobody else notices.
+// Laws: every watch gets every revision from its first on, in order, whole and once, or ends with an error.
+// `upTo` never goes back. Without credit nothing is sent. A sink that throws ends its own watch and no other.
 
 import type { Clock, Logger, Timer } from '@latchkey/base'
 import { compareBytes } from '@latchkey/base'
@@ -19,17 +22,21 @@ import type { State } from './state/state.js'
 import type { KeyRange, KvLimits, Watch, WatchSink } from './kv-store.js'
 import { type Cursor, type Group, Groups, bytesOf, within } from './watch-groups.js'
 
-/** One watch is not served longer than this in a turn of the event loop. */
+/** The most revisions that one watch reads in a turn of the event loop. */
 const REVISIONS_A_TURN = 512
-/** Revisions and their events that are looked at in a turn, for all watches together: some ten milliseconds. One revision is not cut. */
+/**
+ * The most revisions and events that are read in a turn for all watches together, which takes about ten
+ * milliseconds. A revision is never split.
+ */
 const LOOKS_A_TURN = 4_000
-/** Bytes of events that are told in a turn to watches that are behind. */
+/** The most bytes of events that are sent in a turn to watches that are behind. */
 const TOLD_A_TURN = 4 * 1024 * 1024
-/** One message is not larger than this, unless a single revision is. */
+/** The most bytes of one message, unless a single revision is larger. */
 const MESSAGE_BYTES = 1024 * 1024
 /**
- * A watch that matched nothing for so many revisions is told how far it has come, so that it can resume from there; one that
- * follows at the latest after half as many more.
+ * A watch that had no matching event for so many revisions gets a message with the revision that it has
+ * reached, so that it can resume there. A watch that is up to date gets that message after half as many more
+ * at the latest.
  */
 const SILENT_REVISIONS = 1024
 
@@ -40,16 +47,16 @@ export class Watches {
   readonly #groups = new Groups()
   readonly #all = new Set<Cursor>()
   readonly #behind = new Set<Cursor>()
-  /** How many each asker has opened. */
+  /** How many watches each client has open. */
   readonly #countOf = new Map<string, number>()
-  /** Who follows has looked at all revisions up to here. */
+  /** The watches that are up to date have read all revisions up to this one. */
   #seen = 0
-  /** Where the silent ones among them were told last how far they have come. */
+  /** The revision at which such watches last got a message without events. */
   #silent = 0
   #state: State
   #timer: Timer | undefined
   #pumping = false
-  /** Of this turn. */
+  /** How many revisions and events were read in this turn. */
   #looks = 0
   #bytes = 0
 
@@ -97,13 +104,16 @@ export class Watches {
     else this.#countOf.delete(by)
   }
 
-  /** A snapshot was installed: the cursors go on in the new history, or learn that it does not reach them. */
+  /**
+   * Called after a snapshot was installed: watches go on in the new history, or end if it does not have their
+   * next revision.
+   */
   moveTo(state: State): void {
     this.#state = state
     this.pump()
   }
 
-  /** Something was applied. */
+  /** Called after entries were applied. */
   pump(): void {
     if (this.#all.size === 0 || this.#pumping) return
     this.#pumping = true
@@ -115,7 +125,7 @@ export class Watches {
     if (more || isMoreBehind) this.#serveSoon()
   }
 
-  /** Those that are to be told more go behind the others. Is there any? */
+  /** Watches with more to send go to the end of the list. Returns whether there are any. */
   #serveBehind(): boolean {
     const again: Cursor[] = []
     let more = false
@@ -134,7 +144,7 @@ export class Watches {
     return this.#looks >= LOOKS_A_TURN || this.#bytes >= TOLD_A_TURN
   }
 
-  /** In a turn of its own, so that a sink that asks for more is not called from within itself. */
+  /** In a turn of its own, so that a sink which asks for more is not called from within its own call. */
   #serveSoon(): void {
     this.#timer ??= this.#clock.after(
       0,
@@ -146,9 +156,9 @@ export class Watches {
     )
   }
 
-  // ---- together
+  // ---- Watches that are up to date
 
-  /** Is there more to look at? */
+  /** Returns whether there is more to read. */
   #follow(): boolean {
     const { revision, events } = this.#state.meta
     if (this.#behind.size === this.#all.size) {
@@ -160,7 +170,7 @@ export class Watches {
       if (this.#seen + 1 < events.floor) throw compacted(this.#seen + 1, events.floor)
       this.#look(revision)
     } catch {
-      // Each meets it by itself, and is told.
+      // Each watch then gets this error when it reads the history by itself.
       this.#groups.taken()
       for (const cursor of this.#all) this.#fallBehind(cursor, this.#seen + 1)
       return false
@@ -220,9 +230,9 @@ export class Watches {
     }
   }
 
-  // ---- by itself
+  // ---- Watches that are behind
 
-  /** Does it have more to be told at once? */
+  /** Returns whether the watch has more to send at once. */
   #serve(cursor: Cursor): boolean {
     try {
       return this.#tell(cursor)
@@ -245,7 +255,7 @@ export class Watches {
     return upTo === revision ? this.#catchUp(cursor) : cursor.credit > 0 && !cursor.over
   }
 
-  /** It follows from here on, if it is where the others are. */
+  /** The watch is up to date from here on, if it has reached the revision of the others. */
   #catchUp(cursor: Cursor): false {
     if (!cursor.over && cursor.next === this.#seen + 1) {
       cursor.follows = true
@@ -254,7 +264,7 @@ export class Watches {
     return false
   }
 
-  /** Whole revisions, until the credit, the message or the turn is used up. */
+  /** Reads whole revisions until the credit, the message or the turn is used up. */
   #gather(cursor: Cursor, last: number): EventResult[] {
     const found: EventResult[] = []
     const stop = Math.min(last, cursor.next + REVISIONS_A_TURN - 1)
@@ -278,7 +288,7 @@ export class Watches {
     return found
   }
 
-  // ---- the end
+  // ---- Ending a watch
 
   #failed(cursor: Cursor, error: unknown): void {
     this.#logger.warn('a watch was ended', { error: String(error) })

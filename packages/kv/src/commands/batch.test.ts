@@ -1,4 +1,5 @@
-// Test: an entry's records: what was encoded comes back, and hostile bytes end in records, never in a throw.
+// Test: the records of an entry are decoded as they were encoded, and hostile bytes give bad records but
+// never a throw.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
@@ -14,7 +15,7 @@ const read = (data: Uint8Array) => {
   return found
 }
 
-test('what goes in comes out; a batch is its records joined', () => {
+test('records are decoded as they were encoded; a batch is its records joined', () => {
   const list = [
     { session: 0, number: 0, done: 0, body: Buffer.alloc(0) },
     { session: 2 ** 48 - 1, number: 2 ** 48 - 1, done: 2 ** 48 - 1, body: Buffer.from('a') },
@@ -38,7 +39,7 @@ test('what goes in comes out; a batch is its records joined', () => {
   expect(into).toEqual(data)
 })
 
-test('L22: cut anywhere, the whole records come out and the rest is one bad one', () => {
+test('L22: for a cut at any byte the whole records are decoded, and the rest is one bad record', () => {
   const data = encodeBatch(
     [1, 2, 3].map((number) => ({ session: 9, number, done: 1, body: Buffer.alloc(5, number) })),
   )
@@ -50,7 +51,7 @@ test('L22: cut anywhere, the whole records come out and the rest is one bad one'
   }
 })
 
-test('random bytes never throw and never read outside', () => {
+test('random bytes never make the reader throw or read outside of them', () => {
   const random = seededRandom('batch')
   for (let round = 0; round < 5_000; round++) {
     const data = Uint8Array.from({ length: random.between(0, 80) }, () =>

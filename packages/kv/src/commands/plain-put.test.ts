@@ -1,4 +1,4 @@
-// Test: the short way of reading a put takes what the decoder takes, and the same of it.
+// Test: the fast way of reading a put accepts only what the decoder accepts, with the same key and value.
 
 import { seededRandom } from '@latchkey/base'
 import { OP, decodeCommand, encodeCommand, pack } from '@latchkey/protocol'
@@ -8,7 +8,7 @@ import { plainKeyAt, plainKeyEnd, plainValueAt } from './plain-put.js'
 const random = seededRandom('plain puts')
 const bytes = (length: number) => Buffer.from(Array.from({ length }, () => random.between(0, 256)))
 
-/** Between other bytes, which are none of its business. */
+/** The command stands between other bytes, which must not matter. */
 function agrees(body: Uint8Array): boolean {
   const from = random.between(0, 4)
   const data = Buffer.concat([bytes(from), body, bytes(random.between(0, 4))])
@@ -29,7 +29,7 @@ test('puts of every size', () => {
   }
 })
 
-test('what is no plain put, or none at all, is left to the decoder', () => {
+test('other commands, and malformed ones, are left to the decoder', () => {
   const long = Buffer.alloc(1024 * 1024 + 1)
   const key = bytes(9)
   const others = [
@@ -46,7 +46,7 @@ test('what is no plain put, or none at all, is left to the decoder', () => {
   for (const body of others) expect(agrees(body)).toBe(false)
 })
 
-test('whatever comes: cut, changed, or drawn', () => {
+test('any command: cut, changed, or random', () => {
   const whole = Buffer.from(encodeCommand([OP.put, null, bytes(5), bytes(300)]))
   for (let end = 0; end < whole.length; end++) expect(agrees(whole.subarray(0, end))).toBe(false)
   let taken = 0

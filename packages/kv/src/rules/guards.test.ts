@@ -1,4 +1,5 @@
-// Test: a write with a guard happens only while that very hold is in force; sequences; lock commands through the log.
+// Test: a write with a guard is executed only while the hold with that token is in force; sequences; lock
+// commands through the log.
 
 import { OP, READ } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -29,7 +30,7 @@ describe('guards', () => {
       [OP.resetSequence, [k('l'), token], k('a')],
     ] as const
 
-  test('K39: no hold, another token, or over: ERR_FENCED and nothing is changed', async () => {
+  test('K39: no hold, another token, or an expired hold: ERR_FENCED, and nothing is changed', async () => {
     const before = () => w.machine.revision
     for (const answer of await w.run(...writes(1))) expect(codeOf(answer)).toBe('ERR_FENCED')
     await w.one(lock('me'))
@@ -40,13 +41,13 @@ describe('guards', () => {
     expect(w.machine.read([READ.sequence, k('a')])).toBe(0)
   })
 
-  test('in force up to its deadline: all of them happen', async () => {
+  test('a hold in force, up to its deadline: every write is executed', async () => {
     await w.one(lock('me'))
     await w.tick(1_000)
     for (const answer of await w.run(...writes(1))) expect(codeOf(answer)).toBeUndefined()
   })
 
-  test('K39: in one entry, both orders of a release and a guarded write', async () => {
+  test('K39: a release and a guarded write in one entry, in both orders', async () => {
     await w.one(lock('me'))
     const write = [OP.put, [k('l'), 1], k('a'), k('1')] as const
     const release = [OP.release, k('l'), 'me', 1, true] as const
@@ -59,7 +60,7 @@ describe('guards', () => {
 describe('sequences', () => {
   const next = (step: number) => w.one([OP.nextSequence, null, k('s'), step])
 
-  test('blocks never overlap; reset begins anew; they take no revision', async () => {
+  test('blocks never overlap; reset begins at 0 again; a block takes no revision', async () => {
     expect(w.machine.read([READ.sequence, k('s')])).toBe(0)
     expect(await next(10)).toEqual([0, 10])
     expect(await next(1)).toEqual([10, 11])
@@ -79,7 +80,7 @@ describe('sequences', () => {
 })
 
 describe('locks through the log', () => {
-  test('acquire, refuse, queue, hand over with a push, query', async () => {
+  test('acquire, refuse, queue, grant to a waiter with a push, query', async () => {
     const other = await w.openSession()
     const [got] = await w.run(lock('me'))
     expect(got).toEqual([['me', w.time + 1000, -1, 1, 1, null, 0, w.time], false])
@@ -97,7 +98,7 @@ describe('locks through the log', () => {
     expect(w.machine.read([READ.ticket, k('l'), 'fourth'])).toEqual(['queued', null])
   })
 
-  test('CT3: at one entry sessions end first, then waits, then holds, and only then commands', async () => {
+  test('CT3: in one entry first sessions end, then waits, then holds, and only then commands run', async () => {
     const short = await w.openSession(1_000)
     const long = await w.openSession(60_000)
     await w.one(lock('me', 1_000))
@@ -112,7 +113,7 @@ describe('locks through the log', () => {
     expect(late).toEqual([0, [['patient', w.time + 5_000, 5_000, 0, 0, null, 5, w.time], false]])
   })
 
-  test('C1: nextDeadline is the earliest, and an entry behind it moves it on', async () => {
+  test('nextDeadline is the earliest deadline, and an entry after it moves it on', async () => {
     const opened = w.time
     expect(w.machine.nextDeadline()).toBe(opened + 30_000)
     await w.one(lock('me', 400))
@@ -123,7 +124,7 @@ describe('locks through the log', () => {
     expect(w.machine.nextDeadline()).toBeUndefined()
   })
 
-  test('a read may know a later cluster time than the last entry', async () => {
+  test('a read may have a later cluster time than the last entry', async () => {
     await w.one(lock('me', 1_000))
     const later = w.machine.read([READ.lockQuery, null], w.time + 400)
     expect(show(later)).toEqual([['l', 'me', null, 1, 1, 600, 0]])

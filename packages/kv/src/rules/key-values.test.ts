@@ -1,4 +1,4 @@
-// Test: every key-value command of docs/api.md's table, with its edges.
+// Test: every key-value command of the table in docs/api.md, with its edge cases.
 
 import { CAPS, OP, READ, STEP } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -25,7 +25,7 @@ describe('put, putAll, putIfAbsent, getAndPut', () => {
     expect(await entry('c')).toBeNull()
   })
 
-  test('a key that was removed begins anew', async () => {
+  test('a key that was removed begins with version 1 again', async () => {
     await w.run(
       [OP.put, null, k('a'), k('1')],
       [OP.deleteAll, null, [k('a')]],
@@ -53,7 +53,7 @@ describe('put, putAll, putIfAbsent, getAndPut', () => {
       expect((w.machine.read([READ.get, key]) as Uint8Array).length).toBe(CAPS.valueBytes)
   })
 
-  test('what an entry was made of may change afterwards', async () => {
+  test('the caller may change the bytes of an entry after it was applied', async () => {
     const value = Buffer.from('before')
     await w.one([OP.put, null, k('a'), value])
     for (const { data } of w.log) data.fill(0)
@@ -62,7 +62,7 @@ describe('put, putAll, putIfAbsent, getAndPut', () => {
     expect(await get('a')).toBe('before')
   })
 
-  test('putAll is one step; of a repeated key the last wins and counts once', async () => {
+  test('putAll is one change; if a key is repeated, the last value wins and counts once', async () => {
     const pairs = [
       [k('a'), k('1')],
       [k('b'), k('2')],
@@ -106,7 +106,7 @@ describe('compareAndPutAll', () => {
     expect(w.machine.revision).toBe(2)
   })
 
-  test('an empty value is not absent', async () => {
+  test('an empty value is not an absent one', async () => {
     await put('a', '')
     expect(await cas(['a', null, 'x'])).toBe(false)
     expect(await cas(['a', '', 'x'])).toBe(true)
@@ -121,7 +121,7 @@ describe('compareAndPutAll', () => {
     expect(w.machine.revision).toBe(2)
   })
 
-  test('a repeated key: both are compared with the state before, the last update wins', async () => {
+  test('a repeated key: both items are compared with the state before, and the last update wins', async () => {
     expect(await cas(['a', null, '1'], ['a', '1', '2'])).toBe(false)
     expect(await cas(['a', null, '1'], ['a', null, '2'])).toBe(true)
     expect(await entry('a')).toEqual([1, 1, 1, '2'])
@@ -135,7 +135,7 @@ describe('compareAndPutAll', () => {
 })
 
 describe('merge', () => {
-  test('appends with a comma; an absent key gets the value alone; empty ones count', async () => {
+  test('a value is appended after a comma; an absent key gets the value alone; empty values count', async () => {
     expect(await w.one([OP.merge, null, k('a'), k('1')])).toBe(1)
     expect(await w.one([OP.merge, null, k('a'), k('2')])).toBe(2)
     expect(await w.one([OP.merge, null, k('a'), k('')])).toBe(3)
@@ -143,7 +143,7 @@ describe('merge', () => {
     expect(await entry('a')).toEqual([1, 3, 3, '1,2,'])
   })
 
-  test('over 1 MiB: ERR_TOO_LARGE, nothing applied; exactly 1 MiB is fine', async () => {
+  test('a result over 1 MiB: ERR_TOO_LARGE, and nothing is changed; exactly 1 MiB is accepted', async () => {
     await w.one([OP.put, null, k('a'), new Uint8Array(CAPS.valueBytes - 3)])
     expect(await w.one([OP.merge, null, k('a'), k('xy')])).toBe(2)
     expect(codeOf(await w.one([OP.merge, null, k('a'), k('')]))).toBe('ERR_TOO_LARGE')
@@ -153,7 +153,7 @@ describe('merge', () => {
 })
 
 describe('deleteAll, deleteRange', () => {
-  test('counts what was there, a repeated key once; nothing there takes no revision', async () => {
+  test('they count the keys that existed, a repeated key once; without an existing key they take no revision', async () => {
     await w.run([OP.put, null, k('a'), k('1')], [OP.put, null, k('b'), k('1')])
     expect(await w.one([OP.deleteAll, null, [k('a'), k('x'), k('a')]])).toBe(1)
     expect(await w.one([OP.deleteAll, null, [k('a'), k('x')]])).toBe(0)
@@ -176,7 +176,7 @@ describe('deleteAll, deleteRange', () => {
     expect(w.machine.revision).toBe(3)
   })
 
-  test('sees stored keys, the overlay, what is in flight, and earlier commands of its entry (A12)', async () => {
+  test('a range sees stored keys, the overlay, the batch that is being written, and earlier commands of its entry (A12)', async () => {
     await put('stored', '1')
     await put('stored-then-deleted', '1')
     await w.machine.flush()
@@ -201,7 +201,7 @@ describe('deleteAll, deleteRange', () => {
     ])
   })
 
-  test('K35, K17: a range over everything touches no lock and no sequence', async () => {
+  test('K35, K17: a range over everything removes no lock and no sequence', async () => {
     await w.run(
       [OP.put, null, k('x'), k('1')],
       [OP.tryLock, k('x'), null, false, 'me', 60_000, 0, null, null],
@@ -214,7 +214,7 @@ describe('deleteAll, deleteRange', () => {
 })
 
 describe('batch', () => {
-  test('one revision, results in order; steps see the ones before them', async () => {
+  test('one revision, results in order; a step sees the steps before it', async () => {
     const steps = [
       [STEP.put, k('a'), k('1')],
       [STEP.merge, k('a'), k('2')],
@@ -228,7 +228,7 @@ describe('batch', () => {
     expect(await entry('b')).toEqual([1, 1, 1, 'y'])
   })
 
-  test('a batch that fails leaves nothing behind', async () => {
+  test('a batch that fails changes nothing', async () => {
     await w.one([OP.put, null, k('big'), new Uint8Array(CAPS.valueBytes)])
     const answer = await w.one([
       OP.batch,

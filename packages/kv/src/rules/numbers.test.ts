@@ -16,7 +16,7 @@ const add = (by: number, key = 'n') => w.one([OP.increment, null, k(key), by])
 const stored = (key = 'n') => show(w.machine.read([READ.get, k(key)]))
 
 describe('increment', () => {
-  test('absent is 0; the answer is the new value and its revision; an increment by 0 is a write too', async () => {
+  test('an absent value is 0; the answer is the new value and its revision; an increment by 0 is a write too', async () => {
     expect(await add(5)).toEqual([5, 1])
     expect(await add(-12)).toEqual([-7, 2])
     expect(await add(0)).toEqual([-7, 3])
@@ -25,7 +25,7 @@ describe('increment', () => {
     expect(stored('other')).toBe('0')
   })
 
-  test('to the last safe integer of either sign, and not one beyond', async () => {
+  test('up to the last safe integer of either sign, and not beyond', async () => {
     expect(await add(MOST)).toEqual([MOST, 1])
     expect(codeOf(await add(1))).toBe('ERR_TOO_LARGE')
     expect(stored()).toBe(String(MOST))
@@ -56,7 +56,7 @@ describe('increment', () => {
     expect(w.machine.revision).toBe(1)
   })
 
-  test('as a step it sees the steps before it, and answers with the new value; what it cannot do undoes all', async () => {
+  test('a step sees the steps before it and answers with the new value; a step that fails undoes all steps', async () => {
     const steps = [
       [STEP.put, k('n'), k('4')],
       [STEP.increment, k('n'), 6],
@@ -78,7 +78,7 @@ describe('conditions on a value as a number', () => {
   const holds = async (...when: ConditionArg[]) =>
     ((await w.one([OP.txn, null, when, [], []])) as unknown[])[0] as boolean
 
-  // As texts '9' < '10' does not hold.
+  // As texts '9' < '10' would be false.
   const rows: [stored: string | null, is: keyof typeof IS, value: number, expected: boolean][] = [
     ['9', '<', 10, true],
     ['10', '<', 9, false],
@@ -98,7 +98,7 @@ describe('conditions on a value as a number', () => {
     expect(await holds([FIELD.number, IS[is], k('n'), operand])).toBe(expected)
   })
 
-  test('what is no number ends the txn, where the conditions before it hold', async () => {
+  test('a value that is no number ends the txn with an error, if the conditions before it hold', async () => {
     await w.one([OP.put, null, k('n'), k('x')])
     const compared: ConditionArg = [FIELD.number, IS['='], k('n'), 0]
     const txn = [

@@ -1,4 +1,5 @@
-// Test: how many sessions there may be, of one identity and of all, which of them give way, and how an admin ends one.
+// Test: how many sessions one identity and all together may have, which idle ones are ended for new ones, and
+// how an administrator ends one.
 
 import { CAPS, type Command, ERROR_CODES, OP, decodeAnswer, encodeCommand } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -23,8 +24,8 @@ const say = async (session: unknown, number: number, command: Command) =>
   await w.answers([record(session as number, number, command)])
 const ids = () => w.machine.openSessions.list().map(([id]) => id)
 
-describe('C25: sessions are shared out', () => {
-  test('one identity has its share, and others still find room', async () => {
+describe('C25: each identity has a share of the sessions', () => {
+  test('one identity has its share, and others still get sessions', async () => {
     for (let i = 0; i < 4; i++) expect(await open('greedy')).toEqual(expect.any(Number))
     expect(await open('greedy')).toBe('ERR_BUSY')
     expect(await open('modest')).toEqual(expect.any(Number))
@@ -33,7 +34,7 @@ describe('C25: sessions are shared out', () => {
     expect(await open('modest')).toBe('ERR_BUSY')
   })
 
-  test('A17: who would be refused is known before anything is written into the log, and forgotten when there is room', async () => {
+  test('A17: a refusal is known before anything is written into the log, and forgotten when there is room', async () => {
     const refusal = (by: string) => {
       const answer = w.machine.openSessions.refusalFor(by)
       return answer && decodeAnswer(answer)[0]
@@ -52,11 +53,11 @@ describe('C25: sessions are shared out', () => {
     expect(await open('greedy')).toEqual(expect.any(Number))
     await w.tick(IDLE + 1)
     w.clock.advance(200)
-    // All are silent for long by now: one gives way.
+    // By now all sessions have been silent for long, so one can be ended for a new one.
     expect([refusal('greedy'), refusal('somebody')]).toEqual([undefined, undefined])
   })
 
-  test('the share counts after a restart, and what was ended is no part of it', async () => {
+  test('the share counts after a restart too, and ended sessions are not part of it', async () => {
     const first = await open('greedy', 60_000)
     for (let i = 0; i < 3; i++) await open('greedy')
     await w.restart()
@@ -66,12 +67,12 @@ describe('C25: sessions are shared out', () => {
     expect(w.machine.openSessions.list().every(([, by]) => by === 'greedy')).toBe(true)
   })
 
-  test('whose share is used up makes room among its own: the one that was renewed first, and holds nothing', async () => {
+  test('an identity whose share is used up replaces its own session that was renewed first and holds nothing', async () => {
     const other = await open('modest')
     const mine = [await open('greedy'), await open('greedy'), await open('greedy'), await open('greedy')]
     await w.tick(IDLE + 1)
     expect(w.machine.openSessions.whyNone()).toBeUndefined()
-    // The first one is heard of again, the second holds a lock, the third waits for it.
+    // The first session sends a command again, the second holds a lock, the third waits for that lock.
     await say(mine[0], 0, [OP.keepAlive])
     await say(mine[1], 1, [OP.tryLock, k('l'), null, false, 'a', DAY, 0, null, null])
     await say(mine[2], 1, [OP.tryLock, k('l'), null, false, 'b', DAY, 0, null, 0])
@@ -83,7 +84,7 @@ describe('C25: sessions are shared out', () => {
     expect(ids()).toContain(other)
   })
 
-  test('a hold that ran out is none, and a hold of an ended session stays', async () => {
+  test('an expired hold does not count as a hold, and a hold of an ended session stays', async () => {
     const mine = [await open('greedy'), await open('greedy'), await open('greedy'), await open('greedy')]
     for (const [i, session] of mine.entries())
       await say(session, 1, [OP.tryLock, k(`l${i}`), null, false, 'me', 20_000, 0, null, null])
@@ -96,7 +97,7 @@ describe('C25: sessions are shared out', () => {
     expect(ids()).not.toContain(mine[0])
   })
 
-  test('where all is full the longest idle gives way, whoever opened it, the same one after a restart', async () => {
+  test('if all sessions are used, the longest idle one is ended, whoever opened it, and the same one after a restart', async () => {
     const all: unknown[] = []
     for (const by of ['a', 'a', 'a', 'b', 'b', 'b']) all.push(await open(by))
     await w.tick(IDLE + 1)
@@ -110,7 +111,7 @@ describe('C25: sessions are shared out', () => {
     expect(ids()).not.toContain(all[2])
   })
 
-  test('two that were renewed at once: the lower number gives way', async () => {
+  test('of two sessions that were renewed at the same time the one with the lower number is ended', async () => {
     const all: unknown[] = []
     for (const by of ['a', 'a', 'a', 'b', 'b', 'b']) all.push(await open(by))
     await w.tick(IDLE + 1)
@@ -124,12 +125,12 @@ describe('C25: sessions are shared out', () => {
     expect(ids()).toContain(all[5])
   })
 
-  test('a life is a day at most', async () => {
+  test('the life of a session is a day at most', async () => {
     expect(await open('a', DAY)).toEqual(expect.any(Number))
     expect(await open('a', DAY + 1)).toBe('ERR_PROTOCOL')
   })
 
-  test('an admin ends one, without a session: its waiters leave, its holds stay, and it is not executed any more', async () => {
+  test('an administrator ends a session without having one: its waiters leave, its holds stay, and its commands are not executed any more', async () => {
     const mine = await open('a')
     const other = await open('b')
     await say(mine, 1, [OP.tryLock, k('held'), null, false, 'me', DAY, 0, null, null])
@@ -139,7 +140,7 @@ describe('C25: sessions are shared out', () => {
       [mine, 'a', DAY, 0, 1, 1],
       [other, 'b', DAY, 0, 1, 0],
     ])
-    // A client cannot: the command belongs to no session.
+    // A client cannot end another session, because the command belongs to no session.
     expect((await say(other, 9, [OP.endSession, mine as number])).map(codeOf)).toEqual(['ERR_PROTOCOL'])
     expect(await asked([OP.endSession, mine as number])).toBe(true)
     expect(await asked([OP.endSession, mine as number])).toBe(false)

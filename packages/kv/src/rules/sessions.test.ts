@@ -1,4 +1,5 @@
-// Test: exactly once (docs/locks.md, 6): retries, other bodies, finished numbers, cancelling, caps, the end of a session.
+// Test: exactly once (docs/locks.md, section 6): retries, changed requests, finished numbers, cancelling,
+// caps, the end of a session.
 
 import { type Command, OP, READ, encodeCommand, pack, unpack } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -20,7 +21,7 @@ const send = async (session: number, number: number, command: Command, done = 0)
 }
 const errorOf = async (sent: ReturnType<typeof send>) => codeOf((await sent).result)
 
-describe('C2, A7: each call that must not happen twice, sent again: the first answer, byte for byte, and no effect', () => {
+describe('C2, A7: each call that must not be applied twice, sent again: the first answer, byte for byte, and no effect', () => {
   const calls: [string, Command][] = [
     ['put', [OP.put, null, k('a'), k('2')]],
     ['putAll', [OP.putAll, null, [[k('a'), k('2')]]]],
@@ -59,7 +60,7 @@ describe('C2, A7: each call that must not happen twice, sent again: the first an
     expect(await send(w.session, 10, command)).toEqual({ ...first, fromTable: true })
   })
 
-  test('both copies in one entry', async () => {
+  test('both copies of a call in one entry', async () => {
     const command = [OP.merge, null, k('a'), k('2')] as const
     const answers = await w.raw([record(w.session, 10, command), record(w.session, 10, command)])
     expect(answers.map(({ fromTable }) => fromTable)).toEqual([false, true])
@@ -70,7 +71,7 @@ describe('C2, A7: each call that must not happen twice, sent again: the first an
 describe('numbers', () => {
   const put = [OP.put, null, k('a'), k('1')] as const
 
-  test('A8: a number used again with another body is refused', async () => {
+  test('A8: a number that is used again for another request is refused', async () => {
     await send(w.session, 1, put)
     expect(await errorOf(send(w.session, 1, [OP.put, null, k('a'), k('2')]))).toBe('ERR_PROTOCOL')
     expect(show(w.machine.read([READ.get, k('a')]))).toBe('1')
@@ -85,25 +86,25 @@ describe('numbers', () => {
     expect(w.machine.revision).toBe(2)
   })
 
-  test('they are executed in whatever order they arrive', async () => {
+  test('calls are executed in the order in which they arrive', async () => {
     expect((await send(w.session, 3, put)).result).toBe(1)
     expect((await send(w.session, 1, put)).result).toBe(2)
     expect((await send(w.session, 2, put)).result).toBe(3)
   })
 
-  test('done far ahead costs nothing', async () => {
+  test('a large jump of done costs nothing', async () => {
     await send(w.session, 1, put)
     expect((await send(w.session, 2 ** 47, put, 2 ** 47)).result).toBe(2)
     expect((await send(w.session, 2 ** 47, put, 0)).fromTable).toBe(true)
   })
 
-  test('too many kept numbers: not executed, and the same number goes later', async () => {
+  test('too many kept replies: the call is not executed, and the same number succeeds later', async () => {
     for (let number = 1; number <= 4; number++) await send(w.session, number, put)
     expect(await errorOf(send(w.session, 5, put))).toBe('SESSION_FULL')
     expect((await send(w.session, 5, put, 2)).result).toBe(5)
   })
 
-  test('the least number that is not finished always finds room: the others wait behind it', async () => {
+  test('the lowest unfinished number is always executed, because the others wait for it', async () => {
     for (let number = 2; number <= 5; number++) await send(w.session, number, put, 1)
     expect(await errorOf(send(w.session, 6, put, 1))).toBe('SESSION_FULL')
     expect((await send(w.session, 1, put, 1)).result).toBe(5)
@@ -112,14 +113,14 @@ describe('numbers', () => {
     expect((await send(w.session, 6, put, 6)).result).toBe(6)
   })
 
-  test('too many kept bytes: not executed', async () => {
+  test('too many bytes in kept replies: the call is not executed', async () => {
     await send(w.session, 1, [OP.put, null, k('big'), new Uint8Array(4_000)])
     await send(w.session, 2, [OP.getAndPut, null, k('big'), k('')])
     expect(await errorOf(send(w.session, 3, put))).toBe('SESSION_FULL')
     expect((await send(w.session, 3, put, 3)).result).toBe(3)
   })
 
-  test('a large kept answer leaves memory, not the table', async () => {
+  test('a large kept answer is dropped from memory, but not from the store', async () => {
     await send(w.session, 1, [OP.put, null, k('big'), new Uint8Array(2_000).fill(9)])
     const first = await send(w.session, 2, [OP.getAndPut, null, k('big'), k('')])
     await w.machine.flush()
@@ -129,7 +130,7 @@ describe('numbers', () => {
     })
   })
 
-  test('only what may happen twice needs no number', async () => {
+  test('only calls that may be applied twice need no number', async () => {
     expect(await errorOf(send(w.session, 0, put))).toBe('ERR_PROTOCOL')
     expect((await send(w.session, 0, [OP.keepAlive])).result).toBe(true)
     expect(w.machine.revision).toBe(0)
@@ -139,7 +140,7 @@ describe('numbers', () => {
 describe('cancelCall', () => {
   const put = [OP.put, null, k('a'), k('1')] as const
 
-  test('a number that has not arrived is never executed', async () => {
+  test('a cancelled number that arrives later is never executed', async () => {
     expect((await send(w.session, 5, [OP.cancelCall, 7])).result).toBe(true)
     expect(await errorOf(send(w.session, 7, put))).toBe('ERR_ABORTED')
     expect((await send(w.session, 0, [OP.cancelCall, 7])).result).toBe(true)
@@ -148,7 +149,7 @@ describe('cancelCall', () => {
     expect(w.machine.revision).toBe(0)
   })
 
-  test('a number that was executed, or is finished, stays so', async () => {
+  test('cancelling does not change a number that was executed or is finished', async () => {
     const first = await send(w.session, 1, put)
     expect((await send(w.session, 2, [OP.cancelCall, 1])).result).toBe(false)
     expect(await send(w.session, 1, put)).toEqual({ ...first, fromTable: true })
@@ -158,7 +159,7 @@ describe('cancelCall', () => {
 })
 
 describe('the life of a session', () => {
-  test('its id is its entry; it is opened alone and by nothing else', async () => {
+  test('its id is the index of its entry; only openSession opens it, alone in its entry', async () => {
     expect(await w.openSession()).toBe(w.log.length)
     const open = { session: 0, number: 0, done: 0, body: encodeCommand([OP.openSession, 1_000]) }
     const answers = await w.answers([open, open])
@@ -178,7 +179,7 @@ describe('the life of a session', () => {
     expect(codeOf(answer)).toBe('ERR_BUSY')
   })
 
-  test('it ends when now > deadline, and any entry of it renews it, also a refused one', async () => {
+  test('it ends when now > deadline, and any command of it renews it, also a refused one', async () => {
     await w.tick(30_000)
     expect(await errorOf(send(w.session, 0, [OP.put, null, k('a'), k('1')]))).toBe('ERR_PROTOCOL')
     await w.tick(30_000)
@@ -189,7 +190,7 @@ describe('the life of a session', () => {
     expect(w.machine.revision).toBe(0)
   })
 
-  test('its end removes its waiters, never a hold, and its kept answers', async () => {
+  test('its end removes its waiters and kept replies, but never a hold', async () => {
     await w.run(
       [OP.tryLock, k('l'), null, false, 'me', 3_600_000, 0, null, null],
       [OP.tryLock, k('l'), null, false, 'you', 1_000, 0, null, 0],
@@ -221,7 +222,7 @@ describe('the life of a session', () => {
   })
 })
 
-describe('what is not well formed', () => {
+describe('malformed commands', () => {
   const bad: [string, Uint8Array][] = [
     ['no MessagePack', Uint8Array.of(0xc1)],
     ['nothing', new Uint8Array(0)],

@@ -1,4 +1,4 @@
-// Test: txn: conditions, both branches, and what a get in it sees.
+// Test: txn: conditions, both branches, and what a get in a branch returns.
 
 import { type ConditionArg, FIELD, IS, OP, READ, STEP } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -65,7 +65,7 @@ describe('conditions on numbers', () => {
   })
 })
 
-test('a condition on a lock: held with that token now', async () => {
+test('a condition on a lock: held with that token at this time', async () => {
   await w.one([OP.tryLock, k('l'), null, false, 'me', 1_000, 0, null, null])
   const held = (token: number): ConditionArg => [FIELD.lock, IS['='], k('l'), token]
   expect(await holds(held(1))).toBe(true)
@@ -76,7 +76,7 @@ test('a condition on a lock: held with that token now', async () => {
   expect(await holds(held(1))).toBe(false)
 })
 
-test('all must hold; then or else runs; one revision; a get sees the steps before it', async () => {
+test('all conditions must hold; then or else is run; one revision; a get sees the steps before it', async () => {
   const good: ConditionArg = [FIELD.value, IS['='], k('a'), k('m')]
   const bad: ConditionArg = [FIELD.value, IS['='], k('a'), k('z')]
   const then = [
@@ -108,7 +108,7 @@ test('deleteRange in either branch of a txn', async () => {
   expect(w.machine.read([READ.get, k('a')])).toBeNull()
 })
 
-test('what a txn gets is at most 4 MiB: more is refused, and changes nothing', async () => {
+test('the results of a txn are 4 MiB at most: a larger one is refused and changes nothing', async () => {
   const value = new Uint8Array(1024 * 1024)
   for (const key of ['v1', 'v2', 'v3', 'v4', 'v5']) await w.one([OP.put, null, k(key), value])
   const get = (keys: string[]) =>

@@ -1,4 +1,4 @@
-// Test: what a command will cost is guessed before it is written into the log: never much less than what it names and meets.
+// Test: the estimate of a command's work is never much lower than the rows and bytes that it names and reads.
 
 import { encodeCommand, OP, STEP, type Command } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
@@ -13,7 +13,7 @@ async function weighed() {
   return (command: Command) => world.machine.weigh(command, encodeCommand(command).length)
 }
 
-test('A16: rows that are named, bytes that are sent and values that are stored count; a small command weighs little', async () => {
+test('A16: named rows, sent bytes and stored values count; a small command has a low estimate', async () => {
   const weigh = await weighed()
   for (const op of [OP.merge, OP.putIfAbsent, OP.getAndPut] as const) {
     expect(weigh([op, null, k('small'), k('v')])).toBeLessThan(32)
@@ -33,7 +33,7 @@ test('A16: rows that are named, bytes that are sent and values that are stored c
   expect(weigh([OP.nextSequence, null, k('small'), 1])).toBeLessThan(32)
 })
 
-test('A16: what is looked up for it is what is met: also behind changes that are not written yet', async () => {
+test('A16: the estimate reads the same rows as the command, also those that are not written yet', async () => {
   const world = await World.open()
   const merge: Command = [OP.merge, null, k('a'), k('v')]
   const weigh = () => world.machine.weigh(merge, 10)
