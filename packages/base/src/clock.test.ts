@@ -1,7 +1,7 @@
 // Test: the system's clock: its readings and its timers.
 
 import { expect, test, vi } from 'vitest'
-import { elapsed, systemClock } from './clock.js'
+import { elapsed, microtask, nextTurn, systemClock } from './clock.js'
 
 test('T8: elapsed is the largest of three differences: a suspended machine, a stepped wall, a running one', () => {
   const from = { hr: 0, up: 0, wall: 0 }
@@ -40,4 +40,27 @@ test('T4: long, negative and fractional delays are allowed', async () => {
   await expect.poll(() => ran.length).toBe(2)
   long.cancel()
   expect(ran.sort()).toEqual(['fraction', 'negative'])
+})
+
+test('T9: fake timers of a test runner change nothing: clocks, timers and turns go on', async () => {
+  const clock = systemClock(() => 0)
+  vi.useFakeTimers({
+    toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'Date', 'performance', 'queueMicrotask'],
+  })
+  try {
+    const before = clock.instant()
+    vi.setSystemTime('2099-01-01')
+    const ran: string[] = []
+    await new Promise<void>((resolve) => microtask(resolve))
+    await new Promise<void>((resolve) => nextTurn(resolve))
+    await new Promise<void>((resolve) => clock.after(20, resolve))
+    clock.after(5, () => ran.push('cancelled')).cancel()
+    await new Promise<void>((resolve) => clock.after(10, resolve))
+    expect(ran).toEqual([])
+    const passed = elapsed(before, clock.instant())
+    expect(passed).toBeGreaterThanOrEqual(29)
+    expect(passed).toBeLessThan(3_600_000)
+  } finally {
+    vi.useRealTimers()
+  }
 })

@@ -1,4 +1,22 @@
 // Driver: the port for clocks and timers. No other file reads a clock or sets a timer.
+//
+// Law: fake timers of a test runner, which replace the globals of that name, change nothing here. The story without it: a test
+// installs them and acquires a lock; the turn of the event loop in which the answer would leave never comes, and the test hangs. Or the
+// test sets the date, and each lock is lost, because a holder believes the clock that ran fastest. So clocks and timers are taken from
+// Node's modules, once, when this module is loaded.
+
+import { performance } from 'node:perf_hooks'
+import timers from 'node:timers'
+
+const { setTimeout, clearTimeout, setImmediate } = timers
+const { Date } = globalThis
+const resolved = Promise.resolve()
+
+/** Runs it in the next turn of the event loop. */
+export const nextTurn = (run: () => void): void => void setImmediate(run)
+
+/** Runs it behind what runs now. What it throws is an unhandled rejection. */
+export const microtask = (run: () => void): void => void resolved.then(run)
 
 /**
  * One instant, read from three local clocks. A leader uses the clock that ran slowest and a holder the one

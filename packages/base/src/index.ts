@@ -14,7 +14,7 @@ export {
   utf8,
 } from './bytes.js'
 export { checksum } from './checksum.js'
-export { type Clock, type Instant, type Timer, elapsed, systemClock } from './clock.js'
+export { type Clock, type Instant, type Timer, elapsed, microtask, nextTurn, systemClock } from './clock.js'
 export {
   type ConnectionHandler,
   ConnectionErrors,

@@ -2,7 +2,7 @@
 // over. Deterministic on its ports: a clock, chance, and links that call back.
 // Laws: docs/laws.md C1 to C5, C7, C9, and docs/locks.md 6. Each is stated in the file that keeps it: commands.ts, outcomes.ts, session.ts.
 
-import { type Clock, Emitter, type Random } from '@latchkey/base'
+import { type Clock, Emitter, microtask, type Random } from '@latchkey/base'
 import { ClusterBound } from '@latchkey/lock'
 import {
   type AdminCall,
@@ -157,7 +157,7 @@ export class Engine {
   ): WatchHandle {
     const watch = this.#watches.open(start, end, from ?? 0, sink)
     const refusal = this.#pendingCalls.refusalNow()
-    if (refusal) queueMicrotask(() => this.#watches.fail(watch, refusal))
+    if (refusal) microtask(() => this.#watches.fail(watch, refusal))
     else if (from === undefined) this.#watchFromNow(watch)
     return watch
   }

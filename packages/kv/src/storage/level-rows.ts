@@ -1,7 +1,7 @@
 // Driver: rows in an abstract-level: classic-level on a disk, memory-level in memory. Every write is one
 // synced batch.
 
-import { compareBytes, EMPTY } from '@latchkey/base'
+import { compareBytes, EMPTY, nextTurn } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import { type BatchMarks, bytesOf } from './batch-marks.js'
 import type { SpaceReclaimer, Tables } from './space-reclaimer.js'
@@ -135,7 +135,7 @@ export class LevelRows implements RowStore {
     try {
       for (const [i, change] of batch.entries()) {
         bytes += await this.#add(filled, change)
-        if (i % SLICE === SLICE - 1) await nextTurn()
+        if (i % SLICE === SLICE - 1) await turnOver()
       }
       for (const mark of this.#chain?.next(bytes) ?? []) await this.#add(filled, mark)
       await filled.write(SYNC)
@@ -158,7 +158,7 @@ export class LevelRows implements RowStore {
       filled.del(key)
       this.#reclaimer?.removed(key)
       bytes += bytesOf({ key, value: undefined })
-      if (++count % SLICE === 0) await nextTurn()
+      if (++count % SLICE === 0) await turnOver()
     }
     return bytes
   }
@@ -190,7 +190,7 @@ const MANY = 50_000
 const SLICE = 5_000
 const hasOthers = ({ others }: RowChange): boolean => others !== undefined
 
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+const turnOver = (): Promise<void> => new Promise((resolve) => nextTurn(resolve))
 
 /** An iterator that is kept open at the end of its last page, with the rows that were read beyond it. */
 interface Standing {

@@ -1,5 +1,6 @@
 // Driver: a link into the own process: a client connection at this very member. Everything is told in a later microtask than it was asked.
 
+import { microtask } from '@latchkey/base'
 import type { Dial } from '@latchkey/client'
 import { LatchkeyError, type LinkReply } from '@latchkey/protocol'
 import { removed } from '../member/own-membership.js'
@@ -29,7 +30,7 @@ export function localDial(local: LocalMember, who?: Identity): Dial {
     }
     const identity = who ?? { ...EMBEDDED, name: `embedded in ${member.id}` }
     const clientConnection = member.clientConnection((reply) => {
-      if (replies.push(reply) === 1) queueMicrotask(flush)
+      if (replies.push(reply) === 1) microtask(flush)
     }, identity)
     const offs: (() => void)[] = []
     const leave = () => {

@@ -11,6 +11,7 @@ import {
   type Defer,
   Emitter,
   newId,
+  nextTurn,
   RefusalLog,
   seededRandom,
   systemClock,
@@ -63,7 +64,7 @@ export class OpenedMember {
   #settings: Settings
   readonly #storage: Storage
   readonly #changes = new Emitter<Changes>()
-  readonly #turns = new Turns(setImmediate)
+  readonly #turns = new Turns(nextTurn)
   readonly #clients: ClientDoor
   readonly #callerStores: HttpCallerStores
   #identities: Identities
@@ -299,7 +300,7 @@ export class OpenedMember {
       logger,
       newId,
       transport: (owner) => this.#gate.transport(owner),
-      machine: (hooks) => new KvMachine({ home, clock, logger, nextTurn: setImmediate, later, ...hooks }),
+      machine: (hooks) => new KvMachine({ home, clock, logger, nextTurn, later, ...hooks }),
       rebuild: () => this.#rebuildLater(later),
       whyNoMembers: () => whyNoMembers(this.#settings),
       note,
@@ -347,7 +348,7 @@ export class OpenedMember {
 
   /** Once the turn in which it was asked for has been answered (M25): who asked this member itself would not be told otherwise. */
   #rebuildLater(later: Defer): void {
-    later(() => void setImmediate(() => this.#rebuild()))
+    later(() => nextTurn(() => this.#rebuild()))
   }
 
   /** One at a time: who asks while one is under way has asked for that one. */

@@ -9,7 +9,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer, Server as SecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { type Clock, endRefused, REFUSED_MS, type RefusalLog } from '@latchkey/base'
+import { type Clock, endRefused, nextTurn, REFUSED_MS, type RefusalLog } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 import { serverTls } from '@latchkey/raft'
 import { Connections, IDLE_MS, placesOf, type Proven } from './connections.js'
@@ -53,7 +53,7 @@ export function makePort(options: PortOptions): Port {
   const requests = new HttpRequests({
     clock,
     refusals,
-    nextTurn: setImmediate,
+    nextTurn,
     came: (request, response) => {
       connections.asked(request.socket)
       response.once('close', () => connections.answered(request.socket))

@@ -11,7 +11,7 @@
 //
 // After either of the last two, callbacks of files that were open before are never called.
 
-import { assert, type Random } from '@latchkey/base'
+import { assert, microtask, type Random } from '@latchkey/base'
 import type { Done, File, FileSystem, Opened } from '../wal/file-system.js'
 import type { Inode, Loss } from './inode.js'
 import { Names } from './names.js'
@@ -75,7 +75,7 @@ export class MemoryDisk implements FileSystem {
   #stopped = false
 
   constructor(options: MemoryDiskOptions = {}) {
-    this.#schedule = options.schedule ?? ((_op, run) => queueMicrotask(run))
+    this.#schedule = options.schedule ?? ((_op, run) => microtask(run))
   }
 
   /** The number of operations so far that change the disk. */

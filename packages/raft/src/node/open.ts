@@ -8,6 +8,7 @@ import {
   type Clock,
   type Logger,
   newId,
+  nextTurn,
   seededRandom,
   silentLogger,
   systemClock,
@@ -60,7 +61,7 @@ export async function openRaft(options: RaftOptions): Promise<OpenedRaft> {
   const clock = systemClock(uptime)
   const lock = await lockDirectory(options.dir, clock)
   try {
-    const turns = new Turns(setImmediate)
+    const turns = new Turns(nextTurn)
     const ways = new Ways(options, clock, turns)
     const replica = await Replica.open(replicaOptions(options), replicaPorts(options, clock, turns, ways))
     await ways.listen()

@@ -13,7 +13,7 @@
 //        ms and not at once, because a write for each commit would be a second trip to the thread pool. No
 //        promise depends on the mark before its sync.
 
-import type { Clock, Timer } from '@latchkey/base'
+import { type Clock, microtask, type Timer } from '@latchkey/base'
 import type { Done, File } from './file-system.js'
 import { MARK_SLOT_AT, MARK_SLOT_BYTES } from './disk-format.js'
 import { type Mark, putMark } from './durable-mark-slot.js'
@@ -118,7 +118,7 @@ export class DurableMark {
 
   #want(rounds: number, done: Done): void {
     const failure = this.#failure
-    if (failure !== undefined) return queueMicrotask(() => done(failure))
+    if (failure !== undefined) return microtask(() => done(failure))
     this.#waiting.push({ rounds, done })
     this.#changed()
   }

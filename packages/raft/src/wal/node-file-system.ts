@@ -6,6 +6,7 @@
 
 import * as nodeFs from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { microtask } from '@latchkey/base'
 import type { Done, File, FileSystem, Opened } from './file-system.js'
 import { makeFolders } from './make-folders.js'
 
@@ -102,7 +103,7 @@ class NodeFileSystem implements FileSystem {
 
   syncDir(path: string, done: Done): void {
     // Windows cannot open a folder, and its file systems keep names in their own journal.
-    if (process.platform === 'win32') return queueMicrotask(done)
+    if (process.platform === 'win32') return microtask(done)
     this.#calls.open(path, O_RDONLY, (error, fd) => {
       if (error) return done(error)
       this.#calls.fsync(fd, (failed) => {

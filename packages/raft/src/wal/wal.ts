@@ -10,7 +10,7 @@
 //   W4  The mark advances only to what is durable (MK1).
 //   W5  `done` must not throw.
 
-import { assert } from '@latchkey/base'
+import { assert, microtask } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { LogPosition, Membership, PersistBatch } from '../core/types.js'
 import type { Identity, Recovered, WalOptions } from './log-interface.js'
@@ -134,7 +134,7 @@ export class Wal {
         this.#life.type === 'failed'
           ? this.#life.error
           : new LatchkeyError('ERR_CLOSED', 'The log is closed.')
-      return queueMicrotask(() => done(error))
+      return microtask(() => done(error))
     }
     const wrong = cannotFollow(turn, this.#first, this.#last)
     assert(wrong === null, `the log was asked for what cannot follow: ${wrong}`)
