@@ -9,6 +9,7 @@ const alias = [
   { find: /^@latchkey\/([a-z]+)$/, replacement: `${packages}$1/src/index.ts` },
   { find: /^@latchkey\/([a-z]+)\/([a-z-]+)$/, replacement: `${packages}$1/src/$2/index.ts` },
   { find: /^@latchkey\/test-([a-z]+)\/([a-z-]+)$/, replacement: `${tests}$1/src/$2.ts` },
+  { find: /^latchkey\/testing$/, replacement: `${packages}latchkey/src/test-cluster/index.ts` },
   { find: /^latchkey$/, replacement: `${packages}latchkey/src/index.ts` },
 ]
 

@@ -42,7 +42,7 @@ test('T4: long, negative and fractional delays are allowed', async () => {
   expect(ran.sort()).toEqual(['fraction', 'negative'])
 })
 
-test('T9: fake timers of a test runner change nothing: clocks, timers and turns go on', async () => {
+test('T10: fake timers of a test runner change nothing: clocks, timers and turns go on', async () => {
   const clock = systemClock(() => 0)
   vi.useFakeTimers({
     toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'Date', 'performance', 'queueMicrotask'],

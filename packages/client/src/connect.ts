@@ -4,7 +4,7 @@ import { uptime } from 'node:os'
 import { type Clock, newId, seededRandom, systemClock } from '@latchkey/base'
 import { LatchkeyError, isLatchkeyError } from '@latchkey/protocol'
 import { type ConnectOptions, type ConnectSettings, checkConnect } from './connect-options.js'
-import { OneCluster } from './one-cluster.js'
+import { OneCluster, type OneClusterPorts } from './one-cluster.js'
 import { socketDial } from './websocket-link.js'
 import { ClientStore } from './store/create-store.js'
 import type { Store } from './store/store.js'
@@ -18,11 +18,25 @@ import type { Store } from './store/store.js'
  */
 export async function connect(urls: string | readonly string[], options?: ConnectOptions): Promise<Store> {
   const settings = checkConnect(urls, options)
-  if (settings.signal?.aborted) throw abortedBy(settings.signal)
+  const { cluster, token, tls } = settings
   const clock = systemClock(uptime)
-  const store = makeStore(settings, clock)
+  const dial: ClientWorld['dial'] = (url, identity) =>
+    socketDial(url, { clock, cluster, token, tls, identity })
+  return connectIn({ clock, dial }, settings)
+}
+
+/** What the real world gives a remote store; a test cluster gives others. */
+export interface ClientWorld {
+  readonly clock: Clock
+  readonly dial: OneClusterPorts['dial']
+}
+
+/** For who brings a clock and a network. */
+export async function connectIn(world: ClientWorld, settings: ConnectSettings): Promise<ClientStore> {
+  if (settings.signal?.aborted) throw abortedBy(settings.signal)
+  const store = makeStore(settings, world)
   try {
-    await firstHandshake(store, settings, clock)
+    await firstHandshake(store, settings, world.clock)
     return store
   } catch (error) {
     await store.close()
@@ -30,14 +44,14 @@ export async function connect(urls: string | readonly string[], options?: Connec
   }
 }
 
-function makeStore(settings: ConnectSettings, clock: Clock): ClientStore {
-  const { seeds, cluster, clusterId, token, tls, as, sessionLife, drift, logger } = settings
+function makeStore(settings: ConnectSettings, { clock, dial }: ClientWorld): ClientStore {
+  const { seeds, clusterId, as, sessionLife, drift, logger } = settings
   const members = new OneCluster({
     clock,
     logger,
     seeds,
     expected: clusterId,
-    dial: (url, identity) => socketDial(url, { clock, cluster, token, tls, identity }),
+    dial,
   })
   return new ClientStore({
     route: { seeds, dialTo: (url) => members.dialTo(url) },

@@ -1,7 +1,7 @@
 // Rule: what this package offers: remote stores, and the engine on which every store stands.
 
-export { connect } from './connect.js'
-export type { ClientTls, ConnectOptions } from './connect-options.js'
+export { type ClientWorld, connect, connectIn } from './connect.js'
+export { type ClientTls, type ConnectOptions, type ConnectSettings, checkConnect } from './connect-options.js'
 export type { Dial, Link, LinkEvents } from './link.js'
 export type {
   AdminCall,

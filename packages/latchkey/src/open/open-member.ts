@@ -3,7 +3,6 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { uptime } from 'node:os'
 import type { Duplex } from 'node:stream'
 import {
   type Clock,
@@ -11,10 +10,8 @@ import {
   type Defer,
   Emitter,
   newId,
-  nextTurn,
   RefusalLog,
   seededRandom,
-  systemClock,
   Turns,
 } from '@latchkey/base'
 import { ClientStore, type StoreOptions } from '@latchkey/client'
@@ -39,12 +36,12 @@ import { refuseUnprovenMembers, whyNoMembers } from './member-proof.js'
 import { MembersGate } from './members-gate.js'
 import type { Settings, TlsOptions } from './options.js'
 import { reloaded, type ReloadOptions } from './reload.js'
-import { type Storage, takeStorage } from './storage.js'
+import { type MemberWorld, realWorld } from './member-world.js'
+import type { Storage } from './storage.js'
 import { addressOf, type Proven } from './connections.js'
 import { type OwnServer, type PortOptions, refuseUpgrade } from './server.js'
 
 type Changes = {
-  /** This member is gone; another one may come in its place. */
   gone: undefined
   /** There is a member, or will be none. */
   settled: undefined
@@ -64,7 +61,8 @@ export class OpenedMember {
   #settings: Settings
   readonly #storage: Storage
   readonly #changes = new Emitter<Changes>()
-  readonly #turns = new Turns(nextTurn)
+  readonly #world: MemberWorld
+  readonly #turns: Turns
   readonly #clients: ClientDoor
   readonly #callerStores: HttpCallerStores
   #identities: Identities
@@ -80,11 +78,15 @@ export class OpenedMember {
   #rebuilding: Promise<void> | undefined
 
   /** `refusals`: those of the port that was opened before, where there is one. */
-  static async open(settings: Settings, refusals?: RefusalLog): Promise<OpenedMember> {
-    const clock = systemClock(uptime)
-    const storage = await takeStorage(settings, clock)
+  static async open(
+    settings: Settings,
+    refusals?: RefusalLog,
+    world: MemberWorld = realWorld(),
+  ): Promise<OpenedMember> {
     const { logger } = settings
-    const opened = new OpenedMember(settings, storage, clock, refusals ?? new RefusalLog({ clock, logger }))
+    const { clock } = world
+    const storage = await world.takeStorage(settings, clock)
+    const opened = new OpenedMember(settings, storage, world, refusals ?? new RefusalLog({ clock, logger }))
     try {
       await opened.#boot()
       if (settings.signal?.aborted)
@@ -97,7 +99,10 @@ export class OpenedMember {
     }
   }
 
-  constructor(settings: Settings, storage: Storage, clock: Clock, refusals: RefusalLog) {
+  constructor(settings: Settings, storage: Storage, world: MemberWorld, refusals: RefusalLog) {
+    const { clock } = world
+    this.#world = world
+    this.#turns = new Turns(world.nextTurn)
     this.#settings = settings
     this.#identities = new Identities(settings.auth?.tokens)
     this.#storage = storage
@@ -143,7 +148,7 @@ export class OpenedMember {
     const local = {
       current: () => (this.#isAsking ? undefined : this.#current),
       failure: () => this.#failed,
-      onGone: (run: () => void) => this.#changes.on('gone', run),
+      onGone: (run: () => void) => this.onGone(run),
       onSettled: (run: () => void) => this.#changes.on('settled', run),
     }
     return {
@@ -158,6 +163,11 @@ export class OpenedMember {
 
   get current(): Member | undefined {
     return this.#current
+  }
+
+  /** Called when this member is gone; another one may come in its place. */
+  onGone(run: () => void): () => void {
+    return this.#changes.on('gone', run)
   }
 
   /** The store of a caller of HTTP: it may do what that one may. */
@@ -289,6 +299,7 @@ export class OpenedMember {
     const { logger } = this.#settings
     const { home, fs, dir, note } = this.#storage
     const { clock } = this
+    const { nextTurn } = this.#world
     // Asked for behind the work that sends, so that it runs behind the sending.
     const later = (run: () => void) => this.#turns.work(() => this.#turns.end(run))
     const member = await Member.open(this.#settings, {
@@ -299,7 +310,7 @@ export class OpenedMember {
       defer: this.#turns.work,
       logger,
       newId,
-      transport: (owner) => this.#gate.transport(owner),
+      transport: (owner) => this.#world.transport?.(owner) ?? this.#gate.transport(owner),
       machine: (hooks) => new KvMachine({ home, clock, logger, nextTurn, later, ...hooks }),
       rebuild: () => this.#rebuildLater(later),
       whyNoMembers: () => whyNoMembers(this.#settings),
@@ -348,7 +359,7 @@ export class OpenedMember {
 
   /** Once the turn in which it was asked for has been answered (M25): who asked this member itself would not be told otherwise. */
   #rebuildLater(later: Defer): void {
-    later(() => nextTurn(() => this.#rebuild()))
+    later(() => this.#world.nextTurn(() => this.#rebuild()))
   }
 
   /** One at a time: who asks while one is under way has asked for that one. */

@@ -255,8 +255,17 @@ export class MemoryNetwork {
       this.#dialSoon(id, peer, this.#options.dial.first)
   }
 
+  /** Tries at once, whatever was waited for: somebody knows that something has changed. */
+  dialNow(id: MemberId): void {
+    for (const peer of this.#transports.keys()) {
+      if (peer === id) continue
+      this.#dialing.delete(keyOf(id, peer))
+      this.#dialSoon(id, peer, this.#options.dial.first)
+    }
+  }
+
   #dialSoon(a: MemberId, b: MemberId, [least, most]: readonly [number, number]): void {
-    const key = a < b ? `${a}|${b}` : `${b}|${a}`
+    const key = keyOf(a, b)
     if (this.#dialing.has(key)) return
     this.#dialing.add(key)
     this.#timeline.later(this.#random.between(least, most), () => {
@@ -337,3 +346,5 @@ export class MemoryNetwork {
     for (const side of [0, 1] as const) connection.greet(side)
   }
 }
+
+const keyOf = (a: MemberId, b: MemberId): string => (a < b ? `${a}|${b}` : `${b}|${a}`)

@@ -1,0 +1,83 @@
+// Door: the options of testCluster(). Whatever is wrong is a TypeError that names the option.
+
+import { silentLogger } from '@latchkey/base'
+import { unknownName } from '@latchkey/protocol'
+import { checkOptions, type OpenOptions, type Settings } from '../open/options.js'
+
+/** How many members a test cluster may have, and what they are called. */
+export interface MemberIds {
+  1: 'a'
+  2: 'a' | 'b'
+  3: 'a' | 'b' | 'c'
+  4: 'a' | 'b' | 'c' | 'd'
+  5: 'a' | 'b' | 'c' | 'd' | 'e'
+  6: 'a' | 'b' | 'c' | 'd' | 'e' | 'f'
+  7: 'a' | 'b' | 'c' | 'd' | 'e' | 'f' | 'g'
+}
+
+/** What all members are opened with, with the defaults of `open()`; but `heartbeat` is 250 ms under a manual clock, and nothing is logged. */
+export type MemberOptions = Pick<
+  OpenOptions,
+  | 'as'
+  | 'drift'
+  | 'electionTimeout'
+  | 'heartbeat'
+  | 'logger'
+  | 'maxInFlightBytes'
+  | 'sessionLife'
+  | 'snapshot'
+>
+
+export interface TestClusterOptions<Count extends keyof MemberIds = 3> extends MemberOptions {
+  /** How many, from 1 to 7. Default 3: a, b and c. */
+  members?: Count | undefined
+  /** 'real': time is the system's. 'manual': it stands until the test advances it. Default 'real'. */
+  clock?: 'real' | 'manual' | undefined
+}
+
+export interface TestSettings {
+  readonly ids: readonly string[]
+  readonly isManual: boolean
+  /** As open() would have checked them, of that member. */
+  settingsOf(id: string): Settings
+}
+
+/** ms. An hour that a test skips is made of heartbeats: the fewer, the sooner it is over. */
+const MANUAL_HEARTBEAT = 250
+const IDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
+const OWN = ['members', 'clock']
+const PASSED: Record<keyof MemberOptions, true> = {
+  as: true,
+  drift: true,
+  electionTimeout: true,
+  heartbeat: true,
+  logger: true,
+  maxInFlightBytes: true,
+  sessionLife: true,
+  snapshot: true,
+}
+
+/** Nobody listens there: it is what members and clients call each other by. */
+export const urlOf = (id: string): string => `ws://127.0.0.1:${7001 + IDS.indexOf(id)}`
+
+export function checkTestOptions(options: unknown): TestSettings {
+  if (typeof options !== 'object' || options === null)
+    throw new TypeError('testCluster: options must be an object')
+  for (const name of Object.keys(options)) {
+    if (!OWN.includes(name) && !Object.hasOwn(PASSED, name))
+      throw unknownName('option', name, 'testCluster', [...OWN, ...Object.keys(PASSED)])
+  }
+  const { members = 3, clock = 'real', ...passed } = options as TestClusterOptions<keyof MemberIds>
+  if (!Number.isInteger(members) || members < 1 || members > IDS.length)
+    throw new TypeError(`members must be a whole number from 1 to ${IDS.length}`)
+  if (clock !== 'real' && clock !== 'manual') throw new TypeError("clock must be 'real' or 'manual'")
+  const ids = IDS.slice(0, members)
+  const urls = Object.fromEntries(ids.map((id) => [id, urlOf(id)]))
+  const defaults = {
+    logger: silentLogger,
+    ...(clock === 'manual' && passed.electionTimeout === undefined ? { heartbeat: MANUAL_HEARTBEAT } : {}),
+  }
+  const settingsOf = (id: string) => checkOptions({ ...defaults, ...passed, id, memory: true, members: urls })
+  for (const id of ids) settingsOf(id)
+  return { ids, isManual: clock === 'manual', settingsOf }
+}

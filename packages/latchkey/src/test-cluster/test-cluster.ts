@@ -1,0 +1,318 @@
+// Driver: owns a cluster in this process: members as open() makes them, on disks in memory and a network in memory, with a time of
+// their own. It opens no port, writes no file, and leaves nothing behind.
+
+import { newId, seededRandom } from '@latchkey/base'
+import {
+  checkConnect,
+  type ClientStore,
+  type ClientWorld,
+  type ConnectOptions,
+  connectIn,
+  type Store,
+} from '@latchkey/client'
+import { type Duration, LatchkeyError, millis, show } from '@latchkey/protocol'
+import { Cuts, Host, MemoryNetwork } from '@latchkey/raft/memory'
+import type { EmbeddedStore } from '../open/index.js'
+import { ClientNetwork } from './client-network.js'
+import {
+  checkTestOptions,
+  type MemberIds,
+  type TestClusterOptions,
+  type TestSettings,
+  urlOf,
+} from './options.js'
+import { endStore, TestMember } from './test-member.js'
+import { TestTime } from './test-time.js'
+
+/** The stores of all members, by id: `stores.a`, and all that a Map has. Of a member that was started again, the new one. */
+export type TestStores<Id extends string> = ReadonlyMap<Id, EmbeddedStore> &
+  Readonly<Record<Id, EmbeddedStore>>
+
+/** What goes to another member or to a client is there in the same moment, and a connection that was closed is noticed in it. */
+const NO_DELAY = { base: 0, tail: 0, closing: { within: 0, gap: 0 }, encoded: false } as const
+/** Microseconds. A silence is noticed as over sockets: by members after 3 s, by clients after 5 s. */
+const MEMBERS = {
+  ...NO_DELAY,
+  pulse: [3_000_000, 3_000_000],
+  dial: { first: [0, 0], afterEnd: [0, 0], again: [100_000, 100_000] },
+} as const
+const CLIENTS = { ...NO_DELAY, pulse: [5_000_000, 5_000_000], dialling: [0, 0] } as const
+/** Hosts of clients are numbered behind those of members. */
+const FIRST_CLIENT = 100
+/** So much time has passed when a cluster is handed over, ms. */
+const FIRST_MS = 1_000
+/** How long a leader is waited for, ms. */
+const LEADER_MS = 30_000
+
+/**
+ * A cluster in this process, for tests: real members, in memory, without ports.
+ * ```ts
+ * await using cluster = await testCluster({ members: 3, clock: 'manual' })
+ * const hold = await cluster.stores.a.locks.acquire('orders/42', { lease: '10s', renew: false })
+ * await cluster.advance('1h')
+ * hold.held // false
+ * ```
+ * Resolves when there is a leader and every member can serve.
+ */
+export async function testCluster<Count extends keyof MemberIds = 3>(
+  options: TestClusterOptions<Count> = {},
+): Promise<TestCluster<MemberIds[Count]>> {
+  const cluster = new TestCluster<MemberIds[Count]>(checkTestOptions(options))
+  try {
+    await cluster.begin()
+    return cluster
+  } catch (error) {
+    await cluster.close()
+    throw error
+  }
+}
+
+export class TestCluster<Id extends string = string> implements AsyncDisposable {
+  readonly stores: TestStores<Id>
+  readonly #stores = new Map<string, EmbeddedStore>()
+  readonly #settings: TestSettings
+  readonly #time = new TestTime()
+  readonly #random = seededRandom(newId())
+  readonly #wall = TestTime.wall()
+  readonly #cuts = new Cuts(() => this.#changed())
+  readonly #members: readonly TestMember[]
+  readonly #network: MemoryNetwork
+  readonly #clients: ClientNetwork
+  /** Machines of remote stores. */
+  readonly #hosts: Host[] = []
+  readonly #remote = new Set<ClientStore>()
+  readonly #isolated = new Set<TestMember>()
+  #closed = false
+
+  /** Internal: use testCluster(). */
+  constructor(settings: TestSettings) {
+    this.#settings = settings
+    const refuses = (id: string) => this.#members.some((member) => member.id === id && !member.host.dark)
+    this.#network = new MemoryNetwork(this.#time, this.#cuts, this.#random.fork('members'), MEMBERS, refuses)
+    this.#clients = new ClientNetwork(this.#time, this.#cuts, this.#random.fork('clients'), CLIENTS, (url) =>
+      this.#members.find(({ id }) => urlOf(id) === url),
+    )
+    this.#members = settings.ids.map(
+      (id, index) =>
+        new TestMember(index, settings.settingsOf(id), {
+          timeline: this.#time,
+          network: this.#network,
+          random: this.#random.fork(id),
+          wall: this.#wall,
+        }),
+    )
+    this.stores = byId(settings.ids, this.#stores) as TestStores<Id>
+  }
+
+  /** Internal. Time stands until all are ready, also where it runs later, so that a first election takes no time. */
+  async begin(): Promise<void> {
+    await Promise.all(this.#members.map((member) => this.#open(member)))
+    const ready = Promise.all(this.#members.map(({ store }) => store.ready({ timeout: LEADER_MS })))
+    await this.#waitFor(ready)
+    // Cluster time 0 proves nothing to a holder (ClusterBound): with a clock that stands no hold could be promised.
+    await this.#time.advance(FIRST_MS)
+    if (!this.#settings.isManual) this.#time.run()
+  }
+
+  async #open(member: TestMember): Promise<void> {
+    await member.start()
+    this.#stores.set(member.id, member.store)
+    this.#network.dialNow(member.id)
+  }
+
+  /** Time that stands is moved as far as it needs. */
+  async #waitFor<T>(what: Promise<T>): Promise<T> {
+    let over = false
+    const settled = () => {
+      over = true
+    }
+    what.then(settled, settled)
+    await this.#time.until(() => over, LEADER_MS + 1)
+    return what
+  }
+
+  // ---- who is there
+
+  /** The members' ids. */
+  get ids(): readonly Id[] {
+    return this.#settings.ids as readonly Id[]
+  }
+
+  /**
+   * Who leads, and reaches a majority: an old leader that is cut off or stands still does not count. Waits until there is one; time
+   * that stands is moved as far as the election needs. ERR_NO_LEADER, with `missing`, after 30 s of the cluster's time.
+   */
+  async leader(): Promise<Id> {
+    this.#check()
+    await this.#time.until(() => this.#leader() !== undefined, LEADER_MS)
+    this.#check()
+    const found = this.#leader()
+    if (found !== undefined) return found.id as Id
+    const missing = this.#members.filter(({ isRunning }) => !isRunning).map(({ id }) => id)
+    throw new LatchkeyError(
+      'ERR_NO_LEADER',
+      `Nobody leads a majority of this test cluster after ${LEADER_MS / 1000} s. ${missing.length > 0 ? `Not running: ${missing.join(', ')}.` : 'All members run: heal what is cut.'}`,
+      { missing },
+    )
+  }
+
+  #leader(): TestMember | undefined {
+    const raftOf = (member: TestMember) => member.member?.replica.node.raft
+    const leaders = this.#members.filter((one) => one.isRunning && raftOf(one)?.role === 'leader')
+    const newest = leaders.sort((a, b) => (raftOf(b)?.term ?? 0) - (raftOf(a)?.term ?? 0))[0]
+    if (newest === undefined) return undefined
+    const voters = raftOf(newest)?.membership.voters ?? []
+    const reached = this.#members.filter((one) => voters.includes(one.id) && this.#reaches(newest, one))
+    return reached.length * 2 > voters.length ? newest : undefined
+  }
+
+  #reaches(from: TestMember, to: TestMember): boolean {
+    return to.isRunning && !this.#cuts.blocked(from.host.index, to.host.index)
+  }
+
+  /** A remote store, on a machine of its own. It is closed with the cluster. Tokens and certificates have no meaning here. */
+  async connect(options: Omit<ConnectOptions, 'token' | 'tls' | 'cluster'> = {}): Promise<Store> {
+    this.#check()
+    const settings = checkConnect(
+      this.#settings.ids.map((id) => urlOf(id)),
+      { logger: false, ...options },
+    )
+    const host = this.#newHost()
+    const process = host.start()
+    const dial: ClientWorld['dial'] = (url, identity) => async (events, signal) => {
+      const link = await this.#clients.dialTo(process, url)(events, signal)
+      identity.clusterId ??= this.#clusterId()
+      return link
+    }
+    const store = await connectIn({ clock: process.clock, dial }, settings)
+    this.#remote.add(store)
+    return store
+  }
+
+  #newHost(): Host {
+    const index = FIRST_CLIENT + this.#hosts.length
+    const options = { rate: 1, uptime: 0, wallAhead: this.#wall, lateness: () => 0 }
+    const host = new Host(this.#time, index, `client ${index}`, this.#random.fork(`host ${index}`), options)
+    this.#hosts.push(host)
+    for (const member of this.#isolated) this.#cutBetween(member.host, host)
+    return host
+  }
+
+  #clusterId(): string | undefined {
+    const known = this.#members.map(({ member }) => member?.replica.clusterId)
+    return known.find((id) => id !== undefined && id !== '')
+  }
+
+  // ---- faults
+
+  /** The process of that member ends at once, as in a crash: what its disk had not synced is lost. Its store ends with ERR_CLOSED. */
+  async kill(id: Id): Promise<void> {
+    this.#member(id).kill()
+  }
+
+  /**
+   * A killed member, or one whose store was closed, is started again on its disk. `stores` has its new store. Where somebody leads it
+   * resolves when the member knows who; time that stands is moved so far.
+   */
+  async start(id: Id): Promise<void> {
+    const member = this.#member(id)
+    await this.#open(member)
+    const isAlone = () => {
+      const leader = this.#leader()
+      return leader === undefined || !this.#reaches(leader, member)
+    }
+    const knows = () => member.member?.replica.node.raft.leader !== undefined
+    await this.#time.until(() => knows() || isAlone(), LEADER_MS)
+  }
+
+  /** The process of that member stands still, as after SIGSTOP. Calls of its own store wait until it goes on. */
+  async pause(id: Id): Promise<void> {
+    const member = this.#member(id)
+    if (!member.isUp) throw new TypeError(`${id} does not run: start it before you pause it`)
+    member.pause()
+  }
+
+  /** It goes on, as after SIGCONT. */
+  async resume(id: Id): Promise<void> {
+    this.#member(id).resume()
+    this.#network.dialNow(id)
+  }
+
+  /** Nothing passes between the two members; of one alone, nothing between it and all others, clients included. */
+  async cut(a: Id, b?: Id): Promise<void> {
+    const from = this.#member(a)
+    if (b === undefined) {
+      this.#isolated.add(from)
+      const others = [...this.#members.map(({ host }) => host), ...this.#hosts]
+      for (const host of others) if (host !== from.host) this.#cutBetween(from.host, host)
+      return
+    }
+    if (a === b) throw new TypeError(`cut needs two members; got ${JSON.stringify(a)} twice`)
+    this.#cutBetween(from.host, this.#member(b).host)
+  }
+
+  #cutBetween(a: Host, b: Host): void {
+    this.#cuts.cut(a.index, b.index)
+    this.#cuts.cut(b.index, a.index)
+  }
+
+  /** Nothing is cut any more. */
+  async heal(): Promise<void> {
+    this.#check()
+    this.#isolated.clear()
+    this.#cuts.heal()
+    for (const id of this.ids) this.#network.dialNow(id)
+  }
+
+  #changed(): void {
+    this.#network.changed()
+    this.#clients.changed()
+  }
+
+  // ---- time
+
+  /** Lets that much time pass for all members and stores: leases run out, elections happen, watchdogs renew. With clock: 'manual' only. */
+  async advance(duration: Duration): Promise<void> {
+    const ms = millis(duration, 'duration')
+    this.#check()
+    if (!this.#settings.isManual)
+      throw new TypeError("advance moves a clock that stands: give testCluster clock: 'manual'")
+    await this.#time.advance(ms)
+  }
+
+  // ---- the end
+
+  /** All members and remote stores end, as in a crash: nothing has to be handed over. Idempotent. */
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    for (const host of this.#hosts) host.die()
+    for (const store of this.#remote) endStore(store)
+    for (const member of this.#members) member.kill()
+    this.#time.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  #check(): void {
+    if (this.#closed) throw new LatchkeyError('ERR_CLOSED', 'This test cluster is closed.')
+  }
+
+  #member(id: string): TestMember {
+    this.#check()
+    const found = this.#members.find((member) => member.id === id)
+    if (found !== undefined) return found
+    throw new TypeError(
+      `there is no member ${show(id)} in this test cluster: ${this.#settings.ids.join(', ')}`,
+    )
+  }
+}
+
+/** A Map that has each of its keys as a property too. */
+function byId(ids: readonly string[], stores: Map<string, EmbeddedStore>): unknown {
+  for (const id of ids)
+    Object.defineProperty(stores, id, { enumerable: true, configurable: true, get: () => stores.get(id) })
+  return stores
+}

@@ -1,0 +1,156 @@
+// Driver: one member of a test cluster: its machine and its disk, which stay, and the process on them, which comes and goes. What runs
+// in the process is what open() runs.
+//
+// Laws
+//   - Killed, it is as a process that has crashed: nothing that it began goes on, and of its disk only what was synced is there when it
+//     is started again. The store that the test holds of it ends its calls with ERR_CLOSED.
+//   - Paused, it is as a process under SIGSTOP: nothing reaches it, its clocks go on, and it hears all in its order when it goes on.
+
+import { type Random, microtask } from '@latchkey/base'
+import type { ClientStore } from '@latchkey/client'
+import { SimulatedRowHome } from '@latchkey/kv'
+import { LatchkeyError, type LinkReply } from '@latchkey/protocol'
+import { Host, type HostProcess, MemoryDisk, type MemoryNetwork, type Timeline } from '@latchkey/raft/memory'
+import type { Member } from '../member/member.js'
+import { ANONYMOUS } from '../member/rights.js'
+import { type EmbeddedStore, OpenedMember } from '../open/index.js'
+import type { MemberWorld } from '../open/member-world.js'
+import type { Settings } from '../open/options.js'
+import type { ServingMember } from './client-network.js'
+
+export interface TestMemberPorts {
+  readonly timeline: Timeline
+  readonly network: MemoryNetwork
+  readonly random: Random
+  /** Milliseconds since 1970 at the beginning of the cluster's time. */
+  readonly wall: number
+}
+
+export class TestMember implements ServingMember {
+  readonly id: string
+  readonly host: Host
+  readonly #settings: Settings
+  readonly #ports: TestMemberPorts
+  readonly #disk: MemoryDisk
+  readonly #home = new SimulatedRowHome()
+  #opened: OpenedMember | undefined
+  #store: EmbeddedStore | undefined
+  #gone = new Set<(silent: boolean) => void>()
+
+  constructor(index: number, settings: Settings, ports: TestMemberPorts) {
+    this.id = settings.id
+    this.#settings = settings
+    this.#ports = ports
+    this.host = new Host(ports.timeline, index, this.id, ports.random, {
+      rate: 1,
+      uptime: 0,
+      wallAhead: ports.wall,
+      lateness: () => 0,
+    })
+    this.#disk = new MemoryDisk({
+      schedule: (_op, run) => microtask(() => this.host.life?.deliver(run)),
+    })
+  }
+
+  /** Of its last process, also when that was killed. */
+  get store(): EmbeddedStore {
+    if (this.#store === undefined) throw new LatchkeyError('ERR_CLOSED', `${this.id} was never started.`)
+    return this.#store
+  }
+
+  get isRunning(): boolean {
+    return this.host.life?.running === true && this.#opened !== undefined
+  }
+
+  get isUp(): boolean {
+    return this.member !== undefined
+  }
+
+  get serves(): boolean {
+    return this.member?.isOutside === false && !this.member.replica.isAsking
+  }
+
+  get member(): Member | undefined {
+    return this.#opened?.current
+  }
+
+  clientConnection(tell: (reply: LinkReply) => void): ReturnType<Member['clientConnection']> {
+    return (this.member as Member).clientConnection(tell, ANONYMOUS)
+  }
+
+  onGone(run: (silent: boolean) => void): void {
+    this.#gone.add(run)
+  }
+
+  async start(): Promise<void> {
+    if (this.host.life !== undefined) throw new TypeError(`${this.id} runs already`)
+    const process = this.host.start()
+    try {
+      const opened = await OpenedMember.open(this.#settings, undefined, this.#worldOf(process))
+      if (process.dead) throw new LatchkeyError('ERR_CLOSED', `${this.id} was killed while it started.`)
+      opened.onGone(() => this.#tellGone())
+      this.#opened = opened
+      this.#store = opened.store
+    } catch (error) {
+      if (!process.dead) this.#end(process)
+      throw error
+    }
+  }
+
+  #worldOf(process: HostProcess): MemberWorld {
+    return {
+      clock: process.clock,
+      nextTurn: process.defer,
+      transport: (owner) => this.#ports.network.open(this.id, owner, process),
+      takeStorage: async () => ({
+        home: this.#home,
+        fs: this.#disk,
+        dir: 'log',
+        diskUse: undefined,
+        note: undefined,
+        // The last thing of a store that the test itself has closed.
+        release: async () => this.#end(process),
+      }),
+    }
+  }
+
+  kill(): void {
+    const process = this.host.life
+    if (process === undefined) return
+    const store = this.#opened?.store
+    this.#end(process)
+    this.#disk.crash(this.#ports.random, 'all')
+    this.#home.crash('lost')
+    if (store !== undefined) endStore(store)
+  }
+
+  #end(process: HostProcess): void {
+    if (this.host.life !== process) return
+    this.#opened = undefined
+    this.host.die()
+    // A process that is no more stands still no more.
+    while (this.host.stopped) this.host.resume(false)
+    this.#ports.network.died(this.id, false)
+    this.#tellGone()
+  }
+
+  #tellGone(): void {
+    const gone = this.#gone
+    this.#gone = new Set()
+    for (const run of gone) run(false)
+  }
+
+  pause(): void {
+    if (!this.host.stopped) this.host.stop(false)
+  }
+
+  resume(): void {
+    this.host.resume(false)
+  }
+}
+
+/** Signals and calls of a store end with ERR_CLOSED at once. Its process is gone: no release leaves it, and no answer is waited for. */
+export function endStore(store: ClientStore): void {
+  void store.close()
+  store.engine.close()
+}
