@@ -36,6 +36,16 @@ const WORK = `
   await store.close()
 `
 
+const TEST_CLUSTER = `
+  const cluster = await testing.testCluster({ members: 3, clock: 'manual' })
+  const crashed = await cluster.stores.a.locks.acquire('lock', { lease: '1h' })
+  await cluster.kill('a')
+  await cluster.leader()
+  await cluster.advance('2h')
+  assert.ok((await cluster.stores.b.locks.acquire('lock')).token > crashed.token)
+  await cluster.close()
+`
+
 const TYPED_STORE = `
   const { revision }: { revision: number } = await store.put('k', 'v')
   const seen: string | undefined = await store.get('k', { as: 'string' })
@@ -61,6 +71,7 @@ const IMPORTS = [
   ['net', '@latchkey/raft/net'],
   ['node', '@latchkey/raft/node'],
   ['memory', '@latchkey/raft/memory'],
+  ['testing', 'latchkey/testing'],
 ]
 const esmImports = IMPORTS.map(([name, from]) => `import * as ${name} from '${from}'\n`).join('')
 const cjsImports = IMPORTS.map(([name, from]) => `const ${name} = require('${from}')\n`).join('')
@@ -69,13 +80,20 @@ const seen = `for (const part of [${IMPORTS.map(([name]) => name).join(', ')}]) 
 const everything = both(
   'open, connect, Watchdog',
   'latchkey',
-  `  assert.equal(typeof connect, 'function')\n  new Watchdog().close()\n  const store = await open({ id: 'a', memory: true })\n${WORK}`,
+  `  assert.equal(typeof connect, 'function')\n  new Watchdog().close()\n  const store = await open({ id: 'a', memory: true })\n${WORK}${TEST_CLUSTER}`,
 )
 
 export const EVERYTHING = {
   'tsconfig.json': tsconfig,
-  'check.ts': `${esmImports}import { open, type Store, type OpenOptions } from 'latchkey'\n${seen}
+  'check.ts': `${esmImports}import { open, type Store, type OpenOptions } from 'latchkey'\nimport { testCluster } from 'latchkey/testing'\n${seen}
 const options: OpenOptions = { id: 'a', memory: true }
+export async function leaderOf(): Promise<'a' | 'b' | 'c'> {
+  await using cluster = await testCluster({ members: 3, clock: 'manual', as: 'string' })
+  const remote: Store = await cluster.connect()
+  await remote.put('k', 'v')
+  for (const [id, store] of cluster.stores) if (id !== 'a') await store.get('k')
+  return cluster.leader()
+}
 export async function main(): Promise<string | undefined> {
   await using store: Store = await open(options)\n${TYPED_STORE}}
 `,

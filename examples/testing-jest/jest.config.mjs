@@ -1,0 +1,2 @@
+/** @type {import('jest').Config} */
+export default { testMatch: ['**/*.test.mjs'], transform: {} }
