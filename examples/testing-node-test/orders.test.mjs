@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testCluster } from 'latchkey/testing'
 
-test('the order of a crashed worker goes to the next one, and the first can write no more', async (t) => {
+await test('the order of a crashed worker goes to the next one, and the first can write no more', async (t) => {
   const cluster = await testCluster({ members: 3, clock: 'manual' })
   t.after(() => cluster.close())
   const { a, b } = cluster.stores
@@ -17,7 +17,7 @@ test('the order of a crashed worker goes to the next one, and the first can writ
   await assert.rejects(late, { code: 'ERR_FENCED' })
 })
 
-test('a leader that stands still is replaced, and finds out', async (t) => {
+await test('a leader that stands still is replaced, and finds out', async (t) => {
   const cluster = await testCluster({ clock: 'manual' })
   t.after(() => cluster.close())
   const leader = await cluster.leader()
@@ -29,7 +29,7 @@ test('a leader that stands still is replaced, and finds out', async (t) => {
   assert.equal(hold.held, false)
 })
 
-test('fake timers stop your code, and not the cluster', async (t) => {
+await test('fake timers stop your code, and not the cluster', async (t) => {
   t.mock.timers.enable()
   const cluster = await testCluster()
   t.after(() => cluster.close())

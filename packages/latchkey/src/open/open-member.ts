@@ -39,6 +39,7 @@ import { reloaded, type ReloadOptions } from './reload.js'
 import { type MemberWorld, realWorld } from './member-world.js'
 import type { Storage } from './storage.js'
 import { addressOf, type Proven } from './connections.js'
+import { openingAnew, whyNotServed } from './why-not-served.js'
 import { type OwnServer, type PortOptions, refuseUpgrade } from './server.js'
 
 type Changes = {
@@ -133,7 +134,7 @@ export class OpenedMember {
       cluster: settings.cluster,
       clusterId: () => this.#current?.replica.clusterId ?? '',
       defer: this.#turns.end,
-      refusal: () => this.#refusal(),
+      refusal: () => this.#failed ?? whyNotServed(this.#current),
       clientConnection: (tell, identity) => this.#member().clientConnection(tell, identity),
     })
     this.store = new OwnStore(
@@ -191,11 +192,8 @@ export class OpenedMember {
   }
 
   whyNotReady(): string | undefined {
-    return this.#whyLeft() ?? (this.#current && whyNoLeader(this.#current.replica))
-  }
-
-  #whyLeft(): string | undefined {
-    return this.#current?.isLeft ? removed(this.#settings.id) : undefined
+    if (this.#current === undefined) return undefined
+    return this.#current.isLeft ? removed(this.#settings.id) : whyNoLeader(this.#current.replica)
   }
 
   /** Served, but not everything: where no session can be opened, new stores can only read. */
@@ -274,24 +272,8 @@ export class OpenedMember {
     return this.#current?.replica.isAsking === true
   }
 
-  /** Why clients are sent elsewhere. */
-  #refusal(): LatchkeyError | undefined {
-    if (this.#failed !== undefined) return this.#failed
-    if (this.#current === undefined)
-      return new LatchkeyError('ERR_NO_LEADER', 'This member is being opened anew.')
-    if (this.#isAsking) return new LatchkeyError('ERR_NO_LEADER', ASKING)
-    const why = this.#whyLeft()
-    if (why !== undefined) return new LatchkeyError('ERR_NO_LEADER', why)
-    if (!this.#current.isOutside) return undefined
-    return new LatchkeyError(
-      'ERR_NO_LEADER',
-      `${this.#settings.id} was removed from its cluster, or has not been told yet that it was added.`,
-    )
-  }
-
   #member(): Member {
-    if (this.#current === undefined)
-      throw new LatchkeyError('ERR_NO_LEADER', 'This member is being opened anew.')
+    if (this.#current === undefined) throw openingAnew()
     return this.#current
   }
 
@@ -407,6 +389,3 @@ export class OpenedMember {
     await this.#storage.release()
   }
 }
-
-const ASKING =
-  'This member was given members that its log does not know, or knows at other addresses, and asks them who they are before it serves anybody.'

@@ -1,0 +1,23 @@
+// Rule: why a member serves no clients, so that they are sent elsewhere.
+
+import { LatchkeyError } from '@latchkey/protocol'
+import type { Member } from '../member/member.js'
+import { removed } from '../member/own-membership.js'
+
+export const openingAnew = (): LatchkeyError =>
+  new LatchkeyError('ERR_NO_LEADER', 'This member is being opened anew.')
+
+/** Undefined: it serves. `member`: as it stands now; undefined while it is opened. */
+export function whyNotServed(member: Member | undefined): LatchkeyError | undefined {
+  if (member === undefined) return openingAnew()
+  if (member.replica.isAsking) return new LatchkeyError('ERR_NO_LEADER', ASKING)
+  if (member.isLeft) return new LatchkeyError('ERR_NO_LEADER', removed(member.id))
+  if (!member.isOutside) return undefined
+  return new LatchkeyError(
+    'ERR_NO_LEADER',
+    `${member.id} was removed from its cluster, or has not been told yet that it was added.`,
+  )
+}
+
+const ASKING =
+  'This member was given members that its log does not know, or knows at other addresses, and asks them who they are before it serves anybody.'
