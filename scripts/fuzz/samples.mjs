@@ -89,7 +89,7 @@ export const READS = [
   [READ.page, 0, true, null, key, false, 10, 'both'],
   [READ.closeView, 3],
   [READ.sequence, key],
-  [READ.lockQuery, key],
+  [READ.lockQuery, key, false, false],
   [READ.lockOwner, key],
   [READ.ticket, key, 'me'],
   [READ.revision],

@@ -56,9 +56,9 @@ test('what is kept, and what is not', async () => {
   expect(next.machine.stateHash().position).toEqual(w.machine.stateHash().position)
   expect(show(next.machine.read([READ.getEntry, k('a')]))).toEqual([2, [1, 2, 2, '2']])
   expect(next.machine.read([READ.sequence, k('s')])).toBe(7)
-  expect(show(next.machine.read([READ.lockQuery, null]))).toEqual([
-    ['l', 'me', 'context', 1, 1, 60_000, 0],
-    ['m', 'me', null, 1, 1, 60_000, 0],
+  expect(show(next.machine.read([READ.lockQuery, null, false, false]))).toEqual([
+    ['l', 'me', 'context', 1, 1, 60_000, 0, 0, null],
+    ['m', 'me', null, 1, 1, 60_000, 0, 0, null],
   ])
   const { spaces } = next.machine.stateHash()
   for (const space of ['sessions', 'replies', 'waiters']) expect(spaces[space]).toMatch(/^0-/)

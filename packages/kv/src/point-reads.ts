@@ -1,7 +1,7 @@
 // Rule: answers reads of the local state; the caller ensures that the state is recent enough (ReadIndex).
 
 import { binary, copyBytes } from '@latchkey/base'
-import { lockInfo, lockOwner, ticketOf } from '@latchkey/lock'
+import { type HoldRow, lockInfo, lockOwner, ticketOf } from '@latchkey/lock'
 import {
   CAPS,
   type EntryReadResult,
@@ -64,11 +64,32 @@ function lockRead(state: State, read: LockRead, now: number): unknown {
     case READ.ticket:
       return ticketOf(view, read[1], read[2])
     case READ.lockQuery: {
-      const rows = state.holds.withPrefix(read[1] === null ? '' : binary(read[1]))
-      return rows.map((row) => lockInfo(view, row)).filter((info) => info !== undefined)
+      const [, at, queue, isKey] = read
+      const one = at !== null && isKey ? state.holds.get(at) : undefined
+      const rows = isKey ? [one] : state.holds.withPrefix(at === null ? '' : binary(at))
+      return listLocks(view, rows, queue)
     }
   }
 }
+
+function listLocks(view: StateLockView, rows: readonly (HoldRow | undefined)[], queue: boolean): unknown {
+  const infos: unknown[] = []
+  let lines = 0
+  for (const row of rows) {
+    const info = row && lockInfo(view, row, queue)
+    if (info === undefined) continue
+    lines += 1 + (info[8]?.length ?? 0)
+    if (lines > CAPS.queryLines) throw tooManyLines()
+    infos.push(info)
+  }
+  return infos
+}
+
+const tooManyLines = () =>
+  new LatchkeyError(
+    'ERR_TOO_LARGE',
+    `There are more than ${CAPS.queryLines} holds and waiters, too many for one answer. Ask with a longer prefix, or without the queues.`,
+  )
 
 /** Stops at the bytes that one answer may hold, because many keys with large values could be gigabytes. */
 function valuesAt(state: State, keys: readonly Uint8Array[]): (Uint8Array | null)[] {

@@ -105,7 +105,7 @@ test('K40: the rows of format 1', async () => {
   const store = (await new SimulatedRowHome(disk).open()) as RowStore
   for (const key of disk.keys()) hash.update(key).update(store.get(key) as Uint8Array)
   expect(hash.digest('hex')).toMatchInlineSnapshot(
-    `"d20c5c72355fd7bd31d43938f3f96439b1d75eeb34ba10d4d7684e1ae0e745b9"`,
+    `"578e5383883791d11e7c0f5c0715abafc191e55e755fc4d4461e3dad7847af66"`,
   )
 })
 

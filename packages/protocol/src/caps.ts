@@ -17,6 +17,8 @@ export const CAPS = {
    * the keys, conditions and steps that it names, and what its deleteRange steps remove.
    */
   commandRows: 20_000,
+  /** Holds and waiters that one lockQuery lists. */
+  queryLines: 100_000,
   /** Holds that one command renews or releases: all in one turn. Clients ask for more in further commands. */
   commandHolds: 2_048,
   /** deleteRange steps of a batch or txn. One that stands alone has no budget. */

@@ -197,7 +197,7 @@ const READS: Record<number, Check> = {
   ),
   [READ.closeView]: places('closeView', read, count('a view')),
   [READ.sequence]: places('sequence', read, key),
-  [READ.lockQuery]: places('lockQuery', read, orNull(bound)),
+  [READ.lockQuery]: places('lockQuery', read, orNull(bound), flag('queue'), flag('isKey')),
   [READ.lockOwner]: places('lockOwner', read, key),
   [READ.ticket]: places('ticket', read, key, holder),
   [READ.revision]: places('revision', read),

@@ -152,6 +152,21 @@ export interface ErrorOptions {
   readonly key?: Bytes | undefined
   /** Of a wait for a lock: how long it was. */
   readonly waitedMillis?: number | undefined
+  /** Of a hold that is lost: its fencing token. */
+  readonly token?: number | undefined
+  /** Of a wait for a lock: who holds it. */
+  readonly holder?: LockHolder | undefined
+}
+
+/** Who holds a lock, as it was when a wait for it ended. */
+export interface LockHolder {
+  id: string
+  /** What it gave as its own, for others to see. */
+  context: Bytes | undefined
+  fencingToken: number
+  remainingMillis: number
+  /** For how long it has held it. */
+  sinceMillis: number
 }
 
 /** Whatever a caller can meet. Go by `code`; the message says what to do next. The table: docs/errors.md. */
@@ -168,10 +183,14 @@ export class LatchkeyError extends Error {
   declare readonly clusters?: Readonly<Record<string, readonly string[]>>
   /** Where a call ended because nobody leads: the ids of the members that the asked one does not reach. */
   declare readonly missing?: readonly string[]
-  /** Of a wait for a lock that ended without it: the lock's key. */
+  /** Of a wait for a lock that ended without it, and of a hold that is lost: the lock's key. */
   declare readonly key?: Bytes
   /** Of a wait for a lock that ended without it: how long it was. */
   declare readonly waitedMillis?: number
+  /** Of a hold that is lost: its fencing token. */
+  declare readonly token?: number
+  /** Of a wait for a lock that ended without it: who holds it. */
+  declare readonly holder?: LockHolder
 
   constructor(code: ErrorCode, message?: string, options: ErrorOptions = {}) {
     super(message ?? ERRORS[code].message, 'cause' in options ? { cause: options.cause } : undefined)
@@ -183,6 +202,8 @@ export class LatchkeyError extends Error {
     if (options.missing !== undefined) this.missing = options.missing
     if (options.key !== undefined) this.key = options.key
     if (options.waitedMillis !== undefined) this.waitedMillis = options.waitedMillis
+    if (options.token !== undefined) this.token = options.token
+    if (options.holder !== undefined) this.holder = options.holder
   }
 }
 

@@ -6,6 +6,7 @@ export {
   ERROR_CODES,
   type ErrorCode,
   type ErrorOptions,
+  type LockHolder,
   LatchkeyError,
   type Outcome,
   isLatchkeyError,

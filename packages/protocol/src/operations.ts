@@ -164,7 +164,8 @@ export type Read =
     ]
   | readonly [read: typeof READ.closeView, view: number]
   | readonly [read: typeof READ.sequence, key: Key]
-  | readonly [read: typeof READ.lockQuery, prefix: Key | null]
+  /** queue: with those who wait. isKey: of that very lock, not of those below the prefix. */
+  | readonly [read: typeof READ.lockQuery, prefix: Key | null, queue: boolean, isKey: boolean]
   | readonly [read: typeof READ.lockOwner, key: Key]
   | readonly [read: typeof READ.ticket, key: Key, id: string]
   | readonly [read: typeof READ.revision]
@@ -223,7 +224,11 @@ export type LockInfoResult = readonly [
   acquires: number,
   remaining: number,
   waiters: number,
+  since: number,
+  queue: readonly QueuedResult[] | null,
 ]
+/** One who waits; `waited` in ms. */
+export type QueuedResult = readonly [id: string, context: ContextArg, waited: number]
 /** [createRevision, modRevision, version, value] */
 export type EntryResult = readonly [createRevision: number, modRevision: number, version: number, value: Data]
 /** rows: keys and values as asked for, null where not. view 0: the view is closed, nothing follows. revision: the view's. */

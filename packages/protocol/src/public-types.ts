@@ -279,7 +279,21 @@ export interface LockInfo {
   fencingToken: number
   acquires: number
   remainingMillis: number
+  /** For how long it has been held. */
+  sinceMillis: number
   waiters: number
+  /** In their order, with `{ queue: true }`. */
+  queue?: QueuedInfo[] | undefined
+}
+/** One who waits for a lock. */
+export interface QueuedInfo {
+  id: string
+  context: Bytes | undefined
+  waitedMillis: number
+}
+export interface LockQueryOptions extends ReadOptions {
+  /** Also tells who waits for each lock. Default false. */
+  queue?: boolean | undefined
 }
 
 // ---- the store

@@ -15,7 +15,7 @@ test('R11: what a lock asks is never answered by a member that knows no leader, 
   cluster.elect('b')
   await world.run(10)
   const query = follow(client.locks.query('orders/'))
-  const plain = follow(client.lockPort.read([READ.lockQuery, new Uint8Array()]))
+  const plain = follow(client.lockPort.read([READ.lockQuery, new Uint8Array(), false, false]))
   await world.run(1_000)
   expect([query, plain].map(codeOf)).toEqual(['pending', 'pending'])
   cluster.cutOff.clear()

@@ -88,7 +88,9 @@ describe('locks through the log', () => {
     expect((refused as unknown[][])[0]?.slice(0, 3)).toEqual(['me', w.time + 1000, 1000])
     expect((queued as unknown[])[1]).toBe(true)
     await w.answers([record(other, 1, lock('fourth', 2_000, 500))])
-    expect(show(w.machine.read([READ.lockQuery, k('l')]))).toEqual([['l', 'me', null, 1, 1, 1000, 2]])
+    expect(show(w.machine.read([READ.lockQuery, k('l'), false, false]))).toEqual([
+      ['l', 'me', null, 1, 1, 1000, 2, 0, null],
+    ])
     await w.one([OP.release, k('l'), 'me', 1, true])
     expect(w.granted).toEqual([[w.session, 'l', ['third', w.time + 1000, -1, 2, 1, null, 0, w.time]]])
     expect(w.machine.read([READ.ticket, k('l'), 'third'])).toEqual([
@@ -126,9 +128,9 @@ describe('locks through the log', () => {
 
   test('a read may have a later cluster time than the last entry', async () => {
     await w.one(lock('me', 1_000))
-    const later = w.machine.read([READ.lockQuery, null], w.time + 400)
-    expect(show(later)).toEqual([['l', 'me', null, 1, 1, 600, 0]])
-    expect(w.machine.read([READ.lockQuery, null], w.time + 1_001)).toEqual([])
-    expect(w.machine.read([READ.lockQuery, null], 0)).toHaveLength(1)
+    const later = w.machine.read([READ.lockQuery, null, false, false], w.time + 400)
+    expect(show(later)).toEqual([['l', 'me', null, 1, 1, 600, 0, 400, null]])
+    expect(w.machine.read([READ.lockQuery, null, false, false], w.time + 1_001)).toEqual([])
+    expect(w.machine.read([READ.lockQuery, null, false, false], 0)).toHaveLength(1)
   })
 })

@@ -209,7 +209,7 @@ describe('deleteAll, deleteRange', () => {
     )
     expect(await w.one([OP.deleteRange, null, k(''), Uint8Array.of(0xff, 0xff)])).toBe(1)
     expect(w.machine.read([READ.sequence, k('x')])).toBe(10)
-    expect(show(w.machine.read([READ.lockQuery, null]))).toHaveLength(1)
+    expect(show(w.machine.read([READ.lockQuery, null, false, false]))).toHaveLength(1)
   })
 })
 

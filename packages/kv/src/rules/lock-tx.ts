@@ -22,6 +22,9 @@ export class StateLockView implements LockView {
   waiterCount(key: Uint8Array): number {
     return this.state.waiters.count(key)
   }
+  queueOf(key: Uint8Array): Iterable<WaiterRow> {
+    return this.state.waiters.of(key)
+  }
 }
 
 export class StateLockTransaction extends StateLockView implements LockTransaction {

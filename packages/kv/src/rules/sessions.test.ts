@@ -196,8 +196,8 @@ describe('the life of a session', () => {
       [OP.tryLock, k('l'), null, false, 'you', 1_000, 0, null, 0],
     )
     expect((await send(w.session, 99, [OP.closeSession])).result).toBe(true)
-    expect(show(w.machine.read([READ.lockQuery, null]))).toMatchObject([
-      ['l', 'me', null, 1, 1, 3_600_000, 0],
+    expect(show(w.machine.read([READ.lockQuery, null, false, false]))).toMatchObject([
+      ['l', 'me', null, 1, 1, 3_600_000, 0, 0, null],
     ])
     const { spaces } = w.machine.stateHash()
     expect(

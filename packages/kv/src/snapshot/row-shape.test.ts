@@ -28,7 +28,7 @@ const table = (count: number, bytes: number, pieces = 0, events: Uint8Array = Bu
 /** One event: key 'k', put, value 'v', no previous value. */
 const event = Buffer.from('0001006b0100000076ffffffff', 'hex')
 const long = Buffer.alloc(100_000)
-const hold = ['me', 1, 1, 99, null, null, 5, 0, 1]
+const hold = ['me', 1, 1, 99, null, null, 5, 7, 0, 1]
 
 const ROWS: Record<string, [right: [Uint8Array, Uint8Array], ...wrong: [Uint8Array, Uint8Array][]]> = {
   data: [
@@ -72,13 +72,13 @@ const ROWS: Record<string, [right: [Uint8Array, Uint8Array], ...wrong: [Uint8Arr
   holds: [
     [keyOf(SPACE.holds, key), pack(hold)],
     [keyOf(SPACE.holds, key), pack([{ a: 1 }])],
-    [keyOf(SPACE.holds, key), pack(['me', 'many', 1, 99, null, null, 5, 0, 1])],
+    [keyOf(SPACE.holds, key), pack(['me', 'many', 1, 99, null, null, 5, 7, 0, 1])],
     [keyOf(SPACE.holds, Buffer.alloc(60_000)), pack(hold)],
   ],
   waiters: [
-    [keyOfNumber(SPACE.waiters, 3), pack([key, 'me', 5, 99, 1_000, null, null])],
+    [keyOfNumber(SPACE.waiters, 3), pack([key, 'me', 5, 7, 99, 1_000, null, null])],
     [keyOfNumber(SPACE.waiters, 3), pack([key, 'me'])],
-    [spaceOnly(SPACE.waiters), pack([key, 'me', 5, 99, 1_000, null, null])],
+    [spaceOnly(SPACE.waiters), pack([key, 'me', 5, 7, 99, 1_000, null, null])],
   ],
   counters: [
     [counterKey(null), pack(7)],

@@ -85,7 +85,9 @@ describe('S6, S7: what a snapshot contains', () => {
     const receiver = newMachine(new SimulatedRowHome())
     await receiver.open()
     await install(receiver, reader.state, await bytesOf(reader))
-    expect(show(receiver.read([READ.lockQuery, null]))).toEqual([['l', 'me', 'context', 1, 1, 60_000, 0]])
+    expect(show(receiver.read([READ.lockQuery, null, false, false]))).toEqual([
+      ['l', 'me', 'context', 1, 1, 60_000, 0, 0, null],
+    ])
   })
 
   test('S12: a view is of one moment, whatever is applied while it is read, and gives the same bytes for any size of piece', async () => {

@@ -13,7 +13,7 @@ import { COUNTER_SHAPE, HOLD_SHAPE, unpackRow, WAITER_SHAPE } from './packed-row
 const sealed = (key: Uint8Array, body: unknown): Row => ({ key, value: sealBody(key, pack(body)) })
 
 export function encodeHold(row: HoldRow): Row {
-  const { id, token, acquires, deadline, context, fencingKey, session, touchBy, code } = row
+  const { id, token, acquires, deadline, context, fencingKey, session, since, touchBy, code } = row
   return sealed(keyOf(SPACE.holds, row.key), [
     id,
     token,
@@ -22,6 +22,7 @@ export function encodeHold(row: HoldRow): Row {
     context,
     fencingKey,
     session,
+    since,
     touchBy,
     code,
   ])
@@ -37,11 +38,12 @@ type PackedHold = readonly [
   number,
   number,
   number,
+  number,
 ]
 
 export function decodeHold({ key, value }: Row): HoldRow {
   const packed = unpackRow(key, value, HOLD_SHAPE) as PackedHold
-  const [id, token, acquires, deadline, context, fencingKey, session, touchBy, code] = packed
+  const [id, token, acquires, deadline, context, fencingKey, session, since, touchBy, code] = packed
   return keptHold({
     key: key.subarray(1),
     id,
@@ -51,26 +53,38 @@ export function decodeHold({ key, value }: Row): HoldRow {
     context,
     fencingKey,
     session,
+    since,
     touchBy,
     code,
   })
 }
 
 export function encodeWaiter(row: WaiterRow): Row {
-  const { arrival, key, id, session, deadline, lease, context, fencingKey } = row
-  return sealed(keyOfNumber(SPACE.waiters, arrival), [key, id, session, deadline, lease, context, fencingKey])
+  const { arrival, key, id, session, since, deadline, lease, context, fencingKey } = row
+  const packed = [key, id, session, since, deadline, lease, context, fencingKey]
+  return sealed(keyOfNumber(SPACE.waiters, arrival), packed)
 }
 
-type PackedWaiter = readonly [Uint8Array, string, number, number, number, ContextArg, Uint8Array | null]
+type PackedWaiter = readonly [
+  Uint8Array,
+  string,
+  number,
+  number,
+  number,
+  number,
+  ContextArg,
+  Uint8Array | null,
+]
 
 export function decodeWaiter(row: Row): WaiterRow {
   const packed = unpackRow(row.key, row.value, WAITER_SHAPE) as PackedWaiter
-  const [key, id, session, deadline, lease, context, fencingKey] = packed
+  const [key, id, session, since, deadline, lease, context, fencingKey] = packed
   return keptWaiter({
     key,
     arrival: numberIn(row.key, 1),
     id,
     session,
+    since,
     deadline,
     lease,
     context,
@@ -106,6 +120,7 @@ export function keptHold(row: HoldRow, before?: HoldRow): HoldRow {
     context: row.context === before?.context ? row.context : kept(row.context),
     fencingKey: row.fencingKey === before?.fencingKey ? row.fencingKey : kept(row.fencingKey),
     session: row.session,
+    since: row.since,
     touchBy: row.touchBy,
     code: row.code,
   }
@@ -117,6 +132,7 @@ export function keptWaiter(row: WaiterRow): WaiterRow {
     arrival: row.arrival,
     id: row.id,
     session: row.session,
+    since: row.since,
     deadline: row.deadline,
     lease: row.lease,
     context: kept(row.context),

@@ -34,6 +34,7 @@ export const HOLD_SHAPE = places(
   context,
   orNull(anyBytes),
   count('a session'),
+  finite('a time of grant'),
   finite('a time'),
   count('a code'),
 )
@@ -43,6 +44,7 @@ export const WAITER_SHAPE = places(
   anyBytes,
   name,
   count('a session'),
+  finite('a time of arrival'),
   finite('a deadline'),
   count('a lease'),
   context,

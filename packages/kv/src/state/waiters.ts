@@ -80,6 +80,12 @@ export class Waiters {
     return this.#queues.get(binary(key))?.byId.size ?? 0
   }
 
+  /** In order of arrival. */
+  *of(key: Uint8Array): Iterable<WaiterRow> {
+    const queue = this.#queues.get(binary(key))
+    for (let waiter = queue?.first; waiter !== undefined; waiter = waiter.after) yield waiter.row
+  }
+
   put(row: WaiterRow): void {
     const waiter = this.#queues.get(binary(row.key))?.byId.get(row.id)
     if (waiter === undefined) return this.#mark(this.#add(keptWaiter(row)))

@@ -175,6 +175,39 @@ test('sessions: the list, as text and as JSON, and the end of one', async () => 
   await store.put('k', 'with another session')
 })
 
+test('locks: who holds and who waits, as text and as JSON; release ends a hold by force, and only with --force', async () => {
+  expect((await run(['locks'])).out).toBe('no lock is held\n')
+  const hold = await store.locks.acquire('jobs/1', { lease: '60s', context: 'host\u001b[31m' })
+  const waits = store.locks.acquire('jobs/1', { context: 'next' })
+  while ((await store.locks.query('jobs/1'))[0]?.waiters !== 1)
+    await new Promise((done) => setTimeout(done, 5))
+  const listed = JSON.parse((await run(['locks', 'jobs/', '--queue', '--json'])).out) as object
+  expect(listed).toMatchObject({
+    key: 'jobs/1',
+    fencingToken: hold.token,
+    context: 'host\u001b[31m',
+    waiters: 1,
+    queue: [{ context: 'next', waitedMillis: expect.any(Number) as number }],
+    sinceMillis: expect.any(Number) as number,
+  })
+  const { out } = await run(['locks', '--queue'])
+  expect(out).toMatch(/^key +holder +context +token +held for +lease left +waiters\n/)
+  // What others have written may not command the terminal.
+  expect(out).toContain('"host\\u001b[31m"')
+  expect(out).toMatch(/\n {2}1\. waits +[0-9a-f]+ +next/)
+  expect((await run(['locks', 'none/'])).out).toBe('no lock is held\n')
+  expect(await run(['release', 'jobs/1'])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('--force') as string,
+  })
+  expect(await run(['release', 'jobs/1', '--force', '--fencing-token', '999'])).toMatchObject({ code: 1 })
+  expect((await run(['release', 'jobs/1', '--force'])).out).toBe(
+    `released jobs/1, which was held with token ${hold.token}\n`,
+  )
+  await (await waits).release()
+  expect(await run(['release', 'jobs/1', '--force'])).toMatchObject({ code: 1 })
+})
+
 test('transfer to a member that is not there fails with its code', async () => {
   expect(await run(['transfer', 'nobody', '--timeout', '300ms'])).toMatchObject({
     code: 1,

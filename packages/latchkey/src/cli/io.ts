@@ -10,6 +10,8 @@ import type {
   ClusterCalls,
   Duration,
   KeyValueCalls,
+  LockInfo,
+  LockQueryOptions,
   Owner,
 } from '@latchkey/protocol'
 
@@ -30,6 +32,8 @@ export interface AcquireOptions {
 export interface Locks {
   acquire(key: string, options?: AcquireOptions): Promise<Hold>
   tryAcquire(key: string, options?: AcquireOptions): Promise<Hold | undefined>
+  query(prefix?: Bytes, options?: LockQueryOptions): Promise<LockInfo[]>
+  forceRelease(key: Bytes, token: number, options?: CallOptions): Promise<boolean>
 }
 export interface LockCalls {
   tryLockWith(

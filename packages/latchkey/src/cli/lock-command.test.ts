@@ -27,6 +27,17 @@ function lockStore(answer: (options: AcquireOptions) => Promise<Hold | undefined
       told.push(`tryAcquire ${key}`)
       return answer(options)
     },
+    query: async () => [
+      {
+        key: 'k',
+        id: 'h1',
+        context: 'job\u001b[2J',
+        fencingToken: 7,
+        acquires: 1,
+        sinceMillis: 1_500,
+        waiters: 2,
+      },
+    ],
   }
   const store = {
     locks,
@@ -125,7 +136,9 @@ test('--wait 0 tries once', async () => {
   const io = fakeIo({ connect: () => store })
   expect(await main(['lock', 'k', '--wait', '0', '--', 'true'], io, parts)).toBe(75)
   expect(told).toEqual(['tryAcquire k', 'close'])
-  expect(io.printed.err).toContain('"k" is taken')
+  expect(io.printed.err).toBe(
+    'latchkey: the lock "k" is taken: held by h1 ("job\\u001b[2J") for 1.5 s, token 7, 2 waiting\n',
+  )
 })
 
 test.each([

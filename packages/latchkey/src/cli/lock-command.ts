@@ -8,7 +8,8 @@ import type { ChildProcess } from 'node:child_process'
 import { CAPS, isLatchkeyError } from '@latchkey/protocol'
 import { type Command, duration, keyWord, type Line, text, UsageError } from './command.js'
 import { EXIT, explain, signalExit } from './exit.js'
-import type { CommandStore, Hold, Io } from './io.js'
+import { printable, seconds } from './output.js'
+import type { AcquireOptions, CommandStore, Hold, Io } from './io.js'
 import { hasLeader, STORE_OPTIONS, withStore } from './store.js'
 
 export const lock: Command = {
@@ -88,8 +89,9 @@ async function acquire(
     const hold =
       wait === 0
         ? await store.locks.tryAcquire(key, options)
-        : await store.locks.acquire(key, { ...options, wait })
-    if (hold === undefined) io.err(`latchkey: the lock ${JSON.stringify(key)} is taken\n`)
+        : await acquireAloud(store, key, { ...options, wait }, io)
+    if (hold === undefined)
+      io.err(`latchkey: the lock ${JSON.stringify(key)} is taken${await holderOf(store, key)}\n`)
     return hold
   } catch (error) {
     if (wait === undefined || !isLatchkeyError(error, 'ERR_TIMEOUT')) throw error
@@ -98,6 +100,39 @@ async function acquire(
     io.err(`latchkey: the lock ${JSON.stringify(key)} was not free within ${wait} ms\n`)
     return undefined
   }
+}
+
+/** Who waits is told for whom, once, on standard error; the wait itself goes on meanwhile. */
+async function acquireAloud(
+  store: CommandStore,
+  key: string,
+  options: AcquireOptions,
+  io: Io,
+): Promise<Hold> {
+  let waits = true
+  const timer = io.clock.after(QUIET_WAIT, () => {
+    void holderOf(store, key).then((holder) => {
+      if (waits && holder !== '') io.err(`latchkey: waiting for ${printable(key)}${holder}\n`)
+    })
+  })
+  try {
+    return await store.locks.acquire(key, options)
+  } finally {
+    waits = false
+    timer.cancel()
+  }
+}
+
+/** ms; a shorter wait is not worth a line. */
+const QUIET_WAIT = 500
+
+/** ': held by ...'; '' where that is not known, or not for this caller to know. */
+async function holderOf(store: CommandStore, key: string): Promise<string> {
+  const list = await store.locks.query(key, { as: 'string', timeout: '1s' }).catch(() => [])
+  const info = list.find((one) => one.key === key)
+  if (info === undefined) return ''
+  const context = info.context === undefined ? '' : ` (${printable(info.context)})`
+  return `: held by ${printable(info.id)}${context} for ${seconds(info.sinceMillis)}, token ${info.fencingToken}, ${info.waiters} waiting`
 }
 
 /** A release that fails costs nobody but the next holder, who waits for the lease; the exit code stays CMD's. */

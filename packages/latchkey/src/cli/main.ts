@@ -9,6 +9,7 @@ import { EXIT, exitOf, explain } from './exit.js'
 import { Interrupted, type Io } from './io.js'
 import { del, get, incr, put, scan, watch } from './kv-commands.js'
 import { lock } from './lock-command.js'
+import { locks, release } from './locks-commands.js'
 import { members } from './members-command.js'
 import { type Restore, restoreCommand } from './restore-command.js'
 import { sessions } from './sessions-command.js'
@@ -24,7 +25,7 @@ export interface Parts {
 export function commandsOf(parts: Parts): readonly Command[] {
   const start = startCommand(() => parts.sidecar())
   const restore = restoreCommand(() => parts.restore())
-  const store = [status, get, put, incr, del, scan, watch, lock]
+  const store = [status, get, put, incr, del, scan, watch, lock, locks, release]
   return [start, demo, ...store, members, sessions, transfer, backup, restore, bench]
 }
 

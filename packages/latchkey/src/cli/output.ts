@@ -14,6 +14,29 @@ export function field(name: string, bytes: Uint8Array | undefined): Record<strin
   }
 }
 
+/** For a terminal: what others have written may hold its control characters, and these are shown, not obeyed. */
+export function printable(value: string | Uint8Array): string {
+  const text = typeof value === 'string' ? value : shownBytes(value)
+  // oxlint-disable-next-line no-control-regex -- control characters are what this looks for
+  return /^[^\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]+$/.test(text) ? text : escaped(text)
+}
+
+function shownBytes(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    return `base64:${Buffer.from(bytes).toString('base64')}`
+  }
+}
+
+const escaped = (text: string): string =>
+  JSON.stringify(text).replace(
+    /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+
+export const seconds = (millis: number): string => `${(millis / 1000).toFixed(1)} s`
+
 export const jsonLine = (value: unknown): string => `${JSON.stringify(value)}\n`
 
 const ESC = String.fromCharCode(27)

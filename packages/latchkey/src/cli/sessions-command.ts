@@ -3,7 +3,7 @@
 import type { SessionInfo } from '@latchkey/protocol'
 import { type Command, text, UsageError, words } from './command.js'
 import { EXIT } from './exit.js'
-import { jsonLine, table } from './output.js'
+import { jsonLine, seconds, table } from './output.js'
 import { JSON_OPTION, STORE_OPTIONS, withStore } from './store.js'
 
 export const sessions: Command = {
@@ -42,8 +42,6 @@ function numberOf(given: string): number {
   if (/^[1-9][0-9]*$/.test(given) && Number.isSafeInteger(id)) return id
   throw new UsageError(`--end takes the number of a session, as 'latchkey sessions' lists it; got ${given}`)
 }
-
-const seconds = (millis: number): string => `${(millis / 1000).toFixed(1)} s`
 
 function listText(list: readonly SessionInfo[]): string {
   const rows = list.map(({ id, openedBy, idleMillis, remainingMillis, holds, waiters }) => [

@@ -100,7 +100,7 @@ onEveryStore((at) => {
     expect(await at.store.containsKey(key)).toBe(true)
   })
 
-  test('getEntry: value, createRevision, modRevision, version, or undefined', async () => {
+  test('getEntry: value, createRevision, modRevision, version and the revision that was read, or undefined', async () => {
     const key = at.key()
     expect(await at.store.getEntry(key)).toBeUndefined()
     const { revision } = await at.store.put(key, 'a')
@@ -109,6 +109,7 @@ onEveryStore((at) => {
       createRevision: revision,
       modRevision: revision,
       version: 1,
+      revision: expect.any(Number),
     })
     const second = await at.store.put(key, 'b')
     expect(second.revision).toBeGreaterThan(revision)
@@ -117,6 +118,7 @@ onEveryStore((at) => {
       createRevision: revision,
       modRevision: second.revision,
       version: 2,
+      revision: expect.any(Number),
     })
     await at.store.delete(key)
     const third = await at.store.put(key, 'c')
@@ -125,6 +127,7 @@ onEveryStore((at) => {
       createRevision: third.revision,
       modRevision: third.revision,
       version: 1,
+      revision: expect.any(Number),
     })
   })
 

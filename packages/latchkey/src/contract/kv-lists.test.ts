@@ -47,7 +47,7 @@ onEveryStore((at) => {
       { key: at.key('a'), value: '3' },
     ])
     const a = await at.store.getEntry(at.key('a'), as)
-    expect(a).toEqual({ value: '3', createRevision: revision, modRevision: revision, version: 1 })
+    expect(a).toMatchObject({ value: '3', createRevision: revision, modRevision: revision, version: 1 })
     expect((await at.store.getEntry(at.key('b')))?.modRevision).toBe(revision)
   })
 

@@ -177,7 +177,7 @@ onEveryStore((at) => {
     expect(order.map((step) => step.slice(2))).toEqual(['in', 'out', 'in', 'out'])
   })
 
-  test('query: { key, id, context, fencingToken, acquires, remainingMillis, waiters }, in key order', async () => {
+  test('query: { key, id, context, fencingToken, acquires, remainingMillis, sinceMillis, waiters }, in key order', async () => {
     const b = await at.store.locks.acquire(at.key('b'), { context: 'why' })
     const a = await at.other.locks.acquire(at.key('a'), { context: bytes(1) })
     const over = await at.store.locks.acquire(at.key('c'), { lease: 150, renew: false })
@@ -195,6 +195,7 @@ onEveryStore((at) => {
         fencingToken: a.token,
         acquires: 1,
         remainingMillis: expect.any(Number),
+        sinceMillis: expect.any(Number),
         waiters: 0,
       },
       {
@@ -204,6 +205,7 @@ onEveryStore((at) => {
         fencingToken: b.token,
         acquires: 1,
         remainingMillis: expect.any(Number),
+        sinceMillis: expect.any(Number),
         waiters: 1,
       },
     ])

@@ -79,12 +79,17 @@ describe('close', () => {
 
   test('the work under withLock is stopped, and told that its lock was gone', async () => {
     const store = await remote()
+    let began = () => {}
+    const begun = new Promise<void>((resolve) => {
+      began = resolve
+    })
     const work = store.locks.withLock('work', async (hold) => {
+      began()
       await new Promise((resolve) => hold.signal.addEventListener('abort', resolve))
       return 'done'
     })
     const ends = expect(work).rejects.toMatchObject({ code: 'ERR_LOCK_LOST', cause: { code: 'ERR_CLOSED' } })
-    await heldBySomebody('work')
+    await begun
     await store.close()
     await ends
   })
@@ -157,7 +162,25 @@ async function queued(key: string, count = 1): Promise<void> {
   }
 }
 
-async function heldBySomebody(key: string): Promise<void> {
-  const leader = await trio.leader()
-  while ((await leader.locks.query(key)).length === 0) await sleep(10)
-}
+test('a wait that was in vain tells who holds the lock, and query tells who waits for it', async () => {
+  const [store, other] = [await remote(), await remote()]
+  const hold = await store.locks.acquire('told', { lease: '60s', context: 'host-1' })
+  const waits = other.locks.acquire('told', { wait: '20s', context: 'host-2' })
+  await queued('told')
+  const error = await other.locks.acquire('told', { wait: '50ms' }).catch((error: unknown) => error)
+  expect(error).toMatchObject({
+    code: 'ERR_TIMEOUT',
+    key: 'told',
+    holder: { context: 'host-1', fencingToken: hold.token },
+    message: expect.stringContaining('("host-1") has held it for'),
+  })
+  const { holder } = error as { holder: { remainingMillis: number; sinceMillis: number } }
+  expect(holder.remainingMillis).toBeGreaterThan(30_000)
+  expect(holder.sinceMillis).toBeGreaterThanOrEqual(50)
+  const [info] = await store.locks.query('told', { queue: true })
+  expect(info).toMatchObject({ queue: [{ context: 'host-2', waitedMillis: expect.any(Number) }] })
+  expect((await store.locks.query('told'))[0]).not.toHaveProperty('queue')
+  await expect(store.locks.query('told', { queu: true } as object)).rejects.toThrow('did you mean "queue"?')
+  await hold.release()
+  await (await waits).release()
+})

@@ -152,8 +152,9 @@ const READS: readonly (readonly [keyof typeof READ, Read, Right, string])[] = [
   ['page', [READ.page, 7, false, null, null, false, 1, 'both'], 'read', ' | null..null |  | '],
   ['closeView', [READ.closeView, 7], 'read', ' |  |  | '],
   ['sequence', [READ.sequence, k('a')], 'read', 'a |  |  | '],
-  ['lockQuery', [READ.lockQuery, null], 'read', ' |  |  | null..null'],
-  ['lockQuery', [READ.lockQuery, k('l/')], 'read', ' |  |  | l/..l0'],
+  ['lockQuery', [READ.lockQuery, null, false, false], 'read', ' |  |  | null..null'],
+  ['lockQuery', [READ.lockQuery, k('l/'), false, false], 'read', ' |  |  | l/..l0'],
+  ['lockQuery', [READ.lockQuery, k('l'), true, true], 'read', ' |  | l | '],
   ['lockOwner', [READ.lockOwner, k('l')], 'read', ' |  | l | '],
   ['ticket', [READ.ticket, k('l'), 'me'], 'write', ' |  | l | '],
   ['revision', [READ.revision], 'read', ' |  |  | '],
@@ -296,9 +297,9 @@ test('locks have prefixes of their own, and a guard, a condition and a fencing k
     expect(refusalOfCommand(limited, command)).toMatchObject(FORBIDDEN)
     expect(why(refusalOfCommand(limited, command))).toContain('locks below "l/"')
   }
-  expect(refusalOfRead(limited, [READ.lockQuery, k('l/')])).toBeUndefined()
-  expect(refusalOfRead(limited, [READ.lockQuery, k('l')])).toMatchObject(FORBIDDEN)
-  expect(refusalOfRead(limited, [READ.lockQuery, null])).toMatchObject(FORBIDDEN)
+  expect(refusalOfRead(limited, [READ.lockQuery, k('l/'), false, false])).toBeUndefined()
+  expect(refusalOfRead(limited, [READ.lockQuery, k('l'), false, false])).toMatchObject(FORBIDDEN)
+  expect(refusalOfRead(limited, [READ.lockQuery, null, false, false])).toMatchObject(FORBIDDEN)
   expect(mayTouchLock(limited, k('l/1'))).toBe(true)
   expect(mayTouchLock(limited, k('m'))).toBe(false)
 })

@@ -24,7 +24,7 @@
 //   read sequence                               | read           | the key
 //   read closeView, revision                    | read           | nothing
 //   read lockOwner                              | read           | the lock
-//   read lockQuery                              | read           | all locks below its prefix
+//   read lockQuery                              | read           | all locks below its prefix, or that one
 //   read ticket                                 | write          | the lock: part of waiting for it
 //   read backup                                 | admin          | everything
 //   watch                                       | read           | its range
@@ -172,6 +172,7 @@ export function touchedByRead(read: Read): Touched {
     case READ.ticket:
       return { ...NOTHING, locks: [read[1]] }
     case READ.lockQuery:
+      if (read[3]) return { ...NOTHING, locks: read[1] === null ? [] : [read[1]] }
       return { ...NOTHING, lockSpans: [read[1] === null ? ALL : [read[1], prefixEnd(read[1]) ?? null]] }
     case READ.backup:
       return { ...NOTHING, spans: [ALL], lockSpans: [ALL] }

@@ -6,6 +6,7 @@ import { LatchkeyError, type OwnerResult } from '@latchkey/protocol'
 import { NOT_IN_SET, type Indexed } from './indexed-set.js'
 import type { BoundRenewal, Concern } from './bound-renewal.js'
 import type { LockCall, LockPort } from './lock-port.js'
+import { shownKey } from './owner-decoding.js'
 
 export interface HoldValidityPorts {
   readonly key: Uint8Array
@@ -141,7 +142,8 @@ export class HoldValidity implements Concern {
   lose(why: string, cause?: unknown): void {
     if (this.#state === 'lost' || this.#state === 'over') return
     const message = `The lock was lost: ${why}. Stop the work it guarded and acquire it again.`
-    const error = new LatchkeyError('ERR_LOCK_LOST', message, { cause })
+    const { token } = this
+    const error = new LatchkeyError('ERR_LOCK_LOST', message, { cause, key: shownKey(this.key), token })
     this.#loss = error
     this.#finish('lost')
     this.#abort?.abort(error)

@@ -11,10 +11,14 @@ import {
   knownNames,
   LatchkeyError,
   type LockInfo,
+  type LockHolder,
   type LockInfoResult,
   OP,
   READ,
-  type ReadOptions,
+  refuseUnknown,
+  type LockQueryOptions,
+  show,
+  toRecord,
   readArgs,
 } from '@latchkey/protocol'
 import {
@@ -63,7 +67,9 @@ interface Flow {
 }
 
 const DEFAULT_LEASE = 10_000
+const HOLDER_TIMEOUT = 500
 
+const QUERY_OPTIONS = knownNames('queue', 'as', 'consistency', 'timeout', 'signal')
 const ACQUIRE_OPTIONS = knownNames('lease', 'wait', 'renew', 'signal', 'fencingKey', 'context')
 
 /**
@@ -101,22 +107,34 @@ export class Locks {
     const began = clock.now()
     const hold = await this.#enter(key, given, true)
     if (hold !== undefined) return hold
-    throw this.#waitIsOver(key, Math.round(clock.now() - began))
+    throw await this.#waitIsOver(key, Math.round(clock.now() - began))
   }
 
   /**
    * The caller must be able to tell a lock that others hold from a cluster without a leader, so the two have
    * different codes.
    */
-  #waitIsOver(given: Bytes, waitedMillis: number): LatchkeyError {
+  async #waitIsOver(given: Bytes, waitedMillis: number): Promise<LatchkeyError> {
     const key = typeof given === 'string' ? given : copyBytes(given)
     const leaderless = this.#place.port.noLeader()
     if (leaderless !== undefined) {
       const { message, missing } = leaderless
       return new LatchkeyError('ERR_NO_LEADER', message, { missing, key, waitedMillis })
     }
-    const message = `The wait of ${waitedMillis} ms was over before the lock was free. Try again, or wait longer.`
-    return new LatchkeyError('ERR_TIMEOUT', message, { key, waitedMillis })
+    const holder = await this.#holderOf(keyArg(given))
+    const whose = holder === undefined ? '' : ` ${describeHolder(holder)}`
+    const message = `The wait of ${waitedMillis} ms was over before the lock was free.${whose} Try again, or wait longer.`
+    return new LatchkeyError('ERR_TIMEOUT', message, { key, waitedMillis, holder })
+  }
+
+  /** For an error alone, so it is not waited for long; who may not read, or has nobody to ask, is not told. */
+  async #holderOf(key: Uint8Array): Promise<LockHolder | undefined> {
+    const read = [READ.lockQuery, key, false, true] as const
+    const rows = await this.#place.port.read(read, { timeout: HOLDER_TIMEOUT }).catch(() => [])
+    const [row] = rows as LockInfoResult[]
+    if (row === undefined) return undefined
+    const { id, context, fencingToken, remainingMillis, sinceMillis } = toLockInfo(row, 'bytes')
+    return { id, context, fencingToken, remainingMillis, sinceMillis }
   }
 
   /** Makes one attempt, or waits if `wait` is given. Resolves to undefined if another holder has the lock. */
@@ -162,13 +180,15 @@ export class Locks {
   }
 
   /** All holds in force, in the order of their keys. A linearizable read. */
-  async query(prefix?: Bytes, options?: ReadOptions): Promise<LockInfo[]> {
-    const { as, timeout, signal } = readArgs('locks.query', options, this.#place.port.as ?? 'bytes')
+  async query(prefix?: Bytes, options?: LockQueryOptions): Promise<LockInfo[]> {
+    const given = toRecord(options ?? {}, 'options') as LockQueryOptions
+    refuseUnknown(given, QUERY_OPTIONS, 'option', 'locks.query')
+    const { queue = false, ...rest } = given
+    if (typeof queue !== 'boolean') throw new TypeError(`queue must be true or false; got ${show(queue)}`)
+    const { as, timeout, signal } = readArgs('locks.query', rest, this.#place.port.as ?? 'bytes')
     const from = prefix === undefined ? null : prefixArg(prefix)
-    const rows = (await this.#place.port.read([READ.lockQuery, from], {
-      timeout,
-      signal,
-    })) as LockInfoResult[]
+    const read = [READ.lockQuery, from, queue, false] as const
+    const rows = (await this.#place.port.read(read, { timeout, signal })) as LockInfoResult[]
     return rows.map((row) => toLockInfo(row, as))
   }
 
@@ -240,6 +260,13 @@ export class Locks {
 
 const CLOSED_MEANWHILE =
   'The store was closed, and the lock released, before the work was done. Close the store after the work has ended.'
+
+/** Text of a context is shown as it is, bytes are not. */
+function describeHolder({ id, context, fencingToken, remainingMillis, sinceMillis }: LockHolder): string {
+  const what =
+    typeof context === 'string' && context !== '' ? ` (${JSON.stringify(context.slice(0, 64))})` : ''
+  return `${id}${what} has held it for ${sinceMillis} ms, with token ${fencingToken}, and has ${remainingMillis} ms of its lease left.`
+}
 
 /**
  * Finds out by the release whether the hold was lost before the work was done. A hold that fn released itself

@@ -10,6 +10,8 @@ import {
   type Owner,
   type OwnerCode,
   type OwnerResult,
+  type QueuedInfo,
+  type QueuedResult,
 } from '@latchkey/protocol'
 
 const SUCCESSES: ReadonlySet<OwnerCode> = new Set([
@@ -66,8 +68,18 @@ export function toContext(context: ContextArg): string | Uint8Array | undefined 
   return typeof context === 'string' ? context : plain(context)
 }
 
+/** Of an error, where the key as it was given is not at hand: text where the bytes are text. */
+export function shownKey(key: Uint8Array): string | Uint8Array {
+  try {
+    return utf8Only.decode(key)
+  } catch {
+    return plain(key)
+  }
+}
+const utf8Only = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
 export function toLockInfo(row: LockInfoResult, as: As): LockInfo {
-  const [key, id, context, fencingToken, acquires, remainingMillis, waiters] = row
+  const [key, id, context, fencingToken, acquires, remainingMillis, waiters, sinceMillis, queue] = row
   return {
     key: as === 'bytes' ? plain(key) : text(key),
     id,
@@ -75,6 +87,14 @@ export function toLockInfo(row: LockInfoResult, as: As): LockInfo {
     fencingToken,
     acquires,
     remainingMillis,
+    sinceMillis,
     waiters,
+    ...(queue === null ? {} : { queue: queue.map(toQueued) }),
   }
 }
+
+const toQueued = ([id, context, waitedMillis]: QueuedResult): QueuedInfo => ({
+  id,
+  context: toContext(context),
+  waitedMillis,
+})

@@ -99,7 +99,7 @@ function stateOf(c: Case): MapTransaction {
   if (c.stored !== 'none') {
     const deadline = c.stored.endsWith('in force') ? 900 : 499
     const row = { key: K, id: c.rowId, token: 7, acquires: 2, deadline, context: 'old', fencingKey: null }
-    tx.putHold({ ...row, session: 1, touchBy: 0, code: 0 })
+    tx.putHold({ ...row, session: 1, since: 0, touchBy: 0, code: 0 })
   }
   for (let i = 0; i < c.waiters; i++) ask(tx, `w${i}`, { wait: 0 })
   return tx

@@ -1,8 +1,8 @@
 // Rule: answers reads of locks, tickets and owners; writes nothing.
 
-import type { LockInfoResult, OwnerResult, TicketResult } from '@latchkey/protocol'
+import type { LockInfoResult, OwnerResult, QueuedResult, TicketResult } from '@latchkey/protocol'
 import { CODE, inForce, notHeld, overAt, ownerOfHold } from './lock-answers.js'
-import type { HoldRow, LockView } from './lock-transaction.js'
+import type { HoldRow, LockView, WaiterRow } from './lock-transaction.js'
 
 /** Whether the hold with exactly that token is in force. Guards and conditions { lock, token } use this. */
 export function isHeldWith(view: LockView, key: Uint8Array, token: number): boolean {
@@ -17,12 +17,23 @@ export function ticketOf(view: LockView, key: Uint8Array, id: string): TicketRes
   return view.waiter(key, id) === undefined ? ['unknown', null] : ['queued', null]
 }
 
-/** One result of a lockQuery; undefined if the hold is over, so that it is left out. */
-export function lockInfo(view: LockView, row: HoldRow): LockInfoResult | undefined {
+/**
+ * One result of a lockQuery; undefined if the hold is over, so that it is left out. `queue`: with those who
+ * wait, in their order.
+ */
+export function lockInfo(view: LockView, row: HoldRow, queue = false): LockInfoResult | undefined {
   if (!inForce(row, view.now)) return undefined
-  const remaining = overAt(row) - view.now
-  return [row.key, row.id, row.context, row.token, row.acquires, remaining, view.waiterCount(row.key)]
+  const { key, id, context, token, acquires } = row
+  const waiters = queue ? [...view.queueOf(key)].map((waiter) => queued(view, waiter)) : null
+  const held = Math.max(0, view.now - row.since)
+  return [key, id, context, token, acquires, overAt(row) - view.now, view.waiterCount(key), held, waiters]
 }
+
+const queued = ({ now }: LockView, { id, context, since }: WaiterRow): QueuedResult => [
+  id,
+  context,
+  Math.max(0, now - since),
+]
 
 /** The current holder: HELD with all of its fields, also token and acquires; or NOT_HELD with an empty id. */
 export function lockOwner(view: LockView, key: Uint8Array): OwnerResult {

@@ -18,6 +18,8 @@ export interface HoldRow {
   readonly fencingKey: Uint8Array | null
   /** The session of the command that made this hold, or of the waiter that was granted it. */
   readonly session: number
+  /** Cluster time of the entry that gave it to this owner; reentry and renewal leave it. */
+  readonly since: number
   /**
    * A grant to a waiter ends when now > touchBy, unless a command of its session arrives before. 0: the
    * session has touched it, or the hold was never queued.
@@ -36,6 +38,8 @@ export interface WaiterRow {
   readonly arrival: number
   readonly id: string
   readonly session: number
+  /** Cluster time of the entry that it joined with. */
+  readonly since: number
   /** The wait is over at the first entry with now > deadline; 0: it has no limit. */
   readonly deadline: number
   readonly lease: number
@@ -52,6 +56,8 @@ export interface LockView {
   hold(key: Uint8Array): HoldRow | undefined
   waiter(key: Uint8Array, id: string): WaiterRow | undefined
   waiterCount(key: Uint8Array): number
+  /** In order of arrival. */
+  queueOf(key: Uint8Array): Iterable<WaiterRow>
 }
 
 export interface LockTransaction extends LockView {

@@ -253,7 +253,8 @@ describe('reads', () => {
     ask(tx, 'b', { wait: 0 })
     tx.now = 60
     const row = tx.hold(K)
-    expect(row && lockInfo(tx, row)).toEqual([K, 'a', 'c', 1, 1, 40, 1])
+    expect(row && lockInfo(tx, row)).toEqual([K, 'a', 'c', 1, 1, 40, 1, 60, null])
+    expect(row && lockInfo(tx, row, true)?.[8]).toEqual([['b', null, 60]])
     expect(drawn(lockOwner(tx, K))).toBe('HELD a t1 x1 until 100 rem 40 [c] @60')
     tx.now = 101
     expect(row && lockInfo(tx, row)).toBeUndefined()

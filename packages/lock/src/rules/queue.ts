@@ -41,6 +41,7 @@ export function heldBy(
     context: ask.context,
     fencingKey: ask.fencingKey,
     session,
+    since: tx.now,
     touchBy,
     code,
   }
@@ -59,6 +60,7 @@ export function enqueue(tx: LockTransaction, ask: Ask, session: number, wait: nu
     arrival: place?.arrival ?? tx.nextArrival(),
     id: ask.id,
     session,
+    since: place?.since ?? tx.now,
     deadline: longer(place, wait === 0 ? 0 : tx.now + wait),
     lease: ask.lease,
     context: ask.context ?? place?.context ?? null,

@@ -63,7 +63,7 @@ function stateOf(c: Case): MapTransaction {
   if (c.stored !== 'none') {
     const id = c.stored === 'own' ? 'me' : 'other'
     const row = { key: K, id, token: 7, acquires: c.acquires, deadline: c.over ? 499 : 900 }
-    tx.putHold({ ...row, context: 'old', fencingKey: null, session: 1, touchBy: 0, code: 0 })
+    tx.putHold({ ...row, context: 'old', fencingKey: null, session: 1, since: 0, touchBy: 0, code: 0 })
   }
   for (let i = 0; i < c.waiters; i++) ask(tx, `w${i}`, { wait: 0, lease: 200, context: `of w${i}` })
   return tx
@@ -98,7 +98,7 @@ describe('the truth table of releaseLockWith', () => {
     if (!row.includes('the last')) return before
     if (!c.waiters) return undefined
     const grant = { key: K, id: 'w0', token: 8, acquires: 1, deadline: 700, context: 'of w0' }
-    return { ...grant, fencingKey: null, session: 1, touchBy: 700, code: 0 }
+    return { ...grant, fencingKey: null, session: 1, since: 500, touchBy: 700, code: 0 }
   }
 })
 

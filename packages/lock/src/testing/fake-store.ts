@@ -68,17 +68,18 @@ export class FakeStore {
       hold: tx.hold.bind(tx),
       waiter: tx.waiter.bind(tx),
       waiterCount: tx.waiterCount.bind(tx),
+      queueOf: tx.queueOf.bind(tx),
     }
     if (read[0] === READ.ticket) return ticketOf(at, read[1], read[2])
-    if (read[0] === READ.lockQuery) return this.#query(at, read[1])
+    if (read[0] === READ.lockQuery) return this.#query(at, read[1], read[3])
     if (read[0] === READ.revision) return 1
     throw new Error(`a read that lock objects do not ask: ${read[0]}`)
   }
 
-  #query(at: Parameters<typeof lockInfo>[0], prefix: Uint8Array | null): LockInfoResult[] {
+  #query(at: Parameters<typeof lockInfo>[0], prefix: Uint8Array | null, isKey: boolean): LockInfoResult[] {
     const rows = [...this.tx.holds].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
     const wanted = rows.filter(
-      (row) => prefix === null || equalBytes(row.key.subarray(0, prefix.length), prefix),
+      ({ key }) => prefix === null || equalBytes(isKey ? key : key.subarray(0, prefix.length), prefix),
     )
     return wanted.map((row) => lockInfo(at, row)).filter((info) => info !== undefined)
   }

@@ -73,6 +73,9 @@ export class MapTransaction implements LockTransaction {
   waiterCount(key: Uint8Array): number {
     return this.queue(key).length
   }
+  queueOf(key: Uint8Array): WaiterRow[] {
+    return this.queue(key)
+  }
   nextArrival(): number {
     return ++this.#arrivals
   }
