@@ -79,7 +79,7 @@ const until = async (world: World, is: () => boolean) => {
   }
 }
 
-/** In commands of 20,000 rows. */
+/** Puts `count` rows, in commands of 20,000 rows. */
 const rowsOf = async (count: number) => {
   const world = await World.open({ home: classicHome(folders.make()) })
   for (let from = 0; from < count; from += 20_000)

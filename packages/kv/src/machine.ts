@@ -1,17 +1,12 @@
-// Driver: the replicated key-value store as consensus drives it: it applies entries and returns their
-// answers.
+// Driver: the replicated key-value store: it applies the entries of consensus and returns their answers.
 // The decisions are in rules/, the data in state/, and flusher.ts decides when the data is written.
 //
 // Laws
-// - MA1: entries are applied strictly in order, each whole, from the log's bytes; cluster time never goes
-//   back (CT1).
+// - MA1: entries are applied in order, each whole, from the log's bytes; cluster time never goes back (CT1).
 // - MA2: after apply has thrown, nothing is written and nothing more is applied: the member stops (A4, A5).
-// - MA3: while an entry waits for stored rows, or for another turn, nothing is written (A2) and no other
-//   entry begins.
-// - MA4: after a snapshot was installed nothing of the old state is used: state, overlay, flusher and views
-//   are replaced together (S3).
-// - MA5: what is applied in one turn of the event loop is limited, however much there is to apply
-//   (rules/apply-turn.ts).
+// - MA3: while an entry waits for rows or another turn, nothing is written (A2) and no other entry begins.
+// - MA4: a snapshot replaces state, overlay, flusher and views together; nothing old is used after it (S3).
+// - MA5: what is applied in one turn of the event loop is limited (rules/apply-turn.ts).
 
 import { type Logger, assert, silentLogger } from '@latchkey/base'
 import { ownerOfHold } from '@latchkey/lock'
@@ -199,9 +194,7 @@ export class KvMachine implements KvStore {
     return { index, answers: entry.kind === 'commands' ? run.answers : undefined }
   }
 
-  /**
-   * Applies the rest from the entry that waits on: the same steps as `apply`, with look-ups in between (MA3).
-   */
+  /** Applies the entries from the one that waits on, with look-ups in between (MA3). */
   async #applyWaiting(
     entries: readonly Entry[],
     from: number,
@@ -212,8 +205,8 @@ export class KvMachine implements KvStore {
     const { state, flusher } = this.#up
     this.#busy = 'applying'
     try {
-      // This wait is between two entries, so the overlay may be written meanwhile. For an entry that is half
-      // applied the flusher must be held before any await.
+      // This wait is between two entries, so the overlay may be written meanwhile. If an entry is half
+      // applied, the flusher must be held before any await.
       if (begun.stood !== undefined) await begun.stood
       for (let i = from; i < entries.length; i++) {
         if (this.#stopped !== undefined) throw this.#stopped
@@ -326,8 +319,7 @@ export class KvMachine implements KvStore {
   }
 
   expectPut(body: Uint8Array): void {
-    // Nothing is done while no reads go to the store, because there are many puts and reading ahead would
-    // gain nothing then.
+    // While no reads go to the store, reading ahead gains nothing, and there are many puts.
     if (this.#running?.state.data.looksAhead === true) this.#ahead.expectPut(body)
   }
 
@@ -369,10 +361,7 @@ export class KvMachine implements KvStore {
     return new StreamedState(state, await this.#options.home.build(), (builder) => this.#adopt(builder))
   }
 
-  /**
-   * Installs a received state. If this fails, it is unknown which state a start will find, so the member
-   * stops.
-   */
+  /** If an installation fails, nobody knows which state a start will find, so the member stops. */
   async #adopt(builder: RowBuilder): Promise<void> {
     const old = this.#up
     assert(this.#busy === undefined, `a swap while ${String(this.#busy)}`)

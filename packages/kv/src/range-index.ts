@@ -16,7 +16,7 @@ export interface Span {
 
 export class RangeIndex<Entry extends Span> {
   readonly #entries: Entry[] = []
-  /** For each index the last end of all entries in its subtree. */
+  /** At each index: the last end of all entries in the subtree of that node. */
   #ends: string[] = []
   #stale = false
 

@@ -144,7 +144,10 @@ export class Watches {
     return this.#looks >= LOOKS_A_TURN || this.#bytes >= TOLD_A_TURN
   }
 
-  /** In a turn of its own, so that a sink which asks for more is not called from within its own call. */
+  /**
+   * Serves watches in a turn of its own: a sink that asks for more events must not be called from within that
+   * request.
+   */
   #serveSoon(): void {
     this.#timer ??= this.#clock.after(
       0,

@@ -76,7 +76,10 @@ export class EntryRun {
     expire(locks)
   }
 
-  /** undefined: the whole entry is applied. Otherwise what the next call must pass. */
+  /**
+   * Applies commands until one has to wait, and returns what the next call must pass; undefined: the whole
+   * entry is applied.
+   */
   proceed(found: Found = NOTHING_FOUND): Waiting | undefined {
     const held = this.#held
     if (held !== undefined) {

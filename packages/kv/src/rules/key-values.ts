@@ -76,7 +76,7 @@ export function* compareAndPutAll(draft: Draft, [, , list]: Of<'compareAndPutAll
   return true
 }
 
-/** null: the key must be absent. */
+/** Whether the row has that value; an expected value of null means that there must be no row. */
 export function hasValue(row: Uint8Array | undefined, expect: Uint8Array | null): boolean {
   if (row === undefined || expect === null) return row === undefined && expect === null
   return equalBytes(valueOf(row), expect)

@@ -19,7 +19,7 @@ export interface KeySpan {
  */
 export interface NeededSteps {
   readonly steps: readonly Step[]
-  /** In order and without overlaps. */
+  /** The ranges of the steps, in order and without overlaps. */
   readonly spans: readonly KeySpan[]
 }
 

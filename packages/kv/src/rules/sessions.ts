@@ -2,11 +2,11 @@
 //
 // Laws
 // - 1: one identity may open only a share of all sessions, so that no client alone can keep all others out.
-// - 2: if there is no room, an idle session is ended for the new one: it has no hold in force and no waiter,
-//   and has sent no command for longer than the client of an open store ever is silent. Of these the one that
-//   was renewed first is ended, so that every member ends the same one. If its client returns, it opens
-//   another session, as after any end of a session.
-// - 3: a client whose own share is used up gets only one of its own idle sessions replaced.
+// - 2: if there is no room, an idle session is ended for the new one. An idle session has no hold in force
+//   and no waiter, and has sent no command for longer than the client of an open store is ever silent. The
+//   idle session that was renewed first is ended, so that every member ends the same one. If its client
+//   returns, it opens another session, as after any end of a session.
+// - 3: if the share of an identity is used up, only one of its own idle sessions is ended for its new one.
 
 import { endSession, type LockTransaction } from '@latchkey/lock'
 import type { SessionResult } from '@latchkey/protocol'
@@ -92,7 +92,7 @@ export function whyNoSession(state: State, limits: SessionLimits): string | unde
   return `No session can be opened: there are ${sessions.size}, and each of them holds something or was heard of lately.`
 }
 
-/** In the order of their ids. */
+/** All sessions, in the order of their ids. */
 export function listSessions({ sessions, holds, waiters, meta }: State): SessionResult[] {
   const now = meta.position.time
   return [...sessions.all()]
@@ -103,7 +103,7 @@ export function listSessions({ sessions, holds, waiters, meta }: State): Session
     })
 }
 
-/** Its waiters leave their queues; its holds stay until their deadlines. */
+/** Ends a session: its waiters leave their queues, and its holds stay until their deadlines. */
 export function closeSession(state: State, locks: LockTransaction, session: Session): true {
   state.sessions.end(session)
   endSession(locks, session.id)

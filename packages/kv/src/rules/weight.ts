@@ -19,7 +19,10 @@ const MOST_LOOKED_UP = 64
 const LEAST_OF_MANY = 5_000
 /** The rows that it removes are not known before its range is read. */
 const OF_A_RANGE = 5_000
-/** It has an entry of its own, which is a write of the log on each member. */
+/**
+ * The estimate for openSession and endSession: each has an entry of its own, which is a write of the log on
+ * each member.
+ */
 const OF_A_SESSION = 2_500
 /** Each row is read and written. */
 const OF_A_ROW = 2 * ROW

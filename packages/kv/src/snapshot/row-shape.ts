@@ -69,7 +69,7 @@ const SHAPES: Readonly<Record<Exclude<SpaceName, 'meta'>, Shape>> = {
   counters: all(isCounterKey, decodes(decodeCounter)),
 }
 
-/** For a sealed row of that space. Returns false or throws ERR_CORRUPT if its form is wrong. */
+/** Whether a sealed row has the form of its space; some wrong forms throw ERR_CORRUPT instead. */
 export function isRowOf(space: Exclude<SpaceName, 'meta'>, row: Row): boolean {
   return SHAPES[space](row, asBuffer(row.value).subarray(SEAL))
 }

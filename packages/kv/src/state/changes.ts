@@ -57,7 +57,7 @@ export class Changes {
     this.pieces.length = 0
   }
 
-  /** false: the changes are more than the whole history may hold; none of them is kept then. */
+  /** Whether the events are kept: false if they are more than the whole history may hold. */
   get kept(): boolean {
     return this.count <= this.#caps.events && this.bytes <= this.#caps.eventBytes
   }

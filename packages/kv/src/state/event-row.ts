@@ -41,7 +41,7 @@ export interface Change {
 export const eventBytes = (key: string, row: Uint8Array | null, before: Uint8Array | null): number =>
   EVENT_HEAD + key.length + lengthOf(row) + lengthOf(before)
 
-/** The same for a removal. */
+/** The bytes of the event of a removal. */
 export const eventBytesOf = (keyLength: number, before: Uint8Array): number =>
   EVENT_HEAD + keyLength + valueLength(before)
 

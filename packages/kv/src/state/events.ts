@@ -85,7 +85,7 @@ export class Events {
     this.#added(group, revision, count, bytes, mark, pieces.length)
   }
 
-  /** The same for a single change, which is what most commands make. */
+  /** Adds the event of `meta.revision` for a command with one change, as most commands are. */
   appendOne(key: string, row: Uint8Array | null, before: Uint8Array | null): void {
     const { revision } = this.#meta
     const bytes = eventBytes(key, row, before)

@@ -170,7 +170,7 @@ export class Holds {
     return holds.sort(byKey).map((hold) => hold.row)
   }
 
-  /** In the order of their keys. */
+  /** The holds whose keys begin with `prefix`, in the order of their keys. */
   withPrefix(prefix: string): HoldRow[] {
     const holds = [...this.#byKey.values()].filter(({ key }) => key.startsWith(prefix))
     return holds.sort(byKey).map((hold) => hold.row)

@@ -15,7 +15,7 @@ const BYTES = 128 * 1024
 const ENTRY_BYTES = 200
 
 export class PrefetchedRows {
-  /** null: the store has no such row. */
+  /** The rows by key; null: the store has no such row. */
   #young = new Map<string, Uint8Array | null>()
   #old = new Map<string, Uint8Array | null>()
   #youngBytes = 0
@@ -46,7 +46,7 @@ export class PrefetchedRows {
     return this.#room > 0
   }
 
-  /** undefined: the row was not read ahead. */
+  /** The prefetched row; null: the store has none; undefined: the row was not read ahead. */
   get(key: string): Uint8Array | null | undefined {
     const young = this.#young.get(key)
     return young === undefined ? this.#old.get(key) : young

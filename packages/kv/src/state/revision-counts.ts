@@ -12,7 +12,7 @@ export class RevisionCounts {
   #next = 0
   #sizes = new Uint32Array(LEAST)
   #marks = new Uint32Array(LEAST)
-  /** 0: the revision's row must be read. */
+  /** The event count of each revision; 0: the revision's row must be read. */
   #counts = new Uint8Array(LEAST)
 
   /** Revisions come without a gap. `pieces` is the number of the revision's own rows. */
@@ -40,7 +40,7 @@ export class RevisionCounts {
     }
   }
 
-  /** 0: not known. */
+  /** How many events the revision has; 0: not known. */
   count(revision: number): number {
     return revision < this.#from || revision >= this.#next
       ? 0

@@ -33,7 +33,7 @@ interface Layer {
 const newLayer = (): Layer => ({ rows: new Map(), keys: new SortedKeys(), graves: [] })
 
 interface LayerRow {
-  /** null: removed. */
+  /** The sealed row; null: it is removed. */
   row: Uint8Array | null
   /** No layer or store below has this row, so if it is removed nothing has to be written. */
   readonly fresh: boolean
@@ -111,7 +111,7 @@ export class RowTable {
     return (known === undefined ? this.#stored(key) : known) ?? undefined
   }
 
-  /** undefined: the store must be searched. */
+  /** What is known without the store; null: there is no such row; undefined: the store must be searched. */
   #known(key: string): Uint8Array | null | undefined {
     const pending = rowIn(this.#active, key)
     if (pending !== undefined) return pending

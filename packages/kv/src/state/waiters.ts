@@ -144,7 +144,10 @@ export class Waiters {
     return this.#heap.earliest()
   }
 
-  /** In the order of deadline, then arrival (CT3); the caller deletes each. */
+  /**
+   * Removes due waiters from the heap and returns them by deadline, then arrival (CT3); the caller deletes
+   * each.
+   */
   takeDue(now: number): WaiterRow[] {
     return this.#heap
       .takeDue(now)
@@ -156,7 +159,7 @@ export class Waiters {
     return this.#ofSession.get(session)?.size ?? 0
   }
 
-  /** In order of arrival. */
+  /** The waiters of a session, in order of arrival. */
   ofSession(session: number): WaiterRow[] {
     const waiters = [...(this.#ofSession.get(session) ?? [])]
     return waiters.map((waiter) => waiter.row).sort((a, b) => a.arrival - b.arrival)

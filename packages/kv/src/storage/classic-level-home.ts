@@ -36,15 +36,16 @@ const STORE = /^rows-([1-9][0-9]*)$/
 const BUILDING = '.building'
 
 /**
- * The options keep two costs low: the memory of the member as a whole, and random reads and writes of a
- * million rows, which should cost about what they cost with a thousand.
+ * The options keep two costs low. One is the memory of the whole member. The other is random reads and writes
+ * of a million rows, which should cost about as much as with a thousand.
  * Both depend on how many bytes the tables have, so rows are compressed:
  * - LevelDB maps a table into memory while it is open, and a mapped page that was read counts as resident
  *   until the table is closed. Opening a table costs ten reads, so up to 144 tables of 1 MiB stay open.
- * - Each read that has to search more than one table makes LevelDB merge them sooner. Under random reads and
- *   writes all tables are merged with each memtable that is written, so half the bytes are half the work.
+ * - Each read that has to search more than one table makes LevelDB merge tables sooner. Under random reads
+ *   and writes all tables are merged with each memtable that is written, so half the bytes are half the work.
  * LevelDB decompresses a whole block to read one row, so blocks are small. A decompressed block is of no use
- * for the next random read, and rows that are read again are in the row cache, so there is no block cache.
+ * for the next random read, and rows that are read again are in the row cache. So there is no cache of
+ * blocks.
  */
 const OPTIONS = {
   keyEncoding: 'view',
@@ -242,7 +243,7 @@ async function openStore(path: string): Promise<RowStore> {
   try {
     const reclaimer = new SpaceReclaimer(tablesOfLevel(level), RECLAIMED)
     const rows = new LevelRows(level, BatchMarks.from(await marksOf(level)), reclaimer)
-    return new RowsWithEventLog(rows, await openJournal(path, level))
+    return new RowsWithEventLog(rows, await openEventLog(path, level))
   } catch (error) {
     await level.close()
     throw translated(error)
@@ -250,7 +251,7 @@ async function openStore(path: string): Promise<RowStore> {
 }
 
 /** Every store has its reach from the moment it was built. */
-function openJournal(path: string, level: Level): Promise<EventLog> {
+function openEventLog(path: string, level: Level): Promise<EventLog> {
   const reach = level.getSync(REACH_KEY)
   if (reach === undefined) throw damagedFiles(new Error('it does not say how far its event log counts'), path)
   return EventLog.open(path, decodeReach(reach))

@@ -8,7 +8,7 @@ import type { EventLogDisk, EventLogHandle } from './event-log-disk.js'
 const NAME = /^rows-journal-([1-9][0-9]*)$/
 
 export const eventLogName = (number: number): string => `rows-journal-${number}`
-/** 0: the name is not of a file of the event log. */
+/** The number in the name of a file; 0: the file does not belong to the event log. */
 export const eventLogNumber = (name: string): number => Number(NAME.exec(name)?.[1] ?? 0)
 
 export class EventLogFile {

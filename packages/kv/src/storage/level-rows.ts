@@ -193,7 +193,7 @@ const hasOthers = ({ others }: RowChange): boolean => others !== undefined
 const turnOver = (): Promise<void> => new Promise((resolve) => nextTurn(resolve))
 
 /** An iterator that is kept open at the end of its last page, with the rows that were read beyond it. */
-interface Standing {
+interface OpenIterator {
   readonly iterator: LevelIterator
   readonly range: RowRange
   /** The last key of that page. */
@@ -209,7 +209,7 @@ class LevelView implements RowView {
    * The iterator of the page before, until the next page takes it: a page that follows needs no new search
    * through the tables.
    */
-  #standing: Standing | undefined
+  #kept: OpenIterator | undefined
   #closed = false
 
   constructor(level: Level, snapshot: LevelSnapshot) {
@@ -218,20 +218,20 @@ class LevelView implements RowView {
   }
 
   async page(range: RowRange, rows: number, bytes: number): Promise<RowPage> {
-    const standing = this.#takeStanding(range) ?? this.#begin(range, bytes)
+    const open = this.#takeKept(range) ?? this.#begin(range, bytes)
     try {
-      const page = await gather(standing, rows, bytes)
+      const page = await gather(open, rows, bytes)
       const last = page.rows.at(-1)
-      if (page.end || last === undefined || this.#closed) await standing.iterator.close()
-      else this.#leaveStanding({ ...standing, last: last.key })
+      if (page.end || last === undefined || this.#closed) await open.iterator.close()
+      else this.#keepOpen({ ...open, last: last.key })
       return page
     } catch (error) {
-      await standing.iterator.close().catch(() => {})
+      await open.iterator.close().catch(() => {})
       throw translated(error)
     }
   }
 
-  #begin(range: RowRange, bytes: number): Standing {
+  #begin(range: RowRange, bytes: number): OpenIterator {
     const { start, end, reverse, keysOnly } = range
     const options = {
       gte: start ?? FIRST_KEY,
@@ -249,22 +249,22 @@ class LevelView implements RowView {
   }
 
   /** Takes the kept iterator if this page begins where its page ended. */
-  #takeStanding(range: RowRange): Standing | undefined {
-    const standing = this.#standing
-    if (standing === undefined || !follows(standing, range)) return undefined
-    this.#standing = undefined
-    return standing
+  #takeKept(range: RowRange): OpenIterator | undefined {
+    const open = this.#kept
+    if (open === undefined || !follows(open, range)) return undefined
+    this.#kept = undefined
+    return open
   }
 
-  #leaveStanding(standing: Standing): void {
-    this.#standing?.iterator.close().catch(() => {})
-    this.#standing = standing
+  #keepOpen(open: OpenIterator): void {
+    this.#kept?.iterator.close().catch(() => {})
+    this.#kept = open
   }
 
   close(): void {
     this.#closed = true
-    this.#standing?.iterator.close().catch(() => {})
-    this.#standing = undefined
+    this.#kept?.iterator.close().catch(() => {})
+    this.#kept = undefined
     this.#snapshot.close().catch(() => {})
   }
 }
@@ -273,7 +273,7 @@ class LevelView implements RowView {
  * Whether `next` is the rest of the range after the last page. Forwards its start is the first key after the
  * last row; backwards its end is the last row's key.
  */
-function follows({ range, last }: Standing, next: RowRange): boolean {
+function follows({ range, last }: OpenIterator, next: RowRange): boolean {
   const [from, to] = [range.reverse === true, next.reverse === true]
   if (from !== to || (range.keysOnly === true) !== (next.keysOnly === true)) return false
   if (to) return same(range.start, next.start) && same(last, next.end)
@@ -292,7 +292,7 @@ const isBehind = (key: Uint8Array, last: Uint8Array): boolean =>
 const MOST_READ_AHEAD = 256 * 1024
 
 /** Collects one page; rows that were read beyond it stay with the iterator. */
-async function gather(from: Standing, rows: number, bytes: number): Promise<RowPage> {
+async function gather(from: OpenIterator, rows: number, bytes: number): Promise<RowPage> {
   const found: Row[] = []
   let size = 0
   while (found.length < rows && size < bytes) {

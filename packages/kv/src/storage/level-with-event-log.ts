@@ -14,13 +14,13 @@ import type { Row, RowChange, RowPage, RowRange, RowStore, RowView } from './row
 const FIRST = Uint8Array.of(SPACE.events)
 const BEHIND = Uint8Array.of(SPACE.events + 1)
 
-const isJournaled = (key: Uint8Array): boolean => key[0] === SPACE.events
+const isEvent = (key: Uint8Array): boolean => key[0] === SPACE.events
 
 /** Splits a batch into the rows of the event log and those of LevelDB. */
 export function split(batch: readonly RowChange[]): { withEventLog: RowChange[]; others: RowChange[] } {
   const withEventLog: RowChange[] = []
   const others: RowChange[] = []
-  for (const change of batch) (isJournaled(change.key) ? withEventLog : others).push(change)
+  for (const change of batch) (isEvent(change.key) ? withEventLog : others).push(change)
   return { withEventLog, others }
 }
 
@@ -37,7 +37,7 @@ export class RowsWithEventLog implements RowStore {
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
-    if (!isJournaled(key)) return this.#level.get(key)
+    if (!isEvent(key)) return this.#level.get(key)
     if (this.#closed) throw new LatchkeyError('ERR_CLOSED')
     try {
       return this.#eventLog.get(key)
@@ -63,7 +63,7 @@ export class RowsWithEventLog implements RowStore {
   }
 
   view(): RowView {
-    return new JournaledView(this.#level.view(), this.#eventLog.view())
+    return new ViewWithEventLog(this.#level.view(), this.#eventLog.view())
   }
 
   /** The event log needs no compaction: a file of events is removed when its last event is. */
@@ -78,7 +78,7 @@ export class RowsWithEventLog implements RowStore {
   }
 }
 
-class JournaledView implements RowView {
+class ViewWithEventLog implements RowView {
   readonly #level: RowView
   readonly #eventLog: EventLogView
 
@@ -104,7 +104,7 @@ class JournaledView implements RowView {
   }
 
   async #part(part: RowRange, rows: number, bytes: number): Promise<RowPage> {
-    if (part.start === undefined || !isJournaled(part.start)) return await this.#level.page(part, rows, bytes)
+    if (part.start === undefined || !isEvent(part.start)) return await this.#level.page(part, rows, bytes)
     try {
       return await this.#eventLog.page(part, rows, bytes, () => reachIn(this.#level))
     } catch (error) {

@@ -19,7 +19,7 @@ export const SEAL = 4
 /** Writes the seal of a value whose body begins at index SEAL. */
 export const seal = (key: Uint8Array, value: Uint8Array): number => sealWith(shortChecksum(key), value)
 
-/** The same, with the checksum of the key already computed. */
+/** Writes the seal, given the checksum of the key. */
 export function sealWith(keyChecksum: number, value: Uint8Array): number {
   writeSeal(value, 0)
   const crc = withWord(checksum(value), keyChecksum)

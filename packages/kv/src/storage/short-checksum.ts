@@ -36,7 +36,7 @@ export function withWord(crc: number, word: number): number {
   return ~at >>> 0
 }
 
-/** The same, followed by the bytes from index `from` on. */
+/** `crc` is the checksum of some bytes. Returns the checksum of those bytes followed by bytes[from ...]. */
 export function withBytes(crc: number, bytes: Uint8Array, from: number): number {
   let at = ~crc
   for (let i = from; i < bytes.length; i++)

@@ -114,7 +114,7 @@ test.each([
   const { asked, tables } = fakeTables(tablesHave)
   const reclaimer = new SpaceReclaimer(tables, { queues: {}, others: [space('r')] })
   for (let i = 0; i < rows; i++) {
-    // In any order of removal.
+    // The rows are removed in any order.
     reclaimer.removed(key((i * 7) % rows))
     if (i % 16 === 15) reclaimer.written()
     if (i % 1_024 === 0) await settled()

@@ -38,7 +38,7 @@ export interface Place {
  */
 export type Step = 'held' | 'refused' | 'queued' | 'again'
 
-interface Told {
+interface Listener {
   owner(owner: OwnerResult): void
   lost(acquisition: Acquisition, error: LatchkeyError): void
 }
@@ -65,21 +65,21 @@ export class Acquisition {
   acquires = 0
   readonly #place: Place
   readonly #terms: Terms
-  readonly #told: Told
+  readonly #listener: Listener
   /** Calls that failed although they may have been applied. */
   #unsettled: LockCall[] = []
   #grant: OwnerResult | undefined
   /** Created for the first caller that has to wait, because most callers do not wait. */
-  #sleepers: Set<() => void> | undefined
+  #wakers: Set<() => void> | undefined
   #offQueue: (() => void)[] = []
   #queued = false
   #released: Promise<boolean> | undefined
   #ticketRound = 0
 
-  constructor(place: Place, terms: Terms, told: Told) {
+  constructor(place: Place, terms: Terms, listener: Listener) {
     this.#place = place
     this.#terms = terms
-    this.#told = told
+    this.#listener = listener
     this.id = place.port.newId()
   }
 
@@ -88,8 +88,8 @@ export class Acquisition {
     return this.#queued || this.#grant !== undefined || this.#unsettled.length > 0
   }
 
-  get hasSleepers(): boolean {
-    return this.#sleepers !== undefined && this.#sleepers.size > 0
+  get hasWaitingAttempts(): boolean {
+    return this.#wakers !== undefined && this.#wakers.size > 0
   }
 
   /**
@@ -108,7 +108,7 @@ export class Acquisition {
     this.#place.acquisitions.add(this)
     return this.#send(ask, limit, (answer) => {
       const [owner, queued] = answer as [OwnerResult, boolean]
-      this.#told.owner(owner)
+      this.#listener.owner(owner)
       this.#queued ||= queued
       if (queued) return 'queued'
       if (!isSuccess(owner)) return this.#refused(validity)
@@ -125,10 +125,10 @@ export class Acquisition {
     const woken = new Promise<undefined>((resolve) => {
       wake = () => resolve(undefined)
     })
-    const sleepers = (this.#sleepers ??= new Set())
-    sleepers.add(wake)
+    const wakers = (this.#wakers ??= new Set())
+    wakers.add(wake)
     const end = await limit.wait(woken)
-    sleepers.delete(wake)
+    wakers.delete(wake)
     return end
   }
 
@@ -141,7 +141,7 @@ export class Acquisition {
     const ask = [OP.release, this.#terms.key, this.id, this.validity?.token ?? 0, all] as const
     return this.#send(ask, limit, (answer) => {
       if (all) this.#place.acquisitions.delete(this)
-      this.#told.owner(answer as OwnerResult)
+      this.#listener.owner(answer as OwnerResult)
       return answer as OwnerResult
     })
   }
@@ -151,7 +151,7 @@ export class Acquisition {
    * asks.
    */
   rest(): void {
-    if (this.hasSleepers || this.mayHaveLeftSomething) return
+    if (this.hasWaitingAttempts || this.mayHaveLeftSomething) return
     this.#leaveQueue()
     if (this.validity === undefined) this.#place.acquisitions.delete(this)
   }
@@ -256,11 +256,11 @@ export class Acquisition {
     if (this.#released !== undefined || port.bound.remaining(deadline, now) === 0) return 'again'
     const { key, lease } = this.#terms
     this.validity = new HoldValidity(port, boundRenewal, { key, id, lease, token, deadline }, now, (error) =>
-      this.#told.lost(this, error),
+      this.#listener.lost(this, error),
     )
     this.acquires++
     this.#grant = undefined
-    this.#told.owner(owner)
+    this.#listener.owner(owner)
     return 'held'
   }
 
@@ -319,7 +319,7 @@ export class Acquisition {
   }
 
   #wakeAll(): void {
-    for (const wake of this.#sleepers ?? []) wake()
+    for (const wake of this.#wakers ?? []) wake()
   }
 
   /** After a reconnect a pushed grant may have been missed, so the ticket is read until a member answers. */

@@ -21,7 +21,7 @@ class Trial {
   readonly boundRenewal: BoundRenewal
   readonly port: LockPort
   readonly held = new Set<HoldValidity>()
-  /** For each hold that cannot be promised any more but was not ended yet: since when. */
+  /** Since when each hold cannot be promised any more, for the holds that were not ended yet. */
   readonly overdue = new Map<HoldValidity, number>()
   readonly deadlines = new Map<HoldValidity, number>()
   answers = true

@@ -22,7 +22,7 @@ export interface HolderTerms extends Terms {
 }
 export interface Wanted {
   readonly context: ContextArg
-  /** false: one attempt. true: the attempt queues until its limit is over. */
+  /** Whether the attempt queues until its limit is over; otherwise it asks once. */
   readonly waits: boolean
   readonly limit: CallLimit
 }
@@ -62,7 +62,7 @@ export class Holder {
   readonly #subject: LockObject | undefined
   readonly #turns = new RequestOrder()
   /** The callbacks of its acquisitions. */
-  readonly #told = {
+  readonly #listener = {
     owner: (owner: OwnerResult) => {
       this.#last = toKept(owner)
     },
@@ -208,7 +208,7 @@ export class Holder {
   async #failed(acquisition: Acquisition, wanted: Wanted, error: unknown): Promise<Turn> {
     // An attempt with unknown outcome may have left a hold that this process does not know. If a hold is
     // known, its release covers this attempt too.
-    if (mayBeApplied(error) && acquisition.validity === undefined && !acquisition.hasSleepers)
+    if (mayBeApplied(error) && acquisition.validity === undefined && !acquisition.hasWaitingAttempts)
       this.#retire(acquisition)
     else acquisition.rest()
     const { end } = wanted.limit
@@ -234,7 +234,11 @@ export class Holder {
   /** Gives up the position in the queue, unless other attempts that share it still wait. */
   async #leaveQueue(): Promise<void> {
     const acquisition = this.#acquisition
-    if (acquisition.validity !== undefined || acquisition.hasSleepers || !acquisition.mayHaveLeftSomething)
+    if (
+      acquisition.validity !== undefined ||
+      acquisition.hasWaitingAttempts ||
+      !acquisition.mayHaveLeftSomething
+    )
       return
     this.#acquisition = this.#newAcquisition()
     await acquisition.giveBack()
@@ -247,7 +251,7 @@ export class Holder {
   }
 
   #newAcquisition(): Acquisition {
-    return new Acquisition(this.#place, this.#terms, this.#told)
+    return new Acquisition(this.#place, this.#terms, this.#listener)
   }
 
   /**

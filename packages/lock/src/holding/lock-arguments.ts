@@ -22,7 +22,7 @@ export function keyArg(key: unknown, name = 'key'): Uint8Array {
   throw tooLarge(name, bytes.length, CAPS.keyBytes)
 }
 
-/** null: all keys. */
+/** Returns null for an empty prefix, which means all keys. */
 export function prefixArg(prefix: unknown): Uint8Array | null {
   const bytes = bytesArg(prefix, 'prefix')
   if (bytes.length <= CAPS.keyBytes) return bytes.length === 0 ? null : bytes
@@ -44,7 +44,7 @@ export function durationArg(value: unknown, name: string): number | undefined {
   return value === undefined ? undefined : millis(value as Duration, name)
 }
 
-/** null: the caller gave no context. An empty context is a context. */
+/** Returns null if the caller gave no context. An empty context is a context. */
 export function contextArg(context: unknown): ContextArg {
   if (context === undefined || context === null) return null
   const size = bytesArg(context, 'context').length
@@ -66,7 +66,7 @@ export function tokenArg(token: unknown, name = 'token'): number {
 export interface AcquirerArgs {
   readonly id: string
   readonly lease: number
-  /** 0: the caller gave no token. */
+  /** The fencing token; 0: the caller gave none. */
   readonly token: number
   readonly context: ContextArg
 }

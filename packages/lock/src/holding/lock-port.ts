@@ -47,7 +47,10 @@ export interface LockPort {
 
   /** A new acquirer id: 128 random bits in hex. */
   newId(): string
-  /** Applies the command once at most, under the session. Never throws: any error rejects `result`. */
+  /**
+   * Sends the command under the session, which applies it once at most. Never throws: any error rejects
+   * `result`.
+   */
   command(command: Command, options?: LockCallOptions): LockCall
   /** A linearizable read. */
   read(read: Read, options?: LockCallOptions): Promise<unknown>

@@ -1,12 +1,12 @@
 // Rule: when a hold is renewed, and how soon again if no member answers.
 //
 // Laws, for a lease L and a round trip R:
-// - A try that is sent at s and answered in time proves the hold until about s + L, but only from s + R on is
-//   that known. So tries that are L / 16 apart keep a hold while R is below 15 / 16 of L, less the clocks'
+// - A try that is sent at s and answered in time proves the hold until about s + L, but its answer arrives
+//   only at s + R. So tries that are L / 16 apart keep a hold while R is below 15 / 16 of L, less the clocks'
 //   drift, however many tries are unanswered.
 // - Where R is known, the next try is sent so early that its answer and one more try are still in time.
-// - A hold that can survive a change of leader is renewed so early that it does survive one: its remaining
-//   time is never less than the change takes, or than three quarters of its lease if those are shorter.
+// - A hold that can survive a change of leader is renewed so early that it does. Its remaining time is never
+//   less than the time of the change, or than three quarters of its lease if those are shorter.
 
 /**
  * The most requests under way for one hold. While no member answers, tries are one part in this many of the
@@ -27,8 +27,8 @@ export function pauseOf(lease: number): number {
 }
 
 /**
- * Milliseconds that the answer of a try is waited for. After them the hold has ended unless a later try
- * prolonged it, because the tries before this one were stamped within a lease.
+ * How many milliseconds to wait for the answer of a try. After two leases the hold has ended, unless a later
+ * try has prolonged it, and then this answer is not needed. MOST_TRIES pauses are enough for long leases.
  */
 export function patienceOf(lease: number): number {
   return Math.min(lease * 2, LONGEST_PAUSE * MOST_TRIES)

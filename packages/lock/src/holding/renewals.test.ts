@@ -120,7 +120,7 @@ const fault = fc.constantFrom<Fault | undefined>(
   'lose answer',
   'prove nothing',
 )
-/** In thousandths, because nearly all random doubles would be close to zero. */
+/** A random number in thousandths, because nearly all random doubles would be close to zero. */
 const upTo = (most: number) => fc.integer({ min: 0, max: most * 1_000 }).map((n) => n / 1_000)
 const part = upTo(1)
 const trip = fc

@@ -239,8 +239,8 @@ function newRenewal(of: RenewedHold, validity: HoldValidity | undefined): Renewa
 }
 
 /**
- * While the last try still waits in this process, another one would only queue after it and prove nothing
- * more.
+ * Another try makes sense only after the last one was sent: otherwise both leave this process at the same
+ * time and prove the same.
  */
 const mayTry = ({ last, tries }: Renewal): boolean =>
   tries < MOST_TRIES && (last === undefined || last.over || last.call.sent)

@@ -10,7 +10,7 @@ export type RenewCommand = Extract<Command, readonly [typeof OP.renew, ...unknow
 
 export interface TryLock extends Ask {
   readonly keepLease: boolean
-  /** 0: the request carries no token. */
+  /** The token that the request carries; 0: none. */
   readonly token: number
   /**
    * null: one attempt, without queueing. Otherwise the milliseconds to wait after a refusal with HELD; 0 is
@@ -112,7 +112,7 @@ function reenter(tx: LockTransaction, row: HoldRow, ask: TryLock): OwnerResult {
 
 /**
  * A renewal never queues. An acquirer that meets a hold of its own id under another token does not queue
- * either: it would wait for itself, and a ticket (key, id) would then name both a hold and a waiter.
+ * either. It would wait for itself, and its ticket (key, id) would name both a hold and a waiter.
  */
 function refuse(tx: LockTransaction, session: number, ask: TryLock, row: HoldRow): TryLockAnswer {
   const owner = refusedHeld(row, tx.now)

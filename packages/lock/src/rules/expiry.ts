@@ -6,8 +6,8 @@ import type { LockTransaction } from './lock-transaction.js'
 import { grantNext, waitIsOver } from './queue.js'
 
 /**
- * Runs at each entry, before its commands (CT3): first kv ends the sessions that are over, in the order of
- * deadline and id, and calls endSession for each; then it calls this function.
+ * Runs at each entry, before its commands (CT3). Before this call, kv ends the sessions that are over, in the
+ * order of deadline, then id, and calls endSession for each.
  * Law: due waiters are removed before due holds are passed on. Otherwise the end of a hold could be granted,
  * in the same entry, to a waiter whose wait is already over.
  */

@@ -77,9 +77,9 @@ interface Ownership {
 }
 
 /** What the log has said about one key so far. */
-interface KeyStory {
+interface KeyHistory {
   readonly owners: Ownership[]
-  readonly line: string[]
+  readonly queue: string[]
   /**
    * Cluster time at which the last hold was ended by a command, while no waiter has been granted the lock
    * since.
@@ -88,7 +88,7 @@ interface KeyStory {
 }
 
 type Owned = Extract<LockEvent, { owner: OwnerResult; key: string }>
-type Say = (law: Law, event: LockEvent, message: string) => void
+type Report = (law: Law, event: LockEvent, message: string) => void
 
 const codeOf = (owner: OwnerResult): OwnerCode => OWNER_CODES[owner[6]] as OwnerCode
 const isNew = (owner: OwnerResult) => codeOf(owner) === 'FIRST_TIME' || codeOf(owner) === 'NEW_ACQUIRE'
@@ -96,129 +96,149 @@ const isNew = (owner: OwnerResult) => codeOf(owner) === 'FIRST_TIME' || codeOf(o
 /** Returns every violation, in the order of the events; violations of promises come last. */
 export function judgeHistory(events: readonly LockEvent[]): Violation[] {
   const violations: Violation[] = []
-  const say: Say = (law, event, message) => violations.push({ law, event, message })
-  const stories = new Map<string, KeyStory>()
+  const report: Report = (law, event, message) => violations.push({ law, event, message })
+  const histories = new Map<string, KeyHistory>()
   for (const event of events) {
     if (event.kind === 'answer' || event.kind === 'promise') continue
-    const story = stories.get(event.key) ?? { owners: [], line: [], freeSince: undefined }
-    stories.set(event.key, story)
-    runOut(story, event)
-    forgotten(story, event, say)
-    tell(story, event, say)
+    const history = histories.get(event.key) ?? { owners: [], queue: [], freeSince: undefined }
+    histories.set(event.key, history)
+    checkDeadline(history, event)
+    checkQueueAfterEnd(history, event, report)
+    checkEvent(history, event, report)
   }
-  judgeCalls(events, say)
-  judgePromises(events, stories, say)
+  judgeCalls(events, report)
+  judgePromises(events, histories, report)
   return violations
 }
 
-function tell(story: KeyStory, event: Exclude<LockEvent, { kind: 'answer' | 'promise' }>, say: Say): void {
+function checkEvent(
+  history: KeyHistory,
+  event: Exclude<LockEvent, { kind: 'answer' | 'promise' }>,
+  report: Report,
+): void {
   switch (event.kind) {
     case 'ask':
-      return tellAsk(story, event, say)
+      return checkAcquire(history, event, report)
     case 'grant':
-      return tellGrant(story, event, say)
+      return checkGrant(history, event, report)
     case 'renew':
-      return tellRenewal(story, event, say)
+      return checkRenewal(history, event, report)
     case 'release':
-      return tellRelease(story, event, say)
+      return checkRelease(history, event, report)
     case 'left':
-      return leaveLine(story, event.id)
+      return leaveQueue(history, event.id)
     case 'forced':
     case 'untouched':
-      return endHold(story, event, event.token, say)
+      return endHold(history, event, event.token, report)
   }
 }
 
-function tellAsk(story: KeyStory, event: Extract<LockEvent, { kind: 'ask' }>, say: Say): void {
+function checkAcquire(history: KeyHistory, event: Extract<LockEvent, { kind: 'ask' }>, report: Report): void {
   const { owner } = event
-  const holder = holderAt(story, event.time)
+  const holder = holderAt(history, event.time)
   if (isNew(owner)) {
-    if (story.line.length > 0) {
-      say('first come first served', event, `${event.id} got it past ${story.line.join(', ')}, who waited`)
+    if (history.queue.length > 0) {
+      report(
+        'first come first served',
+        event,
+        `${event.id} got it past ${history.queue.join(', ')}, who waited`,
+      )
     }
-    return begin(story, event, say)
+    return begin(history, event, report)
   }
   if (codeOf(owner) === 'HELD') {
     if (holder === undefined)
-      say(
+      report(
         'exactly once',
         event,
         `${event.id} was refused with HELD, but nobody holds it: a hold was lost or one is stuck`,
       )
     else if (holder.id !== owner[0])
-      say('one holder', event, `${owner[0]} is said to hold it, but ${holder.id} does`)
-    if (event.queued && !story.line.includes(event.id)) story.line.push(event.id)
+      report('one holder', event, `${owner[0]} is said to hold it, but ${holder.id} does`)
+    if (event.queued && !history.queue.includes(event.id)) history.queue.push(event.id)
     return
   }
-  if (codeOf(owner) === 'KEEP_LEASE_FAIL') return missing(holder, event, event.id, say)
-  continued(holder, event, codeOf(owner) === 'REENTRANT' ? 1 : 0, say)
+  if (codeOf(owner) === 'KEEP_LEASE_FAIL') return missing(holder, event, event.id, report)
+  continued(holder, event, codeOf(owner) === 'REENTRANT' ? 1 : 0, report)
 }
 
-function tellGrant(story: KeyStory, event: Extract<LockEvent, { kind: 'grant' }>, say: Say): void {
-  const [first] = story.line
+function checkGrant(history: KeyHistory, event: Extract<LockEvent, { kind: 'grant' }>, report: Report): void {
+  const [first] = history.queue
   const [id] = event.owner
   if (first !== id)
-    say('first come first served', event, `${id} was granted, but ${first ?? 'nobody'} was first in the line`)
-  leaveLine(story, id)
-  begin(story, event, say)
+    report(
+      'first come first served',
+      event,
+      `${id} was granted, but ${first ?? 'nobody'} was first in the line`,
+    )
+  leaveQueue(history, id)
+  begin(history, event, report)
 }
 
-function tellRenewal(story: KeyStory, event: Extract<LockEvent, { kind: 'renew' }>, say: Say): void {
-  const holder = holderAt(story, event.time)
-  if (codeOf(event.owner) === 'KEEP_LEASE') continued(holder, event, 0, say)
-  else if (codeOf(event.owner) === 'KEEP_LEASE_FAIL') missing(holder, event, event.id, say)
-  else if (isOwn(holder, event)) missing(holder, event, event.id, say)
+function checkRenewal(
+  history: KeyHistory,
+  event: Extract<LockEvent, { kind: 'renew' }>,
+  report: Report,
+): void {
+  const holder = holderAt(history, event.time)
+  if (codeOf(event.owner) === 'KEEP_LEASE') continued(holder, event, 0, report)
+  else if (codeOf(event.owner) === 'KEEP_LEASE_FAIL') missing(holder, event, event.id, report)
+  else if (isOwn(holder, event)) missing(holder, event, event.id, report)
 }
 
-function tellRelease(story: KeyStory, event: Extract<LockEvent, { kind: 'release' }>, say: Say): void {
+function checkRelease(
+  history: KeyHistory,
+  event: Extract<LockEvent, { kind: 'release' }>,
+  report: Report,
+): void {
   const { owner, id } = event
-  const holder = holderAt(story, event.time)
+  const holder = holderAt(history, event.time)
   const code = codeOf(owner)
-  if (code === 'NOT_HELD' || code === 'EXPIRED') return missing(holder, event, id, say)
-  if (code === 'NOT_OWNER') return isOwn(holder, event) ? missing(holder, event, id, say) : undefined
+  if (code === 'NOT_HELD' || code === 'EXPIRED') return missing(holder, event, id, report)
+  if (code === 'NOT_OWNER') return isOwn(holder, event) ? missing(holder, event, id, report) : undefined
   if (holder === undefined || holder.id !== id || holder.token !== owner[3]) {
-    return say('exactly once', event, `${id} released token ${owner[3]}, which was not in force`)
+    return report('exactly once', event, `${id} released token ${owner[3]}, which was not in force`)
   }
   if (code === 'DECREMENTED') {
     holder.acquires--
     if (holder.acquires !== owner[4])
-      say('counts', event, `${owner[4]} acquires are said to be left, ${holder.acquires} are`)
+      report('counts', event, `${owner[4]} acquires are said to be left, ${holder.acquires} are`)
     return
   }
   holder.endedAt = event.at
   holder.deadline = Number.NEGATIVE_INFINITY
-  story.freeSince = event.time
+  history.freeSince = event.time
 }
 
 /**
  * Law: a new ownership begins only where none is in force, and its token is higher than all tokens before it.
  */
-function begin(story: KeyStory, event: Owned, say: Say): void {
+function begin(history: KeyHistory, event: Owned, report: Report): void {
   const [id, deadline, , token, acquires] = event.owner
-  const last = story.owners.at(-1)
+  const last = history.owners.at(-1)
   if (last !== undefined && event.time <= last.deadline) {
-    say(
+    report(
       'one holder',
       event,
       `${id} got token ${token} at ${event.time}, but ${last.id} holds it until ${last.deadline}`,
     )
   }
   if (last !== undefined && token <= last.token) {
-    say('growing tokens', event, `token ${token} of ${id} follows token ${last.token}`)
+    report('growing tokens', event, `token ${token} of ${id} follows token ${last.token}`)
   }
-  if (acquires !== 1) say('counts', event, `a new ownership with ${acquires} acquires`)
-  story.freeSince = undefined
+  if (acquires !== 1) report('counts', event, `a new ownership with ${acquires} acquires`)
+  history.freeSince = undefined
   // Even if the rules were wrong to grant this, from here on a second process may believe that it holds the
   // lock.
   if (last !== undefined) last.endedAt = Math.min(last.endedAt, event.at)
-  story.owners.push({ id, token, from: event.at, deadline, acquires, endedAt: Number.POSITIVE_INFINITY })
+  history.owners.push({ id, token, from: event.at, deadline, acquires, endedAt: Number.POSITIVE_INFINITY })
 }
 
 /** Checks a renewal or reentry that succeeded: it must belong to the hold that is in force. */
-function continued(holder: Ownership | undefined, event: Owned, more: number, say: Say): void {
+function continued(holder: Ownership | undefined, event: Owned, more: number, report: Report): void {
   const [id, deadline, , token, acquires] = event.owner
   if (holder === undefined || holder.id !== id || holder.token !== token) {
-    return say(
+    return report(
       'one holder',
       event,
       `${id} kept token ${token}, but ${holder ? `${holder.id} holds it` : 'it was over'}`,
@@ -226,53 +246,55 @@ function continued(holder: Ownership | undefined, event: Owned, more: number, sa
   }
   holder.acquires += more
   if (holder.acquires !== acquires)
-    say(
+    report(
       'counts',
       event,
       `${acquires} acquires after ${holder.acquires - more} and ${more} more: doubled or lost`,
     )
   if (deadline < holder.deadline)
-    say('exactly once', event, `its deadline went back from ${holder.deadline} to ${deadline}`)
+    report('exactly once', event, `its deadline went back from ${holder.deadline} to ${deadline}`)
   holder.deadline = deadline
   holder.acquires = acquires
 }
 
-/** An answer that says "you hold nothing" means a lost hold if the hold of that id is in force. */
-function missing(holder: Ownership | undefined, event: LockEvent, id: string, say: Say): void {
+/**
+ * If the hold of that id is in force, an answer that says "you hold nothing" shows that the hold was lost.
+ */
+function missing(holder: Ownership | undefined, event: LockEvent, id: string, report: Report): void {
   if (holder !== undefined && holder.id === id)
-    say('exactly once', event, `the hold of ${id}, token ${holder.token}, was lost`)
+    report('exactly once', event, `the hold of ${id}, token ${holder.token}, was lost`)
 }
 
-function endHold(story: KeyStory, event: Applied & LockEvent, token: number, say: Say): void {
-  const holder = holderAt(story, event.time)
+function endHold(history: KeyHistory, event: Applied & LockEvent, token: number, report: Report): void {
+  const holder = holderAt(history, event.time)
   if (holder === undefined || holder.token !== token)
-    return say('exactly once', event, `token ${token} was ended, but is not in force`)
+    return report('exactly once', event, `token ${token} was ended, but is not in force`)
   holder.deadline = Number.NEGATIVE_INFINITY
   holder.endedAt = event.at
-  story.freeSince = event.time
+  history.freeSince = event.time
 }
 
-function holderAt(story: KeyStory, time: number): Ownership | undefined {
-  const last = story.owners.at(-1)
+function holderAt(history: KeyHistory, time: number): Ownership | undefined {
+  const last = history.owners.at(-1)
   return last !== undefined && time <= last.deadline ? last : undefined
 }
 
 /** The first entry stamped after the deadline proves that the hold is over. */
-function runOut(story: KeyStory, event: Applied): void {
-  const last = story.owners.at(-1)
+function checkDeadline(history: KeyHistory, event: Applied): void {
+  const last = history.owners.at(-1)
   if (last !== undefined && event.time > last.deadline) last.endedAt = Math.min(last.endedAt, event.at)
 }
 
 /** Law: a command that ends a hold grants the lock to the first waiter in the same entry (K23). */
-function forgotten(
-  story: KeyStory,
+function checkQueueAfterEnd(
+  history: KeyHistory,
   event: Exclude<LockEvent, { kind: 'answer' | 'promise' }>,
-  say: Say,
+  report: Report,
 ): void {
-  if (story.freeSince === undefined || event.time <= story.freeSince) return
-  if (story.line.length > 0)
-    say('first come first served', event, `${story.line.join(', ')} waited on, and nobody held it`)
-  story.freeSince = undefined
+  if (history.freeSince === undefined || event.time <= history.freeSince) return
+  if (history.queue.length > 0)
+    report('first come first served', event, `${history.queue.join(', ')} waited on, and nobody held it`)
+  history.freeSince = undefined
 }
 
 /** Whether the caller is the holder: the ids are equal, and so are the tokens if the request carries one. */
@@ -283,39 +305,47 @@ function isOwn(
   return holder?.id === id && (token === 0 || token === holder.token)
 }
 
-function leaveLine(story: KeyStory, id: string): void {
-  const place = story.line.indexOf(id)
-  if (place >= 0) story.line.splice(place, 1)
+function leaveQueue(history: KeyHistory, id: string): void {
+  const place = history.queue.indexOf(id)
+  if (place >= 0) history.queue.splice(place, 1)
 }
 
 /** Law: a call is applied at most once, and every answer to it is the answer of that one application. */
-function judgeCalls(events: readonly LockEvent[], say: Say): void {
+function judgeCalls(events: readonly LockEvent[], report: Report): void {
   // A renewal of many holds is one call with many keys, so each of its keys is checked separately.
   const applied = new Map<string, Map<string, string>>()
   for (const event of events) {
     if (event.kind !== 'ask' && event.kind !== 'renew' && event.kind !== 'release') continue
     const keys = applied.get(event.call) ?? new Map<string, string>()
     applied.set(event.call, keys)
-    if (keys.has(event.key)) say('exactly once', event, `call ${event.call} was applied twice`)
+    if (keys.has(event.key)) report('exactly once', event, `call ${event.call} was applied twice`)
     else keys.set(event.key, JSON.stringify(event.owner))
   }
   for (const event of events) {
     if (event.kind !== 'answer') continue
     const given = [...(applied.get(event.call)?.values() ?? [])]
     if (given.includes(JSON.stringify(event.owner))) continue
-    say('exactly once', event, `the answer to call ${event.call} is none that was given: its effect was lost`)
+    report(
+      'exactly once',
+      event,
+      `the answer to call ${event.call} is none that was given: its effect was lost`,
+    )
   }
 }
 
 /** Law: at the real time of a promise the hold had begun, had not ended, and no later hold had begun. */
-function judgePromises(events: readonly LockEvent[], stories: ReadonlyMap<string, KeyStory>, say: Say): void {
+function judgePromises(
+  events: readonly LockEvent[],
+  histories: ReadonlyMap<string, KeyHistory>,
+  report: Report,
+): void {
   for (const event of events) {
     if (event.kind !== 'promise') continue
-    const owner = stories.get(event.key)?.owners.find(({ token }) => token === event.token)
-    if (owner === undefined) say('promises', event, `token ${event.token} was never given out`)
+    const owner = histories.get(event.key)?.owners.find(({ token }) => token === event.token)
+    if (owner === undefined) report('promises', event, `token ${event.token} was never given out`)
     else if (event.at < owner.from)
-      say('promises', event, `token ${event.token} begins at ${owner.from} only`)
+      report('promises', event, `token ${event.token} begins at ${owner.from} only`)
     else if (event.at > owner.endedAt)
-      say('promises', event, `token ${event.token} of ${owner.id} had ended at ${owner.endedAt}`)
+      report('promises', event, `token ${event.token} of ${owner.id} had ended at ${owner.endedAt}`)
   }
 }

@@ -61,9 +61,9 @@ const SUCCESS_NUMBER: Readonly<Record<number, number>> = {
 
 /**
  * The answer to a successful acquire, with the current values of the hold.
- * Law: no caller learns a deadline later than overAt. The story without it: a waiter's lease is longer than
- * its session's life; its grant is not touched and passes to the next waiter; the first waiter still believes
- * in its whole lease, and there are two holders.
+ * Law: no caller learns a deadline later than overAt. Without this law: a waiter's lease is longer than its
+ * session's life. Its grant is not touched and passes to the next waiter. The first waiter still believes in
+ * its whole lease, and there are two holders.
  */
 export function acquired(row: HoldRow, code: number, now: number): OwnerResult {
   const number = SUCCESS_NUMBER[code] as number
@@ -84,7 +84,7 @@ export function keepLeaseFailed(row: HoldRow | undefined, id: string, now: numbe
   return [row?.id ?? id, 0, KEEP_LEASE_FAIL, 0, 0, row?.context ?? null, CODE.KEEP_LEASE_FAIL, now]
 }
 
-/** For RELEASED, DECREMENTED and EXPIRED: the id, token, deadline and context of the caller's hold. */
+/** The id, token, deadline and context of the caller's hold; for RELEASED, DECREMENTED and EXPIRED. */
 export function released(row: HoldRow, code: number, acquires: number, now: number): OwnerResult {
   return [row.id, row.deadline, 0, row.token, acquires, row.context, code, now]
 }

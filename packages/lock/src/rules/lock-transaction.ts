@@ -11,7 +11,7 @@ export interface HoldRow {
   readonly id: string
   readonly token: number
   readonly acquires: number
-  /** In cluster time; the hold is over at the first entry with now > deadline. */
+  /** The cluster time of its end: the hold is over at the first entry with now > deadline. */
   readonly deadline: number
   readonly context: ContextArg
   /** The counter that its token comes from; null: the counter of the store. */

@@ -144,7 +144,7 @@ export class FakePort implements LockPort {
   readonly reads: Read[] = []
   /** Called for each request. */
   fault: (command: Command) => Fault | undefined = () => undefined
-  /** false: no request is sent; requests wait until their deadline. */
+  /** Whether requests can be sent; if not, they wait until their deadline. */
   up = true
   pushes = true
   /** How many milliseconds a request or an answer travels. */

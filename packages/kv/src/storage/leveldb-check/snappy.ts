@@ -15,7 +15,7 @@ import { Varints } from './varints.js'
 /** No index of a table is larger than this. */
 const MOST_BYTES = 64 * 1024 * 1024
 
-/** undefined: the block is not valid Snappy. */
+/** The decompressed block; undefined: the block is not valid Snappy. */
 export function unsnappied(block: Buffer): Buffer | undefined {
   const length = new Varints(block).next()
   if (!(length <= MOST_BYTES)) return undefined

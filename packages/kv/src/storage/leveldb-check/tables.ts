@@ -29,7 +29,7 @@ export interface TableFile {
   read(at: number, length: number): Promise<Buffer>
 }
 
-/** null: every block is as it was written; otherwise the reason, with its offset. */
+/** The reason why the table is damaged, with its offset; null: every block is as it was written. */
 export async function tableDamage(file: TableFile): Promise<string | null> {
   if (file.size < FOOTER) return `it ends at ${file.size}, before its footer`
   const footer = await file.read(file.size - FOOTER, FOOTER)
