@@ -145,7 +145,7 @@ test('with a majority gone there is no leader, and the error names who is missin
   await expect(trio.leader()).rejects.toMatchObject({ code: 'ERR_NO_LEADER', missing: ['a', 'b'] })
 })
 
-test('T11: time stands: a lease of ten seconds is there after any real time, and over when an hour was advanced', async () => {
+test('T11: time stands: a lease of ten seconds is there after any real time, and over when it was advanced', async () => {
   const trio = await manual()
   const hold = await trio.stores.a.locks.acquire('k', { lease: '10s', renew: false })
   const left = hold.remainingMillis()
@@ -155,15 +155,17 @@ test('T11: time stands: a lease of ten seconds is there after any real time, and
   expect(left - hold.remainingMillis()).toBeGreaterThan(4_900)
   expect(hold.held).toBe(true)
   const waiting = trio.stores.b.locks.acquire('k')
-  await trio.advance('1h')
+  await trio.advance('6s')
   expect(hold.held).toBe(false)
   expect((await waiting).held).toBe(true)
 })
 
 test('T11: an hour is advanced in little real time', async () => {
   const trio = await manual()
+  const hold = await trio.stores.a.locks.acquire('k', { lease: '59m', renew: false })
   const begun = process.cpuUsage()
   await trio.advance('1h')
+  expect(hold.held).toBe(false)
   const { user, system } = process.cpuUsage(begun)
   // On a machine of its own half a second.
   expect((user + system) / 1_000).toBeLessThan(10_000)
@@ -234,7 +236,6 @@ test('clusters beside each other have each their own keys, time and faults', asy
   const holds = await Promise.all(clusters.map((one) => one.stores.b.locks.acquire('l', { renew: false })))
   await clusters[0]?.advance('1m')
   await clusters[1]?.kill('c')
-  await clusters[1]?.leader()
   const values = await Promise.all(clusters.map((one) => one.stores.a.get('k', { as: 'string' })))
   expect(values).toEqual(['0', '1', '2', '3'])
   expect(holds.map(({ held }) => held)).toEqual([false, true, true, true])

@@ -140,18 +140,20 @@ export class TestCluster<Id extends string = string> implements AsyncDisposable 
 
   /**
    * Who leads, and reaches a majority: an old leader that is cut off or stands still does not count. Waits until there is one; time
-   * that stands is moved as far as the election needs. ERR_NO_LEADER, with `missing`, after 30 s of the cluster's time.
+   * that stands is moved as far as the election needs. ERR_NO_LEADER, with `missing`, after 30 s; where time stands, at once when
+   * no majority is left.
    */
   async leader(): Promise<Id> {
     this.#check()
-    await this.#time.until(() => this.#leader() !== undefined, LEADER_MS)
+    const { isManual } = this.#settings
+    await this.#time.until(() => this.#leader() !== undefined || (isManual && !this.#canElect()), LEADER_MS)
     this.#check()
     const found = this.#leader()
     if (found !== undefined) return found.id as Id
     const missing = this.#members.filter(({ isRunning }) => !isRunning).map(({ id }) => id)
     throw new LatchkeyError(
       'ERR_NO_LEADER',
-      `Nobody leads a majority of this test cluster after ${LEADER_MS / 1000} s. ${missing.length > 0 ? `Not running: ${missing.join(', ')}.` : 'All members run: heal what is cut.'}`,
+      `Nobody leads a majority of this test cluster. ${missing.length > 0 ? `Not running: ${missing.join(', ')}.` : 'All members run: heal what is cut.'}`,
       { missing },
     )
   }
@@ -161,9 +163,17 @@ export class TestCluster<Id extends string = string> implements AsyncDisposable 
     const leaders = this.#members.filter((one) => one.isRunning && raftOf(one)?.role === 'leader')
     const newest = leaders.sort((a, b) => (raftOf(b)?.term ?? 0) - (raftOf(a)?.term ?? 0))[0]
     if (newest === undefined) return undefined
-    const voters = raftOf(newest)?.membership.voters ?? []
-    const reached = this.#members.filter((one) => voters.includes(one.id) && this.#reaches(newest, one))
-    return reached.length * 2 > voters.length ? newest : undefined
+    return this.#reachesMajority(newest) ? newest : undefined
+  }
+
+  #reachesMajority(from: TestMember): boolean {
+    const reached = this.#members.filter((to) => from.isRunning && this.#reaches(from, to))
+    return reached.length * 2 > this.#members.length
+  }
+
+  /** False: whatever time passes, nobody can be elected. */
+  #canElect(): boolean {
+    return this.#members.some((one) => this.#reachesMajority(one))
   }
 
   #reaches(from: TestMember, to: TestMember): boolean {
@@ -205,9 +215,14 @@ export class TestCluster<Id extends string = string> implements AsyncDisposable 
 
   // ---- faults
 
-  /** The process of that member ends at once, as in a crash: what its disk had not synced is lost. Its store ends with ERR_CLOSED. */
+  /**
+   * The process of that member ends at once, as in a crash: what its disk had not synced is lost. Its store ends with ERR_CLOSED. The
+   * others see that it is gone, and elect another leader in about 10 ms; time that stands is moved so far.
+   */
   async kill(id: Id): Promise<void> {
     this.#member(id).kill()
+    if (this.#settings.isManual)
+      await this.#time.until(() => this.#leader() !== undefined || !this.#canElect(), LEADER_MS)
   }
 
   /**
