@@ -12,7 +12,8 @@ export type {
   LinkRequest,
 } from './link.js'
 export { Engine, type EngineOptions } from './engine/engine.js'
-export type { Route } from './engine/router.js'
+export type { Route } from './engine/route.js'
+export type { OtherMembers } from './engine/third-member.js'
 export { ClientStore, DEFAULT_SESSION_LIFE, type StoreOptions, createStore } from './store/create-store.js'
 export type { EventCalls, LockCalls, Store } from './store/store.js'
 export * from './shared-exports.js'

@@ -38,6 +38,8 @@ export interface LinkEvents {
    * any more. It stays open for the rest. undefined: it is a member again.
    */
   stranded(reason: LatchkeyError | undefined): void
+  /** Of a link into the own process: that member does not reach the leader, or does again. */
+  cutOff?(isCutOff: boolean): void
 }
 /** Resolves when the member's first `leader` reply is on its way; rejects with a LatchkeyError. */
 export type Dial = (events: LinkEvents, signal: AbortSignal) => Promise<Link>

@@ -32,9 +32,18 @@ export class ActiveLink {
     this.#resume = resume
   }
 
-  /** The link for what needs no leader. */
   get link(): Live | undefined {
     return this.#router().active
+  }
+
+  /** Of an embedded store: the link to its own member. */
+  get home(): Live | undefined {
+    return this.#router().home
+  }
+
+  /** The link for what needs no leader: an embedded store asks its own member. */
+  get local(): Live | undefined {
+    return this.home ?? this.link
   }
 
   /** The link, where a leader is known behind it. */

@@ -43,6 +43,8 @@ export interface Live {
   open: boolean
   /** Why nothing that needs the cluster is answered there, and there is nobody else to ask. */
   stranded: LatchkeyError | undefined
+  /** Of the own member's link: that member does not reach the leader. */
+  cutOff: boolean
 }
 
 /** Answered by a member from what it has. */

@@ -7,7 +7,7 @@ const EVERYWHERE = ['leader', 'role', 'member'] as const
 export const REMOTE_EVENTS = [...EVERYWHERE, 'connected', 'disconnected', 'moved'] as const
 export const EMBEDDED_EVENTS = [...EVERYWHERE, 'quorum'] as const
 
-/** The connection of a remote store. An embedded one has no address, and says nothing. */
+/** The connection of a remote store. An embedded one says nothing of connections. */
 export class LinkEvents {
   readonly #events: Emitter<StoreEvents>
   /** Of the member that is connected, as the last event told it. */

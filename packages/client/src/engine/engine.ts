@@ -20,7 +20,8 @@ import { GrantPushes } from './grant-pushes.js'
 import { ActiveLink } from './active-link.js'
 import { EMBEDDED_EVENTS, leaderEvents, LinkEvents, REMOTE_EVENTS } from './cluster-events.js'
 import { ReadsAndAdminCalls } from './reads-and-admin-calls.js'
-import { type Route, Router } from './router.js'
+import type { Route } from './route.js'
+import { Router } from './router.js'
 import { REVISION_READ, type WatchHandle, type WatchSink, Watches } from './watches.js'
 
 export interface EngineOptions {
@@ -43,7 +44,7 @@ export class Engine {
   readonly #readsAndAdmin: ReadsAndAdminCalls
   readonly #watches: Watches
   readonly #connected: { done: () => void; failed: (error: unknown) => void }[] = []
-  readonly #linkEvents: LinkEvents
+  readonly #linkEvents: LinkEvents | undefined
   #told: LeaderReply | undefined
   #attachedOnce = false
   #isClosing = false
@@ -55,7 +56,7 @@ export class Engine {
     this.bound.onDropped(() => this.#commands.over(this.#commands.sessionId ?? 0))
     const isRemote = 'seeds' in options.route
     this.events = new Emitter(isRemote ? REMOTE_EVENTS : EMBEDDED_EVENTS)
-    this.#linkEvents = new LinkEvents(this.events)
+    this.#linkEvents = isRemote ? new LinkEvents(this.events) : undefined
     this.#router = new Router(options.route, clock, random.fork('router'), this.#routerEvents())
     this.#activeLink = new ActiveLink(
       clock,
@@ -219,7 +220,7 @@ export class Engine {
   #routerEvents() {
     return {
       active: (live: Live) => this.#active(live),
-      leader: (_: Live, leader: LeaderReply) => this.#leader(leader),
+      leader: (live: Live, leader: LeaderReply) => this.#leader(live, leader),
       reply: (live: Live, reply: Exclude<LinkReply, LeaderReply>) => this.#reply(live, reply),
       lost: (live: Live, reason: Error) => this.#lost(live, reason),
       left: (live: Live) => this.#left(live),
@@ -233,16 +234,18 @@ export class Engine {
   }
 
   #active(live: Live): void {
-    this.#linkEvents.active(live.url)
+    this.#linkEvents?.active(live.url)
     for (const { done } of this.#connected.splice(0)) done()
     this.#attach()
     this.#watches.resume()
     this.#readsAndAdmin.pump()
   }
 
-  #leader(leader: LeaderReply): void {
+  #leader(live: Live, leader: LeaderReply): void {
     // A member that has not met its cluster yet has no id to tell.
     if (leader.clusterId !== '') this.bound.meet(leader.clusterId)
+    // What an embedded store tells of its cluster is its own member's word.
+    if (live !== this.#activeLink.local) return this.#resume()
     const before = this.#told
     this.#told = leader
     leaderEvents(before, leader, this.events)
@@ -284,7 +287,7 @@ export class Engine {
     }
     // A link that had been left: the active one stays as it is, and no word of it would wake what was asked there.
     if (owed.length > 0 && this.#router.active) this.#activeLink.later()
-    this.#linkEvents.lost(live.url, reason)
+    this.#linkEvents?.lost(live.url, reason)
   }
 
   #left(live: Live): void {

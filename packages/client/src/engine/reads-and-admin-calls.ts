@@ -47,12 +47,12 @@ export class ReadsAndAdminCalls {
 
   #place(call: Call): Live | undefined {
     if (call.home) return call.home.open ? call.home : undefined
-    return needsLeader(call) ? this.#activeLink.leading : this.#activeLink.link
+    return needsLeader(call) ? this.#activeLink.leading : this.#activeLink.local
   }
 
   /** Something may go now. */
   pump(): void {
-    this.#drain(this.#anywhere, this.#activeLink.link)
+    this.#drain(this.#anywhere, this.#activeLink.local)
     this.#drain(this.#linear, this.#activeLink.leading)
   }
 
@@ -117,6 +117,8 @@ export class ReadsAndAdminCalls {
   /** The link on which it was asked was left. What is open there is there alone, and what changes the cluster is sent once. */
   left(call: Call): void {
     if (call.settled || call.home || (call.payload.what === 'admin' && call.payload.changes)) return
+    // The own member's link stays, and answers what needs no leader.
+    if (!needsLeader(call) && call.live === this.#activeLink.home) return
     this.#activeLink.leave(call)
     this.#queueOf(call).push(call)
   }

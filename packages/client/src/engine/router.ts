@@ -5,7 +5,8 @@
 // - a member that knows no leader is left for one that does: it may be cut off, or no member any more;
 // - a member that is silent (silence-detector.ts) is left for the leader that another one names, or, when its silence is sure, for that other
 //   one: one of them is asked at a time, and it is asked no more as soon as the silent one says something. What was asked on a link
-//   that was left for such a reason is asked again; an answer that comes on it all the same counts.
+//   that was left for such a reason is asked again; an answer that comes on it all the same counts;
+// - an embedded store keeps the link to its own member, and uses another one only while that one is cut off (third-member.ts).
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import { LatchkeyError, type LeaderReply, type LinkReply, isLatchkeyError } from '@latchkey/protocol'
@@ -15,29 +16,8 @@ import { FailedAddresses } from './failed-addresses.js'
 import { InFlightRequests } from './in-flight-requests.js'
 import { LeaderQuery } from './leader-query.js'
 import { SilenceDetector } from './silence-detector.js'
-
-/** How members are reached. Embedded: the own member alone. Remote: some addresses, and more are learned from the members. */
-export type Route =
-  | { readonly dial: Dial }
-  | { readonly seeds: readonly string[]; readonly dialTo: (url: string) => Dial }
-
-export interface RouterEvents {
-  /** `live` is the active one from now on. */
-  active(live: Live): void
-  leader(live: Live, leader: LeaderReply): void
-  reply(live: Live, reply: Exclude<LinkReply, LeaderReply>): void
-  lost(live: Live, reason: Error): void
-  /** Nothing is expected there any more, though something may come: what is owed there is asked elsewhere. */
-  left(live: Live): void
-  /** Something may come without having been asked for. */
-  awaits(): boolean
-  /** Every address was tried and refused for a reason that will not pass by itself; undefined: no longer so. */
-  barred(error: LatchkeyError | undefined): void
-  /** The only member there is was removed: why nothing comes from the cluster any more. undefined: it is one again. */
-  stranded(reason: LatchkeyError | undefined): void
-  /** An address could not be reached or refused. */
-  failed(error: unknown): void
-}
+import type { Route, RouterEvents } from './route.js'
+import { ThirdMember } from './third-member.js'
 
 /** A dial that says nothing for so long gets company by the next address, ms. */
 const STAGGER = 250
@@ -54,6 +34,8 @@ interface Attempt {
 
 export class Router {
   active: Live | undefined
+  /** Of an embedded store: the link to its own member, also while another one is active. */
+  home: Live | undefined
   readonly failedAddresses = new FailedAddresses()
   readonly #route: Route
   readonly #clock: Clock
@@ -72,6 +54,7 @@ export class Router {
   readonly #visits = new Map<Live, Live>()
   readonly #silence: SilenceDetector
   readonly #query: LeaderQuery
+  readonly #thirdMember: ThirdMember | undefined
   #closed = false
 
   constructor(route: Route, clock: Clock, random: Random, events: RouterEvents) {
@@ -84,7 +67,7 @@ export class Router {
       random: random.fork('silence'),
       active: () => this.active,
       awaits: () => events.awaits(),
-      suspected: (live, sure) => this.#query.suspected(live, sure),
+      suspected: (live, sure) => this.#suspected(live, sure),
       lives: () => this.#query.end(),
     })
     this.#query = new LeaderQuery({
@@ -98,6 +81,26 @@ export class Router {
       move: (from, to) => this.#moved(from, to, true),
       shut: (live) => this.#shut(live),
     })
+    this.#thirdMember = this.#makeThirdMember()
+  }
+
+  #makeThirdMember(): ThirdMember | undefined {
+    if (!('dial' in this.#route) || this.#route.others === undefined) return undefined
+    return new ThirdMember({
+      clock: this.#clock,
+      random: this.#random.fork('third member'),
+      others: this.#route.others,
+      home: () => this.home,
+      active: () => this.active,
+      dial: (id, arrived, patience, failed) => void this.#dial(id, arrived, patience, failed),
+      move: (from, to, all) => this.#moved(from, to, all),
+      shut: (live) => this.#shut(live),
+    })
+  }
+
+  #suspected(live: Live, sure: boolean): void {
+    if (this.#thirdMember === undefined) this.#query.suspected(live, sure)
+    else if (sure) this.#thirdMember.leave(live)
   }
 
   start(): void {
@@ -110,15 +113,16 @@ export class Router {
     this.#seeking?.cancel()
     this.#stopDialing()
     this.#query.end()
+    this.#thirdMember?.close()
     this.#silence.stop()
-    for (const live of [...this.#draining, ...this.#visits.keys()]) this.#shut(live)
-    if (this.active) this.#shut(this.active)
-    this.active = undefined
+    for (const live of [...this.lives(), ...this.#visits.keys()]) this.#shut(live)
+    this.active = this.home = undefined
   }
 
   /** Every link on which something may be owed. */
   lives(): Live[] {
-    return this.active ? [this.active, ...this.#draining] : [...this.#draining]
+    const used = [this.active, this.home].filter((live) => live !== undefined)
+    return [...new Set([...used, ...this.#draining])]
   }
 
   /** Something was asked there, or is awaited. */
@@ -192,6 +196,7 @@ export class Router {
       views: 0,
       open: true,
       stranded: undefined,
+      cutOff: false,
     }
     const stop = new AbortController()
     const timer = this.#clock.after(patience, () => stop.abort(unreachable(url)))
@@ -212,7 +217,9 @@ export class Router {
   }
 
   #dialOf(url: string | undefined): Dial {
-    return 'dial' in this.#route ? this.#route.dial : this.#route.dialTo(url as string)
+    if (!('dial' in this.#route)) return this.#route.dialTo(url as string)
+    const { dial, others } = this.#route
+    return url === undefined || others === undefined ? dial : others.dialTo(url)
   }
 
   #dialFailed(url: string | undefined, error: unknown): void {
@@ -246,10 +253,12 @@ export class Router {
   #use(live: Live): void {
     this.#query.end()
     this.active = live
+    if (live.url === undefined) this.home = live
     this.failedAddresses.reached(live.url)
     this.#events.stranded(live.stranded)
     this.#events.active(live)
     if (live.leader) this.#heard(live, live.leader)
+    if (live === this.home && live.cutOff) this.#thirdMember?.cutOff(true)
   }
 
   // ---- living with it
@@ -266,15 +275,19 @@ export class Router {
         live.stranded = reason
         if (live === this.active) this.#events.stranded(reason)
       },
+      cutOff: (isCutOff: boolean) => {
+        live.cutOff = isCutOff
+        if (live === this.home) this.#thirdMember?.cutOff(isCutOff)
+      },
     }
   }
 
   #heard(live: Live, leader: LeaderReply): void {
     live.leader = leader
-    if (this.#query.heard(live)) return
+    if (this.#query.heard(live) || this.#thirdMember?.heard(live)) return
     const from = this.#visits.get(live)
     if (from) return this.#visit(from, live)
-    if (live !== this.active) return
+    if (live !== this.active && live !== this.home) return
     this.#learned = leader.members.map(([, url]) => url).filter((url) => url !== '')
     this.#events.leader(live, leader)
     this.#preferLeader(live, leader)
@@ -328,7 +341,7 @@ export class Router {
       if (!this.#closed && !this.active) return this.#arrived(to)
       return this.#shut(to)
     }
-    this.#draining.add(from)
+    if (from !== this.home) this.#draining.add(from)
     if (all) this.#events.left(from)
     this.#use(to)
     this.settle(from)
@@ -340,13 +353,24 @@ export class Router {
     this.#draining.delete(live)
     this.#visits.delete(live)
     this.#query.lost(live)
-    const wasActive = live === this.active
-    if (wasActive) this.active = undefined
+    const { active } = this
+    if (live === active) this.active = undefined
+    if (live === this.home) this.home = undefined
     this.#events.lost(live, reason)
-    if (!wasActive) return
-    const asked = this.#query.take()
-    if (asked === undefined) this.#round(live.url)
-    else this.#arrived(asked)
+    if (live === active) this.#replace(live)
+    this.#thirdMember?.lost(live)
+    // The way to a third member leads through the own one.
+    if (live.url === undefined && active !== undefined && active !== live) {
+      active.link?.close()
+      this.#lost(active, reason)
+    }
+  }
+
+  /** The active link is gone. */
+  #replace(lost: Live): void {
+    const next = this.#query.take() ?? this.home
+    if (next === undefined) this.#round(lost.url)
+    else this.#arrived(next)
   }
 
   #shut(live: Live): void {

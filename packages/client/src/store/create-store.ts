@@ -28,7 +28,7 @@ import {
   type StoreEvents,
 } from '@latchkey/protocol'
 import { Engine } from '../engine/engine.js'
-import type { Route } from '../engine/router.js'
+import type { Route } from '../engine/route.js'
 import { attempt } from './reject-not-throw.js'
 import { backupToFile } from './backup-file.js'
 import { Cluster } from './cluster-calls.js'

@@ -43,6 +43,19 @@ export type MemberMessage =
       readonly id: number
       readonly rows: { readonly sum: string; readonly last: Uint8Array | undefined } | undefined
     }
+  | LinkMessage
+
+/**
+ * A link of the store embedded in one member to another member (links-from-members.ts), under a number of the one who opens it. What is
+ * asked and told are frames of a client and a member; an empty one asks for a sign of life, and is one.
+ */
+export type LinkMessage =
+  | { readonly kind: 'linkOpen'; readonly id: number }
+  | { readonly kind: 'linkAsked'; readonly id: number; readonly frame: Uint8Array }
+  | { readonly kind: 'linkClose'; readonly id: number }
+  | { readonly kind: 'linkTold'; readonly id: number; readonly frame: Uint8Array }
+  /** Refused, or ended by the one who serves it. */
+  | { readonly kind: 'linkClosed'; readonly id: number; readonly reason: string }
 
 const KINDS = [
   'command',
@@ -54,6 +67,11 @@ const KINDS = [
   'stateHashes',
   'compare',
   'compared',
+  'linkOpen',
+  'linkAsked',
+  'linkClose',
+  'linkTold',
+  'linkClosed',
 ] as const
 type Kind = (typeof KINDS)[number]
 
@@ -86,6 +104,14 @@ export function encodeMemberMessage(message: MemberMessage): Uint8Array {
       const { id, rows } = message
       return pack([kind, id, rows === undefined ? null : [rows.sum, rows.last ?? null]])
     }
+    case 'linkOpen':
+    case 'linkClose':
+      return pack([kind, message.id])
+    case 'linkAsked':
+    case 'linkTold':
+      return pack([kind, message.id, message.frame])
+    case 'linkClosed':
+      return pack([kind, message.id, message.reason])
   }
 }
 
@@ -157,4 +183,10 @@ const READERS: Record<Kind, (fields: unknown[]) => MemberMessage | null> = {
       ? { kind: 'compared', id, rows: { sum, last: copyOf(last) } }
       : null
   },
+  linkOpen: ([id]) => (count(id) ? { kind: 'linkOpen', id } : null),
+  linkClose: ([id]) => (count(id) ? { kind: 'linkClose', id } : null),
+  // The frame is copied by whoever reads it.
+  linkAsked: ([id, frame]) => (count(id) && bytes(frame) ? { kind: 'linkAsked', id, frame } : null),
+  linkTold: ([id, frame]) => (count(id) && bytes(frame) ? { kind: 'linkTold', id, frame } : null),
+  linkClosed: ([id, reason]) => (count(id) && text(reason) ? { kind: 'linkClosed', id, reason } : null),
 }

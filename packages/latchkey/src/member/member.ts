@@ -1,19 +1,11 @@
 // Driver: one member whole: the replica with its key-value state, the client connections of its clients, and the way to the other members.
 // Everything that touches the world comes in through the ports, so that the simulator runs this very wiring.
 
-import { type Clock, Emitter, type Logger, type Random, shortError } from '@latchkey/base'
+import { type Clock, Emitter, type Logger, type Random } from '@latchkey/base'
 import {
   type DiskUse,
-  type AdminCall,
-  type Answer,
-  decodeCommand,
-  encodeAnswer,
-  errorAnswer,
-  isBadCommand,
   LatchkeyError,
   type LinkReply,
-  okAnswer,
-  OP,
   type OwnerResult,
   type Status,
 } from '@latchkey/protocol'
@@ -22,13 +14,12 @@ import {
   type MemberId,
   type Membership,
   membersOf,
-  type Outcome,
   Replica,
   type ReplicaOptions,
   type ReplicaPorts,
 } from '@latchkey/raft'
 import type { FileSystem } from '@latchkey/raft/wal'
-import { isPlainPut, type KvStore, SPACE_NAMES, type StateHash } from '@latchkey/kv'
+import { type KvStore, SPACE_NAMES, type StateHash } from '@latchkey/kv'
 import { Admin } from './admin-calls.js'
 import { SessionAttachments } from './session-attachments.js'
 import { OwnMembership, removed } from './own-membership.js'
@@ -37,9 +28,10 @@ import { MemberChanges } from './membership-changes.js'
 import { CommandQueue } from './command-queue.js'
 import { Forwarder } from './forwarder.js'
 import { LeaderlessTime } from './leaderless-time.js'
+import { MemberLinks } from './member-links.js'
+import { RequestsOfMembers } from './requests-of-members.js'
 import type { Identity } from './rights.js'
 import { ReadTurns } from './read-turns.js'
-import { outcomeMessage } from './outcome-message.js'
 import { ClientConnection } from './client-connection.js'
 import { currentStand, type StateHashes, StateCheck, standOf } from './state-check.js'
 import { StateSearch } from './state-search.js'
@@ -77,6 +69,8 @@ export type MemberEvents = {
   failed: LatchkeyError
   /** It was removed from its cluster, or is a member again. */
   removed: boolean
+  /** Its leader is not reached from here, or is again (leader-reach.ts). */
+  cutOff: boolean
 }
 
 export class Member extends Emitter<MemberEvents> {
@@ -93,6 +87,8 @@ export class Member extends Emitter<MemberEvents> {
   readonly #stateCheck: StateCheck
   readonly #ownMembership: OwnMembership
   readonly #leaderlessTime: LeaderlessTime
+  readonly links: MemberLinks
+  readonly #requestsOfMembers: RequestsOfMembers
   /** The last entry of its own log at the start. */
   readonly #recovered: number
 
@@ -114,6 +110,7 @@ export class Member extends Emitter<MemberEvents> {
       app: (from, bytes) => member?.hear(from, bytes),
       gone: (id) => {
         forwarder.lost(id)
+        member?.links.gone(id)
         member?.reachesOthers()
       },
       met: () => member?.reachesOthers(),
@@ -134,18 +131,7 @@ export class Member extends Emitter<MemberEvents> {
     this.#forwarder = forwarder
     this.#readTurns = new ReadTurns(ports.clock)
     const { node } = replica
-    this.#admin = new Admin({
-      node,
-      kv,
-      forwarder,
-      changes: new MemberChanges(node, ports.clock),
-      status: () => this.status(),
-      diskUse: async () => ports.diskUse?.(),
-      ready: () => this.ready(),
-      handOver: (to) => replica.handOver(node.options.electionTimeout * 2, to),
-      rebuild: async () => this.#rebuild(),
-      whyNoMembers: () => ports.whyNoMembers?.(),
-    })
+    this.#admin = this.#makeAdmin()
     node.on('role', ({ leader }) => {
       if (leader !== undefined) this.#leads(leader)
       this.#tellLeader()
@@ -173,15 +159,56 @@ export class Member extends Emitter<MemberEvents> {
       tell: (removed) => this.emit('removed', removed),
     })
     this.#ownMembership.look(node.applied.membership)
+    this.#requestsOfMembers = this.#makeRequestsOfMembers()
+    this.links = this.#makeMemberLinks()
     this.#leaderlessTime = this.#makeInquiry()
     node.on('membership', (membership) => {
       this.#ownMembership.look(membership)
       this.#tellLeader()
     })
-    node.on('failed', (error) => this.emit('failed', error))
+    node.on('ticked', () => this.links.look())
+    node.on('failed', (error) => {
+      this.links.close(error)
+      this.emit('failed', error)
+    })
+  }
+
+  #makeAdmin(): Admin {
+    const [ports, replica, { node }] = [this.#ports, this.replica, this.replica]
+    return new Admin({
+      node,
+      kv: this.kv,
+      forwarder: this.#forwarder,
+      changes: new MemberChanges(node, ports.clock),
+      status: () => this.status(),
+      diskUse: async () => ports.diskUse?.(),
+      ready: () => this.ready(),
+      handOver: (to) => replica.handOver(node.options.electionTimeout * 2, to),
+      rebuild: async () => this.#rebuild(),
+      whyNoMembers: () => ports.whyNoMembers?.(),
+    })
+  }
+
+  #makeRequestsOfMembers(): RequestsOfMembers {
+    const { node } = this.replica
+    const answer = (to: MemberId, message: MemberMessage) => this.#answer(to, message)
+    return new RequestsOfMembers({ node, kv: this.kv, commands: this.#commands, admin: this.#admin, answer })
+  }
+
+  #makeMemberLinks(): MemberLinks {
+    return new MemberLinks({
+      replica: this.replica,
+      random: this.#ports.random,
+      defer: this.#ports.defer,
+      send: (to, message) => this.#answer(to, message),
+      serves: () => !this.isLeft && !this.isOutside && !this.replica.isAsking,
+      clientConnection: (tell, identity) => this.clientConnection(tell, identity),
+      cutOff: (isCutOff) => this.emit('cutOff', isCutOff),
+    })
   }
 
   #leads(leader: MemberId): void {
+    this.links.leads(leader)
     this.#forwarder.leads(leader)
     this.#ownMembership.led()
   }
@@ -289,49 +316,24 @@ export class Member extends Emitter<MemberEvents> {
     if (message === null) return this.#ports.logger.warn('a message between members made no sense', { from })
     switch (message.kind) {
       case 'command':
-        return this.#runFor(from, message)
+        return this.#requestsOfMembers.command(from, message)
       case 'call':
-        return this.#callFor(from, message)
+        return this.#requestsOfMembers.call(from, message)
       case 'stateHashes':
         return this.#stateCheck.hear(from, message)
       case 'compare':
         return void this.#stateSearch.asked(from, message)
       case 'compared':
         return this.#stateSearch.answered(from, message)
+      case 'linkOpen':
+      case 'linkAsked':
+      case 'linkClose':
+      case 'linkTold':
+      case 'linkClosed':
+        return this.links.hear(from, message)
       default:
         return this.#forwarder.answered(from, message)
     }
-  }
-
-  #runFor(from: MemberId, command: Extract<MemberMessage, { kind: 'command' }>): void {
-    const told = (outcome: Outcome) => this.#answer(from, outcomeMessage(command.id, outcome))
-    // Its own door has looked at it. Without a session it opens one, and stands alone in its entry.
-    const alone = command.session === 0
-    const refusal = alone ? this.#refusalOfSession(command.body) : undefined
-    if (refusal !== undefined)
-      return this.#answer(from, { kind: 'returned', id: command.id, answer: refusal })
-    this.#commands.submit(`${from} ${command.session}`, command, told, command.id, alone)
-    if (isPlainPut(command.body)) this.kv.expectPut(command.body)
-  }
-
-  #refusalOfSession(body: Uint8Array): Uint8Array | undefined {
-    const { openSessions } = this.kv
-    const command = this.replica.node.role === 'leader' ? decodeCommand(body) : undefined
-    if (command === undefined || isBadCommand(command) || command[0] !== OP.openSession) return undefined
-    return openSessions.refusalFor(command[2] ?? '')
-  }
-
-  #callFor(from: MemberId, { id, call, args }: Extract<MemberMessage, { kind: 'call' }>): void {
-    const tell = (answer: Answer) =>
-      this.#answer(from, { kind: 'returned', id, answer: encodeAnswer(answer) })
-    this.#admin
-      .runHere(call as AdminCall, args)
-      .then((result) => tell(okAnswer(result ?? null)))
-      .catch((error: unknown) => {
-        const known =
-          error instanceof LatchkeyError ? error : new LatchkeyError('ERR_PROTOCOL', shortError(error))
-        tell(errorAnswer(known.code, known.message, known))
-      })
   }
 
   /** At a mark of cluster time, while the next entry waits for what this returns. */
@@ -362,8 +364,8 @@ export class Member extends Emitter<MemberEvents> {
     return this.#stateSearch.search(from, index, rows.length > 0 ? rows : names)
   }
 
-  #answer(to: MemberId, message: MemberMessage): void {
-    this.replica.transport.sendApp(to, encodeMemberMessage(message))
+  #answer(to: MemberId, message: MemberMessage): boolean {
+    return this.replica.transport.sendApp(to, encodeMemberMessage(message))
   }
 
   // ---- the end
@@ -390,6 +392,7 @@ export class Member extends Emitter<MemberEvents> {
     this.#leaderlessTime.close()
     this.#stateCheck.close()
     this.#stateSearch.close()
+    this.links.close(new LatchkeyError('ERR_NO_LEADER', 'This member was closed.'))
     await this.replica.handOver(this.replica.node.options.electionTimeout * 2)
     for (const clientConnection of [...this.#clientConnections]) clientConnection.close()
     await this.replica.close().finally(() => this.#forwarder.close())

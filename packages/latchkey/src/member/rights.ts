@@ -64,7 +64,9 @@ export interface Identity {
 /** Whoever comes where no tokens are asked for. */
 export const ANONYMOUS: Identity = { name: 'anonymous', rights: RIGHTS, keys: undefined, locks: undefined }
 /** The process that a member is embedded in. */
-export const EMBEDDED: Identity = { ...ANONYMOUS, name: 'embedded' }
+const EMBEDDED: Identity = { ...ANONYMOUS, name: 'embedded' }
+/** The same at whichever member it asks. */
+export const embeddedIn = (member: string): Identity => ({ ...EMBEDDED, name: `embedded in ${member}` })
 
 interface Known {
   readonly digest: Uint8Array | undefined

@@ -1,11 +1,11 @@
 // Driver: a link into the own process: a client connection at this very member. Everything is told in a later microtask than it was asked.
 
 import { microtask } from '@latchkey/base'
-import type { Dial } from '@latchkey/client'
+import type { Dial, OtherMembers, Route } from '@latchkey/client'
 import { LatchkeyError, type LinkReply } from '@latchkey/protocol'
 import { removed } from '../member/own-membership.js'
 import type { Member } from '../member/member.js'
-import { EMBEDDED, type Identity } from '../member/rights.js'
+import { embeddedIn, type Identity } from '../member/rights.js'
 
 export interface LocalMember {
   /** The member as it stands now; undefined while it is being opened. */
@@ -18,8 +18,16 @@ export interface LocalMember {
   onSettled(run: () => void): () => void
 }
 
-/** `who`: as whom it asks; the process itself, unless it asks for somebody else. */
-export function localDial(local: LocalMember, who?: Identity): Dial {
+/**
+ * `who`: as whom it asks; the process itself, unless it asks for somebody else. Only the process's own store goes through another member
+ * while this one is cut off from the leader (M28): any other client can ask another member itself.
+ */
+export const localRoute = (local: LocalMember, who?: Identity): Route =>
+  who === undefined
+    ? { dial: localDial(local), others: otherMembers(local) }
+    : { dial: localDial(local, who) }
+
+function localDial(local: LocalMember, who?: Identity): Dial {
   return async (events, signal) => {
     const member = await settled(local, signal)
     let replies: LinkReply[] = []
@@ -28,7 +36,7 @@ export function localDial(local: LocalMember, who?: Identity): Dial {
       replies = []
       for (const reply of told) events.reply(reply)
     }
-    const identity = who ?? { ...EMBEDDED, name: `embedded in ${member.id}` }
+    const identity = who ?? embeddedIn(member.id)
     const clientConnection = member.clientConnection((reply) => {
       if (replies.push(reply) === 1) microtask(flush)
     }, identity)
@@ -40,12 +48,24 @@ export function localDial(local: LocalMember, who?: Identity): Dial {
     const tellRemoved = () => events.stranded(member.isLeft ? removedError(member.id) : undefined)
     if (member.isLeft) tellRemoved()
     offs.push(member.on('removed', tellRemoved))
+    offs.push(member.on('cutOff', (isCutOff) => events.cutOff?.(isCutOff)))
+    if (member.links.isCutOff) events.cutOff?.(true)
     const gone = () => {
       leave()
       events.closed(local.failure() ?? new LatchkeyError('ERR_NO_LEADER', 'This member was closed.'))
     }
     offs.push(local.onGone(gone))
     return { send: (request) => clientConnection.send(request), close: leave }
+  }
+}
+
+function otherMembers(local: LocalMember): OtherMembers {
+  const gone = async () => {
+    throw new LatchkeyError('ERR_NO_LEADER', 'This member is being opened.')
+  }
+  return {
+    ids: () => local.current()?.links.others() ?? [],
+    dialTo: (id) => local.current()?.links.dialTo(id) ?? gone,
   }
 }
 

@@ -31,7 +31,7 @@ import { HttpCallerStores } from './http-caller-stores.js'
 import { callerOf } from './caller-identity.js'
 import { CertificateWatch } from './certificate-watch.js'
 import { type EmbeddedStore, OwnStore } from './embedded-store.js'
-import { localDial } from './local-link.js'
+import { localRoute } from './local-link.js'
 import { refuseUnprovenMembers, whyNoMembers } from './member-proof.js'
 import { MembersGate } from './members-gate.js'
 import type { Settings, TlsOptions } from './options.js'
@@ -153,7 +153,7 @@ export class OpenedMember {
       onSettled: (run: () => void) => this.#changes.on('settled', run),
     }
     return {
-      route: { dial: localDial(local, who) },
+      route: localRoute(local, who),
       clock: this.clock,
       random: seededRandom(newId()),
       newId,

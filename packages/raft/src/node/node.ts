@@ -164,9 +164,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#step((raft, now) => raft.unreachable(id, now))
   }
 
-  /**
-   * A command for the log, as one record. `alone`: in an entry of its own. `done` is called with `ticket`.
-   */
+  /** A command for the log, one record. `alone`: in an entry of its own. `done` is called with `ticket`. */
   submit(record: LogRecord, done: Done, alone = false, ticket = 0): void {
     const reason = this.#closed === undefined ? this.#proposer.add(record, done, alone, ticket) : 'closed'
     if (reason !== undefined) return done({ type: 'refused', reason }, ticket)
@@ -262,6 +260,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     // A failed transfer ends by a tick: the commands that gathered during the transfer continue.
     if (this.#proposer.gathered > 0) this.#soon()
     if (this.#closed === undefined) this.#ticker.within(this.#untilTick())
+    this.emit('ticked', undefined)
   }
 
   #soon(): void {

@@ -22,7 +22,7 @@ import type { StateLockTransaction } from '../../../../packages/kv/dist/rules/lo
 import type { journalOnDisk } from '../../../../packages/kv/dist/testing/event-log-on-disk.js'
 import type { Member } from '../../../../packages/latchkey/dist/member/member.js'
 import type { ANONYMOUS } from '../../../../packages/latchkey/dist/member/rights.js'
-import type { localDial } from '../../../../packages/latchkey/dist/open/local-link.js'
+import type { localRoute } from '../../../../packages/latchkey/dist/open/local-link.js'
 import type { toMessage } from '../../../../packages/raft/dist/net/message-decoder.js'
 import type { messageItem } from '../../../../packages/raft/dist/net/message-encoder.js'
 import { type Patch, PatchMisfit } from '../run/load-core.js'
@@ -30,7 +30,7 @@ import { type Patch, PatchMisfit } from '../run/load-core.js'
 export interface House {
   readonly Member: typeof Member
   readonly ANONYMOUS: typeof ANONYMOUS
-  readonly localDial: typeof localDial
+  readonly localRoute: typeof localRoute
   readonly KvMachine: typeof KvMachine
   readonly SimulatedRowHome: typeof SimulatedRowHome
   readonly RowsDisk: typeof RowsDisk
@@ -63,7 +63,7 @@ const OTHERS = ['msgpackr', 'ws', 'classic-level', 'memory-level', 'abstract-lev
 const MODULES: Readonly<Record<string, readonly string[]>> = {
   'latchkey/dist/member/member.js': ['Member'],
   'latchkey/dist/member/rights.js': ['ANONYMOUS'],
-  'latchkey/dist/open/local-link.js': ['localDial'],
+  'latchkey/dist/open/local-link.js': ['localRoute'],
   'kv/dist/machine.js': ['KvMachine'],
   'kv/dist/storage/event-log.js': ['EventLog'],
   'kv/dist/storage/event-log-format.js': ['REACH_KEY', 'decodeReach', 'encodeReach'],

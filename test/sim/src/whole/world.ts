@@ -1,10 +1,11 @@
 // Driver: the whole world of one seed: members, clients, their machines and the ways between them.
 
 import { type Logger, type Random, seededRandom, silentLogger } from '@latchkey/base'
+import type { Route } from '@latchkey/client'
 import type { KvMachine } from '@latchkey/kv'
 import type { LinkRequest } from '@latchkey/protocol'
 import type { Entry } from '@latchkey/raft/core'
-import { Client, type Route, type Way } from './clients/crew.js'
+import { Client, type Way } from './clients/crew.js'
 import { Desk } from './clients/desk.js'
 import { Ground } from './ground/ground.js'
 import { Cuts, Host, type HostProcess, MemoryNetwork } from '@latchkey/raft/memory'
@@ -262,7 +263,7 @@ export class WholeWorld {
       untold: () => openedOutside && station.leftAlone,
       found: () => station.member?.isOutside === false && this.membersNow().includes(station),
     }
-    this.#startClient(`in-${station.id}`, life, { dial: this.house.localDial(local) }, way)
+    this.#startClient(`in-${station.id}`, life, this.house.localRoute(local), way)
   }
 
   // ---- what is seen

@@ -1,7 +1,7 @@
 // Driver: the clients' processes, and what they remember of what they asked. The stores inside are production's.
 
 import type { Random } from '@latchkey/base'
-import type { ClientStore, Dial } from '@latchkey/client'
+import type { ClientStore } from '@latchkey/client'
 import type { HostProcess } from '@latchkey/raft/memory'
 import type { Desk } from './desk.js'
 
@@ -57,7 +57,3 @@ export interface Way {
   /** Whether somebody serves it at the addresses it was given, or at those it was told. */
   found(told: readonly string[]): boolean
 }
-
-export type Route =
-  | { readonly dial: Dial }
-  | { readonly seeds: readonly string[]; readonly dialTo: (url: string) => Dial }

@@ -1,0 +1,136 @@
+// Driver: owns the links of stores that are embedded in other members, while those do not reach the leader. To this member each is a
+// client, whose commands and reads it hands to its own leader as it does for all its clients.
+//
+// Laws (M28)
+// - one hop: what comes over such a link goes to the leader that this member hears, as an ordinary command of a member, and a member
+//   that gets such a command and does not lead refuses it. So there is no loop. Without this law: a and c each take the other one for
+//   the way to the leader, and one command goes to and fro between them for ever
+// - a link is opened only by a member of this cluster, and only while this member hears its leader; it is closed as soon as this member
+//   is cut off itself. Without this law: c follows a leader that has been deposed, answers for it, and a's store waits there until its
+//   lease is over, though d knows the new leader
+// - time is the leader's: an answer carries the leader's cluster time through this member unchanged, and the store counts from when it
+//   sent the request first (CT5)
+// - a session opened over a link is the same member's as one opened at that member: its id comes from the connection's proof, never from
+//   a message
+
+import { copyBytes, type Defer, shortError } from '@latchkey/base'
+import { decodeRequests, type LinkReply } from '@latchkey/protocol'
+import type { MemberId } from '@latchkey/raft'
+import type { ClientConnection } from './client-connection.js'
+import type { LinkMessage } from './member-messages.js'
+import { Outbox } from './outbox.js'
+import { embeddedIn, type Identity } from './rights.js'
+
+/** A store has one, and another while it moves: beyond, the oldest one is closed. */
+const MOST_LINKS = 4
+
+export interface LinksFromMembersPorts {
+  readonly defer: Defer
+  /** False: that member is not connected, or does not read. */
+  readonly send: (to: MemberId, message: LinkMessage) => boolean
+  /** Why that member is not helped just now. */
+  refusal(from: MemberId): string | undefined
+  readonly clientConnection: (tell: (reply: LinkReply) => void, identity: Identity) => ClientConnection
+}
+
+export class LinksFromMembers {
+  readonly #ports: LinksFromMembersPorts
+  readonly #byMember = new Map<MemberId, Map<number, ClientConnection>>()
+
+  constructor(ports: LinksFromMembersPorts) {
+    this.#ports = ports
+  }
+
+  get count(): number {
+    let count = 0
+    for (const links of this.#byMember.values()) count += links.size
+    return count
+  }
+
+  open(from: MemberId, id: number): void {
+    const refusal = this.#ports.refusal(from)
+    if (refusal !== undefined) return this.#tellClosed(from, id, refusal)
+    const links = this.#byMember.get(from) ?? new Map<number, ClientConnection>()
+    this.#end(from, id, 'it was opened again')
+    for (const oldest of [...links.keys()].slice(0, Math.max(0, links.size + 1 - MOST_LINKS)))
+      this.#end(from, oldest, 'it has too many links')
+    this.#byMember.set(from, links)
+    const outbox = this.#outbox(from, id)
+    const tell = (reply: LinkReply) => outbox.tell(reply)
+    links.set(id, this.#ports.clientConnection(tell, embeddedIn(from)))
+  }
+
+  /** What cannot be sent is lost, and with it the link. */
+  #outbox(from: MemberId, id: number): Outbox {
+    const { send, defer } = this.#ports
+    let isWhole = true
+    return new Outbox({
+      write: (frame) => {
+        isWhole &&= send(from, { kind: 'linkTold', id, frame })
+      },
+      wrote: () => {
+        if (!isWhole) this.#end(from, id, 'it does not read what it asked for')
+        return isWhole
+      },
+      defer: (run) => defer(() => this.#guarded(from, id, run)),
+    })
+  }
+
+  /** An error in what is told over a link ends this link, and nothing else. */
+  #guarded(from: MemberId, id: number, run: () => void): void {
+    try {
+      run()
+    } catch (error) {
+      this.#end(from, id, shortError(error))
+    }
+  }
+
+  asked(from: MemberId, id: number, frame: Uint8Array): void {
+    const connection = this.#byMember.get(from)?.get(id)
+    if (connection === undefined) return this.#tellClosed(from, id, 'the link is closed')
+    if (frame.length === 0) return void this.#ports.send(from, { kind: 'linkTold', id, frame })
+    const requests = decodeRequests(copyBytes(frame))
+    if (typeof requests === 'string') return this.#end(from, id, requests)
+    for (const request of requests) {
+      if (this.#byMember.get(from)?.get(id) !== connection) return
+      connection.send(request)
+    }
+  }
+
+  /** By the one who opened it. */
+  closed(from: MemberId, id: number): void {
+    this.#drop(from, id)
+  }
+
+  /** The connection to that member is gone: what it was told may be lost. */
+  gone(from: MemberId): void {
+    this.#endOf(from, 'the connection was lost')
+  }
+
+  /** This member can help nobody any more. */
+  closeAll(reason: string): void {
+    for (const from of [...this.#byMember.keys()]) this.#endOf(from, reason)
+  }
+
+  #endOf(from: MemberId, reason: string): void {
+    for (const id of [...(this.#byMember.get(from)?.keys() ?? [])]) this.#end(from, id, reason)
+  }
+
+  #end(from: MemberId, id: number, reason: string): void {
+    if (this.#drop(from, id)) this.#tellClosed(from, id, reason)
+  }
+
+  #drop(from: MemberId, id: number): boolean {
+    const links = this.#byMember.get(from)
+    const connection = links?.get(id)
+    if (links === undefined || connection === undefined) return false
+    links.delete(id)
+    if (links.size === 0) this.#byMember.delete(from)
+    connection.close()
+    return true
+  }
+
+  #tellClosed(from: MemberId, id: number, reason: string): void {
+    this.#ports.send(from, { kind: 'linkClosed', id, reason })
+  }
+}

@@ -1,0 +1,164 @@
+// Driver: owns the links that the store embedded in this member has to other members, while this one does not reach the leader (M28).
+// They go over the connections between members: nobody has to prove anew who it is.
+
+import { copyBytes, microtask, type Random } from '@latchkey/base'
+import type { Dial, Link, LinkEvents } from '@latchkey/client'
+import { decodeReplies, encodeRequests, LatchkeyError, type LinkRequest } from '@latchkey/protocol'
+import type { MemberId } from '@latchkey/raft'
+import { firstId, type LinkMessage } from './member-messages.js'
+
+export interface LinksToMembersPorts {
+  /** Another stream at each start. */
+  readonly random: Random
+  /** False: it is not connected, or takes nothing more. */
+  readonly send: (to: MemberId, message: LinkMessage) => boolean
+}
+
+export class LinksToMembers {
+  readonly #ports: LinksToMembersPorts
+  readonly #links = new Map<number, LinkToMember>()
+  #lastId: number
+  #failure: LatchkeyError | undefined
+
+  constructor(ports: LinksToMembersPorts) {
+    this.#ports = ports
+    this.#lastId = firstId(ports.random)
+  }
+
+  get open(): number {
+    return this.#links.size
+  }
+
+  dialTo(to: MemberId): Dial {
+    return (events, signal) =>
+      new Promise((resolve, reject) => {
+        if (this.#failure !== undefined) return reject(this.#failure)
+        const id = ++this.#lastId
+        const link = new LinkToMember(id, to, events, {
+          send: (message) => this.#ports.send(to, message),
+          open: resolve,
+          refused: reject,
+          over: () => this.#links.delete(id),
+        })
+        this.#links.set(id, link)
+        link.start(signal)
+      })
+  }
+
+  told(from: MemberId, id: number, frame: Uint8Array): void {
+    this.#of(from, id)?.told(frame)
+  }
+
+  closed(from: MemberId, id: number, reason: string): void {
+    this.#of(from, id)?.end(new LatchkeyError('ERR_NO_LEADER', `${from} does not help: ${reason}`))
+  }
+
+  /** Who is another member's own cannot be ended or answered by this one. */
+  #of(from: MemberId, id: number): LinkToMember | undefined {
+    const link = this.#links.get(id)
+    return link?.to === from ? link : undefined
+  }
+
+  /** The connection to that member is gone: what was asked there may be lost. */
+  gone(to: MemberId): void {
+    for (const link of [...this.#links.values()]) if (link.to === to) link.end(unreachable(to))
+  }
+
+  close(reason: LatchkeyError): void {
+    this.#failure ??= reason
+    for (const link of [...this.#links.values()]) link.end(reason)
+  }
+}
+
+interface LinkPorts {
+  send(message: LinkMessage): boolean
+  open(link: Link): void
+  refused(error: unknown): void
+  over(): void
+}
+
+class LinkToMember implements Link {
+  readonly to: MemberId
+  readonly #id: number
+  readonly #events: LinkEvents
+  readonly #ports: LinkPorts
+  #state: 'dialling' | 'open' | 'over' = 'dialling'
+  #received = 0
+
+  constructor(id: number, to: MemberId, events: LinkEvents, ports: LinkPorts) {
+    this.#id = id
+    this.to = to
+    this.#events = events
+    this.#ports = ports
+  }
+
+  start(signal: AbortSignal): void {
+    const abort = () => {
+      if (this.#state === 'dialling') this.end(signal.reason as Error)
+    }
+    if (signal.aborted) return abort()
+    signal.addEventListener('abort', abort, { once: true })
+    this.#say({ kind: 'linkOpen', id: this.#id })
+  }
+
+  send(request: LinkRequest): void {
+    for (const frame of encodeRequests([request])) this.#say({ kind: 'linkAsked', id: this.#id, frame })
+  }
+
+  probe(): void {
+    this.#say({ kind: 'linkAsked', id: this.#id, frame: NOTHING })
+  }
+
+  received(): number {
+    return this.#received
+  }
+
+  #say(message: LinkMessage): void {
+    if (this.#state !== 'over' && !this.#ports.send(message)) this.#endLater()
+  }
+
+  /** A link tells nothing inside the call that asked it. */
+  #endLater(): void {
+    microtask(() => this.end(unreachable(this.to)))
+  }
+
+  told(frame: Uint8Array): void {
+    this.#received++
+    if (this.#state === 'dialling') {
+      this.#state = 'open'
+      this.#ports.open(this)
+    }
+    if (frame.length === 0) return
+    const replies = decodeReplies(copyBytes(frame))
+    if (typeof replies === 'string')
+      return this.end(
+        new LatchkeyError('ERR_PROTOCOL', `${this.to} said something that makes no sense: ${replies}`),
+      )
+    for (const reply of replies) if (this.#state !== 'over') this.#events.reply(reply)
+  }
+
+  close(): void {
+    this.#leave()
+  }
+
+  #leave(): 'dialling' | 'open' | 'over' {
+    const before = this.#state
+    if (before === 'over') return before
+    this.#state = 'over'
+    this.#ports.over()
+    this.#ports.send({ kind: 'linkClose', id: this.#id })
+    return before
+  }
+
+  /** Told once: to the one who dials, or to the one who listens. */
+  end(reason: Error): void {
+    const before = this.#leave()
+    if (before === 'dialling') this.#ports.refused(reason)
+    else if (before === 'open') this.#events.closed(reason)
+  }
+}
+
+const NOTHING = new Uint8Array(0)
+
+const unreachable = (id: MemberId) =>
+  new LatchkeyError('ERR_NO_LEADER', `Member ${id} is not reached any more.`)

@@ -1,0 +1,133 @@
+// Driver: owns this member's part in the links between members (M28): whether it is cut off from its leader, the links of its own store
+// to members that are not, and the links of other members' stores to it.
+
+import type { Defer, Random } from '@latchkey/base'
+import type { Dial } from '@latchkey/client'
+import type { LatchkeyError, LinkReply } from '@latchkey/protocol'
+import { type MemberId, membersOf, type Replica } from '@latchkey/raft'
+import type { ClientConnection } from './client-connection.js'
+import { LeaderReach } from './leader-reach.js'
+import { LinksFromMembers } from './links-from-members.js'
+import { LinksToMembers } from './links-to-members.js'
+import type { LinkMessage } from './member-messages.js'
+import type { Identity } from './rights.js'
+
+export interface MemberLinksPorts {
+  readonly replica: Replica
+  readonly random: Random
+  readonly defer: Defer
+  /** False: that member is not connected, or takes nothing more. */
+  readonly send: (to: MemberId, message: LinkMessage) => boolean
+  /** Clients are served here at all. */
+  serves(): boolean
+  readonly clientConnection: (tell: (reply: LinkReply) => void, identity: Identity) => ClientConnection
+  /** Said at each change. */
+  cutOff(isCutOff: boolean): void
+}
+
+export class MemberLinks {
+  readonly #ports: MemberLinksPorts
+  readonly #reach: LeaderReach
+  readonly #to: LinksToMembers
+  readonly #from: LinksFromMembers
+  #lastLeader: MemberId | undefined
+
+  constructor(ports: MemberLinksPorts) {
+    const { send, random, defer } = ports
+    this.#ports = ports
+    this.#reach = this.#makeReach()
+    this.#to = new LinksToMembers({ random: random.fork('links'), send })
+    this.#from = new LinksFromMembers({
+      defer,
+      send,
+      refusal: (from) => this.#whyNot(from),
+      clientConnection: ports.clientConnection,
+    })
+  }
+
+  #makeReach(): LeaderReach {
+    const { node, transport } = this.#ports.replica
+    const { state } = node.raft
+    return new LeaderReach(node.options.electionTimeout, () => ({
+      leads: state.role === 'leader',
+      connected: state.leader !== undefined && transport.connected(state.leader),
+      term: state.term,
+      clock: state.clock,
+      heardAt: state.leaderHeardAt,
+    }))
+  }
+
+  /** After each tick. */
+  look(): void {
+    if (!this.#reach.look()) return
+    if (this.isCutOff) this.#from.closeAll(NOT_HEARD)
+    this.#ports.cutOff(this.isCutOff)
+  }
+
+  /** This member does not reach its leader, and has not for most of an election timeout. */
+  get isCutOff(): boolean {
+    return this.#reach.isCutOff
+  }
+
+  leads(leader: MemberId): void {
+    this.#lastLeader = leader
+  }
+
+  // ---- for the own store
+
+  /** Connected members that may reach the leader. The last one that led comes last: most likely it is the one that is not reached. */
+  others(): readonly MemberId[] {
+    const { node, transport } = this.#ports.replica
+    const isOther = (id: MemberId) => id !== node.options.id && transport.connected(id)
+    const others = membersOf(node.applied.membership).filter(isOther)
+    const led = (id: MemberId) => id === this.#lastLeader
+    return [...others.filter((id) => !led(id)), ...others.filter(led)]
+  }
+
+  dialTo(id: MemberId): Dial {
+    return this.#to.dialTo(id)
+  }
+
+  // ---- for the stores of others
+
+  #whyNot(from: MemberId): string | undefined {
+    if (!this.#reach.isFresh) return NOT_HEARD
+    if (!this.#ports.serves()) return 'it serves nobody just now'
+    const isMember = membersOf(this.#ports.replica.node.applied.membership).includes(from)
+    return isMember ? undefined : `${from} is none of its members`
+  }
+
+  get served(): number {
+    return this.#from.count
+  }
+
+  // ---- between members
+
+  hear(from: MemberId, message: LinkMessage): void {
+    switch (message.kind) {
+      case 'linkOpen':
+        return this.#from.open(from, message.id)
+      case 'linkAsked':
+        return this.#from.asked(from, message.id, message.frame)
+      case 'linkClose':
+        return this.#from.closed(from, message.id)
+      case 'linkTold':
+        return this.#to.told(from, message.id, message.frame)
+      case 'linkClosed':
+        return this.#to.closed(from, message.id, message.reason)
+    }
+  }
+
+  /** The connection to that member is gone. */
+  gone(id: MemberId): void {
+    this.#to.gone(id)
+    this.#from.gone(id)
+  }
+
+  close(reason: LatchkeyError): void {
+    this.#to.close(reason)
+    this.#from.closeAll('it is closed')
+  }
+}
+
+const NOT_HEARD = 'it does not hear from the leader itself'

@@ -1,0 +1,70 @@
+// Driver: runs what another member asks of this one: commands that it hands on for its clients, and calls about the cluster.
+//
+// Law: such a command is proposed here or refused, and never handed on to a further member (M28). Whoever hands it on takes this member
+// for the leader; if it leads no more, the one who asked first learns so, and asks again elsewhere.
+
+import { shortError } from '@latchkey/base'
+import { isPlainPut, type KvStore } from '@latchkey/kv'
+import {
+  type AdminCall,
+  type Answer,
+  decodeCommand,
+  encodeAnswer,
+  errorAnswer,
+  isBadCommand,
+  LatchkeyError,
+  okAnswer,
+  OP,
+} from '@latchkey/protocol'
+import type { MemberId, Outcome, RaftNode } from '@latchkey/raft'
+import type { Admin } from './admin-calls.js'
+import type { CommandQueue } from './command-queue.js'
+import type { MemberMessage } from './member-messages.js'
+import { outcomeMessage } from './outcome-message.js'
+
+export interface RequestsOfMembersPorts {
+  readonly node: RaftNode
+  readonly kv: KvStore
+  readonly commands: CommandQueue
+  readonly admin: Admin
+  readonly answer: (to: MemberId, message: MemberMessage) => void
+}
+
+export class RequestsOfMembers {
+  readonly #ports: RequestsOfMembersPorts
+
+  constructor(ports: RequestsOfMembersPorts) {
+    this.#ports = ports
+  }
+
+  command(from: MemberId, command: Extract<MemberMessage, { kind: 'command' }>): void {
+    const { commands, kv, answer } = this.#ports
+    const told = (outcome: Outcome) => answer(from, outcomeMessage(command.id, outcome))
+    // Its own door has looked at it. Without a session it opens one, and stands alone in its entry.
+    const alone = command.session === 0
+    const refusal = alone ? this.#refusalOfSession(command.body) : undefined
+    if (refusal !== undefined) return answer(from, { kind: 'returned', id: command.id, answer: refusal })
+    commands.submit(`${from} ${command.session}`, command, told, command.id, alone)
+    if (isPlainPut(command.body)) kv.expectPut(command.body)
+  }
+
+  #refusalOfSession(body: Uint8Array): Uint8Array | undefined {
+    const { node, kv } = this.#ports
+    const command = node.role === 'leader' ? decodeCommand(body) : undefined
+    if (command === undefined || isBadCommand(command) || command[0] !== OP.openSession) return undefined
+    return kv.openSessions.refusalFor(command[2] ?? '')
+  }
+
+  call(from: MemberId, { id, call, args }: Extract<MemberMessage, { kind: 'call' }>): void {
+    const { admin, answer } = this.#ports
+    const tell = (result: Answer) => answer(from, { kind: 'returned', id, answer: encodeAnswer(result) })
+    admin
+      .runHere(call as AdminCall, args)
+      .then((result) => tell(okAnswer(result ?? null)))
+      .catch((error: unknown) => {
+        const known =
+          error instanceof LatchkeyError ? error : new LatchkeyError('ERR_PROTOCOL', shortError(error))
+        tell(errorAnswer(known.code, known.message, known))
+      })
+  }
+}
