@@ -35,7 +35,7 @@ export const SECTIONS = [
   ['Restore', [server('open/restore'), 'restore', 'RestoreOptions']],
   [
     'The store',
-    [client('store/store'), 'Store', 'LockCalls', 'EventCalls'],
+    [client('store/store'), 'Store', 'LockCalls', 'MirrorCalls', 'EventCalls'],
     [words, 'ClusterCalls', 'MemberCalls', 'Status', 'MemberStatus', 'StoreEvents'],
   ],
   [
@@ -44,6 +44,9 @@ export const SECTIONS = [
     [words, 'ReadWriteOptions', 'Guard', 'Value', 'KeyValue', 'EntryOfKey', 'Revised', 'Range', 'WriteOp'],
     [words, 'TxnOp', 'Condition', 'Txn', 'WatchTarget', 'WatchEvent', 'EntryAtRevision'],
     ['packages/protocol/dist/revision-types.d.ts', 'AtRevision', 'RangeIterator'],
+    [words, 'InitialWatchOptions'],
+    ['packages/protocol/dist/revision-types.d.ts', 'InitialWatchEvent', 'InitialPut', 'Synced', 'Reset'],
+    [client('store/mirror'), 'Mirror', 'MirrorOptions', 'MirrorTarget', 'MirrorEvents'],
     ['packages/protocol/dist/duration.d.ts', 'Duration'],
   ],
   [

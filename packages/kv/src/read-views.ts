@@ -7,6 +7,7 @@ import {
   type BackupResult,
   CAPS,
   LatchkeyError,
+  type PagePart,
   type PageResult,
   type READ,
   type Read,
@@ -17,7 +18,7 @@ import { META_KEY, SPACE, keyOf, spaceRange } from './keyspaces.js'
 import type { Row, RowRange, RowView } from './storage/row-store.js'
 
 import { damagedRow, isSealed } from './storage/row-checksum.js'
-import { valueOf } from './state/data-row.js'
+import { modifiedOf, valueOf } from './state/data-row.js'
 import { decodeMeta } from './state/meta-row.js'
 import type { KvLimits } from './kv-store.js'
 
@@ -217,11 +218,9 @@ export function dataRange(start: Uint8Array | null, end: Uint8Array | null): Row
  * A row with a wrong seal is an error, never a wrong value. Keys that are read without values cannot be
  * checked.
  */
-function show(
-  { key, value }: Row,
-  part: 'both' | 'keys' | 'values',
-): readonly [Uint8Array | null, Uint8Array | null] {
+function show({ key, value }: Row, part: PagePart): PageResult[1][number] {
   if (part === 'keys') return [key.subarray(1), null]
   if (!isSealed(key, value)) throw damagedRow(key)
+  if (part === 'revisions') return [key.subarray(1), valueOf(value), modifiedOf(value)]
   return [part === 'both' ? key.subarray(1) : null, valueOf(value)]
 }

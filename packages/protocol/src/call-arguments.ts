@@ -126,8 +126,13 @@ export function toSignal(value: unknown, name = 'signal'): AbortSignal | undefin
 }
 
 /** `standard` is the store's default for `as`. */
-export function readArgs(call: string, options: unknown, standard: As): ReadArgs {
-  const { timeout, signal } = callArgs(call, options, DEFAULT_TIMEOUT, READ_OPTIONS)
+export function readArgs(
+  call: string,
+  options: unknown,
+  standard: As,
+  known: KnownNames = READ_OPTIONS,
+): ReadArgs {
+  const { timeout, signal } = callArgs(call, options, DEFAULT_TIMEOUT, known)
   const { as, consistency } = (options ?? {}) as ReadOptions
   if (consistency !== undefined && consistency !== 'linearizable' && consistency !== 'stale')
     throw new TypeError(`consistency must be 'linearizable' or 'stale'; got ${show(consistency)}`)

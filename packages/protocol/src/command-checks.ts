@@ -193,7 +193,7 @@ const READS: Record<number, Check> = {
     orNull(bound),
     flag('reverse'),
     count('a limit'),
-    oneOf(['both', 'keys', 'values'], 'a part'),
+    oneOf(['both', 'keys', 'values', 'revisions'], 'a part'),
   ),
   [READ.closeView]: places('closeView', read, count('a view')),
   [READ.sequence]: places('sequence', read, key),

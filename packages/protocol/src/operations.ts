@@ -150,7 +150,7 @@ export type Read =
   | readonly [read: typeof READ.contains, key: Key]
   /**
    * start inclusive, end exclusive (null: unbounded). view 0: opens a frozen view; more: goes on in that one. keep: leave it open.
-   * part: what of the rows is wanted. Answer: a PageResult.
+   * part: what of the rows is wanted; 'revisions': both, and the revision of the write that made each row. Answer: a PageResult.
    */
   | readonly [
       read: typeof READ.page,
@@ -160,7 +160,7 @@ export type Read =
       end: Key | null,
       reverse: boolean,
       limit: number,
-      part: 'both' | 'keys' | 'values',
+      part: PagePart,
     ]
   | readonly [read: typeof READ.closeView, view: number]
   | readonly [read: typeof READ.sequence, key: Key]
@@ -231,10 +231,11 @@ export type LockInfoResult = readonly [
 export type QueuedResult = readonly [id: string, context: ContextArg, waited: number]
 /** [createRevision, modRevision, version, value] */
 export type EntryResult = readonly [createRevision: number, modRevision: number, version: number, value: Data]
+export type PagePart = 'both' | 'keys' | 'values' | 'revisions'
 /** rows: keys and values as asked for, null where not. view 0: the view is closed, nothing follows. revision: the view's. */
 export type PageResult = readonly [
   view: number,
-  rows: readonly (readonly [Key | null, Data | null])[],
+  rows: readonly (readonly [key: Key | null, value: Data | null, revision?: number])[],
   revision: number,
 ]
 /** Answer of a getEntry whose key is there. */

@@ -2,7 +2,7 @@
 // long: the public contract reads as one text
 
 import type { Duration } from './duration.js'
-import type { AtRevision, RangeIterator } from './revision-types.js'
+import type { AtRevision, InitialWatchEvent, RangeIterator } from './revision-types.js'
 
 /** A key or a value. Strings are UTF-8; keys are ordered by their bytes. */
 export type Bytes = string | Uint8Array
@@ -124,6 +124,13 @@ export interface WatchEvent {
   previous: Value
 }
 
+export interface InitialWatchOptions extends ReadOptions {
+  /** First what is there, then `{ type: 'synced', revision }`, then each change from the next revision on. */
+  initial: true
+  /** After ERR_COMPACTED, `{ type: 'reset' }` and all of that again, instead of the error. */
+  resync?: boolean | undefined
+}
+
 export interface KeyValueCalls {
   /** The value, or undefined. */
   get(key: Bytes, options?: ReadOptions): Promise<Value>
@@ -219,9 +226,17 @@ export interface KeyValueCalls {
    * ```ts
    * for await (const event of store.watch({ prefix: 'user/' }, { as: 'string' })) console.log(event.type, event.key)
    * ```
-   * Throws ERR_COMPACTED where `from` is older than the history that is kept.
+   * Throws ERR_COMPACTED where `from` is older than the history that is kept. With `initial: true`: docs/guarantees.md, "List, then
+   * watch".
    */
-  watch(target: WatchTarget, options?: ReadOptions): AsyncIterableIterator<WatchEvent>
+  watch(
+    target: WatchTarget,
+    options: InitialWatchOptions,
+  ): AsyncIterableIterator<InitialWatchEvent<WatchEvent>>
+  watch(
+    target: WatchTarget,
+    options?: ReadOptions & { initial?: false | undefined; resync?: false | undefined },
+  ): AsyncIterableIterator<WatchEvent>
 }
 
 // ---- locks

@@ -4,8 +4,9 @@ import { compareBytes, copyBytes, prefixEnd } from '@latchkey/base'
 import { tooManyKeys } from './budget.js'
 import { LatchkeyError } from './errors.js'
 import { knownNames, refuseUnknown } from './known-names.js'
-import { show, toBound, toKeyCopy, toList, toRecord } from './call-arguments.js'
+import { type ReadArgs, readArgs, show, toBound, toKeyCopy, toList, toRecord } from './call-arguments.js'
 import { READ, type Read } from './operations.js'
+import type { As } from './public-types.js'
 
 export const getArgs = (key: unknown): Read => [READ.get, toKeyCopy(key)]
 export const getEntryArgs = (key: unknown): Read => [READ.getEntry, toKeyCopy(key)]
@@ -30,6 +31,7 @@ export interface RangeArgs {
 const BOUND_FIELDS = knownNames('gte', 'gt', 'lte', 'lt')
 const RANGE_FIELDS = knownNames('gte', 'gt', 'lte', 'lt', 'prefix', 'reverse', 'limit', 'keysOnly')
 const TARGET_FIELDS = knownNames('key', 'prefix', 'range', 'from')
+const INITIAL_TARGET_FIELDS = knownNames('key', 'prefix', 'range')
 
 export function rangeArgs(range: unknown, name = 'range'): RangeArgs {
   const given = range === undefined ? {} : toRecord(range, name)
@@ -90,6 +92,22 @@ function toLimit(value: unknown): number {
   throw new TypeError(`limit must be a whole number, 0 or more; got ${show(value)}`)
 }
 
+const WATCH_OPTIONS = knownNames('timeout', 'signal', 'as', 'consistency', 'initial', 'resync')
+
+export interface WatchOptionsArgs extends ReadArgs {
+  readonly initial: boolean
+  readonly resync: boolean
+}
+
+export function watchOptionsArgs(options: unknown, standard: As): WatchOptionsArgs {
+  const read = readArgs('watch', options, standard, WATCH_OPTIONS)
+  const given = (options ?? {}) as Record<string, unknown>
+  const initial = toFlag(given.initial, 'initial')
+  const resync = toFlag(given.resync, 'resync')
+  if (resync && !initial) throw new TypeError('resync needs initial: true')
+  return { ...read, initial, resync }
+}
+
 /** from undefined: after the revision at the moment of the call. */
 export interface WatchArgs extends Bounds {
   readonly from: number | undefined
@@ -98,10 +116,23 @@ export interface WatchArgs extends Bounds {
 export function watchArgs(target: unknown): WatchArgs {
   const given = toRecord(target, 'target')
   refuseUnknown(given, TARGET_FIELDS, 'field', 'target')
+  const from = given.from === undefined ? undefined : toFrom(given.from)
+  return { ...spanOf(given), from }
+}
+
+/** Of a mirror, or of a watch that begins with what is there. */
+export function initialTargetArgs(target: unknown): Bounds {
+  const given = toRecord(target, 'target')
+  if (given.from !== undefined)
+    throw new TypeError('from cannot be given together with initial: true, which begins with what is there')
+  refuseUnknown(given, INITIAL_TARGET_FIELDS, 'field', 'target')
+  return spanOf(given)
+}
+
+function spanOf(given: Record<string, unknown>): Bounds {
   const named = ['key', 'prefix', 'range'].filter((name) => given[name] !== undefined)
   if (named.length !== 1) throw new TypeError('target must have exactly one of key, prefix and range')
-  const from = given.from === undefined ? undefined : toFrom(given.from)
-  return { ...watched(given), from }
+  return watched(given)
 }
 
 function watched({ key, prefix, range }: Record<string, unknown>): Bounds {

@@ -3,6 +3,7 @@
 import { text } from '@latchkey/base'
 import { LatchkeyError } from './errors.js'
 import type { BackupResult, EventResult, PageResult } from './operations.js'
+import type { InitialPut } from './revision-types.js'
 import type { As, EntryAtRevision, EntryOfKey, SessionInfo, Value, WatchEvent } from './public-types.js'
 
 const nonsense = (what: string) =>
@@ -155,8 +156,27 @@ export function toBackupPiece(result: unknown): BackupResult {
   return [toCount(view), piece, toCount(total)]
 }
 
-const isRow = (row: unknown): boolean =>
-  Array.isArray(row) && row.length === 2 && row.every((part) => part === null || isData(part))
+function isRow(row: unknown): boolean {
+  if (!Array.isArray(row) || row.length < 2 || row.length > 3) return false
+  const [key, value, revision] = row as unknown[]
+  const isPart = (part: unknown) => part === null || isData(part)
+  return isPart(key) && isPart(value) && (row.length === 2 || Number.isSafeInteger(revision))
+}
+
+/** Of a row that was there when the watch began: the event of its last write, as far as it is known. */
+export function toInitialPut(
+  [key, value, revision]: readonly [Uint8Array, Uint8Array, number],
+  as: As,
+): InitialPut<Value, Value> {
+  return {
+    revision,
+    type: 'put',
+    initial: true,
+    key: toUserKey(key, as),
+    value: toUserValue(value, as),
+    previous: undefined,
+  }
+}
 
 export function toEvent([revision, type, key, value, previous]: EventResult, as: As): WatchEvent {
   return {

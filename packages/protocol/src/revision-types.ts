@@ -11,3 +11,29 @@ export interface RangeIterator<T> extends AsyncIterableIterator<T> {
    */
   readonly revision: Promise<number>
 }
+
+/** A key that was there when the watch began, or began again after a reset. */
+export interface InitialPut<Key, Value> {
+  /** Of the write that gave the key this value. */
+  revision: number
+  type: 'put'
+  initial: true
+  key: Key
+  value: Value
+  previous: undefined
+}
+/** All that was there has been told: it is the state of the store at this revision. Changes follow from the next revision on. */
+export interface Synced {
+  type: 'synced'
+  revision: number
+}
+/** What was told before counts no more: all that is there is told again. */
+export interface Reset {
+  type: 'reset'
+}
+/** What a watch with `initial: true` yields. */
+export type InitialWatchEvent<Event extends { key: unknown; value: unknown }> =
+  | (Event & { initial?: undefined })
+  | InitialPut<Event['key'], Event['value']>
+  | Synced
+  | Reset

@@ -2,7 +2,7 @@
 // over. Deterministic on its ports: a clock, chance, and links that call back.
 // Laws: docs/laws.md C1 to C5, C7, C9, and docs/locks.md 6. Each is stated in the file that keeps it: commands.ts, outcomes.ts, session.ts.
 
-import { type Clock, Emitter, microtask, type Random } from '@latchkey/base'
+import { type Clock, Emitter, microtask, onAbort, type Random } from '@latchkey/base'
 import { ClusterBound } from '@latchkey/lock'
 import {
   type AdminCall,
@@ -174,6 +174,19 @@ export class Engine {
       this.#watches.fail(watch, error as LatchkeyError)
     }
     this.start({ what: 'read', read: REVISION_READ, stale: false }, NO_LIMIT, (x) => x, begin, fail)
+  }
+
+  /** A pause between two tries; over at once when the signal aborts. */
+  pause(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#activeLink.clock.after(ms, () => end(), { ref: false })
+      const off = onAbort(signal, () => end())
+      const end = () => {
+        timer.cancel()
+        off()
+        resolve()
+      }
+    })
   }
 
   /** What is left of a call's time, asked again for each of its parts. At least 1 ms: the part itself then says that it is over. */

@@ -6,6 +6,9 @@ import {
   type Bytes,
   CAPS,
   type Command,
+  type EventResult,
+  type InitialWatchEvent,
+  type InitialWatchOptions,
   DEFAULT_TIMEOUT,
   WRITE_OPTIONS,
   type CallOptions as UserCallOptions,
@@ -35,6 +38,7 @@ import {
   getArgs,
   getEntryArgs,
   incrementArgs,
+  initialTargetArgs,
   mergeArgs,
   multiGetArgs,
   nextSequenceArgs,
@@ -53,6 +57,8 @@ import {
   toCount,
   toEntryRead,
   toIncremented,
+  toEvent,
+  toInitialPut,
   toMany,
   toMaybe,
   toNothing,
@@ -62,11 +68,13 @@ import {
   toUserValue,
   txnArgs,
   watchArgs,
+  watchOptionsArgs,
 } from '@latchkey/protocol'
 import type { Engine } from '../engine/engine.js'
+import { Mirror, type MirrorOptions, type MirrorTarget } from './mirror.js'
 import { attempt } from './reject-not-throw.js'
 import { type Row, collect, iterate } from './range-iterator.js'
-import { WatchIterator } from './watch-iterator.js'
+import { type InitialItem, WatchIterator, openInitial } from './watch-iterator.js'
 
 /** Of a hold: its guard goes with every write; one that is known to be lost is not even asked. */
 export interface HoldGuard {
@@ -259,8 +267,47 @@ export class KeyValues implements KeyValueCalls {
     return iterate(this.#engine, wanted, given, (row) => convert(row, given.as))
   }
 
-  watch(target: WatchTarget, options?: ReadOptions): AsyncIterableIterator<WatchEvent> {
-    return new WatchIterator(this.#engine, watchArgs(target), readArgs('watch', options, this.#as))
+  watch(
+    target: WatchTarget,
+    options: InitialWatchOptions,
+  ): AsyncIterableIterator<InitialWatchEvent<WatchEvent>>
+  watch(target: WatchTarget, options?: ReadOptions): AsyncIterableIterator<WatchEvent>
+  watch(
+    target: WatchTarget,
+    options?: ReadOptions,
+  ): AsyncIterableIterator<WatchEvent> | AsyncIterableIterator<InitialWatchEvent<WatchEvent>> {
+    const { as, signal, initial, resync } = watchOptionsArgs(options, this.#as)
+    if (initial) {
+      const bounds = initialTargetArgs(target)
+      return new WatchIterator({
+        open: (sink) => openInitial(this.#engine, bounds, resync, sink),
+        convert: (item: InitialItem) => toInitialEvent(item, as),
+        signal,
+      })
+    }
+    const { start, end, from } = watchArgs(target)
+    return new WatchIterator({
+      open: (sink) => this.#engine.watch(start, end, from, sink),
+      convert: (event: EventResult) => toEvent(event, as),
+      signal,
+    })
+  }
+
+  mirror(target: MirrorTarget, options?: MirrorOptions): Promise<Mirror> {
+    return attempt(() => Mirror.open(this.#engine, target, options, this.#as))
+  }
+}
+
+function toInitialEvent(item: InitialItem, as: As): InitialWatchEvent<WatchEvent> {
+  switch (item.is) {
+    case 'reset':
+      return { type: 'reset' }
+    case 'synced':
+      return { type: 'synced', revision: item.revision }
+    case 'row':
+      return toInitialPut(item.row as readonly [Uint8Array, Uint8Array, number], as)
+    case 'event':
+      return toEvent(item.event, as)
   }
 }
 

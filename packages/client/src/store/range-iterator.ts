@@ -11,6 +11,7 @@ import {
   CAPS,
   LatchkeyError,
   READ,
+  type PagePart,
   type RangeArgs,
   type Read,
   type ReadArgs,
@@ -22,8 +23,8 @@ import type { Call, Live } from '../engine/call.js'
 import type { Engine } from '../engine/engine.js'
 import { viewLost } from '../engine/outcomes.js'
 
-/** The value is null where only keys were asked for. */
-export type Row = readonly [key: Uint8Array, value: Uint8Array | null]
+/** The value is null where only keys were asked for; the revision is there where it was asked for. */
+export type Row = readonly [key: Uint8Array, value: Uint8Array | null, revision?: number]
 
 export interface OpenView {
   /** 0: the member has closed it, nothing follows. */
@@ -165,10 +166,16 @@ export async function collect<T>(
 
 export const isLost = (error: unknown): boolean => isLatchkeyError(error, 'ERR_COMPACTED')
 
+export type PageOptions = Pick<ReadArgs, 'stale' | 'signal' | 'timeout'>
+
+export interface PagesArgs extends RangeArgs {
+  readonly part?: PagePart
+}
+
 export async function* pagesOf(
   engine: Engine,
-  range: RangeArgs,
-  options: ReadArgs,
+  range: PagesArgs,
+  options: PageOptions,
   deadline?: () => number | undefined,
 ): AsyncGenerator<Page, undefined> {
   const cursor: Cursor = { start: range.start, end: range.end, left: range.limit }
@@ -206,14 +213,14 @@ function leave(engine: Engine, page: Page | undefined, asked: Promise<Page> | un
 
 async function ask(
   engine: Engine,
-  range: RangeArgs,
+  range: PagesArgs,
   cursor: Cursor,
-  options: ReadArgs,
+  options: PageOptions,
   before: Page | undefined,
 ): Promise<Page> {
   const limit = Math.min(cursor.left, CAPS.pageRows)
   // A page may be cut short by its bytes, unless it is one row: the view is kept until the rows are there.
-  const part = range.keysOnly ? 'keys' : 'both'
+  const part = range.part ?? (range.keysOnly ? 'keys' : 'both')
   const view = before?.view ?? 0
   const read: Read = [READ.page, view, limit > 1, cursor.start, cursor.end, range.reverse, limit, part]
   try {

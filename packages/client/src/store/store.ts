@@ -11,6 +11,7 @@ import type {
   Owner,
   StoreEvents,
 } from '@latchkey/protocol'
+import type { Mirror, MirrorOptions, MirrorTarget } from './mirror.js'
 
 /** Locks, in three shapes. */
 export interface LockCalls {
@@ -30,6 +31,18 @@ export interface LockCalls {
   releaseLockWith(key: Bytes, acquirer: Acquirer, options?: CallOptions): Promise<Owner>
 }
 
+export interface MirrorCalls {
+  /**
+   * A Map that follows the store, across reconnects, changes of leader and compaction: always a state that the store had.
+   * ```ts
+   * await using flags = await store.mirror({ prefix: 'flags/' }, { as: 'json' })
+   * flags.on('change', ({ key, value }) => console.log(key, value))
+   * if (flags.get('flags/dark')) console.log('dark')
+   * ```
+   */
+  mirror(target: MirrorTarget, options?: MirrorOptions): Promise<Mirror>
+}
+
 /** As an emitter of Node's has them, so that `once` and `on` of node:events work with a store. */
 export interface EventCalls {
   /** A listener that throws is the process's matter, not the store's. */
@@ -46,4 +59,10 @@ export interface EventCalls {
 }
 
 /** A replicated store: embedded (`open`) or remote (`connect`), with the same calls, errors and promises. */
-export interface Store extends KeyValueCalls, LockCalls, ClusterCalls, EventCalls, AsyncDisposable {}
+export interface Store
+  extends KeyValueCalls,
+    MirrorCalls,
+    LockCalls,
+    ClusterCalls,
+    EventCalls,
+    AsyncDisposable {}

@@ -1,45 +1,53 @@
 // Driver: a watch as an async iterator. It begins at the call, not at the first next(); what comes waits here, and only so much of
-// it (watches.ts).
+// it (watches.ts, range-follower.ts).
 
 import { onAbort } from '@latchkey/base'
-import {
-  type EventResult,
-  LatchkeyError,
-  type ReadArgs,
-  type WatchArgs,
-  type WatchEvent,
-  toEvent,
-} from '@latchkey/protocol'
+import { type Bounds, type EventResult, LatchkeyError } from '@latchkey/protocol'
 import type { Engine } from '../engine/engine.js'
 import { Queue } from '../engine/fifo-queue.js'
 import type { WatchHandle } from '../engine/watches.js'
+import { type RangeStep, followRange } from './range-follower.js'
+import type { Row } from './range-iterator.js'
 
-interface Reader {
-  resolve(result: IteratorResult<WatchEvent>): void
+interface Reader<Event> {
+  resolve(result: IteratorResult<Event>): void
   reject(error: unknown): void
 }
 
-const DONE: IteratorResult<WatchEvent> = { done: true, value: undefined }
+interface Sink<Raw> {
+  events(events: readonly Raw[]): void
+  over(error: unknown): void
+}
 
-export class WatchIterator implements AsyncIterableIterator<WatchEvent> {
-  readonly #options: ReadArgs
+export interface WatchSource<Raw, Event> {
+  open(sink: Sink<Raw>): WatchHandle
+  /** Throws where it cannot be told: the watch ends with that. */
+  convert(raw: Raw): Event
+  readonly signal: AbortSignal | undefined
+}
+
+const DONE: IteratorResult<never> = { done: true, value: undefined }
+
+export class WatchIterator<Raw, Event> implements AsyncIterableIterator<Event> {
+  readonly #source: WatchSource<Raw, Event>
   readonly #handle: WatchHandle
-  readonly #events = new Queue<EventResult>()
-  readonly #readers = new Queue<Reader>()
+  readonly #events = new Queue<Raw>()
+  readonly #readers = new Queue<Reader<Event>>()
   readonly #abort = () =>
-    this.#fail(new LatchkeyError('ERR_ABORTED', undefined, { cause: this.#options.signal?.reason }), true)
+    this.#fail(new LatchkeyError('ERR_ABORTED', undefined, { cause: this.#source.signal?.reason }), true)
   #offAbort: (() => void) | undefined
   #error: unknown
   #over = false
 
-  constructor(engine: Engine, { start, end, from }: WatchArgs, options: ReadArgs) {
-    this.#options = options
-    this.#handle = engine.watch(start, end, from, {
+  constructor(source: WatchSource<Raw, Event>) {
+    const { signal } = source
+    this.#source = source
+    this.#handle = source.open({
       events: (events) => this.#arrived(events),
-      over: (error) => this.#fail(error, error.code === 'ERR_CLOSED'),
+      over: (error) => this.#fail(error, (error as { code?: unknown }).code === 'ERR_CLOSED'),
     })
-    if (options.signal?.aborted) this.#abort()
-    else if (options.signal) this.#offAbort = onAbort(options.signal, this.#abort)
+    if (signal?.aborted) this.#abort()
+    else if (signal) this.#offAbort = onAbort(signal, this.#abort)
   }
 
   [Symbol.asyncIterator](): this {
@@ -50,7 +58,7 @@ export class WatchIterator implements AsyncIterableIterator<WatchEvent> {
     this.#end(true)
   }
 
-  next(): Promise<IteratorResult<WatchEvent>> {
+  next(): Promise<IteratorResult<Event>> {
     return new Promise((resolve, reject) => {
       this.#readers.push({ resolve, reject })
       this.#serve()
@@ -58,17 +66,17 @@ export class WatchIterator implements AsyncIterableIterator<WatchEvent> {
   }
 
   /** Ends quietly; readers that wait are done. */
-  async return(): Promise<IteratorResult<WatchEvent>> {
+  async return(): Promise<IteratorResult<Event>> {
     this.#end(true)
     return DONE
   }
 
-  async throw(error?: unknown): Promise<IteratorResult<WatchEvent>> {
+  async throw(error?: unknown): Promise<IteratorResult<Event>> {
     this.#end(true)
     throw error
   }
 
-  #arrived(events: readonly EventResult[]): void {
+  #arrived(events: readonly Raw[]): void {
     for (const event of events) this.#events.push(event)
     this.#serve()
   }
@@ -76,16 +84,16 @@ export class WatchIterator implements AsyncIterableIterator<WatchEvent> {
   #serve(): void {
     while (this.#readers.length > 0) {
       const event = this.#events.shift()
-      if (event) this.#tell(this.#readers.shift() as Reader, event)
+      if (event !== undefined) this.#tell(this.#readers.shift() as Reader<Event>, event)
       else if (!this.#over) return
-      else this.#tellEnd(this.#readers.shift() as Reader)
+      else this.#tellEnd(this.#readers.shift() as Reader<Event>)
     }
   }
 
-  #tell(reader: Reader, event: EventResult): void {
+  #tell(reader: Reader<Event>, event: Raw): void {
     this.#handle.taken(1)
     try {
-      reader.resolve({ done: false, value: toEvent(event, this.#options.as) })
+      reader.resolve({ done: false, value: this.#source.convert(event) })
     } catch (error) {
       this.#end(true)
       reject(reader, error)
@@ -93,7 +101,7 @@ export class WatchIterator implements AsyncIterableIterator<WatchEvent> {
   }
 
   /** The error once, as an iteration throws; then it is over. */
-  #tellEnd(reader: Reader): void {
+  #tellEnd(reader: Reader<Event>): void {
     const error = this.#error
     this.#error = undefined
     if (error === undefined) reader.resolve(DONE)
@@ -117,4 +125,63 @@ export class WatchIterator implements AsyncIterableIterator<WatchEvent> {
   }
 }
 
-const reject = (reader: Reader, error: unknown) => reader.reject(error)
+const reject = (reader: Reader<never>, error: unknown) => reader.reject(error)
+
+// ---- with what is there
+
+/** One thing that a watch with `initial` tells, as it came. */
+export type InitialItem =
+  | { readonly is: 'reset' }
+  | { readonly is: 'synced'; readonly revision: number }
+  | { readonly is: 'row'; readonly row: Row }
+  | { readonly is: 'event'; readonly event: EventResult }
+
+/** The next step is taken when all of the one before was read. */
+export function openInitial(
+  engine: Engine,
+  bounds: Bounds,
+  resync: boolean,
+  sink: Sink<InitialItem>,
+): WatchHandle {
+  const stop = new AbortController()
+  const steps = followRange(engine, bounds, { resync, signal: stop.signal })
+  let untaken = 0
+  let isAsking = false
+  const ask = () => {
+    if (isAsking || untaken > 0 || stop.signal.aborted) return
+    isAsking = true
+    steps.next().then(
+      ({ done, value }) => {
+        isAsking = false
+        if (done === true) return
+        const items = itemsOf(value)
+        untaken += items.length
+        sink.events(items)
+        ask()
+      },
+      (error: unknown) => sink.over(error),
+    )
+  }
+  ask()
+  return {
+    taken(items) {
+      untaken -= items
+      ask()
+    },
+    end() {
+      stop.abort()
+      steps.return(undefined).catch(() => {})
+    },
+  }
+}
+
+function itemsOf(step: RangeStep): readonly InitialItem[] {
+  switch (step.is) {
+    case 'rows':
+      return step.rows.map((row) => ({ is: 'row', row }))
+    case 'events':
+      return step.events.map((event) => ({ is: 'event', event }))
+    default:
+      return [step]
+  }
+}

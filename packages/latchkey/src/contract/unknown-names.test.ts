@@ -66,6 +66,17 @@ const CALLS: readonly [call: string, run: (store: Loose, key: string) => unknown
     (s, k) => s.compareAndPutAll?.([{ key: k, expected: 'a', update: 'b' }]),
     /field "expected" of list\[0\]: did you mean "expect"\?/,
   ],
+  [
+    'watch',
+    async (s, k) => s.watch?.({ key: k }, { initail: true }),
+    /option "initail" of watch: did you mean "initial"\?/,
+  ],
+  ['mirror', (s, k) => s.mirror?.({ prefx: k }), /field "prefx" of target: did you mean "prefix"\?/],
+  [
+    'mirror',
+    (s, k) => s.mirror?.({ key: k }, { ass: 'json' }),
+    /option "ass" of mirror: did you mean "as"\?/,
+  ],
   ['status', (s) => s.status?.({ time: 5 }), /option "time" of status/],
   ['snapshot', (s) => s.snapshot?.({ timout: 5 }), /option "timout" of snapshot: did you mean "timeout"\?/],
   [
