@@ -50,7 +50,7 @@ describe('A13: a command over its budget is refused as a whole', () => {
     ],
     ['ranges', (n) => [OP.batch, null, many(n, () => range('x', 'y'))], 3, /4 deleteRange steps.*may have 3/],
     [
-      'rows that ranges remove, each time they meet them',
+      'rows that ranges remove, counted for each range',
       (n) => [OP.batch, null, many(n, () => range('r', 's'))],
       2,
       /more than 10 rows.*give a large range/,

@@ -18,7 +18,7 @@ const LENGTH = 150
 
 describe('A1, A10: replicas', () => {
   test.each([1, 2, 3, 4, 5, 6])(
-    'seed %s: slices, restarts and flushes wherever they fall, the same answers and the same state',
+    'seed %s: however the log is sliced, restarted and flushed, the answers and the state are the same',
     async (seed) => {
       const entries = drawWorkload(seed, LENGTH)
       const steady = newMachine(new SimulatedRowHome())
@@ -61,7 +61,7 @@ describe('A1, A10: replicas', () => {
 
 describe('tables in memory', () => {
   test.each([11, 12, 13])(
-    'seed %s: they are what their rows are, and what a start makes of the rows',
+    'seed %s: tables in memory equal their rows, and equal what a start reads from the rows',
     async (seed) => {
       const home = new SimulatedRowHome()
       const machine = newMachine(home)
@@ -84,7 +84,7 @@ describe('tables in memory', () => {
 
 describe('A2: a crash at every write', () => {
   test.each(['lost', 'kept'] as const)(
-    'the write under way is %s: whole entries, then the log goes on to the same state',
+    'the write under way is %s: the state is of whole entries, and the rest of the log gives the same state',
     async (kept) => {
       const entries = drawWorkload('crash', 60)
       const hashes = await hashesOf(new SimulatedRowHome(), entries)

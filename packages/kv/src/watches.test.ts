@@ -216,7 +216,7 @@ describe('back-pressure', () => {
     expect(revisions(seen)).toEqual([1, 2, 3, 3, 3, 4])
   })
 
-  test('a watch without matching events is told up to which revision it has come', async () => {
+  test('a watch without matching events gets the revision that it has reached', async () => {
     w = await World.open()
     const seen = watch(0, { start: k('x'), end: null })
     served(seen, 1)

@@ -49,7 +49,7 @@ describe('increment', () => {
     '9007199254740992',
     '-9007199254740993',
     '1'.repeat(400),
-  ])('%j is no number, and stays as it is', async (value) => {
+  ])('%j is no number and is not changed', async (value) => {
     await w.one([OP.put, null, k('n'), k(value)])
     expect(codeOf(await add(1))).toBe('ERR_NOT_A_NUMBER')
     expect(stored()).toBe(value)

@@ -224,16 +224,16 @@ describe('the life of a session', () => {
 
 describe('malformed commands', () => {
   const bad: [string, Uint8Array][] = [
-    ['no MessagePack', Uint8Array.of(0xc1)],
+    ['not MessagePack', Uint8Array.of(0xc1)],
     ['nothing', new Uint8Array(0)],
-    ['no array', pack('put')],
+    ['not an array', pack('put')],
     ['a wrong shape', pack([OP.put, null, k('a')])],
     ['a wrong type', pack([OP.put, null, 'a', k('1')])],
     ['an empty key', pack([OP.put, null, k(''), k('1')])],
     ['a key too long', pack([OP.put, null, new Uint8Array(4097), k('1')])],
     ['a value too long', pack([OP.put, null, k('a'), new Uint8Array(1024 * 1024 + 1)])],
     ['a negative step', pack([OP.nextSequence, null, k('a'), -1])],
-    ['nested beyond measure', Buffer.alloc(100_000, 0x91)],
+    ['nested too deeply', Buffer.alloc(100_000, 0x91)],
   ]
   test.each(bad)('A4: %s: an error, the same everywhere, kept, and nothing is changed', async (_, body) => {
     const answer = async () => {

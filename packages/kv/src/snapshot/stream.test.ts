@@ -67,20 +67,20 @@ test('a stream without a fault is accepted', () => {
 
 describe('S14: one fault in the stream, while every checksum is right', () => {
   const wrongs: [string, (rows: Row[], meta: Meta) => Buffer][] = [
-    ['a row left out', (rows, meta) => streamOf(meta, rows.slice(1))],
-    ['an event row left out', (rows, meta) => streamOf(meta, [...rows.slice(0, 2), ...rows.slice(3)])],
-    ['a piece left out', (rows, meta) => streamOf(meta, rows.slice(0, 3))],
-    ['a row told twice', (rows, meta) => streamOf(meta, [rows[0] as Row, ...rows])],
+    ['a missing row', (rows, meta) => streamOf(meta, rows.slice(1))],
+    ['a missing row of events', (rows, meta) => streamOf(meta, [...rows.slice(0, 2), ...rows.slice(3)])],
+    ['a missing piece', (rows, meta) => streamOf(meta, rows.slice(0, 3))],
+    ['a row that comes twice', (rows, meta) => streamOf(meta, [rows[0] as Row, ...rows])],
     ['rows out of order', (rows, meta) => streamOf(meta, [rows[1], rows[0], ...rows.slice(2)] as Row[])],
-    ['another count', (rows, meta) => streamOf(meta, rows, rows.length + 1)],
-    ['a row more', (rows, meta) => streamOf(meta, [rows[0], data('aa'), ...rows.slice(1)] as Row[])],
+    ['a wrong count', (rows, meta) => streamOf(meta, rows, rows.length + 1)],
+    ['an additional row', (rows, meta) => streamOf(meta, [rows[0], data('aa'), ...rows.slice(1)] as Row[])],
     [
-      'a row of no space',
+      'a row of an unknown space',
       (rows, meta) => streamOf(meta, [sealed(Buffer.from('Z'), Buffer.from('x')), ...rows]),
     ],
     ['a meta row among the rows', (rows, meta) => streamOf(meta, [...rows, sealed(META_KEY, pack([1]))])],
     [
-      'a row of the driver',
+      'a row with a key that is reserved for the driver',
       (rows, meta) => streamOf(meta, [sealed(Uint8Array.of(0, 1), Buffer.from('x')), ...rows]),
     ],
   ]

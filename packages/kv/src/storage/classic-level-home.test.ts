@@ -239,7 +239,7 @@ test('crc32c gives the known values', () => {
 
 describe('D18: files that a killed compaction left half-written', () => {
   test.each(['log', 'tables'])(
-    '%s: it is not in use, whoever gets its number at the next open',
+    '%s: the table is not in use, whichever file gets its number at the next open',
     async (name) => {
       const copy = join(folders.make(), 'state')
       cpSync(images[name] as string, copy, { recursive: true })

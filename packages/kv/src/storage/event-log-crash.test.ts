@@ -133,7 +133,7 @@ test('the workload begins new files and removes old ones', async () => {
 })
 
 test.each(['before', 'after'] as const)(
-  'D1 D8 D9 J1 J2 J3: the power goes %s every operation, and nothing that counts is lost',
+  'D1 D8 D9 J1 J2 J3: a power failure %s every operation loses nothing that counts',
   async (when) => {
     const whole = new MemoryDisk()
     await workload(whole, newLevel(), 'first')
@@ -173,7 +173,7 @@ const FAILURES: readonly DiskFailure[] = [
 ]
 
 test.each(FAILURES)(
-  'D4 D5: %o at every operation; then a start, and the power gone at any operation of it',
+  'D4 D5: %o at every operation; then a start, with a power failure at any operation of it',
   async (failure) => {
     const whole = new MemoryDisk()
     await workload(whole, newLevel(), 'first')

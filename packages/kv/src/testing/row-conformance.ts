@@ -44,38 +44,36 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
     expect(await all(store.view())).toEqual(['b=2', 'c='])
     await store.close()
   },
-  'RW1: so is one of very many rows, and one that removes them; a view in between has all or none': async (
-    home,
-  ) => {
-    const store = await opened(home)
-    const keys = Array.from({ length: 51_000 }, (_, i) => String(100_000 + i))
-    const writing = store.write(keys.map((key) => put(key, 'v')))
-    const early = await store.view().page({ start: undefined, end: undefined, keysOnly: true }, 60_000, 1e9)
-    expect([0, keys.length]).toContain(early.rows.length)
-    await writing
-    expect(body(store.get(b('150999')))).toBe('v')
-    await store.write([...keys.map(del), put('100007', 'again')])
-    await store.close()
-    const again = (await home.open()) as RowStore
-    expect(await all(again.view())).toEqual(['100007=again'])
-    await again.close()
-  },
-  'RW1: so is one that removes very many rows by one change; what it puts behind that stays': async (
-    home,
-  ) => {
-    const store = await opened(home)
-    const keys = Array.from({ length: 12_000 }, (_, i) => String(100_000 + i))
-    await store.write([...keys.map((key) => put(key, 'v')), put('a', 'v')])
-    const others = new RowKeys()
-    for (const key of [...keys, 'never there']) others.add(b(key))
-    await store.write([{ key: b('0'), value: undefined, others }, put('100007', 'again')])
-    expect(await all(store.view())).toEqual(['100007=again', 'a=v'])
-    await store.close()
-    const again = (await home.open()) as RowStore
-    expect(await all(again.view())).toEqual(['100007=again', 'a=v'])
-    await again.close()
-  },
-  'RW2: what was written is there when it is opened again': async (home) => {
+  'RW1: a batch of very many rows, or one that removes them, is written as a whole; a view in between has all or none':
+    async (home) => {
+      const store = await opened(home)
+      const keys = Array.from({ length: 51_000 }, (_, i) => String(100_000 + i))
+      const writing = store.write(keys.map((key) => put(key, 'v')))
+      const early = await store.view().page({ start: undefined, end: undefined, keysOnly: true }, 60_000, 1e9)
+      expect([0, keys.length]).toContain(early.rows.length)
+      await writing
+      expect(body(store.get(b('150999')))).toBe('v')
+      await store.write([...keys.map(del), put('100007', 'again')])
+      await store.close()
+      const again = (await home.open()) as RowStore
+      expect(await all(again.view())).toEqual(['100007=again'])
+      await again.close()
+    },
+  'RW1: a batch that removes very many rows by one change is written as a whole; rows that it puts after that change stay':
+    async (home) => {
+      const store = await opened(home)
+      const keys = Array.from({ length: 12_000 }, (_, i) => String(100_000 + i))
+      await store.write([...keys.map((key) => put(key, 'v')), put('a', 'v')])
+      const others = new RowKeys()
+      for (const key of [...keys, 'never there']) others.add(b(key))
+      await store.write([{ key: b('0'), value: undefined, others }, put('100007', 'again')])
+      expect(await all(store.view())).toEqual(['100007=again', 'a=v'])
+      await store.close()
+      const again = (await home.open()) as RowStore
+      expect(await all(again.view())).toEqual(['100007=again', 'a=v'])
+      await again.close()
+    },
+  'RW2: rows that were written are there after the store is opened again': async (home) => {
     const store = await opened(home)
     await store.write([put('a', '1')])
     await store.close()
@@ -95,7 +93,7 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
   },
   'RW4: a batch over several spaces is in a view whole or not at all, also while it is being written':
     severalSpaces,
-  'RW7: what was written stays, whatever becomes of the bytes of its batch': async (home) => {
+  'RW7: written rows stay the same when the bytes of their batch are changed': async (home) => {
     const store = await opened(home)
     const batch = [put('d', 'data'), put('e', 'event')]
     await store.write(batch)
@@ -109,11 +107,12 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
     await again.close()
   },
   'pages: ranges, both directions, by rows and by bytes, keys only': pages,
-  'pages that follow each other, with pages of other ranges between them, are all rows once': followingPages,
-  'keys are ordered by bytes, and may hold any': byteOrder,
-  'random batches against a plain map': randomBatches,
-  'nothing of a store that is built is seen before commit, nothing of the old one after it': swap,
-  'a build that is given up leaves nothing': async (home) => {
+  'pages that follow each other contain every row once, also with pages of other ranges in between':
+    followingPages,
+  'keys are in the order of their bytes, and may contain any byte': byteOrder,
+  'random batches give the same rows as a plain map': randomBatches,
+  'before commit the new store cannot be read, after commit the old one cannot': swap,
+  'a build that is aborted leaves nothing': async (home) => {
     const store = await opened(home)
     const builder = await home.build()
     await builder.write([put('new', '1')])
@@ -121,7 +120,7 @@ const LAWS: Record<string, (home: RowHome) => Promise<void>> = {
     expect(await all(store.view())).toEqual([])
     await store.close()
   },
-  'discard removes all': async (home) => {
+  'discard removes every store': async (home) => {
     await (await opened(home)).close()
     await home.discard()
     expect(await home.open()).toBeUndefined()

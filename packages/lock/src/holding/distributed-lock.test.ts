@@ -205,9 +205,9 @@ describe('arguments', () => {
   const { locking, world } = scene()
   const bad: readonly [string, () => unknown][] = [
     ['an empty key', () => locking.getDistributedLock('', '10s')],
-    ['a key that is no key', () => locking.getDistributedLock(7 as never, '10s')],
+    ['a key of another type', () => locking.getDistributedLock(7 as never, '10s')],
     ['an empty fencing key', () => locking.getDistributedLock('k', '10s', undefined, { fencingKey: '' })],
-    ['a watchdog that is none', () => locking.getDistributedLock('k', '10s', {} as Watchdog)],
+    ['a watchdog of another type', () => locking.getDistributedLock('k', '10s', {} as Watchdog)],
     ...[0, -1, Number.NaN, 1, 49, 1.5, '49ms', '0s', '1 s', '721h', Number.POSITIVE_INFINITY].map(
       (lease) =>
         [`K34, T4: a lease of ${lease}`, () => locking.getDistributedLock('k', lease)] as [

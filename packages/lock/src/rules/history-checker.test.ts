@@ -92,7 +92,7 @@ const SAMPLES: readonly (readonly [Law, string, readonly LockEvent[]])[] = [
     'the same token twice',
     [first(5), release(10, 'a', 'RELEASED', 5), ask(20, 'b', 'FIRST_TIME', { token: 5 })],
   ],
-  ['growing tokens', 'a token that fell', [first(5), ask(101, 'b', 'NEW_ACQUIRE', { token: 4 })]],
+  ['growing tokens', 'a lower token', [first(5), ask(101, 'b', 'NEW_ACQUIRE', { token: 4 })]],
   [
     'exactly once',
     'a call applied twice',
@@ -103,7 +103,7 @@ const SAMPLES: readonly (readonly [Law, string, readonly LockEvent[]])[] = [
   ],
   [
     'exactly once',
-    'an answer that nobody gave',
+    'an answer that no command gave',
     [first(), { kind: 'answer', call: 'never', owner: owner('b', 'FIRST_TIME', 2, 9) }],
   ],
   ['exactly once', 'a hold that vanished: release says NOT_HELD', [first(), release(10, 'a', 'NOT_HELD', 0)]],
@@ -115,12 +115,12 @@ const SAMPLES: readonly (readonly [Law, string, readonly LockEvent[]])[] = [
   ],
   [
     'exactly once',
-    'refused by a hold that is over: it came back',
+    'refused because of a hold that is over',
     [first(), release(10, 'a', 'RELEASED', 1), ask(20, 'b', 'HELD', {}, 'a')],
   ],
   ['exactly once', 'its owner refused as a stranger', [first(), release(10, 'a', 'NOT_OWNER', 1)]],
   ['exactly once', 'its owner refused its renewal as a stranger', [first(), renew(10, 'a', 'HELD', 1, 100)]],
-  ['exactly once', 'a deadline that went back', [first(), renew(10, 'a', 'KEEP_LEASE', 1, 90)]],
+  ['exactly once', 'a deadline that moved backwards', [first(), renew(10, 'a', 'KEEP_LEASE', 1, 90)]],
   ['counts', 'one reentry counted twice', [first(), ask(1, 'a', 'REENTRANT', { token: 1, acquires: 3 })]],
   [
     'counts',
@@ -139,7 +139,7 @@ const SAMPLES: readonly (readonly [Law, string, readonly LockEvent[]])[] = [
   ],
   [
     'first come first served',
-    'the second is granted',
+    'the second waiter is granted the lock before the first',
     [
       first(),
       ask(1, 'b', 'HELD', { queued: true }, 'a'),
@@ -150,12 +150,12 @@ const SAMPLES: readonly (readonly [Law, string, readonly LockEvent[]])[] = [
   ],
   [
     'first come first served',
-    'K23: a release that woke nobody',
+    'K23: a release after which no waiter is granted the lock',
     [first(), ask(1, 'b', 'HELD', { queued: true }, 'a'), release(2, 'a', 'RELEASED', 1), left(50, 'b')],
   ],
   [
     'first come first served',
-    'one who left is granted',
+    'a waiter that has left is granted the lock',
     [
       first(),
       ask(1, 'b', 'HELD', { queued: true }, 'a'),
@@ -166,7 +166,7 @@ const SAMPLES: readonly (readonly [Law, string, readonly LockEvent[]])[] = [
   ],
   [
     'first come first served',
-    'a passer-by takes it',
+    'a caller that did not wait is granted the lock',
     [
       first(),
       ask(1, 'b', 'HELD', { queued: true }, 'a'),
@@ -174,17 +174,17 @@ const SAMPLES: readonly (readonly [Law, string, readonly LockEvent[]])[] = [
       ask(4, 'c', 'FIRST_TIME', { token: 2 }),
     ],
   ],
-  ['promises', 'of a token that nobody has', [first(), promise(10, 9)]],
+  ['promises', 'of an unknown token', [first(), promise(10, 9)]],
   ['promises', 'before it began', [ask(5, 'a', 'FIRST_TIME', { token: 1 }), promise(4, 1)]],
   ['promises', 'after it was released', [first(), release(10, 'a', 'RELEASED', 1), promise(11, 1)]],
   [
     'promises',
-    'after it had run out and another got it',
+    'after the hold expired and another acquirer got the lock',
     [first(), ask(101, 'b', 'NEW_ACQUIRE', { token: 2 }), promise(102, 1)],
   ],
   [
     'promises',
-    'after an entry behind its deadline',
+    'after an entry later than its deadline',
     [first(), ask(101, 'x', 'KEEP_LEASE_FAIL', {}), promise(102, 1)],
   ],
 ]
@@ -199,7 +199,7 @@ describe('failing samples', () => {
 })
 
 describe('a promise in the last moment before the next owner, and one recorded after the release that followed it', () => {
-  test('a promise in the last moment before the next owner, and one after a release', () => {
+  test('a promise in the last moment before the next owner, and one recorded after the release that followed it', () => {
     const events = [
       first(),
       promise(100, 1),

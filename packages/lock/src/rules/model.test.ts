@@ -242,7 +242,7 @@ class Run {
   }
 }
 
-test('random sequences: the rules and the naive model agree, and the laws hold after every entry', () => {
+test('random sequences: the rules and the simple model agree, and the laws hold after every entry', () => {
   let checks = 0
   const runs = fc.check(
     fc.property(steps, (sequence) => {

@@ -121,7 +121,7 @@ export class FakeStore {
   }
 }
 
-/** What happens to a request: `undefined` means applied and answered, or one of these. */
+/** The faults that a request can meet; without a fault it is applied and answered. */
 export type Fault =
   | 'lose request' // sent but never arrives: the sender does not know its outcome
   | 'lose answer' // applied but never answered

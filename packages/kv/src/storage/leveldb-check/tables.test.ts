@@ -78,14 +78,14 @@ describe('decompression of Snappy blocks', () => {
 
   test.each([
     ['nothing', []],
-    ['less than it says', [4, 2 << 2, 97, 98, 99]],
-    ['more than it says', [2, 2 << 2, 97, 98, 99]],
+    ['fewer bytes than the stated length', [4, 2 << 2, 97, 98, 99]],
+    ['more bytes than the stated length', [2, 2 << 2, 97, 98, 99]],
     ['a literal beyond the end', [3, 2 << 2, 97]],
     ['a length that is cut off', [70, 61 << 2, 69]],
     ['a copy that is cut off', [7, 0, 97, (3 << 2) | 2, 1]],
     ['a copy from before the start', [7, 0, 97, 1, 2]],
-    ['a copy of what is not made yet', [7, 0, 97, 1, 0]],
-    ['a length nobody has room for', [0xff, 0xff, 0xff, 0xff, 0x0f]],
+    ['a copy of bytes that are not written yet', [7, 0, 97, 1, 0]],
+    ['a length above the limit', [0xff, 0xff, 0xff, 0xff, 0x0f]],
   ])('refused: %s', (_, bytes) => {
     expect(unsnappied(Buffer.from(bytes))).toBeUndefined()
   })
