@@ -8,7 +8,7 @@ export const PLACE = 'docs/api.md'
 
 const HEAD = `# API
 
-What \`latchkey\`, \`@latchkey/client\` and \`@latchkey/level\` export for you, as types. What the calls promise is in
+What \`latchkey\`, \`latchkey/testing\`, \`@latchkey/client\` and \`@latchkey/level\` export for you, as types. What the calls promise is in
 [guarantees.md](guarantees.md), what can go wrong in [errors.md](errors.md). An option, field or event that a call does not know is a TypeError
 that names the one that was meant, before anything is sent: \`unknown option "gaurd" of put: did you mean "guard"?\`
 
@@ -68,6 +68,12 @@ export const SECTIONS = [
   [
     'Errors',
     ['packages/protocol/dist/errors.d.ts', 'LatchkeyError', 'isLatchkeyError', 'Outcome', 'ErrorCode'],
+  ],
+  [
+    'Tests: latchkey/testing',
+    [server('test-cluster/test-cluster'), 'testCluster'],
+    [server('test-cluster/options'), 'TestClusterOptions', 'MemberOptions', 'MemberIds'],
+    [server('test-cluster/test-cluster-types'), 'TestCluster', 'TestStores', 'TestConnectOptions'],
   ],
   ['A level', ['packages/level/dist/level.d.ts', 'LatchkeyLevel', 'LatchkeyLevelOptions']],
 ]

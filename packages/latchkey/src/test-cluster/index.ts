@@ -1,3 +1,4 @@
 // Rule: what `latchkey/testing` offers.
-export { TestCluster, type TestStores, testCluster } from './test-cluster.js'
+export { testCluster } from './test-cluster.js'
+export type { TestCluster, TestConnectOptions, TestStores } from './test-cluster-types.js'
 export type { MemberIds, MemberOptions, TestClusterOptions } from './options.js'

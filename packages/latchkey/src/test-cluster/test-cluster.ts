@@ -2,14 +2,7 @@
 // their own. It opens no port, writes no file, and leaves nothing behind.
 
 import { newId, seededRandom } from '@latchkey/base'
-import {
-  checkConnect,
-  type ClientStore,
-  type ClientWorld,
-  type ConnectOptions,
-  connectIn,
-  type Store,
-} from '@latchkey/client'
+import { checkConnect, type ClientStore, type ClientWorld, connectIn, type Store } from '@latchkey/client'
 import { type Duration, LatchkeyError, millis, show } from '@latchkey/protocol'
 import { Cuts, Host, MemoryNetwork } from '@latchkey/raft/memory'
 import type { EmbeddedStore } from '../open/index.js'
@@ -21,22 +14,21 @@ import {
   type TestSettings,
   urlOf,
 } from './options.js'
+import type { TestCluster, TestConnectOptions, TestStores } from './test-cluster-types.js'
 import { endStore, TestMember } from './test-member.js'
 import { TestTime } from './test-time.js'
 
-/** The stores of all members, by id: `stores.a`, and all that a Map has. Of a member that was started again, the new one. */
-export type TestStores<Id extends string> = ReadonlyMap<Id, EmbeddedStore> &
-  Readonly<Record<Id, EmbeddedStore>>
-
 /** What goes to another member or to a client is there in the same moment, and a connection that was closed is noticed in it. */
-const NO_DELAY = { base: 0, tail: 0, closing: { within: 0, gap: 0 }, encoded: false } as const
+const NO_DELAY = { base: 0, tail: 0, closing: { within: 0, gap: 0 } } as const
 /** Microseconds. A silence is noticed as over sockets: by members after 3 s, by clients after 5 s. */
 const MEMBERS = {
   ...NO_DELAY,
+  // An hour of heartbeats takes twice as long when each is made bytes.
+  encoded: false,
   pulse: [3_000_000, 3_000_000],
   dial: { first: [0, 0], afterEnd: [0, 0], again: [100_000, 100_000] },
 } as const
-const CLIENTS = { ...NO_DELAY, pulse: [5_000_000, 5_000_000], dialling: [0, 0] } as const
+const CLIENTS = { ...NO_DELAY, encoded: true, pulse: [5_000_000, 5_000_000], dialling: [0, 0] } as const
 /** Hosts of clients are numbered behind those of members. */
 const FIRST_CLIENT = 100
 /** So much time has passed when a cluster is handed over, ms. */
@@ -57,7 +49,7 @@ const LEADER_MS = 30_000
 export async function testCluster<Count extends keyof MemberIds = 3>(
   options: TestClusterOptions<Count> = {},
 ): Promise<TestCluster<MemberIds[Count]>> {
-  const cluster = new TestCluster<MemberIds[Count]>(checkTestOptions(options))
+  const cluster = new MemoryCluster<MemberIds[Count]>(checkTestOptions(options))
   try {
     await cluster.begin()
     return cluster
@@ -67,7 +59,7 @@ export async function testCluster<Count extends keyof MemberIds = 3>(
   }
 }
 
-export class TestCluster<Id extends string = string> implements AsyncDisposable {
+class MemoryCluster<Id extends string> implements TestCluster<Id> {
   readonly stores: TestStores<Id>
   readonly #stores = new Map<string, EmbeddedStore>()
   readonly #settings: TestSettings
@@ -84,7 +76,6 @@ export class TestCluster<Id extends string = string> implements AsyncDisposable 
   readonly #isolated = new Set<TestMember>()
   #closed = false
 
-  /** Internal: use testCluster(). */
   constructor(settings: TestSettings) {
     this.#settings = settings
     const refuses = (id: string) => this.#members.some((member) => member.id === id && !member.host.dark)
@@ -104,7 +95,7 @@ export class TestCluster<Id extends string = string> implements AsyncDisposable 
     this.stores = byId(settings.ids, this.#stores) as TestStores<Id>
   }
 
-  /** Internal. Time stands until all are ready, also where it runs later, so that a first election takes no time. */
+  /** Time stands until all are ready, also where it runs later, so that a first election takes no time. */
   async begin(): Promise<void> {
     await Promise.all(this.#members.map((member) => this.#open(member)))
     const ready = Promise.all(this.#members.map(({ store }) => store.ready({ timeout: LEADER_MS })))
@@ -133,16 +124,10 @@ export class TestCluster<Id extends string = string> implements AsyncDisposable 
 
   // ---- who is there
 
-  /** The members' ids. */
   get ids(): readonly Id[] {
     return this.#settings.ids as readonly Id[]
   }
 
-  /**
-   * Who leads, and reaches a majority: an old leader that is cut off or stands still does not count. Waits until there is one; time
-   * that stands is moved as far as the election needs. ERR_NO_LEADER, with `missing`, after 30 s; where time stands, at once when
-   * no majority is left.
-   */
   async leader(): Promise<Id> {
     this.#check()
     const { isManual } = this.#settings
@@ -180,8 +165,7 @@ export class TestCluster<Id extends string = string> implements AsyncDisposable 
     return to.isRunning && !this.#cuts.blocked(from.host.index, to.host.index)
   }
 
-  /** A remote store, on a machine of its own. It is closed with the cluster. Tokens and certificates have no meaning here. */
-  async connect(options: Omit<ConnectOptions, 'token' | 'tls' | 'cluster'> = {}): Promise<Store> {
+  async connect(options: TestConnectOptions = {}): Promise<Store> {
     this.#check()
     const settings = checkConnect(
       this.#settings.ids.map((id) => urlOf(id)),
@@ -215,20 +199,12 @@ export class TestCluster<Id extends string = string> implements AsyncDisposable 
 
   // ---- faults
 
-  /**
-   * The process of that member ends at once, as in a crash: what its disk had not synced is lost. Its store ends with ERR_CLOSED. The
-   * others see that it is gone, and elect another leader in about 10 ms; time that stands is moved so far.
-   */
   async kill(id: Id): Promise<void> {
     this.#member(id).kill()
     if (this.#settings.isManual)
       await this.#time.until(() => this.#leader() !== undefined || !this.#canElect(), LEADER_MS)
   }
 
-  /**
-   * A killed member, or one whose store was closed, is started again on its disk. `stores` has its new store. Where somebody leads it
-   * resolves when the member knows who; time that stands is moved so far.
-   */
   async start(id: Id): Promise<void> {
     const member = this.#member(id)
     await this.#open(member)
@@ -240,20 +216,17 @@ export class TestCluster<Id extends string = string> implements AsyncDisposable 
     await this.#time.until(() => knows() || isAlone(), LEADER_MS)
   }
 
-  /** The process of that member stands still, as after SIGSTOP. Calls of its own store wait until it goes on. */
   async pause(id: Id): Promise<void> {
     const member = this.#member(id)
     if (!member.isUp) throw new TypeError(`${id} does not run: start it before you pause it`)
     member.pause()
   }
 
-  /** It goes on, as after SIGCONT. */
   async resume(id: Id): Promise<void> {
     this.#member(id).resume()
     this.#network.dialNow(id)
   }
 
-  /** Nothing passes between the two members; of one alone, nothing between it and all others, clients included. */
   async cut(a: Id, b?: Id): Promise<void> {
     const from = this.#member(a)
     if (b === undefined) {
@@ -271,7 +244,6 @@ export class TestCluster<Id extends string = string> implements AsyncDisposable 
     this.#cuts.cut(b.index, a.index)
   }
 
-  /** Nothing is cut any more. */
   async heal(): Promise<void> {
     this.#check()
     this.#isolated.clear()
@@ -286,7 +258,6 @@ export class TestCluster<Id extends string = string> implements AsyncDisposable 
 
   // ---- time
 
-  /** Lets that much time pass for all members and stores: leases run out, elections happen, watchdogs renew. With clock: 'manual' only. */
   async advance(duration: Duration): Promise<void> {
     const ms = millis(duration, 'duration')
     this.#check()
@@ -297,7 +268,6 @@ export class TestCluster<Id extends string = string> implements AsyncDisposable 
 
   // ---- the end
 
-  /** All members and remote stores end, as in a crash: nothing has to be handed over. Idempotent. */
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
