@@ -15,8 +15,8 @@ import { decodeMeta } from './state/meta-row.js'
 import { World } from './testing/world.js'
 
 /**
- * A write happens when the test releases it, and resolves when the test releases it once more. In between
- * nobody may change its bytes (RW7).
+ * A disk on which the test decides about each write twice: first when the write happens, then when its
+ * promise resolves. In between nobody may change the bytes of the batch (RW7).
  */
 class TornHome extends SimulatedRowHome {
   #steps: (() => void)[] = []

@@ -53,8 +53,8 @@ export interface KvOptions {
 }
 
 /**
- * The limits of a store. Tests make them small. Those marked * affect what is applied, so all members must
- * have the same values.
+ * The limits of a store; tests make them small. Those marked (replicated) affect what is applied, so all
+ * members must have the same values.
  */
 export interface KvLimits {
   /** The overlay is written this many ms after its first change, */
@@ -73,21 +73,21 @@ export interface KvLimits {
   /** Watches that may be open at once, in total and for one client; beyond it ERR_BUSY. */
   readonly watches: number
   readonly watchesOfOne: number
-  /** * The events of the history; beyond it the oldest revisions are dropped. */
+  /** The events of the history (replicated); beyond it the oldest revisions are dropped. */
   readonly events: number
   readonly eventBytes: number
   /**
-   * * The work of one command; beyond it ERR_TOO_LARGE. A deleteRange that is not a step of a batch has no
-   * limit.
+   * The work of one command (replicated); beyond it ERR_TOO_LARGE. A deleteRange that is not a step of a
+   * batch has no limit.
    */
   readonly budget: BudgetLimits
-  /** * Sessions in total; beyond it ERR_BUSY. */
+  /** Sessions in total (replicated); beyond it ERR_BUSY. */
   readonly sessions: number
-  /** * Sessions opened by one identity; beyond it ERR_BUSY. */
+  /** Sessions opened by one identity (replicated); beyond it ERR_BUSY. */
   readonly sessionsOfOne: number
   /**
-   * * A session without holds and waiters may be ended for a new one after so many ms of cluster time without
-   * a command.
+   * A session without holds and waiters may be ended for a new one after so many ms of cluster time without a
+   * command (replicated).
    */
   readonly sessionIdleMillis: number
   readonly sessionNumbers: number

@@ -104,7 +104,7 @@ function valuesAt(state: State, keys: readonly Uint8Array[]): (Uint8Array | null
   })
 }
 
-/** The bytes of a value in an answer besides the value itself. */
+/** What a value takes in an answer in addition to its own bytes. */
 const ITEM_BYTES = 5
 
 const tooMuch = () =>

@@ -2,7 +2,7 @@
 // The ranges are sorted by their start. The middle one is the root of a tree, the middle ones of both halves
 // are its children, and so on; each node knows the last end in its subtree.
 //
-// Laws: `find` reports exactly the ranges with start <= key < end, each once. There is one entry for each
+// Laws: `find` reports exactly the ranges with start <= key < end, each once. No two entries have the same
 // range.
 
 /** A key after all keys, because the characters of keys are bytes. */

@@ -79,7 +79,8 @@ export class RowCache {
     this.#old = this.#young
     this.#young = new Map()
     this.#youngBytes = 0
-    // A slab belongs to one generation.
+    // A slab holds rows of one generation only; otherwise an old slab would stay in memory for a few young
+    // rows.
     this.#slab = new Uint8Array(0)
     this.#used = 0
   }

@@ -80,7 +80,7 @@ export class Waiters {
     return this.#queues.get(binary(key))?.byId.size ?? 0
   }
 
-  /** In order of arrival. */
+  /** The waiters of a lock, in order of arrival. */
   *of(key: Uint8Array): Iterable<WaiterRow> {
     const queue = this.#queues.get(binary(key))
     for (let waiter = queue?.first; waiter !== undefined; waiter = waiter.after) yield waiter.row

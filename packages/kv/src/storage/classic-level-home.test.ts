@@ -19,7 +19,7 @@ const folders = new Folders()
 afterAll(() => folders.removeAll())
 
 const BATCHES = 40
-/** Two thirds of the rows are data, one third are events. */
+/** Two thirds of the rows are data, one third is events. */
 const key = (i: number) => Buffer.from(`${i % 3 === 0 ? 'e' : 'd'}${String(i).padStart(5, '0')}`)
 const batch = (n: number): RowChange[] =>
   Array.from({ length: 25 }, (_, i) => {

@@ -1,5 +1,8 @@
-// Door: the checksum of every row, called its seal. A row's value is u32le seal | body; seal = crc32(u32 0 |
-// body | u32le crc32(key)).
+// Door: the checksum of every row, called its seal.
+//
+//   row value   u32le seal | body
+//   seal        crc32 of: u32 0 | body | u32le crc32 of the key
+//
 // LevelDB checks nothing when it reads, so only the seal shows that a byte has changed (D18). A row with a
 // wrong seal is refused with ERR_CORRUPT.
 //

@@ -11,8 +11,8 @@ export interface RowChange {
   readonly key: Uint8Array
   readonly value: Uint8Array | undefined
   /**
-   * Only together with a value of undefined: these rows are removed too, any number of them. None of them is
-   * in the event log.
+   * More rows that this change removes, any number of them. Only a change with a value of undefined has it,
+   * and none of these rows is in the event log.
    */
   readonly others?: RowKeys
 }

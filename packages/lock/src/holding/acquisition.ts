@@ -218,7 +218,10 @@ export class Acquisition {
     this.#unsettled = []
   }
 
-  /** The store says that another acquirer has the lock: a hold that this process believed in is lost. */
+  /**
+   * Called when the store refuses the attempt because another acquirer has the lock. If this process believed
+   * that it holds the lock, that hold is lost.
+   */
   #refused(before: HoldValidity | undefined): Step {
     before?.lose('another holds it')
     return before === undefined ? 'refused' : 'again'
@@ -252,7 +255,7 @@ export class Acquisition {
   #hold(owner: OwnerResult, now: Instant): Step {
     const { port, boundRenewal } = this.#place
     const [id, deadline, , token] = owner
-    // After the release of all holds was sent, this answer may describe a hold that has just been released.
+    // The grant is of no use if its time is over, or if the store has meanwhile released all of its holds.
     if (this.#released !== undefined || port.bound.remaining(deadline, now) === 0) return 'again'
     const { key, lease } = this.#terms
     this.validity = new HoldValidity(port, boundRenewal, { key, id, lease, token, deadline }, now, (error) =>

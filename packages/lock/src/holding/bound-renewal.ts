@@ -6,12 +6,12 @@ import { READ } from '@latchkey/protocol'
 import { IndexedSet, type Indexed } from './indexed-set.js'
 import type { LockPort } from './lock-port.js'
 
-/** A hold, or an attempt that waits for one. */
+/** Something that needs a fresh bound of cluster time: a hold, or an attempt that waits for one. */
 export interface Concern extends Indexed {
   readonly lease: number
   /**
-   * Compares the clocks and ends the hold if its time is over; then returns 0. Otherwise returns the
-   * milliseconds left; Infinity: no end of its own.
+   * Compares the clocks, ends the hold if its time is over, and returns the milliseconds left: 0 if it is
+   * over, Infinity for a wait.
    */
   remaining(): number
   lose(why: string): void
@@ -35,7 +35,7 @@ export class BoundRenewal {
   #timer: Timer | undefined
   #armedFor = Number.POSITIVE_INFINITY
   #reading = false
-  /** A concern was added since this was last set to false. */
+  /** Whether a hold or a waiting attempt was added since the last check. */
   #joined = false
 
   constructor(port: LockPort) {

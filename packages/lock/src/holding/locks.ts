@@ -127,7 +127,10 @@ export class Locks {
     return new LatchkeyError('ERR_TIMEOUT', message, { key, waitedMillis, holder })
   }
 
-  /** For an error alone, so it is not waited for long; who may not read, or has nobody to ask, is not told. */
+  /**
+   * The holder, for an error message. The read has a short timeout. If it fails, for example because this
+   * client may not read, the message names no holder.
+   */
   async #holderOf(key: Uint8Array): Promise<LockHolder | undefined> {
     const read = [READ.lockQuery, key, false, true] as const
     const rows = await this.#place.port.read(read, { timeout: HOLDER_TIMEOUT }).catch(() => [])
@@ -261,7 +264,7 @@ export class Locks {
 const CLOSED_MEANWHILE =
   'The store was closed, and the lock released, before the work was done. Close the store after the work has ended.'
 
-/** Text of a context is shown as it is, bytes are not. */
+/** A context that is a string is part of the message; one of bytes is not. */
 function describeHolder({ id, context, fencingToken, remainingMillis, sinceMillis }: LockHolder): string {
   const what =
     typeof context === 'string' && context !== '' ? ` (${JSON.stringify(context.slice(0, 64))})` : ''

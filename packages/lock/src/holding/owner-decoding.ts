@@ -68,7 +68,10 @@ export function toContext(context: ContextArg): string | Uint8Array | undefined 
   return typeof context === 'string' ? context : plain(context)
 }
 
-/** Of an error, where the key as it was given is not at hand: text where the bytes are text. */
+/**
+ * The key for an error message, if the caller's own key is not known here: a string if the bytes are valid
+ * text.
+ */
 export function shownKey(key: Uint8Array): string | Uint8Array {
   try {
     return utf8Only.decode(key)

@@ -18,8 +18,8 @@ export function ticketOf(view: LockView, key: Uint8Array, id: string): TicketRes
 }
 
 /**
- * One result of a lockQuery; undefined if the hold is over, so that it is left out. `queue`: with those who
- * wait, in their order.
+ * One result of a lockQuery; undefined if the hold is over, so that it is left out. `queue`: with the
+ * waiters, in their order.
  */
 export function lockInfo(view: LockView, row: HoldRow, queue = false): LockInfoResult | undefined {
   if (!inForce(row, view.now)) return undefined

@@ -18,7 +18,7 @@ export interface HoldRow {
   readonly fencingKey: Uint8Array | null
   /** The session of the command that made this hold, or of the waiter that was granted it. */
   readonly session: number
-  /** Cluster time of the entry that gave it to this owner; reentry and renewal leave it. */
+  /** Cluster time of the entry that granted this ownership; a reentry or renewal does not change it. */
   readonly since: number
   /**
    * A grant to a waiter ends when now > touchBy, unless a command of its session arrives before. 0: the
@@ -38,7 +38,7 @@ export interface WaiterRow {
   readonly arrival: number
   readonly id: string
   readonly session: number
-  /** Cluster time of the entry that it joined with. */
+  /** Cluster time of the entry in which the waiter joined the queue. */
   readonly since: number
   /** The wait is over at the first entry with now > deadline; 0: it has no limit. */
   readonly deadline: number
@@ -56,7 +56,7 @@ export interface LockView {
   hold(key: Uint8Array): HoldRow | undefined
   waiter(key: Uint8Array, id: string): WaiterRow | undefined
   waiterCount(key: Uint8Array): number
-  /** In order of arrival. */
+  /** The waiters of a lock, in order of arrival. */
   queueOf(key: Uint8Array): Iterable<WaiterRow>
 }
 
