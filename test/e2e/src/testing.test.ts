@@ -24,12 +24,17 @@ test('the example with node:test', async () => {
   expect(await node('--test', '--test-reporter=tap', 'examples/testing-node-test/')).toMatch(/# pass 3\n/)
 })
 
-test('the example with jest', async () => {
+test.each([
+  ['as it stands', undefined],
+  ['with fake timers from before the first import', { enableGlobally: true }],
+])('the example with jest, %s', async (_, fakeTimers) => {
+  const config = { rootDir: join(root, 'examples/testing-jest'), testMatch: ['**/*.test.mjs'], transform: {} }
   const out = await node(
     '--experimental-vm-modules',
     'node_modules/jest/bin/jest.js',
-    '--rootDir',
-    'examples/testing-jest',
+    ...(fakeTimers === undefined
+      ? ['--rootDir', 'examples/testing-jest']
+      : ['--config', JSON.stringify({ ...config, fakeTimers })]),
   )
   expect(out).toMatch(/Tests: +2 passed, 2 total/)
 })
