@@ -2,17 +2,17 @@
 // A row's value is a checksum over key and body, then the body (storage/row-checksum.ts). Numbers in keys are
 // big-endian, so that the order of bytes is the order of numbers.
 //
-//   space      key after the space's byte           body
-//   meta       "state"                              position, members, revision, counters, sums: state/meta-row.ts
-//   data       the user's key                       value | u48 create revision | u48 last revision | u48 version
-//   sequences  the user's key                       f64 next start
-//   events     u48 first revision of 16 | u16 0     a head for each, and their events: state/event-row.ts
-//              u48 revision | u16 piece, from 1     a piece of a revision that is too large for the row of its group
-//   sessions   u48 id                               life, deadline, done
-//   replies    u48 session | u48 number             u32 checksum of the request | answer, byte for byte
-//   holds      the lock's key                       the hold (packed): state/lock-rows.ts
-//   waiters    u48 arrival                          the waiter (packed), with its lock's key
-//   counters   0 (the store's) or 1 | fencing key   f64 last token given
+//   space      key after the space's byte         body
+//   meta       "state"                            position, members, revision, sums ...: state/meta-row.ts
+//   data       the user's key                     value | u48 create and u48 last revision | u48 version
+//   sequences  the user's key                     f64 next start
+//   events     u48 first revision of 16 | u16 0   a head for each, and their events: state/event-row.ts
+//              u48 revision | u16 piece, from 1   a piece of a large revision
+//   sessions   u48 id                             life, deadline, done, identity of the client
+//   replies    u48 session | u48 number           u32 checksum of the request | answer, byte for byte
+//   holds      the lock's key                     the hold (packed): state/lock-rows.ts
+//   waiters    u48 arrival                        the waiter (packed), with its lock's key
+//   counters   0 (the store's) or 1 | fencing key f64 last token given
 //
 // Spaces never overlap: a put with the key of a lock, or a deleteRange over everything, changes data rows
 // only (K17, K35: a key and a lock of the same name are separate).

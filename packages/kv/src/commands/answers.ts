@@ -84,11 +84,11 @@ export const FINISHED = new Refused(
 export const OTHER_BODY = new Refused('ERR_PROTOCOL', 'That number was used for another command.')
 export const TOO_MANY_SESSIONS = new Refused(
   'ERR_BUSY',
-  "The store has as many sessions as it can keep, and each of them holds something or was heard of lately. Close some stores, or end sessions with 'latchkey sessions --end ID'.",
+  "The store has as many sessions as it can keep, and each of them holds or waits for a lock, or was used recently. Close some stores, or end sessions with 'latchkey sessions --end ID'.",
 )
 export const TOO_MANY_OF_ONE = new Refused(
   'ERR_BUSY',
-  "These credentials have opened as many sessions as one identity may, and each of them holds something or was heard of lately. Close some stores, end sessions with 'latchkey sessions --end ID', or use another token.",
+  "These credentials have opened as many sessions as one identity may, and each of them holds or waits for a lock, or was used recently. Close some stores, end sessions with 'latchkey sessions --end ID', or use another token.",
 )
 export const FENCED = new Refused('ERR_FENCED')
 export const CANCELLED = new Refused('ERR_ABORTED', 'The call was cancelled before it was executed.')

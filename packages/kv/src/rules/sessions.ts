@@ -89,7 +89,7 @@ export function whyNoSession(state: State, limits: SessionLimits): string | unde
   const { sessions, meta } = state
   if (sessions.size < limits.sessions || longestIdle(state, meta.position.time, limits) !== undefined)
     return undefined
-  return `No session can be opened: there are ${sessions.size}, and each of them holds something or was heard of lately.`
+  return `No session can be opened: there are ${sessions.size}, and each of them holds or waits for a lock, or was used recently.`
 }
 
 /** All sessions, in the order of their ids. */

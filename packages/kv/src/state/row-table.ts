@@ -1,8 +1,9 @@
 // Driver: one key space of a row store, with an overlay of changes that are applied but not written yet, or
 // are being written.
 //
-//   read   active layer -> layer in flight -> cached or prefetched rows -> row store; the first that knows the key answers
-//   write  active layer only; `seal` moves it into the next batch, `settle` drops it when that batch is synced
+//   read   active layer -> layer in flight -> cached or prefetched rows -> row store
+//          (the first that knows the key answers)
+//   write  active layer only; `seal` moves it into the next batch, `settle` drops it once that is synced
 //
 // Laws: a read sees every write before it, also of the same entry (A12). Only net effects reach the store: a
 // row that was added and removed between two batches is not written at all. A row of the store is used only

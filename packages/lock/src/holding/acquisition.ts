@@ -230,7 +230,7 @@ export class Acquisition {
   async #reentered(before: HoldValidity, owner: OwnerResult, limit: CallLimit): Promise<Step> {
     // A new ownership instead of a reentry means that the hold this process believed in had ended. The new
     // ownership is released in the background.
-    if (codeOf(owner) !== 'REENTRANT') before.lose('it was released behind its back')
+    if (codeOf(owner) !== 'REENTRANT') before.lose('its hold had ended in the store')
     before.prolong(owner[1])
     if (before.held && before.remaining() < before.lease / 2) await this.#renewReentered(before, limit)
     if (!before.held) return 'again'

@@ -41,7 +41,7 @@ export class BoundRenewal {
   constructor(port: LockPort) {
     this.#port = port
     port.bound.onDropped(() => {
-      this.#concerns.forEach((concern) => concern.lose('the store met another cluster'))
+      this.#concerns.forEach((concern) => concern.lose('the store is connected to another cluster now'))
     })
   }
 

@@ -16,7 +16,7 @@ export interface FencePort {
  * Protects a resource outside the store: refuses a caller whose hold is older than one that was seen before.
  * Law: for one resource, the get and set of one check never interleave with those of another check.
  * ```ts
- * const guard = new FenceGuard({ get: (name) => db.token(name), set: (name, token) => db.setToken(name, token) })
+ * const guard = new FenceGuard({ get: (name) => db.token(name), set: (name, n) => db.setToken(name, n) })
  * await guard.check('printer', hold.token) // ERR_FENCED where a higher token was seen
  * ```
  */

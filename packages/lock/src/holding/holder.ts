@@ -290,7 +290,7 @@ export class Holder {
       throw leftBehind(error)
     }
     if (codeOf(owner) !== (isLast ? 'RELEASED' : 'DECREMENTED')) {
-      validity.lose('it was gone when it was released')
+      validity.lose('it had already ended when it was released')
       throw this.#reportLoss(owner)
     }
     if (isLast) validity.end()

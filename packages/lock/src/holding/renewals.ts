@@ -199,7 +199,7 @@ export class Renewals {
     if (validity === undefined) return confirm(renewal, owner)
     if (!isSuccess(owner)) {
       this.remove(validity)
-      return validity.lose('its renewal was refused, for another holds it or nobody does')
+      return validity.lose('its renewal was refused, because another holds it or nobody does')
     }
     validity.prolong(owner[1])
     // prolong may find the hold over by the clocks; then the renewal was removed and needs no new time.
