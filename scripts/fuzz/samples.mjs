@@ -22,12 +22,15 @@ export const COMMANDS = [
   [OP.cancelCall, 1],
   [OP.put, null, key, value],
   [OP.put, [key, 3], key, value],
+  [OP.put, null, key, value, 30_000],
+  [OP.put, null, key, value, 0],
+  [OP.touch, null, key, 30_000],
   [
     OP.putAll,
     null,
     [
       [key, value],
-      [value, value],
+      [value, value, 500],
     ],
   ],
   [OP.putIfAbsent, null, key, value],
@@ -49,6 +52,7 @@ export const COMMANDS = [
     null,
     [
       [STEP.put, key, value],
+      [STEP.put, key, value, 1_000],
       [STEP.merge, key, value],
       [STEP.delete, key],
       [STEP.increment, key, 5],

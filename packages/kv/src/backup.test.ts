@@ -32,6 +32,8 @@ beforeAll(async () => {
   await w.run(
     [OP.put, null, k('a'), k('1')],
     [OP.put, null, k('a'), k('2')],
+    [OP.put, null, k('short'), k('1'), 40_000],
+    [OP.put, null, k('mine'), k('1'), 0],
     [OP.nextSequence, null, k('s'), 7],
     [OP.tryLock, k('l'), null, false, 'me', 60_000, 0, 'context', null],
     [OP.tryLock, k('l'), null, false, 'you', 60_000, 0, null, 0],
@@ -51,10 +53,23 @@ async function restored(home: RowHome): Promise<World> {
   return next
 }
 
+test('A23: a ttl goes on where the backup was taken; keys of a session go with the first entry', async () => {
+  const next = await restored(new SimulatedRowHome())
+  const isThere = (key: string) => next.machine.read([READ.contains, k(key)])
+  expect([isThere('short'), isThere('mine')]).toEqual([true, true])
+  await next.tick(0)
+  expect([isThere('short'), isThere('mine')]).toEqual([true, false])
+  await next.tick(39_999)
+  expect(isThere('short')).toBe(true)
+  await next.tick(200)
+  expect(isThere('short')).toBe(false)
+  expect(next.machine.stateHash().spaces.lives).toMatch(/^0-/)
+})
+
 test('what is kept, and what is not', async () => {
   const next = await restored(new SimulatedRowHome())
   expect(next.machine.stateHash().position).toEqual(w.machine.stateHash().position)
-  expect(show(next.machine.read([READ.getEntry, k('a')]))).toEqual([2, [1, 2, 2, '2']])
+  expect(show(next.machine.read([READ.getEntry, k('a')]))).toEqual([4, [1, 2, 2, '2']])
   expect(next.machine.read([READ.sequence, k('s')])).toBe(7)
   expect(show(next.machine.read([READ.lockQuery, null, false, false]))).toEqual([
     ['l', 'me', 'context', 1, 1, 60_000, 0, 0, null],
@@ -100,7 +115,7 @@ test('the caller gets the position at which the new log starts, and the members 
   expect(result).toEqual({
     position: w.machine.position,
     membership: ALONE,
-    revision: 2,
+    revision: 4,
     tokenBase: 1 + 2 ** 32,
   })
   expect((await surveyBackup(file)).membership.voters).toEqual(['a', 'b', 'c'])

@@ -4,7 +4,7 @@
 import { seededRandom } from '@latchkey/base'
 import { type LatchkeyError, OP, READ, pack } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
-import { SPACE } from './keyspaces.js'
+import { SPACE, numberIn } from './keyspaces.js'
 import { MemoryDisk, SimulatedRowHome } from './storage/simulated-rows.js'
 import { memoryLevelHome } from './storage/memory-level-home.js'
 import type { RowStore } from './storage/row-store.js'
@@ -59,11 +59,18 @@ describe('A1, A10: replicas', () => {
   })
 })
 
+/** In the index of keys' lives; it is looked at once in a tenth of a second. */
+function firstDue(disk: MemoryDisk): number {
+  const places = [...disk.keys()].filter((key) => key[0] === SPACE.lives && key[1] === 0)
+  return Math.min(...places.map((key) => numberIn(key, 2))) + 100
+}
+
 describe('tables in memory', () => {
   test.each([11, 12, 13])(
     'seed %s: tables in memory equal their rows, and equal what a start reads from the rows',
     async (seed) => {
-      const home = new SimulatedRowHome()
+      const disk = new MemoryDisk()
+      const home = new SimulatedRowHome(disk)
       const machine = newMachine(home)
       await machine.open()
       for (const entry of drawWorkload(seed, LENGTH)) {
@@ -74,9 +81,9 @@ describe('tables in memory', () => {
         const again = newMachine(home)
         await again.open()
         expect(again.stateHash()).toEqual(machine.stateHash())
-        expect(again.nextDeadline() ?? Number.POSITIVE_INFINITY).toBeLessThanOrEqual(
-          machine.nextDeadline() ?? Number.POSITIVE_INFINITY,
-        )
+        // Of keys' lives the first machine may know an earlier time, at which it will find nothing.
+        const known = Math.max(machine.nextDeadline() ?? Number.POSITIVE_INFINITY, firstDue(disk))
+        expect(again.nextDeadline() ?? Number.POSITIVE_INFINITY).toBeLessThanOrEqual(known)
       }
     },
   )

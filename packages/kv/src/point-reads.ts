@@ -14,7 +14,7 @@ import {
 } from '@latchkey/protocol'
 import { StateLockView } from './rules/lock-tx.js'
 import { nextStart } from './rules/sequences.js'
-import { createdOf, modifiedOf, valueOf, versionOf } from './state/data-row.js'
+import { entryOf, valueOf } from './state/data-row.js'
 import type { State } from './state/state.js'
 
 /** The reads that need no view. */
@@ -37,7 +37,7 @@ export function pointRead(state: State, read: PointRead, now: number): unknown {
     case READ.get:
       return valueAt(state, read[1])
     case READ.getEntry:
-      return entryAt(state, read[1])
+      return entryAt(state, read[1], Math.max(now, state.meta.position.time))
     case READ.multiGet:
       return valuesAt(state, read[1])
     case READ.contains:
@@ -118,9 +118,10 @@ function valueAt(state: State, key: Uint8Array): Uint8Array | null {
   return row === undefined ? null : copyBytes(valueOf(row))
 }
 
-function entryAt(state: State, key: Uint8Array): EntryReadResult | null {
+function entryAt(state: State, key: Uint8Array, now: number): EntryReadResult | null {
   const row = state.data.get(binary(key))
   if (row === undefined) return null
-  const entry: EntryResult = [createdOf(row), modifiedOf(row), versionOf(row), copyBytes(valueOf(row))]
+  const [created, modified, version, value, ...remaining] = entryOf(row, now)
+  const entry: EntryResult = [created, modified, version, copyBytes(value), ...remaining]
   return [state.meta.revision, entry]
 }

@@ -105,7 +105,7 @@ test('K40: the rows of format 1', async () => {
   const store = (await new SimulatedRowHome(disk).open()) as RowStore
   for (const key of disk.keys()) hash.update(key).update(store.get(key) as Uint8Array)
   expect(hash.digest('hex')).toMatchInlineSnapshot(
-    `"578e5383883791d11e7c0f5c0715abafc191e55e755fc4d4461e3dad7847af66"`,
+    `"a1f0ee72585553b8f1ffd7102211bf33a2a07831230a7308b33e4d82206a6715"`,
   )
 })
 

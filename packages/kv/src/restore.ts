@@ -1,9 +1,9 @@
 // Driver: builds a new state from a backup file (docs/locks.md, section 4). It reads the file twice, first to
 // check all of it.
 //
-//   kept      data, sequences, events, holds (to their deadline), fencing counters, the position in the log,
-//             the cluster time
-//   dropped   sessions, kept replies, waiters
+//   kept      data, lives of keys, sequences, events, holds (to their deadline), fencing counters, the
+//             position in the log, the cluster time
+//   dropped   sessions, and with them their ephemeral keys; kept replies, waiters
 //   raised    the base of tokens, to 2^32 above every token in the backup: tokens that were given out after
 //             the backup are not given out again
 

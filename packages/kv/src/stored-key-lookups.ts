@@ -8,16 +8,25 @@
 // - For the ranges of steps no more rows are read than the command's budget allows.
 
 import { binary } from '@latchkey/base'
-import type { BudgetLimits, Step } from '@latchkey/protocol'
+import { type BudgetLimits, EVENT, type Step } from '@latchkey/protocol'
 import { SPACE, keyOfBinary } from './keyspaces.js'
 import type { Row, RowView } from './storage/row-store.js'
 import { RowKeys } from './storage/row-keys.js'
 import { pagesOf } from './storage/page-scan.js'
 import { damagedRow, isSealed, sealOf } from './storage/row-checksum.js'
 import { overFound } from './rules/budget.js'
-import type { Found, KeySpan, LiveKeys, Needed, WholeRange } from './rules/needed-ranges.js'
+import type {
+  Found,
+  FoundLives,
+  KeySpan,
+  LiveKeys,
+  Needed,
+  NeededLives,
+  WholeRange,
+} from './rules/needed-ranges.js'
 import { Changes, type EventCaps } from './state/changes.js'
 import { eventBytesOf } from './state/event-row.js'
+import { indexedAt } from './state/life-rows.js'
 import type { Overlay } from './state/row-table.js'
 import type { State } from './state/state.js'
 import { Sum } from './state/set-hash.js'
@@ -39,6 +48,7 @@ export interface Turns {
 }
 
 export async function lookUp(state: State, needed: Needed, caps: LookUpCaps, turns: Turns): Promise<Found> {
+  if ('lives' in needed) return { lives: await lookUpLives(state, needed.lives, turns) }
   const view = state.store.view()
   // The overlay is taken in the same turn as the view, so that no row can move from the overlay to the store
   // in between.
@@ -60,19 +70,25 @@ export async function lookUp(state: State, needed: Needed, caps: LookUpCaps, tur
 /** One range, in the store and in the overlay. */
 interface Look {
   readonly view: RowView
+  readonly space: number
   readonly span: KeySpan
   readonly overlay: Overlay
 }
 
 const lookIn =
   (state: State, view: RowView) =>
-  (span: KeySpan): Look => ({ view, span, overlay: state.data.overlay(span.start, span.end) })
+  (span: KeySpan): Look => ({
+    view,
+    space: SPACE.data,
+    span,
+    overlay: state.data.overlay(span.start, span.end),
+  })
 
 /** Returns false to stop. A row of the store is empty if only keys are read. */
 type Each = (rowKey: Uint8Array, row: Uint8Array) => boolean
 
 /** Calls `each` for every live row of the range, in key order, until it returns false. */
-async function eachLive({ view, span, overlay }: Look, keysOnly: boolean, turns: Turns, each: Each) {
+async function eachLive({ view, space, span, overlay }: Look, keysOnly: boolean, turns: Turns, each: Each) {
   let at = 0
   /** Passes on the keys that only the overlay has, up to that one. */
   const passOverlay = (key: string | undefined): boolean => {
@@ -80,7 +96,7 @@ async function eachLive({ view, span, overlay }: Look, keysOnly: boolean, turns:
       const known = overlay.keys[at] as string
       if (key !== undefined && known >= key) break
       const row = overlay.row(known)
-      if (row !== null && row !== undefined && !each(keyOfBinary(SPACE.data, known), row)) return false
+      if (row !== null && row !== undefined && !each(keyOfBinary(space, known), row)) return false
     }
     return true
   }
@@ -94,7 +110,7 @@ async function eachLive({ view, span, overlay }: Look, keysOnly: boolean, turns:
     if (overlay.keys[at] === key) at++
     return overlay.row(key)
   }
-  const range = { start: keyOfBinary(SPACE.data, span.start), end: keyOfBinary(SPACE.data, span.end) }
+  const range = { start: keyOfBinary(space, span.start), end: keyOfBinary(space, span.end) }
   for await (const page of pagesOf(view, range, keysOnly)) {
     for (const row of page) {
       if (!overlay.isEmpty && !passOverlay(binary(row.key.subarray(1)))) return
@@ -121,6 +137,45 @@ async function liveKeys(looks: readonly Look[], budget: BudgetLimits, turns: Tur
   return keys
 }
 
+/** The index of keys' lives: some of its ranges, in order, until it is enough. */
+async function lookUpLives(
+  { store, lives }: State,
+  { sessions, spans, now, most }: NeededLives,
+  turns: Turns,
+): Promise<FoundLives> {
+  const view = store.view()
+  const looks = spans.map((span) => ({
+    view,
+    space: SPACE.lives,
+    span,
+    overlay: lives.rows.overlay(span.start, span.end),
+  }))
+  const places: string[] = []
+  const wholeSessions: number[] = []
+  let isCut = false
+  let next: number | null | undefined
+  try {
+    for (let at = 0; at < looks.length && !isCut; at++) {
+      const session = sessions[at]
+      if (session === undefined) next = null
+      await eachLive(looks[at] as Look, true, turns, (rowKey) => {
+        const place = binary(rowKey.subarray(1))
+        const { kind, number } = indexedAt(place).life
+        const isWanted = kind === 'session' || number < now
+        isCut = isWanted && places.length >= most
+        if (kind === 'due' && (isCut || !isWanted)) next = number
+        if (isCut || !isWanted) return false
+        places.push(place)
+        return true
+      })
+      if (session !== undefined && !isCut) wholeSessions.push(session)
+    }
+  } finally {
+    view.close()
+  }
+  return { places, wholeSessions, isCut, next }
+}
+
 /** Keeps no more rows than the history may hold events. */
 async function wholeRange(look: Look, changes: Changes, turns: Turns): Promise<WholeRange> {
   const keys = new RowKeys()
@@ -128,7 +183,8 @@ async function wholeRange(look: Look, changes: Changes, turns: Turns): Promise<W
   await eachLive(look, false, turns, (rowKey, row) => {
     keys.add(rowKey)
     sum.add(sealOf(row))
-    if (changes.kept) changes.add({ key: binary(rowKey.subarray(1)), row: null, before: row })
+    if (changes.kept)
+      changes.add({ key: binary(rowKey.subarray(1)), type: EVENT.delete, row: null, before: row })
     return true
   })
   return { keys, sum, changes, count: keys.size }
@@ -148,7 +204,7 @@ export async function surveyRange(
   const view = state.store.view()
   const now = state.data.overlay(span.start, span.end)
   const row = (key: string) => (changed.has(key) ? (changed.get(key) ?? null) : now.row(key))
-  const look = { view, span, overlay: { keys: now.keys, isEmpty: now.isEmpty, row } }
+  const look = { view, space: SPACE.data, span, overlay: { keys: now.keys, isEmpty: now.isEmpty, row } }
   const found = { keys: new RowKeys(), sum: new Sum(), count: 0, bytes: 0 }
   try {
     await eachLive(look, false, turns, (rowKey, row) => {

@@ -84,6 +84,7 @@ const NO_LIMIT: CallArgs = { timeout: undefined, signal: undefined }
 
 export const CALL_OPTIONS = knownNames('timeout', 'signal')
 export const WRITE_OPTIONS = knownNames('timeout', 'signal', 'guard', 'as')
+export const PUT_OPTIONS = knownNames('timeout', 'signal', 'guard', 'as', 'ttl', 'ephemeral')
 const READ_OPTIONS = knownNames('timeout', 'signal', 'as', 'consistency')
 const GUARD_FIELDS = knownNames('key', 'token')
 

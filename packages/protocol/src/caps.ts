@@ -79,6 +79,8 @@ export const CAPS = {
   /** A lease, ms: TypeError outside. */
   minLease: 50,
   maxLease: 30 * 24 * 60 * 60 * 1000,
+  /** The life of a key, ms, 4,000 years: a longer one is made that. What a row has room for is twice as much. */
+  maxLife: 2 ** 47 - 1,
   /** Rows of a page of a scan or an iteration. */
   pageRows: 1_000,
   pageBytes: 1 * MiB,

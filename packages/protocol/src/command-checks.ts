@@ -1,7 +1,7 @@
 // Door: is this value a Command, a Read, an Answer? Null or the reason, one rule a line. Nothing behind this file checks shapes again.
 
 import { CAPS } from './caps.js'
-import { FIELD, IS, OP, OWNER_CODES, READ, STEP } from './operations.js'
+import { FIELD, IS, LIFE_OF_SESSION, OP, OWNER_CODES, READ, STEP } from './operations.js'
 
 export type Check = (value: unknown) => string | null
 
@@ -97,8 +97,16 @@ export const context: Check = (value) => {
   return size > CAPS.contextBytes ? `a context is longer than ${CAPS.contextBytes} bytes` : null
 }
 
+const life = (least: number): Check => whole(least, CAPS.maxLife, 'a life')
+/** A positional array with one place more where it has a life. */
+const withLife = (what: string, ...checks: readonly Check[]): Check => {
+  const without = places(what, ...checks)
+  const all = places(what, ...checks, life(LIFE_OF_SESSION))
+  return (value) => (Array.isArray(value) && value.length > checks.length ? all(value) : without(value))
+}
+
 const STEPS: Record<number, Check> = {
-  [STEP.put]: places('put', count('a step'), key, data),
+  [STEP.put]: withLife('put', count('a step'), key, data),
   [STEP.merge]: places('merge', count('a step'), key, data),
   [STEP.delete]: places('delete', count('a step'), key),
   [STEP.deleteRange]: places('deleteRange', count('a step'), bound, bound),
@@ -125,17 +133,17 @@ const condition: Check = (value) => {
 }
 
 const op = count('an operation')
-const life = whole(1, CAPS.maxSessionLife, 'a life')
-const openSession = places('openSession', op, life)
-const openSessionBy = places('openSession', op, life, text(0, CAPS.identityLength, 'an identity'))
+const sessionLife = whole(1, CAPS.maxSessionLife, 'a life')
+const openSession = places('openSession', op, sessionLife)
+const openSessionBy = places('openSession', op, sessionLife, text(0, CAPS.identityLength, 'an identity'))
 const COMMANDS: Record<number, Check> = {
   [OP.openSession]: (value) => ((value as unknown[]).length === 3 ? openSessionBy : openSession)(value),
   [OP.endSession]: places('endSession', op, whole(1, CAPS.recordNumber, 'a session')),
   [OP.keepAlive]: places('keepAlive', op),
   [OP.closeSession]: places('closeSession', op),
   [OP.cancelCall]: places('cancelCall', op, whole(1, CAPS.recordNumber, 'a number')),
-  [OP.put]: places('put', op, guard, key, data),
-  [OP.putAll]: places('putAll', op, guard, listOf(places('a pair', key, data), 'pairs')),
+  [OP.put]: withLife('put', op, guard, key, data),
+  [OP.putAll]: places('putAll', op, guard, listOf(withLife('a pair', key, data), 'pairs')),
   [OP.putIfAbsent]: places('putIfAbsent', op, guard, key, data),
   [OP.getAndPut]: places('getAndPut', op, guard, key, data),
   [OP.compareAndPutAll]: places(
@@ -159,6 +167,7 @@ const COMMANDS: Record<number, Check> = {
   [OP.nextSequence]: places('nextSequence', op, guard, key, whole(1, MOST, 'a step')),
   [OP.resetSequence]: places('resetSequence', op, guard, key),
   [OP.increment]: places('increment', op, guard, key, integer('what is added')),
+  [OP.touch]: places('touch', op, guard, key, life(1)),
   [OP.tryLock]: places(
     'tryLock',
     op,
@@ -248,7 +257,7 @@ export const checkOwner = places(
 export const checkEvent = places(
   'an event',
   count('a revision'),
-  whole(0, 1, 'a type'),
+  whole(0, 3, 'a type'),
   key,
   orNull(data),
   orNull(data),

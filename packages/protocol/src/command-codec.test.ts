@@ -165,8 +165,10 @@ const key = fc.uint8Array({ minLength: 1, maxLength: 32 })
 const guard = fc.option(fc.tuple(key, fc.integer({ min: 1 })), { nil: null })
 /** Of either sign; fast-check's integers know no -0. */
 const integer = fc.maxSafeInteger()
+const life = fc.nat()
 const step = fc.oneof(
   fc.tuple(fc.constant(0 as const), key, bytes()),
+  fc.tuple(fc.constant(0 as const), key, bytes(), life),
   fc.tuple(fc.constant(1 as const), key, bytes()),
   fc.tuple(fc.constant(2 as const), key),
   fc.tuple(fc.constant(3 as const), key, key),
@@ -193,7 +195,13 @@ const command = fc.oneof(
   fc.tuple(fc.constantFrom(OP.keepAlive, OP.closeSession)),
   fc.tuple(fc.constant(OP.cancelCall), fc.integer({ min: 1 })),
   fc.tuple(fc.constantFrom(OP.put, OP.putIfAbsent, OP.getAndPut, OP.merge), guard, key, bytes()),
-  fc.tuple(fc.constant(OP.putAll), guard, fc.array(fc.tuple(key, bytes()))),
+  fc.tuple(fc.constant(OP.put), guard, key, bytes(), life),
+  fc.tuple(fc.constant(OP.touch), guard, key, fc.integer({ min: 1 })),
+  fc.tuple(
+    fc.constant(OP.putAll),
+    guard,
+    fc.array(fc.oneof(fc.tuple(key, bytes()), fc.tuple(key, bytes(), life))),
+  ),
   fc.tuple(
     fc.constant(OP.compareAndPutAll),
     guard,
@@ -275,6 +283,16 @@ test('caps are the door, also for bytes: keys, values, contexts, leases, tokens'
     [OP.tryLock, big(1), null, false, 'x', 1_000, 0, big(4097), null],
     [OP.tryLock, big(1), big(0), false, 'x', 1_000, 0, null, null],
     [OP.nextSequence, null, big(1), 0],
+    ...[-1, 0.5, 2 ** 47, 2 ** 52, Number.NaN, null, '30s', true, big(1)].flatMap((life) => [
+      [OP.put, null, big(1), big(1), life],
+      [OP.putAll, null, [[big(1), big(1), life]]],
+      [OP.batch, null, [[0, big(1), big(1), life]]],
+      [OP.touch, null, big(1), life],
+    ]),
+    [OP.put, null, big(1), big(1), 5, 5],
+    [OP.merge, null, big(1), big(1), 5],
+    [OP.touch, null, big(1), 0],
+    [OP.touch, null, big(1)],
     [OP.increment, null, big(1), 2 ** 53],
     [OP.increment, null, big(1), 1.5],
     [OP.increment, null, big(1), null],

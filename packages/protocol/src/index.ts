@@ -38,6 +38,7 @@ export {
   callArgs,
   closeArgs,
   DEFAULT_TIMEOUT,
+  PUT_OPTIONS,
   readArgs,
   show,
   toAs,

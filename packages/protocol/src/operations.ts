@@ -23,6 +23,7 @@ export const OP = {
   nextSequence: 20,
   resetSequence: 21,
   increment: 22,
+  touch: 23,
   // locks
   tryLock: 30,
   release: 31,
@@ -32,6 +33,12 @@ export const OP = {
   releaseAll: 35,
 } as const
 export type Op = (typeof OP)[keyof typeof OP]
+
+/**
+ * Of a key that is put: ms of cluster time, or 0: as long as the session that puts it. Left out: for ever.
+ */
+export const LIFE_OF_SESSION = 0
+export type LifeArg = number | undefined
 
 type Key = Uint8Array
 type Data = Uint8Array
@@ -45,7 +52,7 @@ export type RenewalArg = readonly [key: Key, id: string, token: number, lease: n
 /** Inside a batch or txn. */
 export const STEP = { put: 0, merge: 1, delete: 2, deleteRange: 3, get: 4, increment: 5 } as const
 export type Step =
-  | readonly [step: 0, key: Key, value: Data]
+  | readonly [step: 0, key: Key, value: Data, life?: LifeArg]
   | readonly [step: 1, key: Key, value: Data]
   | readonly [step: 2, key: Key]
   | readonly [step: 3, start: Key, end: Key]
@@ -60,6 +67,9 @@ export type ConditionArg = readonly [field: number, is: number, key: Key, value:
 /** A context returns as the type it was given: a string is a string on the wire, bytes are bytes. null: none. */
 export type ContextArg = string | Uint8Array | null
 
+/** Of a putAll. */
+export type PairArg = readonly [key: Key, value: Data, life?: LifeArg]
+
 export type Command =
   /**
    * Alone in its entry: the session's id is that entry's index. life in ms. by: who opened it, written by the member at whose door it
@@ -72,8 +82,8 @@ export type Command =
   | readonly [op: typeof OP.closeSession]
   /** "number" of this session, if it has not arrived yet, is answered with ERR_ABORTED and never executed. Answer: true if it was cancelled, false if it had been applied. */
   | readonly [op: typeof OP.cancelCall, number: number]
-  | readonly [op: typeof OP.put, guard: GuardArg, key: Key, value: Data]
-  | readonly [op: typeof OP.putAll, guard: GuardArg, pairs: readonly (readonly [Key, Data])[]]
+  | readonly [op: typeof OP.put, guard: GuardArg, key: Key, value: Data, life?: LifeArg]
+  | readonly [op: typeof OP.putAll, guard: GuardArg, pairs: readonly PairArg[]]
   | readonly [op: typeof OP.putIfAbsent, guard: GuardArg, key: Key, value: Data]
   | readonly [op: typeof OP.getAndPut, guard: GuardArg, key: Key, value: Data]
   /** expect null: absent; update null: delete. */
@@ -96,6 +106,8 @@ export type Command =
   | readonly [op: typeof OP.nextSequence, guard: GuardArg, key: Key, step: number]
   | readonly [op: typeof OP.resetSequence, guard: GuardArg, key: Key]
   | readonly [op: typeof OP.increment, guard: GuardArg, key: Key, by: number]
+  /** Another life for a key that is there, ms. Answer: whether it was. */
+  | readonly [op: typeof OP.touch, guard: GuardArg, key: Key, life: number]
   /**
    * docs/locks.md, 2. fencingKey null: the store's counter. token 0: none carried. wait null: one attempt; else an asker that is refused with
    * HELD joins the queue for that many ms (0: without limit), its ticket being (key, id). Answer: [owner, queued].
@@ -229,8 +241,14 @@ export type LockInfoResult = readonly [
 ]
 /** One who waits; `waited` in ms. */
 export type QueuedResult = readonly [id: string, context: ContextArg, waited: number]
-/** [createRevision, modRevision, version, value] */
-export type EntryResult = readonly [createRevision: number, modRevision: number, version: number, value: Data]
+/** remaining: ms that its ttl leaves; left out where it has none. */
+export type EntryResult = readonly [
+  createRevision: number,
+  modRevision: number,
+  version: number,
+  value: Data,
+  remaining?: number,
+]
 export type PagePart = 'both' | 'keys' | 'values' | 'revisions'
 /** rows: keys and values as asked for, null where not. view 0: the view is closed, nothing follows. revision: the view's. */
 export type PageResult = readonly [
@@ -250,15 +268,17 @@ export type BackupResult = readonly [view: number, piece: Data | null, total: nu
  * openSession: the id · keepAlive, closeSession: true · cancelCall, endSession: boolean
  * put, putAll, merge: the revision · putIfAbsent, getAndPut: the previous value or null · compareAndPutAll: boolean
  * deleteAll, deleteRange: count · batch: [revision, StepResult[]] · txn: [succeeded, revision, StepResult[]]
- * nextSequence: [start, end] · resetSequence: true · increment: [value, revision] · locks: said at each operation
+ * nextSequence: [start, end] · resetSequence: true · increment: [value, revision] · touch: boolean · locks: said at each operation
  * A command that changed nothing answers with the revision as it stands. A `get` step: EntryResult or null;
  * an `increment` step: the new value.
  */
 export type StepResult = true | number | EntryResult | null
-/** type 0 put, 1 delete; previous null: there was none. */
+/** type 0 put, 1 delete, 2 and 3 a delete since its life or its session was over; previous null: there was none. */
+export const EVENT = { put: 0, delete: 1, expired: 2, session: 3 } as const
+export type EventType = (typeof EVENT)[keyof typeof EVENT]
 export type EventResult = readonly [
   revision: number,
-  type: 0 | 1,
+  type: EventType,
   key: Key,
   value: Data | null,
   previous: Data | null,

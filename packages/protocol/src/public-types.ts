@@ -31,6 +31,14 @@ export interface WriteOptions extends CallOptions {
   /** The write happens only if that lock is held with that token at the moment of the write, else ERR_FENCED. */
   guard?: Guard | undefined
 }
+/** How long a key is there: for ever, unless one of these is said. Both together are a TypeError. docs/keys.md */
+export interface KeyLife {
+  /** It goes when so much cluster time has passed, and is there until then; the next put says anew. */
+  ttl?: Duration | undefined
+  /** It goes when the store that puts it closes, or its session ends. */
+  ephemeral?: boolean | undefined
+}
+export interface PutOptions extends WriteOptions, KeyLife {}
 /** Writes that answer with a value. */
 export interface ReadWriteOptions extends WriteOptions {
   as?: As | undefined
@@ -51,6 +59,8 @@ export interface EntryOfKey {
   modRevision: number
   /** How often the key was written since it was made: 1, 2, 3 ... */
   version: number
+  /** What is left of its ttl; undefined: it has none. */
+  remainingMillis?: number | undefined
 }
 /** What `getEntry` finds. */
 export interface EntryAtRevision extends EntryOfKey {
@@ -77,7 +87,7 @@ export interface Range {
 }
 
 export type WriteOp =
-  | { type: 'put'; key: Bytes; value: Bytes }
+  | ({ type: 'put'; key: Bytes; value: Bytes } & KeyLife)
   | { type: 'merge'; key: Bytes; value: Bytes }
   | { type: 'delete'; key: Bytes }
   | { type: 'deleteRange'; start: Bytes; end: Bytes }
@@ -119,6 +129,8 @@ export interface WatchTarget {
 export interface WatchEvent {
   revision: number
   type: 'put' | 'delete'
+  /** Of a delete that nobody asked for: the key's ttl was over, or the session that it was bound to. */
+  reason?: 'expired' | 'session' | undefined
   key: Value
   value: Value
   previous: Value
@@ -145,14 +157,20 @@ export interface KeyValueCalls {
   /**
    * ```ts
    * const { revision } = await store.put('user/1', JSON.stringify({ name: 'Ada' }))
+   * await store.put('worker/7', 'here', { ttl: '30s' })
    * await store.put('state', 'done', { guard: { key: 'orders/42', token: hold.token } })
    * ```
    */
-  put(key: Bytes, value: Bytes, options?: WriteOptions): Promise<Revised>
+  put(key: Bytes, value: Bytes, options?: PutOptions): Promise<Revised>
+  /**
+   * A new life for a key: it goes when so much time has passed from now on, whatever life it had. Its value and its revisions stay, and no
+   * watch is told. False: there is no such key.
+   */
+  touch(key: Bytes, ttl: Duration, options?: WriteOptions): Promise<boolean>
   /** One atomic step; of a key that comes twice the last wins. 20,000 rows at the most (ERR_TOO_LARGE; see `batch`). */
   putAll(
-    entries: Iterable<{ key: Bytes; value: Bytes } | readonly [Bytes, Bytes]>,
-    options?: WriteOptions,
+    entries: Iterable<({ key: Bytes; value: Bytes } & KeyLife) | readonly [Bytes, Bytes]>,
+    options?: PutOptions,
   ): Promise<Revised>
   /** Answers with the value that was there, and changes nothing then; undefined: written. */
   putIfAbsent(key: Bytes, value: Bytes, options?: ReadWriteOptions): Promise<Value>

@@ -2,7 +2,7 @@
 
 import { text } from '@latchkey/base'
 import { LatchkeyError } from './errors.js'
-import type { BackupResult, EventResult, PageResult } from './operations.js'
+import { type BackupResult, EVENT, type EventResult, type PageResult } from './operations.js'
 import type { InitialPut } from './revision-types.js'
 import type { As, EntryAtRevision, EntryOfKey, SessionInfo, Value, WatchEvent } from './public-types.js'
 
@@ -49,13 +49,21 @@ export function toMany(result: unknown, as: As): Value[] {
 
 export function toEntry(result: unknown, as: As): EntryOfKey | undefined {
   if (result === null || result === undefined) return undefined
-  if (!Array.isArray(result) || result.length !== 4 || !isData(result[3])) throw nonsense('entry')
-  const [createRevision, modRevision, version, value] = result as [unknown, unknown, unknown, Uint8Array]
+  if (!Array.isArray(result) || result.length < 4 || result.length > 5 || !isData(result[3]))
+    throw nonsense('entry')
+  const [createRevision, modRevision, version, value, remaining] = result as [
+    unknown,
+    unknown,
+    unknown,
+    Uint8Array,
+    unknown,
+  ]
   return {
     value: toUserValue(value, as),
     createRevision: toCount(createRevision),
     modRevision: toCount(modRevision),
     version: toCount(version),
+    ...(result.length === 5 && { remainingMillis: toCount(remaining) }),
   }
 }
 
@@ -178,12 +186,18 @@ export function toInitialPut(
   }
 }
 
+const REASONS: { readonly [type: number]: 'expired' | 'session' | undefined } = {
+  [EVENT.expired]: 'expired',
+  [EVENT.session]: 'session',
+}
+
 export function toEvent([revision, type, key, value, previous]: EventResult, as: As): WatchEvent {
   return {
     revision,
-    type: type === 0 ? 'put' : 'delete',
+    type: type === EVENT.put ? 'put' : 'delete',
+    ...(REASONS[type] !== undefined && { reason: REASONS[type] }),
     key: toUserKey(key, as),
-    value: type === 0 ? toMaybe(value, as) : undefined,
+    value: type === EVENT.put ? toMaybe(value, as) : undefined,
     previous: toMaybe(previous, as),
   }
 }

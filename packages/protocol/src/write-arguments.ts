@@ -1,16 +1,64 @@
 // Door: the arguments of writes, to Commands. The command must be encoded before the call returns: it holds the caller's arrays.
 
+import { CAPS } from './caps.js'
+import { type Duration, millis } from './duration.js'
 import { guardArg, show, toKey, toList, toMaybeValue, toRecord, toToken, toValue } from './call-arguments.js'
 import { type KnownNames, knownNames, refuseUnknown } from './known-names.js'
-import { type Command, type ConditionArg, FIELD, IS, OP, STEP, type Step } from './operations.js'
+import {
+  type Command,
+  type ConditionArg,
+  FIELD,
+  IS,
+  LIFE_OF_SESSION,
+  OP,
+  type PairArg,
+  STEP,
+  type Step,
+} from './operations.js'
 
-type Pair = readonly [Uint8Array, Uint8Array]
+interface WithLife {
+  readonly ttl?: unknown
+  readonly ephemeral?: unknown
+}
+
+/** The places behind a value: none, where the key is there for ever. `of`: where it was said. */
+function lifeArg(given: unknown, of: string): readonly [] | readonly [number] {
+  const { ttl, ephemeral } = (given ?? {}) as WithLife
+  if (ephemeral !== undefined && typeof ephemeral !== 'boolean')
+    throw new TypeError(`${of}ephemeral must be true or false; got ${show(ephemeral)}`)
+  if (ttl === undefined) return ephemeral === true ? [LIFE_OF_SESSION] : []
+  if (ephemeral === true)
+    throw new TypeError(`${of}ttl and ${of}ephemeral cannot be given together: a key has one life`)
+  return [toLife(ttl, `${of}ttl`)]
+}
+
+const toLife = (ttl: unknown, name: string): number => Math.min(millis(ttl as Duration, name), CAPS.maxLife)
+const saysLife = ({ ttl, ephemeral }: WithLife): boolean => ttl !== undefined || ephemeral !== undefined
+
+/** Whether it binds a key to the session that sends it. */
+export function bindsToSession(command: Command): boolean {
+  switch (command[0]) {
+    case OP.put:
+      return command[4] === LIFE_OF_SESSION
+    case OP.putAll:
+      return command[2].some(([, , life]) => life === LIFE_OF_SESSION)
+    case OP.batch:
+      return command[2].some(bindsStep)
+    case OP.txn:
+      return command[3].some(bindsStep) || command[4].some(bindsStep)
+    default:
+      return false
+  }
+}
+
+const bindsStep = (step: Step): boolean => step[0] === STEP.put && step[3] === LIFE_OF_SESSION
 
 export const putArgs = (key: unknown, value: unknown, options: unknown): Command => [
   OP.put,
   guardArg(options),
   toKey(key),
   toValue(value),
+  ...lifeArg(options, ''),
 ]
 export const putIfAbsentArgs = (key: unknown, value: unknown, options: unknown): Command => [
   OP.putIfAbsent,
@@ -36,23 +84,26 @@ export function putAllArgs(entries: unknown, options: unknown): Command {
     throw new TypeError(
       `entries must be an array of { key, value } or an iterable of [key, value]; got ${show(entries)}`,
     )
-  const pairs: Pair[] = []
-  for (const entry of entries) pairs.push(toPair(entry, `entries[${pairs.length}]`))
+  const pairs: PairArg[] = []
+  const life = lifeArg(options, '')
+  for (const entry of entries) pairs.push(toPair(entry, `entries[${pairs.length}]`, life))
   return [OP.putAll, guardArg(options), pairs]
 }
 
 const isIterable = (value: unknown): value is Iterable<unknown> =>
   typeof value === 'object' && value !== null && Symbol.iterator in value && !(value instanceof Uint8Array)
 
-const ENTRY_FIELDS = knownNames('key', 'value')
+const ENTRY_FIELDS = knownNames('key', 'value', 'ttl', 'ephemeral')
 const SWAP_FIELDS = knownNames('key', 'expect', 'update')
 
-function toPair(entry: unknown, name: string): Pair {
-  if (Array.isArray(entry)) return [toKey(entry[0], `${name}[0]`), toValue(entry[1], `${name}[1]`)]
+/** `life`: of the call, for an entry that says none of its own. */
+function toPair(entry: unknown, name: string, life: readonly [] | readonly [number]): PairArg {
+  if (Array.isArray(entry)) return [toKey(entry[0], `${name}[0]`), toValue(entry[1], `${name}[1]`), ...life]
   const given = toRecord(entry, name)
   refuseUnknown(given, ENTRY_FIELDS, 'field', name)
   const { key, value } = given
-  return [toKey(key, `${name}.key`), toValue(value, `${name}.value`)]
+  const own = saysLife(given) ? lifeArg(given, `${name}.`) : life
+  return [toKey(key, `${name}.key`), toValue(value, `${name}.value`), ...own]
 }
 
 export const compareAndPutArgs = (
@@ -116,6 +167,13 @@ export const incrementArgs = (key: unknown, by: unknown, options: unknown): Comm
   toInteger(by, 'by'),
 ]
 
+export const touchArgs = (key: unknown, ttl: unknown, options: unknown): Command => [
+  OP.touch,
+  guardArg(options),
+  toKey(key),
+  toLife(ttl, 'ttl'),
+]
+
 /** A zero below nothing is zero. */
 function toInteger(value: unknown, name: string): number {
   if (Number.isSafeInteger(value)) return (value as number) + 0
@@ -146,7 +204,7 @@ const LOCK_FIELDS = knownNames('lock', 'token')
 const CONDITION_FIELDS = knownNames('key', 'field', 'is', 'value', 'as')
 /** The fields of a step, by its type. A Map: a type is a caller's word, and may be one that every object has. */
 const STEP_FIELDS: ReadonlyMap<unknown, KnownNames> = new Map([
-  ['put', KEY_AND_VALUE],
+  ['put', knownNames('type', 'key', 'value', 'ttl', 'ephemeral')],
   ['merge', KEY_AND_VALUE],
   ['delete', KEY_ALONE],
   ['get', KEY_ALONE],
@@ -163,7 +221,7 @@ function toStep(op: Record<string, unknown>, name: string, reads: boolean): Step
   const key = () => toKey(op.key, `${name}.key`)
   switch (op.type) {
     case 'put':
-      return [STEP.put, key(), toValue(op.value, `${name}.value`)]
+      return [STEP.put, key(), toValue(op.value, `${name}.value`), ...lifeArg(op, `${name}.`)]
     case 'merge':
       return [STEP.merge, key(), toValue(op.value, `${name}.value`)]
     case 'delete':

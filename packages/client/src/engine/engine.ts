@@ -15,6 +15,7 @@ import {
 import { Call, type CallOptions, type Convert, type Live, type Payload } from './call.js'
 import { Commands } from './commands.js'
 import { again, PendingCalls } from './pending-calls.js'
+import { EphemeralKeys } from './ephemeral-keys.js'
 import { barred, closed, withoutLeader } from './outcomes.js'
 import { GrantPushes } from './grant-pushes.js'
 import { ActiveLink } from './active-link.js'
@@ -49,6 +50,7 @@ export class Engine {
   #attachedOnce = false
   #isClosing = false
   #closed = false
+  readonly ephemeralKeys = new EphemeralKeys(() => this.use())
 
   constructor(options: EngineOptions) {
     const { clock, random } = options

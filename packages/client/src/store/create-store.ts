@@ -20,7 +20,9 @@ import {
   type Duration,
   closeArgs,
   LatchkeyError,
+  encodeCommand,
   type MemberCalls,
+  OP,
   type Owner,
   type SessionCalls,
   type SnapshotResult,
@@ -185,17 +187,26 @@ export class ClientStore extends KeyValues implements Store {
   }
 
   /**
-   * The holds are released while the engine still has its link, and before an embedded member hands over and stops. A cluster that
+   * The holds are released, and the session ended that keys are bound to, while the engine still has its link, and before an embedded member hands over and stops. A cluster that
    * does not answer delays the close by RELEASE_PATIENCE and no more: the leases then run out.
    */
   async #close(holds: 'release' | 'keep'): Promise<void> {
     const why = new LatchkeyError('ERR_CLOSED')
     this.#closed.abort(why)
-    if (holds === 'release') {
-      await this.engine.closing(() => this.#locking.releaseForClose(why, RELEASE_PATIENCE)).catch(() => {})
-    }
+    const last = () => [
+      ...(holds === 'release' ? [this.#locking.releaseForClose(why, RELEASE_PATIENCE)] : []),
+      ...(this.engine.ephemeralKeys.exist ? [this.#endSession()] : []),
+    ]
+    if (holds === 'release' || this.engine.ephemeralKeys.exist)
+      await Promise.allSettled(this.engine.closing(last))
     this.engine.close()
     await this.#closeHook?.()
+  }
+
+  /** What is bound to it goes with it. Waited for: an embedded member is stopped next, and would not hear of it. */
+  #endSession(): Promise<unknown> {
+    const limits = { timeout: RELEASE_PATIENCE, signal: undefined }
+    return this.engine.command(encodeCommand([OP.closeSession]), limits, (x) => x)
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -77,6 +77,7 @@ test('writes answer as docs/api.md says', async () => {
     [OP.compareAndPutAll]: true,
     [OP.merge]: 9,
     [OP.increment]: [-5, 9],
+    [OP.touch]: true,
     [OP.deleteAll]: 2,
     [OP.deleteRange]: 3,
     [OP.batch]: [10, [true, true, 1, 4]],
@@ -93,6 +94,7 @@ test('writes answer as docs/api.md says', async () => {
   expect(await store.compareAndPut('k', undefined, 'v')).toBe(true)
   expect(await store.compareAndPutAll([{ key: 'k', update: 'v' }])).toBe(true)
   expect(await store.merge('k', 'v')).toEqual({ revision: 9 })
+  expect(await store.touch('k', '5s')).toBe(true)
   expect(await store.increment('k', -2)).toEqual({ value: -5, revision: 9 })
   expect(await store.delete('k')).toBe(2)
   expect(await store.deleteAll(['a', 'b'])).toBe(2)

@@ -12,7 +12,12 @@ import {
   DEFAULT_TIMEOUT,
   WRITE_OPTIONS,
   type CallOptions as UserCallOptions,
+  type Duration,
+  type KeyLife,
   type KeyValue,
+  type KnownNames,
+  PUT_OPTIONS,
+  type PutOptions,
   type KeyValueCalls,
   LatchkeyError,
   type Read,
@@ -26,6 +31,7 @@ import {
   type Range,
   type RangeIterator,
   batchArgs,
+  bindsToSession,
   callArgs,
   compareAndPutAllArgs,
   compareAndPutArgs,
@@ -64,6 +70,7 @@ import {
   toNothing,
   toRevised,
   toTxn,
+  touchArgs,
   toUserKey,
   toUserValue,
   txnArgs,
@@ -134,12 +141,19 @@ export class KeyValues implements KeyValueCalls {
 
   // ---- writes
 
-  put(key: Bytes, value: Bytes, options?: WriteOptions) {
-    return this.#write('put', (all) => putArgs(key, value, all), options, toRevised)
+  put(key: Bytes, value: Bytes, options?: PutOptions) {
+    return this.#write('put', (all) => putArgs(key, value, all), options, toRevised, PUT_OPTIONS)
   }
 
-  putAll(entries: Iterable<{ key: Bytes; value: Bytes } | readonly [Bytes, Bytes]>, options?: WriteOptions) {
-    return this.#write('putAll', (all) => putAllArgs(entries, all), options, toRevised)
+  touch(key: Bytes, ttl: Duration, options?: WriteOptions): Promise<boolean> {
+    return this.#write('touch', (all) => touchArgs(key, ttl, all), options, toBoolean)
+  }
+
+  putAll(
+    entries: Iterable<({ key: Bytes; value: Bytes } & KeyLife) | readonly [Bytes, Bytes]>,
+    options?: PutOptions,
+  ) {
+    return this.#write('putAll', (all) => putAllArgs(entries, all), options, toRevised, PUT_OPTIONS)
   }
 
   putIfAbsent(key: Bytes, value: Bytes, options?: WriteOptions): Promise<Value> {
@@ -213,12 +227,15 @@ export class KeyValues implements KeyValueCalls {
     make: (options: unknown) => Command,
     options: WriteOptions | undefined,
     convert: (result: unknown, as: As) => T,
+    known: KnownNames = WRITE_OPTIONS,
   ): Promise<T> {
     try {
-      const given = callArgs(call, options, DEFAULT_TIMEOUT, WRITE_OPTIONS)
+      const given = callArgs(call, options, DEFAULT_TIMEOUT, known)
       const as = toAs(asOf(options), this.#as)
       const command = make(this.#guarded(options))
       if (this.#hold?.knownLost()) throw new LatchkeyError('ERR_FENCED')
+      // Nothing but its own session keeps such a key.
+      if (bindsToSession(command)) this.#engine.ephemeralKeys.bind()
       return this.#engine.command(encoded(command), given, (result) => convert(result, as))
     } catch (error) {
       return Promise.reject(error)

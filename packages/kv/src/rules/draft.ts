@@ -4,8 +4,9 @@
 // first counted against its budget (budget.ts), which throws if it is used up.
 
 import { binary, copyBytes } from '@latchkey/base'
+import { EVENT, type EventType } from '@latchkey/protocol'
 import { Changes, type EventCaps } from '../state/changes.js'
-import { nextRow, valueLength, valueOf } from '../state/data-row.js'
+import { type Life, lifeOf, nextRow, valueLength, valueOf } from '../state/data-row.js'
 import { type Change, eventBytes } from '../state/event-row.js'
 import type { State } from '../state/state.js'
 import type { Budget } from './budget.js'
@@ -55,12 +56,19 @@ export class Draft {
     return slot
   }
 
-  put(key: Uint8Array, value: Uint8Array): void {
+  /** `life`: left out, it is there for ever, whatever life it had. */
+  put(key: Uint8Array, value: Uint8Array, life?: Life): void {
     const name = binary(key)
     const slot = this.#look(name)
     const before = slot.now
-    slot.now = nextRow(name, this.#revision, value, before)
-    this.#change({ key: name, row: slot.now, before: before ?? null })
+    slot.now = nextRow(name, this.#revision, value, before, undefined, life)
+    this.#change({ key: name, type: EVENT.put, row: slot.now, before: before ?? null })
+  }
+
+  /** A part of it is changed: its life goes on. */
+  change(key: Uint8Array, value: Uint8Array): void {
+    const { now } = this.#slot(binary(key))
+    this.put(key, value, now && lifeOf(now))
   }
 
   #change(change: Change): void {
@@ -69,10 +77,10 @@ export class Draft {
   }
 
   /** Returns whether there was a row to remove. */
-  delete(key: string): boolean {
+  delete(key: string, type: EventType = EVENT.delete): boolean {
     const slot = this.#look(key)
     if (slot.now === undefined) return false
-    this.#change({ key, row: null, before: slot.now })
+    this.#change({ key, type, row: null, before: slot.now })
     slot.now = undefined
     return true
   }
@@ -84,9 +92,13 @@ export class Draft {
 
   /** Applies the changes; returns the store's revision after the command. */
   commit(): number {
-    const { meta, data, events } = this.#state
+    const { meta, data, events, lives } = this.#state
     if (this.#changes.count === 0) return meta.revision
-    for (const [key, { before, now }] of this.#slots) if (now !== before) data.set(key, now ?? null, before)
+    for (const [key, { before, now }] of this.#slots) {
+      if (now === before) continue
+      data.set(key, now ?? null, before)
+      lives.changed(key, before, now)
+    }
     meta.revision = this.#revision
     events.append(this.#changes)
     return meta.revision

@@ -4,7 +4,7 @@
 //
 // Laws
 // - A: before the commands, in this order: sessions that ended, waits that are over, holds that expired, rows
-//   to reclaim.
+//   to reclaim, keys whose life is over.
 // - B: each command has an answer of its own; a refused command changes nothing.
 // - C: a call's number is executed at most once. A number with a kept reply gets that reply; a number below
 //   `done`, or of a session that is over, is refused (docs/locks.md, section 6).
@@ -13,7 +13,15 @@
 
 import { checksum } from '@latchkey/base'
 import { expire, touch } from '@latchkey/lock'
-import { type Command, LatchkeyError, OP, decodeCommand, isBadCommand, overBudget } from '@latchkey/protocol'
+import {
+  type BudgetLimits,
+  type Command,
+  LatchkeyError,
+  OP,
+  decodeCommand,
+  isBadCommand,
+  overBudget,
+} from '@latchkey/protocol'
 import type { Entry } from '@latchkey/raft/core'
 import {
   FINISHED,
@@ -37,7 +45,9 @@ import { ANY_BODY, type Session } from '../state/session-rows.js'
 import { type Bench, execute } from './execute.js'
 import { type Found, NOTHING_FOUND, type Needed, rangesOf } from './needed-ranges.js'
 import { put } from './key-values.js'
-import { OverBudget } from './budget.js'
+import { Budget, OverBudget } from './budget.js'
+import { Draft } from './draft.js'
+import { neededLives, removeKeys } from './key-expiry.js'
 import { TurnWork } from './apply-turn.js'
 import { endDueSessions, endSessionOf, openSession } from './sessions.js'
 
@@ -60,6 +70,8 @@ export class EntryRun {
   readonly #limits: KvLimits
   readonly #reader: BatchReader
   #held: Held | undefined
+  /** Keys are to be removed first: what has to be looked at, then the work. */
+  #expiry: Needed | TurnWork | undefined
 
   constructor(bench: Bench, entry: Entry, limits: KvLimits) {
     this.#bench = bench
@@ -74,6 +86,8 @@ export class EntryRun {
     const { state, locks } = this.#bench
     endDueSessions(state, locks)
     expire(locks)
+    const lives = neededLives(state, this.#entry.time)
+    if (lives !== undefined) this.#expiry = { lives }
   }
 
   /**
@@ -81,6 +95,8 @@ export class EntryRun {
    * entry is applied.
    */
   proceed(found: Found = NOTHING_FOUND): Waiting | undefined {
+    const expiring = this.#expireKeys(found)
+    if (expiring !== undefined) return expiring
     const held = this.#held
     if (held !== undefined) {
       this.#held = undefined
@@ -95,6 +111,22 @@ export class EntryRun {
       const waiting = this.#record()
       if (waiting !== undefined) return waiting
     }
+    return undefined
+  }
+
+  /** undefined: none are to be removed any more. */
+  #expireKeys({ lives }: Found): Waiting | undefined {
+    const expiry = this.#expiry
+    if (expiry === undefined) return undefined
+    if (!(expiry instanceof TurnWork)) {
+      if (lives === undefined) return expiry
+      const { state, caps, turn } = this.#bench
+      const draft = new Draft(state, caps, new Budget(NO_LIMITS, 0, turn))
+      this.#expiry = new TurnWork(removeKeys(state, draft, lives))
+      return this.#expireKeys(NOTHING_FOUND)
+    }
+    if (expiry.steps.next().done !== true) return 'turn'
+    this.#expiry = undefined
     return undefined
   }
 
@@ -237,6 +269,9 @@ export class EntryRun {
 }
 
 const NO_DATA = new Uint8Array(0)
+/** What is removed at an entry has bounds of its own (key-expiry.ts). */
+const MOST = Number.POSITIVE_INFINITY
+const NO_LIMITS: BudgetLimits = { rows: MOST, ranges: MOST, readBytes: MOST, writeBytes: MOST }
 
 const isOwnCancel = (command: Command, number: number): boolean =>
   command[0] === OP.cancelCall && command[1] === number

@@ -2,8 +2,18 @@
 
 import { binary, unreachable } from '@latchkey/base'
 import { cancelWait, forceRelease, isHeldWith, release, releaseAll, renew, tryLock } from '@latchkey/lock'
-import { type BudgetLimits, type Command, type GuardArg, OP, rowsNamed } from '@latchkey/protocol'
+import {
+  type BudgetLimits,
+  type Command,
+  type GuardArg,
+  LIFE_OF_SESSION,
+  type LifeArg,
+  OP,
+  rowsNamed,
+} from '@latchkey/protocol'
 import { FENCED, MALFORMED, refusedWith } from '../commands/answers.js'
+import type { Life } from '../state/data-row.js'
+import { lifeUntil } from '../state/life-rows.js'
 import type { Session } from '../state/session-rows.js'
 import type { State } from '../state/state.js'
 import type { EventCaps } from '../state/changes.js'
@@ -52,8 +62,14 @@ export function execute(bench: Bench, session: Session, command: Command, found:
     case OP.releaseAll:
       return lockCommand(bench.locks, session.id, command)
     default:
-      return guarded(bench, command, found)
+      return guarded(bench, session, command, found)
   }
+}
+
+/** Of a key that is put at `now`. */
+function lifeFrom(life: LifeArg, session: Session, now: number): Life | undefined {
+  if (life === undefined) return undefined
+  return life === LIFE_OF_SESSION ? { kind: 'session', number: session.id } : lifeUntil(now, life)
 }
 
 type LockCommand = Extract<Command, readonly [30 | 31 | 32 | 33 | 34 | 35, ...unknown[]]>
@@ -81,19 +97,24 @@ function lockCommand(locks: StateLockTransaction, session: number, command: Lock
  * A write with a guard is executed only if the hold with that token is in force at its entry (docs/locks.md,
  * section 4).
  */
-function guarded(bench: Bench, command: WriteCommand, found: Found): unknown {
+function guarded(bench: Bench, session: Session, command: WriteCommand, found: Found): unknown {
   const guard = command[1]
   if (guard !== null && !isHeldWith(bench.locks, guard[0], guard[1])) return FENCED
-  return write(bench, command, found)
+  return write(bench, session, command, found)
 }
 
-function write({ state, locks, caps, turn }: Bench, command: WriteCommand, found: Found): unknown {
+function write(bench: Bench, session: Session, command: WriteCommand, found: Found): unknown {
+  const { state, locks, caps, turn } = bench
   const draft = () => new Draft(state, caps, new Budget(caps.budget, rowsNamed(command), turn))
+  const begin = (life: LifeArg) => lifeFrom(life, session, locks.now)
   switch (command[0]) {
     case OP.put:
+      if (command[4] !== undefined) return kv.putWithLife(draft(), command, begin)
       return kv.put(state, binary(command[2]), command[3])
+    case OP.touch:
+      return kv.touch(state, command, begin)
     case OP.putAll:
-      return new TurnWork(kv.putAll(draft(), command))
+      return new TurnWork(kv.putAll(draft(), command, begin))
     case OP.putIfAbsent:
       return kv.putIfAbsent(draft(), command)
     case OP.getAndPut:
@@ -109,9 +130,9 @@ function write({ state, locks, caps, turn }: Bench, command: WriteCommand, found
     case OP.deleteRange:
       return kv.deleteRange(state, command, found)
     case OP.batch:
-      return new TurnWork(batch(draft(), command, found))
+      return new TurnWork(batch(draft(), command, { locks, begin, found }))
     case OP.txn:
-      return new TurnWork(txn(draft(), locks, command, found))
+      return new TurnWork(txn(draft(), command, { locks, begin, found }))
     case OP.nextSequence:
       return nextBlock(state.sequences, command[2], command[3])
     case OP.resetSequence:

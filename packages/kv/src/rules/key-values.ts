@@ -2,9 +2,9 @@
 // protocol's operations.ts.
 
 import { binary, equalBytes } from '@latchkey/base'
-import { CAPS, type Command, type OP } from '@latchkey/protocol'
+import { CAPS, type Command, EVENT, type LifeArg, type OP } from '@latchkey/protocol'
 import { MERGED_TOO_LARGE, type Refused } from '../commands/answers.js'
-import { nextRow, valueOf } from '../state/data-row.js'
+import { type Life, hasLife, nextRow, valueOf, withLife } from '../state/data-row.js'
 import { lowerBound } from '../storage/sorted-keys.js'
 import { type Draft, ownValue } from './draft.js'
 import type { State } from '../state/state.js'
@@ -15,7 +15,7 @@ type Of<Name extends keyof typeof OP> = Extract<Command, readonly [(typeof OP)[N
 
 /** Does the same as a draft with one put, without the draft, because nearly all writes are puts. */
 export function put(
-  { meta, data, events }: State,
+  { meta, data, events, lives }: State,
   key: string,
   value: Uint8Array,
   valueSum?: number,
@@ -24,15 +24,36 @@ export function put(
   const revision = meta.revision + 1
   const row = nextRow(key, revision, value, before, valueSum)
   data.set(key, row, before)
+  if (before !== undefined && hasLife(before)) lives.changed(key, before, row)
   meta.revision = revision
-  events.appendOne(key, row, before ?? null)
+  events.appendOne({ key, type: EVENT.put, row, before: before ?? null })
   return revision
 }
 
+/** The life that a put asks for, as it begins at this entry. */
+export type Begin = (life: LifeArg) => Life | undefined
+
+export function putWithLife(draft: Draft, [, , key, value, life]: Of<'put'>, begin: Begin): number {
+  draft.put(key, value, begin(life))
+  return draft.commit()
+}
+
+/** No revision, and no event: what is stored stays as it is. */
+export function touch({ data, lives }: State, [, , key, ttl]: Of<'touch'>, begin: Begin): boolean {
+  const name = binary(key)
+  const before = data.get(name)
+  const life = begin(ttl)
+  if (before === undefined || life === undefined) return false
+  const row = withLife(name, before, life)
+  data.set(name, row, before)
+  lives.changed(name, before, row)
+  return true
+}
+
 /** If a key occurs several times, only its last value is written: one change for each key. */
-export function* putAll(draft: Draft, [, , pairs]: Of<'putAll'>): InTurns<number> {
-  for (const [key, value] of lastOfEach(pairs)) {
-    draft.put(key, value)
+export function* putAll(draft: Draft, [, , pairs]: Of<'putAll'>, begin: Begin): InTurns<number> {
+  for (const [key, value, life] of lastOfEach(pairs)) {
+    draft.put(key, value, begin(life))
     if (draft.turnIsOver) yield
   }
   return draft.commit()
@@ -91,7 +112,7 @@ export function mergeInto(draft: Draft, key: Uint8Array, value: Uint8Array): Ref
   const row = draft.row(binary(key))
   const joined = row === undefined ? value : Buffer.concat([valueOf(row), COMMA, value])
   if (joined.length > CAPS.valueBytes) return MERGED_TOO_LARGE
-  draft.put(key, joined)
+  draft.change(key, joined)
   return undefined
 }
 const COMMA = Buffer.from(',')

@@ -23,8 +23,29 @@ export interface NeededSteps {
   readonly spans: readonly KeySpan[]
 }
 
+/** What of the index has to be looked at: some sessions whole, then what is due before `now`. */
+export interface NeededLives {
+  readonly sessions: readonly number[]
+  readonly spans: readonly KeySpan[]
+  readonly now: number
+  readonly most: number
+}
+
+export interface FoundLives {
+  readonly places: readonly string[]
+  /** Of those sessions nothing was left out. */
+  readonly wholeSessions: readonly number[]
+  /** There is more. */
+  readonly isCut: boolean
+  /** The due of the first one that was not taken, where it was looked for; null: there is none. */
+  readonly next: number | null | undefined
+}
+
 /** `whole`: a deleteRange that is a command of its own and may remove any number of rows. */
-export type Needed = { readonly whole: KeySpan } | { readonly branches: readonly NeededSteps[] }
+export type Needed =
+  | { readonly whole: KeySpan }
+  | { readonly branches: readonly NeededSteps[] }
+  | { readonly lives: NeededLives }
 
 /** Everything that is live in a range, so that no row of it has to be read again. */
 export interface WholeRange extends RangeRows {
@@ -43,6 +64,7 @@ export type LiveKeys = readonly string[] | OverBudget
 export interface Found {
   readonly whole?: WholeRange
   readonly live?: ReadonlyMap<readonly Step[], LiveKeys>
+  readonly lives?: FoundLives
 }
 export const NOTHING_FOUND: Found = {}
 

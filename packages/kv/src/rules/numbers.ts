@@ -28,7 +28,7 @@ export function add(draft: Draft, key: Uint8Array, by: number): number | Refused
   if (before instanceof Refused) return before
   const sum = before + by
   if (!Number.isSafeInteger(sum)) return SUM_TOO_LARGE
-  draft.put(key, utf8(String(sum)))
+  draft.change(key, utf8(String(sum)))
   return sum
 }
 

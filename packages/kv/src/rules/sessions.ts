@@ -2,8 +2,8 @@
 //
 // Laws
 // - 1: one identity may open only a share of all sessions, so that no client alone can keep all others out.
-// - 2: if there is no room, an idle session is ended for the new one. An idle session has no hold in force
-//   and no waiter, and has sent no command for longer than the client of an open store is ever silent. The
+// - 2: if there is no room, an idle session is ended for the new one. An idle session has no hold in force,
+//   no waiter and no ephemeral key, and has sent no command for longer than the client of an open store is ever silent. The
 //   idle session that was renewed first is ended, so that every member ends the same one. If its client
 //   returns, it opens another session, as after any end of a session.
 // - 3: if the share of an identity is used up, only one of its own idle sessions is ended for its new one.
@@ -65,7 +65,7 @@ const renewedAt = ({ due, life }: Session): number => due - life
 
 /** Law 2: the idle session to end. `by`: only among those that this identity opened. */
 function longestIdle(
-  { sessions, holds, waiters }: State,
+  { sessions, holds, waiters, lives }: State,
   now: number,
   { sessionIdleMillis }: SessionLimits,
   by?: string,
@@ -76,7 +76,8 @@ function longestIdle(
     const renewed = renewedAt(session)
     if (now - renewed <= sessionIdleMillis) continue
     if (found !== undefined && !isBefore(session, found)) continue
-    if (holds.countOf(session.id) === 0 && waiters.countOf(session.id) === 0) found = session
+    const isUsed = holds.countOf(session.id) + waiters.countOf(session.id) > 0 || lives.isHolder(session.id)
+    if (!isUsed) found = session
   }
   return found
 }
@@ -103,11 +104,19 @@ export function listSessions({ sessions, holds, waiters, meta }: State): Session
     })
 }
 
-/** Ends a session: its waiters leave their queues, and its holds stay until their deadlines. */
+/**
+ * Ends a session: its waiters leave their queues, its ephemeral keys are removed at the next entry, and its
+ * holds stay until their deadlines.
+ */
 export function closeSession(state: State, locks: LockTransaction, session: Session): true {
-  state.sessions.end(session)
+  end(state, session)
   endSession(locks, session.id)
   return true
+}
+
+function end({ sessions, lives }: State, session: Session): void {
+  sessions.end(session)
+  lives.sessionOver(session.id)
 }
 
 /** Ends a session for an administrator. */
@@ -122,7 +131,7 @@ export function endSessionOf(state: State, locks: LockTransaction, id: number): 
  */
 export function endDueSessions(state: State, locks: LockTransaction): void {
   const over = state.sessions.takeDue(locks.now)
-  for (const session of over) state.sessions.end(session)
+  for (const session of over) end(state, session)
   for (const session of over) endSession(locks, session.id)
 }
 

@@ -15,26 +15,33 @@ import {
   type StepResult,
 } from '@latchkey/protocol'
 import { RESULTS_TOO_LARGE, Refused } from '../commands/answers.js'
-import { createdOf, modifiedOf, valueOf, versionOf } from '../state/data-row.js'
+import { createdOf, entryOf, modifiedOf, valueOf, versionOf } from '../state/data-row.js'
 import type { Draft } from './draft.js'
 import { add, numberIn } from './numbers.js'
-import { deleteKeysIn, hasValue, mergeInto } from './key-values.js'
+import { type Begin, deleteKeysIn, hasValue, mergeInto } from './key-values.js'
 import { OverBudget } from './budget.js'
 import type { Found } from './needed-ranges.js'
 import type { InTurns } from './apply-turn.js'
 
 type Of<Name extends keyof typeof OP> = Extract<Command, readonly [(typeof OP)[Name], ...unknown[]]>
 
-export function* batch(draft: Draft, [, , steps]: Of<'batch'>, found: Found): InTurns<unknown> {
-  const results = yield* runSteps(draft, steps, found)
+/** What its steps need to know besides. */
+export interface StepContext {
+  readonly locks: LockView
+  readonly begin: Begin
+  readonly found: Found
+}
+
+export function* batch(draft: Draft, [, , steps]: Of<'batch'>, context: StepContext): InTurns<unknown> {
+  const results = yield* runSteps(draft, steps, context)
   return results instanceof Refused ? results : [draft.commit(), results]
 }
 
-export function* txn(draft: Draft, locks: LockView, command: Of<'txn'>, found: Found): InTurns<unknown> {
+export function* txn(draft: Draft, command: Of<'txn'>, context: StepContext): InTurns<unknown> {
   const [, , when, then, otherwise] = command
-  const succeeded = yield* allHold(draft, locks, when)
+  const succeeded = yield* allHold(draft, context.locks, when)
   if (succeeded instanceof Refused) return succeeded
-  const results = yield* runSteps(draft, succeeded ? then : otherwise, found)
+  const results = yield* runSteps(draft, succeeded ? then : otherwise, context)
   return results instanceof Refused ? results : [succeeded, draft.commit(), results]
 }
 
@@ -47,14 +54,20 @@ function* allHold(draft: Draft, locks: LockView, when: readonly ConditionArg[]):
   return true
 }
 
-function* runSteps(draft: Draft, steps: readonly Step[], found: Found): InTurns<StepResult[] | Refused> {
-  const live = found.live?.get(steps) ?? NO_KEYS
+function* runSteps(
+  draft: Draft,
+  steps: readonly Step[],
+  context: StepContext,
+): InTurns<StepResult[] | Refused> {
+  const live = context.found.live?.get(steps) ?? NO_KEYS
   if (live instanceof OverBudget) throw live
   const results: StepResult[] = []
   let bytes = 0
   for (const step of steps) {
     const result =
-      step[0] === STEP.deleteRange ? yield* deleteKeysIn(draft, step[1], step[2], live) : runStep(draft, step)
+      step[0] === STEP.deleteRange
+        ? yield* deleteKeysIn(draft, step[1], step[2], live)
+        : runStep(draft, step, context)
     if (draft.turnIsOver) yield
     if (result instanceof Refused) return result
     if (Array.isArray(result)) bytes += result[3].length
@@ -69,10 +82,10 @@ const NO_KEYS: readonly string[] = []
 
 type OtherStep = Exclude<Step, readonly [typeof STEP.deleteRange, ...unknown[]]>
 
-function runStep(draft: Draft, step: OtherStep): StepResult | Refused {
+function runStep(draft: Draft, step: OtherStep, { begin, locks }: StepContext): StepResult | Refused {
   switch (step[0]) {
     case STEP.put:
-      draft.put(step[1], step[2])
+      draft.put(step[1], step[2], begin(step[3]))
       return true
     case STEP.merge:
       return mergeInto(draft, step[1], step[2]) ?? true
@@ -81,12 +94,14 @@ function runStep(draft: Draft, step: OtherStep): StepResult | Refused {
     case STEP.increment:
       return add(draft, step[1], step[2])
     case STEP.get:
-      return entry(draft.row(binary(step[1])))
+      return entry(draft.row(binary(step[1])), locks.now)
   }
 }
 
-function entry(row: Uint8Array | undefined): StepResult {
-  return row === undefined ? null : [createdOf(row), modifiedOf(row), versionOf(row), copyBytes(valueOf(row))]
+function entry(row: Uint8Array | undefined, now: number): StepResult {
+  if (row === undefined) return null
+  const [created, modified, version, value, ...remaining] = entryOf(row, now)
+  return [created, modified, version, copyBytes(value), ...remaining]
 }
 
 function holds(draft: Draft, locks: LockView, [field, is, key, operand]: ConditionArg): boolean | Refused {

@@ -49,6 +49,7 @@ function keysOf(command: Command): readonly Uint8Array[] {
     case OP.getAndPut:
     case OP.merge:
     case OP.increment:
+    case OP.touch:
       return [command[2]]
     case OP.putAll:
     case OP.compareAndPutAll:

@@ -11,11 +11,11 @@ import { Sum } from '../state/set-hash.js'
 import { isRowOf } from './row-shape.js'
 import { FRAME, type Frame, FrameReader, damagedStream, rowsIn } from './stream.js'
 
-const SUMMED = ['data', 'sequences', 'events'] as const satisfies readonly SpaceName[]
+const SUMMED = ['data', 'sequences', 'events', 'lives'] as const satisfies readonly SpaceName[]
 
 export class StateStream {
   readonly #frames = new FrameReader()
-  readonly #sums = { data: new Sum(), sequences: new Sum(), events: new Sum() }
+  readonly #sums = { data: new Sum(), sequences: new Sum(), events: new Sum(), lives: new Sum() }
   #meta: Meta | undefined
   #metaRow: Uint8Array | undefined
   #count = 0
@@ -60,7 +60,8 @@ export class StateStream {
     if (this.#lastKey.compare(row.key) >= 0) throw damagedStream(`a row of ${space} out of order`)
     this.#lastKey = Buffer.from(row.key)
     this.#count++
-    if (space === 'data' || space === 'sequences') this.#sums[space].add(sealOf(row.value))
+    if (space === 'data' || space === 'sequences' || space === 'lives')
+      this.#sums[space].add(sealOf(row.value))
     if (space === 'events') this.#events(row, floor)
     return row
   }

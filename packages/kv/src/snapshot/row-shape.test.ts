@@ -30,12 +30,28 @@ const event = Buffer.from('0001006b0100000076ffffffff', 'hex')
 const long = Buffer.alloc(100_000)
 const hold = ['me', 1, 1, 99, null, null, 5, 7, 0, 1]
 
+const NO_BODY = Buffer.alloc(0)
+function place(kind: number, rest: Uint8Array): Uint8Array {
+  return keyOf(SPACE.lives, Buffer.concat([Buffer.of(kind, 0, 0, 0, 0, 0, 9), rest]))
+}
+
 const ROWS: Record<string, [right: [Uint8Array, Uint8Array], ...wrong: [Uint8Array, Uint8Array][]]> = {
   data: [
     [keyOf(SPACE.data, key), nextRow('k', 1, Buffer.from('v'), undefined).subarray(4)],
     [keyOf(SPACE.data, key), Buffer.alloc(17)],
+    [keyOf(SPACE.data, key), Buffer.alloc(20, 0x80)],
+    [keyOf(SPACE.data, key), Buffer.alloc(30, 0x40)],
     [keyOf(SPACE.data, Buffer.alloc(0)), Buffer.alloc(18)],
     [keyOf(SPACE.data, Buffer.alloc(60_000)), Buffer.alloc(18)],
+  ],
+  lives: [
+    [place(0, key), NO_BODY],
+    [place(0, key), Buffer.alloc(1)],
+    [place(1, Buffer.alloc(0)), NO_BODY],
+    [place(2, key), NO_BODY],
+    [place(3, key), NO_BODY],
+    [place(0, Buffer.alloc(4_097)), NO_BODY],
+    [spaceOnly(SPACE.lives), NO_BODY],
   ],
   sequences: [
     [keyOf(SPACE.sequences, key), doubles(7)],

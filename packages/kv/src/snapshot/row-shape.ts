@@ -10,7 +10,8 @@ import { CAPS } from '@latchkey/protocol'
 import { type SpaceName, numberIn } from '../keyspaces.js'
 import type { Row } from '../storage/row-store.js'
 import { SEAL } from '../storage/row-checksum.js'
-import { ROW_TAIL } from '../state/data-row.js'
+import { isDataBody } from '../state/data-row.js'
+import { isPlace } from '../state/life-rows.js'
 import { isGroup } from '../state/event-group.js'
 import { GROUP, areEvents } from '../state/event-row.js'
 import { decodeCounter, decodeHold, decodeWaiter } from '../state/lock-rows.js'
@@ -59,9 +60,10 @@ const isCounterKey: Shape = ({ key }) =>
   key[1] === 0 ? key.length === 2 : key[1] === 1 && key.length > 2 && key.length <= 2 + CAPS.keyBytes
 
 const SHAPES: Readonly<Record<Exclude<SpaceName, 'meta'>, Shape>> = {
-  data: all(hasKey, (_, body) => body.length >= ROW_TAIL && body.length <= ROW_TAIL + CAPS.valueBytes),
+  data: all(hasKey, (_, body) => isDataBody(body, CAPS.valueBytes)),
   sequences: all(hasKey, (_, body) => body.length === 8 && isCount(body.readDoubleLE(0))),
   events: all(hasNumbers(8), isEventRow),
+  lives: ({ key }, body) => body.length === 0 && isPlace(key.subarray(1), CAPS.keyBytes),
   sessions: all(hasNumbers(6), isSession),
   replies: all(hasNumbers(12), (_, body) => body.length >= REPLY_HEAD && (body[0] as number) <= 1),
   holds: all(hasKey, decodes(decodeHold)),

@@ -7,7 +7,7 @@ import type { Row } from '../storage/row-store.js'
 import { seal, sealBody, sealOf } from '../storage/row-checksum.js'
 import { nextRow } from '../state/data-row.js'
 import { EventGroup, LEAST } from '../state/event-group.js'
-import { encodePiece, eventBytes, firstMark, marked, writeEvents } from '../state/event-row.js'
+import { type Change, encodePiece, eventBytes, firstMark, marked, writeEvents } from '../state/event-row.js'
 import { type Meta, emptyMeta, encodeMeta } from '../state/meta-row.js'
 import { StateStream } from './check.js'
 import { FrameWriter, PREAMBLE } from './stream.js'
@@ -20,12 +20,19 @@ const data = (name: string, body = 'value'): Row => ({
 
 /** Revision 1 is small; revision 2 is large and has a row of its own. */
 function events(): { rows: Row[]; marks: number[] } {
-  const small = { key: 'a', row: nextRow('a', 1, Buffer.from('1'), undefined), before: null }
-  const large = { key: 'a', row: nextRow('a', 2, Buffer.alloc(9_000), small.row), before: small.row }
-  const marks = [
-    marked(firstMark(1), small.row, small.before),
-    marked(firstMark(2), large.row, large.before),
-  ] as const
+  const small: Change & { row: Uint8Array } = {
+    key: 'a',
+    type: 0,
+    row: nextRow('a', 1, Buffer.from('1'), undefined),
+    before: null,
+  }
+  const large: Change & { row: Uint8Array } = {
+    key: 'a',
+    type: 0,
+    row: nextRow('a', 2, Buffer.alloc(9_000), small.row),
+    before: small.row,
+  }
+  const marks = [marked(firstMark(1), small), marked(firstMark(2), large)] as const
   const group = EventGroup.begin(0, Buffer.alloc(LEAST))
   const at = group.add(1, 1, eventBytes('a', small.row, null), marks[0], 0)
   writeEvents(group.bytes, at, [small])

@@ -35,7 +35,7 @@ export class Changes {
     this.count++
     this.bytes += bytes
     if (!this.kept) return this.#drop()
-    this.mark = marked(this.mark, change.row, change.before)
+    this.mark = marked(this.mark, change)
     // A piece is closed before it would grow beyond its limit; an event is never split.
     if (this.list.length > 0 && this.#listBytes + bytes > PIECE_BYTES) this.closePiece()
     this.list.push(change)

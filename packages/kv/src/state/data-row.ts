@@ -1,18 +1,35 @@
-// Rule: the row of a key: u32 seal | value | u48le create revision | u48le last revision | u48le version.
-// The value is in the middle, so that the whole row can be copied to where its value is needed, without a
-// view. The bytes around the value are overwritten there.
+// Rule: the row of a key: u32 seal | value | [u48 life] | u48le create revision | u48le last revision | u48le
+// version, whose two highest bits say which life the key has. The value is in the middle, so that the whole row
+// can be copied to where its value is needed, without a view. The bytes around the value are overwritten there.
 
-import { type EntryResult } from '@latchkey/protocol'
+import type { EntryResult } from '@latchkey/protocol'
 import { SPACE } from '../keyspaces.js'
 import { u48, writeU48 } from '../little-endian.js'
 import { SEAL, bodyChecksum, writeSeal } from '../storage/row-checksum.js'
 import { keyChecksum, withBytes, withWord } from '../storage/short-checksum.js'
 
-/** The bytes after the value. */
-export const ROW_TAIL = 18
+/** Behind the value of a row without a life. */
+const TAIL = 18
+const LIFE = 6
+/** Behind a value, at most. */
+export const ROW_TAIL: number = TAIL + LIFE
 const CREATED = 18
 const MODIFIED = 12
 const VERSION = 6
+
+/** Of the last byte, which is the version's highest: a version stays below 2^46. */
+const HAS_LIFE = 0x80
+const OF_SESSION = 0x40
+
+/** Until when a key is there. */
+export interface Life {
+  readonly kind: 'due' | 'session'
+  /** The cluster time at which it is over, or the session. */
+  readonly number: number
+}
+
+const lastByte = (row: Uint8Array): number => row[row.length - 1] as number
+const tailOf = (row: Uint8Array): number => (lastByte(row) >= HAS_LIFE ? TAIL + LIFE : TAIL)
 
 /**
  * The row that a key gets by the command of `revision`. `key` has one byte for each character; `valueSum` is
@@ -24,25 +41,66 @@ export function nextRow(
   value: Uint8Array,
   before: Uint8Array | undefined,
   valueSum: number = bodyChecksum(value),
+  life?: Life,
 ): Uint8Array {
   const tail = SEAL + value.length
-  const row = Buffer.allocUnsafe(tail + ROW_TAIL)
+  const row = Buffer.allocUnsafe(tail + (life === undefined ? TAIL : TAIL + LIFE))
   row.set(value, SEAL)
   writeU48(row, row.length - CREATED, before === undefined ? revision : createdOf(before))
   writeU48(row, row.length - MODIFIED, revision)
   writeU48(row, row.length - VERSION, before === undefined ? 1 : versionOf(before) + 1)
+  if (life !== undefined) writeLife(row, tail, life)
   writeSeal(row, withWord(withBytes(valueSum, row, tail), keyChecksum(SPACE.data, key)))
   return row
 }
 
+function writeLife(row: Uint8Array, at: number, { kind, number }: Life): void {
+  writeU48(row, at, number)
+  row[row.length - 1] = lastByte(row) | HAS_LIFE | (kind === 'session' ? OF_SESSION : 0)
+}
+
+/** The same value, revisions and version, with that life. */
+export function withLife(key: string, row: Uint8Array, life: Life): Uint8Array {
+  const value = valueOf(row)
+  const tail = SEAL + value.length
+  const next = Buffer.allocUnsafe(tail + TAIL + LIFE)
+  next.set(value, SEAL)
+  next.set(row.subarray(row.length - TAIL), tail + LIFE)
+  next[next.length - 1] = lastByte(next) & ~(HAS_LIFE | OF_SESSION)
+  writeLife(next, tail, life)
+  writeSeal(next, withWord(withBytes(bodyChecksum(value), next, tail), keyChecksum(SPACE.data, key)))
+  return next
+}
+
+export const hasLife = (row: Uint8Array): boolean => lastByte(row) >= HAS_LIFE
+
+export function lifeOf(row: Uint8Array): Life | undefined {
+  if (!hasLife(row)) return undefined
+  const kind = (lastByte(row) & OF_SESSION) === 0 ? 'due' : 'session'
+  return { kind, number: u48(row, row.length - TAIL - LIFE) }
+}
+
 export const createdOf = (row: Uint8Array): number => u48(row, row.length - CREATED)
 export const modifiedOf = (row: Uint8Array): number => u48(row, row.length - MODIFIED)
-export const versionOf = (row: Uint8Array): number => u48(row, row.length - VERSION)
-/** The value, as a view of the row. */
-export const valueOf = (row: Uint8Array): Uint8Array => row.subarray(SEAL, row.length - ROW_TAIL)
-export const valueLength = (row: Uint8Array): number => row.length - SEAL - ROW_TAIL
+export function versionOf(row: Uint8Array): number {
+  const version = u48(row, row.length - VERSION)
+  return hasLife(row) ? version % 2 ** 46 : version
+}
+/** A view of the row. */
+export const valueOf = (row: Uint8Array): Uint8Array => row.subarray(SEAL, row.length - tailOf(row))
+export const valueLength = (row: Uint8Array): number => row.length - SEAL - tailOf(row)
 
-/** The part of a row that answers and reads show, as views of the row. */
-export function entryOf(row: Uint8Array): EntryResult {
-  return [createdOf(row), modifiedOf(row), versionOf(row), valueOf(row)]
+/** What of a row an answer or a read shows at that cluster time; the value is a view of the row. */
+export function entryOf(row: Uint8Array, now: number): EntryResult {
+  const life = lifeOf(row)
+  const entry = [createdOf(row), modifiedOf(row), versionOf(row), valueOf(row)] as const
+  return life?.kind === 'due' ? [...entry, Math.max(0, Math.floor(life.number - now))] : entry
+}
+
+/** Is this what a row may hold behind its seal? */
+export function isDataBody(body: Uint8Array, mostBytes: number): boolean {
+  if (body.length < TAIL) return false
+  const last = lastByte(body)
+  const bytes = body.length - tailOf(body)
+  return bytes >= 0 && bytes <= mostBytes && (last < OF_SESSION || last >= HAS_LIFE)
 }

@@ -2,7 +2,7 @@
 // and counts are right.
 
 import { type Random, binary, seededRandom } from '@latchkey/base'
-import type { EventResult } from '@latchkey/protocol'
+import { EVENT, type EventResult, type EventType } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { isSealed } from '../storage/row-checksum.js'
 import { eventKey } from '../keyspaces.js'
@@ -29,12 +29,13 @@ function drawChange(random: Random, revision: number): Change {
   const row = random.chance(0.2) ? null : nextRow(key, revision, bytes(random, 50), undefined)
   const before =
     row !== null && random.chance(0.3) ? null : nextRow(key, revision - 1, bytes(random, 50), undefined)
-  return { key, row, before }
+  const type = row === null ? random.pick<EventType>([1, 2, 3]) : EVENT.put
+  return { key, type, row, before }
 }
 
-const told = (revision: number, { key, row, before }: Change) => [
+const told = (revision: number, { key, type, row, before }: Change) => [
   revision,
-  row === null ? 1 : 0,
+  type,
   key,
   row === null ? null : binary(valueOf(row)),
   before === null ? null : binary(valueOf(before)),
@@ -99,8 +100,9 @@ test('a row that was stored half full does not change when more revisions are ad
 
 test('the pieces of a large revision hold its events, and no event is split', () => {
   const random = seededRandom('pieces')
-  const large = (key: string) => ({
+  const large = (key: string): Change => ({
     key,
+    type: EVENT.put,
     row: nextRow(key, 9, bytes(random, 90_000), undefined),
     before: null,
   })
@@ -116,16 +118,18 @@ test('the pieces of a large revision hold its events, and no event is split', ()
 
 test('a mark depends on the revision, on each row before and after its change, and on their order', () => {
   const row = (text: string) => nextRow('k', 7, Buffer.from(text), undefined)
-  const one: Change = { key: 'k', row: row('a'), before: row('b') }
-  const two: Change = { key: 'k', row: row('c'), before: null }
+  const one: Change = { key: 'k', type: EVENT.put, row: row('a'), before: row('b') }
+  const two: Change = { key: 'k', type: EVENT.put, row: row('c'), before: null }
   const marks = [
     markOf(7, [one]),
     markOf(8, [one]),
     markOf(7, [{ ...one, row: row('x') }]),
     markOf(7, [{ ...one, before: row('x') }]),
-    markOf(7, [{ ...one, row: null }]),
+    markOf(7, [{ ...one, type: EVENT.delete, row: null }]),
+    markOf(7, [{ ...one, type: EVENT.expired, row: null }]),
+    markOf(7, [{ ...one, type: EVENT.session, row: null }]),
     markOf(7, [{ ...one, before: null }]),
-    markOf(7, [{ key: 'k', row: one.before, before: one.row }]),
+    markOf(7, [{ key: 'k', type: EVENT.put, row: one.before, before: one.row }]),
     markOf(7, [one, two]),
     markOf(7, [two, one]),
   ]

@@ -6,14 +6,14 @@
 //   head        u32le events (0: none is kept) | u32le bytes counted | u32le mark | u16le pieces
 //               pieces 0: the events are in this row, in as many bytes as are counted
 //               else they are in that many rows with the key u48 revision | u16 piece from 1 on
-//   event       u8 type | u16le key length | key | u32le value length | value
+//   event       u8 type (EVENT of protocol) | u16le key length | key | u32le value length | value
 //               | u32le previous length | previous            (length 0xffffffff: there is none)
 //
 // A revision's mark is its part of the state hash. It is computed from the seals of the data rows before and
 // after each change, which cover key, revision and value. So the bytes of an event need no second checksum
 // for the hash; on the disk the seal of their own row covers them.
 
-import type { EventResult } from '@latchkey/protocol'
+import { EVENT, type EventResult, type EventType } from '@latchkey/protocol'
 import { asBuffer } from '@latchkey/base'
 import { writeU16, writeU32 } from '../little-endian.js'
 import { SEAL, sealOf } from '../storage/row-checksum.js'
@@ -30,6 +30,7 @@ const NONE = 0xffffffff
 
 /** What one command did to one key; the rows are sealed rows of the data space. */
 export interface Change {
+  readonly type: EventType
   /** One byte for each character. */
   readonly key: string
   /** null: the key was removed. */
@@ -50,8 +51,8 @@ const lengthOf = (row: Uint8Array | null): number => (row === null ? 0 : valueLe
 export const firstMark = (revision: number): number => revision >>> 0
 
 /** Adds one more change to a revision's mark; the order of the changes matters. */
-export const marked = (mark: number, row: Uint8Array | null, before: Uint8Array | null): number =>
-  stirred(stirred(mark, row === null ? 1 : sealOf(row)), before === null ? 2 : sealOf(before))
+export const marked = (mark: number, { type, row, before }: Omit<Change, 'key'>): number =>
+  stirred(stirred(mark, row === null ? type : sealOf(row)), before === null ? 2 : sealOf(before))
 
 function stirred(mark: number, word: number): number {
   const mixed = Math.imul(mark ^ word, 0x9e3779b1)
@@ -68,21 +69,15 @@ export function encodePiece(changes: readonly Change[]): Buffer {
 
 export function writeEvents(into: Buffer, start: number, changes: readonly Change[]): void {
   let at = start
-  for (const { key, row, before } of changes) at = writeEvent(into, at, key, row, before)
+  for (const change of changes) at = writeEvent(into, at, change)
 }
 
 /** The free space needed after the last event, because a row is copied with the bytes after its value. */
 export const SCRATCH: number = ROW_TAIL
 
 /** Copies whole rows and overwrites the bytes around their values. */
-export function writeEvent(
-  into: Buffer,
-  start: number,
-  key: string,
-  row: Uint8Array | null,
-  before: Uint8Array | null,
-): number {
-  into[start] = row === null ? 1 : 0
+export function writeEvent(into: Buffer, start: number, { key, type, row, before }: Change): number {
+  into[start] = type
   writeU16(into, start + 1, key.length)
   writeText(into, start + 3, key)
   return writeValue(into, writeValue(into, start + 3 + key.length, row), before)
@@ -107,7 +102,7 @@ export function areEvents(bytes: Uint8Array, count?: number): boolean {
   let at = 0
   let found = 0
   for (; at < row.length; found++) {
-    if (at + 3 > row.length || (row[at] as number) > 1) return false
+    if (at + 3 > row.length || (row[at] as number) > EVENT.session) return false
     at += 3 + row.readUInt16LE(at + 1)
     for (let data = 0; data < 2; data++) {
       if (at + 4 > row.length) return false
@@ -130,7 +125,7 @@ export function decodeEvents(revision: number, bytes: Uint8Array, into: EventRes
     return row.subarray(at - length, at)
   }
   while (at < row.length) {
-    const type = row[at] as 0 | 1
+    const type = row[at] as EventType
     const keyEnd = at + 3 + row.readUInt16LE(at + 1)
     const key = row.subarray(at + 3, keyEnd)
     at = keyEnd

@@ -1,6 +1,7 @@
 // Test: events are read as they were written, whether they are in memory, in a batch that is being written,
 // or on the disk.
 
+import { EVENT } from '@latchkey/protocol'
 import { binary, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import type { RowChange, RowStore } from '../storage/row-store.js'
@@ -37,7 +38,8 @@ function scene(caps = CAPS) {
     /** Puts that text at key k. */
     put: (text: string) => {
       meta.revision++
-      events.appendOne('k', nextRow('k', meta.revision, Buffer.from(text), undefined), null)
+      const row = nextRow('k', meta.revision, Buffer.from(text), undefined)
+      events.appendOne({ key: 'k', type: EVENT.put, row, before: null })
     },
     textOf: (revision: number) => {
       const found = events.of(revision)

@@ -12,6 +12,7 @@ import { SEAL, damagedRow, isSealed } from '../storage/row-checksum.js'
 import { Changes, type EventCaps } from './changes.js'
 import { EventGroup, LEAST } from './event-group.js'
 import {
+  type Change,
   GROUP,
   INLINE_BYTES,
   SCRATCH,
@@ -86,18 +87,19 @@ export class Events {
   }
 
   /** Adds the event of `meta.revision` for a command with one change, as most commands are. */
-  appendOne(key: string, row: Uint8Array | null, before: Uint8Array | null): void {
+  appendOne(change: Change): void {
     const { revision } = this.#meta
+    const { key, row, before } = change
     const bytes = eventBytes(key, row, before)
     if (bytes > INLINE_BYTES || bytes > this.#caps.eventBytes || this.#caps.events < 1) {
       const changes = new Changes(revision, this.#caps)
-      changes.add({ key, row, before })
+      changes.add(change)
       return this.append(changes)
     }
-    const mark = marked(firstMark(revision), row, before)
+    const mark = marked(firstMark(revision), change)
     const group = this.#groupFor(revision)
     const at = group.add(revision, 1, bytes, mark, 0)
-    writeEvent(group.bytes, at, key, row, before)
+    writeEvent(group.bytes, at, change)
     this.#added(group, revision, 1, bytes, mark, 0)
   }
 

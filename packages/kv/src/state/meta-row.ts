@@ -22,8 +22,10 @@ export interface Meta {
   tokenBase: number
   /** The revisions from `floor` to `revision` can be watched. */
   events: { floor: number; count: number; bytes: number }
+  /** At the next entry more keys are to be removed: the last one had too many (rules/key-expiry.ts). */
+  expiring: boolean
   /** The sums of the spaces that are not in memory. */
-  readonly sums: { readonly data: Sum; readonly sequences: Sum; readonly events: Sum }
+  readonly sums: { readonly data: Sum; readonly sequences: Sum; readonly events: Sum; readonly lives: Sum }
 }
 
 export const NO_MEMBERS: Membership = { voters: [], outgoing: [], learners: [], learnersNext: [], peers: {} }
@@ -36,7 +38,8 @@ export function emptyMeta(): Meta {
     arrival: 1,
     tokenBase: 0,
     events: { floor: 1, count: 0, bytes: 0 },
-    sums: { data: new Sum(), sequences: new Sum(), events: new Sum() },
+    sums: { data: new Sum(), sequences: new Sum(), events: new Sum(), lives: new Sum() },
+    expiring: false,
   }
 }
 
@@ -55,7 +58,8 @@ type Packed = readonly [
   arrival: number,
   tokenBase: number,
   events: readonly [number, number, number],
-  sums: readonly [SumParts, SumParts, SumParts],
+  sums: readonly [SumParts, SumParts, SumParts, SumParts],
+  expiring: boolean,
 ]
 
 /** Sorted lists instead of maps, so that equal states have equal bytes. */
@@ -76,7 +80,8 @@ export function encodeMeta(meta: Meta): Uint8Array {
       meta.arrival,
       meta.tokenBase,
       [events.floor, events.count, events.bytes],
-      [sums.data.parts, sums.sequences.parts, sums.events.parts],
+      [sums.data.parts, sums.sequences.parts, sums.events.parts, sums.lives.parts],
+      meta.expiring,
     ]),
   )
 }
@@ -89,7 +94,7 @@ const shapeOfFormat = (value: unknown): string | null =>
 export function decodeMeta(value: Uint8Array): Meta {
   const packed = unpackRow(META_KEY, value, shapeOfFormat) as Packed
   if (packed[0] !== FORMAT) throw foreignFormat(packed[0])
-  const [, [index, term, time], members, revision, arrival, tokenBase, events, sums] = packed
+  const [, [index, term, time], members, revision, arrival, tokenBase, events, sums, expiring] = packed
   const [voters, outgoing, learners, learnersNext, peers, cluster] = members
   return {
     position: { index, term, time },
@@ -105,7 +110,13 @@ export function decodeMeta(value: Uint8Array): Meta {
     arrival,
     tokenBase,
     events: { floor: events[0], count: events[1], bytes: events[2] },
-    sums: { data: Sum.from(sums[0]), sequences: Sum.from(sums[1]), events: Sum.from(sums[2]) },
+    sums: {
+      data: Sum.from(sums[0]),
+      sequences: Sum.from(sums[1]),
+      events: Sum.from(sums[2]),
+      lives: Sum.from(sums[3]),
+    },
+    expiring,
   }
 }
 

@@ -21,7 +21,7 @@ function unpackBody(key: Uint8Array, body: Uint8Array): unknown {
   }
 }
 
-const { anyBytes, count, context, finite, listOf, orNull, places, text } = check
+const { anyBytes, count, context, finite, flag, listOf, orNull, places, text } = check
 const name = text(0, 4096, 'a name')
 const names = listOf(name, 'names')
 
@@ -73,5 +73,6 @@ export const META_SHAPE = places(
   count('an arrival'),
   count('a base of tokens'),
   places('events', count('a floor'), finite('events'), finite('bytes')),
-  places('sums', sum, sum, sum),
+  places('sums', sum, sum, sum, sum),
+  flag('whether keys expire'),
 )

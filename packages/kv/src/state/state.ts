@@ -12,6 +12,7 @@ import { Counters } from './counters.js'
 import { Events } from './events.js'
 import { Holds } from './holds.js'
 import { type Meta, decodeMeta, emptyMeta, encodeMeta } from './meta-row.js'
+import { Lives } from './lives.js'
 import { RowTable } from './row-table.js'
 import { Sessions } from './sessions.js'
 import { Sum } from './set-hash.js'
@@ -27,6 +28,7 @@ export class State {
   readonly holds = new Holds()
   readonly waiters = new Waiters()
   readonly counters: Counters
+  readonly lives: Lives
 
   private constructor(store: RowStore, meta: Meta, limits: KvLimits) {
     this.store = store
@@ -36,6 +38,7 @@ export class State {
     this.events = new Events(meta, store, limits)
     this.sessions = new Sessions(store)
     this.counters = new Counters(meta)
+    this.lives = new Lives(store, meta.sums.lives)
   }
 
   /** Reads the spaces that are kept in memory, which are all except data, sequences and events. */
@@ -46,12 +49,13 @@ export class State {
     await state.holds.load(store)
     await state.waiters.load(store)
     await state.counters.load(store)
+    await state.lives.load(store, (session) => state.sessions.get(session) !== undefined)
     return state
   }
 
   /** About how many bytes wait for the next batch, without events. */
   get pendingBytes(): number {
-    return this.data.bytes + this.sequences.bytes + this.sessions.pendingBytes
+    return this.data.bytes + this.sequences.bytes + this.lives.rows.bytes + this.sessions.pendingBytes
   }
 
   get pendingEventBytes(): number {
@@ -67,6 +71,7 @@ export class State {
     const batch: RowChange[] = []
     this.data.seal(batch)
     this.sequences.seal(batch)
+    this.lives.rows.seal(batch)
     this.events.collect(batch)
     this.sessions.collect(batch)
     this.holds.collect(batch)
@@ -80,13 +85,15 @@ export class State {
   settle(): void {
     this.data.settle()
     this.sequences.settle()
+    this.lives.rows.settle()
     this.events.settle()
     this.sessions.settle()
   }
 
   /** The earliest cluster time at which a session, a wait or a hold ends (CT4). */
   nextDeadline(): number | undefined {
-    const deadlines = [this.sessions.earliest(), this.waiters.earliest(), this.holds.earliest()]
+    const locks = [this.sessions.earliest(), this.waiters.earliest(), this.holds.earliest()]
+    const deadlines = [...locks, this.lives.nextExpiry(this.meta)]
     const known = deadlines.filter((deadline) => deadline !== undefined)
     return known.length === 0 ? undefined : Math.min(...known)
   }
@@ -105,6 +112,7 @@ export class State {
       data: sums.data.toString(),
       sequences: sums.sequences.toString(),
       events: sums.events.toString(),
+      lives: sums.lives.toString(),
       sessions: sessions.toString(),
       replies: replies.toString(),
       holds: (yield* sumOfSeals(this.holds.seals())).toString(),

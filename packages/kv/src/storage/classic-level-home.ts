@@ -62,8 +62,8 @@ const OPTIONS = {
   maxOpenFiles: 154,
 } as const
 
-/** Rows of replies are removed in the order in which they were added; they are a hundred bytes each. */
-const RECLAIMED = { queues: { [SPACE.replies]: 65_536 }, others: [SPACE.data] }
+/** Rows of answers, and of keys that go at some time, come at one end and go at the other; they are a hundred bytes each. */
+const RECLAIMED = { queues: { [SPACE.replies]: 65_536, [SPACE.lives]: 65_536 }, others: [SPACE.data] }
 
 /** `dir` is a folder that holds nothing else; it is created if it does not exist. */
 export function classicHome(dir: string, files: Files = nodeFiles): RowHome {

@@ -69,6 +69,7 @@ function drawStep(random: Random): Step {
   return random.pick<Step>([
     [5, key(random), random.between(-3, 9)],
     [0, key(random), value(random)],
+    [0, key(random), value(random), random.pick([0, 200, 3_000])],
     [1, key(random), value(random)],
     [2, key(random)],
     [3, start, end],
@@ -103,6 +104,10 @@ const KINDS: readonly ((random: Random, number: number) => Command)[] = [
     ],
   ],
   (r) => [OP.merge, null, key(r), value(r)],
+  (r) => [OP.put, null, key(r), value(r), r.pick([0, 1, 50, 700, 5_000])],
+  (r) => [OP.put, null, key(r), value(r), r.between(1, 9_000)],
+  (r) => [OP.put, null, key(r), value(r), 0],
+  (r) => [OP.touch, null, key(r), r.between(1, 3_000)],
   (r) => [OP.increment, null, key(r), r.between(-5, 100)],
   (r) => [OP.deleteAll, null, [key(r), key(r)]],
   (r) => [OP.deleteRange, null, ...range(r)],

@@ -79,6 +79,17 @@ describe('get and put', () => {
   })
 })
 
+describe('put --ttl', () => {
+  test('the key goes by itself; get --json says what remains; what is no duration is a mistake of usage', async () => {
+    expect((await run(['put', 'short', 'v', '--ttl', '1h'])).code).toBe(0)
+    const entry = JSON.parse((await run(['get', 'short', '--json'])).out) as { remainingMillis: number }
+    expect(entry.remainingMillis).toBeGreaterThan(3_000_000)
+    expect((await run(['put', 'short', 'v', '--ttl', '1'])).code).toBe(0)
+    while ((await run(['get', 'short'])).code === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    expect((await run(['put', 'short', 'v', '--ttl', 'soon'])).code).toBe(2)
+  })
+})
+
 describe('incr', () => {
   test('prints the sum; by 1 unless it is said, and a number that begins with a dash stands behind --', async () => {
     expect(await run(['incr', 'n'])).toEqual({ code: 0, out: '1\n', err: '' })

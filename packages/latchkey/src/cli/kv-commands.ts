@@ -1,7 +1,17 @@
 // Driver: get, put, incr, del, scan and watch.
 
 import type { Consistency, KeyValue, WatchEvent } from '@latchkey/protocol'
-import { type Command, flag, keyWord, type Line, text, UsageError, wholeNumber, words } from './command.js'
+import {
+  type Command,
+  duration,
+  flag,
+  keyWord,
+  type Line,
+  text,
+  UsageError,
+  wholeNumber,
+  words,
+} from './command.js'
 import { EXIT } from './exit.js'
 import type { Io } from './io.js'
 import { field, jsonLine } from './output.js'
@@ -21,8 +31,11 @@ export const get: Command = {
     return withStore(line, io, async ({ store, json, call }) => {
       const entry = await store.getEntry(key, { ...call, as: 'bytes', consistency: consistency(line) })
       if (entry === undefined) return EXIT.failure
-      const { value, createRevision, modRevision, version } = entry
-      if (json) io.out(jsonLine({ key, ...field('value', value), createRevision, modRevision, version }))
+      const { value, createRevision, modRevision, version, remainingMillis } = entry
+      if (json)
+        io.out(
+          jsonLine({ key, ...field('value', value), createRevision, modRevision, version, remainingMillis }),
+        )
       else raw(io, value)
       return EXIT.ok
     })
@@ -38,14 +51,27 @@ export const put: Command = {
   name: 'put',
   usage: 'KEY [VALUE]',
   summary: 'Store a value; without VALUE it is read from standard input.',
-  options: { ...JSON_OPTION, ...STORE_OPTIONS },
-  examples: ['latchkey put orders/42 paid', 'latchkey put photo < photo.jpg'],
+  options: {
+    ttl: {
+      type: 'string',
+      value: 'D',
+      help: 'it goes when so much time has passed, such as 30s; else it stays',
+    },
+    ...JSON_OPTION,
+    ...STORE_OPTIONS,
+  },
+  examples: [
+    'latchkey put orders/42 paid',
+    'latchkey put worker/7 here --ttl 30s',
+    'latchkey put photo < photo.jpg',
+  ],
   async run(line, io) {
     const [given, value] = words(line, 1, 2)
     const key = keyWord(given)
+    const ttl = duration(line, 'ttl')
     const bytes = value ?? (await io.stdin())
     return withStore(line, io, async ({ store, json, call }) => {
-      const { revision } = await store.put(key, bytes, call)
+      const { revision } = await store.put(key, bytes, { ...call, ttl })
       if (json) io.out(jsonLine({ revision }))
       return EXIT.ok
     })
@@ -178,9 +204,10 @@ async function follow({ store, json, call }: Session, target: object, io: Io): P
   return EXIT.ok
 }
 
-const eventJson = ({ revision, type, key, value, previous }: WatchEvent) => ({
+const eventJson = ({ revision, type, reason, key, value, previous }: WatchEvent) => ({
   revision,
   type,
+  reason,
   ...field('key', key),
   ...field('value', value),
   ...field('previous', previous),

@@ -72,6 +72,7 @@ onEveryStore((at) => {
       compareAndPut: () => store.compareAndPut(key, undefined, 'v', op),
       compareAndPutAll: () => store.compareAndPutAll([{ key, update: 'v' }], op),
       merge: () => store.merge(key, 'v', op),
+      touch: () => store.touch(key, '1h', op),
       increment: () => store.increment(key, 1, op),
       delete: () => store.delete(key, op),
       deleteAll: () => store.deleteAll([key], op),

@@ -48,6 +48,12 @@ test('C2: merge', async () => {
   expect(await remote.get(key(), { as: 'string' })).toBe('x,y')
 })
 
+test('C2: touch, and a put with a ttl', async () => {
+  const { revision } = await withLostAnswer(() => remote.put(key(), '1', { ttl: '1h' }))
+  expect(await withLostAnswer(() => remote.touch(key(), '2h'))).toBe(true)
+  expect(await member.getEntry(key())).toMatchObject({ version: 1, modRevision: revision })
+})
+
 test('C2: increment', async () => {
   expect(await withLostAnswer(() => remote.increment(key(), 10))).toMatchObject({ value: 10 })
   expect(await withLostAnswer(() => remote.increment(key(), -3))).toMatchObject({ value: 7 })

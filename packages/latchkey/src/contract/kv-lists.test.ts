@@ -337,6 +337,7 @@ onEveryStore((at) => {
       () => at.store.compareAndPut(key, '4', '5', { guard: g }),
       () => at.store.compareAndPutAll([{ key, expect: '5', update: '6' }], { guard: g }),
       () => at.store.merge(key, '7', { guard: g }),
+      () => at.store.touch(key, '1h', { guard: g }),
       () => at.store.increment(`${key}/n`, 1, { guard: g }),
       () => at.store.batch([{ type: 'put', key, value: '8' }], { guard: g }),
       () => at.store.txn({ then: [{ type: 'put', key, value: '9' }] }, { guard: g }),

@@ -60,7 +60,13 @@ const CALLS: readonly [call: string, run: (store: Loose, key: string) => unknown
     (s, k) => s.batch?.([{ type: 'delete', key: k, value: 'v' }]),
     /field "value" of ops\[0\]: known are type, key/,
   ],
-  ['putAll', (s, k) => s.putAll?.([{ key: k, value: 'v', ttl: 5 }]), /field "ttl" of entries\[0\]/],
+  [
+    'putAll',
+    (s, k) => s.putAll?.([{ key: k, value: 'v', tll: 5 }]),
+    /field "tll" of entries\[0\]: did you mean "ttl"\?/,
+  ],
+  ['put', (s, k) => s.put?.(k, 'v', { ephemral: true }), /"ephemral" of put: did you mean "ephemeral"\?/],
+  ['merge', (s, k) => s.merge?.(k, 'v', { ttl: 5 }), /unknown option "ttl" of merge/],
   [
     'compareAndPutAll',
     (s, k) => s.compareAndPutAll?.([{ key: k, expected: 'a', update: 'b' }]),

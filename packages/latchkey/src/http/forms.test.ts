@@ -179,3 +179,17 @@ test('C28: values in a body that cannot be made a text, or only a long one, are 
   expect(named.message.length).toBeLessThan(250)
   expect(faults).toEqual([])
 })
+
+test('?ttl= of a put: the key goes by itself, and a get says what remains; of other calls it is unknown', async () => {
+  expect((await fetch(`${base}/v1/kv/ttl?ttl=1h`, { method: 'PUT', body: 'v' })).status).toBe(200)
+  const left = Number((await fetch(`${base}/v1/kv/ttl`)).headers.get('latchkey-remaining-millis'))
+  expect(left).toBeGreaterThan(3_000_000)
+  expect(
+    (await fetch(`${base}/v1/kv/ttl?ttl=50`, { method: 'PUT', body: 'w', headers: { 'if-match': '*' } }))
+      .status,
+  ).toBe(200)
+  while ((await fetch(`${base}/v1/kv/ttl`)).status === 200)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  expect((await fetch(`${base}/v1/kv/ttl?ttl=soon`, { method: 'PUT', body: 'v' })).status).toBe(400)
+  expect((await fetch(`${base}/v1/kv/ttl?ttl=5s`)).status).toBe(400)
+})

@@ -2,7 +2,7 @@
 
 import { CAPS, type Guard, LatchkeyError, type TxnOp } from '@latchkey/protocol'
 import { problem } from './errors.js'
-import { oneHeader, readOptions, timeoutOption } from './request-options.js'
+import { durationOption, oneHeader, readOptions, timeoutOption } from './request-options.js'
 import type { Call, Reply } from './http-ports.js'
 import { keyOf } from './routes.js'
 
@@ -23,6 +23,9 @@ async function get(key: Uint8Array, call: Call): Promise<Reply> {
     'content-type': 'application/octet-stream',
     'latchkey-create-revision': String(entry.createRevision),
     'latchkey-version': String(entry.version),
+    ...(entry.remainingMillis !== undefined && {
+      'latchkey-remaining-millis': String(entry.remainingMillis),
+    }),
   }
   if (known !== undefined && isNamed(known, entry.modRevision)) return { status: 304, headers }
   return { status: 200, headers, body: entry.value }
@@ -35,9 +38,10 @@ const isNamed = (known: string, revision: number): boolean =>
 async function put(key: Uint8Array, call: Call): Promise<Reply> {
   const options = { guard: guardOf(call), timeout: timeoutOption(call), signal: call.signal }
   const wanted = conditionOf(call)
+  const ttl = durationOption(call, 'ttl')
   const value = await call.body(CAPS.valueBytes)
-  if (wanted === undefined) return written((await call.by.put(key, value, options)).revision)
-  const { succeeded, revision } = await change(call, key, wanted, { type: 'put', key, value }, options)
+  if (wanted === undefined) return written((await call.by.put(key, value, { ...options, ttl })).revision)
+  const { succeeded, revision } = await change(call, key, wanted, { type: 'put', key, value, ttl }, options)
   return succeeded ? written(revision) : refused()
 }
 

@@ -87,7 +87,8 @@ export class HttpDoor {
         body: (most) => readBody(request, most, this.#ports.bodies),
       }
       // What probes and scrapers add to a path is their matter.
-      if (route.name === 'kv' || route.name === 'lock') refuseUnknownQuery(query)
+      if (route.name === 'kv' || route.name === 'lock')
+        refuseUnknownQuery(query, route.name === 'kv' && method === 'PUT')
       return { name, reply: await this.#serve(route, call) }
     } catch (error) {
       const reply = errorReply(this.#reasonOf(error))

@@ -1,9 +1,10 @@
-// Door: what a caller may say beside the body: headers that come once, ?timeout=5s, ?consistency=stale.
+// Door: what a caller may say beside the body: headers that come once, ?timeout=5s, ?consistency=stale, ?ttl=30s of a put.
 
 import { type CallOptions, type Duration, millis, type ReadOptions, show } from '@latchkey/protocol'
 import type { Call } from './http-ports.js'
 
-const KNOWN = new Set(['timeout', 'consistency'])
+const KNOWN = ['timeout', 'consistency']
+const KNOWN_OF_PUT = [...KNOWN, 'ttl']
 
 export function oneHeader(call: Call, name: string): string | undefined {
   const value = call.headers[name]
@@ -11,16 +12,20 @@ export function oneHeader(call: Call, name: string): string | undefined {
   return value
 }
 
-export function refuseUnknownQuery(query: URLSearchParams): void {
+export function refuseUnknownQuery(query: URLSearchParams, isPut: boolean): void {
+  const known = isPut ? KNOWN_OF_PUT : KNOWN
   for (const name of query.keys()) {
-    if (!KNOWN.has(name))
-      throw new TypeError(`Unknown query parameter ${show(name)}; there are timeout and consistency.`)
+    if (!known.includes(name))
+      throw new TypeError(`Unknown query parameter ${show(name)}; there are ${known.join(' and ')}.`)
   }
 }
 
-export function timeoutOption(call: Call): number | undefined {
-  const text = call.query.get('timeout')
-  return text === null ? undefined : millis(durationOf(text), 'timeout')
+export const timeoutOption = (call: Call): number | undefined => durationOption(call, 'timeout')
+
+/** Milliseconds. */
+export function durationOption(call: Call, name: 'timeout' | 'ttl'): number | undefined {
+  const text = call.query.get(name)
+  return text === null ? undefined : millis(durationOf(text), name)
 }
 
 /** '5000' as well as '5s': a query knows no numbers. */

@@ -272,6 +272,7 @@ function isSmallByKind(body: Uint8Array): boolean {
     case OP.compareAndPutAll:
     case OP.merge:
     case OP.increment:
+    case OP.touch:
     case OP.deleteAll:
     case OP.deleteRange:
     case OP.batch:

@@ -65,6 +65,7 @@ const COMMANDS: readonly (readonly [keyof typeof OP, Command, string, string])[]
     W,
     'a b |  | g | ',
   ],
+  ['touch', [OP.touch, guard, k('a'), 5], W, 'a |  | g | '],
   ['increment', [OP.increment, guard, k('a'), -3], WR, 'a |  | g | '],
   ['batch', [OP.batch, null, [[STEP.increment, k('a'), 1]]], WR, 'a |  |  | '],
   ['txn', [OP.txn, null, [], [], [[STEP.increment, k('a'), 1]]], WR, 'a |  |  | '],

@@ -6,7 +6,7 @@
 //   request                                     | right          | touches
 //   openSession, keepAlive, closeSession        | write          | nothing
 //   cancelCall                                  | write          | nothing
-//   put, putAll, merge, deleteAll               | write          | their keys, and the guard's lock
+//   put, touch, putAll, merge, deleteAll        | write          | their keys, and the guard's lock
 //   compareAndPutAll                            | write          | the same; equality only tests a guess
 //   putIfAbsent, getAndPut, increment           | write and read | the same; they answer what was there
 //   deleteRange                                 | write          | its range, and the guard's lock
@@ -104,6 +104,7 @@ export function touchedByCommand(command: Command): Touched {
     case OP.getAndPut:
     case OP.merge:
     case OP.increment:
+    case OP.touch:
     case OP.nextSequence:
     case OP.resetSequence:
       return guarded(command[1], { keys: [command[2]] })

@@ -18,8 +18,13 @@ import {
   tell,
 } from './proposals.js'
 
-/** At most one tick entry in this many ms (CT4). */
+/** At most one tick entry in this many ms (CT4), ... */
 const TICK_ENTRY_MS = 50
+/**
+ * ... unless the deadline has been over for longer than that, so that the entry before was one for it too: there was more to do than one
+ * entry may (a million keys whose life is over). Then the next one follows as soon as that one is applied.
+ */
+const BACKLOG_ENTRY_MS = 2
 const NOTHING = new Uint8Array(0)
 
 export interface ProposerPorts {
@@ -83,9 +88,11 @@ export class Proposer {
    */
   tick(now: number, applied: number, nextDeadline: () => number | undefined): void {
     const { raft } = this.#ports
-    if (raft.role !== 'leader' || now - this.#lastAppendAt < TICK_ENTRY_MS || applied < raft.lastIndex) return
+    if (raft.role !== 'leader' || applied < raft.lastIndex) return
+    if (now - this.#lastAppendAt < BACKLOG_ENTRY_MS) return
     const deadline = nextDeadline()
     if (deadline === undefined || raft.clusterTime(now) <= deadline) return
+    if (now - this.#lastAppendAt < this.#pause(now, deadline)) return
     // A proposal that is refused during a leadership transfer is not tried again sooner either.
     this.#lastAppendAt = now
     const proposal = raft.propose('empty', NOTHING, now)
@@ -101,7 +108,13 @@ export class Proposer {
     const { raft } = this.#ports
     if (raft.role !== 'leader' || applied < raft.lastIndex) return Number.POSITIVE_INFINITY
     const deadline = nextDeadline() ?? Number.POSITIVE_INFINITY
-    return Math.max(this.#lastAppendAt + TICK_ENTRY_MS - now, deadline + 1 - raft.clusterTime(now))
+    const pause = this.#pause(now, deadline)
+    return Math.max(this.#lastAppendAt + pause - now, deadline + 1 - raft.clusterTime(now))
+  }
+
+  #pause(now: number, deadline: number): number {
+    const over = this.#ports.raft.clusterTime(now) - deadline
+    return over > TICK_ENTRY_MS ? BACKLOG_ENTRY_MS : TICK_ENTRY_MS
   }
 
   applied(entries: readonly Entry[], results: readonly Applied[]): void {

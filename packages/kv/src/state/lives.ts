@@ -1,0 +1,144 @@
+// Driver: which keys go when, in order: an index in rows of its own beside the keys' rows, so that a million keys with a life take no
+// memory here. docs/keys.md has what users are promised.
+//
+// Laws
+//   - A key's own row says which life it has; the index is where to look, and is asked again at the key's row. It may have more than
+//     there is (a range that was cleared leaves its keys' rows of the index behind), never less.
+//   - `earliest` is never later than the earliest due of the index: so no member overlooks at an entry what another one finds there.
+//   - A session that has put a key of its own is in the index until it is over and its keys are gone: also across a restart, a
+//     snapshot, and a restore, behind which there is no session any more.
+
+import { binary } from '@latchkey/base'
+import { SPACE, keyOfBinary, numberIn } from '../keyspaces.js'
+import type { KeySpan } from '../rules/needed-ranges.js'
+import { pagesOf } from '../storage/page-scan.js'
+import { sealBody } from '../storage/row-checksum.js'
+import type { RowStore } from '../storage/row-store.js'
+import { type Life, hasLife, lifeOf } from './data-row.js'
+import { KIND, PERIOD, indexedAt, periodOf, placeOf } from './life-rows.js'
+import type { Meta } from './meta-row.js'
+import { RowTable } from './row-table.js'
+import type { Sum } from './set-hash.js'
+
+/** Sessions that are over, of which keys are removed at one entry. */
+const SESSIONS_AT_ONCE = 16
+
+export class Lives {
+  readonly rows: RowTable
+  /** Never later than the earliest due in the index; undefined: no key has a ttl. */
+  #earliest: number | undefined
+  /** Sessions that have put a key of their own. */
+  readonly #holders = new Set<number>()
+  /** Of those, the ones that are over. */
+  readonly #over = new Set<number>()
+
+  constructor(store: RowStore, sum: Sum) {
+    this.rows = new RowTable(SPACE.lives, store, sum)
+  }
+
+  /** The earliest cluster time at which a key may be due; below all times: keys are to be removed now. */
+  earliest(): number | undefined {
+    return this.#over.size > 0 ? -1 : this.#earliest
+  }
+
+  /** When an entry may find something to remove (CT4). */
+  nextExpiry({ position, expiring }: Meta): number | undefined {
+    const earliest = this.earliest()
+    if (earliest === undefined || earliest < 0 || expiring) return earliest
+    return Math.max(earliest, (periodOf(position.time) + 1) * PERIOD - 1)
+  }
+
+  hasOver(): boolean {
+    return this.#over.size > 0
+  }
+
+  /** Whether keys may be bound to that session. */
+  isHolder(session: number): boolean {
+    return this.#holders.has(session)
+  }
+
+  /** A key's row takes the place of another; undefined: there is none. */
+  changed(key: string, before: Uint8Array | undefined, now: Uint8Array | undefined): void {
+    if (before !== undefined && hasLife(before)) this.#remove(key, lifeOf(before) as Life)
+    if (now !== undefined && hasLife(now)) this.#add(key, lifeOf(now) as Life)
+  }
+
+  #add(key: string, { kind, number }: Life): void {
+    this.#set(placeOf(KIND[kind], number, key))
+    if (kind === 'due') this.#earliest = Math.min(this.#earliest ?? number, number)
+    else if (!this.#holders.has(number)) {
+      this.#holders.add(number)
+      this.#set(placeOf(KIND.holder, number))
+    }
+  }
+
+  #set(place: string): void {
+    const value = sealBody(keyOfBinary(SPACE.lives, place), NOTHING)
+    this.rows.set(place, value, this.rows.get(place))
+  }
+
+  #remove(key: string, { kind, number }: Life): void {
+    this.removePlace(placeOf(KIND[kind], number, key))
+  }
+
+  removePlace(place: string): void {
+    const row = this.rows.get(place)
+    if (row !== undefined) this.rows.set(place, null, row)
+  }
+
+  sessionOver(session: number): void {
+    if (this.#holders.has(session)) this.#over.add(session)
+  }
+
+  /** The least ids first, so that every member takes the same ones. */
+  sessionsOver(): number[] {
+    return [...this.#over].sort((a, b) => a - b).slice(0, SESSIONS_AT_ONCE)
+  }
+
+  /** Nothing is left of its keys. */
+  forget(session: number): void {
+    this.#over.delete(session)
+    this.#holders.delete(session)
+    this.removePlace(placeOf(KIND.holder, session))
+  }
+
+  spanOfSession(session: number): KeySpan {
+    return { start: placeOf(KIND.session, session), end: placeOf(KIND.session, session + 1) }
+  }
+
+  /** From the earliest on; what is below it was removed, and may cost time to step over. */
+  spanOfDue(): KeySpan {
+    return { start: placeOf(KIND.due, Math.max(0, this.#earliest ?? 0)), end: placeOf(KIND.session, 0) }
+  }
+
+  /** All that was due before is gone. */
+  nextIs(due: number | undefined): void {
+    this.#earliest = due
+  }
+
+  async load(store: RowStore, isOpen: (session: number) => boolean): Promise<void> {
+    const view = store.view()
+    try {
+      const first = await view.page(rangeOf(this.spanOfDue()), 1, 1)
+      const row = first.rows[0]
+      this.#earliest = row && indexedAt(binary(row.key.subarray(1))).life.number
+      const holders = { start: placeOf(KIND.holder, 0), end: placeOf(KIND.holder + 1, 0) }
+      for await (const page of pagesOf(view, rangeOf(holders), true)) {
+        for (const { key } of page) {
+          const session = numberIn(key, 2)
+          this.#holders.add(session)
+          if (!isOpen(session)) this.#over.add(session)
+        }
+      }
+    } finally {
+      view.close()
+    }
+  }
+}
+
+const NOTHING = new Uint8Array(0)
+
+const rangeOf = ({ start, end }: KeySpan) => ({
+  start: keyOfBinary(SPACE.lives, start),
+  end: keyOfBinary(SPACE.lives, end),
+})

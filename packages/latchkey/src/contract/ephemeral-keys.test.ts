@@ -1,0 +1,71 @@
+// Test: docs/keys.md: an ephemeral key goes with its store, or with its session, and not with a member.
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { tempFolders } from './testing/ports.js'
+import { take, until } from './testing/small.js'
+import { openTrio, type Trio } from './testing/trio.js'
+
+const folder = tempFolders()
+let three: Trio
+beforeAll(async () => {
+  three = await openTrio(folder())
+})
+afterAll(() => three.close())
+
+const as = { as: 'string' } as const
+
+test('A21: it goes when its store closes, and the watch says why', async () => {
+  const [store, other] = [await three.connect(), await three.connect()]
+  const watch = other.watch({ prefix: 'w/' }, as)
+  await store.putAll(
+    [
+      ['w/1', 'a'],
+      ['w/2', 'b'],
+    ],
+    { ephemeral: true },
+  )
+  await store.put('w/3', 'stays')
+  await store.close()
+  const events = await take(watch, 5)
+  expect(events.slice(3).map(({ type, reason, key }) => [type, reason, key])).toEqual([
+    ['delete', 'session', 'w/1'],
+    ['delete', 'session', 'w/2'],
+  ])
+  expect(await other.get('w/3', as)).toBe('stays')
+  await watch.return?.()
+  await other.close()
+})
+
+test('A21: it goes when its session is ended by an admin, and what its store puts then is of another one', async () => {
+  const store = await three.connect()
+  await store.batch([{ type: 'put', key: 'x', value: '1', ephemeral: true }])
+  const mine = (await store.sessions.list()).at(-1)?.id as number
+  expect(await store.sessions.end(mine)).toBe(true)
+  await until(async () => !(await store.containsKey('x')))
+  await store.put('x', '2', { ephemeral: true })
+  await store.close()
+  const other = await three.connect()
+  await until(async () => !(await other.containsKey('x')))
+  await other.close()
+})
+
+test('A21: a store that is silent for longer than its session lives keeps its keys, as long as it is there', async () => {
+  const store = await three.connect({ sessionLife: '1s' } as never)
+  await store.put('kept', '1', { ephemeral: true })
+  await new Promise((resolve) => setTimeout(resolve, 2_500))
+  expect(await store.containsKey('kept')).toBe(true)
+  await store.close()
+})
+
+test('A21: an embedded store of a follower closes; a change of leader alone removes nothing', async () => {
+  const other = await three.connect()
+  const follower = await three.follower()
+  await follower.put('embedded', '1', { ephemeral: true })
+  await other.put('remote', '1', { ephemeral: true })
+  await (await three.leader()).transferLeadership()
+  expect(await other.containsKey('embedded')).toBe(true)
+  await follower.close()
+  await until(async () => !(await other.containsKey('embedded')))
+  expect(await other.containsKey('remote')).toBe(true)
+  await other.close()
+})
