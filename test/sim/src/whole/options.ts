@@ -11,6 +11,7 @@ export const WHOLE_PROFILES = [
   'snapshots',
   'members',
   'idle',
+  'lives',
 ] as const
 export type WholeProfile = (typeof WHOLE_PROFILES)[number]
 export const isWholeProfile = (name: string): name is WholeProfile =>

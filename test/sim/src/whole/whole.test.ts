@@ -56,6 +56,9 @@ describe('known bugs', () => {
     ['C2', 'the reply table is forgotten'],
     ['A1', 'apply reads a clock'],
     ['E1', 'a vote is not durable before it is given'],
+    ['A19', 'a key goes a little early'],
+    ['A20', 'a put keeps the life of the one before'],
+    ['A21', 'an ephemeral key outlives its session'],
   ])('%s: noticed: %s', async (_, name) => {
     const bug = wholeBugs.find((one) => one.name === name)
     expect(bug && (await huntWhole(bug, loaded.house)).seed).toBeDefined()

@@ -3,7 +3,7 @@
 import { type Logger, type Random, seededRandom, silentLogger } from '@latchkey/base'
 import type { Route } from '@latchkey/client'
 import type { KvMachine } from '@latchkey/kv'
-import type { LinkRequest } from '@latchkey/protocol'
+import { type LinkRequest, READ } from '@latchkey/protocol'
 import type { Entry } from '@latchkey/raft/core'
 import { Client, type Way } from './clients/crew.js'
 import { Desk } from './clients/desk.js'
@@ -12,6 +12,7 @@ import { Cuts, Host, type HostProcess, MemoryNetwork } from '@latchkey/raft/memo
 import type { House } from './house.js'
 import { Broken } from './judge/broken.js'
 import { Holds } from './judge/holds.js'
+import { KeyLives } from './judge/key-lives.js'
 import { Reach } from './judge/reach.js'
 import { Renewed } from './judge/renewed.js'
 import { Leaders } from './judge/leaders.js'
@@ -47,6 +48,7 @@ export class WholeWorld {
   readonly locks: LockStory
   readonly holds: Holds
   readonly renewed: Renewed
+  readonly lives = new KeyLives()
   readonly reach: Reach
   readonly cuts: Cuts
   readonly wires: MemoryNetwork
@@ -329,7 +331,13 @@ export class WholeWorld {
           const result = given[i]
           if (result === undefined)
             throw new Broken('one log', `entry ${entry.index} was applied without a result`)
-          if (this.log.applied(station.id, entry, result)) this.locks.applied(entry, result, notes[i] ?? [])
+          if (!this.log.applied(station.id, entry, result)) return
+          this.locks.applied(entry, result, notes[i] ?? [])
+          this.lives.applied(entry, result)
+        })
+        this.lives.look(machine.position.index, {
+          isThere: (key) => machine.read([READ.contains, key]) === true,
+          isOpen: (session) => machine.openSessions.openerOf(session) !== undefined,
         })
         // Who joins knows no members before an entry names them; founders know them from the start.
         const known = station.member?.replica.node.applied.membership.voters.length ?? 0

@@ -3,6 +3,7 @@
 import type { WholeBug } from './bug.js'
 import { clientBugs } from './client-bugs.js'
 import { journalBugs } from './journal-bugs.js'
+import { lifeBugs } from './life-bugs.js'
 import { ruleBugs, timeBugs } from './lock-bugs.js'
 import { storeBugs } from './store-bugs.js'
 
@@ -12,4 +13,5 @@ export const wholeBugs: readonly WholeBug[] = [
   ...clientBugs,
   ...storeBugs,
   ...journalBugs,
+  ...lifeBugs,
 ]

@@ -6,6 +6,7 @@ import type { Client } from './crew.js'
 import { keysWorker, mergeWorker, sequenceWorker, watchWorker } from './kv-workers.js'
 import { pairWorker } from './pair-worker.js'
 import { membersWorker } from './members-worker.js'
+import { livesWorker } from './lives-worker.js'
 import { operatorWorker } from './operator-worker.js'
 import { type Habit, lockWorker } from './lock-workers.js'
 
@@ -18,6 +19,7 @@ const HABITS: Readonly<Record<WholeProfile, readonly Habit[]>> = {
   deadline: ['deadline', 'deadline'],
   waiters: ['waiting', 'waiting', 'deadline'],
   idle: ['renewing', 'deadline', 'waiting', 'reentrant'],
+  lives: [],
 }
 
 const WITH_KEYS: ReadonlySet<WholeProfile> = new Set(['kv', 'power', 'snapshots', 'members', 'idle'])
@@ -33,7 +35,8 @@ export function employ(world: WholeWorld, client: Client): void {
     start(watchWorker(client))
     start(pairWorker(client))
   }
-  const isOperator = client.name === 'p0' && (profile === 'snapshots' || profile === 'power')
+  if (profile === 'lives') start(livesWorker(client))
+  const isOperator = client.name === 'p0' && ['snapshots', 'power', 'lives'].includes(profile)
   if (isOperator) start(operatorWorker(world, client))
   if (profile === 'members' && client.name === 'p0') {
     world.operators.add(client)
