@@ -60,7 +60,8 @@ export class BatchMarks {
   /** The rows that the next batch has to write besides its own; `batchBytes` is the size of the batch. */
   next(batchBytes: number): RowChange[] {
     const bytes = MARK_BYTES + batchBytes
-    // A batch of any size is one record in one log, so it counts as one log at most.
+    // LevelDB writes a batch of any size to one log. So a batch larger than LOG_BYTES fills one log, not
+    // several.
     this.#written += Math.min(bytes, LOG_BYTES)
     this.#number++
     this.#marks.push({ number: this.#number, written: this.#written })

@@ -18,7 +18,10 @@ export interface Concern extends Indexed {
 }
 
 const SHORTEST_PAUSE = 10
-/** How often one tick checks all concerns again because new ones were added meanwhile. */
+/**
+ * The most checks of all holds in one tick; a check is repeated if holds or waiting attempts were added
+ * during it.
+ */
 const MOST_LOOKS = 4
 
 /**
@@ -89,7 +92,8 @@ export class BoundRenewal {
     if (this.#joined) next = Math.min(next, SHORTEST_PAUSE)
     if (this.#concerns.size === 0) return
     const { bound, clock } = this.#port
-    // A little early is fine: a timer that fires just before its third must not wait for another whole third.
+    // The bound is read after nine tenths of the interval too: a timer that fires just before the full
+    // interval must not wait for a whole second one.
     if (bound.age(clock.instant()) >= this.#third * 0.9) this.#read()
     this.#arm(Math.min(next, this.#untilRead()))
   }
