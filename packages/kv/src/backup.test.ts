@@ -53,7 +53,7 @@ async function restored(home: RowHome): Promise<World> {
   return next
 }
 
-test('A23: a ttl goes on where the backup was taken; keys of a session go with the first entry', async () => {
+test('A23: a ttl continues from the time of the backup; keys of a session are removed at the first entry', async () => {
   const next = await restored(new SimulatedRowHome())
   const isThere = (key: string) => next.machine.read([READ.contains, k(key)])
   expect([isThere('short'), isThere('mine')]).toEqual([true, true])

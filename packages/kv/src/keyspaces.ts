@@ -6,9 +6,9 @@
 //   meta       "state"                            position, members, revision, sums ...: state/meta-row.ts
 //   data       the user's key                     value | its life | revisions, version: state/data-row.ts
 //   sequences  the user's key                     f64 next start
-//   lives      0 | u48 due | the user's key       none: that key is removed once cluster time has passed the due
-//              1 | u48 session | the user's key   none: that key is removed with that session
-//              2 | u48 session                    none: there may be keys of that session: state/lives.ts
+//   lives      0 | u48 due | the user's key       none: the key is removed after that cluster time
+//              1 | u48 session | the user's key   none: the key is removed with that session
+//              2 | u48 session                    none: the session may have keys: state/lives.ts
 //   events     u48 first revision of 16 | u16 0   a head for each, and their events: state/event-row.ts
 //              u48 revision | u16 piece, from 1   a piece of a large revision
 //   sessions   u48 id                             life, deadline, done, identity of the client

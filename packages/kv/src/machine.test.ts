@@ -59,7 +59,7 @@ describe('A1, A10: replicas', () => {
   })
 })
 
-/** In the index of keys' lives; it is looked at once in a tenth of a second. */
+/** The earliest due time in the index of lives, which is checked once in a tenth of a second. */
 function firstDue(disk: MemoryDisk): number {
   const places = [...disk.keys()].filter((key) => key[0] === SPACE.lives && key[1] === 0)
   return Math.min(...places.map((key) => numberIn(key, 2))) + 100
@@ -81,7 +81,7 @@ describe('tables in memory', () => {
         const again = newMachine(home)
         await again.open()
         expect(again.stateHash()).toEqual(machine.stateHash())
-        // Of keys' lives the first machine may know an earlier time, at which it will find nothing.
+        // The first machine may know an earlier due time, at which it will find no key.
         const known = Math.max(machine.nextDeadline() ?? Number.POSITIVE_INFINITY, firstDue(disk))
         expect(again.nextDeadline() ?? Number.POSITIVE_INFINITY).toBeLessThanOrEqual(known)
       }

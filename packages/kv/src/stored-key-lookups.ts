@@ -137,7 +137,7 @@ async function liveKeys(looks: readonly Look[], budget: BudgetLimits, turns: Tur
   return keys
 }
 
-/** The index of keys' lives: some of its ranges, in order, until it is enough. */
+/** Reads ranges of the index of lives, in order, until enough keys are found. */
 async function lookUpLives(
   { store, lives }: State,
   { sessions, spans, now, most }: NeededLives,

@@ -56,7 +56,7 @@ export class Draft {
     return slot
   }
 
-  /** `life`: left out, it is there for ever, whatever life it had. */
+  /** Without `life` the key has no end, also if it had one before. */
   put(key: Uint8Array, value: Uint8Array, life?: Life): void {
     const name = binary(key)
     const slot = this.#look(name)
@@ -65,7 +65,7 @@ export class Draft {
     this.#change({ key: name, type: EVENT.put, row: slot.now, before: before ?? null })
   }
 
-  /** A part of it is changed: its life goes on. */
+  /** Changes the value of a key, which keeps its life. */
   change(key: Uint8Array, value: Uint8Array): void {
     const { now } = this.#slot(binary(key))
     this.put(key, value, now && lifeOf(now))

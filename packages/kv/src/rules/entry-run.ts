@@ -70,7 +70,9 @@ export class EntryRun {
   readonly #limits: KvLimits
   readonly #reader: BatchReader
   #held: Held | undefined
-  /** Keys are to be removed first: what has to be looked at, then the work. */
+  /**
+   * The keys to remove before the commands: first what must be read for that, then the work of removing them.
+   */
   #expiry: Needed | TurnWork | undefined
 
   constructor(bench: Bench, entry: Entry, limits: KvLimits) {
@@ -114,7 +116,7 @@ export class EntryRun {
     return undefined
   }
 
-  /** undefined: none are to be removed any more. */
+  /** Returns what the removal of keys waits for; undefined: it is done. */
   #expireKeys({ lives }: Found): Waiting | undefined {
     const expiry = this.#expiry
     if (expiry === undefined) return undefined
@@ -269,7 +271,7 @@ export class EntryRun {
 }
 
 const NO_DATA = new Uint8Array(0)
-/** What is removed at an entry has bounds of its own (key-expiry.ts). */
+/** The removal of expired keys has limits of its own (key-expiry.ts). */
 const MOST = Number.POSITIVE_INFINITY
 const NO_LIMITS: BudgetLimits = { rows: MOST, ranges: MOST, readBytes: MOST, writeBytes: MOST }
 

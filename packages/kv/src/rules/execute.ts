@@ -66,7 +66,7 @@ export function execute(bench: Bench, session: Session, command: Command, found:
   }
 }
 
-/** Of a key that is put at `now`. */
+/** The life of a key that is put at `now`. */
 function lifeFrom(life: LifeArg, session: Session, now: number): Life | undefined {
   if (life === undefined) return undefined
   return life === LIFE_OF_SESSION ? { kind: 'session', number: session.id } : lifeUntil(now, life)

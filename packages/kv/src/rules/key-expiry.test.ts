@@ -1,4 +1,5 @@
-// Test: keys with a life: they go at the entry that is due for it, never before, some at a time, and the same ones on every member.
+// Test: keys with a life are removed at the entry that is due for it, never before, a limited number at once,
+// and the same ones on every member.
 
 import { type Command, type EventResult, OP, READ, STEP } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -17,7 +18,7 @@ const put = (key: string, life?: number): Command =>
   life === undefined ? [OP.put, null, k(key), k('v')] : [OP.put, null, k(key), k('v'), life]
 const isThere = (key: string): unknown => w.machine.read([READ.contains, k(key)])
 const remaining = (key: string): unknown => (w.machine.read([READ.getEntry, k(key)]) as unknown[][])[1]?.[4]
-/** [revision, type, key, value, previous] of all that is kept. */
+/** [revision, type, key, value, previous value] of each event of the history. */
 function told(from: number): unknown[] {
   const events: EventResult[] = []
   const watch = w.machine.watch({ start: null, end: null }, from, {
@@ -34,7 +35,7 @@ function told(from: number): unknown[] {
 }
 
 describe('ttl', () => {
-  test('A19: never before its time, and at the first entry of a tenth of a second behind it', async () => {
+  test('A19: a key is removed never before its time, and at the first entry of a tenth of a second after it', async () => {
     w.time = 1_000
     await w.one(put('a', 250))
     expect(w.machine.nextDeadline()).toBe(1_250)
@@ -46,7 +47,7 @@ describe('ttl', () => {
     expect([isThere('a'), w.machine.nextDeadline()]).toEqual([false, 1_000 + 30_000])
   })
 
-  test('its going is a revision of its own, with an event that says why', async () => {
+  test('the removal takes a revision of its own, and its event says why', async () => {
     await w.one(put('a', 100))
     await w.one(put('b', 100))
     await w.tick(300)
@@ -59,7 +60,7 @@ describe('ttl', () => {
     expect(w.machine.revision).toBe(3)
   })
 
-  test('A20: a put without a ttl ends the life of the one before; one with a ttl begins anew', async () => {
+  test('A20: a put without a ttl ends the life of the put before; one with a ttl begins a new life', async () => {
     await w.one(put('a', 100))
     await w.one(put('a'))
     await w.one(put('b', 100))
@@ -82,7 +83,7 @@ describe('ttl', () => {
     ['a put of a batch', [OP.batch, null, [[STEP.put, k('a'), k('2')]]]],
     ['a put of a txn', [OP.txn, null, [], [[STEP.put, k('a'), k('2')]], []]],
   ]
-  test.each(OTHER_PUTS)('A20: %s ends it too', async (_, command) => {
+  test.each(OTHER_PUTS)('A20: %s ends the life too', async (_, command) => {
     await w.one([OP.put, null, k('a'), k('7'), 100])
     await w.one(command)
     await w.tick(1_000)
@@ -94,7 +95,7 @@ describe('ttl', () => {
     ['merge', [OP.merge, null, k('a'), k('1')]],
     ['an increment of a batch', [OP.batch, null, [[STEP.increment, k('a'), 1]]]],
   ]
-  test.each(CHANGES)('%s goes on with the life that is there', async (_, command) => {
+  test.each(CHANGES)('%s keeps the life of the key', async (_, command) => {
     await w.one([OP.put, null, k('a'), k('7'), 500])
     await w.tick(200)
     await w.one(command)
@@ -103,7 +104,7 @@ describe('ttl', () => {
     expect(isThere('a')).toBe(false)
   })
 
-  test('in putAll, batch and txn; a get step tells what remains at that entry', async () => {
+  test('in putAll, batch and txn; a get step shows the time that remains at its entry', async () => {
     await w.one([
       OP.putAll,
       null,
@@ -127,7 +128,7 @@ describe('ttl', () => {
     expect(['a', 'b', 'c', 'd'].map(isThere)).toEqual([false, true, false, false])
   })
 
-  test('touch: a new life for whatever is there; no revision and no event', async () => {
+  test('touch gives an existing key a new life, without a revision and without an event', async () => {
     await w.run(put('a', 100), put('b'), put('c', 0))
     const { revision } = w.machine
     expect(await w.run(...['a', 'b', 'c', 'x'].map((key): Command => [OP.touch, null, k(key), 700]))).toEqual(
@@ -141,13 +142,13 @@ describe('ttl', () => {
     expect(show(w.machine.read([READ.getEntry, k('a')]))).toBeNull()
   })
 
-  test('touch under a guard that does not hold changes nothing', async () => {
+  test('touch under a guard that is not in force changes nothing', async () => {
     await w.one(put('a', 300))
     expect(codeOf(await w.one([OP.touch, [k('l'), 1], k('a'), 9_000]))).toBe('ERR_FENCED')
     expect(remaining('a')).toBe(300)
   })
 
-  test('a key that is deleted, or whose range is, leaves nothing that harms who puts it again', async () => {
+  test('a key that is deleted, alone or in a range, leaves nothing behind that harms a later put of that key', async () => {
     await w.run(put('a', 200), put('b', 200), put('c', 200))
     await w.one([OP.deleteAll, null, [k('a')]])
     await w.one([OP.deleteRange, null, k('b'), k('d')])
@@ -160,17 +161,17 @@ describe('ttl', () => {
     expect(w.machine.stateHash().spaces.lives?.startsWith('0-')).toBe(true)
   })
 
-  test('versions go on across lives of both kinds', async () => {
+  test('versions go on when a key gets another life', async () => {
     for (const life of [undefined, 900, 0, 5_000, undefined]) await w.one(put('a', life))
     expect(show(w.machine.read([READ.getEntry, k('a')]))).toEqual([5, [1, 5, 5, 'v']])
   })
 })
 
-describe('a life that is bound to a session', () => {
+describe('a life that ends with a session', () => {
   const close = (session: number) =>
     w.answers([{ session, number: 0, done: 0, body: Uint8Array.of(0x91, 3) }])
 
-  test('A21: it goes at the entry behind the end of the session, however that ends', async () => {
+  test('A21: the key is removed at the entry after the end of the session, whatever ended the session', async () => {
     await w.one(put('mine', 0))
     const other = await w.openSession(5_000)
     await w.answers([
@@ -188,7 +189,7 @@ describe('a life that is bound to a session', () => {
     expect(w.machine.stateHash().spaces.lives).toMatch(/^0-/)
   })
 
-  test('A20: a later put by anybody, and a touch, end the binding', async () => {
+  test('A20: a later put by any session, and a touch, separate the key from the session', async () => {
     await w.run(put('a', 0), put('b', 0), put('c', 0))
     const first = w.session
     w.session = await w.openSession()
@@ -198,7 +199,7 @@ describe('a life that is bound to a session', () => {
     expect(['a', 'b', 'c'].map(isThere)).toEqual([true, true, false])
   })
 
-  test('a session with keys of its own does not give way to a new one', async () => {
+  test('a session with keys of its own is not ended for a new session', async () => {
     w = await World.open({ limits: { sessions: 2, sessionIdleMillis: 10 } })
     await w.openSession()
     await w.one(put('a', 0))
@@ -216,7 +217,7 @@ describe('bounds', () => {
     Array.from({ length: count }, (_, i) => [k(`k${String(i).padStart(5, '0')}`), k('v'), life] as const),
   ]
 
-  test('A22: what goes at one entry is bounded; the next entries go on, and a session with many keys is no other', async () => {
+  test('A22: one entry removes a limited number of keys and the next entries go on, also for a session with many keys', async () => {
     for (const life of [100, 0]) {
       w = await World.open()
       const count = 2 * EXPIRED_AN_ENTRY + 7
@@ -234,7 +235,7 @@ describe('bounds', () => {
     }
   })
 
-  test('A22: large values are fewer at once', async () => {
+  test('A22: of large values fewer are removed at once', async () => {
     const big = Buffer.alloc(300_000)
     for (let i = 0; i < 6; i++) await w.one([OP.put, null, k(`b${i}`), big, 100])
     await w.tick(300)
@@ -251,7 +252,7 @@ describe('bounds', () => {
     expect(isThere('b5')).toBe(false)
   })
 
-  test('A23: a restart in the middle goes on to the same state', async () => {
+  test('A23: a restart in the middle of a removal ends in the same state', async () => {
     await w.run(many(2 * EXPIRED_AN_ENTRY, 100), put('later', 3_000), put('mine', 0))
     await w.tick(300)
     await w.machine.flush()

@@ -1,13 +1,15 @@
-// Rule: keys go whose life is over, some at each entry that is due for it.
+// Rule: removes keys whose life is over, a limited number at each entry.
 //
 // Laws
-//   - A key goes at an entry whose time is above its due, or behind the end of its session: never before, whoever asks.
-//   - Which entries remove, and what, follows from the state and the entry's time alone: an entry that is the first of its tenth of a
-//     second, the next one where not all could be removed, and one behind the end of a session that has keys.
-//   - What one entry removes is bounded, in rows and bytes. The story without it: a million keys are put with the same ttl, and an hour
-//     later every member stands still for a minute, and none of them leads.
-//   - All that goes at one entry is one revision; what finds nothing to remove takes none.
-//   - The index is not believed: a key goes only if its own row has the life that the index says.
+// - A key is removed at an entry whose time is above the key's due time, or after the end of its session. It
+//   is never removed earlier, not even for a read.
+// - Which entries remove keys, and which keys, follows only from the state and the entry's time. An entry
+//   removes keys if it is the first of its tenth of a second, if the entry before could not remove all, or if
+//   a session that has keys has ended.
+// - What one entry removes is limited in rows and bytes. Without this limit: a million keys are put with the
+//   same ttl. An hour later every member stops for a minute, and none of them leads.
+// - All keys that one entry removes take one revision; an entry that removes none takes no revision.
+// - The index alone is not proof: a key is removed only if its own row has the life that the index says.
 
 import { EVENT } from '@latchkey/protocol'
 import { type Life, lifeOf, valueLength } from '../state/data-row.js'
@@ -17,11 +19,11 @@ import type { InTurns } from './apply-turn.js'
 import type { Draft } from './draft.js'
 import type { FoundLives, NeededLives } from './needed-ranges.js'
 
-/** So many keys at the most, and so many bytes of their values, but for the last one's. */
+/** One entry removes at most so many keys, and stops after so many bytes of keys and values. */
 export const EXPIRED_AN_ENTRY = 500
 const BYTES_AN_ENTRY = 512 * 1024
 
-/** `now`: the time of the entry that begins. undefined: it removes nothing. */
+/** `now` is the time of the entry that begins. undefined: the entry removes no key. */
 export function neededLives({ meta, lives }: State, now: number): NeededLives | undefined {
   const isFirst = periodOf(now) > periodOf(meta.position.time)
   if (!isFirst && !meta.expiring && !lives.hasOver()) return undefined
@@ -46,7 +48,8 @@ export function* removeKeys(state: State, draft: Draft, found: FoundLives): InTu
   draft.commit()
   const rest = at < found.places.length ? indexedAt(found.places[at] as string).life : undefined
   for (const session of found.wholeSessions) {
-    // The places of sessions come first, in this order.
+    // The keys of sessions come first in the list, in the order of the sessions. So the sessions before this
+    // one have no keys left.
     if (rest?.kind === 'session' && rest.number <= session) break
     state.lives.forget(session)
   }
@@ -56,7 +59,7 @@ export function* removeKeys(state: State, draft: Draft, found: FoundLives): InTu
   return undefined
 }
 
-/** The bytes of its value. */
+/** Returns the bytes of the removed value. */
 function removeKey({ lives }: State, draft: Draft, { place, life, key }: Indexed): number {
   const row = draft.row(key)
   if (row === undefined || !isSame(lifeOf(row), life)) {

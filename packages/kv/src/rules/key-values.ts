@@ -30,7 +30,7 @@ export function put(
   return revision
 }
 
-/** The life that a put asks for, as it begins at this entry. */
+/** Turns the life that a put asks for into one that begins at this entry. */
 export type Begin = (life: LifeArg) => Life | undefined
 
 export function putWithLife(draft: Draft, [, , key, value, life]: Of<'put'>, begin: Begin): number {
@@ -38,7 +38,7 @@ export function putWithLife(draft: Draft, [, , key, value, life]: Of<'put'>, beg
   return draft.commit()
 }
 
-/** No revision, and no event: what is stored stays as it is. */
+/** Gives the key a new life. The value does not change, so this takes no revision and makes no event. */
 export function touch({ data, lives }: State, [, , key, ttl]: Of<'touch'>, begin: Begin): boolean {
   const name = binary(key)
   const before = data.get(name)

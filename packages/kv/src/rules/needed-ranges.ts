@@ -23,7 +23,10 @@ export interface NeededSteps {
   readonly spans: readonly KeySpan[]
 }
 
-/** What of the index has to be looked at: some sessions whole, then what is due before `now`. */
+/**
+ * The part of the index of lives that an entry needs: all keys of some sessions, then the keys that are due
+ * before `now`.
+ */
 export interface NeededLives {
   readonly sessions: readonly number[]
   readonly spans: readonly KeySpan[]
@@ -33,11 +36,14 @@ export interface NeededLives {
 
 export interface FoundLives {
   readonly places: readonly string[]
-  /** Of those sessions nothing was left out. */
+  /** The sessions of which every key was found. */
   readonly wholeSessions: readonly number[]
-  /** There is more. */
+  /** There are more keys to remove than were read. */
   readonly isCut: boolean
-  /** The due of the first one that was not taken, where it was looked for; null: there is none. */
+  /**
+   * The due time of the first key that was not taken; null: there is none; undefined: it was not searched
+   * for.
+   */
   readonly next: number | null | undefined
 }
 

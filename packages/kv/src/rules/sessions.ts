@@ -3,9 +3,9 @@
 // Laws
 // - 1: one identity may open only a share of all sessions, so that no client alone can keep all others out.
 // - 2: if there is no room, an idle session is ended for the new one. An idle session has no hold in force,
-//   no waiter and no ephemeral key, and has sent no command for longer than the client of an open store is ever silent. The
-//   idle session that was renewed first is ended, so that every member ends the same one. If its client
-//   returns, it opens another session, as after any end of a session.
+//   no waiter and no ephemeral key, and has sent no command for longer than the client of an open store is
+//   ever silent. The idle session that was renewed first is ended, so that every member ends the same one. If
+//   its client returns, it opens another session, as after any end of a session.
 // - 3: if the share of an identity is used up, only one of its own idle sessions is ended for its new one.
 
 import { endSession, type LockTransaction } from '@latchkey/lock'

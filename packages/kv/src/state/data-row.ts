@@ -1,6 +1,10 @@
-// Rule: the row of a key: u32 seal | value | [u48 life] | u48le create revision | u48le last revision | u48le
-// version, whose two highest bits say which life the key has. The value is in the middle, so that the whole row
-// can be copied to where its value is needed, without a view. The bytes around the value are overwritten there.
+// Rule: the row of a key, with its value, revisions, version and life.
+//
+//   row   u32 seal | value | [u48 life] | u48le create revision | u48le last revision | u48le version
+//
+// The two highest bits of the version say which life the key has. The value is in the middle, so that the
+// whole row can be copied to where its value is needed, without a view. The bytes around the value are
+// overwritten there.
 
 import type { EntryResult } from '@latchkey/protocol'
 import { SPACE } from '../keyspaces.js'
@@ -8,23 +12,23 @@ import { u48, writeU48 } from '../little-endian.js'
 import { SEAL, bodyChecksum, writeSeal } from '../storage/row-checksum.js'
 import { keyChecksum, withBytes, withWord } from '../storage/short-checksum.js'
 
-/** Behind the value of a row without a life. */
+/** The bytes after the value of a row without a life. */
 const TAIL = 18
 const LIFE = 6
-/** Behind a value, at most. */
+/** The most bytes after a value. */
 export const ROW_TAIL: number = TAIL + LIFE
 const CREATED = 18
 const MODIFIED = 12
 const VERSION = 6
 
-/** Of the last byte, which is the version's highest: a version stays below 2^46. */
+/** Bits of the last byte, which is the highest byte of the version, because a version stays below 2^46. */
 const HAS_LIFE = 0x80
 const OF_SESSION = 0x40
 
-/** Until when a key is there. */
+/** How long a key exists: until a cluster time, or until a session ends. */
 export interface Life {
   readonly kind: 'due' | 'session'
-  /** The cluster time at which it is over, or the session. */
+  /** The cluster time of the end, or the id of the session. */
   readonly number: number
 }
 
@@ -59,7 +63,7 @@ function writeLife(row: Uint8Array, at: number, { kind, number }: Life): void {
   row[row.length - 1] = lastByte(row) | HAS_LIFE | (kind === 'session' ? OF_SESSION : 0)
 }
 
-/** The same value, revisions and version, with that life. */
+/** The row with another life and the same value, revisions and version. */
 export function withLife(key: string, row: Uint8Array, life: Life): Uint8Array {
   const value = valueOf(row)
   const tail = SEAL + value.length
@@ -90,14 +94,14 @@ export function versionOf(row: Uint8Array): number {
 export const valueOf = (row: Uint8Array): Uint8Array => row.subarray(SEAL, row.length - tailOf(row))
 export const valueLength = (row: Uint8Array): number => row.length - SEAL - tailOf(row)
 
-/** What of a row an answer or a read shows at that cluster time; the value is a view of the row. */
+/** The part of a row that answers and reads show at that cluster time; the value is a view of the row. */
 export function entryOf(row: Uint8Array, now: number): EntryResult {
   const life = lifeOf(row)
   const entry = [createdOf(row), modifiedOf(row), versionOf(row), valueOf(row)] as const
   return life?.kind === 'due' ? [...entry, Math.max(0, Math.floor(life.number - now))] : entry
 }
 
-/** Is this what a row may hold behind its seal? */
+/** Whether these bytes have the form of a data row after its seal. */
 export function isDataBody(body: Uint8Array, mostBytes: number): boolean {
   if (body.length < TAIL) return false
   const last = lastByte(body)

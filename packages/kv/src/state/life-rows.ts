@@ -1,15 +1,16 @@
-// Rule: the rows of the index of keys' lives (keyspaces.ts draws them): which key goes when. A place is a row's key after its space.
+// Rule: the rows of the index of lives, which says when each key is to be removed (keyspaces.ts has a table).
+// A place is the key of such a row without its space.
 
 import { fromBinary } from '@latchkey/base'
 import { numberIn } from '../keyspaces.js'
 import type { Life } from './data-row.js'
 
 export const KIND = { due: 0, session: 1, holder: 2 } as const
-/** Cluster time, ms: keys with a ttl are looked for once in that time (rules/key-expiry.ts). */
+/** Keys with a ttl are searched for once in this many ms of cluster time (rules/key-expiry.ts). */
 export const PERIOD = 100
 export const periodOf = (time: number): number => Math.floor(time / PERIOD)
 
-/** What a row's key has room for. */
+/** The largest number that fits into the key of such a row. */
 const MOST = 2 ** 48 - 1
 
 export function placeOf(kind: number, number: number, key = ''): string {
@@ -19,9 +20,9 @@ export function placeOf(kind: number, number: number, key = ''): string {
   return head.toString('latin1') + key
 }
 
-/** A row of the index. */
+/** A row of the index, decoded. */
 export interface Indexed {
-  /** Its key there. */
+  /** The row's key in the index, without its space. */
   readonly place: string
   readonly life: Life
   readonly key: string
@@ -33,13 +34,13 @@ export function indexedAt(place: string): Indexed {
   return { place, life: { kind, number: numberIn(head, 1) }, key: place.slice(7) }
 }
 
-/** The life that begins at `now`. */
+/** The life of a key that is put at `now` with that ttl. */
 export const lifeUntil = (now: number, ttl: number): Life => ({
   kind: 'due',
   number: Math.min(Math.ceil(now) + ttl, MOST),
 })
 
-/** Of a row of the index: its key behind the space's byte. */
+/** Whether these bytes are a valid place in the index. */
 export function isPlace(place: Uint8Array, mostKeyBytes: number): boolean {
   if (place[0] === KIND.holder) return place.length === 7
   return (place[0] as number) < KIND.holder && place.length > 7 && place.length <= 7 + mostKeyBytes

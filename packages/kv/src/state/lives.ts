@@ -1,12 +1,14 @@
-// Driver: which keys go when, in order: an index in rows of its own beside the keys' rows, so that a million keys with a life take no
-// memory here. docs/keys.md has what users are promised.
+// Driver: owns the index of lives, which says when each key is to be removed. It is kept in rows of its own.
+// So a million keys with a life take no memory here. docs/keys.md says what users are promised.
 //
 // Laws
-//   - A key's own row says which life it has; the index is where to look, and is asked again at the key's row. It may have more than
-//     there is (a range that was cleared leaves its keys' rows of the index behind), never less.
-//   - `earliest` is never later than the earliest due of the index: so no member overlooks at an entry what another one finds there.
-//   - A session that has put a key of its own is in the index until it is over and its keys are gone: also across a restart, a
-//     snapshot, and a restore, behind which there is no session any more.
+// - A key's own row says which life the key has; the index says where to look. The index may have rows
+//   without a key, which a cleared range leaves there, but no key with a life is missing in it.
+// - `earliest` is never later than the earliest due time in the index. Otherwise one member would skip a
+//   removal at an entry where another member makes it.
+// - A session that has put a key of its own is in the index until it has ended and its keys are removed. It
+//   is there also after a restart, a snapshot, or a restore, after which the session itself does not exist
+//   any more.
 
 import { binary } from '@latchkey/base'
 import { SPACE, keyOfBinary, numberIn } from '../keyspaces.js'
@@ -20,28 +22,30 @@ import type { Meta } from './meta-row.js'
 import { RowTable } from './row-table.js'
 import type { Sum } from './set-hash.js'
 
-/** Sessions that are over, of which keys are removed at one entry. */
+/** For how many ended sessions one entry removes keys. */
 const SESSIONS_AT_ONCE = 16
 
 export class Lives {
   readonly rows: RowTable
-  /** Never later than the earliest due in the index; undefined: no key has a ttl. */
+  /** Never later than the earliest due time in the index; undefined: no key has a ttl. */
   #earliest: number | undefined
-  /** Sessions that have put a key of their own. */
+  /** The sessions that have put keys of their own. */
   readonly #holders = new Set<number>()
-  /** Of those, the ones that are over. */
+  /** Those of them that have ended. */
   readonly #over = new Set<number>()
 
   constructor(store: RowStore, sum: Sum) {
     this.rows = new RowTable(SPACE.lives, store, sum)
   }
 
-  /** The earliest cluster time at which a key may be due; below all times: keys are to be removed now. */
+  /**
+   * The earliest cluster time at which a key may be due; negative: keys must be removed at the next entry.
+   */
   earliest(): number | undefined {
     return this.#over.size > 0 ? -1 : this.#earliest
   }
 
-  /** When an entry may find something to remove (CT4). */
+  /** The cluster time of the first entry that may find a key to remove (CT4). */
   nextExpiry({ position, expiring }: Meta): number | undefined {
     const earliest = this.earliest()
     if (earliest === undefined || earliest < 0 || expiring) return earliest
@@ -57,7 +61,7 @@ export class Lives {
     return this.#holders.has(session)
   }
 
-  /** A key's row takes the place of another; undefined: there is none. */
+  /** Called when a key's row replaces another; undefined: there is no row. */
   changed(key: string, before: Uint8Array | undefined, now: Uint8Array | undefined): void {
     if (before !== undefined && hasLife(before)) this.#remove(key, lifeOf(before) as Life)
     if (now !== undefined && hasLife(now)) this.#add(key, lifeOf(now) as Life)
@@ -90,12 +94,12 @@ export class Lives {
     if (this.#holders.has(session)) this.#over.add(session)
   }
 
-  /** The least ids first, so that every member takes the same ones. */
+  /** Sessions with the lowest ids first, so that every member takes the same ones. */
   sessionsOver(): number[] {
     return [...this.#over].sort((a, b) => a - b).slice(0, SESSIONS_AT_ONCE)
   }
 
-  /** Nothing is left of its keys. */
+  /** Called when the last key of an ended session was removed. */
   forget(session: number): void {
     this.#over.delete(session)
     this.#holders.delete(session)
@@ -106,12 +110,12 @@ export class Lives {
     return { start: placeOf(KIND.session, session), end: placeOf(KIND.session, session + 1) }
   }
 
-  /** From the earliest on; what is below it was removed, and may cost time to step over. */
+  /** Begins at the earliest due time, because stepping over the removed rows before it may take long. */
   spanOfDue(): KeySpan {
     return { start: placeOf(KIND.due, Math.max(0, this.#earliest ?? 0)), end: placeOf(KIND.session, 0) }
   }
 
-  /** All that was due before is gone. */
+  /** Called when all keys that were due before are removed. */
   nextIs(due: number | undefined): void {
     this.#earliest = due
   }

@@ -22,7 +22,10 @@ export interface Meta {
   tokenBase: number
   /** The revisions from `floor` to `revision` can be watched. */
   events: { floor: number; count: number; bytes: number }
-  /** At the next entry more keys are to be removed: the last one had too many (rules/key-expiry.ts). */
+  /**
+   * More keys must be removed at the next entry, because the last one reached its limit
+   * (rules/key-expiry.ts).
+   */
   expiring: boolean
   /** The sums of the spaces that are not in memory. */
   readonly sums: { readonly data: Sum; readonly sequences: Sum; readonly events: Sum; readonly lives: Sum }

@@ -62,7 +62,10 @@ const OPTIONS = {
   maxOpenFiles: 154,
 } as const
 
-/** Rows of answers, and of keys that go at some time, come at one end and go at the other; they are a hundred bytes each. */
+/**
+ * Spaces whose rows are removed about in the order in which they were added: replies, and the index of lives.
+ * Such a row has about a hundred bytes.
+ */
 const RECLAIMED = { queues: { [SPACE.replies]: 65_536, [SPACE.lives]: 65_536 }, others: [SPACE.data] }
 
 /** `dir` is a folder that holds nothing else; it is created if it does not exist. */
