@@ -52,6 +52,7 @@ export const SECTIONS = [
   [
     'The lock, as a Node developer reaches for it',
     [objects('locks'), 'Locks', 'AcquireOptions'],
+    [objects('lock-watch-event'), 'LockWatchEvent', 'LockWatchOptions'],
     [objects('hold'), 'Hold'],
     [words, 'LockInfo'],
   ],

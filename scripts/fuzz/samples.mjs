@@ -97,6 +97,7 @@ export const READS = [
   [READ.lockOwner, key],
   [READ.ticket, key, 'me'],
   [READ.revision],
+  [READ.lockState, key, null],
   [READ.backup, 0],
 ]
 
@@ -104,6 +105,7 @@ export const REQUESTS = [
   { kind: 'command', id: 1, session: 7, number: 3, done: 2, body: encodeCommand([OP.put, null, key, value]) },
   ...READS.map((read, at) => ({ kind: 'read', id: 10 + at, stale: at % 2 === 0, read })),
   { kind: 'watch', id: 3, start: key, end: null, from: 0 },
+  { kind: 'watch', id: 5, start: key, end: null, from: 9, of: 2 },
   { kind: 'watchMore', id: 3, events: 100 },
   { kind: 'watchEnd', id: 3 },
   { kind: 'attach', session: 7 },

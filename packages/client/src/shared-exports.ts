@@ -12,6 +12,8 @@ export {
   type LockObject,
   type LockOptions,
   Locks,
+  type LockWatchEvent,
+  type LockWatchOptions,
   Watchdog,
   type WatchdogEvents,
 } from '@latchkey/lock'

@@ -9,6 +9,7 @@ import type {
   OwnerResult,
   Read,
   SessionResult,
+  WatchOf,
 } from '@latchkey/protocol'
 import type { LogPosition } from '@latchkey/raft/core'
 import type { StateMachine } from '@latchkey/raft/node'
@@ -175,7 +176,7 @@ export interface KvStore extends StateMachine {
   /** Closes the views of a connection that has ended. */
   closeViews(views: Iterable<number>): void
   /** `from` is the first revision to send; 0: the one after the store's current revision. */
-  watch(range: KeyRange, from: number, sink: WatchSink, by?: string): Watch
+  watch(range: KeyRange, from: number, sink: WatchSink, by?: string, of?: WatchOf): Watch
   /**
    * Writes everything that is applied, then frees the disk space of removed rows. Reads and writes go on
    * meanwhile.

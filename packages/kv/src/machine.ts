@@ -10,7 +10,7 @@
 
 import { type Logger, assert, silentLogger } from '@latchkey/base'
 import { ownerOfHold } from '@latchkey/lock'
-import { type Command, LatchkeyError, READ, type Read } from '@latchkey/protocol'
+import { type Command, LatchkeyError, READ, type Read, WATCH_OF, type WatchOf } from '@latchkey/protocol'
 import type { Entry, LogPosition, Membership } from '@latchkey/raft/core'
 import type { Applied, AppliedState, SnapshotReader, SnapshotWriter } from '@latchkey/raft/node'
 import { ReadAhead } from './read-ahead.js'
@@ -35,7 +35,8 @@ import { emptyMeta, encodeMeta } from './state/meta-row.js'
 import { State } from './state/state.js'
 import type { KeyRange, KvLimits, KvOptions, KvStore, StateHash, Watch, WatchSink } from './kv-store.js'
 import { Views } from './read-views.js'
-import { Watches } from './watches.js'
+import { AllWatches } from './all-watches.js'
+import { LockEvents } from './state/lock-events.js'
 
 type MembershipAt = (index: number) => Membership
 
@@ -58,7 +59,8 @@ export class KvMachine implements KvStore {
   readonly #turn = new Turn()
   readonly #surveys: RangeSurveys
   #running: Running | undefined
-  #watches: Watches | undefined
+  #watches: AllWatches | undefined
+  #lockEvents = new LockEvents(0)
   #stopped: LatchkeyError | undefined
   #busy: 'applying' | 'swapping' | undefined
 
@@ -87,7 +89,7 @@ export class KvMachine implements KvStore {
     const store = (await this.#options.home.open()) ?? (await this.#firstStore())
     await this.#run(store)
     const { state } = this.#up
-    this.#watches = new Watches(this.#options.clock, this.#logger, this.#limits, state)
+    this.#watches = new AllWatches(this.#options.clock, this.#logger, this.#limits, state, this.#lockEvents)
     const { position, membership } = state.meta
     return position.index === 0 ? undefined : { position, membership }
   }
@@ -111,6 +113,7 @@ export class KvMachine implements KvStore {
       const state = await State.load(store, this.#limits)
       const flusher = new Flusher(this.#options.clock, state, this.#limits, (error) => this.#fail(error))
       this.#running = { state, flusher }
+      this.#lockEvents = new LockEvents(state.meta.position.index)
     } catch (error) {
       await store.close()
       throw error
@@ -181,9 +184,14 @@ export class KvMachine implements KvStore {
     const { index, time } = state.meta.position
     assert(entry.index === index + 1, `entry ${entry.index} behind ${index}`)
     assert(entry.time >= time, `the time of entry ${entry.index} goes back`)
-    const locks = new StateLockTransaction(state, entry.time, (row) => {
-      this.#options.granted?.(row.session, row.key, ownerOfHold(row, entry.time))
-    })
+    const locks = new StateLockTransaction(
+      state,
+      entry.time,
+      (row) => {
+        this.#options.granted?.(row.session, row.key, ownerOfHold(row, entry.time))
+      },
+      this.#lockEvents,
+    )
     return new EntryRun({ state, locks, caps: this.#limits, turn: this.#turn }, entry, this.#limits)
   }
 
@@ -191,6 +199,7 @@ export class KvMachine implements KvStore {
     const { index, term, time } = entry
     state.meta.position = { index, term, time }
     state.meta.membership = membershipAt(index)
+    this.#lockEvents.close(index)
     return { index, answers: entry.kind === 'commands' ? run.answers : undefined }
   }
 
@@ -331,9 +340,9 @@ export class KvMachine implements KvStore {
     for (const view of views) this.#views.close(view)
   }
 
-  watch(range: KeyRange, from: number, sink: WatchSink, by?: string): Watch {
+  watch(range: KeyRange, from: number, sink: WatchSink, by?: string, of: WatchOf = WATCH_OF.keys): Watch {
     assert(this.#up !== undefined && this.#watches !== undefined, 'the store is not open')
-    return this.#watches.open(range, from, sink, by)
+    return this.#watches.open(of, range, from, sink, by)
   }
 
   stateHash(): StateHash {
@@ -375,7 +384,7 @@ export class KvMachine implements KvStore {
       this.#views.closeAll()
       await old.state.store.close()
       await this.#options.home.sweep()
-      this.#watches?.moveTo(this.#up.state)
+      this.#watches?.moveTo(this.#up.state, this.#lockEvents)
     } catch (error) {
       throw this.#applyFailed(error)
     } finally {

@@ -1,12 +1,13 @@
 // Rule: answers reads of the local state; the caller ensures that the state is recent enough (ReadIndex).
 
-import { binary, copyBytes } from '@latchkey/base'
-import { type HoldRow, lockInfo, lockOwner, ticketOf } from '@latchkey/lock'
+import { binary, compareBytes, copyBytes } from '@latchkey/base'
+import { type HoldRow, inForce, lockInfo, lockOwner, ticketOf } from '@latchkey/lock'
 import {
   CAPS,
   type EntryReadResult,
   type EntryResult,
   LatchkeyError,
+  type LockStateResult,
   READ,
   type Read,
   checkRead,
@@ -46,6 +47,8 @@ export function pointRead(state: State, read: PointRead, now: number): unknown {
       return nextStart(state.sequences, read[1])
     case READ.revision:
       return state.meta.revision
+    case READ.lockState:
+      return lockStateOf(state, read[1], read[2])
     default:
       return lockRead(state, read, now)
   }
@@ -124,4 +127,23 @@ function entryAt(state: State, key: Uint8Array, now: number): EntryReadResult | 
   const [created, modified, version, value, ...remaining] = entryOf(row, now)
   const entry: EntryResult = [created, modified, version, copyBytes(value), ...remaining]
   return [state.meta.revision, entry]
+}
+
+/** Where a watch of locks begins: what is told from the entry behind this one on changes just these holds. */
+function lockStateOf(state: State, start: Uint8Array | null, end: Uint8Array | null): LockStateResult {
+  const { position, revision } = state.meta
+  const prefix = start === null ? '' : commonPrefix(binary(start), end === null ? undefined : binary(end))
+  const view = new StateLockView(state, position.time)
+  const isIn = (key: Uint8Array) =>
+    (start === null || compareBytes(key, start) >= 0) && (end === null || compareBytes(key, end) < 0)
+  const rows = state.holds.withPrefix(prefix).filter((row) => isIn(row.key) && inForce(row, view.now))
+  return [position.index, revision, rows.map(({ key, id, context, token }) => [key, id, context, token])]
+}
+
+/** What all keys of the range begin with, or less. */
+function commonPrefix(start: string, end: string | undefined): string {
+  if (end === undefined) return ''
+  let length = 0
+  while (length < start.length && length < end.length && start[length] === end[length]) length++
+  return start.slice(0, length)
 }

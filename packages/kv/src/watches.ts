@@ -18,7 +18,6 @@
 import type { Clock, Logger, Timer } from '@latchkey/base'
 import { compareBytes } from '@latchkey/base'
 import { type EventResult, LatchkeyError } from '@latchkey/protocol'
-import type { State } from './state/state.js'
 import type { KeyRange, KvLimits, Watch, WatchSink } from './kv-store.js'
 import { type Cursor, type Group, Groups, bytesOf, within } from './watch-groups.js'
 
@@ -40,6 +39,14 @@ const MESSAGE_BYTES = 1024 * 1024
  */
 const SILENT_REVISIONS = 1024
 
+/** What is watched. Revisions are numbers that only grow, and every number has its events, or none. */
+export interface WatchHistory {
+  newest(): number
+  /** The oldest revision whose events are kept; one more than the newest where none are. */
+  floor(): number
+  of(revision: number): readonly EventResult[]
+}
+
 export class Watches {
   readonly #clock: Clock
   readonly #logger: Logger
@@ -53,18 +60,18 @@ export class Watches {
   #seen = 0
   /** The revision at which such watches last got a message without events. */
   #silent = 0
-  #state: State
+  #history: WatchHistory
   #timer: Timer | undefined
   #pumping = false
   /** How many revisions and events were read in this turn. */
   #looks = 0
   #bytes = 0
 
-  constructor(clock: Clock, logger: Logger, limits: KvLimits, state: State) {
+  constructor(clock: Clock, logger: Logger, limits: KvLimits, history: WatchHistory) {
     this.#clock = clock
     this.#logger = logger
     this.#limits = limits
-    this.#state = state
+    this.#history = history
   }
 
   get size(): number {
@@ -75,9 +82,9 @@ export class Watches {
     if (this.#all.size >= this.#limits.watches) throw tooMany('on this member')
     const mine = this.#countOf.get(by) ?? 0
     if (mine >= this.#limits.watchesOfOne) throw tooMany('by these credentials on this member')
-    const { revision, events } = this.#state.meta
+    const [revision, floor] = [this.#history.newest(), this.#history.floor()]
     const next = from === 0 ? revision + 1 : from
-    if (next < events.floor) throw compacted(next, events.floor)
+    if (next < floor) throw compacted(next, floor)
     const cursor = this.#groups.enter(range, sink, next, by)
     this.#countOf.set(by, mine + 1)
     this.#all.add(cursor)
@@ -108,8 +115,8 @@ export class Watches {
    * Called after a snapshot was installed: watches go on in the new history, or end if it does not have their
    * next revision.
    */
-  moveTo(state: State): void {
-    this.#state = state
+  moveTo(history: WatchHistory): void {
+    this.#history = history
     this.pump()
   }
 
@@ -163,14 +170,14 @@ export class Watches {
 
   /** Returns whether there is more to read. */
   #follow(): boolean {
-    const { revision, events } = this.#state.meta
+    const [revision, floor] = [this.#history.newest(), this.#history.floor()]
     if (this.#behind.size === this.#all.size) {
       this.#seen = revision
       this.#silent = revision
     }
     if (this.#seen >= revision) return false
     try {
-      if (this.#seen + 1 < events.floor) throw compacted(this.#seen + 1, events.floor)
+      if (this.#seen + 1 < floor) throw compacted(this.#seen + 1, floor)
       this.#look(revision)
     } catch {
       // Each watch then gets this error when it reads the history by itself.
@@ -188,7 +195,7 @@ export class Watches {
     let seen = this.#seen
     let looks = 0
     for (let bytes = 0; seen < stop && bytes < MESSAGE_BYTES && looks < LOOKS_A_TURN; seen++) {
-      const events = this.#state.events.of(seen + 1)
+      const events = this.#history.of(seen + 1)
       bytes += this.#groups.add(events)
       looks += 1 + events.length
     }
@@ -246,10 +253,10 @@ export class Watches {
   }
 
   #tell(cursor: Cursor): boolean {
-    const { revision, events } = this.#state.meta
+    const [revision, floor] = [this.#history.newest(), this.#history.floor()]
     if (cursor.over || cursor.next > revision) return this.#catchUp(cursor)
-    if (cursor.next < events.floor) {
-      this.#end(cursor, compacted(cursor.next, events.floor))
+    if (cursor.next < floor) {
+      this.#end(cursor, compacted(cursor.next, floor))
       return false
     }
     const found = this.#gather(cursor, revision)
@@ -278,7 +285,7 @@ export class Watches {
       bytes < MESSAGE_BYTES &&
       !this.#turnIsOver
     ) {
-      const events = this.#state.events.of(cursor.next)
+      const events = this.#history.of(cursor.next)
       this.#looks += 1 + events.length
       for (const event of events) {
         if (!isIn(cursor.group.range, event[2])) continue

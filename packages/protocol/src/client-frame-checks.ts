@@ -26,7 +26,14 @@ import {
   type MemberTuple,
 } from './client-messages.js'
 import type { AdminCall } from './client-messages.js'
-import type { Answer, EventResult, OwnerResult, Read } from './operations.js'
+import {
+  type Answer,
+  type EventResult,
+  type OwnerResult,
+  type Read,
+  WATCH_OF,
+  type WatchOf,
+} from './operations.js'
 
 /** First place of each message. Append only. */
 export const ASK = {
@@ -86,13 +93,22 @@ const ASKS: Record<number, Row<LinkRequest>> = {
     (m: unknown[]) => ({ kind: 'read', id: m[1] as number, stale: m[2] as boolean, read: m[3] as Read }),
   ],
   [ASK.watch]: [
-    places('watch', kind, id, orNull(bound), orNull(bound), recordNumber('from')),
+    places(
+      'watch',
+      kind,
+      id,
+      orNull(bound),
+      orNull(bound),
+      recordNumber('from'),
+      whole(0, WATCH_OF.renewals, 'what it is of'),
+    ),
     (m: unknown[]) => ({
       kind: 'watch',
       id: m[1] as number,
       start: m[2] as Uint8Array | null,
       end: m[3] as Uint8Array | null,
       from: m[4] as number,
+      ...(m[5] === WATCH_OF.keys ? {} : { of: m[5] as WatchOf }),
     }),
   ],
   [ASK.watchMore]: [

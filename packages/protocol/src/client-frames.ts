@@ -93,7 +93,7 @@ function requestPlaces(request: LinkRequest): unknown[] {
     case 'read':
       return [ASK.read, request.id, request.stale, request.read]
     case 'watch':
-      return [ASK.watch, request.id, request.start, request.end, request.from]
+      return [ASK.watch, request.id, request.start, request.end, request.from, request.of ?? 0]
     case 'watchMore':
       return [ASK.watchMore, request.id, request.events]
     case 'watchEnd':

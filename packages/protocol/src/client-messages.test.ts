@@ -34,6 +34,7 @@ const REQUESTS: LinkRequest[] = [
   { kind: 'read', id: 2, stale: true, read: [READ.get, key] },
   { kind: 'read', id: 9, stale: false, read: [READ.page, 0, true, null, key, false, 10, 'both'] },
   { kind: 'watch', id: 3, start: key, end: null, from: 0 },
+  { kind: 'watch', id: 5, start: key, end: null, from: 9, of: 2 },
   { kind: 'watchMore', id: 3, events: 100 },
   { kind: 'watchEnd', id: 3 },
   { kind: 'attach', session: 7 },

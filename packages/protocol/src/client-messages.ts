@@ -1,6 +1,6 @@
 // Rule: what a client and a member say to each other, as plain data. client-frames.ts makes frames of it; a link carries it.
 
-import type { Answer, EventResult, OwnerResult, Read } from './operations.js'
+import type { Answer, EventResult, OwnerResult, Read, WatchOf } from './operations.js'
 
 /** Version of the client's wire. Both sides tell the range they speak; the highest common one is used. */
 export const CLIENT_WIRE = { least: 1, most: 1 } as const
@@ -22,6 +22,8 @@ export type LinkRequest =
       readonly start: Uint8Array | null
       readonly end: Uint8Array | null
       readonly from: number
+      /** Left out: of keys. */
+      readonly of?: WatchOf | undefined
     }
   /** Back-pressure: that many more events may be sent; a watch starts with none. */
   | { readonly kind: 'watchMore'; readonly id: number; readonly events: number }

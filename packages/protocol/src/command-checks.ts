@@ -1,7 +1,7 @@
 // Door: is this value a Command, a Read, an Answer? Null or the reason, one rule a line. Nothing behind this file checks shapes again.
 
 import { CAPS } from './caps.js'
-import { FIELD, IS, LIFE_OF_SESSION, OP, OWNER_CODES, READ, STEP } from './operations.js'
+import { FIELD, IS, LIFE_OF_SESSION, LOCK_EVENT, OP, OWNER_CODES, READ, STEP } from './operations.js'
 
 export type Check = (value: unknown) => string | null
 
@@ -210,6 +210,7 @@ const READS: Record<number, Check> = {
   [READ.lockOwner]: places('lockOwner', read, key),
   [READ.ticket]: places('ticket', read, key, holder),
   [READ.revision]: places('revision', read),
+  [READ.lockState]: places('lockState', read, orNull(bound), orNull(bound)),
   [READ.backup]: places('backup', read, count('a view')),
 }
 
@@ -257,7 +258,7 @@ export const checkOwner = places(
 export const checkEvent = places(
   'an event',
   count('a revision'),
-  whole(0, 3, 'a type'),
+  whole(0, LOCK_EVENT.left, 'a type'),
   key,
   orNull(data),
   orNull(data),

@@ -153,6 +153,8 @@ export const READ = {
   revision: 11,
   /** The next piece of a backup, from a frozen view of the whole store. */
   backup: 12,
+  /** Where a watch of locks begins. */
+  lockState: 13,
 } as const
 
 export type Read =
@@ -181,6 +183,8 @@ export type Read =
   | readonly [read: typeof READ.lockOwner, key: Key]
   | readonly [read: typeof READ.ticket, key: Key, id: string]
   | readonly [read: typeof READ.revision]
+  /** start inclusive, end exclusive (null: unbounded). Answer: a LockStateResult. */
+  | readonly [read: typeof READ.lockState, start: Key | null, end: Key | null]
   /** view 0: opens a frozen view of the whole store; more: goes on in that one. It needs the admin right. Answer: a BackupResult. */
   | readonly [read: typeof READ.backup, view: number]
 
@@ -241,6 +245,12 @@ export type LockInfoResult = readonly [
 ]
 /** One who waits; `waited` in ms. */
 export type QueuedResult = readonly [id: string, context: ContextArg, waited: number]
+/** The entry up to which the state goes, the store's revision, and the holds in force in that range. */
+export type LockStateResult = readonly [
+  index: number,
+  revision: number,
+  holds: readonly (readonly [key: Key, id: string, context: ContextArg, token: number])[],
+]
 /** remaining: ms that its ttl leaves; left out where it has none. */
 export type EntryResult = readonly [
   createRevision: number,
@@ -276,9 +286,28 @@ export type StepResult = true | number | EntryResult | null
 /** type 0 put, 1 delete, 2 and 3 a delete since its life or its session was over; previous null: there was none. */
 export const EVENT = { put: 0, delete: 1, expired: 2, session: 3 } as const
 export type EventType = (typeof EVENT)[keyof typeof EVENT]
+/** What happens to locks. Numbers are on the wire, above those of the changes of keys; 'rotated' has a number and no event yet. */
+export const LOCK_EVENT = {
+  acquired: 10,
+  renewed: 11,
+  rotated: 12,
+  released: 13,
+  expired: 14,
+  queued: 15,
+  left: 16,
+} as const
+export type LockEventName = keyof typeof LOCK_EVENT
+/** What a watch is of. */
+export const WATCH_OF = { keys: 0, locks: 1, renewals: 2 } as const
+export type WatchOf = (typeof WATCH_OF)[keyof typeof WATCH_OF]
+
+/**
+ * Of keys, or of locks: these have the index of the entry in place of the revision, the lock's key, and as value the packed list [id,
+ * context, token, revision of the store]; the token of one who waits is 0.
+ */
 export type EventResult = readonly [
   revision: number,
-  type: EventType,
+  type: EventType | (typeof LOCK_EVENT)[LockEventName],
   key: Key,
   value: Data | null,
   previous: Data | null,

@@ -2,7 +2,15 @@
 
 import { text } from '@latchkey/base'
 import { LatchkeyError } from './errors.js'
-import { type BackupResult, EVENT, type EventResult, type PageResult } from './operations.js'
+import { unpack } from './msgpack-decoder.js'
+import {
+  type BackupResult,
+  type ContextArg,
+  EVENT,
+  type EventResult,
+  type LockStateResult,
+  type PageResult,
+} from './operations.js'
 import type { InitialPut } from './revision-types.js'
 import type { As, EntryAtRevision, EntryOfKey, SessionInfo, Value, WatchEvent } from './public-types.js'
 
@@ -150,6 +158,37 @@ function toSession(row: unknown): SessionInfo {
   return { id: toCount(id), openedBy, lifeMillis, idleMillis, remainingMillis, holds, waiters }
 }
 
+// ---- locks
+
+type LockValue = readonly [id: string, context: ContextArg, token: number, revision: number]
+
+/** The value of an event of a lock. */
+export function toLockValue(bytes: Uint8Array): LockValue {
+  let value: unknown
+  try {
+    value = unpack(bytes)
+  } catch {
+    throw nonsense('event of a lock')
+  }
+  const [id, context, token, revision] = toParts(value, 4)
+  if (typeof id !== 'string' || !isContext(context)) throw nonsense('event of a lock')
+  return [id, context, toCount(token), toCount(revision)]
+}
+
+const isContext = (value: unknown): value is ContextArg =>
+  value === null || typeof value === 'string' || isData(value)
+
+export function toLockState(result: unknown): LockStateResult {
+  const [index, revision, rows] = toParts(result, 3)
+  if (!Array.isArray(rows)) throw nonsense('list of locks')
+  const holds = rows.map((row: unknown) => {
+    const [key, id, context, token] = toParts(row, 4)
+    if (!isData(key) || typeof id !== 'string' || !isContext(context)) throw nonsense('list of locks')
+    return [plain(key), id, context, toCount(token)] as const
+  })
+  return [toCount(index), toCount(revision), holds]
+}
+
 // ---- pages and events
 
 export function toPage(result: unknown): PageResult {
@@ -192,6 +231,7 @@ const REASONS: { readonly [type: number]: 'expired' | 'session' | undefined } = 
 }
 
 export function toEvent([revision, type, key, value, previous]: EventResult, as: As): WatchEvent {
+  if (type > EVENT.session) throw nonsense('event of a key')
   return {
     revision,
     type: type === EVENT.put ? 'put' : 'delete',

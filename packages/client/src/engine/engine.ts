@@ -2,11 +2,13 @@
 // over. Deterministic on its ports: a clock, chance, and links that call back.
 // Laws: docs/laws.md C1 to C5, C7, C9, and docs/locks.md 6. Each is stated in the file that keeps it: commands.ts, outcomes.ts, session.ts.
 
-import { type Clock, Emitter, microtask, onAbort, type Random } from '@latchkey/base'
+import { type Clock, Emitter, microtask, type Random } from '@latchkey/base'
 import { ClusterBound } from '@latchkey/lock'
 import {
   type AdminCall,
   LatchkeyError,
+  READ,
+  type WatchOf,
   type LeaderReply,
   type LinkReply,
   type Read,
@@ -150,45 +152,39 @@ export class Engine {
 
   /**
    * from undefined: after the store's revision now. It is asked for, and what this store writes meanwhile waits: it comes after
-   * the call, so the watch must tell it.
+   * the call, so the watch must tell it. A watch of locks begins so always.
    */
   watch(
     start: Uint8Array | null,
     end: Uint8Array | null,
     from: number | undefined,
     sink: WatchSink,
+    of?: WatchOf,
   ): WatchHandle {
-    const watch = this.#watches.open(start, end, from ?? 0, sink)
+    const watch = this.#watches.open(start, end, from ?? 0, sink, of)
     const refusal = this.#pendingCalls.refusalNow()
+    const read = of === undefined ? REVISION_READ : ([READ.lockState, start, end] as const)
     if (refusal) microtask(() => this.#watches.fail(watch, refusal))
-    else if (from === undefined) this.#watchFromNow(watch)
+    else if (from === undefined)
+      this.#watchFromNow(watch, read, (seen) => sink.began?.(seen) ?? (seen as number))
     return watch
   }
 
-  #watchFromNow(watch: WatchHandle): void {
+  #watchFromNow(watch: WatchHandle, read: Read, seenIn: (result: unknown) => number): void {
     const lift = this.#commands.barrier()
-    const begin = (revision: unknown) => {
-      this.#watches.begin(watch, (revision as number) + 1)
+    const begin = (seen: number) => {
+      this.#watches.begin(watch, seen + 1)
       lift()
     }
     const fail = (error: unknown) => {
       lift()
       this.#watches.fail(watch, error as LatchkeyError)
     }
-    this.start({ what: 'read', read: REVISION_READ, stale: false }, NO_LIMIT, (x) => x, begin, fail)
+    this.start({ what: 'read', read, stale: false }, NO_LIMIT, seenIn, begin, fail)
   }
 
-  /** A pause between two tries; over at once when the signal aborts. */
-  pause(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = this.#activeLink.clock.after(ms, () => end(), { ref: false })
-      const off = onAbort(signal, () => end())
-      const end = () => {
-        timer.cancel()
-        off()
-        resolve()
-      }
-    })
+  get clock(): Clock {
+    return this.#activeLink.clock
   }
 
   /** What is left of a call's time, asked again for each of its parts. At least 1 ms: the part itself then says that it is over. */

@@ -9,6 +9,7 @@ import {
   type EventResult,
   type LatchkeyError,
   READ,
+  type WatchOf,
   decodeAnswer,
   errorOf,
 } from '@latchkey/protocol'
@@ -20,6 +21,8 @@ import type { ActiveLink } from './active-link.js'
 const CREDIT = 1_024
 
 export interface WatchSink {
+  /** Of a watch of locks: given a LockStateResult, it returns its index. */
+  began?(state: unknown): number
   events(events: readonly EventResult[]): void
   over(error: LatchkeyError): void
 }
@@ -30,6 +33,8 @@ export interface WatchHandle {
 }
 
 interface Watch extends WatchHandle {
+  /** undefined: keys. */
+  readonly of: WatchOf | undefined
   readonly start: Uint8Array | null
   readonly end_: Uint8Array | null
   readonly sink: WatchSink
@@ -55,8 +60,15 @@ export class Watches {
   }
 
   /** from 0: told later, by begin(). */
-  open(start: Uint8Array | null, end: Uint8Array | null, from: number, sink: WatchSink): WatchHandle {
+  open(
+    start: Uint8Array | null,
+    end: Uint8Array | null,
+    from: number,
+    sink: WatchSink,
+    of?: WatchOf,
+  ): WatchHandle {
     const watch: Watch = {
+      of,
       start,
       end_: end,
       sink,
@@ -92,7 +104,8 @@ export class Watches {
     watch.live = live
     watch.id = this.#activeLink.nextId()
     this.#byId.set(watch.id, watch)
-    live.link.send({ kind: 'watch', id: watch.id, start: watch.start, end: watch.end_, from: watch.from })
+    const { id, start, end_: end, from, of } = watch
+    live.link.send({ kind: 'watch', id, start, end, from, ...(of === undefined ? {} : { of }) })
     this.#allow(watch)
     this.#activeLink.awaited(live)
   }
@@ -115,7 +128,8 @@ export class Watches {
   }
 
   #taken(watch: Watch, events: number): void {
-    watch.untaken -= events
+    // A watch of locks may tell more than came from here.
+    watch.untaken = Math.max(0, watch.untaken - events)
     this.#allow(watch)
   }
 

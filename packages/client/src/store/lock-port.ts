@@ -13,6 +13,8 @@ import {
 import type { Call } from '../engine/call.js'
 import type { Engine } from '../engine/engine.js'
 import type { HoldGuard } from './key-values.js'
+import { lockWatch } from './lock-watch.js'
+import { WatchIterator } from './watch-iterator.js'
 
 export interface LockPortOptions {
   readonly engine: Engine
@@ -35,6 +37,7 @@ export function lockPort(options: LockPortOptions): LockPort {
     newId,
     command: (command, limits = NO_LIMITS) => new CommandCall(engine, command, limits),
     read: (read: Read, limits = NO_LIMITS) => engine.read(read, false, limits, same),
+    watchLocks: (options) => new WatchIterator(lockWatch(engine, options)),
     onGranted: (key, id, run) => whileWaiting(engine, key, id, run),
     onAttached: (run) => engine.grants.onAttached(run),
     guardedKv: (key, token, knownLost) => guarded({ key, token, knownLost }),

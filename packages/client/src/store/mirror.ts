@@ -151,8 +151,8 @@ export class Mirror implements AsyncDisposable {
     }
   }
 
-  #set([, type, key, value]: EventResult): void {
-    if (type === 1 || value === null) this.#rows.delete(binary(key))
+  #set([, , key, value]: EventResult): void {
+    if (value === null) this.#rows.delete(binary(key))
     else this.#rows.set(binary(key), own(key, value))
   }
 
@@ -293,8 +293,8 @@ function asFarAsPossible(event: EventResult, as: As): WatchEvent {
     return toEvent(event, as)
   } catch {
     const { value, previous } = toEvent(event, 'bytes')
-    const { key, type, revision } = toEvent([event[0], event[1], event[2], null, null], as)
-    return { revision, type, key, value: decoded(value, as), previous: decoded(previous, as) }
+    const bare = toEvent([event[0], event[1], event[2], null, null], as)
+    return { ...bare, value: decoded(value, as), previous: decoded(previous, as) }
   }
 }
 

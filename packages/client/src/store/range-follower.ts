@@ -8,7 +8,7 @@
 //      not older than anything told before, since it is a linearizable read.
 //   4  One page of rows, one more that was asked for, and as many changes as a watch may have on its way: no more is held at a time.
 
-import { onAbort } from '@latchkey/base'
+import { type Clock, onAbort } from '@latchkey/base'
 import { type Bounds, type EventResult, type LatchkeyError, isLatchkeyError } from '@latchkey/protocol'
 import type { Engine } from '../engine/engine.js'
 import { Queue } from '../engine/fifo-queue.js'
@@ -53,11 +53,24 @@ export async function* followRange(
       if (signal.aborted) return
       const isBusy = isLatchkeyError(error, 'ERR_BUSY') && wasSynced && resync
       if (!isBusy && (!isLost(error) || (isTold && !resync))) throw error
-      if (isBusy) await engine.pause(BUSY_PAUSE, signal)
+      if (isBusy) await pause(engine.clock, BUSY_PAUSE, signal)
     }
     if (isTold) yield { is: 'reset' }
     isTold = false
   }
+}
+
+/** Over at once when the signal aborts. */
+function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = clock.after(ms, () => end(), { ref: false })
+    const off = onAbort(signal, () => end())
+    const end = () => {
+      timer.cancel()
+      off()
+      resolve()
+    }
+  })
 }
 
 async function* followOnce(

@@ -1,6 +1,14 @@
 // Rule: the transaction of the lock rules over the tables of a store.
 
-import type { HoldRow, LockTransaction, LockView, WaiterRow } from '@latchkey/lock'
+import {
+  type HoldRow,
+  type LockHappening,
+  type LockTransaction,
+  type LockView,
+  type WaiterRow,
+  overAt,
+} from '@latchkey/lock'
+import type { LockEvents } from '../state/lock-events.js'
 import type { State } from '../state/state.js'
 
 /** The state as a read at `now` sees it; the entry that is being applied extends it below. */
@@ -29,14 +37,29 @@ export class StateLockView implements LockView {
 
 export class StateLockTransaction extends StateLockView implements LockTransaction {
   readonly #granted: (row: HoldRow) => void
+  readonly #events: LockEvents
+  /** The row that was put last, as it is kept. */
+  #put: HoldRow | WaiterRow | undefined
 
-  constructor(state: State, now: number, granted: (row: HoldRow) => void) {
+  constructor(state: State, now: number, granted: (row: HoldRow) => void, events: LockEvents) {
     super(state, now)
+    this.#events = events
     this.#granted = granted
   }
 
   putHold(row: HoldRow): void {
-    this.state.holds.put(row)
+    this.#put = this.state.holds.put(row)
+  }
+  /**
+   * A hold that is over is found again after a restart (holds.ts). It is told at the first entry behind its end alone, as it was told
+   * by the members that did not restart.
+   */
+  happened(what: LockHappening, row: HoldRow | WaiterRow): void {
+    if (what === 'renewed' && this.#events.renewalWatches === 0) return
+    const { revision, position } = this.state.meta
+    if (what === 'expired' && overAt(row as HoldRow) < position.time) return
+    const wasPut = what === 'acquired' || what === 'renewed' || what === 'queued'
+    this.#events.record(what, wasPut ? (this.#put ?? row) : row, revision)
   }
   deleteHold(key: Uint8Array): void {
     this.state.holds.delete(key)
@@ -51,7 +74,7 @@ export class StateLockTransaction extends StateLockView implements LockTransacti
     return this.state.meta.arrival++
   }
   putWaiter(row: WaiterRow): void {
-    this.state.waiters.put(row)
+    this.#put = this.state.waiters.put(row)
   }
   deleteWaiter(row: WaiterRow): void {
     this.state.waiters.delete(row)

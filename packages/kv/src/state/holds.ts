@@ -63,7 +63,8 @@ export class Holds {
     return this.#last?.row
   }
 
-  put(row: HoldRow): void {
+  /** Returns the row as it is kept. */
+  put(row: HoldRow): HoldRow {
     const last = this.#last?.row.key === row.key ? this.#last : undefined
     const hold = last ?? this.#byKey.get(binary(row.key))
     if (hold === undefined) return this.#add(new Hold(binary(row.key), keptHold(row)))
@@ -76,13 +77,15 @@ export class Holds {
       if (before !== undefined) this.#count(before, -1)
     }
     this.#touch(hold)
+    return hold.row
   }
 
-  #add(hold: Hold): void {
+  #add(hold: Hold): HoldRow {
     this.#byKey.set(hold.key, hold)
     this.#placed(hold)
     this.#count(hold.row.session, 1)
     this.#touch(hold)
+    return hold.row
   }
 
   #count(session: number, by: 1 | -1): void {

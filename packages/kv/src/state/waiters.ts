@@ -86,14 +86,15 @@ export class Waiters {
     for (let waiter = queue?.first; waiter !== undefined; waiter = waiter.after) yield waiter.row
   }
 
-  put(row: WaiterRow): void {
+  /** Returns the row as it is kept. */
+  put(row: WaiterRow): WaiterRow {
     const waiter = this.#queues.get(binary(row.key))?.byId.get(row.id)
     if (waiter === undefined) return this.#mark(this.#add(keptWaiter(row)))
     assert(waiter.row.arrival === row.arrival, 'a waiter keeps its place')
     this.#unlist(waiter)
     waiter.row = keptWaiter(row)
     this.#list(waiter)
-    this.#mark(waiter)
+    return this.#mark(waiter)
   }
 
   #add(row: WaiterRow): Waiter {
@@ -122,10 +123,10 @@ export class Waiters {
     this.#heap.remove(waiter)
   }
 
-  #mark(waiter: Waiter): void {
-    if (waiter.dirty) return
+  #mark(waiter: Waiter): WaiterRow {
+    if (!waiter.dirty) this.#dirty.add(waiter)
     waiter.dirty = true
-    this.#dirty.add(waiter)
+    return waiter.row
   }
 
   delete(row: WaiterRow): void {

@@ -77,6 +77,11 @@ const CALLS: readonly [call: string, run: (store: Loose, key: string) => unknown
     async (s, k) => s.watch?.({ key: k }, { initail: true }),
     /option "initail" of watch: did you mean "initial"\?/,
   ],
+  [
+    'locks.watch',
+    async (s, k) => (s as unknown as { locks: Loose }).locks.watch?.(k, { renewal: true }),
+    /option "renewal" of locks.watch: did you mean "renewals"\?/,
+  ],
   ['mirror', (s, k) => s.mirror?.({ prefx: k }), /field "prefx" of target: did you mean "prefix"\?/],
   [
     'mirror',

@@ -315,7 +315,7 @@ export class ClientConnection implements Link {
 
   #watch(request: Extract<LinkRequest, { kind: 'watch' }>): void {
     const { id } = request
-    const refusal = refusalOfWatch(this.#ports.identity, [request.start, request.end])
+    const refusal = refusalOfWatch(this.#ports.identity, [request.start, request.end], request.of)
     if (refusal !== undefined) return this.#watchOver(id, refusal)
     // A number that is given again ends what it was given to before.
     this.#endWatch(id)
@@ -329,18 +329,19 @@ export class ClientConnection implements Link {
     })
   }
 
-  #openWatch({ id, start, end, from }: Extract<LinkRequest, { kind: 'watch' }>): void {
+  #openWatch({ id, start, end, from, of }: Extract<LinkRequest, { kind: 'watch' }>): void {
     try {
       const sink: WatchSink = {
         events: (events, upTo) => this.tell({ kind: 'events', ids: [id], events, upTo }),
         over: (error) => this.#watchOver(id, error),
       }
-      const watch = this.#ports.kv.watch({ start, end }, from, sink, this.#ports.identity.name)
+      const watch = this.#ports.kv.watch({ start, end }, from, sink, this.#ports.identity.name, of)
       this.#watches.set(id, watch)
       watch.more(this.#credit.get(id) ?? 0)
       this.#credit.delete(id)
       // Told at once, so that the watcher knows the revision it begins behind.
-      if (from === 0) this.tell({ kind: 'events', ids: [id], events: [], upTo: this.#ports.kv.revision })
+      if (from === 0 && of === undefined)
+        this.tell({ kind: 'events', ids: [id], events: [], upTo: this.#ports.kv.revision })
     } catch (error) {
       this.#watchOver(
         id,

@@ -153,6 +153,7 @@ const READS: readonly (readonly [keyof typeof READ, Read, Right, string])[] = [
   ['page', [READ.page, 7, false, null, null, false, 1, 'both'], 'read', ' | null..null |  | '],
   ['closeView', [READ.closeView, 7], 'read', ' |  |  | '],
   ['sequence', [READ.sequence, k('a')], 'read', 'a |  |  | '],
+  ['lockState', [READ.lockState, k('a'), k('b')], 'read', ' |  |  | a..b'],
   ['lockQuery', [READ.lockQuery, null, false, false], 'read', ' |  |  | null..null'],
   ['lockQuery', [READ.lockQuery, k('l/'), false, false], 'read', ' |  |  | l/..l0'],
   ['lockQuery', [READ.lockQuery, k('l'), true, true], 'read', ' |  | l | '],

@@ -49,6 +49,8 @@ import {
   show,
   STEP,
   type Step,
+  WATCH_OF,
+  type WatchOf,
 } from '@latchkey/protocol'
 import { isBelowOne, prefixOf, type Span } from './prefixes.js'
 import { ANONYMOUS, type Identity, RIGHTS, type Right } from './rights.js'
@@ -175,6 +177,8 @@ export function touchedByRead(read: Read): Touched {
     case READ.lockQuery:
       if (read[3]) return { ...NOTHING, locks: read[1] === null ? [] : [read[1]] }
       return { ...NOTHING, lockSpans: [read[1] === null ? ALL : [read[1], prefixEnd(read[1]) ?? null]] }
+    case READ.lockState:
+      return { ...NOTHING, lockSpans: [[read[1], read[2]]] }
     case READ.backup:
       return { ...NOTHING, spans: [ALL], lockSpans: [ALL] }
     case READ.closeView:
@@ -202,9 +206,15 @@ export function refusalOfRead(who: Identity, read: Read): LatchkeyError | undefi
   return isLimited(who) ? outside(who, touchedByRead(read)) : undefined
 }
 
-export function refusalOfWatch(who: Identity, span: Span): LatchkeyError | undefined {
+export function refusalOfWatch(
+  who: Identity,
+  span: Span,
+  of: WatchOf = WATCH_OF.keys,
+): LatchkeyError | undefined {
   if (!who.rights.includes('read')) return lacks('read')
-  return isLimited(who) ? outside(who, { ...NOTHING, spans: [span] }) : undefined
+  return isLimited(who)
+    ? outside(who, { ...NOTHING, [of === WATCH_OF.keys ? 'spans' : 'lockSpans']: [span] })
+    : undefined
 }
 
 export const isLimited = ({ keys, locks }: Identity): boolean => keys !== undefined || locks !== undefined

@@ -2,7 +2,7 @@
 // nothing was sent then.
 // All bytes are copied, so that the caller may reuse its own buffers.
 
-import { copyBytes, utf8 } from '@latchkey/base'
+import { copyBytes, prefixEnd, utf8 } from '@latchkey/base'
 import {
   type Acquirer,
   type Bytes,
@@ -12,7 +12,9 @@ import {
   type KnownNames,
   LatchkeyError,
   millis,
+  knownNames,
   refuseUnknown,
+  toRecord,
 } from '@latchkey/protocol'
 
 export function keyArg(key: unknown, name = 'key'): Uint8Array {
@@ -27,6 +29,23 @@ export function prefixArg(prefix: unknown): Uint8Array | null {
   const bytes = bytesArg(prefix, 'prefix')
   if (bytes.length <= CAPS.keyBytes) return bytes.length === 0 ? null : bytes
   throw tooLarge('prefix', bytes.length, CAPS.keyBytes)
+}
+
+const SPAN_FIELDS = knownNames('prefix')
+
+/** A lock by its key, or all locks below a prefix. */
+export function lockSpan(target: unknown): {
+  readonly start: Uint8Array | null
+  readonly end: Uint8Array | null
+} {
+  if (typeof target === 'string' || target instanceof Uint8Array) {
+    const start = keyArg(target)
+    return { start, end: Buffer.concat([start, Uint8Array.of(0)]) }
+  }
+  const given = toRecord(target, 'target')
+  refuseUnknown(given, SPAN_FIELDS, 'field', 'target')
+  const start = prefixArg(given.prefix)
+  return { start, end: start === null ? null : (prefixEnd(start) ?? null) }
 }
 
 /** undefined and null: the store's counter. */

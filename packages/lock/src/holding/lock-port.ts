@@ -3,6 +3,7 @@
 import type { Clock } from '@latchkey/base'
 import type { As, Command, KeyValueCalls, LatchkeyError, OwnerResult, Read } from '@latchkey/protocol'
 import type { ClusterBound } from './cluster-time-bound.js'
+import type { LockWatchEvent } from './lock-watch-event.js'
 
 export interface LockCallOptions {
   /** Milliseconds. Without it the call has no limit: only `close` or the signal ends it. */
@@ -52,6 +53,14 @@ export interface LockPort {
    * `result`.
    */
   command(command: Command, options?: LockCallOptions): LockCall
+  /** A watch of the locks from `start` to `end`, which begins now. */
+  watchLocks(options: {
+    readonly start: Uint8Array | null
+    readonly end: Uint8Array | null
+    readonly renewals: boolean
+    readonly as: As
+    readonly signal: AbortSignal | undefined
+  }): AsyncIterableIterator<LockWatchEvent>
   /** A linearizable read. */
   read(read: Read, options?: LockCallOptions): Promise<unknown>
   /**

@@ -20,12 +20,14 @@ import {
   show,
   toRecord,
   readArgs,
+  toAs,
 } from '@latchkey/protocol'
 import {
   contextArg,
   durationArg,
   fencingKeyArg,
   keyArg,
+  lockSpan,
   leaseArg,
   optionsArg,
   prefixArg,
@@ -36,6 +38,7 @@ import type { Place } from './acquisition.js'
 import { DEFAULT_TIMEOUT } from './distributed-lock.js'
 import { Hold } from './hold.js'
 import { Holder } from './holder.js'
+import type { LockWatchEvent, LockWatchOptions } from './lock-watch-event.js'
 import { toLockInfo } from './owner-decoding.js'
 import type { LockCallOptions } from './lock-port.js'
 import type { Watchdog } from './watchdog.js'
@@ -70,6 +73,7 @@ const DEFAULT_LEASE = 10_000
 const HOLDER_TIMEOUT = 500
 
 const QUERY_OPTIONS = knownNames('queue', 'as', 'consistency', 'timeout', 'signal')
+const WATCH_OPTIONS = knownNames('as', 'renewals', 'signal')
 const ACQUIRE_OPTIONS = knownNames('lease', 'wait', 'renew', 'signal', 'fencingKey', 'context')
 
 /**
@@ -193,6 +197,25 @@ export class Locks {
     const read = [READ.lockQuery, from, queue, false] as const
     const rows = (await this.#place.port.read(read, { timeout, signal })) as LockInfoResult[]
     return rows.map((row) => toLockInfo(row, as))
+  }
+
+  /**
+   * Each change of a lock, or of all below a prefix, from now on, in order, across reconnects and changes of leader.
+   * ```ts
+   * for await (const { type, key, id } of store.locks.watch({ prefix: 'orders/' }, { as: 'string' })) console.log(type, key, id)
+   * ```
+   * Throws a TypeError at the call. See docs/locks.md, 9.
+   */
+  watch(
+    target: Bytes | { prefix: Bytes },
+    options?: LockWatchOptions,
+  ): AsyncIterableIterator<LockWatchEvent> {
+    const { port } = this.#place
+    const given = optionsArg('locks.watch', options, WATCH_OPTIONS)
+    const { renewals = false } = given
+    if (typeof renewals !== 'boolean') throw new TypeError('renewals must be true or false')
+    const as = toAs(given.as, port.as ?? 'bytes')
+    return port.watchLocks({ ...lockSpan(target), renewals, as, signal: signalArg(given.signal) })
   }
 
   /**

@@ -82,6 +82,7 @@ function decide(tx: LockTransaction, session: number, ask: TryLock): TryLockAnsw
 function take(tx: LockTransaction, session: number, ask: TryLock, code: number): OwnerResult {
   const row = heldBy(tx, ask, session, code, 0)
   tx.putHold(row)
+  tx.happened('acquired', row)
   return acquired(row, code, tx.now)
 }
 
@@ -95,6 +96,7 @@ const keep = (tx: LockTransaction, row: HoldRow, lease: number): OwnerResult =>
 function prolong(tx: LockTransaction, row: HoldRow, lease: number): HoldRow {
   const kept = { ...row, deadline: Math.max(row.deadline, tx.now + lease), touchBy: 0 }
   tx.putHold(kept)
+  tx.happened('renewed', kept)
   return kept
 }
 
@@ -107,6 +109,7 @@ function reenter(tx: LockTransaction, row: HoldRow, ask: TryLock): OwnerResult {
     touchBy: 0,
   }
   tx.putHold(again)
+  tx.happened('renewed', again)
   return acquired(again, CODE.REENTRANT, tx.now)
 }
 

@@ -3,7 +3,7 @@
 
 import { CODE, overAt, reclaimAt } from './lock-answers.js'
 import type { LockTransaction } from './lock-transaction.js'
-import { grantNext, waitIsOver } from './queue.js'
+import { grantNext, leave, waitIsOver } from './queue.js'
 
 /**
  * Runs at each entry, before its commands (CT3). Before this call, kv ends the sessions that are over, in the
@@ -12,10 +12,14 @@ import { grantNext, waitIsOver } from './queue.js'
  * in the same entry, to a waiter whose wait is already over.
  */
 export function expire(tx: LockTransaction): void {
-  for (const waiter of tx.dueWaiters()) if (waitIsOver(waiter, tx.now)) tx.deleteWaiter(waiter)
+  for (const waiter of tx.dueWaiters()) if (waitIsOver(waiter, tx.now)) leave(tx, waiter)
   // An expired hold without waiters stays in the table; a later request sees from its deadline that it is
   // over.
-  for (const row of tx.dueHolds()) if (tx.now > overAt(row)) grantNext(tx, row.key, CODE.NEW_ACQUIRE)
+  for (const row of tx.dueHolds()) {
+    if (tx.now <= overAt(row)) continue
+    tx.happened('expired', row)
+    grantNext(tx, row.key, CODE.NEW_ACQUIRE)
+  }
   for (const row of tx.reclaimableHolds()) if (tx.now > reclaimAt(row)) tx.deleteHold(row.key)
 }
 
@@ -24,7 +28,7 @@ export function expire(tx: LockTransaction): void {
  * its own touchBy.
  */
 export function endSession(tx: LockTransaction, session: number): void {
-  for (const waiter of tx.waitersOf(session)) tx.deleteWaiter(waiter)
+  for (const waiter of tx.waitersOf(session)) leave(tx, waiter)
 }
 
 /**

@@ -4,7 +4,7 @@ export { type RenewCommand, type TryLockAnswer, type TryLockCommand, renew, tryL
 export { endSession, expire, touch } from './expiry.js'
 export { type Law, type LockEvent, type Violation, judgeHistory } from './history-checker.js'
 export { CODE, inForce, overAt, ownerOfHold, reclaimAt } from './lock-answers.js'
-export type { HoldRow, LockTransaction, LockView, WaiterRow } from './lock-transaction.js'
+export type { HoldRow, LockHappening, LockTransaction, LockView, WaiterRow } from './lock-transaction.js'
 export { isHeldWith, lockInfo, lockOwner, ticketOf } from './lock-reads.js'
 export { grantNext } from './queue.js'
 export { cancelWait, forceRelease, release, releaseAll } from './release.js'

@@ -1,6 +1,6 @@
 // Rule: the transaction that the lock rules read and write. kv implements it on its rows, tests on maps.
 
-import type { ContextArg } from '@latchkey/protocol'
+import type { ContextArg, LockEventName } from '@latchkey/protocol'
 
 /**
  * A hold. Its row stays after the lease is over, until another acquirer takes the lock, its owner releases
@@ -60,11 +60,19 @@ export interface LockView {
   queueOf(key: Uint8Array): Iterable<WaiterRow>
 }
 
+/** What a watch of locks is told. */
+export type LockHappening = Exclude<LockEventName, 'rotated'>
+
 export interface LockTransaction extends LockView {
   /** Cluster time of the entry. */
   readonly now: number
   hold(key: Uint8Array): HoldRow | undefined
   putHold(row: HoldRow): void
+  /**
+   * Tells those who watch locks. A row that was put is told right behind its `putHold` or `putWaiter`; one that goes is told as it
+   * was.
+   */
+  happened(what: LockHappening, row: HoldRow | WaiterRow): void
   deleteHold(key: Uint8Array): void
   /** The next token of that counter: higher than every token it gave before. */
   nextToken(fencingKey: Uint8Array | null): number

@@ -15,9 +15,13 @@ export function grantNext(tx: LockTransaction, key: Uint8Array, code: number): H
   for (let next = tx.firstWaiter(key); next !== undefined; next = tx.firstWaiter(key)) {
     tx.deleteWaiter(next)
     const life = tx.sessionLife(next.session)
-    if (life === undefined || waitIsOver(next, tx.now)) continue
+    if (life === undefined || waitIsOver(next, tx.now)) {
+      tx.happened('left', next)
+      continue
+    }
     const row = heldBy(tx, next, next.session, code, tx.now + Math.min(next.lease, life))
     tx.putHold(row)
+    tx.happened('acquired', row)
     tx.granted(row)
     return row
   }
@@ -55,7 +59,7 @@ export function heldBy(
 export function enqueue(tx: LockTransaction, ask: Ask, session: number, wait: number): boolean {
   const place = tx.waiter(ask.key, ask.id)
   if (place === undefined && tx.waiterCount(ask.key) >= CAPS.waiters) return false
-  tx.putWaiter({
+  const row = {
     key: ask.key,
     arrival: place?.arrival ?? tx.nextArrival(),
     id: ask.id,
@@ -65,7 +69,9 @@ export function enqueue(tx: LockTransaction, ask: Ask, session: number, wait: nu
     lease: ask.lease,
     context: ask.context ?? place?.context ?? null,
     fencingKey: ask.fencingKey,
-  })
+  }
+  tx.putWaiter(row)
+  if (place === undefined) tx.happened('queued', row)
   return true
 }
 
@@ -82,7 +88,14 @@ export function waitIsOver(row: WaiterRow, now: number): boolean {
  * Ends a hold that its owner released or an operator forced: the row is deleted, and the first live waiter is
  * granted the lock in the same entry.
  */
-export function freeAndGrant(tx: LockTransaction, key: Uint8Array): void {
-  tx.deleteHold(key)
-  grantNext(tx, key, CODE.FIRST_TIME)
+export function freeAndGrant(tx: LockTransaction, row: HoldRow): void {
+  tx.deleteHold(row.key)
+  tx.happened('released', row)
+  grantNext(tx, row.key, CODE.FIRST_TIME)
+}
+
+/** Ends a wait that was not granted. */
+export function leave(tx: LockTransaction, waiter: WaiterRow): void {
+  tx.deleteWaiter(waiter)
+  tx.happened('left', waiter)
 }

@@ -3,7 +3,7 @@
 import type { OwnerResult, TicketArg, TicketResult } from '@latchkey/protocol'
 import { CODE, inForce, isSame, notHeld, notOwner, overAt, ownerOfHold, released } from './lock-answers.js'
 import type { LockTransaction } from './lock-transaction.js'
-import { freeAndGrant, grantNext } from './queue.js'
+import { freeAndGrant, grantNext, leave } from './queue.js'
 
 /** `token` 0: the request carries none. `all`: releases every acquire at once. */
 export function release(
@@ -26,7 +26,7 @@ export function release(
     tx.putHold({ ...row, acquires: left, touchBy: 0 })
     return released(row, CODE.DECREMENTED, left, tx.now)
   }
-  freeAndGrant(tx, key)
+  freeAndGrant(tx, row)
   return released(row, CODE.RELEASED, 0, tx.now)
 }
 
@@ -37,7 +37,7 @@ export function release(
 export function cancelWait(tx: LockTransaction, key: Uint8Array, id: string): TicketResult {
   const waiter = tx.waiter(key, id)
   if (waiter !== undefined) {
-    tx.deleteWaiter(waiter)
+    leave(tx, waiter)
     return ['queued', null]
   }
   const row = tx.hold(key)
@@ -61,6 +61,6 @@ export function releaseAll(tx: LockTransaction, list: readonly TicketArg[]): num
 export function forceRelease(tx: LockTransaction, key: Uint8Array, token: number): boolean {
   const row = tx.hold(key)
   if (!inForce(row, tx.now) || row.token !== token) return false
-  freeAndGrant(tx, key)
+  freeAndGrant(tx, row)
   return true
 }

@@ -245,6 +245,10 @@ export class FakePort implements LockPort {
     })
   }
 
+  watchLocks(): never {
+    throw new Error('this store of tests has no watches')
+  }
+
   onGranted(key: Uint8Array, id: string, run: (owner: OwnerResult) => void): Off {
     const name = `${binary(key)}/${id}`
     const set = this.#granted.get(name) ?? new Set()

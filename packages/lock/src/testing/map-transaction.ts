@@ -3,7 +3,7 @@
 import { binary } from '@latchkey/base'
 import { endSession, expire, touch } from '../rules/expiry.js'
 import { overAt, reclaimAt } from '../rules/lock-answers.js'
-import type { HoldRow, LockTransaction, WaiterRow } from '../rules/lock-transaction.js'
+import type { HoldRow, LockHappening, LockTransaction, WaiterRow } from '../rules/lock-transaction.js'
 
 interface Session {
   readonly life: number
@@ -16,6 +16,8 @@ export class MapTransaction implements LockTransaction {
   readonly sessions = new Map<number, Session>()
   /** The grants of the current entry. */
   grants: HoldRow[] = []
+  /** What those who watch locks are told of the current entry. */
+  told: string[] = []
   #waiters: WaiterRow[] = []
   #tokens = new Map<string, number>()
   #arrivals = 0
@@ -34,6 +36,7 @@ export class MapTransaction implements LockTransaction {
   tick(now: number): void {
     this.now = now
     this.grants = []
+    this.told = []
     const over = [...this.sessions].filter(([, { deadline }]) => now > deadline)
     for (const [session] of over.sort((a, b) => a[1].deadline - b[1].deadline || a[0] - b[0]))
       this.end(session)
@@ -54,6 +57,9 @@ export class MapTransaction implements LockTransaction {
   }
   putHold(row: HoldRow): void {
     this.holds.set(binary(row.key), row)
+  }
+  happened(what: LockHappening, row: HoldRow | WaiterRow): void {
+    this.told.push(`${what} ${row.id}`)
   }
   deleteHold(key: Uint8Array): void {
     this.holds.delete(binary(key))

@@ -60,6 +60,15 @@ export const STORE_ROWS: Readonly<Record<string, StoreRow>> = {
   getLatestSequence: (store, at) => store.getLatestSequence(`${at}s`),
   watch: (store, at) => first(store.watch({ prefix: at, from: 1 })),
   'watch, with what is there': (store, at) => first(store.watch(range(at), { initial: true })),
+  'locks.watch': async (store, at) => {
+    const watch = store.locks.watch({ prefix: `${at}l` })
+    const next = watch.next()
+    next.catch(() => {})
+    // Answers come in the order of the questions, so a refusal of the watch is here before this answer.
+    await store.locks.query(`${at}l`).catch(() => {})
+    await watch.return?.()
+    return next
+  },
   mirror: async (store, at) => (await store.mirror(range(at))).close(),
   put: (store, at) => store.put(`${at}k`, 'v'),
   'put, under a guard': (store, at) => store.put(`in/k`, 'v', { guard: { key: `${at}none`, token: 1 } }),

@@ -144,11 +144,15 @@ export const ruleBugs: readonly WholeBug[] = [
     name: 'a dead waiter is granted',
     ids: ['K13'],
     patches: [
-      edit('lock/rules/queue', 'if (life === undefined || waitIsOver(next, tx.now)) continue;', ''),
+      edit(
+        'lock/rules/queue',
+        "if (life === undefined || waitIsOver(next, tx.now)) { tx.happened('left', next); continue; }",
+        '',
+      ),
       edit('lock/rules/queue', 'tx.now + Math.min(next.lease, life)', 'tx.now + next.lease'),
       edit(
         'lock/rules/expiry',
-        'for (const waiter of tx.dueWaiters()) if (waitIsOver(waiter, tx.now)) tx.deleteWaiter(waiter);',
+        'for (const waiter of tx.dueWaiters()) if (waitIsOver(waiter, tx.now)) leave(tx, waiter);',
         'tx.dueWaiters();',
       ),
     ],
@@ -161,8 +165,8 @@ export const ruleBugs: readonly WholeBug[] = [
     patches: [
       edit(
         'lock/rules/expiry',
-        'for (const waiter of tx.waitersOf(session)) tx.deleteWaiter(waiter);',
-        `for (const waiter of tx.waitersOf(session)) tx.deleteWaiter(waiter);
+        'for (const waiter of tx.waitersOf(session)) leave(tx, waiter);',
+        `for (const waiter of tx.waitersOf(session)) leave(tx, waiter);
          const freed = [...tx.state.holds.held()].filter((row) => row.session === session);
          for (const row of freed) { tx.deleteHold(row.key); grantNext(tx, row.key, CODE.FIRST_TIME); }`,
       ),
@@ -203,7 +207,7 @@ export const ruleBugs: readonly WholeBug[] = [
   {
     name: 'a release wakes nobody',
     ids: ['K16'],
-    patches: [edit('lock/rules/queue', 'grantNext(tx, key, CODE.FIRST_TIME);', '')],
+    patches: [edit('lock/rules/queue', 'grantNext(tx, row.key, CODE.FIRST_TIME);', '')],
     profile: 'waiters',
     seeds: 100,
   },

@@ -1,0 +1,98 @@
+// Test: watches of locks: all members make the same events of the same entries, wherever they restart; what is kept is bounded.
+
+import { seededRandom } from '@latchkey/base'
+import {
+  type EventResult,
+  type LatchkeyError,
+  LOCK_EVENT,
+  OP,
+  WATCH_OF,
+  type WatchOf,
+  unpack,
+} from '@latchkey/protocol'
+import { describe, expect, test } from 'vitest'
+import type { KvMachine } from './machine.js'
+import { SimulatedRowHome } from './storage/simulated-rows.js'
+import { applyAll, newMachine } from './testing/members.js'
+import { drawWorkload } from './testing/workload.js'
+import { World, k } from './testing/world.js'
+
+const EVERYTHING = { start: null, end: null }
+const NAMES = new Map<number, string>(Object.entries(LOCK_EVENT).map(([name, number]) => [number, name]))
+
+const shown = ([index, type, key, value]: EventResult): string =>
+  `${index} ${NAMES.get(type)} ${Buffer.from(key).toString()} ${JSON.stringify(unpack(value as Uint8Array))}`
+
+function follow(machine: KvMachine, from: number, told: string[], of: WatchOf = WATCH_OF.locks) {
+  const over: LatchkeyError[] = []
+  const sink = {
+    events: (events: readonly EventResult[]) => void told.push(...events.map(shown)),
+    over: (error: LatchkeyError) => void over.push(error),
+  }
+  machine.watch(EVERYTHING, from, sink, '', of).more(1_000_000)
+  return over
+}
+
+describe('K60: members tell the same of locks, and each event once', () => {
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    'seed %s: one member runs through, the other one restarts',
+    async (seed) => {
+      const entries = drawWorkload(seed, 200)
+      const steady = newMachine(new SimulatedRowHome())
+      await steady.open()
+      const told: string[] = []
+      follow(steady, 1, told)
+      await applyAll(steady, entries)
+      const random = seededRandom(`restarts ${seed}`)
+      const home = new SimulatedRowHome()
+      let other = newMachine(home)
+      await other.open()
+      const toldByOther: string[] = []
+      follow(other, 1, toldByOther)
+      for (let at = 0; at < entries.length; ) {
+        const slice = entries.slice(at, at + random.between(1, 20))
+        await applyAll(other, slice)
+        at += slice.length
+        if (!random.chance(0.4)) continue
+        await other.close()
+        other = newMachine(home)
+        expect((await other.open())?.position.index).toBe(at)
+        follow(other, at + 1, toldByOther)
+      }
+      expect(toldByOther).toEqual(told)
+      expect(new Set(told.map((line) => line.split(' ')[1]))).toContain('expired')
+    },
+  )
+})
+
+const tryLock = (id: string, keepLease = false) =>
+  [OP.tryLock, k('l'), null, keepLease, id, 1_000, 0, null, 0] as const
+
+test('renewals are recorded while somebody watches them, and told to nobody else', async () => {
+  const w = await World.open()
+  const [plain, all] = [[] as string[], [] as string[]]
+  follow(w.machine, 0, plain)
+  await w.run(tryLock('me'), tryLock('me', true))
+  follow(w.machine, 0, all, WATCH_OF.renewals)
+  await w.run(tryLock('me', true))
+  w.clock.advance(0)
+  expect(plain.map((line) => line.split(' ')[1])).toEqual(['acquired'])
+  expect(all.map((line) => line.split(' ')[1])).toEqual(['renewed'])
+})
+
+test('what is kept is bounded: who is further back is told ERR_COMPACTED', async () => {
+  const w = await World.open()
+  for (let n = 0; n < 20; n++) {
+    await w.run(
+      ...Array.from({ length: 450 }, () => [
+        tryLock('me'),
+        [OP.release, k('l'), 'me', 0, true] as const,
+      ]).flat(),
+    )
+  }
+  const recent: string[] = []
+  expect(() => follow(w.machine, 1, [])).toThrow('no longer reaches back')
+  follow(w.machine, w.log.length, recent)
+  w.clock.advance(0)
+  expect(recent).toHaveLength(900)
+})
