@@ -6,6 +6,7 @@ import type { KvMachine } from '@latchkey/kv'
 import { type LinkRequest, READ } from '@latchkey/protocol'
 import type { Entry } from '@latchkey/raft/core'
 import { Client, type Way } from './clients/crew.js'
+import { observedRoute } from './clients/observed-route.js'
 import { Desk } from './clients/desk.js'
 import { Ground } from './ground/ground.js'
 import { Cuts, Host, type HostProcess, MemoryNetwork } from '@latchkey/raft/memory'
@@ -265,7 +266,17 @@ export class WholeWorld {
       untold: () => openedOutside && station.leftAlone,
       found: () => station.member?.isOutside === false && this.membersNow().includes(station),
     }
-    this.#startClient(`in-${station.id}`, life, this.house.localRoute(local), way)
+    this.#startClient(`in-${station.id}`, life, this.#observed(life, local), way)
+  }
+
+  /** Where faults leave the members as they are, an embedded store has to be served as far as there is a way. */
+  #observed(life: HostProcess, local: Parameters<House['localRoute']>[0]): Route {
+    const route = this.house.localRoute(local)
+    if (this.options.profile !== 'kv') return route
+    return observedRoute(route, {
+      asked: () => this.reach.asked(life, this.ground.now),
+      served: () => this.reach.heard(life),
+    })
   }
 
   // ---- what is seen
@@ -296,7 +307,26 @@ export class WholeWorld {
   look(): void {
     this.holds.look(this.locks.forced)
     this.renewed.look()
-    this.reach.look(this.ground.now, () => this.#works())
+    this.reach.look(this.ground.now, (life) => {
+      const station = this.stations.find(({ host }) => host.life === life)
+      return station === undefined ? this.#works() : this.#hasWay(station)
+    })
+  }
+
+  /** The leader reaches all others that run, and that member reaches the leader or one of those; nothing is slow. */
+  #hasWay(from: Station): boolean {
+    const leader = this.leader()
+    const members = this.membersNow()
+    const running = members.filter(({ host }) => host.life?.running === true && !host.dark)
+    const reach = (a: Station, b: Station) =>
+      !this.cuts.blocked(a.host.index, b.host.index) && !this.cuts.blocked(b.host.index, a.host.index)
+    if (leader === undefined || !running.includes(leader) || running.length * 2 <= members.length)
+      return false
+    const others = running.filter((one) => one !== from && one !== leader)
+    const isSlow = ({ slowness, slowUntil }: Station) =>
+      slowness > 1 || slowUntil + this.reach.limit > this.ground.now
+    if (members.some(isSlow) || !others.every((one) => reach(leader, one))) return false
+    return from === leader || reach(from, leader) || others.some((one) => reach(from, one))
   }
 
   /** One leads whose process runs, most of the others run too, and nothing is cut. */

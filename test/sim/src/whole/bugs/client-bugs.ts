@@ -56,6 +56,17 @@ export const clientBugs: readonly WholeBug[] = [
     faults: [{ at: 2_000_000, kind: 'pause', who: -1, other: 0, millis: 8_000 }],
   },
   {
+    name: 'an embedded store waits for its own member alone',
+    ids: ['M28'],
+    patches: [
+      edit('latchkey/member/leader-reach', 'this.isCutOff = isSilent; return true;', 'return false;'),
+    ],
+    profile: 'kv',
+    seeds: 20,
+    scene: { members: 3, embedded: 3, electionTimeout: 300, heartbeat: 75 },
+    faults: [{ at: 2_000_000, kind: 'cut', who: -1, other: 0, millis: 8_000 }],
+  },
+  {
     name: 'what may be in the log is told as refused',
     ids: ['C4', 'C1'],
     patches: [

@@ -1,5 +1,6 @@
 // Rule: law of liveness: a client finds the new leader in time. While somebody leads, is in office, and nothing stands in the way, no
-// client that asks is left without a word for longer than it may take to notice a silent member and to go to another one.
+// client that asks is left without a word for longer than it may take to notice a silent member and to go to another one. A store that is
+// embedded in a member is a client too: a word is an answer that only a leader gives, and the way may lead through a third member (M28).
 
 import type { HostProcess } from '@latchkey/raft/memory'
 import { Stuck } from './broken.js'
@@ -10,7 +11,8 @@ const TIMEOUTS = 3
 const WORK = 2_000
 
 export class Reach {
-  readonly #limit: number
+  /** Microseconds that a client may wait. */
+  readonly limit: number
   /** Since when each process has been waiting for a word; microseconds. */
   readonly #waiting = new Map<HostProcess, number>()
   /** When something was last broken or mended, or somebody became leader. */
@@ -18,7 +20,7 @@ export class Reach {
   #off = false
 
   constructor(electionTimeout: number, isJudged: boolean) {
-    this.#limit = (electionTimeout * TIMEOUTS + WORK) * 1000
+    this.limit = (electionTimeout * TIMEOUTS + WORK) * 1000
     this.#off = !isJudged
   }
 
@@ -39,17 +41,17 @@ export class Reach {
     this.#off = true
   }
 
-  /** `works`: somebody leads, and reaches a majority and every client. */
-  look(now: number, works: () => boolean): void {
-    if (this.#off || now - this.#changedAt <= this.#limit || this.#waiting.size === 0) return
+  /** `works`: somebody leads, and reaches a majority, and there is a way to it for that client. */
+  look(now: number, works: (life: HostProcess) => boolean): void {
+    if (this.#off || now - this.#changedAt <= this.limit || this.#waiting.size === 0) return
     for (const [life, since] of this.#waiting) {
       if (life.dead) this.#waiting.delete(life)
-      else if (life.running && now - since > this.#limit) this.#judge(life, since, now, works)
+      else if (life.running && now - since > this.limit) this.#judge(life, since, now, works)
     }
   }
 
-  #judge(life: HostProcess, since: number, now: number, works: () => boolean): void {
-    if (!works()) return this.changed(now)
+  #judge(life: HostProcess, since: number, now: number, works: (life: HostProcess) => boolean): void {
+    if (!works(life)) return this.changed(now)
     const waited = Math.floor((now - Math.max(since, this.#changedAt)) / 1000)
     throw new Stuck(
       'new leader',

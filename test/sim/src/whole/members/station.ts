@@ -43,6 +43,8 @@ export interface StationPorts {
 
 /** Microseconds of the slowest sync that a disk comes to the end of. */
 const SLOWEST = 5_000_000
+/** One that takes longer holds up whoever waits for a commit. */
+const SLOW_SYNC = 100_000
 
 export class Station {
   readonly id: string
@@ -57,6 +59,8 @@ export class Station {
   readonly #whenOpened = new Set<() => void>()
   /** A slow disk takes that many times as long. */
   slowness = 1
+  /** When the last of its slow syncs ends, microseconds: also behind the end of what made its disk slow. */
+  slowUntil = 0
   retired = false
   /** Removed from the cluster, and not switched off. */
   leftAlone = false
@@ -90,7 +94,9 @@ export class Station {
     if (kind !== 'sync' && kind !== 'syncDir') return random.between(5, 100)
     const u = random.float()
     const { syncBase, syncTail } = this.#options
-    return Math.floor(Math.min(SLOWEST, (syncBase + u * u * u * u * syncTail) * this.slowness))
+    const delay = Math.floor(Math.min(SLOWEST, (syncBase + u * u * u * u * syncTail) * this.slowness))
+    if (delay > SLOW_SYNC) this.slowUntil = Math.max(this.slowUntil, this.host.timeline.now + delay)
+    return delay
   }
 
   get url(): string {

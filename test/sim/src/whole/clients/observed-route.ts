@@ -1,0 +1,56 @@
+// Rule: the route of an embedded store, with an ear on what it asks and what is answered, by its own member or through another one.
+
+import type { Dial, Route } from '@latchkey/client'
+import { decodeAnswer, errorOf, type LinkReply } from '@latchkey/protocol'
+
+export interface RouteEar {
+  asked(): void
+  /** Somebody has answered what only a leader can. */
+  served(): void
+}
+
+type EmbeddedRoute = Extract<Route, { dial: Dial }>
+
+export function observedRoute(route: Route, ear: RouteEar): Route {
+  const { dial, others } = route as EmbeddedRoute
+  const observed = observedDial(dial, ear)
+  if (others === undefined) return { dial: observed }
+  return {
+    dial: observed,
+    others: { ids: () => others.ids(), dialTo: (id) => observedDial(others.dialTo(id), ear) },
+  }
+}
+
+function observedDial(dial: Dial, ear: RouteEar): Dial {
+  return async (events, signal) => {
+    const reply = (told: LinkReply) => {
+      if (told.kind === 'answer' && isServed(told)) ear.served()
+      events.reply(told)
+    }
+    const { closed, stranded, cutOff } = bound(events)
+    const link = await dial({ reply, closed, stranded, cutOff }, signal)
+    return {
+      send: (request) => {
+        if (request.kind === 'command') ear.asked()
+        link.send(request)
+      },
+      close: () => link.close(),
+      ...(link.received === undefined ? {} : { received: () => link.received?.() ?? 0 }),
+      probe: () => link.probe?.(),
+    }
+  }
+}
+
+const bound = (events: Parameters<Dial>[0]) => ({
+  closed: (reason: Error) => events.closed(reason),
+  stranded: (reason: Parameters<typeof events.stranded>[0]) => events.stranded(reason),
+  cutOff: (isCutOff: boolean) => events.cutOff?.(isCutOff),
+})
+
+/** Who lost track of a command, or knows nobody to hand it to, has not served it. */
+const NOT_SERVED: ReadonlySet<string> = new Set(['ERR_OUTCOME_UNKNOWN', 'ERR_NO_LEADER', 'ERR_BUSY'])
+
+function isServed({ never, answer }: Extract<LinkReply, { kind: 'answer' }>): boolean {
+  const decoded = answer instanceof Uint8Array ? decodeAnswer(answer) : answer
+  return !never && (decoded[0] === 0 || !NOT_SERVED.has(errorOf(decoded).code))
+}
