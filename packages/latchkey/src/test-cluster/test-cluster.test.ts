@@ -138,6 +138,16 @@ test('of two that are cut from each other both still reach the third', async () 
   for (const store of trio.stores.values()) await store.put('k', 'v')
 })
 
+test('T11: the clock stands, nothing was written, the leader is killed: locks are taken', async () => {
+  const trio = await manual()
+  const first = await trio.leader()
+  await trio.kill(first)
+  const [other] = othersOf(trio, first)
+  const hold = await trio.stores[other].locks.acquire('k', { lease: '10s', wait: '5s' })
+  expect(hold.held).toBe(true)
+  expect(await trio.stores[other].put('first', 'v')).toMatchObject({ revision: 1 })
+})
+
 test('with a majority gone there is no leader, and the error names who is missing', async () => {
   const trio = await manual()
   await trio.kill('a')

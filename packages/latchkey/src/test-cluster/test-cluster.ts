@@ -100,8 +100,11 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     await Promise.all(this.#members.map((member) => this.#open(member)))
     const ready = Promise.all(this.#members.map(({ store }) => store.ready({ timeout: LEADER_MS })))
     await this.#waitFor(ready)
-    // Cluster time 0 proves nothing to a holder (ClusterBound): with a clock that stands no hold could be promised.
+    // Cluster time 0 proves nothing to a holder (ClusterBound): with a clock that stands no hold could be promised. An entry has to carry
+    // a later time, or the next leader begins with 0 again. What changes nothing takes no revision.
     await this.#time.advance(FIRST_MS)
+    const [first] = this.#members
+    await first?.store.delete('test cluster')
     if (!this.#settings.isManual) this.#time.run()
   }
 
