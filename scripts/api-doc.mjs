@@ -18,6 +18,7 @@ Made by \`node scripts/api-doc.mjs\` from the types and the comments on them; ed
 const client = (name) => `packages/client/dist/${name}.d.ts`
 const objects = (name) => `packages/lock/dist/holding/${name}.d.ts`
 const server = (name) => `packages/latchkey/dist/${name}.d.ts`
+const encodings = 'packages/protocol/dist/encodings.d.ts'
 const words = 'packages/protocol/dist/public-types.d.ts'
 
 /** What stands under which title, in which order: files, and the names in them. */
@@ -40,8 +41,10 @@ export const SECTIONS = [
   ],
   [
     'Keys and values',
-    [words, 'KeyValueCalls', 'Bytes', 'As', 'Consistency', 'CallOptions', 'ReadOptions', 'WriteOptions'],
-    [words, 'ReadWriteOptions', 'Guard', 'Value', 'KeyValue', 'EntryOfKey', 'Revised', 'Range', 'WriteOp'],
+    [words, 'KeyValueCalls'],
+    [encodings, 'As', 'Parsed', 'OnUndecodable', 'Bytes', 'KeyAs', 'ValueAs', 'ValueIn'],
+    [words, 'Consistency', 'CallOptions', 'ValueOptions', 'ReadOptions', 'WriteOptions'],
+    [words, 'ReadWriteOptions', 'Guard', 'KeyValue', 'EntryOfKey', 'Revised', 'Range', 'WriteOp'],
     [words, 'TxnOp', 'Condition', 'Txn', 'WatchTarget', 'WatchEvent', 'EntryAtRevision'],
     ['packages/protocol/dist/revision-types.d.ts', 'AtRevision', 'RangeIterator'],
     [words, 'InitialWatchOptions'],

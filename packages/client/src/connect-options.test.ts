@@ -1,11 +1,12 @@
 // Test: what connect() takes for an option that is left out, and where the bounds of the others lie.
 
 import { silentLogger } from '@latchkey/base'
+import type { As } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { type ConnectOptions, checkConnect } from './connect-options.js'
 
 const URL = 'ws://127.0.0.1:1'
-const settings = (options?: ConnectOptions) => checkConnect(URL, options)
+const settings = (options?: ConnectOptions<As>) => checkConnect(URL, options)
 
 test('what is left out is what the documents say, also where it is said to be undefined', () => {
   const absent = Object.fromEntries(
@@ -23,6 +24,7 @@ test('what is left out is what the documents say, also where it is said to be un
       timeout: 5_000,
       tls: undefined,
       as: 'bytes',
+      onUndecodable: 'error',
       sessionLife: 30_000,
       // A client that counts on better clocks than the members do would believe in a hold that is over.
       drift: 0.005,
@@ -36,7 +38,16 @@ test('what is left out is what the documents say, also where it is said to be un
 test('what is given is taken as it is', () => {
   const { signal } = new AbortController()
   const tls = { ca: 'a', cert: Uint8Array.of(1), key: 'k' }
-  const given = { token: 't', cluster: 'c', clusterId: 'i', as: 'json', drift: 0, signal, tls } as const
+  const given = {
+    token: 't',
+    cluster: 'c',
+    clusterId: 'i',
+    as: 'json',
+    onUndecodable: 'bytes',
+    drift: 0,
+    signal,
+    tls,
+  } as const
   const made = settings({ ...given, timeout: '2s', sessionLife: '1m', logger: false })
   expect(made).toEqual({ ...given, timeout: 2_000, sessionLife: 60_000, logger: silentLogger, seeds: [URL] })
   const logger = { ...silentLogger }

@@ -8,9 +8,11 @@ import {
   type Duration,
   knownNames,
   millis,
+  type OnUndecodable,
   refuseUnknown,
   show,
   toAs,
+  toOnUndecodable,
   toRecord,
   toSignal,
   unknownName,
@@ -26,7 +28,7 @@ export interface ClientTls {
 }
 
 /** All of it may be left out. */
-export interface ConnectOptions {
+export interface ConnectOptions<S extends As = 'bytes'> {
   /** The bearer token; its rights are the store's. */
   token?: string | undefined
   /** The cluster's name; default 'latchkey'. */
@@ -36,8 +38,10 @@ export interface ConnectOptions {
   /** For the first handshake; default 5 s. */
   timeout?: Duration | undefined
   tls?: ClientTls | undefined
-  /** How keys and values come back where a call does not say. Default 'bytes'. */
-  as?: As | undefined
+  /** How values are written, and keys and values come back, where a call does not say. Default 'bytes'. */
+  as?: S | undefined
+  /** What becomes of a stored value that is not what `as` says, where a call does not say. Default: ERR_UNDECODABLE. */
+  onUndecodable?: OnUndecodable | undefined
   /** How long a place in a queue survives a silence of this process. Default '30s'. */
   sessionLife?: Duration | undefined
   /** How much the rate of a clock may be wrong. Default 0.005; as the members have it. */
@@ -56,6 +60,7 @@ export interface ConnectSettings {
   readonly timeout: number
   readonly tls: ClientTls | undefined
   readonly as: As
+  readonly onUndecodable: OnUndecodable
   readonly sessionLife: number
   readonly drift: number
   readonly logger: Logger
@@ -69,6 +74,7 @@ const NAMES: Record<keyof ConnectOptions, true> = {
   timeout: true,
   tls: true,
   as: true,
+  onUndecodable: true,
   sessionLife: true,
   drift: true,
   logger: true,
@@ -89,6 +95,7 @@ export function checkConnect(urls: unknown, options: unknown): ConnectSettings {
     timeout: millis(given.timeout ?? 5_000, 'timeout'),
     tls: given.tls === undefined ? undefined : checkTls(given.tls),
     as: toAs(given.as, 'bytes'),
+    onUndecodable: toOnUndecodable(given.onUndecodable, 'error'),
     sessionLife: checkLife(given.sessionLife ?? 30_000),
     drift: checkDrift(given.drift ?? DEFAULT_DRIFT),
     logger: loggerOption(given.logger),

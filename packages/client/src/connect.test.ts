@@ -3,10 +3,11 @@
 import { createServer } from 'node:net'
 import { uptime } from 'node:os'
 import { seededRandom, systemClock } from '@latchkey/base'
-import { LatchkeyError, READ, errorAnswer } from '@latchkey/protocol'
+import { type As, LatchkeyError, READ, errorAnswer } from '@latchkey/protocol'
 import { afterEach, expect, test, vi } from 'vitest'
 import { WebSocketServer } from 'ws'
 import { connect } from './connect.js'
+import type { ConnectOptions } from './connect-options.js'
 import { socketDial } from './websocket-link.js'
 import { ClientStore } from './store/create-store.js'
 import type { Store } from './store/store.js'
@@ -22,8 +23,11 @@ const member = async (options?: SocketMemberOptions): Promise<SocketMember> => {
   open.push(made)
   return made
 }
-const join = async (...args: Parameters<typeof connect>): Promise<Store> => {
-  const made = await connect(...args)
+const join = async <S extends As = 'bytes'>(
+  urls: readonly string[],
+  options?: ConnectOptions<S>,
+): Promise<Store<S>> => {
+  const made = await connect(urls, options)
   open.push(made)
   return made
 }

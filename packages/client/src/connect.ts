@@ -2,7 +2,7 @@
 
 import { uptime } from 'node:os'
 import { type Clock, newId, seededRandom, systemClock } from '@latchkey/base'
-import { LatchkeyError, isLatchkeyError } from '@latchkey/protocol'
+import { type As, LatchkeyError, isLatchkeyError } from '@latchkey/protocol'
 import { type ConnectOptions, type ConnectSettings, checkConnect } from './connect-options.js'
 import { OneCluster, type OneClusterPorts } from './one-cluster.js'
 import { socketDial } from './websocket-link.js'
@@ -16,13 +16,16 @@ import type { Store } from './store/store.js'
  * ```
  * ERR_UNAUTHORIZED and ERR_WRONG_CLUSTER at once; nobody reached within `timeout`: ERR_NO_LEADER.
  */
-export async function connect(urls: string | readonly string[], options?: ConnectOptions): Promise<Store> {
+export async function connect<S extends As = 'bytes'>(
+  urls: string | readonly string[],
+  options?: ConnectOptions<S>,
+): Promise<Store<S>> {
   const settings = checkConnect(urls, options)
   const { cluster, token, tls } = settings
   const clock = systemClock(uptime)
   const dial: ClientWorld['dial'] = (url, identity) =>
     socketDial(url, { clock, cluster, token, tls, identity })
-  return connectIn({ clock, dial }, settings)
+  return connectIn<S>({ clock, dial }, settings)
 }
 
 /** What the real world gives a remote store; a test cluster gives others. */
@@ -32,9 +35,12 @@ export interface ClientWorld {
 }
 
 /** For who brings a clock and a network. */
-export async function connectIn(world: ClientWorld, settings: ConnectSettings): Promise<ClientStore> {
+export async function connectIn<S extends As = 'bytes'>(
+  world: ClientWorld,
+  settings: ConnectSettings,
+): Promise<ClientStore<S>> {
   if (settings.signal?.aborted) throw abortedBy(settings.signal)
-  const store = makeStore(settings, world)
+  const store = makeStore<S>(settings, world)
   try {
     await firstHandshake(store, settings, world.clock)
     return store
@@ -44,8 +50,8 @@ export async function connectIn(world: ClientWorld, settings: ConnectSettings): 
   }
 }
 
-function makeStore(settings: ConnectSettings, { clock, dial }: ClientWorld): ClientStore {
-  const { seeds, clusterId, as, sessionLife, drift, logger } = settings
+function makeStore<S extends As>(settings: ConnectSettings, { clock, dial }: ClientWorld): ClientStore<S> {
+  const { seeds, clusterId, as, onUndecodable, sessionLife, drift, logger } = settings
   const members = new OneCluster({
     clock,
     logger,
@@ -53,12 +59,13 @@ function makeStore(settings: ConnectSettings, { clock, dial }: ClientWorld): Cli
     expected: clusterId,
     dial,
   })
-  return new ClientStore({
+  return new ClientStore<S>({
     route: { seeds, dialTo: (url) => members.dialTo(url) },
     clock,
     random: seededRandom(newId()),
     newId,
     as,
+    onUndecodable,
     sessionLife,
     drift,
     closeHook: async () => members.close(),
@@ -67,7 +74,7 @@ function makeStore(settings: ConnectSettings, { clock, dial }: ClientWorld): Cli
 
 /** Refused for who we are or where we came: no other address will help. Anything else may pass until the time is over. */
 function firstHandshake(
-  store: ClientStore,
+  store: ClientStore<As>,
   { timeout, signal }: ConnectSettings,
   clock: Clock,
 ): Promise<void> {

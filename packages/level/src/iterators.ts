@@ -1,7 +1,7 @@
 // Driver: iterators of a database over those of the store: pages over one frozen view, taken when the first entry is asked for,
 // and taken anew after a seek.
 
-import type { KeyValue, KeyValueCalls } from '@latchkey/protocol'
+import type { As, KeyValue, KeyValueCalls } from '@latchkey/protocol'
 import {
   AbstractIterator,
   AbstractKeyIterator,
@@ -22,7 +22,7 @@ type Row = { key: Uint8Array; value: Uint8Array | undefined }
 
 /** Where an iterator stands. */
 class Cursor {
-  readonly #store: KeyValueCalls
+  readonly #store: KeyValueCalls<As>
   readonly #prefix: Prefix
   readonly #whole: StoreRange
   readonly #reverse: boolean
@@ -31,7 +31,7 @@ class Cursor {
   #range: StoreRange
   #rows: AsyncIterator<KeyValue> | undefined
 
-  constructor(store: KeyValueCalls, prefix: Prefix, options: IteratorOptions, keysOnly: boolean) {
+  constructor(store: KeyValueCalls<As>, prefix: Prefix, options: IteratorOptions, keysOnly: boolean) {
     this.#store = store
     this.#prefix = prefix
     this.#whole = prefix.range(options)
@@ -86,7 +86,7 @@ type Level = AbstractLevel<Uint8Array, unknown, unknown>
 export class EntryIterator extends AbstractIterator<Level, unknown, unknown> {
   readonly #cursor: Cursor
 
-  constructor(db: Level, store: KeyValueCalls, prefix: Prefix, options: IteratorOptions) {
+  constructor(db: Level, store: KeyValueCalls<As>, prefix: Prefix, options: IteratorOptions) {
     super(db, options)
     this.#cursor = new Cursor(store, prefix, options, options.values === false)
   }
@@ -112,7 +112,7 @@ export class EntryIterator extends AbstractIterator<Level, unknown, unknown> {
 export class KeyIterator extends AbstractKeyIterator<Level, unknown> {
   readonly #cursor: Cursor
 
-  constructor(db: Level, store: KeyValueCalls, prefix: Prefix, options: IteratorOptions) {
+  constructor(db: Level, store: KeyValueCalls<As>, prefix: Prefix, options: IteratorOptions) {
     super(db, options)
     this.#cursor = new Cursor(store, prefix, options, true)
   }
@@ -138,7 +138,7 @@ export class KeyIterator extends AbstractKeyIterator<Level, unknown> {
 export class ValueIterator extends AbstractValueIterator<Level, unknown, unknown> {
   readonly #cursor: Cursor
 
-  constructor(db: Level, store: KeyValueCalls, prefix: Prefix, options: IteratorOptions) {
+  constructor(db: Level, store: KeyValueCalls<As>, prefix: Prefix, options: IteratorOptions) {
     super(db, options)
     this.#cursor = new Cursor(store, prefix, options, false)
   }

@@ -1,6 +1,6 @@
 // Driver: an AbstractLevel over any Store, under a prefix. The store is the caller's: closing the database does not close it.
 
-import type { KeyValueCalls, WriteOp } from '@latchkey/protocol'
+import type { As, KeyValueCalls, WriteOp } from '@latchkey/protocol'
 import { type AbstractDatabaseOptions, AbstractLevel } from 'abstract-level'
 import { EntryIterator, type IteratorOptions, KeyIterator, ValueIterator } from './iterators.js'
 import { type LevelRange, Prefix, isEmpty } from './prefix.js'
@@ -31,10 +31,10 @@ export class LatchkeyLevel<KDefault = string, VDefault = string> extends Abstrac
   KDefault,
   VDefault
 > {
-  readonly #store: KeyValueCalls
+  readonly #store: KeyValueCalls<As>
   readonly #prefix: Prefix
 
-  constructor(store: KeyValueCalls, options: LatchkeyLevelOptions<KDefault, VDefault>) {
+  constructor(store: KeyValueCalls<As>, options: LatchkeyLevelOptions<KDefault, VDefault>) {
     if (typeof store?.entries !== 'function') throw new TypeError('store must be a Store')
     if (typeof options !== 'object' || options === null)
       throw new TypeError("options must be an object with a prefix, such as { prefix: 'users/' }")
@@ -82,7 +82,7 @@ export class LatchkeyLevel<KDefault = string, VDefault = string> extends Abstrac
   }
 
   async _put(key: Uint8Array, value: Uint8Array): Promise<void> {
-    await this.#store.put(this.#prefix.key(key), value)
+    await this.#store.put(this.#prefix.key(key), value, BYTES)
   }
 
   async _del(key: Uint8Array): Promise<void> {
@@ -91,7 +91,10 @@ export class LatchkeyLevel<KDefault = string, VDefault = string> extends Abstrac
 
   /** One atomic step. */
   async _batch(operations: readonly Operation[]): Promise<void> {
-    await this.#store.batch(operations.map((operation) => this.#toOp(operation)))
+    await this.#store.batch(
+      operations.map((operation) => this.#toOp(operation)),
+      BYTES,
+    )
   }
 
   #toOp(operation: Operation): WriteOp {

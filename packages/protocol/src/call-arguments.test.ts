@@ -25,6 +25,8 @@ import {
   watchArgs,
 } from './index.js'
 
+const BYTES = { as: 'bytes', onUndecodable: 'error', skip: 0 } as const
+const JSON_TEXT = { ...BYTES, as: 'json' } as const
 const none = undefined
 const LONG_KEY = 'k'.repeat(4097)
 const LONG_VALUE = new Uint8Array(1024 * 1024 + 1)
@@ -105,8 +107,8 @@ const MISTAKES: [() => unknown, string][] = [
   [() => callArgs('put', { timeout: '5 s' }), 'timeout'],
   [() => callArgs('put', { timeout: 1.5 }), 'timeout'],
   [() => callArgs('put', { signal: {} }), 'signal'],
-  [() => readArgs('get', { as: 'text' }, 'bytes'), 'as'],
-  [() => readArgs('get', { consistency: 'strong' }, 'bytes'), 'consistency'],
+  [() => readArgs('get', { as: 'text' }, BYTES), 'as'],
+  [() => readArgs('get', { consistency: 'strong' }, BYTES), 'consistency'],
 ]
 
 test.each(MISTAKES.map(([run, name], at) => [at, name, run] as const))(
@@ -229,13 +231,13 @@ test('options: the defaults, and what is given', () => {
   expect(callArgs('put', undefined, null).timeout).toBe(undefined)
   expect(callArgs('put', {}, null).timeout).toBe(undefined)
   expect(callArgs('put', { timeout: 3 }, null).timeout).toBe(3)
-  expect(readArgs('get', undefined, 'json')).toEqual({
+  expect(readArgs('get', undefined, JSON_TEXT)).toEqual({
     timeout: 5_000,
     signal: undefined,
-    as: 'json',
+    ...JSON_TEXT,
     stale: false,
   })
-  expect(readArgs('get', { as: 'string', consistency: 'stale' }, 'json')).toMatchObject({
+  expect(readArgs('get', { as: 'string', consistency: 'stale' }, JSON_TEXT)).toMatchObject({
     as: 'string',
     stale: true,
   })

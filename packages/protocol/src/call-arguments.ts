@@ -8,7 +8,9 @@ import { LatchkeyError } from './errors.js'
 import { type KnownNames, knownNames, refuseUnknown } from './known-names.js'
 import type { GuardArg } from './operations.js'
 import { show } from './show-value.js'
-import type { As, CallOptions, CloseOptions, Guard, ReadOptions } from './public-types.js'
+import type { As, Decoding, OnUndecodable } from './encodings.js'
+import type { CallOptions, CloseOptions, Guard, ReadOptions } from './public-types.js'
+import { encodeParsed } from './value-codec.js'
 
 export { show } from './show-value.js'
 
@@ -34,15 +36,16 @@ export function toKey(value: unknown, name = 'key'): Uint8Array {
 /** For what is kept beyond the call. */
 export const toKeyCopy = (value: unknown, name = 'key'): Uint8Array => copyBytes(toKey(value, name))
 
-export function toValue(value: unknown, name = 'value'): Uint8Array {
-  const bytes = toBytes(value, name)
+/** `as`: of the call. A value of `bytes` or `string` is text or bytes as it is. */
+export function toValue(value: unknown, as: As, name = 'value'): Uint8Array {
+  const bytes = as === 'bytes' || as === 'string' ? toBytes(value, name) : encodeParsed(value, as, name)
   if (bytes.length > CAPS.valueBytes) throw tooLarge(name, bytes.length, CAPS.valueBytes)
   return bytes
 }
 
 /** undefined: absent, null on the wire. */
-export const toMaybeValue = (value: unknown, name: string): Uint8Array | null =>
-  value === undefined ? null : toValue(value, name)
+export const toMaybeValue = (value: unknown, as: As, name: string): Uint8Array | null =>
+  value === undefined ? null : toValue(value, as, name)
 
 /** An end of a range: a key, or empty. */
 export function toBound(value: unknown, name: string): Uint8Array {
@@ -73,8 +76,7 @@ export interface CallArgs {
   readonly timeout: number | undefined
   readonly signal: AbortSignal | undefined
 }
-export interface ReadArgs extends CallArgs {
-  readonly as: As
+export interface ReadArgs extends CallArgs, Decoding {
   readonly stale: boolean
 }
 
@@ -83,9 +85,9 @@ const DEFAULTS: CallArgs = { timeout: DEFAULT_TIMEOUT, signal: undefined }
 const NO_LIMIT: CallArgs = { timeout: undefined, signal: undefined }
 
 export const CALL_OPTIONS = knownNames('timeout', 'signal')
-export const WRITE_OPTIONS = knownNames('timeout', 'signal', 'guard', 'as')
-export const PUT_OPTIONS = knownNames('timeout', 'signal', 'guard', 'as', 'ttl', 'ephemeral')
-const READ_OPTIONS = knownNames('timeout', 'signal', 'as', 'consistency')
+export const WRITE_OPTIONS = knownNames('timeout', 'signal', 'guard', 'as', 'onUndecodable')
+export const PUT_OPTIONS = knownNames('timeout', 'signal', 'guard', 'as', 'onUndecodable', 'ttl', 'ephemeral')
+const READ_OPTIONS = knownNames('timeout', 'signal', 'as', 'onUndecodable', 'consistency')
 const GUARD_FIELDS = knownNames('key', 'token')
 
 /**
@@ -126,24 +128,43 @@ export function toSignal(value: unknown, name = 'signal'): AbortSignal | undefin
   throw new TypeError(`${name} must be an AbortSignal; got ${show(value)}`)
 }
 
-/** `standard` is the store's default for `as`. */
+/** `standard` is what the store says where the call does not. */
 export function readArgs(
   call: string,
   options: unknown,
-  standard: As,
+  standard: Decoding,
   known: KnownNames = READ_OPTIONS,
 ): ReadArgs {
   const { timeout, signal } = callArgs(call, options, DEFAULT_TIMEOUT, known)
-  const { as, consistency } = (options ?? {}) as ReadOptions
+  const { as, onUndecodable, skip } = decodingArg(options, standard)
+  const { consistency } = (options ?? {}) as ReadOptions
   if (consistency !== undefined && consistency !== 'linearizable' && consistency !== 'stale')
     throw new TypeError(`consistency must be 'linearizable' or 'stale'; got ${show(consistency)}`)
-  return { timeout, signal, as: toAs(as, standard), stale: consistency === 'stale' }
+  return { timeout, signal, as, onUndecodable, skip, stale: consistency === 'stale' }
+}
+
+/** How a call reads and writes values: what it does not say, `standard` says. */
+export function decodingArg(options: unknown, standard: Decoding): Decoding {
+  if (options === undefined || options === null) return standard
+  const { as, onUndecodable } = options as { readonly as?: unknown; readonly onUndecodable?: unknown }
+  if (as === undefined && onUndecodable === undefined) return standard
+  return {
+    as: toAs(as, standard.as),
+    onUndecodable: toOnUndecodable(onUndecodable, standard.onUndecodable),
+    skip: standard.skip,
+  }
+}
+
+export function toOnUndecodable(value: unknown, standard: OnUndecodable): OnUndecodable {
+  if (value === undefined) return standard
+  if (value === 'error' || value === 'bytes') return value
+  throw new TypeError(`onUndecodable must be 'error' or 'bytes'; got ${show(value)}`)
 }
 
 export function toAs(value: unknown, standard: As): As {
   if (value === undefined) return standard
-  if (value === 'bytes' || value === 'string' || value === 'json') return value
-  throw new TypeError(`as must be 'bytes', 'string' or 'json'; got ${show(value)}`)
+  if (value === 'bytes' || value === 'string' || value === 'json' || value === 'msgpack') return value
+  throw new TypeError(`as must be 'bytes', 'string', 'json' or 'msgpack'; got ${show(value)}`)
 }
 
 export function guardArg(options: unknown): GuardArg {

@@ -2,8 +2,8 @@
 
 import { show } from './show-value.js'
 
-/** Milliseconds, or text such as '250ms', '10s', '2m', '1h': whole, positive, one unit. */
-export type Duration = number | string
+/** Milliseconds, or text such as '250ms', '10s', '2m', '1h': whole, positive, one unit, no blank. */
+export type Duration = number | `${bigint}${'ms' | 's' | 'm' | 'h'}`
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
 /** 140,000 years: as good as for ever, and still exact where a time is added to it. */
@@ -11,7 +11,7 @@ const LONGEST = 2 ** 52
 const SHAPE = /^([1-9][0-9]*)(ms|s|m|h)$/
 
 /** Milliseconds. `name` is the argument or option that the message speaks of. */
-export function millis(value: Duration, name: string): number {
+export function millis(value: unknown, name: string): number {
   const ms = typeof value === 'string' ? fromText(value) : value
   if (typeof ms === 'number' && Number.isSafeInteger(ms) && ms > 0) return Math.min(ms, LONGEST)
   throw new TypeError(

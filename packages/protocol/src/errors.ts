@@ -1,6 +1,7 @@
 // Rule: the error table. One row a code; everything a caller can meet is one of these or a TypeError.
 
-import type { Bytes, Owner } from './public-types.js'
+import type { Bytes } from './encodings.js'
+import type { Owner } from './public-types.js'
 
 export type Outcome = 'not-applied' | 'unknown'
 
@@ -131,6 +132,12 @@ export const ERRORS = {
     outcome: 'not-applied',
     message: 'What was named does not fit what is there. The message says what is there; name that.',
   },
+  ERR_UNDECODABLE: {
+    retryable: false,
+    outcome: 'not-applied',
+    message:
+      "The stored value is not what `as` says. Read it with { as: 'bytes' }, or have such values handed over with { onUndecodable: 'bytes' }.",
+  },
 } as const satisfies Record<string, Row>
 
 export type ErrorCode = keyof typeof ERRORS
@@ -140,7 +147,7 @@ export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[]
 
 export interface ErrorOptions {
   readonly cause?: unknown
-  readonly outcome?: Outcome
+  readonly outcome?: Outcome | undefined
   readonly retryable?: boolean
   /** Of ERR_NOT_OWNER: who holds it. */
   readonly owner?: Owner
@@ -148,8 +155,10 @@ export interface ErrorOptions {
   readonly clusters?: Readonly<Record<string, readonly string[]>> | undefined
   /** Where nobody leads: the members that are not reached. */
   readonly missing?: readonly string[] | undefined
-  /** Of a wait for a lock: the lock's key, as it was given. */
+  /** Of a wait for a lock: the lock's key, as it was given. Of ERR_UNDECODABLE: the value's key, below the prefix of a `sub`. */
   readonly key?: Bytes | undefined
+  /** Of ERR_UNDECODABLE: of the write of the value. */
+  readonly revision?: number | undefined
   /** Of a wait for a lock: how long it was. */
   readonly waitedMillis?: number | undefined
   /** Of a hold that is lost: its fencing token. */
@@ -183,8 +192,16 @@ export class LatchkeyError extends Error {
   declare readonly clusters?: Readonly<Record<string, readonly string[]>>
   /** Where a call ended because nobody leads: the ids of the members that the asked one does not reach. */
   declare readonly missing?: readonly string[]
-  /** Of a wait for a lock that ended without it, and of a hold that is lost: the lock's key. */
+  /**
+   * Of a wait for a lock that ended without it, and of a hold that is lost: the lock's key. Of ERR_UNDECODABLE: the key of the value, as
+   * text. A `sub` names keys without its prefix.
+   */
   declare readonly key?: Bytes
+  /**
+   * Of ERR_UNDECODABLE: of the write of the value, where that is known; of a scan at least the revision that was read; of a watch the
+   * event's, whose `value` or `previous` it was: `watch` from the one after it goes on behind it.
+   */
+  declare readonly revision?: number
   /** Of a wait for a lock that ended without it: how long it was. */
   declare readonly waitedMillis?: number
   /** Of a hold that is lost: its fencing token. */
@@ -201,6 +218,7 @@ export class LatchkeyError extends Error {
     if (options.clusters !== undefined) this.clusters = options.clusters
     if (options.missing !== undefined) this.missing = options.missing
     if (options.key !== undefined) this.key = options.key
+    if (options.revision !== undefined) this.revision = options.revision
     if (options.waitedMillis !== undefined) this.waitedMillis = options.waitedMillis
     if (options.token !== undefined) this.token = options.token
     if (options.holder !== undefined) this.holder = options.holder

@@ -11,6 +11,7 @@ export {
   type Outcome,
   isLatchkeyError,
 } from './errors.js'
+export * from './encodings.js'
 export * from './public-types.js'
 export * from './revision-types.js'
 export * from './operations.js'
@@ -37,11 +38,13 @@ export {
   CALL_OPTIONS,
   callArgs,
   closeArgs,
+  decodingArg,
   DEFAULT_TIMEOUT,
   PUT_OPTIONS,
   readArgs,
   show,
   toAs,
+  toOnUndecodable,
   toRecord,
   toSignal,
   WRITE_OPTIONS,
@@ -51,3 +54,4 @@ export {
 export * from './read-arguments.js'
 export * from './write-arguments.js'
 export * from './result-conversion.js'
+export { undecodable, undecodableOf } from './undecodable.js'

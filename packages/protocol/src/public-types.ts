@@ -2,12 +2,9 @@
 // long: the public contract reads as one text
 
 import type { Duration } from './duration.js'
+import type { As, Bytes, KeyAs, OnUndecodable, Parsed, ValueAs, ValueIn } from './encodings.js'
 import type { AtRevision, InitialWatchEvent, RangeIterator } from './revision-types.js'
 
-/** A key or a value. Strings are UTF-8; keys are ordered by their bytes. */
-export type Bytes = string | Uint8Array
-/** How keys and values come back: as `Uint8Array` (the default), as text, or parsed as JSON. */
-export type As = 'bytes' | 'string' | 'json'
 /** `linearizable` sees every write that was acknowledged before. `stale` asks the nearest member and may be behind. */
 export type Consistency = 'linearizable' | 'stale'
 
@@ -18,9 +15,15 @@ export interface CallOptions {
   /** Default 5 s. A leader that is missing is waited for until then. */
   timeout?: Duration | undefined
 }
-export interface ReadOptions extends CallOptions {
-  as?: As | undefined
+/** `A`: what `as` may be here. */
+export interface ReadOptions<A extends As = As> extends CallOptions, ValueOptions<A> {
   consistency?: Consistency | undefined
+}
+/** How the values of one call are read and written; default: as the store was opened. */
+export interface ValueOptions<A extends As = As> {
+  as?: A | undefined
+  /** A stored value that is not what `as` says: ERR_UNDECODABLE (the default), or it comes as `Uint8Array`. Say so in your types then. */
+  onUndecodable?: OnUndecodable | undefined
 }
 /** A hold of a lock, named by its key and its fencing token. */
 export interface Guard {
@@ -38,22 +41,18 @@ export interface KeyLife {
   /** It goes when the store that puts it closes, or its session ends. */
   ephemeral?: boolean | undefined
 }
-export interface PutOptions extends WriteOptions, KeyLife {}
-/** Writes that answer with a value. */
-export interface ReadWriteOptions extends WriteOptions {
-  as?: As | undefined
-}
+/** Writes of values, and those that answer with one. */
+export interface ReadWriteOptions<A extends As = As> extends WriteOptions, ValueOptions<A> {}
+export interface PutOptions<A extends As = As> extends ReadWriteOptions<A>, KeyLife {}
 
-// oxlint-disable-next-line typescript/no-explicit-any -- with `as: 'json'` a value is whatever was stored
-export type Value = any
-/** Both as the call's `as` says. */
-export interface KeyValue {
-  key: Value
-  value: Value
+/** Both as the call's `as` says; with `keysOnly` the value is undefined. */
+export interface KeyValue<A extends As = 'bytes', T = unknown> {
+  key: KeyAs<A>
+  value: ValueAs<A, T>
 }
 /** A value and where it comes from. Revisions count the writes of the whole store. */
-export interface EntryOfKey {
-  value: Value
+export interface EntryOfKey<A extends As = 'bytes', T = unknown> {
+  value: ValueAs<A, T>
   /** Of the write that made the key, and of the last one. */
   createRevision: number
   modRevision: number
@@ -63,7 +62,7 @@ export interface EntryOfKey {
   remainingMillis?: number | undefined
 }
 /** What `getEntry` finds. */
-export interface EntryAtRevision extends EntryOfKey {
+export interface EntryAtRevision<A extends As = 'bytes', T = unknown> extends EntryOfKey<A, T> {
   /** The store's revision that was read, never less than modRevision: `watch` from the one after it misses nothing. */
   revision: number
 }
@@ -86,23 +85,24 @@ export interface Range {
   keysOnly?: boolean | undefined
 }
 
-export type WriteOp =
-  | ({ type: 'put'; key: Bytes; value: Bytes } & KeyLife)
+export type WriteOp<A extends As = 'bytes'> =
+  | ({ type: 'put'; key: Bytes; value: ValueIn<A> } & KeyLife)
   | { type: 'merge'; key: Bytes; value: Bytes }
   | { type: 'delete'; key: Bytes }
   | { type: 'deleteRange'; start: Bytes; end: Bytes }
   | { type: 'increment'; key: Bytes; by?: number | undefined }
-export type TxnOp = WriteOp | { type: 'get'; key: Bytes }
+export type TxnOp<A extends As = 'bytes'> = WriteOp<A> | { type: 'get'; key: Bytes }
 /**
  * A comparison of a key (`field` is 'value' and `is` is '=' where they are left out; `value: undefined` means absent; the numbers of an
- * absent key are 0), or that a lock is held with that token now.
+ * absent key are 0), or that a lock is held with that token now. Values are compared as they are encoded, so under `json` the order of an
+ * object's properties counts, and under `json` and `msgpack` values are compared with '=' and '!=' alone, numbers with `as: 'number'` too.
  */
-export type Condition =
+export type Condition<A extends As = 'bytes'> =
   | {
       key: Bytes
       field?: 'value' | 'version' | 'createRevision' | 'modRevision' | undefined
       is?: '=' | '!=' | '<' | '>' | undefined
-      value?: Bytes | number | undefined
+      value?: ValueIn<A> | number | undefined
       /**
        * The value as a number, of decimal text: `{ key, is: '<', value: 10, as: 'number' }`. What is absent counts as 0; what is no number
        * ends the txn with ERR_NOT_A_NUMBER.
@@ -111,10 +111,10 @@ export type Condition =
     }
   | { lock: Bytes; token: number }
 /** If all of `when` hold, `then` happens, otherwise `else`: one atomic step. */
-export interface Txn {
-  when?: readonly Condition[] | undefined
-  then?: readonly TxnOp[] | undefined
-  else?: readonly TxnOp[] | undefined
+export interface Txn<A extends As = 'bytes'> {
+  when?: readonly Condition<A>[] | undefined
+  then?: readonly TxnOp<A>[] | undefined
+  else?: readonly TxnOp<A>[] | undefined
 }
 
 /** One of `key`, `prefix` and `range`. */
@@ -126,70 +126,114 @@ export interface WatchTarget {
   from?: number | undefined
 }
 /** Events of one revision come together, in the order of their operations. `value` is undefined of a delete, `previous` of a new key. */
-export interface WatchEvent {
+export interface WatchEvent<A extends As = 'bytes', T = unknown> {
   revision: number
   type: 'put' | 'delete'
   /** Of a delete that nobody asked for: the key's ttl was over, or the session that it was bound to. */
   reason?: 'expired' | 'session' | undefined
-  key: Value
-  value: Value
-  previous: Value
+  key: KeyAs<A>
+  value: ValueAs<A, T> | undefined
+  previous: ValueAs<A, T> | undefined
 }
 
-export interface InitialWatchOptions extends ReadOptions {
+/** Of a watch that tells changes alone. */
+export interface WatchOptions<A extends As = As> extends ReadOptions<A> {
+  initial?: false | undefined
+  resync?: false | undefined
+}
+export interface InitialWatchOptions<A extends As = As> extends ReadOptions<A> {
   /** First what is there, then `{ type: 'synced', revision }`, then each change from the next revision on. */
   initial: true
   /** After ERR_COMPACTED, `{ type: 'reset' }` and all of that again, instead of the error. */
   resync?: boolean | undefined
 }
 
-export interface KeyValueCalls {
-  /** The value, or undefined. */
-  get(key: Bytes, options?: ReadOptions): Promise<Value>
+/**
+ * `S`: the encoding of the store, `'bytes'` unless it was opened with another one; a call's own `as` goes before it. Of a call that reads
+ * values `T` is what you know of them, under `json` and `msgpack`; it is not checked.
+ */
+export interface KeyValueCalls<S extends As = 'bytes'> {
+  /** The encoding of calls that do not say. */
+  readonly as: S
+  /**
+   * The value, or undefined.
+   * ```ts
+   * const bytes = await store.get('user/1') // Uint8Array | undefined
+   * const text = await store.get('user/1', { as: 'string' })
+   * const user = await store.get<{ name: string }>('user/1', { as: 'json' })
+   * ```
+   */
+  get<T = unknown, A extends As = S>(key: Bytes, options?: ReadOptions<A>): Promise<ValueAs<A, T> | undefined>
+  get<T>(key: Bytes, options: ReadOptions<Parsed>): Promise<T | undefined>
   /** In the order asked; undefined where a key is absent. All of one moment. 4,096 keys and 15.75 MiB at the most (ERR_TOO_LARGE). */
-  multiGet(keys: readonly Bytes[], options?: ReadOptions): Promise<Value[]>
+  multiGet<T = unknown, A extends As = S>(
+    keys: readonly Bytes[],
+    options?: ReadOptions<A>,
+  ): Promise<(ValueAs<A, T> | undefined)[]>
+  multiGet<T>(keys: readonly Bytes[], options: ReadOptions<Parsed>): Promise<(T | undefined)[]>
   containsKey(key: Bytes, options?: ReadOptions): Promise<boolean>
   /**
    * The value with its revisions and the one that was read, or undefined. Which revision an absent key was read at is told by a
    * `scan` of `{ gte: key, lte: key }`, which is an empty array with a `revision`.
    */
-  getEntry(key: Bytes, options?: ReadOptions): Promise<EntryAtRevision | undefined>
+  getEntry<T = unknown, A extends As = S>(
+    key: Bytes,
+    options?: ReadOptions<A>,
+  ): Promise<EntryAtRevision<A, T> | undefined>
+  getEntry<T>(key: Bytes, options: ReadOptions<Parsed>): Promise<EntryAtRevision<Parsed, T> | undefined>
   /**
    * ```ts
-   * const { revision } = await store.put('user/1', JSON.stringify({ name: 'Ada' }))
+   * const { revision } = await store.put('user/1', { name: 'Ada' }, { as: 'json' })
    * await store.put('worker/7', 'here', { ttl: '30s' })
    * await store.put('state', 'done', { guard: { key: 'orders/42', token: hold.token } })
    * ```
    */
-  put(key: Bytes, value: Bytes, options?: PutOptions): Promise<Revised>
+  put<A extends As = S>(key: Bytes, value: ValueIn<A>, options?: PutOptions<A>): Promise<Revised>
   /**
    * A new life for a key: it goes when so much time has passed from now on, whatever life it had. Its value and its revisions stay, and no
    * watch is told. False: there is no such key.
    */
   touch(key: Bytes, ttl: Duration, options?: WriteOptions): Promise<boolean>
   /** One atomic step; of a key that comes twice the last wins. 20,000 rows at the most (ERR_TOO_LARGE; see `batch`). */
-  putAll(
-    entries: Iterable<({ key: Bytes; value: Bytes } & KeyLife) | readonly [Bytes, Bytes]>,
-    options?: PutOptions,
+  putAll<A extends As = S>(
+    entries: Iterable<({ key: Bytes; value: ValueIn<A> } & KeyLife) | readonly [Bytes, ValueIn<A>]>,
+    options?: PutOptions<A>,
   ): Promise<Revised>
   /** Answers with the value that was there, and changes nothing then; undefined: written. */
-  putIfAbsent(key: Bytes, value: Bytes, options?: ReadWriteOptions): Promise<Value>
-  /** Answers with the value that was there before, or undefined. */
-  getAndPut(key: Bytes, value: Bytes, options?: ReadWriteOptions): Promise<Value>
-  /** True if the value was `expect` and is now `update`. `expect: undefined` means absent, `update: undefined` means delete. */
-  compareAndPut(
+  putIfAbsent<T = unknown, A extends As = S>(
     key: Bytes,
-    expect: Bytes | undefined,
-    update: Bytes | undefined,
-    options?: WriteOptions,
+    value: ValueIn<A>,
+    options?: ReadWriteOptions<A>,
+  ): Promise<ValueAs<A, T> | undefined>
+  putIfAbsent<T>(
+    key: Bytes,
+    value: ValueIn<Parsed>,
+    options: ReadWriteOptions<Parsed>,
+  ): Promise<T | undefined>
+  /** Answers with the value that was there before, or undefined. */
+  getAndPut<T = unknown, A extends As = S>(
+    key: Bytes,
+    value: ValueIn<A>,
+    options?: ReadWriteOptions<A>,
+  ): Promise<ValueAs<A, T> | undefined>
+  getAndPut<T>(key: Bytes, value: ValueIn<Parsed>, options: ReadWriteOptions<Parsed>): Promise<T | undefined>
+  /** True if the value was `expect` and is now `update`. `expect: undefined` means absent, `update: undefined` means delete. */
+  compareAndPut<A extends As = S>(
+    key: Bytes,
+    expect: ValueIn<A> | undefined,
+    update: ValueIn<A> | undefined,
+    options?: ReadWriteOptions<A>,
   ): Promise<boolean>
   /** All or nothing. */
-  compareAndPutAll(
-    list: readonly { key: Bytes; expect?: Bytes | undefined; update?: Bytes | undefined }[],
-    options?: WriteOptions,
+  compareAndPutAll<A extends As = S>(
+    list: readonly { key: Bytes; expect?: ValueIn<A> | undefined; update?: ValueIn<A> | undefined }[],
+    options?: ReadWriteOptions<A>,
   ): Promise<boolean>
-  /** Appends, with a comma between; an absent key gets the value alone. */
-  merge(key: Bytes, value: Bytes, options?: WriteOptions): Promise<Revised>
+  /**
+   * Appends, with a comma between; an absent key gets the value alone. It is for text and bytes: in a store of `json` or `msgpack` pass
+   * `{ as: 'string' }`, else it is a TypeError.
+   */
+  merge(key: Bytes, value: Bytes, options?: ReadWriteOptions<'bytes' | 'string'>): Promise<Revised>
   /**
    * Adds to a whole number, kept as decimal text; an absent key counts as 0.
    * ```ts
@@ -211,9 +255,9 @@ export interface KeyValueCalls {
    * (ERR_TOO_LARGE beyond, nothing changed): 20,000 rows, which are its steps, its conditions and each row that a deleteRange in it
    * removes; 128 deleteRange steps; 16 MiB of keys and values that it reads, and 16 MiB that it writes, the values before counted.
    */
-  batch(
-    ops: readonly WriteOp[],
-    options?: WriteOptions,
+  batch<A extends As = S>(
+    ops: readonly WriteOp<A>[],
+    options?: ReadWriteOptions<A>,
   ): Promise<{ revision: number; results: (true | number)[] }>
   /**
    * ```ts
@@ -224,16 +268,25 @@ export interface KeyValueCalls {
    * })
    * ```
    */
-  txn(
-    txn: Txn,
-    options?: ReadWriteOptions,
-  ): Promise<{ succeeded: boolean; results: (true | number | EntryOfKey | undefined)[]; revision: number }>
+  txn<A extends As = S>(
+    txn: Txn<A>,
+    options?: ReadWriteOptions<A>,
+  ): Promise<{ succeeded: boolean; results: (true | number | EntryOfKey<A> | undefined)[]; revision: number }>
   /** All at once, in key order, and its `revision`: for more than a few hundred rows take `entries`. */
-  scan(range?: Range, options?: ReadOptions): Promise<AtRevision<KeyValue>>
+  scan<T = unknown, A extends As = S>(
+    range?: Range,
+    options?: ReadOptions<A>,
+  ): Promise<AtRevision<KeyValue<A, T>>>
+  scan<T>(range: Range | undefined, options: ReadOptions<Parsed>): Promise<AtRevision<KeyValue<Parsed, T>>>
   /** Over one frozen view, page by page; ends with the loop, also by `break`. `revision` is a promise of the view's. */
-  entries(range?: Range, options?: ReadOptions): RangeIterator<KeyValue>
-  keys(range?: Range, options?: ReadOptions): RangeIterator<Value>
-  values(range?: Range, options?: ReadOptions): RangeIterator<Value>
+  entries<T = unknown, A extends As = S>(
+    range?: Range,
+    options?: ReadOptions<A>,
+  ): RangeIterator<KeyValue<A, T>>
+  entries<T>(range: Range | undefined, options: ReadOptions<Parsed>): RangeIterator<KeyValue<Parsed, T>>
+  keys<A extends As = S>(range?: Range, options?: ReadOptions<A>): RangeIterator<KeyAs<A>>
+  values<T = unknown, A extends As = S>(range?: Range, options?: ReadOptions<A>): RangeIterator<ValueAs<A, T>>
+  values<T>(range: Range | undefined, options: ReadOptions<Parsed>): RangeIterator<T>
   /** A block of `step` numbers that nobody else gets: from `start`, to `end` exclusive. The first begins at 0. */
   getSequence(key: Bytes, step: number, options?: WriteOptions): Promise<{ start: number; end: number }>
   /** Where the next block would start; 0 if unused. */
@@ -247,14 +300,19 @@ export interface KeyValueCalls {
    * Throws ERR_COMPACTED where `from` is older than the history that is kept. With `initial: true`: docs/guarantees.md, "List, then
    * watch".
    */
-  watch(
+  watch<T = unknown, A extends As = S>(
     target: WatchTarget,
-    options: InitialWatchOptions,
-  ): AsyncIterableIterator<InitialWatchEvent<WatchEvent>>
-  watch(
+    options: InitialWatchOptions<A>,
+  ): AsyncIterableIterator<InitialWatchEvent<WatchEvent<A, T>>>
+  watch<T>(
     target: WatchTarget,
-    options?: ReadOptions & { initial?: false | undefined; resync?: false | undefined },
-  ): AsyncIterableIterator<WatchEvent>
+    options: InitialWatchOptions<Parsed>,
+  ): AsyncIterableIterator<InitialWatchEvent<WatchEvent<Parsed, T>>>
+  watch<T = unknown, A extends As = S>(
+    target: WatchTarget,
+    options?: WatchOptions<A>,
+  ): AsyncIterableIterator<WatchEvent<A, T>>
+  watch<T>(target: WatchTarget, options: WatchOptions<Parsed>): AsyncIterableIterator<WatchEvent<Parsed, T>>
 }
 
 // ---- locks
@@ -305,8 +363,8 @@ export interface Acquirer {
 }
 
 /** A hold in force, as `locks.query` lists it. */
-export interface LockInfo {
-  key: Value
+export interface LockInfo<A extends As = 'bytes'> {
+  key: KeyAs<A>
   id: string
   context: Bytes | undefined
   fencingToken: number
@@ -324,7 +382,7 @@ export interface QueuedInfo {
   context: Bytes | undefined
   waitedMillis: number
 }
-export interface LockQueryOptions extends ReadOptions {
+export interface LockQueryOptions<A extends As = As> extends ReadOptions<A> {
   /** Also tells who waits for each lock. Default false. */
   queue?: boolean | undefined
 }

@@ -6,7 +6,7 @@ import { LatchkeyError } from './errors.js'
 import { knownNames, refuseUnknown } from './known-names.js'
 import { type ReadArgs, readArgs, show, toBound, toKeyCopy, toList, toRecord } from './call-arguments.js'
 import { READ, type Read } from './operations.js'
-import type { As } from './public-types.js'
+import type { Decoding } from './encodings.js'
 
 export const getArgs = (key: unknown): Read => [READ.get, toKeyCopy(key)]
 export const getEntryArgs = (key: unknown): Read => [READ.getEntry, toKeyCopy(key)]
@@ -92,14 +92,22 @@ function toLimit(value: unknown): number {
   throw new TypeError(`limit must be a whole number, 0 or more; got ${show(value)}`)
 }
 
-const WATCH_OPTIONS = knownNames('timeout', 'signal', 'as', 'consistency', 'initial', 'resync')
+const WATCH_OPTIONS = knownNames(
+  'timeout',
+  'signal',
+  'as',
+  'onUndecodable',
+  'consistency',
+  'initial',
+  'resync',
+)
 
 export interface WatchOptionsArgs extends ReadArgs {
   readonly initial: boolean
   readonly resync: boolean
 }
 
-export function watchOptionsArgs(options: unknown, standard: As): WatchOptionsArgs {
+export function watchOptionsArgs(options: unknown, standard: Decoding): WatchOptionsArgs {
   const read = readArgs('watch', options, standard, WATCH_OPTIONS)
   const given = (options ?? {}) as Record<string, unknown>
   const initial = toFlag(given.initial, 'initial')

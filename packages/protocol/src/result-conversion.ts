@@ -1,6 +1,7 @@
 // Door: results of members, to what callers get. Everything is copied, so it is the caller's; what makes no sense is ERR_PROTOCOL.
 
 import { text } from '@latchkey/base'
+import type { As, Decoding } from './encodings.js'
 import { LatchkeyError } from './errors.js'
 import { unpack } from './msgpack-decoder.js'
 import {
@@ -10,9 +11,12 @@ import {
   type EventResult,
   type LockStateResult,
   type PageResult,
+  type Step,
 } from './operations.js'
 import type { InitialPut } from './revision-types.js'
-import type { As, EntryAtRevision, EntryOfKey, SessionInfo, Value, WatchEvent } from './public-types.js'
+import type { EntryAtRevision, EntryOfKey, SessionInfo, WatchEvent } from './public-types.js'
+import { undecodable } from './undecodable.js'
+import { decodeParsed } from './value-codec.js'
 
 const nonsense = (what: string) =>
   new LatchkeyError(
@@ -28,34 +32,38 @@ const nonsense = (what: string) =>
 /** `new Uint8Array` and no slice: a slice of a Buffer is a Buffer, and shares the manners of one. */
 const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
-export const toUserKey = (bytes: Uint8Array, as: As): Value => (as === 'bytes' ? plain(bytes) : text(bytes))
+export function toUserKey(bytes: Uint8Array, { as, skip }: Decoding): string | Uint8Array {
+  const key = skip === 0 ? bytes : bytes.subarray(skip)
+  return as === 'bytes' ? plain(key) : text(key)
+}
 
-export function toUserValue(bytes: Uint8Array, as: As): Value {
+/** `key`: as it is stored. `revision`: of the value, where the answer tells it. */
+export function toUserValue(bytes: Uint8Array, how: Decoding, key: Uint8Array, revision?: number): unknown {
+  const { as } = how
   if (as === 'bytes') return plain(bytes)
   if (as === 'string') return text(bytes)
   try {
-    return JSON.parse(text(bytes))
+    return decodeParsed(bytes, as)
   } catch (cause) {
-    throw new TypeError("the stored value is no JSON: read it with { as: 'string' } or { as: 'bytes' }", {
-      cause,
-    })
+    if (how.onUndecodable === 'bytes') return plain(bytes)
+    throw undecodable({ key, bytes, how, revision, cause })
   }
 }
 
 const isData = (value: unknown): value is Uint8Array => value instanceof Uint8Array
 
-export function toMaybe(result: unknown, as: As): Value {
+export function toMaybe(result: unknown, how: Decoding, key: Uint8Array, revision?: number): unknown {
   if (result === null || result === undefined) return undefined
   if (!isData(result)) throw nonsense('value')
-  return toUserValue(result, as)
+  return toUserValue(result, how, key, revision)
 }
 
-export function toMany(result: unknown, as: As): Value[] {
-  if (!Array.isArray(result)) throw nonsense('list of values')
-  return result.map((value) => toMaybe(value, as))
+export function toMany(result: unknown, how: Decoding, keys: readonly Uint8Array[]): unknown[] {
+  if (!Array.isArray(result) || result.length !== keys.length) throw nonsense('list of values')
+  return result.map((value, at) => toMaybe(value, how, keys[at] as Uint8Array))
 }
 
-export function toEntry(result: unknown, as: As): EntryOfKey | undefined {
+export function toEntry(result: unknown, how: Decoding, key: Uint8Array): EntryOfKey<As> | undefined {
   if (result === null || result === undefined) return undefined
   if (!Array.isArray(result) || result.length < 4 || result.length > 5 || !isData(result[3]))
     throw nonsense('entry')
@@ -67,7 +75,7 @@ export function toEntry(result: unknown, as: As): EntryOfKey | undefined {
     unknown,
   ]
   return {
-    value: toUserValue(value, as),
+    value: toUserValue(value, how, key, toCount(modRevision)),
     createRevision: toCount(createRevision),
     modRevision: toCount(modRevision),
     version: toCount(version),
@@ -76,10 +84,14 @@ export function toEntry(result: unknown, as: As): EntryOfKey | undefined {
 }
 
 /** Of a read: the revision that the member's state had belongs to it. */
-export function toEntryRead(result: unknown, as: As): EntryAtRevision | undefined {
+export function toEntryRead(
+  result: unknown,
+  how: Decoding,
+  key: Uint8Array,
+): EntryAtRevision<As> | undefined {
   if (result === null || result === undefined) return undefined
   if (!Array.isArray(result) || result.length !== 2) throw nonsense('entry with a revision')
-  const entry = toEntry(result[1], as)
+  const entry = toEntry(result[1], how, key)
   if (entry === undefined) throw nonsense('entry with a revision')
   return { ...entry, revision: toCount(result[0]) }
 }
@@ -118,14 +130,18 @@ export function toIncremented(result: unknown): { value: number; revision: numbe
 
 export function toBatch(result: unknown): { revision: number; results: (true | number)[] } {
   const [revision, results] = toParts(result, 2)
-  return { revision: toCount(revision), results: toResults(results, 'bytes') as (true | number)[] }
+  if (!Array.isArray(results) || !results.every(isDone)) throw nonsense('list of results')
+  return { revision: toCount(revision), results }
 }
 
-export function toTxn(result: unknown, as: As) {
+const isDone = (result: unknown): result is true | number => result === true || typeof result === 'number'
+
+/** `steps`: of `then` and of `else`, whose keys an error names. */
+export function toTxn(result: unknown, how: Decoding, then: readonly Step[], otherwise: readonly Step[]) {
   const [succeeded, revision, results] = toParts(result, 3)
   return {
     succeeded: toBoolean(succeeded),
-    results: toResults(results, as),
+    results: toResults(results, how, succeeded === true ? then : otherwise),
     revision: toCount(revision),
   }
 }
@@ -135,12 +151,15 @@ function toParts(result: unknown, parts: number): unknown[] {
   return result
 }
 
-function toResults(results: unknown, as: As): (true | number | EntryOfKey | undefined)[] {
-  if (!Array.isArray(results)) throw nonsense('list of results')
-  return results.map((result: unknown) => {
-    if (result === true || typeof result === 'number') return result
-    return toEntry(result, as)
-  })
+function toResults(
+  results: unknown,
+  how: Decoding,
+  steps: readonly Step[],
+): (true | number | EntryOfKey<As> | undefined)[] {
+  if (!Array.isArray(results) || results.length !== steps.length) throw nonsense('list of results')
+  return results.map((result: unknown, at) =>
+    isDone(result) ? result : toEntry(result, how, (steps[at] as Step)[1]),
+  )
 }
 
 // ---- sessions
@@ -213,14 +232,14 @@ function isRow(row: unknown): boolean {
 /** Of a row that was there when the watch began: the event of its last write, as far as it is known. */
 export function toInitialPut(
   [key, value, revision]: readonly [Uint8Array, Uint8Array, number],
-  as: As,
-): InitialPut<Value, Value> {
+  how: Decoding,
+): InitialPut<string | Uint8Array, unknown> {
   return {
     revision,
     type: 'put',
     initial: true,
-    key: toUserKey(key, as),
-    value: toUserValue(value, as),
+    key: toUserKey(key, how),
+    value: toUserValue(value, how, key, revision),
     previous: undefined,
   }
 }
@@ -230,14 +249,14 @@ const REASONS: { readonly [type: number]: 'expired' | 'session' | undefined } = 
   [EVENT.session]: 'session',
 }
 
-export function toEvent([revision, type, key, value, previous]: EventResult, as: As): WatchEvent {
+export function toEvent([revision, type, key, value, previous]: EventResult, how: Decoding): WatchEvent<As> {
   if (type > EVENT.session) throw nonsense('event of a key')
   return {
     revision,
     type: type === EVENT.put ? 'put' : 'delete',
     ...(REASONS[type] !== undefined && { reason: REASONS[type] }),
-    key: toUserKey(key, as),
-    value: type === EVENT.put ? toMaybe(value, as) : undefined,
-    previous: toMaybe(previous, as),
+    key: toUserKey(key, how),
+    value: type === EVENT.put ? toMaybe(value, how, key, revision) : undefined,
+    previous: toMaybe(previous, how, key, revision),
   }
 }

@@ -34,6 +34,6 @@ export interface Reset {
 /** What a watch with `initial: true` yields. */
 export type InitialWatchEvent<Event extends { key: unknown; value: unknown }> =
   | (Event & { initial?: undefined })
-  | InitialPut<Event['key'], Event['value']>
+  | InitialPut<Event['key'], Exclude<Event['value'], undefined>>
   | Synced
   | Reset

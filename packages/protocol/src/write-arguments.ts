@@ -2,6 +2,7 @@
 
 import { CAPS } from './caps.js'
 import { type Duration, millis } from './duration.js'
+import type { As } from './encodings.js'
 import { guardArg, show, toKey, toList, toMaybeValue, toRecord, toToken, toValue } from './call-arguments.js'
 import { type KnownNames, knownNames, refuseUnknown } from './known-names.js'
 import {
@@ -53,40 +54,48 @@ export function bindsToSession(command: Command): boolean {
 
 const bindsStep = (step: Step): boolean => step[0] === STEP.put && step[3] === LIFE_OF_SESSION
 
-export const putArgs = (key: unknown, value: unknown, options: unknown): Command => [
+export const putArgs = (key: unknown, value: unknown, options: unknown, as: As = 'bytes'): Command => [
   OP.put,
   guardArg(options),
   toKey(key),
-  toValue(value),
+  toValue(value, as),
   ...lifeArg(options, ''),
 ]
-export const putIfAbsentArgs = (key: unknown, value: unknown, options: unknown): Command => [
-  OP.putIfAbsent,
-  guardArg(options),
-  toKey(key),
-  toValue(value),
-]
-export const getAndPutArgs = (key: unknown, value: unknown, options: unknown): Command => [
+export const putIfAbsentArgs = (
+  key: unknown,
+  value: unknown,
+  options: unknown,
+  as: As = 'bytes',
+): Command => [OP.putIfAbsent, guardArg(options), toKey(key), toValue(value, as)]
+export const getAndPutArgs = (key: unknown, value: unknown, options: unknown, as: As = 'bytes'): Command => [
   OP.getAndPut,
   guardArg(options),
   toKey(key),
-  toValue(value),
+  toValue(value, as),
 ]
-export const mergeArgs = (key: unknown, value: unknown, options: unknown): Command => [
+export const mergeArgs = (key: unknown, value: unknown, options: unknown, as: As = 'bytes'): Command => [
   OP.merge,
   guardArg(options),
   toKey(key),
-  toValue(value),
+  toAppended(value, as),
 ]
 
-export function putAllArgs(entries: unknown, options: unknown): Command {
+/** Two JSON texts with a comma between are no JSON text, and likewise with MessagePack. */
+function toAppended(value: unknown, as: As, name = 'value'): Uint8Array {
+  if (as === 'bytes' || as === 'string') return toValue(value, as, name)
+  throw new TypeError(
+    `merge appends text or bytes, and the result would be no ${as}: pass { as: 'string' }, or write the whole value with compareAndPut`,
+  )
+}
+
+export function putAllArgs(entries: unknown, options: unknown, as: As = 'bytes'): Command {
   if (!isIterable(entries))
     throw new TypeError(
       `entries must be an array of { key, value } or an iterable of [key, value]; got ${show(entries)}`,
     )
   const pairs: PairArg[] = []
   const life = lifeArg(options, '')
-  for (const entry of entries) pairs.push(toPair(entry, `entries[${pairs.length}]`, life))
+  for (const entry of entries) pairs.push(toPair(entry, as, `entries[${pairs.length}]`, life))
   return [OP.putAll, guardArg(options), pairs]
 }
 
@@ -97,13 +106,14 @@ const ENTRY_FIELDS = knownNames('key', 'value', 'ttl', 'ephemeral')
 const SWAP_FIELDS = knownNames('key', 'expect', 'update')
 
 /** `life`: of the call, for an entry that says none of its own. */
-function toPair(entry: unknown, name: string, life: readonly [] | readonly [number]): PairArg {
-  if (Array.isArray(entry)) return [toKey(entry[0], `${name}[0]`), toValue(entry[1], `${name}[1]`), ...life]
+function toPair(entry: unknown, as: As, name: string, life: readonly [] | readonly [number]): PairArg {
+  if (Array.isArray(entry))
+    return [toKey(entry[0], `${name}[0]`), toValue(entry[1], as, `${name}[1]`), ...life]
   const given = toRecord(entry, name)
   refuseUnknown(given, ENTRY_FIELDS, 'field', name)
   const { key, value } = given
   const own = saysLife(given) ? lifeArg(given, `${name}.`) : life
-  return [toKey(key, `${name}.key`), toValue(value, `${name}.value`), ...own]
+  return [toKey(key, `${name}.key`), toValue(value, as, `${name}.value`), ...own]
 }
 
 export const compareAndPutArgs = (
@@ -111,21 +121,22 @@ export const compareAndPutArgs = (
   expect: unknown,
   update: unknown,
   options: unknown,
+  as: As = 'bytes',
 ): Command => [
   OP.compareAndPutAll,
   guardArg(options),
-  [[toKey(key), toMaybeValue(expect, 'expect'), toMaybeValue(update, 'update')]],
+  [[toKey(key), toMaybeValue(expect, as, 'expect'), toMaybeValue(update, as, 'update')]],
 ]
 
-export function compareAndPutAllArgs(list: unknown, options: unknown): Command {
+export function compareAndPutAllArgs(list: unknown, options: unknown, as: As = 'bytes'): Command {
   const items = toList(list, 'list').map((item, at) => {
     const given = toRecord(item, `list[${at}]`)
     refuseUnknown(given, SWAP_FIELDS, 'field', `list[${at}]`)
     const { key, expect, update } = given
     return [
       toKey(key, `list[${at}].key`),
-      toMaybeValue(expect, `list[${at}].expect`),
-      toMaybeValue(update, `list[${at}].update`),
+      toMaybeValue(expect, as, `list[${at}].expect`),
+      toMaybeValue(update, as, `list[${at}].update`),
     ] as const
   })
   return [OP.compareAndPutAll, guardArg(options), items]
@@ -182,18 +193,21 @@ function toInteger(value: unknown, name: string): number {
 
 // ---- batches and transactions
 
-export const batchArgs = (ops: unknown, options: unknown): Command => [
+export const batchArgs = (ops: unknown, options: unknown, as: As = 'bytes'): Command => [
   OP.batch,
   guardArg(options),
-  toSteps(ops, 'ops', false),
+  toSteps(ops, as, 'ops', false),
 ]
 
-export function txnArgs(txn: unknown, options: unknown): Command {
+export function txnArgs(txn: unknown, options: unknown, as: As = 'bytes'): Command {
   const given = toRecord(txn, 'txn')
   refuseUnknown(given, TXN_FIELDS, 'field', 'txn')
-  const when = given.when === undefined ? [] : toList(given.when, 'when').map(toCondition)
-  const then = given.then === undefined ? [] : toSteps(given.then, 'then', true)
-  const otherwise = given.else === undefined ? [] : toSteps(given.else, 'else', true)
+  const when =
+    given.when === undefined
+      ? []
+      : toList(given.when, 'when').map((condition, at) => toCondition(condition, as, at))
+  const then = given.then === undefined ? [] : toSteps(given.then, as, 'then', true)
+  const otherwise = given.else === undefined ? [] : toSteps(given.else, as, 'else', true)
   return [OP.txn, guardArg(options), when, then, otherwise]
 }
 
@@ -212,18 +226,18 @@ const STEP_FIELDS: ReadonlyMap<unknown, KnownNames> = new Map([
   ['increment', knownNames('type', 'key', 'by')],
 ])
 
-const toSteps = (ops: unknown, name: string, reads: boolean): Step[] =>
-  toList(ops, name).map((op, at) => toStep(toRecord(op, `${name}[${at}]`), `${name}[${at}]`, reads))
+const toSteps = (ops: unknown, as: As, name: string, reads: boolean): Step[] =>
+  toList(ops, name).map((op, at) => toStep(toRecord(op, `${name}[${at}]`), as, `${name}[${at}]`, reads))
 
-function toStep(op: Record<string, unknown>, name: string, reads: boolean): Step {
+function toStep(op: Record<string, unknown>, as: As, name: string, reads: boolean): Step {
   const fields = STEP_FIELDS.get(op.type)
   if (fields !== undefined) refuseUnknown(op, fields, 'field', name)
   const key = () => toKey(op.key, `${name}.key`)
   switch (op.type) {
     case 'put':
-      return [STEP.put, key(), toValue(op.value, `${name}.value`), ...lifeArg(op, `${name}.`)]
+      return [STEP.put, key(), toValue(op.value, as, `${name}.value`), ...lifeArg(op, `${name}.`)]
     case 'merge':
-      return [STEP.merge, key(), toValue(op.value, `${name}.value`)]
+      return [STEP.merge, key(), toAppended(op.value, as, `${name}.value`)]
     case 'delete':
       return [STEP.delete, key()]
     case 'deleteRange':
@@ -237,7 +251,7 @@ function toStep(op: Record<string, unknown>, name: string, reads: boolean): Step
   throw new TypeError(`${name}.type must be ${known}; got ${show(op.type)}`)
 }
 
-function toCondition(given: unknown, at: number): ConditionArg {
+function toCondition(given: unknown, as: As, at: number): ConditionArg {
   const name = `when[${at}]`
   const condition = toRecord(given, name)
   refuseUnknown(condition, condition.lock === undefined ? CONDITION_FIELDS : LOCK_FIELDS, 'field', name)
@@ -249,7 +263,10 @@ function toCondition(given: unknown, at: number): ConditionArg {
   const field = oneOf(FIELDS, condition.field ?? 'value', `${name}.field`)
   const is = oneOf(COMPARISONS, condition.is ?? '=', `${name}.is`)
   if (condition.as !== undefined) return [FIELD.number, IS[is], key, toNumber(field, condition, name)]
-  return [FIELD[field], IS[is], key, toCompared(field, condition.value, `${name}.value`)]
+  if (field !== 'value')
+    return [FIELD[field], IS[is], key, toCompared(field, condition.value, `${name}.value`)]
+  if ((is === '<' || is === '>') && (as === 'json' || as === 'msgpack')) throw unordered(name, as)
+  return [FIELD[field], IS[is], key, toMaybeValue(condition.value, as, `${name}.value`)]
 }
 
 /** The stored value as a number: undefined is no number, and what is absent counts as 0. */
@@ -267,9 +284,14 @@ function oneOf<Word extends string>(words: readonly Word[], value: unknown, name
   throw new TypeError(`${name} must be one of ${words.join(', ')}; got ${show(value)}`)
 }
 
+/** The bytes of two values have no order that the values would have: as JSON '10' is before '9'. */
+const unordered = (name: string, as: As) =>
+  new TypeError(
+    `${name}.is can be '=' or '!=' for a value of ${as}; numbers are compared with { as: 'number' }`,
+  )
+
 /** The numbers of an absent key are 0. */
-function toCompared(field: (typeof FIELDS)[number], value: unknown, name: string) {
-  if (field === 'value') return toMaybeValue(value, name)
+function toCompared(field: string, value: unknown, name: string) {
   if (value === undefined) return 0
   if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number
   throw new TypeError(`${name} must be a whole number, as ${field} is one; got ${show(value)}`)

@@ -159,6 +159,10 @@ const MEETINGS: Record<ErrorCode, Meet> = {
     return store.increment('word')
   },
   ERR_MISMATCH: () => store.members.promote('nobody'),
+  ERR_UNDECODABLE: async () => {
+    await store.put('text', 'no JSON')
+    return store.get('text', { as: 'json' })
+  },
 }
 
 /** In the first record: far before the mark. */

@@ -10,7 +10,7 @@ let x: Cluster
 let y: Cluster
 let ids: { readonly x: string; readonly y: string }
 const started: Sidecar[] = []
-const stores: Store[] = []
+const stores: Store<'string'>[] = []
 
 async function founded(cluster: Cluster, name: string): Promise<string> {
   const store = await connect(cluster.urls)
@@ -41,7 +41,7 @@ afterAll(async () => {
   await Promise.all([x.destroy(), y.destroy()])
 })
 
-const joined = async (urls: readonly string[], clusterId?: string): Promise<Store> => {
+const joined = async (urls: readonly string[], clusterId?: string): Promise<Store<'string'>> => {
   const store = await connect(urls, { as: 'string', logger: false, clusterId })
   stores.push(store)
   return store

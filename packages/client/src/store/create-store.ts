@@ -17,12 +17,14 @@ import {
   type Bytes,
   type CallOptions,
   type CloseOptions,
+  type Decoding,
   type Duration,
   closeArgs,
   LatchkeyError,
   encodeCommand,
   type MemberCalls,
   OP,
+  type OnUndecodable,
   type Owner,
   type SessionCalls,
   type SnapshotResult,
@@ -34,7 +36,7 @@ import type { Route } from '../engine/route.js'
 import { attempt } from './reject-not-throw.js'
 import { backupToFile } from './backup-file.js'
 import { Cluster } from './cluster-calls.js'
-import { KeyValues } from './key-values.js'
+import { type HoldGuard, TypedKeyValues } from './key-values.js'
 import { lockPort } from './lock-port.js'
 import type { Store } from './store.js'
 
@@ -46,6 +48,7 @@ export interface StoreOptions {
   /** 128 random bits in hex. */
   readonly newId: () => string
   readonly as?: As | undefined
+  readonly onUndecodable?: OnUndecodable | undefined
   /** ms; default 30 s. */
   readonly sessionLife?: number | undefined
   readonly drift?: number | undefined
@@ -62,21 +65,22 @@ export function createStore(options: StoreOptions): Store {
   return new ClientStore(options)
 }
 
-export class ClientStore extends KeyValues implements Store {
+export class ClientStore<S extends As = 'bytes'> extends TypedKeyValues<S> implements Store<S> {
   readonly engine: Engine
   readonly members: MemberCalls
   readonly sessions: SessionCalls
-  readonly locks: Locks
+  readonly locks: Locks<S>
   /** What the lock objects stand on; also for doors that hold locks under their callers' ids. */
   readonly lockPort: LockPort
   readonly #cluster: Cluster
-  readonly #locking: Locking
+  readonly #locking: Locking<S>
   readonly #closed: AbortController
   readonly #closeHook: (() => Promise<void>) | undefined
   #closing: Promise<void> | undefined
 
   constructor(options: StoreOptions) {
-    const { route, clock, random, as, newId } = options
+    const { route, clock, random, as = 'bytes', onUndecodable = 'error', newId } = options
+    const decoding: Decoding = { as, onUndecodable, skip: 0 }
     const engine = new Engine({
       route,
       clock,
@@ -84,17 +88,16 @@ export class ClientStore extends KeyValues implements Store {
       sessionLife: options.sessionLife ?? DEFAULT_SESSION_LIFE,
       drift: options.drift ?? DEFAULT_DRIFT,
     })
-    super(engine, as ?? 'bytes')
+    super(engine, decoding)
     this.engine = engine
     this.#closed = new AbortController()
     this.#closeHook = options.closeHook
     this.#cluster = new Cluster(engine)
     this.members = this.#cluster.members
     this.sessions = this.#cluster.sessions
-    const guarded = (hold: ConstructorParameters<typeof KeyValues>[2]) =>
-      new KeyValues(engine, as ?? 'bytes', hold)
-    this.lockPort = lockPort({ engine, clock, as, newId, closed: this.#closed.signal, guarded })
-    this.#locking = new Locking(this.lockPort)
+    const guarded = (hold: HoldGuard) => new TypedKeyValues<S>(engine, decoding, hold)
+    this.lockPort = lockPort({ engine, clock, decoding, newId, closed: this.#closed.signal, guarded })
+    this.#locking = new Locking<S>(this.lockPort)
     this.locks = this.#locking.locks
   }
 

@@ -1,11 +1,11 @@
 // Test: the key-value calls: what is asked for, what comes back, and how mistakes are told.
 
 import { text, utf8 } from '@latchkey/base'
-import { type Command, LatchkeyError, OP, READ, type Read, decodeCommand } from '@latchkey/protocol'
+import { type As, type Command, LatchkeyError, OP, READ, type Read, decodeCommand } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import type { CallOptions } from '../engine/call.js'
 import type { Engine } from '../engine/engine.js'
-import { type HoldGuard, KeyValues } from './key-values.js'
+import { type HoldGuard, TypedKeyValues } from './key-values.js'
 
 type Convert = (result: unknown) => unknown
 
@@ -25,7 +25,8 @@ function pendingCalls(results: Record<number, unknown> = {}) {
       return convert(results[read[0]])
     },
   } as unknown as Engine
-  const kv = (as: 'bytes' | 'string' | 'json' = 'bytes', hold?: HoldGuard) => new KeyValues(engine, as, hold)
+  const kv = (as: As = 'bytes', hold?: HoldGuard) =>
+    new TypedKeyValues<As>(engine, { as, onUndecodable: 'error', skip: 0 }, hold)
   return { commands, reads, kv }
 }
 
@@ -40,7 +41,7 @@ test('reads give Uint8Arrays of the caller, strings or parsed JSON; what is miss
     [READ.multiGet]: [source, null],
     [READ.contains]: true,
   })
-  const value = await kv().get('k')
+  const value = (await kv().get('k')) as Uint8Array
   expect(Object.getPrototypeOf(value)).toBe(Uint8Array.prototype)
   value.fill(0)
   expect(text(source)).toBe('{"a":1}')
@@ -101,7 +102,18 @@ test('writes answer as docs/api.md says', async () => {
   expect(await store.deleteRange('a', 'b')).toBe(3)
   expect(await store.batch([])).toEqual({ revision: 10, results: [true, true, 1, 4] })
   const entry = { value: '{"a":1}', createRevision: 3, modRevision: 5, version: 2 }
-  expect(await store.txn({})).toEqual({ succeeded: true, results: [true, 1, entry, undefined], revision: 11 })
+  const get = { type: 'get', key: 'k' } as const
+  const then = [
+    { type: 'put', key: 'k', value: 'v' } as const,
+    { type: 'delete', key: 'k' } as const,
+    get,
+    get,
+  ]
+  expect(await store.txn({ then })).toEqual({
+    succeeded: true,
+    results: [true, 1, entry, undefined],
+    revision: 11,
+  })
   expect(await store.getSequence('k', 5)).toEqual({ start: 0, end: 5 })
   expect(await store.getLatestSequence('k')).toBe(5)
   expect(await store.resetSequence('k')).toBe(undefined)
@@ -160,7 +172,7 @@ test('A13: what is over the budget of a command is refused before anything is se
 
 test('a stored value that is no JSON, and an answer that makes no sense', async () => {
   const { kv } = pendingCalls({ [READ.get]: bytes('{'), [OP.put]: 'x', [OP.batch]: [1] })
-  await expect(kv().get('k', { as: 'json' })).rejects.toBeInstanceOf(TypeError)
+  await expect(kv().get('k', { as: 'json' })).rejects.toMatchObject({ code: 'ERR_UNDECODABLE', key: 'k' })
   await expect(kv().put('k', 'v')).rejects.toMatchObject({ code: 'ERR_PROTOCOL' })
   await expect(kv().batch([])).rejects.toBeInstanceOf(LatchkeyError)
 })

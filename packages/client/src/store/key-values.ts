@@ -2,40 +2,28 @@
 
 import {
   type As,
-  type AtRevision,
-  type Bytes,
   CAPS,
   type Command,
   type EventResult,
   type InitialWatchEvent,
-  type InitialWatchOptions,
+  type WatchEvent,
   DEFAULT_TIMEOUT,
   WRITE_OPTIONS,
-  type CallOptions as UserCallOptions,
-  type Duration,
-  type KeyLife,
-  type KeyValue,
+  type Decoding,
   type KnownNames,
   PUT_OPTIONS,
-  type PutOptions,
   type KeyValueCalls,
   LatchkeyError,
+  type OP,
+  type READ,
   type Read,
-  type ReadOptions,
-  type Txn,
-  type Value,
-  type WatchEvent,
-  type WatchTarget,
-  type WriteOp,
-  type WriteOptions,
-  type Range,
-  type RangeIterator,
   batchArgs,
   bindsToSession,
   callArgs,
   compareAndPutAllArgs,
   compareAndPutArgs,
   containsArgs,
+  decodingArg,
   deleteAllArgs,
   deleteArgs,
   deleteRangeArgs,
@@ -56,7 +44,6 @@ import {
   readArgs,
   resetSequenceArgs,
   sequenceArgs,
-  toAs,
   toBatch,
   toBlock,
   toBoolean,
@@ -78,8 +65,10 @@ import {
   watchOptionsArgs,
 } from '@latchkey/protocol'
 import type { Engine } from '../engine/engine.js'
-import { Mirror, type MirrorOptions, type MirrorTarget } from './mirror.js'
+import { Mirror } from './mirror.js'
+import type { MirrorCalls } from './store.js'
 import { attempt } from './reject-not-throw.js'
+import { afterWrite, withRevision } from './undecodable-values.js'
 import { type Row, collect, iterate } from './range-iterator.js'
 import { type InitialItem, WatchIterator, openInitial } from './watch-iterator.js'
 
@@ -90,36 +79,43 @@ export interface HoldGuard {
   knownLost(): boolean
 }
 
-export class KeyValues implements KeyValueCalls {
+/** Each call as a caller's values make it: the types are those of `KeyValueCalls`, which only the encoding of a call decides. */
+type Untyped = { [Name in keyof (KeyValueCalls & MirrorCalls)]: unknown }
+
+export class KeyValues implements Untyped {
   readonly #engine: Engine
-  readonly #as: As
+  readonly #decoding: Decoding
   readonly #hold: HoldGuard | undefined
 
-  constructor(engine: Engine, as: As, hold?: HoldGuard) {
+  constructor(engine: Engine, decoding: Decoding, hold?: HoldGuard) {
     this.#engine = engine
-    this.#as = as
+    this.#decoding = decoding
     this.#hold = hold
+  }
+
+  get as(): As {
+    return this.#decoding.as
   }
 
   // ---- reads
 
-  get(key: Bytes, options?: ReadOptions): Promise<Value> {
-    return this.#read('get', () => getArgs(key), options, toMaybe)
+  get(key: unknown, options?: unknown) {
+    return this.#read('get', () => getArgs(key), options, toValueRead)
   }
 
-  multiGet(keys: readonly Bytes[], options?: ReadOptions): Promise<Value[]> {
-    return this.#read('multiGet', () => multiGetArgs(keys), options, toMany)
+  multiGet(keys: unknown, options?: unknown) {
+    return this.#read('multiGet', () => multiGetArgs(keys), options, toValuesRead)
   }
 
-  containsKey(key: Bytes, options?: ReadOptions): Promise<boolean> {
+  containsKey(key: unknown, options?: unknown) {
     return this.#read('containsKey', () => containsArgs(key), options, toBoolean)
   }
 
-  getEntry(key: Bytes, options?: ReadOptions) {
-    return this.#read('getEntry', () => getEntryArgs(key), options, toEntryRead)
+  getEntry(key: unknown, options?: unknown) {
+    return this.#read('getEntry', () => getEntryArgs(key), options, toEntryOfRead)
   }
 
-  getLatestSequence(key: Bytes, options?: ReadOptions): Promise<number> {
+  getLatestSequence(key: unknown, options?: unknown) {
     return this.#read('getLatestSequence', () => sequenceArgs(key), options, toCount)
   }
 
@@ -127,13 +123,13 @@ export class KeyValues implements KeyValueCalls {
     call: string,
     make: () => Read,
     options: unknown,
-    convert: (result: unknown, as: As) => T,
+    convert: (result: unknown, how: Decoding, read: Read) => T,
   ): Promise<T> {
     try {
       const read = make()
-      const given = readArgs(call, options, this.#as)
-      const { as } = given
-      return this.#engine.read(read, given.stale, given, (result) => convert(result, as))
+      const given = readArgs(call, options, this.#decoding)
+      const answer = this.#engine.read(read, given.stale, given, (result) => convert(result, given, read))
+      return parses(given) ? answer.catch((error) => withRevision(this.#engine, error, given)) : answer
     } catch (error) {
       return Promise.reject(error)
     }
@@ -141,199 +137,216 @@ export class KeyValues implements KeyValueCalls {
 
   // ---- writes
 
-  put(key: Bytes, value: Bytes, options?: PutOptions) {
-    return this.#write('put', (all) => putArgs(key, value, all), options, toRevised, PUT_OPTIONS)
+  put(key: unknown, value: unknown, options?: unknown) {
+    return this.#write('put', (all, as) => putArgs(key, value, all, as), options, toRevised, PUT_OPTIONS)
   }
 
-  touch(key: Bytes, ttl: Duration, options?: WriteOptions): Promise<boolean> {
+  touch(key: unknown, ttl: unknown, options?: unknown) {
     return this.#write('touch', (all) => touchArgs(key, ttl, all), options, toBoolean)
   }
 
-  putAll(
-    entries: Iterable<({ key: Bytes; value: Bytes } & KeyLife) | readonly [Bytes, Bytes]>,
-    options?: PutOptions,
-  ) {
-    return this.#write('putAll', (all) => putAllArgs(entries, all), options, toRevised, PUT_OPTIONS)
+  putAll(entries: unknown, options?: unknown) {
+    return this.#write('putAll', (all, as) => putAllArgs(entries, all, as), options, toRevised, PUT_OPTIONS)
   }
 
-  putIfAbsent(key: Bytes, value: Bytes, options?: WriteOptions): Promise<Value> {
-    return this.#write('putIfAbsent', (all) => putIfAbsentArgs(key, value, all), options, toMaybe)
+  putIfAbsent(key: unknown, value: unknown, options?: unknown) {
+    return this.#write('putIfAbsent', (all, as) => putIfAbsentArgs(key, value, all, as), options, toPresent)
   }
 
-  getAndPut(key: Bytes, value: Bytes, options?: WriteOptions): Promise<Value> {
-    return this.#write('getAndPut', (all) => getAndPutArgs(key, value, all), options, toMaybe)
+  getAndPut(key: unknown, value: unknown, options?: unknown) {
+    return this.#write('getAndPut', (all, as) => getAndPutArgs(key, value, all, as), options, toReplaced)
   }
 
-  compareAndPut(
-    key: Bytes,
-    expect: Bytes | undefined,
-    update: Bytes | undefined,
-    options?: WriteOptions,
-  ): Promise<boolean> {
+  compareAndPut(key: unknown, expect: unknown, update: unknown, options?: unknown) {
     return this.#write(
       'compareAndPut',
-      (all) => compareAndPutArgs(key, expect, update, all),
+      (all, as) => compareAndPutArgs(key, expect, update, all, as),
       options,
       toBoolean,
     )
   }
 
-  compareAndPutAll(
-    list: readonly { key: Bytes; expect?: Bytes | undefined; update?: Bytes | undefined }[],
-    options?: WriteOptions,
-  ): Promise<boolean> {
-    return this.#write('compareAndPutAll', (all) => compareAndPutAllArgs(list, all), options, toBoolean)
+  compareAndPutAll(list: unknown, options?: unknown) {
+    return this.#write(
+      'compareAndPutAll',
+      (all, as) => compareAndPutAllArgs(list, all, as),
+      options,
+      toBoolean,
+    )
   }
 
-  merge(key: Bytes, value: Bytes, options?: WriteOptions) {
-    return this.#write('merge', (all) => mergeArgs(key, value, all), options, toRevised)
+  merge(key: unknown, value: unknown, options?: unknown) {
+    return this.#write('merge', (all, as) => mergeArgs(key, value, all, as), options, toRevised)
   }
 
-  increment(key: Bytes, by = 1, options?: WriteOptions) {
+  increment(key: unknown, by: unknown = 1, options?: unknown) {
     return this.#write('increment', (all) => incrementArgs(key, by, all), options, toIncremented)
   }
 
-  delete(key: Bytes, options?: WriteOptions): Promise<number> {
+  delete(key: unknown, options?: unknown) {
     return this.#write('delete', (all) => deleteArgs(key, all), options, toCount)
   }
 
-  deleteAll(keys: readonly Bytes[], options?: WriteOptions): Promise<number> {
+  deleteAll(keys: unknown, options?: unknown) {
     return this.#write('deleteAll', (all) => deleteAllArgs(keys, all), options, toCount)
   }
 
-  deleteRange(start: Bytes, end: Bytes, options?: WriteOptions): Promise<number> {
+  deleteRange(start: unknown, end: unknown, options?: unknown) {
     return this.#write('deleteRange', (all) => deleteRangeArgs(start, end, all), options, toCount)
   }
 
-  batch(ops: readonly WriteOp[], options?: WriteOptions) {
-    return this.#write('batch', (all) => batchArgs(ops, all), options, toBatch)
+  batch(ops: unknown, options?: unknown) {
+    return this.#write('batch', (all, as) => batchArgs(ops, all, as), options, toBatch)
   }
 
-  txn(txn: Txn, options?: WriteOptions) {
-    return this.#write('txn', (all) => txnArgs(txn, all), options, toTxn)
+  txn(txn: unknown, options?: unknown) {
+    return this.#write('txn', (all, as) => txnArgs(txn, all, as), options, toTxnDone)
   }
 
-  getSequence(key: Bytes, step: number, options?: WriteOptions) {
+  getSequence(key: unknown, step: unknown, options?: unknown) {
     return this.#write('getSequence', (all) => nextSequenceArgs(key, step, all), options, toBlock)
   }
 
-  resetSequence(key: Bytes, options?: WriteOptions): Promise<undefined> {
+  resetSequence(key: unknown, options?: unknown) {
     return this.#write('resetSequence', (all) => resetSequenceArgs(key, all), options, toNothing)
   }
 
   /** Encoded before the call returns: what the caller does with its arrays afterwards changes nothing. */
   #write<T>(
     call: string,
-    make: (options: unknown) => Command,
-    options: WriteOptions | undefined,
-    convert: (result: unknown, as: As) => T,
+    make: (options: unknown, as: As) => Command,
+    options: unknown,
+    convert: (result: unknown, how: Decoding, command: Command) => T,
     known: KnownNames = WRITE_OPTIONS,
   ): Promise<T> {
     try {
       const given = callArgs(call, options, DEFAULT_TIMEOUT, known)
-      const as = toAs(asOf(options), this.#as)
-      const command = make(this.#guarded(options))
+      const how = decodingArg(options, this.#decoding)
+      const command = make(this.#guarded(options), how.as)
       if (this.#hold?.knownLost()) throw new LatchkeyError('ERR_FENCED')
       // Nothing but its own session keeps such a key.
       if (bindsToSession(command)) this.#engine.ephemeralKeys.bind()
-      return this.#engine.command(encoded(command), given, (result) => convert(result, as))
+      return this.#engine.command(encoded(command), given, (result) => convert(result, how, command))
     } catch (error) {
       return Promise.reject(error)
     }
   }
 
-  #guarded(options: UserCallOptions | undefined): unknown {
+  #guarded(options: unknown): unknown {
     const hold = this.#hold
-    return hold ? { ...options, guard: { key: hold.key, token: hold.token } } : options
+    return hold
+      ? { ...(options as object | undefined), guard: { key: hold.key, token: hold.token } }
+      : options
   }
 
   // ---- ranges
 
-  scan(range?: Range, options?: ReadOptions): Promise<AtRevision<KeyValue>> {
+  scan(range?: unknown, options?: unknown) {
     return attempt(() => {
       const asked = rangeArgs(range)
-      const given = readArgs('scan', options, this.#as)
-      return collect(this.#engine, asked, given, (row) => toKeyValue(row, given.as))
+      const given = readArgs('scan', options, this.#decoding)
+      return collect(this.#engine, asked, given, toKeyValue)
     })
   }
 
-  entries(range?: Range, options?: ReadOptions): RangeIterator<KeyValue> {
+  entries(range?: unknown, options?: unknown) {
     return this.#iterate('entries', range, options, toKeyValue)
   }
 
-  keys(range?: Range, options?: ReadOptions): RangeIterator<Value> {
-    return this.#iterate('keys', range, options, ([key], as) => toUserKey(key, as), true)
+  keys(range?: unknown, options?: unknown) {
+    return this.#iterate('keys', range, options, ([key], how) => toUserKey(key, how), true)
   }
 
-  values(range?: Range, options?: ReadOptions): RangeIterator<Value> {
-    return this.#iterate('values', range, options, ([, value], as) =>
-      value === null ? undefined : toUserValue(value, as),
-    )
+  values(range?: unknown, options?: unknown) {
+    return this.#iterate('values', range, options, toRowValue)
   }
 
   #iterate<T>(
     call: string,
-    range: Range | undefined,
-    options: ReadOptions | undefined,
-    convert: (row: Row, as: As) => T,
+    range: unknown,
+    options: unknown,
+    convert: (row: Row, how: Decoding) => T,
     keysOnly = false,
-  ): RangeIterator<T> {
+  ) {
     const asked = rangeArgs(range)
-    const given = readArgs(call, options, this.#as)
+    const given = readArgs(call, options, this.#decoding)
     const wanted = keysOnly ? { ...asked, keysOnly } : asked
-    return iterate(this.#engine, wanted, given, (row) => convert(row, given.as))
+    return iterate(this.#engine, wanted, given, convert)
   }
 
-  watch(
-    target: WatchTarget,
-    options: InitialWatchOptions,
-  ): AsyncIterableIterator<InitialWatchEvent<WatchEvent>>
-  watch(target: WatchTarget, options?: ReadOptions): AsyncIterableIterator<WatchEvent>
-  watch(
-    target: WatchTarget,
-    options?: ReadOptions,
-  ): AsyncIterableIterator<WatchEvent> | AsyncIterableIterator<InitialWatchEvent<WatchEvent>> {
-    const { as, signal, initial, resync } = watchOptionsArgs(options, this.#as)
+  watch(target: unknown, options?: unknown) {
+    const given = watchOptionsArgs(options, this.#decoding)
+    const { signal, initial, resync } = given
     if (initial) {
       const bounds = initialTargetArgs(target)
       return new WatchIterator({
         open: (sink) => openInitial(this.#engine, bounds, resync, sink),
-        convert: (item: InitialItem) => toInitialEvent(item, as),
+        convert: (item: InitialItem) => toInitialEvent(item, given),
         signal,
       })
     }
     const { start, end, from } = watchArgs(target)
     return new WatchIterator({
       open: (sink) => this.#engine.watch(start, end, from, sink),
-      convert: (event: EventResult) => toEvent(event, as),
+      convert: (event: EventResult) => toEvent(event, given),
       signal,
     })
   }
 
-  mirror(target: MirrorTarget, options?: MirrorOptions): Promise<Mirror> {
-    return attempt(() => Mirror.open(this.#engine, target, options, this.#as))
+  mirror(target: unknown, options?: unknown) {
+    return attempt(() => Mirror.open(this.#engine, target, options, this.#decoding))
   }
 }
 
-function toInitialEvent(item: InitialItem, as: As): InitialWatchEvent<WatchEvent> {
+function toInitialEvent(item: InitialItem, how: Decoding): InitialWatchEvent<WatchEvent<As>> {
   switch (item.is) {
     case 'reset':
       return { type: 'reset' }
     case 'synced':
       return { type: 'synced', revision: item.revision }
     case 'row':
-      return toInitialPut(item.row as readonly [Uint8Array, Uint8Array, number], as)
+      return toInitialPut(item.row as readonly [Uint8Array, Uint8Array, number], how)
     case 'event':
-      return toEvent(item.event, as)
+      return toEvent(item.event, how)
   }
 }
 
-/** Writes that answer with a value take `as` too. */
-const asOf = (options: unknown): unknown => (options as { readonly as?: unknown } | undefined)?.as
+/**
+ * The same class under the types that its callers meet. Its encoding is told to the constructor; that the type argument is the same one
+ * is for whoever makes it to see to.
+ */
+export const TypedKeyValues = KeyValues as unknown as new <S extends As>(
+  ...args: ConstructorParameters<typeof KeyValues>
+) => KeyValueCalls<S> & MirrorCalls<S>
 
-function toKeyValue([key, value]: Row, as: As): KeyValue {
-  return { key: toUserKey(key, as), value: value === null ? undefined : toUserValue(value, as) }
+const parses = ({ as }: Decoding): boolean => as === 'json' || as === 'msgpack'
+
+// ---- what the answers are, and whose keys an error names
+
+const toValueRead = (result: unknown, how: Decoding, read: Read) =>
+  toMaybe(result, how, (read as Extract<Read, readonly [typeof READ.get, ...unknown[]]>)[1])
+const toValuesRead = (result: unknown, how: Decoding, read: Read) =>
+  toMany(result, how, (read as Extract<Read, readonly [typeof READ.multiGet, ...unknown[]]>)[1])
+const toEntryOfRead = (result: unknown, how: Decoding, read: Read) =>
+  toEntryRead(result, how, (read as Extract<Read, readonly [typeof READ.getEntry, ...unknown[]]>)[1])
+
+type Put = Extract<Command, readonly [typeof OP.put, ...unknown[]]>
+type TxnCommand = Extract<Command, readonly [typeof OP.txn, ...unknown[]]>
+
+/** What was there was left as it is. */
+const toPresent = (result: unknown, how: Decoding, command: Command) =>
+  toMaybe(result, how, (command as unknown as Put)[2])
+const toReplaced = (result: unknown, how: Decoding, command: Command) =>
+  afterWrite(() => toPresent(result, how, command))
+const toTxnDone = (result: unknown, how: Decoding, command: Command) => {
+  const [, , , then, otherwise] = command as TxnCommand
+  return afterWrite(() => toTxn(result, how, then, otherwise))
 }
+
+const toRowValue = ([key, value]: Row, how: Decoding) =>
+  value === null ? undefined : toUserValue(value, how, key)
+
+const toKeyValue = (row: Row, how: Decoding) => ({ key: toUserKey(row[0], how), value: toRowValue(row, how) })
 
 /** Too large a command is refused before anything of it is sent. */
 function encoded(command: Command): Uint8Array {

@@ -5,6 +5,7 @@ import type { LockCall, LockCallOptions, LockPort } from '@latchkey/lock'
 import {
   type As,
   type Command,
+  type Decoding,
   type KeyValueCalls,
   type OwnerResult,
   type Read,
@@ -19,20 +20,20 @@ import { WatchIterator } from './watch-iterator.js'
 export interface LockPortOptions {
   readonly engine: Engine
   readonly clock: Clock
-  readonly as: As | undefined
+  readonly decoding: Decoding
   readonly closed: AbortSignal
   readonly newId: () => string
-  readonly guarded: (hold: HoldGuard) => KeyValueCalls
+  readonly guarded: (hold: HoldGuard) => KeyValueCalls<As>
 }
 
 export function lockPort(options: LockPortOptions): LockPort {
-  const { engine, clock, as, closed, newId, guarded } = options
+  const { engine, clock, decoding, closed, newId, guarded } = options
   return {
     clock,
     bound: engine.bound,
     electionTimeout: () => engine.cluster?.electionTimeout ?? 0,
     noLeader: () => engine.noLeader(),
-    as,
+    decoding,
     closed,
     newId,
     command: (command, limits = NO_LIMITS) => new CommandCall(engine, command, limits),

@@ -8,6 +8,7 @@ import { binary } from '@latchkey/base'
 import type { LockWatchEvent } from '@latchkey/lock'
 import {
   type As,
+  type Decoding,
   type EventResult,
   LOCK_EVENT,
   LatchkeyError,
@@ -38,7 +39,7 @@ export interface LockWatchArgs {
   readonly start: Bytes | null
   readonly end: Bytes | null
   readonly renewals: boolean
-  readonly as: As
+  readonly decoding: Decoding
   readonly signal: AbortSignal | undefined
 }
 
@@ -46,13 +47,13 @@ const NAMES = new Map<number, LockEventName>(
   Object.entries(LOCK_EVENT).map(([name, number]) => [number, name as LockEventName]),
 )
 
-export function lockWatch(engine: Engine, args: LockWatchArgs): WatchSource<LockChange, LockWatchEvent> {
-  const { as, signal } = args
+export function lockWatch(engine: Engine, args: LockWatchArgs): WatchSource<LockChange, LockWatchEvent<As>> {
+  const { decoding, signal } = args
   return {
     open: (sink) => new LockWatch(engine, args, sink),
     convert: ({ type, key, id, context, token, revision }) => ({
       type,
-      key: toUserKey(key, as),
+      key: toUserKey(key, decoding),
       id,
       context: context === null ? undefined : typeof context === 'string' ? context : new Uint8Array(context),
       fencingToken: token,
@@ -62,7 +63,7 @@ export function lockWatch(engine: Engine, args: LockWatchArgs): WatchSource<Lock
   }
 }
 
-type Sink = Parameters<WatchSource<LockChange, LockWatchEvent>['open']>[0]
+type Sink = Parameters<WatchSource<LockChange, LockWatchEvent<As>>['open']>[0]
 
 class LockWatch implements WatchHandle {
   readonly #engine: Engine

@@ -10,18 +10,21 @@ import { Emitter, binary, equalBytes, onAbort } from '@latchkey/base'
 import {
   type As,
   type Bytes,
+  type Decoding,
   type Duration,
   type EventResult,
   LatchkeyError,
+  type KeyAs,
+  type OnUndecodable,
   type Synced,
-  type Value,
+  type ValueAs,
   type WatchEvent,
   type WatchTarget,
   callArgs,
   getArgs,
   initialTargetArgs,
+  decodingArg,
   knownNames,
-  toAs,
   toEvent,
   toUserKey,
   toUserValue,
@@ -29,12 +32,12 @@ import {
 import type { Engine } from '../engine/engine.js'
 import { type RangeStep, followRange } from './range-follower.js'
 
-export interface MirrorEvents extends Record<string, unknown> {
+export interface MirrorEvents<A extends As = 'bytes', T = unknown> extends Record<string, unknown> {
   /**
    * One for each key that changed, when all of its revision is shown already. After a lost history these are the differences, with the
    * revision of the new state. A value that cannot be decoded comes as its bytes.
    */
-  change: WatchEvent
+  change: WatchEvent<A, T>
   /** Once more all of it was read, since members no longer kept the history of what was missed. */
   synced: Synced
   /** It follows no more. The error is undefined where `close()` ended it. */
@@ -44,19 +47,23 @@ export interface MirrorEvents extends Record<string, unknown> {
 interface Row {
   readonly key: Uint8Array
   readonly value: Uint8Array
+  /** Of the write that gave the key this value. */
+  readonly revision: number
 }
 
 /** One of `key`, `prefix` and `range`. */
 export type MirrorTarget = Omit<WatchTarget, 'from'>
-export interface MirrorOptions {
-  as?: As | undefined
+export interface MirrorOptions<A extends As = As> {
+  as?: A | undefined
+  /** What `get` and iterations do with a value that cannot be decoded. */
+  onUndecodable?: OnUndecodable | undefined
   /** Until the first state is there. Default 30 s. */
   timeout?: Duration | undefined
   /** Ends it, also later: ERR_ABORTED. */
   signal?: AbortSignal | undefined
 }
 
-const MIRROR_OPTIONS = knownNames('as', 'timeout', 'signal')
+const MIRROR_OPTIONS = knownNames('as', 'onUndecodable', 'timeout', 'signal')
 const FIRST_SYNC_TIMEOUT = 30_000
 const EVENTS = ['change', 'synced', 'closed'] as const
 
@@ -64,9 +71,9 @@ const EVENTS = ['change', 'synced', 'closed'] as const
  * Keys and values below a prefix, of a range, or one key. Reads are at once and of this process: they show a state that the store had,
  * which may be behind what was just written, by the way of an event, or for as long as no member is reached.
  */
-export class Mirror implements AsyncDisposable {
-  readonly #as: As
-  readonly #events = new Emitter<MirrorEvents>(EVENTS)
+export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposable {
+  readonly #how: Decoding
+  readonly #events = new Emitter<MirrorEvents<A, T>>(EVENTS)
   readonly #stop = new AbortController()
   #rows = new Map<string, Row>()
   /** The state that will be shown when it is whole. */
@@ -76,16 +83,20 @@ export class Mirror implements AsyncDisposable {
   #isClosed = false
   #error: LatchkeyError | undefined
 
-  private constructor(as: As) {
-    this.#as = as
+  private constructor(how: Decoding) {
+    this.#how = how
   }
 
   /** `store.mirror` calls it. Resolves when the first state is there. */
-  static async open(engine: Engine, target: unknown, options: unknown, standard: As): Promise<Mirror> {
+  static async open(
+    engine: Engine,
+    target: unknown,
+    options: unknown,
+    standard: Decoding,
+  ): Promise<Mirror<As>> {
     const bounds = initialTargetArgs(target)
     const { timeout, signal } = callArgs('mirror', options, FIRST_SYNC_TIMEOUT, MIRROR_OPTIONS)
-    const as = toAs((options as MirrorOptions | undefined)?.as, standard)
-    const mirror = new Mirror(as)
+    const mirror = new Mirror<As>(decodingArg(options, standard))
     engine.pass({ signal })
     const offAbort = signal
       ? onAbort(signal, () =>
@@ -115,7 +126,8 @@ export class Mirror implements AsyncDisposable {
         this.#next = new Map()
         return
       case 'rows':
-        for (const [key, value] of step.rows) this.#next.set(binary(key), own(key, value as Uint8Array))
+        for (const [key, value, revision] of step.rows)
+          this.#next.set(binary(key), own(key, value as Uint8Array, revision as number))
         return
       case 'synced':
         return this.#show(step.revision)
@@ -151,22 +163,30 @@ export class Mirror implements AsyncDisposable {
     }
   }
 
-  #set([, , key, value]: EventResult): void {
+  #set([revision, , key, value]: EventResult): void {
     if (value === null) this.#rows.delete(binary(key))
-    else this.#rows.set(binary(key), own(key, value))
+    else this.#rows.set(binary(key), own(key, value, revision))
   }
 
   #tell(event: EventResult): void {
     if (this.#isClosed) return
-    this.#events.emit('change', asFarAsPossible(event, this.#as))
+    this.#events.emit('change', asFarAsPossible(event, this.#how) as WatchEvent<A, T>)
   }
 
   // ---- what is shown
 
   /** Undefined where the key is absent. Throws where the value cannot be decoded. Under `as: 'bytes'` each call makes a copy. */
-  get(key: Bytes): Value {
+  get(key: Bytes): ValueAs<A, T> | undefined {
     const row = this.#row(key)
-    return row === undefined ? undefined : toUserValue(row.value, this.#as)
+    return row === undefined ? undefined : this.#value(row)
+  }
+
+  #key({ key }: Row): KeyAs<A> {
+    return toUserKey(key, this.#how) as KeyAs<A>
+  }
+
+  #value({ key, value, revision }: Row): ValueAs<A, T> {
+    return toUserValue(value, this.#how, key, revision) as ValueAs<A, T>
   }
 
   has(key: Bytes): boolean {
@@ -187,23 +207,23 @@ export class Mirror implements AsyncDisposable {
   }
 
   /** One state, in no certain order. */
-  *entries(): Generator<[key: Value, value: Value], undefined> {
-    for (const { key, value } of this.#now()) yield [toUserKey(key, this.#as), toUserValue(value, this.#as)]
+  *entries(): Generator<[key: KeyAs<A>, value: ValueAs<A, T>], undefined> {
+    for (const row of this.#now()) yield [this.#key(row), this.#value(row)]
   }
 
-  *keys(): Generator<Value, undefined> {
-    for (const { key } of this.#now()) yield toUserKey(key, this.#as)
+  *keys(): Generator<KeyAs<A>, undefined> {
+    for (const row of this.#now()) yield this.#key(row)
   }
 
-  *values(): Generator<Value, undefined> {
-    for (const { value } of this.#now()) yield toUserValue(value, this.#as)
+  *values(): Generator<ValueAs<A, T>, undefined> {
+    for (const row of this.#now()) yield this.#value(row)
   }
 
-  forEach(run: (value: Value, key: Value, mirror: Mirror) => void): void {
+  forEach(run: (value: ValueAs<A, T>, key: KeyAs<A>, mirror: Mirror<A, T>) => void): void {
     for (const [key, value] of this.entries()) run(value, key, this)
   }
 
-  [Symbol.iterator](): Generator<[key: Value, value: Value], undefined> {
+  [Symbol.iterator](): Generator<[key: KeyAs<A>, value: ValueAs<A, T>], undefined> {
     return this.entries()
   }
 
@@ -214,25 +234,25 @@ export class Mirror implements AsyncDisposable {
 
   // ---- events
 
-  on<Name extends keyof MirrorEvents & string>(
+  on<Name extends keyof MirrorEvents<A, T> & string>(
     name: Name,
-    listener: (event: MirrorEvents[Name]) => void,
+    listener: (event: MirrorEvents<A, T>[Name]) => void,
   ): this {
     this.#events.on(name, listener)
     return this
   }
 
-  once<Name extends keyof MirrorEvents & string>(
+  once<Name extends keyof MirrorEvents<A, T> & string>(
     name: Name,
-    listener: (event: MirrorEvents[Name]) => void,
+    listener: (event: MirrorEvents<A, T>[Name]) => void,
   ): this {
     this.#events.once(name, listener)
     return this
   }
 
-  off<Name extends keyof MirrorEvents & string>(
+  off<Name extends keyof MirrorEvents<A, T> & string>(
     name: Name,
-    listener: (event: MirrorEvents[Name]) => void,
+    listener: (event: MirrorEvents<A, T>[Name]) => void,
   ): this {
     this.#events.off(name, listener)
     return this
@@ -270,9 +290,10 @@ export class Mirror implements AsyncDisposable {
 }
 
 /** A view of a frame would keep all of the frame. */
-const own = (key: Uint8Array, value: Uint8Array): Row => ({
+const own = (key: Uint8Array, value: Uint8Array, revision: number): Row => ({
   key: new Uint8Array(key),
   value: new Uint8Array(value),
+  revision,
 })
 
 function* differences(
@@ -288,24 +309,9 @@ function* differences(
   }
 }
 
-function asFarAsPossible(event: EventResult, as: As): WatchEvent {
-  try {
-    return toEvent(event, as)
-  } catch {
-    const { value, previous } = toEvent(event, 'bytes')
-    const bare = toEvent([event[0], event[1], event[2], null, null], as)
-    return { ...bare, value: decoded(value, as), previous: decoded(previous, as) }
-  }
-}
-
-function decoded(bytes: Value, as: As): Value {
-  if (bytes === undefined) return undefined
-  try {
-    return toUserValue(bytes as Uint8Array, as)
-  } catch {
-    return bytes
-  }
-}
+/** What cannot be decoded comes as its bytes. */
+const asFarAsPossible = (event: EventResult, how: Decoding): WatchEvent<As> =>
+  toEvent(event, { ...how, onUndecodable: 'bytes' })
 
 const wentBack = (shown: number, read: number) =>
   new LatchkeyError(

@@ -9,6 +9,7 @@
 import {
   type AtRevision,
   CAPS,
+  type Decoding,
   LatchkeyError,
   READ,
   type PagePart,
@@ -22,6 +23,7 @@ import {
 import type { Call, Live } from '../engine/call.js'
 import type { Engine } from '../engine/engine.js'
 import { viewLost } from '../engine/outcomes.js'
+import { withRevision } from './undecodable-values.js'
 
 /** The value is null where only keys were asked for; the revision is there where it was asked for. */
 export type Row = readonly [key: Uint8Array, value: Uint8Array | null, revision?: number]
@@ -49,7 +51,7 @@ export function iterate<T>(
   engine: Engine,
   range: RangeArgs,
   options: ReadArgs,
-  convert: (row: Row) => T,
+  convert: (row: Row, how: Decoding) => T,
 ): RangeIterator<T> {
   return new Rows((opened) => rowsOf(engine, range, options, convert, opened))
 }
@@ -118,10 +120,18 @@ async function* rowsOf<T>(
   engine: Engine,
   range: RangeArgs,
   options: ReadArgs,
-  convert: (row: Row) => T,
+  convert: (row: Row, how: Decoding) => T,
   opened: (revision: number) => void,
 ): AsyncGenerator<T, undefined> {
   let told = false
+  // Where a value cannot be decoded the error names the key, and a revision.
+  const converted = (row: Row, revision: number): T | Promise<never> => {
+    try {
+      return convert(row, options)
+    } catch (error) {
+      return withRevision(engine, error, options, revision)
+    }
+  }
   for (;;) {
     const pages = pagesOf(engine, range, options)
     try {
@@ -131,7 +141,7 @@ async function* rowsOf<T>(
         for (const row of rows) {
           if (options.signal?.aborted)
             throw new LatchkeyError('ERR_ABORTED', undefined, { cause: options.signal.reason })
-          yield convert(row)
+          yield converted(row, revision)
         }
       }
       return
@@ -146,7 +156,7 @@ export async function collect<T>(
   engine: Engine,
   range: RangeArgs,
   options: ReadArgs,
-  convert: (row: Row) => T,
+  convert: (row: Row, how: Decoding) => T,
 ): Promise<AtRevision<T>> {
   const deadline = engine.deadlineOf(options)
   for (;;) {
@@ -155,7 +165,12 @@ export async function collect<T>(
       let seen = 0
       for await (const { rows, revision } of pagesOf(engine, range, options, deadline)) {
         seen = revision
-        for (const row of rows) found.push(convert(row))
+        for (const row of rows)
+          try {
+            found.push(convert(row, options))
+          } catch (error) {
+            await withRevision(engine, error, options, revision)
+          }
       }
       return Object.defineProperty(found, 'revision', { value: seen }) as AtRevision<T>
     } catch (error) {

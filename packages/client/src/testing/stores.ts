@@ -1,6 +1,7 @@
 // Driver: stores over a fake cluster, for tests.
 
 import { type Random, seededRandom } from '@latchkey/base'
+import type { As } from '@latchkey/protocol'
 import { ClientStore, type StoreOptions } from '../store/create-store.js'
 import { FakeCluster } from './fake-cluster.js'
 import { World } from './world.js'
@@ -9,7 +10,7 @@ export interface Scene {
   readonly world: World
   readonly cluster: FakeCluster
   readonly random: Random
-  readonly store: (options?: Partial<StoreOptions>) => ClientStore
+  readonly store: <S extends As = 'bytes'>(options?: Partial<StoreOptions> & { as?: S }) => ClientStore<S>
 }
 
 export function scene(seed: number | string = 1, urls: readonly string[] = ['a']): Scene {
@@ -17,8 +18,8 @@ export function scene(seed: number | string = 1, urls: readonly string[] = ['a']
   const random = seededRandom(seed)
   const cluster = new FakeCluster(world, random.fork('cluster'), urls)
   let ids = 0
-  const store = (options: Partial<StoreOptions> = {}) =>
-    new ClientStore({
+  const store = <S extends As = 'bytes'>(options: Partial<StoreOptions> & { as?: S } = {}) =>
+    new ClientStore<S>({
       route: { seeds: urls, dialTo: (url) => cluster.dialTo(url) },
       clock: world.clock(),
       random: random.fork(`store-${ids++}`),

@@ -2,7 +2,7 @@
 
 import { parseArgs } from 'node:util'
 import { nearest } from '@latchkey/base'
-import { type Duration, millis } from '@latchkey/protocol'
+import { millis } from '@latchkey/protocol'
 import type { Io } from './io.js'
 
 export interface Option {
@@ -115,7 +115,7 @@ export function duration(line: Line, name: string): number | undefined {
   return value === undefined ? undefined : millis(withUnit(value), `--${name}`)
 }
 
-const withUnit = (value: string): Duration => (/^[1-9][0-9]*$/.test(value) ? Number(value) : value)
+const withUnit = (value: string): number | string => (/^[1-9][0-9]*$/.test(value) ? Number(value) : value)
 
 /** The words of a command that takes from `least` to `most` of them; those behind `--` count too. */
 export function words(line: Line, least: number, most: number): readonly string[] {

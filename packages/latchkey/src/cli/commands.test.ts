@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { LatchkeyError } from '@latchkey/protocol'
 import { type FakeWorld, fakeIo } from '../../test/fake-io.js'
-import { open } from '../open/index.js'
+import { type EmbeddedStore, open } from '../open/index.js'
 import type { CommandStore } from './io.js'
 import { main } from './main.js'
 
@@ -13,7 +13,7 @@ const parts = {
   restore: async () => async (path: string, options: object) => void restored.push({ path, ...options }),
 }
 const restored: object[] = []
-let store: Awaited<ReturnType<typeof open>>
+let store: EmbeddedStore
 /** The same store for every command: closing it is the test's matter. */
 const kept = (): CommandStore =>
   new Proxy(store, {

@@ -4,6 +4,7 @@ import type { ChildProcess } from 'node:child_process'
 import type { Clock, Logger } from '@latchkey/base'
 import type { EventCalls } from '@latchkey/client'
 import type {
+  As,
   Acquirer,
   Bytes,
   CallOptions,
@@ -32,7 +33,7 @@ export interface AcquireOptions {
 export interface Locks {
   acquire(key: string, options?: AcquireOptions): Promise<Hold>
   tryAcquire(key: string, options?: AcquireOptions): Promise<Hold | undefined>
-  query(prefix?: Bytes, options?: LockQueryOptions): Promise<LockInfo[]>
+  query<A extends As = 'bytes'>(prefix?: Bytes, options?: LockQueryOptions<A>): Promise<LockInfo<A>[]>
   forceRelease(key: Bytes, token: number, options?: CallOptions): Promise<boolean>
 }
 export interface LockCalls {

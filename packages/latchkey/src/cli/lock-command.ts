@@ -5,7 +5,7 @@
 // - The exit code is else CMD's own. Whatever happens, what is held is released before this ends.
 
 import type { ChildProcess } from 'node:child_process'
-import { CAPS, isLatchkeyError } from '@latchkey/protocol'
+import { CAPS, isLatchkeyError, type LockInfo } from '@latchkey/protocol'
 import { type Command, duration, keyWord, type Line, text, UsageError } from './command.js'
 import { EXIT, explain, signalExit } from './exit.js'
 import { printable, seconds } from './output.js'
@@ -128,7 +128,9 @@ const QUIET_WAIT = 500
 
 /** ': held by ...'; '' where that is not known, or not for this caller to know. */
 async function holderOf(store: CommandStore, key: string): Promise<string> {
-  const list = await store.locks.query(key, { as: 'string', timeout: '1s' }).catch(() => [])
+  const list = await store.locks
+    .query(key, { as: 'string', timeout: '1s' })
+    .catch(() => [] as LockInfo<'string'>[])
   const info = list.find((one) => one.key === key)
   if (info === undefined) return ''
   const context = info.context === undefined ? '' : ` (${printable(info.context)})`

@@ -92,7 +92,8 @@ is not. With --fencing-token only that very hold is ended, so that a list that i
       )
     const wanted = wholeNumber(line, 'fencing-token', 1)
     return withStore(line, io, async ({ store, json, call }) => {
-      const token = wanted ?? tokenOf(await store.locks.query(key, { ...call, as: 'string' }), key)
+      const list = await store.locks.query(key, { ...call, as: 'string' })
+      const token = wanted ?? tokenOf(list, key)
       const released = token !== undefined && (await store.locks.forceRelease(key, token, call))
       if (json) io.out(jsonLine({ key, released, ...(token === undefined ? {} : { fencingToken: token }) }))
       else if (released) io.out(`released ${printable(key)}, which was held with token ${token}\n`)
@@ -105,5 +106,5 @@ is not. With --fencing-token only that very hold is ended, so that a list that i
   },
 }
 
-const tokenOf = (list: readonly LockInfo[], key: string): number | undefined =>
+const tokenOf = (list: readonly LockInfo<'string'>[], key: string): number | undefined =>
   list.find((info) => info.key === key)?.fencingToken

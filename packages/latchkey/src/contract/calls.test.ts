@@ -29,6 +29,7 @@ test('Errors: the codes of the table, each with retryable, outcome and a message
     'ERR_DEADLOCK',
     'ERR_NOT_A_NUMBER',
     'ERR_MISMATCH',
+    'ERR_UNDECODABLE',
   ])
   const error = new LatchkeyError('ERR_BUSY')
   expect(error).toBeInstanceOf(Error)
@@ -117,7 +118,7 @@ onEveryStore((at) => {
   })
 
   test('durations as numbers and strings', async () => {
-    for (const timeout of [5_000, '5000ms', '5s', '2m', '1h'])
+    for (const timeout of [5_000, '5000ms', '5s', '2m', '1h'] as const)
       expect(await at.store.get(at.key(), { timeout })).toBeUndefined()
   })
 

@@ -270,7 +270,7 @@ test('writes, watches and locks go on over a change of leader (C2, C11)', async 
     await sleep(2)
   }
   await Promise.all(writes)
-  const list = (await remote.get('over/list', { as: 'string' })).split(',').map(Number)
+  const list = ((await remote.get('over/list', { as: 'string' })) ?? '').split(',').map(Number)
   expect(list.sort((a: number, b: number) => a - b)).toEqual(Array.from({ length: 60 }, (_, n) => n))
   const revisions: number[] = []
   while (revisions.length < 60) revisions.push((await watch.next()).value.revision)

@@ -12,7 +12,7 @@ onEveryStore(
       const keys = Array.from({ length: 12 }, (_, n) => at.key(`${n}`))
       for (const key of keys) await at.store.put(key, new Uint8Array(MiB), { timeout: '20s' })
       const told = await Promise.all(keys.map((key) => at.store.getAndPut(key, 'small', { timeout: '20s' })))
-      expect(told.map((value: Uint8Array) => value.length)).toEqual(keys.map(() => MiB))
+      expect(told.map((value) => value?.length)).toEqual(keys.map(() => MiB))
       expect(await at.store.multiGet(keys, { as: 'string' })).toEqual(keys.map(() => 'small'))
     }, 60_000)
 

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events'
 import { afterAll, expect, test } from 'vitest'
-import { type LatchkeyError, Watchdog } from '../index.js'
+import { type Duration, type LatchkeyError, Watchdog } from '../index.js'
 import { onEveryStore } from './testing/every-store.js'
 import { bytes, code, sleep, thrown, unlessStalled, until } from './testing/small.js'
 
@@ -10,10 +10,9 @@ const watchdog = new Watchdog()
 afterAll(() => watchdog.close())
 
 onEveryStore((at) => {
-  const lock = (lease: number | string = '10s', dog?: Watchdog) =>
-    at.store.getDistributedLock(at.key(), lease, dog)
+  const lock = (lease: Duration = '10s', dog?: Watchdog) => at.store.getDistributedLock(at.key(), lease, dog)
   /** Where a commit takes longer than the lease the grant is over on arrival, and asked for again: on a busy machine it may be. */
-  const patient = { timeout: '8s' }
+  const patient = { timeout: '8s' } as const
   const lost = async (lease = 150) => {
     const one = lock(lease)
     expect(await one.tryLock(patient)).toBe(true)
@@ -388,7 +387,7 @@ onEveryStore((at) => {
   test('tryLock: mistakes reject with a TypeError', async () => {
     const one = lock()
     for (const timeout of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '1', '1d'])
-      await expect(one.tryLock({ timeout })).rejects.toThrow(TypeError)
+      await expect(one.tryLock({ timeout: timeout as Duration })).rejects.toThrow(TypeError)
     await expect(one.tryLock({ signal: {} as never })).rejects.toThrow(TypeError)
     await expect(one.unlock({ timeout: 0 })).rejects.toThrow(TypeError)
     expect(one.getOwner()).toBeUndefined()

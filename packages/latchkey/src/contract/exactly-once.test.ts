@@ -117,7 +117,7 @@ test('C2: batch and txn', async () => {
 })
 
 test('C2, K14: tryLockWith and releaseLockWith count once', async () => {
-  const acquirer = { id: 'me', lease: '30s' }
+  const acquirer = { id: 'me', lease: '30s' } as const
   const lock = () => remote.tryLockWith(key(), null, false, acquirer)
   expect(await withLostAnswer(lock)).toMatchObject({ code: 'FIRST_TIME', acquires: 1 })
   expect(await withLostAnswer(lock)).toMatchObject({ code: 'REENTRANT', acquires: 2 })
@@ -174,7 +174,7 @@ test('waiters keep their place over a broken connection, and are told of a grant
 })
 
 /** A remote watch begins when its request arrives; what the same client writes afterwards is behind it. */
-async function begun(watch: AsyncIterator<WatchEvent>): Promise<void> {
+async function begun(watch: AsyncIterator<WatchEvent<'string'>>): Promise<void> {
   await remote.put(key('begin'), 'begin')
   await take(watch, 1)
 }

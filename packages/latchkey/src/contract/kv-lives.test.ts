@@ -99,7 +99,7 @@ onEveryStore((at) => {
       await expect(at.store.batch([{ type: 'put', key, value: 'v', ...life }])).rejects.toThrow(TypeError)
       await expect(at.store.touch(key, ttl as never)).rejects.toThrow(TypeError)
     }
-    const both = { ttl: '1s', ephemeral: true }
+    const both = { ttl: '1s', ephemeral: true } as const
     await expect(at.store.put(key, 'v', both)).rejects.toThrow('ttl and ephemeral cannot be given together')
     await expect(at.store.putAll([{ key, value: 'v', ...both }])).rejects.toThrow('entries[0].ttl')
     await expect(at.store.txn({ then: [{ type: 'put', key, value: 'v', ...both }] })).rejects.toThrow(

@@ -3,6 +3,7 @@
 import { KEEP_LEASE_FAIL } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import * as latchkey from '../index.js'
+import type { Duration } from '../index.js'
 import { onEveryStore } from './testing/every-store.js'
 import { bytes, code, sleep } from './testing/small.js'
 
@@ -17,7 +18,7 @@ test('the numbers of RheaKV are exported', () => {
 })
 
 onEveryStore((at) => {
-  const lock = (id: string, keep = false, more: object = {}, lease: number | string = '10s') =>
+  const lock = (id: string, keep = false, more: object = {}, lease: Duration = '10s') =>
     at.store.tryLockWith(at.key(), undefined, keep, { id, lease, ...more })
   /** Once and once more before the lease is over: on a disk that takes its time it may be over in between, and the next ask is the first. */
   const twice = async (lease: number, more: object = {}) => {
@@ -255,7 +256,7 @@ onEveryStore((at) => {
   })
 
   test('wrong arguments are TypeErrors, and nothing was sent', async () => {
-    const good = { id: 'me', lease: '10s' }
+    const good = { id: 'me', lease: '10s' } as const
     const leases = [
       0,
       -1,

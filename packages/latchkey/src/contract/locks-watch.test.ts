@@ -7,7 +7,7 @@ import { onEveryStore } from './testing/every-store.js'
 import { code, sleep, take, thrown, until, utf8 } from './testing/small.js'
 
 const as = { as: 'string' } as const
-const brief = ({ type, key }: LockWatchEvent) => `${type} ${String(key).split('/').at(-1)}`
+const brief = ({ type, key }: LockWatchEvent<'string'>) => `${type} ${String(key).split('/').at(-1)}`
 const waiters = async (store: Store, key: string) => (await store.locks.query(key))[0]?.waiters
 
 onEveryStore((at) => {

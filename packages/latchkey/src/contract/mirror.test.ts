@@ -1,13 +1,13 @@
 // Test: store.mirror: a Map that follows.
 
-import type { MirrorEvents } from '@latchkey/client'
+import type { As, MirrorEvents } from '@latchkey/client'
 import { expect, test } from 'vitest'
 import { open } from '../open/index.js'
 import { onEveryStore } from './testing/every-store.js'
 import { code, until, utf8 } from './testing/small.js'
 
 const as = { as: 'string' } as const
-type Change = MirrorEvents['change']
+type Change<A extends As = 'string'> = MirrorEvents<A>['change']
 
 onEveryStore((at) => {
   test('it shows what is there, and follows', async () => {
@@ -46,7 +46,7 @@ onEveryStore((at) => {
     await using json = await at.store.mirror({ prefix: at.key('') }, { as: 'json' })
     expect(json.get(at.key('a'))).toEqual({ n: 1 })
     expect(() => json.get(at.key('bad')) as unknown).toThrow()
-    const changes: Change[] = []
+    const changes: Change<'json'>[] = []
     json.on('change', (change) => changes.push(change))
     await at.store.put(at.key('bad'), '{{')
     await at.store.put(at.key('bad'), '2')
@@ -64,7 +64,7 @@ onEveryStore((at) => {
       [at.key('c'), '1'],
     ])
     await until(() => told.length === 3)
-    expect(told.map(([{ key }]) => key as string)).toEqual([at.key('a'), at.key('b'), at.key('c')])
+    expect(told.map(([{ key }]) => key)).toEqual([at.key('a'), at.key('b'), at.key('c')])
     for (const [change, values] of told) {
       expect(change).toMatchObject({ type: 'put', value: '1', previous: undefined, revision })
       expect(values).toEqual(['1', '1', '1'])

@@ -3,19 +3,23 @@
 import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { connect, open, restore, type Store } from '../index.js'
+import type { As, ConnectOptions, OpenOptions, Store } from '../index.js'
+import { connect, open, restore } from '../index.js'
 import { freePorts, tempFolders } from './testing/ports.js'
 import { code, sleep, until } from './testing/small.js'
 
 const folder = tempFolders()
-const opened: Store[] = []
-const opening = async (...args: Parameters<typeof open>): Promise<Store> => {
-  const store = await open(...args)
+const opened: Store<As>[] = []
+const opening = async <S extends As = 'bytes'>(options: OpenOptions<S>): Promise<Store<S>> => {
+  const store = await open(options)
   opened.push(store)
   return store
 }
-const connecting = async (...args: Parameters<typeof connect>): Promise<Store> => {
-  const store = await connect(...args)
+const connecting = async <S extends As = 'bytes'>(
+  urls: readonly string[],
+  options?: ConnectOptions<S>,
+): Promise<Store<S>> => {
+  const store = await connect(urls, options)
   opened.push(store)
   return store
 }

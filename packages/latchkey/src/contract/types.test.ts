@@ -47,12 +47,12 @@ test('the types of docs/api.md compile', () => {
 })
 
 const signal = new AbortController().signal
-const limits = { signal, timeout: '5s' }
+const limits = { signal, timeout: '5s' } as const
 
 async function keysAndValues(store: Store): Promise<void> {
   const bytes: Uint8Array | undefined = await store.get('k', limits)
   const text: string | undefined = await store.get('k', { as: 'string', consistency: 'stale' })
-  const json: { a: number } | undefined = await store.get(new Uint8Array(1), { as: 'json' })
+  const json = await store.get<{ a: number }>(new Uint8Array(1), { as: 'json' })
   const many: (Uint8Array | undefined)[] = await store.multiGet(['a', new Uint8Array(1)])
   const there: boolean = await store.containsKey('a')
   const entry = await store.getEntry('a')
@@ -86,9 +86,9 @@ async function keysAndValues(store: Store): Promise<void> {
   const done: unknown[] = [txn.succeeded, txn.results, txn.revision]
   const rows: KeyValue[] = await store.scan({ gte: 'a', lt: 'b', limit: 1, reverse: true, keysOnly: true })
   for await (const { key, value } of store.entries({ prefix: 'x' }, { as: 'string' }))
-    rows.push({ key, value })
-  for await (const key of store.keys()) rows.push({ key, value: undefined })
-  for await (const value of store.values({ gt: 'a', lte: 'b' })) rows.push({ key: 'x', value })
+    done.push(key.length, value.length)
+  for await (const key of store.keys()) rows.push({ key, value: key })
+  for await (const value of store.values({ gt: 'a', lte: 'b' })) rows.push({ key: value, value })
   for await (const event of store.watch({ prefix: 'a', from: 3 }, { as: 'json', signal })) {
     const { revision: at, type, key, value, previous: last } = event
     const told: [number, 'put' | 'delete', string, unknown, unknown] = [at, type, key, value, last]

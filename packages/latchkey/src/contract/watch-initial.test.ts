@@ -6,7 +6,7 @@ import { open } from '../open/index.js'
 import { onEveryStore } from './testing/every-store.js'
 import { code, sleep, take, thrown } from './testing/small.js'
 
-type Told = InitialWatchEvent<WatchEvent>
+type Told = InitialWatchEvent<WatchEvent<'string'> | WatchEvent>
 
 const as = { as: 'string', initial: true } as const
 

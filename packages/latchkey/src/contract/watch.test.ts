@@ -6,7 +6,12 @@ import { onEveryStore } from './testing/every-store.js'
 import { code, sleep, take, utf8 } from './testing/small.js'
 
 const as = { as: 'string' } as const
-const brief = ({ type, key, value, previous }: WatchEvent) => [type, key.split('/').at(-1), value, previous]
+const brief = ({ type, key, value, previous }: WatchEvent<'string'>) => [
+  type,
+  key.split('/').at(-1),
+  value,
+  previous,
+]
 
 onEveryStore((at) => {
   test('events of a key: put and delete, with previous', async () => {

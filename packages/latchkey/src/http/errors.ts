@@ -26,6 +26,7 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   ERR_DEADLOCK: 409,
   ERR_NOT_A_NUMBER: 409,
   ERR_MISMATCH: 409,
+  ERR_UNDECODABLE: 500,
 }
 
 /** Seconds after which to try again. */

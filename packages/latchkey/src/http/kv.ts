@@ -40,7 +40,8 @@ async function put(key: Uint8Array, call: Call): Promise<Reply> {
   const wanted = conditionOf(call)
   const ttl = durationOption(call, 'ttl')
   const value = await call.body(CAPS.valueBytes)
-  if (wanted === undefined) return written((await call.by.put(key, value, { ...options, ttl })).revision)
+  if (wanted === undefined)
+    return written((await call.by.put(key, value, { ...options, ttl, as: 'bytes' })).revision)
   const { succeeded, revision } = await change(call, key, wanted, { type: 'put', key, value, ttl }, options)
   return succeeded ? written(revision) : refused()
 }
@@ -75,7 +76,10 @@ const change = async (
 ) =>
   modRevision === null
     ? NEVER
-    : call.by.txn({ when: [{ key, field: 'modRevision', is, value: modRevision }], then: [op] }, options)
+    : call.by.txn(
+        { when: [{ key, field: 'modRevision', is, value: modRevision }], then: [op] },
+        { ...options, as: 'bytes' },
+      )
 
 /** If-Match: "7" · If-Match: * (there is one) · If-None-Match: * (there is none). */
 function conditionOf(call: Call): Wanted | undefined {

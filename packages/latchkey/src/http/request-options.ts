@@ -1,6 +1,6 @@
 // Door: what a caller may say beside the body: headers that come once, ?timeout=5s, ?consistency=stale, ?ttl=30s of a put.
 
-import { type CallOptions, type Duration, millis, type ReadOptions, show } from '@latchkey/protocol'
+import { type CallOptions, millis, type ReadOptions, show } from '@latchkey/protocol'
 import type { Call } from './http-ports.js'
 
 const KNOWN = ['timeout', 'consistency']
@@ -29,7 +29,7 @@ export function durationOption(call: Call, name: 'timeout' | 'ttl'): number | un
 }
 
 /** '5000' as well as '5s': a query knows no numbers. */
-const durationOf = (text: string): Duration => (/^[1-9][0-9]*$/.test(text) ? Number(text) : text)
+const durationOf = (text: string): number | string => (/^[1-9][0-9]*$/.test(text) ? Number(text) : text)
 
 export function callOptions(call: Call): CallOptions {
   return { timeout: timeoutOption(call), signal: call.signal }

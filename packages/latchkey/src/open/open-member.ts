@@ -137,10 +137,9 @@ export class OpenedMember {
       refusal: () => this.#failed ?? whyNotServed(this.#current),
       clientConnection: (tell, identity) => this.#member().clientConnection(tell, identity),
     })
-    this.store = new OwnStore(
-      { ...this.#storeOptions(), as: settings.as, closeHook: () => this.#close() },
-      (given) => this.reload(given),
-    )
+    const { as, onUndecodable } = settings
+    const options = { ...this.#storeOptions(), as, onUndecodable, closeHook: () => this.#close() }
+    this.store = new OwnStore(options, (given) => this.reload(given))
     this.#callerStores = new HttpCallerStores(this.store, (who) => new ClientStore(this.#storeOptions(who)))
   }
 

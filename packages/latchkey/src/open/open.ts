@@ -2,7 +2,7 @@
 
 import { uptime } from 'node:os'
 import { RefusalLog, systemClock } from '@latchkey/base'
-import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
+import { type As, isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 import { refuseLocked } from '@latchkey/raft/wal'
 import { withDisk } from './disk-errors.js'
 import type { EmbeddedStore } from './embedded-store.js'
@@ -26,7 +26,12 @@ import { listen, refuseUpgrade } from './server.js'
  * An open store keeps the process alive until `close()`; it installs no signal handler and never exits. Warnings and
  * errors go to the console, unless it was given a logger or `logger: false`.
  */
-export async function open(options: OpenOptions): Promise<EmbeddedStore> {
+export async function open<S extends As = 'bytes'>(options: OpenOptions<S>): Promise<EmbeddedStore<S>> {
+  // The member's own store has the encoding that `as` says, and `S` is the type of it.
+  return (await openStore(options)) as EmbeddedStore<As> as EmbeddedStore<S>
+}
+
+async function openStore(options: OpenOptions<As>): Promise<EmbeddedStore<As>> {
   const settings = checkOptions(options)
   if (settings.signal?.aborted)
     throw new LatchkeyError('ERR_ABORTED', undefined, { cause: settings.signal.reason })
@@ -70,7 +75,7 @@ async function refusePort({ dir }: Settings, error: unknown): Promise<never> {
 }
 
 /** A cluster of one has no port. A member that has others by now is reached where its log says that they look for it. */
-async function withoutAddress(settings: Settings, options: OpenOptions): Promise<EmbeddedStore> {
+async function withoutAddress(settings: Settings, options: OpenOptions<As>): Promise<EmbeddedStore<As>> {
   const member = await openIn(settings)
   if (member.address === undefined || member.isAlone) return member.store
   try {
@@ -84,7 +89,7 @@ async function withoutAddress(settings: Settings, options: OpenOptions): Promise
 }
 
 /** For who offers the port: the member without one. */
-export async function openMember(options: OpenOptions): Promise<OpenedMember> {
+export async function openMember(options: OpenOptions<As>): Promise<OpenedMember> {
   return openIn(checkOptions(options))
 }
 

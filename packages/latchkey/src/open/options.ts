@@ -9,8 +9,11 @@ import {
   type Duration,
   knownNames,
   millis,
+  type OnUndecodable,
   refuseUnknown,
   show,
+  toAs,
+  toOnUndecodable,
   unknownName,
 } from '@latchkey/protocol'
 import { sameUrl } from '@latchkey/raft'
@@ -41,7 +44,7 @@ export interface TlsOptions {
 }
 
 /** Everything but `id`, and one of `dir` and `memory`, may be left out. */
-export interface OpenOptions {
+export interface OpenOptions<S extends As = 'bytes'> {
   /** This member's name in the cluster. */
   id: string
   /** Everything it keeps on disk. Left out with `memory: true`. */
@@ -76,8 +79,10 @@ export interface OpenOptions {
   auth?: AuthOptions | undefined
   /** Allows listening beyond loopback without TLS and tokens. */
   insecure?: boolean | undefined
-  /** How keys and values come back where a call does not say. Default 'bytes'. */
-  as?: As | undefined
+  /** How values are written, and keys and values come back, where a call does not say. Default 'bytes'. */
+  as?: S | undefined
+  /** What becomes of a stored value that is not what `as` says, where a call does not say. Default: ERR_UNDECODABLE. */
+  onUndecodable?: OnUndecodable | undefined
   /** What there is to report. Default: warnings and errors by `console`; false: nothing. */
   logger?: Logger | false | undefined
   /** Aborts the opening. */
@@ -108,12 +113,13 @@ export interface Settings {
   readonly auth: Auth | undefined
   /** From which it can be read again. */
   readonly givenAuth: AuthOptions | undefined
-  readonly as: As | undefined
+  readonly as: As
+  readonly onUndecodable: OnUndecodable
   readonly logger: Logger
   readonly signal: AbortSignal | undefined
 }
 
-const NAMES: Record<keyof OpenOptions, true> = {
+const NAMES: Record<keyof OpenOptions<As>, true> = {
   id: true,
   dir: true,
   memory: true,
@@ -132,17 +138,18 @@ const NAMES: Record<keyof OpenOptions, true> = {
   auth: true,
   insecure: true,
   as: true,
+  onUndecodable: true,
   logger: true,
   signal: true,
 }
 
 const NAME_SHAPE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
-export function checkOptions(options: OpenOptions): Settings {
+export function checkOptions(options: OpenOptions<As>): Settings {
   if (typeof options !== 'object' || options === null) throw new TypeError('open: options must be an object')
   for (const name of Object.keys(options)) {
     if (!Object.hasOwn(NAMES, name)) throw unknownName('option', name, 'open', Object.keys(NAMES))
-    refuseNull(options[name as keyof OpenOptions], name)
+    refuseNull(options[name as keyof OpenOptions<As>], name)
   }
   const id = checkName(options.id, 'id')
   const members = checkMembers(options.members, id)
@@ -177,7 +184,8 @@ export function checkOptions(options: OpenOptions): Settings {
     tls: checkTls(options.tls),
     auth: checkAuth(options.auth),
     givenAuth: options.auth,
-    as: checkAs(options.as),
+    as: toAs(options.as, 'bytes'),
+    onUndecodable: toOnUndecodable(options.onUndecodable, 'error'),
     logger: loggerOption(options.logger),
     signal: checkSignal(options.signal),
   }
@@ -206,7 +214,7 @@ function checkClusterId(value: unknown): string | undefined {
   throw new TypeError('clusterId must be the id of a cluster, as status().clusterId tells it')
 }
 
-function checkDir({ dir, memory }: OpenOptions): string | undefined {
+function checkDir({ dir, memory }: OpenOptions<As>): string | undefined {
   if (checkBoolean(memory, 'memory')) {
     if (dir !== undefined) throw new TypeError('dir and memory exclude each other')
     return undefined
@@ -241,13 +249,13 @@ export function checkUrl(url: unknown, name: string): URL {
   throw new TypeError(`${name} must be an address such as 'ws://127.0.0.1:7001'`)
 }
 
-function checkListen(options: OpenOptions, own: string | undefined): Settings['listen'] {
+function checkListen(options: OpenOptions<As>, own: string | undefined): Settings['listen'] {
   if (options.listen !== undefined) return parseListen(options.listen)
   return own === undefined ? undefined : hostAndPort(own)
 }
 
 /** Where a member listens that the others know under this address. A TypeError where that is too open a door. */
-export function listenAt(url: string, { tls, auth, insecure }: OpenOptions): Listen {
+export function listenAt(url: string, { tls, auth, insecure }: OpenOptions<As>): Listen {
   const listen = hostAndPort(url)
   refuseOpenDoors({ listen, tls, auth }, insecure === true)
   return listen
@@ -270,7 +278,7 @@ export function parseListen(value: unknown): Listen {
 
 const unbracket = (host: string) => host.replace(/^\[|\]$/g, '')
 
-function checkSnapshot(snapshot: OpenOptions['snapshot']): Settings['snapshot'] {
+function checkSnapshot(snapshot: OpenOptions<As>['snapshot']): Settings['snapshot'] {
   if (
     snapshot !== undefined &&
     (typeof snapshot !== 'object' || snapshot === null || Array.isArray(snapshot))
@@ -306,7 +314,7 @@ function checkSessionLife(value: Duration): number {
 
 const TLS_OPTIONS = knownNames('cert', 'key', 'ca', 'memberName', 'clientCert', 'files')
 
-export function checkTls(tls: OpenOptions['tls']): TlsOptions | undefined {
+export function checkTls(tls: OpenOptions<As>['tls']): TlsOptions | undefined {
   if (tls === undefined) return undefined
   const pem = (value: unknown) => (typeof value === 'string' && value !== '') || value instanceof Uint8Array
   if (typeof tls !== 'object' || tls === null || !pem(tls.cert) || !pem(tls.key)) {
@@ -328,11 +336,6 @@ function checkMemberName({ memberName, ca }: TlsOptions): void {
     throw new TypeError("tls.memberName must be a name with {id} in it, such as '{id}.members.example'")
   if (ca === undefined)
     throw new TypeError('tls.memberName needs tls.ca: without it members show no certificates')
-}
-
-function checkAs(as: unknown): As | undefined {
-  if (as === undefined || as === 'bytes' || as === 'string' || as === 'json') return as
-  throw new TypeError("as must be 'bytes', 'string' or 'json'")
 }
 
 function checkBoolean(value: unknown, name: string): boolean {

@@ -1,7 +1,7 @@
 // Test: an embedded store whose own member does not reach the leader, while a third member reaches both.
 
 import { type Store, Watchdog } from '@latchkey/client'
-import { encodeCommand, LatchkeyError, OP } from '@latchkey/protocol'
+import { type Duration, encodeCommand, LatchkeyError, OP } from '@latchkey/protocol'
 import { afterEach, expect, test } from 'vitest'
 import { decodeMemberMessage, encodeMemberMessage, type MemberMessage } from '../member/member-messages.js'
 import { openMember } from './open.js'
@@ -59,7 +59,7 @@ async function lead(all: Record<Id, OpenedMember>, id: Id): Promise<void> {
 }
 
 /** A lock of a's store with a watchdog. */
-async function hold(store: Store, lease = '3s') {
+async function hold(store: Store, lease: Duration = '3s') {
   const watchdog = new Watchdog()
   closers.push(() => watchdog.close())
   const lost: unknown[] = []

@@ -1,7 +1,7 @@
 // Types: the cluster that a test holds.
 
 import type { ConnectOptions, Store } from '@latchkey/client'
-import type { Duration } from '@latchkey/protocol'
+import type { As, Duration } from '@latchkey/protocol'
 import type { EmbeddedStore } from '../open/index.js'
 
 /** The stores of all members, by id: `stores.a`, and all that a Map has. Of a member that was started again, the new one. */
@@ -9,14 +9,14 @@ export type TestStores<Id extends string> = ReadonlyMap<Id, EmbeddedStore> &
   Readonly<Record<Id, EmbeddedStore>>
 
 /** Tokens and certificates have no meaning in a test cluster. */
-export type TestConnectOptions = Omit<ConnectOptions, 'token' | 'tls' | 'cluster'>
+export type TestConnectOptions<S extends As = 'bytes'> = Omit<ConnectOptions<S>, 'token' | 'tls' | 'cluster'>
 
 export interface TestCluster<Id extends string = string> extends AsyncDisposable {
   /** The members' ids. */
   readonly ids: readonly Id[]
   readonly stores: TestStores<Id>
   /** A remote store, on a machine of its own. It is closed with the cluster. */
-  connect(options?: TestConnectOptions): Promise<Store>
+  connect<S extends As = 'bytes'>(options?: TestConnectOptions<S>): Promise<Store<S>>
   /**
    * Who leads, and reaches a majority: an old leader that is cut off or stands still does not count. Waits until there is one; time
    * that stands is moved as far as the election needs. ERR_NO_LEADER, with `missing`, after 30 s; where time stands, at once when

@@ -3,7 +3,7 @@
 
 import { newId, seededRandom } from '@latchkey/base'
 import { checkConnect, type ClientStore, type ClientWorld, connectIn, type Store } from '@latchkey/client'
-import { type Duration, LatchkeyError, millis, show } from '@latchkey/protocol'
+import { type As, type Duration, LatchkeyError, millis, show } from '@latchkey/protocol'
 import { Cuts, Host, MemoryNetwork } from '@latchkey/raft/memory'
 import type { EmbeddedStore } from '../open/index.js'
 import { ClientNetwork } from './client-network.js'
@@ -72,7 +72,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
   readonly #clients: ClientNetwork
   /** Machines of remote stores. */
   readonly #hosts: Host[] = []
-  readonly #remote = new Set<ClientStore>()
+  readonly #remote = new Set<ClientStore<As>>()
   readonly #isolated = new Set<TestMember>()
   #closed = false
 
@@ -168,7 +168,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     return to.isRunning && !this.#cuts.blocked(from.host.index, to.host.index)
   }
 
-  async connect(options: TestConnectOptions = {}): Promise<Store> {
+  async connect<S extends As = 'bytes'>(options: TestConnectOptions<S> = {}): Promise<Store<S>> {
     this.#check()
     const settings = checkConnect(
       this.#settings.ids.map((id) => urlOf(id)),
@@ -181,7 +181,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
       identity.clusterId ??= this.#clusterId()
       return link
     }
-    const store = await connectIn({ clock: process.clock, dial }, settings)
+    const store = await connectIn<S>({ clock: process.clock, dial }, settings)
     this.#remote.add(store)
     return store
   }

@@ -9,7 +9,7 @@
 import { type Random, microtask } from '@latchkey/base'
 import type { ClientStore } from '@latchkey/client'
 import { SimulatedRowHome } from '@latchkey/kv'
-import { LatchkeyError, type LinkReply } from '@latchkey/protocol'
+import { type As, LatchkeyError, type LinkReply } from '@latchkey/protocol'
 import { Host, type HostProcess, MemoryDisk, type MemoryNetwork, type Timeline } from '@latchkey/raft/memory'
 import type { Member } from '../member/member.js'
 import { ANONYMOUS } from '../member/rights.js'
@@ -150,7 +150,7 @@ export class TestMember implements ServingMember {
 }
 
 /** Signals and calls of a store end with ERR_CLOSED at once. Its process is gone: no release leaves it, and no answer is waited for. */
-export function endStore(store: ClientStore): void {
+export function endStore(store: ClientStore<As>): void {
   void store.close()
   store.engine.close()
 }

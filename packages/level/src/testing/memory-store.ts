@@ -4,7 +4,6 @@ import { binary, fromBinary } from '@latchkey/base'
 import {
   type Bytes,
   CAPS,
-  type KeyValue,
   type KeyValueCalls,
   OP,
   type Range,
@@ -18,8 +17,8 @@ import {
   rangeArgs,
 } from '@latchkey/protocol'
 
-type Used = Pick<
-  KeyValueCalls,
+type Row = { key: Uint8Array; value: Uint8Array | undefined }
+type Used =
   | 'get'
   | 'multiGet'
   | 'containsKey'
@@ -30,9 +29,8 @@ type Used = Pick<
   | 'deleteAll'
   | 'entries'
   | 'keys'
->
 
-export class MemoryStore implements Used {
+export class MemoryStore implements Record<Used, unknown> {
   readonly data = new Map<string, Uint8Array>()
 
   async get(key: Bytes): Promise<Uint8Array | undefined> {
@@ -81,7 +79,7 @@ export class MemoryStore implements Used {
     return { revision: 1, results: [] }
   }
 
-  entries(range?: Range): RangeIterator<KeyValue> {
+  entries(range?: Range): RangeIterator<Row> {
     const { start, end, reverse, limit, keysOnly } = rangeArgs(range)
     return atFirstRevision(this.#rows(start, end, reverse, limit, keysOnly))
   }
@@ -100,7 +98,7 @@ export class MemoryStore implements Used {
     reverse: boolean,
     limit: number,
     keysOnly: boolean,
-  ): AsyncGenerator<KeyValue, undefined> {
+  ): AsyncGenerator<Row, undefined> {
     const within = [...this.data]
       .filter(([name]) => (!start || name >= binary(start)) && (!end || name < binary(end)))
       .sort(([a], [b]) => (a < b ? -1 : 1))

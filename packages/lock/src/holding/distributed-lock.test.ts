@@ -1,7 +1,7 @@
 // Test: the lock with RheaKV's interface, and what its calls mean (docs/api.md, docs/locks.md, sections 5 and
 // 7).
 
-import { OP } from '@latchkey/protocol'
+import { type Duration, OP } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { K } from '../testing/asks.js'
 import { codeOf, finish, scene } from '../testing/scene.js'
@@ -210,7 +210,7 @@ describe('arguments', () => {
     ['a watchdog of another type', () => locking.getDistributedLock('k', '10s', {} as Watchdog)],
     ...[0, -1, Number.NaN, 1, 49, 1.5, '49ms', '0s', '1 s', '721h', Number.POSITIVE_INFINITY].map(
       (lease) =>
-        [`K34, T4: a lease of ${lease}`, () => locking.getDistributedLock('k', lease)] as [
+        [`K34, T4: a lease of ${lease}`, () => locking.getDistributedLock('k', lease as Duration)] as [
           string,
           () => unknown,
         ],
@@ -231,8 +231,8 @@ describe('arguments', () => {
     const { locking, world, port } = scene()
     const lock = locking.getDistributedLock('k', '10s')
     for (const timeout of [0, -5, Number.POSITIVE_INFINITY, '5 s', 'x']) {
-      await expect(lock.tryLock({ timeout })).rejects.toThrow(TypeError)
-      await expect(lock.unlock({ timeout })).rejects.toThrow(TypeError)
+      await expect(lock.tryLock({ timeout: timeout as Duration })).rejects.toThrow(TypeError)
+      await expect(lock.unlock({ timeout: timeout as Duration })).rejects.toThrow(TypeError)
     }
     await expect(lock.tryLock({ signal: {} as AbortSignal })).rejects.toThrow(TypeError)
     await expect(lock.tryLock({ context: 5 as never })).rejects.toThrow(TypeError)

@@ -1,12 +1,12 @@
 // Driver: one hold as callers see it, with a token, a signal and a release.
 
-import { LatchkeyError, type KeyValueCalls } from '@latchkey/protocol'
+import { type As, LatchkeyError, type KeyValueCalls } from '@latchkey/protocol'
 import type { Holder } from './holder.js'
 import type { LockPort } from './lock-port.js'
 import type { HoldValidity } from './hold-validity.js'
 
 /** A lock that is held. Release it, or let `await using` do it. */
-export class Hold implements AsyncDisposable {
+export class Hold<S extends As = 'bytes'> implements AsyncDisposable {
   readonly key: string | Uint8Array
   /**
    * The fencing token: higher than that of every hold before. Pass it to resources outside the store
@@ -17,7 +17,7 @@ export class Hold implements AsyncDisposable {
   readonly #holder: Holder
   readonly #validity: HoldValidity
   #release: Promise<LatchkeyError | undefined> | undefined
-  #kv: KeyValueCalls | undefined
+  #kv: KeyValueCalls<S> | undefined
 
   /** Internal. */
   constructor(port: LockPort, holder: Holder, validity: HoldValidity, key: string | Uint8Array) {
@@ -69,8 +69,10 @@ export class Hold implements AsyncDisposable {
    * The key-value calls of the store. Every write carries the guard of this hold and rejects with ERR_FENCED
    * once the hold is over.
    */
-  get kv(): KeyValueCalls {
-    this.#kv ??= this.#port.guardedKv(this.#validity.key, this.token, () => this.#isKnownLost())
+  get kv(): KeyValueCalls<S> {
+    this.#kv ??= this.#port.guardedKv(this.#validity.key, this.token, () =>
+      this.#isKnownLost(),
+    ) as KeyValueCalls<S>
     return this.#kv
   }
 

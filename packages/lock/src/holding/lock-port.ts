@@ -1,7 +1,15 @@
 // Types: what the lock objects need from a store; the client's session engine implements it.
 
 import type { Clock } from '@latchkey/base'
-import type { As, Command, KeyValueCalls, LatchkeyError, OwnerResult, Read } from '@latchkey/protocol'
+import type {
+  As,
+  Command,
+  Decoding,
+  KeyValueCalls,
+  LatchkeyError,
+  OwnerResult,
+  Read,
+} from '@latchkey/protocol'
 import type { ClusterBound } from './cluster-time-bound.js'
 import type { LockWatchEvent } from './lock-watch-event.js'
 
@@ -41,8 +49,8 @@ export interface LockPort {
   electionTimeout(): number
   /** The error for a wait that ends now, if no leader is known; undefined: there is a leader. */
   noLeader(): LatchkeyError | undefined
-  /** The store's default for `as`; undefined: bytes. */
-  readonly as: As | undefined
+  /** How the store gives keys back. */
+  readonly decoding: Decoding
   /** Aborted, with the ERR_CLOSED error as its reason, when the store closes. */
   readonly closed: AbortSignal
 
@@ -58,9 +66,9 @@ export interface LockPort {
     readonly start: Uint8Array | null
     readonly end: Uint8Array | null
     readonly renewals: boolean
-    readonly as: As
+    readonly decoding: Decoding
     readonly signal: AbortSignal | undefined
-  }): AsyncIterableIterator<LockWatchEvent>
+  }): AsyncIterableIterator<LockWatchEvent<As>>
   /** A linearizable read. */
   read(read: Read, options?: LockCallOptions): Promise<unknown>
   /**
@@ -77,5 +85,5 @@ export interface LockPort {
    * Key-value calls whose writes carry the guard { key, token }; reads carry none. `knownLost` is called at
    * each write: if it returns true, the write rejects with ERR_FENCED and no request is sent.
    */
-  guardedKv(key: Uint8Array, token: number, knownLost: () => boolean): KeyValueCalls
+  guardedKv(key: Uint8Array, token: number, knownLost: () => boolean): KeyValueCalls<As>
 }

@@ -1,10 +1,10 @@
 // Types: what a watch of locks is asked for, and what it tells.
 
-import type { As, Bytes, LockEventName, Value } from '@latchkey/protocol'
+import type { As, Bytes, KeyAs, LockEventName } from '@latchkey/protocol'
 
-export interface LockWatchOptions {
+export interface LockWatchOptions<A extends As = As> {
   /** Of the keys: as of a read. */
-  as?: As | undefined
+  as?: A | undefined
   /** Also each renewal and each further acquire of the same holder. Default: false. */
   renewals?: boolean | undefined
   /** Ends it with ERR_ABORTED. */
@@ -12,13 +12,13 @@ export interface LockWatchOptions {
 }
 
 /** Events of one entry of the log come together, in their order. */
-export interface LockWatchEvent {
+export interface LockWatchEvent<A extends As = 'bytes'> {
   /**
    * `expired`: the lease was over. `released`: by its holder, by force, or by the end of its store. `queued` and `left`: a caller waits,
    * or waits no more without having been granted the lock. `rotated` is not told yet.
    */
   type: LockEventName
-  key: Value
+  key: KeyAs<A>
   /** Of the holder, or of the caller who waits. */
   id: string
   context: Bytes | undefined

@@ -4,6 +4,7 @@
 import { setMaxListeners } from 'node:events'
 import {
   type Acquirer,
+  type As,
   type Bytes,
   CALL_OPTIONS,
   type CallOptions,
@@ -43,8 +44,8 @@ export interface LockOptions {
   context?: Bytes | undefined
 }
 
-export class Locking {
-  readonly locks: Locks
+export class Locking<S extends As = 'bytes'> {
+  readonly locks: Locks<S>
   readonly #place: Place
 
   constructor(port: LockPort) {
@@ -59,7 +60,7 @@ export class Locking {
     }
     const watchdog = new Watchdog()
     port.closed.addEventListener('abort', () => watchdog.close(), { once: true })
-    this.locks = new Locks(this.#place, watchdog, (limits) => this.#releaseHolds(limits))
+    this.locks = new Locks<S>(this.#place, watchdog, (limits) => this.#releaseHolds(limits))
   }
 
   /**

@@ -258,7 +258,7 @@ describe('query, force, primitives', () => {
 
   test('tryLockWith and releaseLockWith return the owners of the tables', async () => {
     const { world, locking, store } = scene()
-    const acquirer = { id: 'x', lease: '1s', context: new Uint8Array([7]) }
+    const acquirer = { id: 'x', lease: '1s', context: new Uint8Array([7]) } as const
     const now = store.time
     expect(await finish(world, locking.tryLockWith('k', undefined, false, acquirer))).toEqual({
       id: 'x',
@@ -281,7 +281,7 @@ describe('query, force, primitives', () => {
       code: 'NOT_OWNER',
       id: 'x',
     })
-    const own = { ...acquirer, fencingToken: 1 }
+    const own = { ...acquirer, fencingToken: 1 } as const
     expect(await finish(world, locking.releaseLockWith('k', own))).toMatchObject({
       success: true,
       code: 'RELEASED',
@@ -302,7 +302,7 @@ describe('query, force, primitives', () => {
 
   test('acquirers with missing or wrong fields are TypeErrors', async () => {
     const { locking, port } = scene()
-    const good = { id: 'x', lease: '1s' }
+    const good = { id: 'x', lease: '1s' } as const
     for (const bad of [
       undefined,
       {},

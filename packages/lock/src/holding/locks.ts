@@ -4,6 +4,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { binary, copyBytes } from '@latchkey/base'
 import {
+  type As,
   type Bytes,
   CALL_OPTIONS,
   type CallOptions,
@@ -20,7 +21,7 @@ import {
   show,
   toRecord,
   readArgs,
-  toAs,
+  decodingArg,
 } from '@latchkey/protocol'
 import {
   contextArg,
@@ -80,7 +81,7 @@ const ACQUIRE_OPTIONS = knownNames('lease', 'wait', 'renew', 'signal', 'fencingK
  * Locks for most callers: `store.locks`. A hold is never reentrant, is renewed by default, and waiters are
  * granted in order.
  */
-export class Locks {
+export class Locks<S extends As = 'bytes'> {
   readonly #place: Place
   readonly #watchdog: Watchdog
   readonly #releaseAll: (limits: LockCallOptions) => Promise<number>
@@ -100,11 +101,11 @@ export class Locks {
    * await hold.kv.put('orders/42/state', 'charged') // ERR_FENCED if the hold is gone
    * ```
    */
-  async acquire(key: Bytes, options?: AcquireOptions): Promise<Hold> {
+  async acquire(key: Bytes, options?: AcquireOptions): Promise<Hold<S>> {
     return this.#acquire('acquire', key, options)
   }
 
-  async #acquire(call: string, key: Bytes, options: AcquireOptions | undefined): Promise<Hold> {
+  async #acquire(call: string, key: Bytes, options: AcquireOptions | undefined): Promise<Hold<S>> {
     const given = optionsArg(call, options, ACQUIRE_OPTIONS)
     this.#refuseDeadlock(keyArg(key), durationArg(given.wait, 'wait'))
     const { clock } = this.#place.port
@@ -140,12 +141,15 @@ export class Locks {
     const rows = await this.#place.port.read(read, { timeout: HOLDER_TIMEOUT }).catch(() => [])
     const [row] = rows as LockInfoResult[]
     if (row === undefined) return undefined
-    const { id, context, fencingToken, remainingMillis, sinceMillis } = toLockInfo(row, 'bytes')
+    const { id, context, fencingToken, remainingMillis, sinceMillis } = toLockInfo(
+      row,
+      this.#place.port.decoding,
+    )
     return { id, context, fencingToken, remainingMillis, sinceMillis }
   }
 
   /** Makes one attempt, or waits if `wait` is given. Resolves to undefined if another holder has the lock. */
-  async tryAcquire(key: Bytes, options?: AcquireOptions): Promise<Hold | undefined> {
+  async tryAcquire(key: Bytes, options?: AcquireOptions): Promise<Hold<S> | undefined> {
     return this.#enter(key, optionsArg('tryAcquire', options, ACQUIRE_OPTIONS), false)
   }
 
@@ -162,14 +166,14 @@ export class Locks {
   async withLock<T>(
     key: Bytes,
     options: AcquireOptions | undefined,
-    fn: (hold: Hold) => T | Promise<T>,
+    fn: (hold: Hold<S>) => T | Promise<T>,
   ): Promise<T>
   /** The same with the default options. */
-  async withLock<T>(key: Bytes, fn: (hold: Hold) => T | Promise<T>): Promise<T>
+  async withLock<T>(key: Bytes, fn: (hold: Hold<S>) => T | Promise<T>): Promise<T>
   async withLock<T>(
     key: Bytes,
-    options: AcquireOptions | undefined | ((hold: Hold) => T | Promise<T>),
-    fn?: (hold: Hold) => T | Promise<T>,
+    options: AcquireOptions | undefined | ((hold: Hold<S>) => T | Promise<T>),
+    fn?: (hold: Hold<S>) => T | Promise<T>,
   ): Promise<T> {
     const work = typeof options === 'function' ? options : fn
     if (typeof work !== 'function') throw new TypeError('withLock needs a function')
@@ -187,16 +191,17 @@ export class Locks {
   }
 
   /** All holds in force, in the order of their keys. A linearizable read. */
-  async query(prefix?: Bytes, options?: LockQueryOptions): Promise<LockInfo[]> {
-    const given = toRecord(options ?? {}, 'options') as LockQueryOptions
+  async query<A extends As = S>(prefix?: Bytes, options?: LockQueryOptions<A>): Promise<LockInfo<A>[]> {
+    const given = toRecord(options ?? {}, 'options') as LockQueryOptions<A>
     refuseUnknown(given, QUERY_OPTIONS, 'option', 'locks.query')
     const { queue = false, ...rest } = given
     if (typeof queue !== 'boolean') throw new TypeError(`queue must be true or false; got ${show(queue)}`)
-    const { as, timeout, signal } = readArgs('locks.query', rest, this.#place.port.as ?? 'bytes')
+    const read = readArgs('locks.query', rest, this.#place.port.decoding)
+    const { timeout, signal } = read
     const from = prefix === undefined ? null : prefixArg(prefix)
-    const read = [READ.lockQuery, from, queue, false] as const
-    const rows = (await this.#place.port.read(read, { timeout, signal })) as LockInfoResult[]
-    return rows.map((row) => toLockInfo(row, as))
+    const asked = [READ.lockQuery, from, queue, false] as const
+    const rows = (await this.#place.port.read(asked, { timeout, signal })) as LockInfoResult[]
+    return rows.map((row) => toLockInfo(row, read)) as LockInfo<A>[]
   }
 
   /**
@@ -206,16 +211,18 @@ export class Locks {
    * ```
    * Throws a TypeError at the call. See docs/locks.md, 9.
    */
-  watch(
+  watch<A extends As = S>(
     target: Bytes | { prefix: Bytes },
-    options?: LockWatchOptions,
-  ): AsyncIterableIterator<LockWatchEvent> {
+    options?: LockWatchOptions<A>,
+  ): AsyncIterableIterator<LockWatchEvent<A>> {
     const { port } = this.#place
     const given = optionsArg('locks.watch', options, WATCH_OPTIONS)
     const { renewals = false } = given
     if (typeof renewals !== 'boolean') throw new TypeError('renewals must be true or false')
-    const as = toAs(given.as, port.as ?? 'bytes')
-    return port.watchLocks({ ...lockSpan(target), renewals, as, signal: signalArg(given.signal) })
+    const decoding = decodingArg(given, port.decoding)
+    const signal = signalArg(given.signal)
+    const events = port.watchLocks({ ...lockSpan(target), renewals, decoding, signal })
+    return events as AsyncIterableIterator<LockWatchEvent<A>>
   }
 
   /**
@@ -244,7 +251,7 @@ export class Locks {
     })
   }
 
-  async #enter(key: Bytes, options: Partial<AcquireOptions>, waits: boolean): Promise<Hold | undefined> {
+  async #enter(key: Bytes, options: Partial<AcquireOptions>, waits: boolean): Promise<Hold<S> | undefined> {
     const wait = durationArg(options.wait, 'wait')
     const renew = renewArg(options.renew)
     const terms = {
@@ -261,7 +268,7 @@ export class Locks {
     while (await holder.enter({ context, waits: queues, limit })) {
       const { validity } = holder
       if (validity === undefined) continue
-      return new Hold(
+      return new Hold<S>(
         this.#place.port,
         holder,
         validity,
@@ -298,7 +305,7 @@ function describeHolder({ id, context, fencingToken, remainingMillis, sinceMilli
  * Finds out by the release whether the hold was lost before the work was done. A hold that fn released itself
  * was not lost.
  */
-async function settleLoss(hold: Hold): Promise<void> {
+async function settleLoss(hold: Hold<As>): Promise<void> {
   const loss = await hold.end().catch(() => hold.loss)
   if (loss === undefined) return
   const message = loss.code === 'ERR_CLOSED' ? CLOSED_MEANWHILE : undefined

@@ -1,9 +1,9 @@
 // Door: turns an owner of the wire format into the Owner that callers get.
 
-import { text } from '@latchkey/base'
 import {
   type As,
   type ContextArg,
+  type Decoding,
   type LockInfo,
   type LockInfoResult,
   OWNER_CODES,
@@ -12,6 +12,7 @@ import {
   type OwnerResult,
   type QueuedInfo,
   type QueuedResult,
+  toUserKey,
 } from '@latchkey/protocol'
 
 const SUCCESSES: ReadonlySet<OwnerCode> = new Set([
@@ -81,10 +82,10 @@ export function shownKey(key: Uint8Array): string | Uint8Array {
 }
 const utf8Only = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-export function toLockInfo(row: LockInfoResult, as: As): LockInfo {
+export function toLockInfo(row: LockInfoResult, how: Decoding): LockInfo<As> {
   const [key, id, context, fencingToken, acquires, remainingMillis, waiters, sinceMillis, queue] = row
   return {
-    key: as === 'bytes' ? plain(key) : text(key),
+    key: toUserKey(key, how),
     id,
     context: toContext(context),
     fencingToken,

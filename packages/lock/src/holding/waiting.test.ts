@@ -1,14 +1,14 @@
 // Test: waiting in the fair queue, cancelled attempts, and calls with unknown outcome (docs/locks.md,
 // sections 6 and 7).
 
-import { LatchkeyError, OP, READ } from '@latchkey/protocol'
+import { type Duration, LatchkeyError, OP, READ } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { K } from '../testing/asks.js'
 import { codeOf, finish, scene, stateOf } from '../testing/scene.js'
 import { settle } from '../testing/world.js'
 import { Watchdog } from './watchdog.js'
 
-async function taken(options: { delay?: number; life?: number } = {}, lease: number | string = '60s') {
+async function taken(options: { delay?: number; life?: number } = {}, lease: Duration = '60s') {
   const s = scene(options)
   const holder = s.process()
   const first = holder.locking.getDistributedLock('k', lease)

@@ -1,6 +1,6 @@
 // Test: renewals by a watchdog (docs/locks.md, section 8).
 
-import { LatchkeyError, OP } from '@latchkey/protocol'
+import { type Duration, LatchkeyError, OP } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { K } from '../testing/asks.js'
 import { finish, scene } from '../testing/scene.js'
@@ -10,7 +10,7 @@ import { Watchdog } from './watchdog.js'
 
 const renewals = (port: FakePort) => port.sent.filter(([op]) => op === OP.renew)
 
-function guarded(lease: number | string = 9_000) {
+function guarded(lease: Duration = 9_000) {
   const s = scene()
   const watchdog = new Watchdog()
   const lost: { lock: unknown; error: LatchkeyError }[] = []

@@ -3,6 +3,7 @@
 
 import { type Instant, binary, equalBytes } from '@latchkey/base'
 import {
+  type As,
   type Command,
   type KeyValueCalls,
   LatchkeyError,
@@ -137,7 +138,7 @@ interface Late {
 export class FakePort implements LockPort {
   readonly clock: ProcessClock
   readonly bound = new ClusterBound()
-  readonly as = undefined
+  readonly decoding = { as: 'bytes', onUndecodable: 'error', skip: 0 } as const
   readonly closing = new AbortController()
   readonly closed = this.closing.signal
   readonly sent: Command[] = []
@@ -264,8 +265,8 @@ export class FakePort implements LockPort {
     return () => this.#attached.delete(run)
   }
 
-  guardedKv(key: Uint8Array, token: number, knownLost: () => boolean): KeyValueCalls {
-    return { guarded: { key, token, knownLost } } as unknown as KeyValueCalls
+  guardedKv(key: Uint8Array, token: number, knownLost: () => boolean): KeyValueCalls<As> {
+    return { guarded: { key, token, knownLost } } as unknown as KeyValueCalls<As>
   }
 
   /** The number of registered listeners, for tests of leaks. */

@@ -2,11 +2,11 @@
 // waking, it prints as one line of JSON.
 // Arguments: KEY LEASE BLOCK_MILLIS URL...
 
-import { connect } from '@latchkey/client'
+import { connect, type Duration } from '@latchkey/client'
 
 const [key = '', lease = '', block = '', ...urls] = process.argv.slice(2)
 const store = await connect(urls)
-const hold = await store.locks.acquire(key, { lease })
+const hold = await store.locks.acquire(key, { lease: lease as Duration })
 const { signal } = hold
 let fired = false
 signal.addEventListener('abort', () => {

@@ -225,7 +225,7 @@ export class WholeWorld {
 
   #startClient(name: string, life: HostProcess, route: Route, way: Way): void {
     const random = this.random.fork(`client-${name}-${this.newId()}`)
-    const store = new this.house.ClientStore({
+    const store = new this.house.ClientStore<'string'>({
       route,
       clock: life.clock,
       random: random.fork('store'),

@@ -24,7 +24,7 @@ const range = (at: string) => ({ prefix: at })
 const NOBODY = 'nobody'
 const NOWHERE = 'ws://127.0.0.1:1'
 const NO_SESSION = 1
-const acquirer = { id: 'rights', lease: '10s' }
+const acquirer = { id: 'rights', lease: '10s' } as const
 
 async function withFile<T>(run: (file: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-rights-'))

@@ -1,7 +1,7 @@
 // Driver: three embedded members in this process, on loopback ports and folders of their own.
 
 import { join } from 'node:path'
-import { connect, type Store } from '@latchkey/client'
+import { connect, type ConnectOptions, type Store } from '@latchkey/client'
 import type { Status } from '@latchkey/protocol'
 import { open } from '../../open/index.js'
 import type { OpenOptions } from '../../open/options.js'
@@ -16,7 +16,7 @@ export interface Trio {
   /** As it is now. */
   leader(): Promise<Store>
   follower(): Promise<Store>
-  connect(options?: Parameters<typeof connect>[1]): Promise<Store>
+  connect(options?: ConnectOptions): Promise<Store>
   close(): Promise<void>
 }
 

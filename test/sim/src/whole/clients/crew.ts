@@ -9,12 +9,19 @@ import type { Desk } from './desk.js'
 export class Client {
   readonly name: string
   readonly life: HostProcess
-  readonly store: ClientStore
+  readonly store: ClientStore<'string'>
   readonly random: Random
   readonly desk: Desk
   readonly #way: Way
 
-  constructor(name: string, life: HostProcess, store: ClientStore, random: Random, desk: Desk, way: Way) {
+  constructor(
+    name: string,
+    life: HostProcess,
+    store: ClientStore<'string'>,
+    random: Random,
+    desk: Desk,
+    way: Way,
+  ) {
     this.name = name
     this.life = life
     this.store = store

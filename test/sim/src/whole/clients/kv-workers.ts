@@ -119,7 +119,7 @@ function newStory(client: Client): WatchStory {
   return story
 }
 
-function tell({ desk }: Client, story: WatchStory, event: WatchEvent): void {
+function tell({ desk }: Client, story: WatchStory, event: WatchEvent<'string'>): void {
   try {
     story.saw(event)
   } catch (error) {

@@ -121,12 +121,12 @@ async function enter(
   }
 }
 
-function began(world: WholeWorld, client: Client, key: string, hold: Hold): void {
+function began(world: WholeWorld, client: Client, key: string, hold: Hold<'string'>): void {
   client.desk.ground.print.addText(`${key}=${hold.token}`)
   world.holds.began(client.name, client.life, key, hold.token, () => hold.held)
 }
 
-async function work(client: Client, key: string, hold: Hold, millis: number): Promise<void> {
+async function work(client: Client, key: string, hold: Hold<'string'>, millis: number): Promise<void> {
   const { random, life } = client
   const end = life.clock.now() + millis
   while (hold.held && life.clock.now() < end && !client.desk.stopping) {
@@ -136,7 +136,7 @@ async function work(client: Client, key: string, hold: Hold, millis: number): Pr
 }
 
 /** A write that only this hold may do. */
-async function write({ desk }: Client, key: string, hold: Hold): Promise<void> {
+async function write({ desk }: Client, key: string, hold: Hold<'string'>): Promise<void> {
   try {
     await hold.kv.put(`guarded/${key}`, desk.word(), { timeout: 1_000 })
   } catch (error) {

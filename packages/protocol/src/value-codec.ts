@@ -1,0 +1,51 @@
+// Door: values between what a caller holds and the bytes that are stored, as the encoding of the call says.
+//
+// Law (VA2): nothing is changed silently on the way in. Without it the story is: an order with a Map of its items is put as JSON, comes
+// back as `{}`, and the one who finds out is the customer.
+
+import type { As } from './encodings.js'
+import { packValue, unpackValue } from './msgpack-values.js'
+import { show } from './show-value.js'
+
+export function encodeJson(value: unknown, name: string): Uint8Array {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(value, refuseUnfit)
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new TypeError(`${name} cannot be stored as JSON: ${why}`, { cause })
+  }
+  if (text !== undefined) return Buffer.from(text, 'utf8')
+  throw new TypeError(`${name} must not be undefined: delete the key, or put null`)
+}
+
+/** `this` is the object or array whose property is written; `value` what toJSON made of it. */
+function refuseUnfit(this: Record<string, unknown>, key: string, value: unknown): unknown {
+  const found = unfit(value, this[key])
+  if (found === undefined) return value
+  throw new TypeError(`${key === '' ? 'it' : `the property ${show(key)}`} is ${found}`)
+}
+
+function unfit(value: unknown, given: unknown): string | undefined {
+  const kind = typeof value
+  if (kind === 'function' || kind === 'symbol' || kind === 'bigint') return `a ${kind}`
+  if (kind === 'number') return Number.isFinite(value) ? undefined : String(value)
+  if (kind !== 'object' || value === null) return undefined
+  const isBinary = ArrayBuffer.isView(given) || given instanceof ArrayBuffer
+  if (isBinary || value instanceof Map || value instanceof Set)
+    return `${show(given)}: as 'msgpack' it can be stored`
+  return undefined
+}
+
+/** For `json` and `msgpack`. */
+export function encodeParsed(value: unknown, as: As, name: string): Uint8Array {
+  if (value === undefined) throw new TypeError(`${name} must not be undefined: delete the key, or put null`)
+  return as === 'json' ? encodeJson(value, name) : packValue(value, name)
+}
+
+/** JSON is UTF-8: a byte that is none would come back as another character. */
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Throws for what cannot be decoded. */
+export const decodeParsed = (bytes: Uint8Array, as: As): unknown =>
+  as === 'json' ? (JSON.parse(strict.decode(bytes)) as unknown) : unpackValue(bytes)
