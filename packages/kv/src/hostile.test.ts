@@ -98,7 +98,20 @@ const valueOf = (random: Random, tag: number) => {
 
 function drawCommand(random: Random, tag: number): Command {
   const key = keyOf(random)
-  switch (random.between(0, 15)) {
+  switch (random.between(0, 18)) {
+    case 15:
+      return [OP.put, null, key, valueOf(random, tag), random.pick([0, 1, 300, 2_000])]
+    case 16:
+      return [OP.touch, null, key, random.between(1, 3_000)]
+    case 17:
+      return [
+        OP.batch,
+        null,
+        [
+          [STEP.put, key, Uint8Array.of(0x37), 900],
+          [STEP.increment, key, tag],
+        ],
+      ]
     case 14:
       return random.chance(0.5)
         ? [OP.putAll, null, CROWD.map((one) => [one, Uint8Array.of(tag)] as const)]
@@ -203,6 +216,8 @@ class Pair {
       if (isPlainPut(body) && random.chance(0.7)) this.torn.machine.expectPut(body)
     }
     this.#lookAhead()
+    const past = random.pick([0, 0, 5, 120, 2_000])
+    for (const world of [this.calm, this.torn, this.teller]) world.time += past
     const [one, other] = [await this.calm.run(...commands), await this.torn.run(...commands)]
     expect(plain(other)).toEqual(plain(one))
     await this.teller.run(...commands)
