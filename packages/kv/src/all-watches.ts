@@ -1,5 +1,5 @@
-// Driver: the watches of a member: of keys, of locks, and of locks with their renewals. Each kind has a history of its own, and one that
-// nobody watches costs nothing.
+// Driver: owns all watches of a member: of keys, of locks, and of locks with their renewals.
+// Each kind has a history of its own, and costs nothing while no client watches it.
 
 import type { Clock, Logger } from '@latchkey/base'
 import { type LatchkeyError, WATCH_OF, type WatchOf } from '@latchkey/protocol'
@@ -40,7 +40,7 @@ export class AllWatches {
     this.#locks.renewalWatches = this.#byKind[WATCH_OF.renewals].size
   }
 
-  /** Something was applied. */
+  /** Called after entries were applied. */
   pump(): void {
     this.#each((watches) => watches.pump())
     this.#countRenewals()

@@ -1,4 +1,5 @@
-// Test: watches of locks: all members make the same events of the same entries, wherever they restart; what is kept is bounded.
+// Test: watches of locks: all members make the same events of the same entries, also after restarts, and the
+// history is limited.
 
 import { seededRandom } from '@latchkey/base'
 import {
@@ -33,7 +34,7 @@ function follow(machine: KvMachine, from: number, told: string[], of: WatchOf = 
   return over
 }
 
-describe('K60: members tell the same of locks, and each event once', () => {
+describe('K60: all members send the same events of locks, and each event once', () => {
   test.each([1, 2, 3, 4, 5, 6, 7, 8])(
     'seed %s: one member runs through, the other one restarts',
     async (seed) => {
@@ -68,7 +69,7 @@ describe('K60: members tell the same of locks, and each event once', () => {
 const tryLock = (id: string, keepLease = false) =>
   [OP.tryLock, k('l'), null, keepLease, id, 1_000, 0, null, 0] as const
 
-test('renewals are recorded while somebody watches them, and told to nobody else', async () => {
+test('renewals are recorded while they are watched, and sent only to the watches that want them', async () => {
   const w = await World.open()
   const [plain, all] = [[] as string[], [] as string[]]
   follow(w.machine, 0, plain)
@@ -80,7 +81,7 @@ test('renewals are recorded while somebody watches them, and told to nobody else
   expect(all.map((line) => line.split(' ')[1])).toEqual(['renewed'])
 })
 
-test('what is kept is bounded: who is further back is told ERR_COMPACTED', async () => {
+test('the history is limited: a watch that is further behind ends with ERR_COMPACTED', async () => {
   const w = await World.open()
   for (let n = 0; n < 20; n++) {
     await w.run(

@@ -59,7 +59,7 @@ describe('A1, A10: replicas', () => {
   })
 })
 
-/** The latest time at which the first key of the index of lives is removed: a tenth of a second after it is due. */
+/** The latest time at which the first key of the index of lives is removed: 100 ms after it is due. */
 function firstDue(disk: MemoryDisk): number {
   const places = [...disk.keys()].filter((key) => key[0] === SPACE.lives && key[1] === 0)
   return Math.min(...places.map((key) => numberIn(key, 2))) + 100

@@ -129,7 +129,10 @@ function entryAt(state: State, key: Uint8Array, now: number): EntryReadResult | 
   return [state.meta.revision, entry]
 }
 
-/** Where a watch of locks begins: what is told from the entry behind this one on changes just these holds. */
+/**
+ * The locks that are held where a watch of locks begins. The events of all later entries change only these
+ * holds.
+ */
 function lockStateOf(state: State, start: Uint8Array | null, end: Uint8Array | null): LockStateResult {
   const { position, revision } = state.meta
   const prefix = start === null ? '' : commonPrefix(binary(start), end === null ? undefined : binary(end))
@@ -140,7 +143,7 @@ function lockStateOf(state: State, start: Uint8Array | null, end: Uint8Array | n
   return [position.index, revision, rows.map(({ key, id, context, token }) => [key, id, context, token])]
 }
 
-/** What all keys of the range begin with, or less. */
+/** A prefix of all keys in the range; it may be shorter than the longest one. */
 function commonPrefix(start: string, end: string | undefined): string {
   if (end === undefined) return ''
   let length = 0

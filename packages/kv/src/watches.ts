@@ -39,10 +39,10 @@ const MESSAGE_BYTES = 1024 * 1024
  */
 const SILENT_REVISIONS = 1024
 
-/** What is watched. Revisions are numbers that only grow, and every number has its events, or none. */
+/** The history that the watches read. Revisions are numbers that only grow; each has its events, or none. */
 export interface WatchHistory {
   newest(): number
-  /** The oldest revision whose events are kept; one more than the newest where none are. */
+  /** The oldest revision whose events are kept; if none are, one more than the newest. */
   floor(): number
   of(revision: number): readonly EventResult[]
 }

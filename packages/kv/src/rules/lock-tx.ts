@@ -38,7 +38,7 @@ export class StateLockView implements LockView {
 export class StateLockTransaction extends StateLockView implements LockTransaction {
   readonly #granted: (row: HoldRow) => void
   readonly #events: LockEvents
-  /** The row that was put last, as it is kept. */
+  /** The row of the last put, as the table keeps it. */
   #put: HoldRow | WaiterRow | undefined
 
   constructor(state: State, now: number, granted: (row: HoldRow) => void, events: LockEvents) {
@@ -51,8 +51,8 @@ export class StateLockTransaction extends StateLockView implements LockTransacti
     this.#put = this.state.holds.put(row)
   }
   /**
-   * A hold that is over is found again after a restart (holds.ts). It is told at the first entry behind its end alone, as it was told
-   * by the members that did not restart.
+   * Records an event for watches of locks. After a restart an expired hold is found again (holds.ts). It gets
+   * an event only at the first entry after its end, as on the members that did not restart.
    */
   happened(what: LockHappening, row: HoldRow | WaiterRow): void {
     if (what === 'renewed' && this.#events.renewalWatches === 0) return

@@ -63,7 +63,7 @@ export class Holds {
     return this.#last?.row
   }
 
-  /** Returns the row as it is kept. */
+  /** Returns the row as the table keeps it. */
   put(row: HoldRow): HoldRow {
     const last = this.#last?.row.key === row.key ? this.#last : undefined
     const hold = last ?? this.#byKey.get(binary(row.key))

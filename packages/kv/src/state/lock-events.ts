@@ -1,11 +1,13 @@
-// Driver: the recent changes of locks, for those who watch locks. They are in memory only, and in no snapshot: every member applies the
-// same entries and so makes the same events, and a watch goes on at any member that was there at the time.
+// Driver: owns the recent events of locks, for watches of locks.
+// The events are in memory only and in no snapshot. Every member applies the same entries and makes the same
+// events, so a watch can continue at any member that was running at that time.
 //
 // Laws (K60)
-//   1  The place of an event is the index of its entry: all members agree on it, and every change of a lock is in some entry.
-//   2  `of` tells all events of an entry that is kept, or the entry is below `floor`; never a part of them.
-//   3  Renewals are recorded only while somebody on this member watches them.
-//   4  So many events and bytes and no more are kept. An entry with more than that is not kept at all.
+// - 1: the position of an event is the index of its entry. All members agree on it, and every change of a
+//   lock is in some entry.
+// - 2: `of` returns all events of an entry, never a part of them; entries below `floor` were dropped.
+// - 3: renewals are recorded only while a client of this member watches them.
+// - 4: the number of events and their bytes are limited. An entry with more than that is not kept at all.
 
 import { assert } from '@latchkey/base'
 import type { HoldRow, LockHappening, WaiterRow } from '@latchkey/lock'
@@ -13,7 +15,7 @@ import { type EventResult, LOCK_EVENT, pack } from '@latchkey/protocol'
 
 interface Happened {
   readonly what: LockHappening
-  /** Rows that are kept are never changed, only replaced. */
+  /** A row in memory is never changed, only replaced, so the event may refer to it. */
   readonly row: HoldRow | WaiterRow
   readonly revision: number
 }
@@ -25,22 +27,22 @@ interface OfEntry {
 
 const MOST_EVENTS = 16_384
 const MOST_BYTES = 8 * 1024 * 1024
-/** What an event takes besides its texts. */
+/** The bytes of an event besides its strings. */
 const EVENT_BYTES = 64
 
 export class LockEvents {
-  /** Of how many watches renewals are recorded. */
+  /** How many watches want renewals. */
   renewalWatches = 0
   #floor: number
   #newest: number
   #entries: OfEntry[] = []
-  /** Entries before this place were dropped. */
+  /** The entries before this index of the array were dropped. */
   #head = 0
   #count = 0
   #bytes = 0
   #open: Happened[] = []
 
-  /** `applied`: the index of the last entry that the state has. */
+  /** `applied` is the index of the last entry in the state. */
   constructor(applied: number) {
     this.#newest = applied
     this.#floor = applied + 1
@@ -57,7 +59,7 @@ export class LockEvents {
     this.#open.push({ what, row, revision })
   }
 
-  /** The entry is applied. */
+  /** Called when the whole entry is applied. */
   close(index: number): void {
     this.#newest = index
     const events = this.#open
@@ -82,7 +84,7 @@ export class LockEvents {
     this.#head = 0
   }
 
-  /** The events of an entry in their order. Their first place is the entry's index. */
+  /** The events of an entry, in their order; the first field of each is the index of the entry. */
   of(index: number, renewals: boolean): readonly EventResult[] {
     assert(index >= this.#floor && index <= this.#newest, `entry ${index} is not kept`)
     const found: EventResult[] = []
@@ -91,7 +93,7 @@ export class LockEvents {
     return found
   }
 
-  /** Entries are in the order of their indexes. */
+  /** A binary search, because entries are in the order of their indexes. */
   #entryAt(index: number): OfEntry | undefined {
     let low = this.#head
     let high = this.#entries.length

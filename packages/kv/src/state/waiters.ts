@@ -86,7 +86,7 @@ export class Waiters {
     for (let waiter = queue?.first; waiter !== undefined; waiter = waiter.after) yield waiter.row
   }
 
-  /** Returns the row as it is kept. */
+  /** Returns the row as the table keeps it. */
   put(row: WaiterRow): WaiterRow {
     const waiter = this.#queues.get(binary(row.key))?.byId.get(row.id)
     if (waiter === undefined) return this.#mark(this.#add(keptWaiter(row)))

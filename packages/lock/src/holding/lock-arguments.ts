@@ -33,7 +33,7 @@ export function prefixArg(prefix: unknown): Uint8Array | null {
 
 const SPAN_FIELDS = knownNames('prefix')
 
-/** A lock by its key, or all locks below a prefix. */
+/** Checks what to watch: one lock by its key, or all locks whose keys begin with a prefix. */
 export function lockSpan(target: unknown): {
   readonly start: Uint8Array | null
   readonly end: Uint8Array | null

@@ -61,7 +61,7 @@ export interface LockPort {
    * `result`.
    */
   command(command: Command, options?: LockCallOptions): LockCall
-  /** A watch of the locks from `start` to `end`, which begins now. */
+  /** Watches the locks with keys from `start` to `end`, from now on. */
   watchLocks(options: {
     readonly start: Uint8Array | null
     readonly end: Uint8Array | null

@@ -1,29 +1,37 @@
-// Types: what a watch of locks is asked for, and what it tells.
+// Types: the options of a watch of locks, and its events.
 
 import type { As, Bytes, KeyAs, LockEventName } from '@latchkey/protocol'
 
 export interface LockWatchOptions<A extends As = As> {
-  /** Of the keys: as of a read. */
+  /** The type of the keys, as for a read. */
   as?: A | undefined
-  /** Also each renewal and each further acquire of the same holder. Default: false. */
+  /**
+   * Whether the watch also reports each renewal, and each further acquire of the same holder. Default: false.
+   */
   renewals?: boolean | undefined
-  /** Ends it with ERR_ABORTED. */
+  /** When it aborts, the watch ends with ERR_ABORTED. */
   signal?: AbortSignal | undefined
 }
 
-/** Events of one entry of the log come together, in their order. */
+/** One change of a lock. All events of one entry of the log come together, in their order. */
 export interface LockWatchEvent<A extends As = 'bytes'> {
   /**
-   * `expired`: the lease was over. `released`: by its holder, by force, or by the end of its store. `queued` and `left`: a caller waits,
-   * or waits no more without having been granted the lock. `rotated` is not told yet.
+   * - `acquired`, `renewed`: the hold began, or its lease was prolonged, also by a further acquire.
+   * - `expired`: the lease was over.
+   * - `released`: by its holder, by force, or because its store closed.
+   * - `queued`, `left`: a caller joined the queue, or left it without being granted the lock.
+   * - `rotated`: not sent yet.
    */
   type: LockEventName
   key: KeyAs<A>
-  /** Of the holder, or of the caller who waits. */
+  /** The id of the holder, or of the caller that waits. */
   id: string
   context: Bytes | undefined
-  /** Of the hold; 0 of a caller who waits. */
+  /** The fencing token of the hold; 0 for a caller that waits. */
   fencingToken: number
-  /** The store's revision at that moment: changes of locks take no revision of their own, so several may have the same one. */
+  /**
+   * The store's revision at that moment. Changes of locks take no revision, so several events may have the
+   * same one.
+   */
   revision: number
 }

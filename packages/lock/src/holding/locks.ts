@@ -205,11 +205,14 @@ export class Locks<S extends As = 'bytes'> {
   }
 
   /**
-   * Each change of a lock, or of all below a prefix, from now on, in order, across reconnects and changes of leader.
+   * Watches a lock, or all locks whose keys begin with a prefix: each change from now on, in order, across
+   * reconnects and changes of leader.
    * ```ts
-   * for await (const { type, key, id } of store.locks.watch({ prefix: 'orders/' }, { as: 'string' })) console.log(type, key, id)
+   * for await (const { type, key } of store.locks.watch({ prefix: 'orders/' }, { as: 'string' })) {
+   *   console.log(type, key)
+   * }
    * ```
-   * Throws a TypeError at the call. See docs/locks.md, 9.
+   * Throws a TypeError for a wrong argument; it does not reject. See docs/locks.md, section 9.
    */
   watch<A extends As = S>(
     target: Bytes | { prefix: Bytes },

@@ -60,7 +60,7 @@ export interface LockView {
   queueOf(key: Uint8Array): Iterable<WaiterRow>
 }
 
-/** What a watch of locks is told. */
+/** The events that the lock rules can cause. */
 export type LockHappening = Exclude<LockEventName, 'rotated'>
 
 export interface LockTransaction extends LockView {
@@ -69,8 +69,8 @@ export interface LockTransaction extends LockView {
   hold(key: Uint8Array): HoldRow | undefined
   putHold(row: HoldRow): void
   /**
-   * Tells those who watch locks. A row that was put is told right behind its `putHold` or `putWaiter`; one that goes is told as it
-   * was.
+   * Records an event for watches of locks. For a row that was put, this is called directly after `putHold` or
+   * `putWaiter`; for a row that is removed, with the row as it was.
    */
   happened(what: LockHappening, row: HoldRow | WaiterRow): void
   deleteHold(key: Uint8Array): void

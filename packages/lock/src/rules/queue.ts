@@ -94,7 +94,7 @@ export function freeAndGrant(tx: LockTransaction, row: HoldRow): void {
   grantNext(tx, row.key, CODE.FIRST_TIME)
 }
 
-/** Ends a wait that was not granted. */
+/** Ends a wait of a caller that was not granted the lock. */
 export function leave(tx: LockTransaction, waiter: WaiterRow): void {
   tx.deleteWaiter(waiter)
   tx.happened('left', waiter)

@@ -16,7 +16,7 @@ export class MapTransaction implements LockTransaction {
   readonly sessions = new Map<number, Session>()
   /** The grants of the current entry. */
   grants: HoldRow[] = []
-  /** What those who watch locks are told of the current entry. */
+  /** The events of locks in the current entry. */
   told: string[] = []
   #waiters: WaiterRow[] = []
   #tokens = new Map<string, number>()
