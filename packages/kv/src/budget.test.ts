@@ -118,7 +118,7 @@ test('A13: a random workload with a small budget gives the same answers and stat
   }
 })
 
-/** Counts the rows that views return, which is what a look-up reads at most. */
+/** Counts the rows that views return, to check how many rows a look-up reads. */
 class CountingHome implements RowHome {
   readonly #home = new SimulatedRowHome()
   rows = 0

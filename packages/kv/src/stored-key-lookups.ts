@@ -36,7 +36,7 @@ export interface Surveyed {
   readonly keys: RowKeys
   readonly sum: Sum
   count: number
-  /** The bytes that the events of its removal take. */
+  /** The bytes of the events that the removal of the range makes. */
   bytes: number
 }
 
@@ -176,7 +176,7 @@ async function lookUpLives(
   return { places, wholeSessions, isCut, next }
 }
 
-/** Keeps no more rows than the history may hold events. */
+/** Finds all keys of the range. Of their rows it keeps only as many as the history of events can hold. */
 async function wholeRange(look: Look, changes: Changes, turns: Turns): Promise<WholeRange> {
   const keys = new RowKeys()
   const sum = new Sum()

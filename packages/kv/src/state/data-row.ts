@@ -21,7 +21,10 @@ const CREATED = 18
 const MODIFIED = 12
 const VERSION = 6
 
-/** Bits of the last byte, which is the highest byte of the version, because a version stays below 2^46. */
+/**
+ * Two flags in the last byte of a row. That byte is the highest byte of the version, whose two highest bits
+ * are free because a version stays below 2^46.
+ */
 const HAS_LIFE = 0x80
 const OF_SESSION = 0x40
 
