@@ -1,4 +1,5 @@
-// Driver: what calls share: the link in use, ids, instants, and the pause before something is tried again.
+// Driver: what all calls of a store share: the link in use, the ids, the times of sending, and the pause
+// before a retry.
 
 import type { Clock, Instant, Random, Timer } from '@latchkey/base'
 import type { ClusterBound } from '@latchkey/lock'
@@ -36,23 +37,26 @@ export class ActiveLink {
     return this.#router().active
   }
 
-  /** Of an embedded store: the link to its own member. */
+  /** The link of an embedded store to its own member. */
   get home(): Live | undefined {
     return this.#router().home
   }
 
-  /** The link for what needs no leader: an embedded store asks its own member. */
+  /** The link for calls that need no leader: an embedded store sends them to its own member. */
   get local(): Live | undefined {
     return this.home ?? this.link
   }
 
-  /** The link, where a leader is known behind it. */
+  /** The active link, if its member knows a leader. */
   get leading(): Live | undefined {
     const live = this.#router().active
     return live?.leader?.id === undefined ? undefined : live
   }
 
-  /** Of links, attempts and watches alike: never given twice, so that a late word can never meet another's ear (C5). */
+  /**
+   * Links, attempts and watches take their ids from one counter, so no id is used twice. Otherwise a late
+   * answer could be taken for the answer to another call (C5).
+   */
   nextId(): number {
     return ++this.#ids
   }
@@ -70,12 +74,12 @@ export class ActiveLink {
     this.#router().asked(live)
   }
 
-  /** Something is awaited there that nobody answers for: events. */
+  /** A watch is open on this link: its member sends events without a further request. */
   awaited(live: Live): void {
     this.#router().asked(live)
   }
 
-  /** The attempt goes on where it was sent, but nobody counts on it: the call is free to be sent anew. */
+  /** The attempt stays unanswered on its link, and the call may be sent again on another link. */
   leave(call: Call): void {
     const { live, id } = call
     if (live === undefined) return
@@ -84,14 +88,17 @@ export class ActiveLink {
     call.earlier.push({ live, id })
   }
 
-  /** The answer to an attempt that was left. What it proves counts as ever: its request was sent no sooner than the call's first. */
+  /**
+   * Takes the answer to an attempt on a link that the store no longer uses. What the answer proves about
+   * cluster time still counts, because its request was not sent earlier than the call's first one.
+   */
   late(live: Live, call: Call, reply: AnswerReply): Answer {
     live.inflight.delete(reply.id)
     call.earlier = call.earlier?.filter((one) => one.id !== reply.id)
     return this.#taken(call, reply)
   }
 
-  /** The call is over: nobody waits for its earlier attempts. */
+  /** The call is over: the answers to its earlier attempts are not needed any more. */
   forget(call: Call): void {
     for (const { live, id } of call.earlier ?? []) {
       live.inflight.delete(id)
@@ -100,7 +107,10 @@ export class ActiveLink {
     call.earlier = undefined
   }
 
-  /** The answer to an attempt: the attempt is over, and what the answer proves of the time is learned (CT5). */
+  /**
+   * Takes the answer to an attempt. The attempt is over, and the answer gives an upper bound of cluster time
+   * (CT5).
+   */
   received(live: Live, call: Call, reply: AnswerReply): Answer {
     live.inflight.delete(reply.id)
     call.live = undefined
@@ -113,7 +123,10 @@ export class ActiveLink {
     return reply.answer instanceof Uint8Array ? decodeAnswer(reply.answer) : reply.answer
   }
 
-  /** One entry answers hundreds of calls of one turn: they all prove the same. */
+  /**
+   * One log entry answers hundreds of calls of one turn, and all these answers prove the same bound: it is
+   * learned once.
+   */
   #learn(time: number, sentAt: Instant): void {
     if (time === this.#learnedTime && sentAt === this.#learnedFrom) return
     this.#learnedTime = time
@@ -121,7 +134,10 @@ export class ActiveLink {
     this.bound.learn(time, sentAt, this.#sendTimes.take())
   }
 
-  /** Something could not be handed on: everything that waits is tried again in a while, later each time. */
+  /**
+   * A call could not be sent or was refused. All waiting calls are tried again after a pause, which doubles
+   * each time.
+   */
   later(): void {
     if (this.#timer) return
     const pause = this.#pause * (0.5 + this.#random.float())
@@ -132,7 +148,7 @@ export class ActiveLink {
     })
   }
 
-  /** Something went well. */
+  /** A call succeeded: the next pause is a short one again. */
   wentWell(): void {
     this.#pause = LEAST_PAUSE
   }

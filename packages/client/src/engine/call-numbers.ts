@@ -1,8 +1,9 @@
 // Rule: the numbers of a session's calls (docs/locks.md, 6).
 // Laws:
-// - a number is given once; it is open until it is certain that it will not be executed later than now;
-// - `done` is the least open number: all below are finished, and the members refuse them for ever;
-// - next - done stays within the window, so that the members never keep more answers than they promised to.
+// - a number is given once; it stays open until it is certain that the members will not execute it later;
+// - `done` is the least open number: all numbers below it are finished, and the members refuse them for ever;
+// - next - done stays within the window, so that the members never keep more answers than they promised to
+//   keep.
 
 import { assert } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
@@ -18,7 +19,7 @@ export class CallNumbers<Call> {
     return this.#done
   }
 
-  /** How many numbers are open or wait behind one that is. */
+  /** How many numbers are open, or are finished but come after an open one. */
   get span(): number {
     return this.#next - this.#done
   }
@@ -39,7 +40,7 @@ export class CallNumbers<Call> {
     while (this.#done < this.#next && this.#open[this.#done % WINDOW] === undefined) this.#done++
   }
 
-  /** Every call whose number is open, in order. */
+  /** The calls whose numbers are open, in the order of the numbers. */
   *open(): Iterable<Call> {
     for (let number = this.#done; number < this.#next; number++) {
       const call = this.#open[number % WINDOW]

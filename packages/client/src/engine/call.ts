@@ -1,4 +1,5 @@
-// Rule: one call on its way, as plain state. The engine moves it; the caller holds the promise behind `resolve` and `reject`.
+// Rule: the state of one call, from the request until the answer. The engine changes it; the caller holds the
+// promise behind `resolve` and `reject`.
 
 import type { Instant } from '@latchkey/base'
 import type { AdminCall, LatchkeyError, LeaderReply, Read } from '@latchkey/protocol'
@@ -20,34 +21,34 @@ export type Payload =
 export interface CallOptions {
   /** Milliseconds; undefined: no limit. */
   readonly timeout?: number | undefined
-  /** Instead of a timeout: a time of clock.now(). */
+  /** A deadline in the time of clock.now(), instead of a timeout. */
   readonly due?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
-/** Makes of a decoded result what the caller gets; throws what the caller is to meet instead. */
+/** Converts a decoded result to what the caller gets, or throws the error that the caller gets. */
 export type Convert<T> = (result: unknown, call: Call) => T
 
-/** user: somebody waits for it. The others are the engine's own and go on in the background. */
+/** user: a caller waits for this call. The engine makes the other calls for itself, in the background. */
 export type CallRole = 'user' | 'open' | 'cancel' | 'keepAlive' | 'close'
 
-/** One link and what is owed on it. */
+/** One link, and the requests on it that have no answer yet. */
 export interface Live {
   readonly url: string | undefined
   link: Link | undefined
-  /** What was asked and not answered, by id. */
+  /** The requests that have no answer yet, by id. */
   readonly inflight: InFlightRequests<Call>
   leader: LeaderReply | undefined
-  /** Frozen views kept open there. */
+  /** The number of frozen views (snapshots) that this store holds open at this member. */
   views: number
   open: boolean
-  /** Why nothing that needs the cluster is answered there, and there is nobody else to ask. */
+  /** The member was removed and the store has no other one: the error of all calls that need the cluster. */
   stranded: LatchkeyError | undefined
-  /** Of the own member's link: that member does not reach the leader. */
+  /** Only for the link to the store's own member: that member does not reach the leader. */
   cutOff: boolean
 }
 
-/** Answered by a member from what it has. */
+/** Calls that a member answers from its own state. */
 const ALONE: ReadonlySet<AdminCall> = new Set<AdminCall>(['status', 'snapshot'])
 
 export class Call implements Due {
@@ -57,38 +58,38 @@ export class Call implements Due {
   readonly #resolve: (result: unknown) => void
 
   role: CallRole = 'user'
-  /** Of a cancel: the call whose number it ends. */
+  /** Only for a cancel: the call whose number it ends. */
   target: Call | undefined = undefined
 
-  /** The attempt under way: its id, and the link on which it was sent. */
+  /** The current attempt: its id, and the link on which it was sent. */
   id = 0
   live: Live | undefined = undefined
-  /** Attempts on links that were left: their answers count, should they come. */
+  /** Attempts on links that the store has left. If an answer to one of them arrives, it counts. */
   earlier: { readonly live: Live; readonly id: number }[] | undefined = undefined
-  /** Of the first attempt (CT5). */
+  /** The time at which the first attempt was sent: the bound of cluster time is counted from there (CT5). */
   sentAt: Instant | undefined = undefined
-  /** The last reason why it was not handed on. */
+  /** The last reason why the call was refused without being executed. */
   refusal: LatchkeyError | undefined = undefined
 
-  /** Its place in the session; 0: it has none yet. */
+  /** The number of the call in its session; 0: the call has no number yet. */
   number = 0
   session = 0
-  /** Some attempt has an unknown fate: only an answer to the same number will tell. */
+  /** The outcome of some attempt is unknown: only an answer to the same number will show it. */
   uncertain = false
-  /** Where the answer came from. */
+  /** The link on which the answer arrived. */
   answeredBy: Live | undefined = undefined
-  /** A read of a frozen view: only that link can answer it. */
+  /** Only for a read of a frozen view: the only link whose member can answer it. */
   home: Live | undefined = undefined
 
-  /** The caller has been told. */
+  /** The caller has its result or its error. */
   settled = false
-  /** Told before the fate was known: its number is being cancelled. */
+  /** The caller got its error before the outcome was known: the number is being cancelled. */
   abandoned = false
-  /** Its number can no longer be executed later than now. */
+  /** It is certain that the members will not execute this number later. */
   finished = false
   onFinished: ((error?: LatchkeyError) => void)[] | undefined = undefined
 
-  /** Takes its ear off the caller's signal. */
+  /** Removes the listener from the caller's signal. */
   offAbort: (() => void) | undefined = undefined
 
   bucket = 0
@@ -107,7 +108,7 @@ export class Call implements Due {
     this.reject = reject
   }
 
-  /** To the caller, in the caller's terms. */
+  /** Converts the result and gives it to the caller. */
   resolve(result: unknown): void {
     let made: unknown
     try {
@@ -118,7 +119,10 @@ export class Call implements Due {
     this.#resolve(made)
   }
 
-  /** A member alone cannot answer it: all but its own state, stale reads, and the rest of a view that was confirmed at its opening. */
+  /**
+   * False for what one member can answer alone: its status, stale reads, and reads of a frozen view, which
+   * was confirmed when it was opened.
+   */
   get needsCluster(): boolean {
     const { payload } = this
     if (payload.what === 'read') return !payload.stale && this.home === undefined
@@ -140,7 +144,7 @@ export class Call implements Due {
     }
   }
 
-  /** Tells whoever waits for the number's end. */
+  /** Runs the callbacks that wait until the number is finished. */
   finish(error?: LatchkeyError): void {
     if (this.finished) return
     this.finished = true

@@ -1,4 +1,5 @@
-// Rule: the events of a store: what changed between two reports of a member about its cluster, and what became of the connection.
+// Rule: the events of a store: the differences between two reports of a member about its cluster, and the
+// state of the connection.
 
 import type { Emitter } from '@latchkey/base'
 import type { LeaderReply, MemberTuple, Status, StoreEvents } from '@latchkey/protocol'
@@ -7,10 +8,10 @@ const EVERYWHERE = ['leader', 'role', 'member'] as const
 export const REMOTE_EVENTS = [...EVERYWHERE, 'connected', 'disconnected', 'moved'] as const
 export const EMBEDDED_EVENTS = [...EVERYWHERE, 'quorum'] as const
 
-/** The connection of a remote store. An embedded one says nothing of connections. */
+/** The connection of a remote store. An embedded store has no events about connections. */
 export class LinkEvents {
   readonly #events: Emitter<StoreEvents>
-  /** Of the member that is connected, as the last event told it. */
+  /** The URL of the connected member, as the last event reported it. */
   #url: string | undefined
 
   constructor(events: Emitter<StoreEvents>) {

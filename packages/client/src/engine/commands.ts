@@ -1,9 +1,11 @@
-// Driver: commands, exactly once (docs/locks.md, 6). Owns the session and every number in it.
+// Driver: sends commands so that each is executed exactly once (docs/locks.md, 6). Owns the session and every
+// number in it.
 // Laws:
-// - a command gets its number when it is first sent, and keeps number and bytes for ever;
-// - one whose attempt has an unknown fate is only ever sent again, same number, same bytes;
-// - one whose caller has left while its fate is unknown is cancelled in the background, so that it is not executed later;
-// - one that was never handed on may wait, move to another session, or end as not applied.
+// - a command gets its number when it is first sent, and keeps its number and its bytes for ever;
+// - a command whose outcome is unknown is only ever sent again with the same number and the same bytes;
+// - if the caller has left while the outcome is unknown, the number is cancelled in the background, so that
+//   the command is not executed later;
+// - a command that was never handed to a member may wait, move to another session, or end as not applied.
 
 import { type Answer, type AnswerReply, LatchkeyError, SESSION_FULL, errorOf } from '@latchkey/protocol'
 import type { Call, Live } from './call.js'
@@ -14,12 +16,12 @@ import type { ActiveLink } from './active-link.js'
 import { Queue } from './fifo-queue.js'
 import type { Session } from './session.js'
 
-/** Waiting for a number or a leader: ERR_BUSY beyond. */
+/** The most commands that wait for a number or for a leader; the next one fails with ERR_BUSY. */
 const WAITING = 65_536
 const WAITING_BYTES = 64 * 1024 * 1024
-/** Of bodies that have a number and no answer: the rest waits. */
+/** The most bytes of commands that have a number and no answer; the others wait for a number. */
 const OPEN_BYTES = 32 * 1024 * 1024
-/** Sent again at once into a session that was full. */
+/** How many commands are sent again at once to a session that was full. */
 const FEW = 4
 
 export class Commands {
@@ -27,18 +29,18 @@ export class Commands {
   readonly #pendingCalls: PendingCalls
   readonly #upkeep: SessionUpkeep
   readonly #opened: () => void
-  /** Never sent: no number yet. */
+  /** Commands that were never sent, and have no number yet. */
   readonly #fresh = new Queue<Call>()
   #freshBytes = 0
   #openBytes = 0
-  /** Have a number, and wait to be sent again. */
+  /** Commands that have a number and wait to be sent again. */
   #again: Call[] = []
-  /** Something in #again was refused because the session keeps as many answers as it may. */
+  /** A command in #again was refused because the session already keeps as many answers as it may. */
   #full = false
   #session: Session | undefined
   #barriers = 0
 
-  /** `opened`: there is another session than before. */
+  /** `opened` is called when a new session has been opened. */
   constructor(activeLink: ActiveLink, pendingCalls: PendingCalls, life: number, opened: () => void) {
     this.#activeLink = activeLink
     this.#pendingCalls = pendingCalls
@@ -52,7 +54,7 @@ export class Commands {
     })
   }
 
-  /** Somebody waits for what may come without having been asked for: a grant. */
+  /** A caller waits for a push that answers no request: the grant of a lock. */
   get awaits(): boolean {
     return this.#upkeep.keep.inUse
   }
@@ -61,12 +63,12 @@ export class Commands {
     return this.#session?.id
   }
 
-  /** Is there no number for a new command? */
+  /** True when the session has no free number for a new command. */
   get crowded(): boolean {
     return this.#session !== undefined && !this.#session.numbers.room
   }
 
-  // ---- in
+  // ---- calls come in
 
   submit(call: Call): void {
     if (this.#fresh.length === 0 && this.#sendable()) return this.#number(call)
@@ -81,14 +83,17 @@ export class Commands {
     this.#freshBytes += bodyOf(call).length
   }
 
-  /** The session must live on although nothing is sent: somebody waits in a queue. Returns the end of that. */
+  /**
+   * Keeps the session alive although no command is sent, because a caller waits in a lock's queue. Returns
+   * the function that ends this.
+   */
   use(): () => void {
     const end = this.#upkeep.keep.use()
     this.pump()
     return end
   }
 
-  /** New commands wait until the returned function was called. */
+  /** New commands wait until the returned function has been called. */
   barrier(): () => void {
     this.#barriers++
     let up = true
@@ -112,9 +117,12 @@ export class Commands {
     )
   }
 
-  // ---- out
+  // ---- commands go out
 
-  /** A new link or leader, or the pause is over: first what was sent before, in its order. */
+  /**
+   * There is a new link or leader, or the pause is over: commands that were sent before go first, in their
+   * order.
+   */
   resume(): void {
     const live = this.#activeLink.leading
     if (live && this.#again.length > 0) this.#sendAgain(live)
@@ -123,7 +131,10 @@ export class Commands {
     this.#upkeep.keep.check()
   }
 
-  /** Into a session that was full only a few at a time: most of them would come back refused, and each is the whole command. */
+  /**
+   * A session that was full gets only a few commands at a time: most of them would be refused again, and each
+   * refusal costs sending the whole command.
+   */
   #sendAgain(live: Live): void {
     const again = this.#again
       .filter((call) => !call.finished && !call.abandoned)
@@ -165,7 +176,10 @@ export class Commands {
 
   // ---- the session
 
-  /** One that may be over is not gone on with, unless something sent in it is still open: that comes first. */
+  /**
+   * A session that may have ended is not used any more, unless a command in it is still open: the outcome of
+   * that command must be known first.
+   */
   #dropStale(): void {
     const session = this.#session
     if (session && session.numbers.span === 0 && session.stale(this.#activeLink.now()))
@@ -179,7 +193,10 @@ export class Commands {
     this.pump()
   }
 
-  /** No session, no commands: a reason that will not pass ends those that wait; any other is remembered for their deadline. */
+  /**
+   * No session could be opened. A permanent reason ends all waiting commands; any other reason is kept for
+   * the error at their deadline.
+   */
   #refused(answer: Answer, never: boolean): void {
     if (answer[0] === 0) return
     const error = errorOf(answer)
@@ -191,7 +208,10 @@ export class Commands {
     }
   }
 
-  /** It has ended, or another cluster was met: what was sent in it stays unknown, unless its answer is still on its way. */
+  /**
+   * The session has ended, or the store met another cluster. The outcome of the commands sent in this session
+   * stays unknown, unless their answers are still on the way.
+   */
   over(id: number): void {
     const session = this.#session
     if (session?.id !== id) return
@@ -201,22 +221,28 @@ export class Commands {
     this.pump()
   }
 
-  /** No answer comes from the cluster any more: whether what was sent is done will not be known here, now or later. */
+  /** The cluster will send no answer any more: this store cannot learn the outcome of what it has sent. */
   strand(reason: LatchkeyError): void {
     for (const call of this.open()) call.finish(reason)
     this.over(this.sessionId ?? 0)
   }
 
-  /** Its session is over. Where it was certainly never handed on, it goes on under the next one. */
+  /**
+   * The session of this call is over. If the call was certainly never handed to a member, it moves to the
+   * next session.
+   */
   #outlived(call: Call): void {
     if (call.uncertain || call.settled) return this.#endUnknown(call)
     call.number = call.session = 0
     this.#queue(call)
   }
 
-  /** This copy was not executed. If it was the only one, the call goes on under the next session; an earlier one may have been. */
+  /**
+   * The member did not execute this attempt. If it was the only attempt, the call moves to the next session;
+   * an earlier attempt may have been executed.
+   */
   #refusedAsOver(call: Call): void {
-    // This call is among those that are open in it.
+    // over() handles all open calls of the session, and this call is one of them.
     if (this.#session?.id === call.session) return this.over(call.session)
     this.#outlived(call)
     this.pump()
@@ -247,7 +273,10 @@ export class Commands {
     }
   }
 
-  /** To an attempt on a link that was left, while another one is under way or due: only the command's own answer says something. */
+  /**
+   * Takes the answer to an attempt on a link that the store has left, while another attempt is under way or
+   * due. Only a final answer counts: any other one says nothing about the newer attempt.
+   */
   #late(live: Live, call: Call, reply: AnswerReply): void {
     const answer = this.#activeLink.late(live, call, reply)
     if (call.finished || judgeCommand(answer, reply.never, true) !== 'final') return
@@ -279,7 +308,10 @@ export class Commands {
     this.#activeLink.later()
   }
 
-  /** Its attempt is over without an answer of its own. Of an abandoned one only its cancel will tell, or nothing need be told. */
+  /**
+   * The attempt ended without a final answer. An abandoned call is not sent again: its cancel shows the
+   * outcome, or the number is finished now.
+   */
   #wait(call: Call): void {
     if (call.finished) return
     if (call.session !== this.#session?.id) this.#outlived(call)
@@ -287,7 +319,7 @@ export class Commands {
     else if (!call.uncertain) this.#finishNumber(call)
   }
 
-  /** The link on which it was asked is gone. */
+  /** The link on which the command was sent has closed. */
   lost(call: Call): void {
     call.live = undefined
     if (call.role !== 'user') return this.#upkeep.lost(call)
@@ -295,13 +327,16 @@ export class Commands {
     this.#wait(call)
   }
 
-  /** The link on which it was asked was left: it is asked again, and what comes there all the same counts. */
+  /**
+   * The store has left the link on which the command was sent: the command is sent again, and an answer on
+   * the old link still counts.
+   */
   left(live: Live, call: Call): void {
     if (call.role !== 'user') {
       live.inflight.delete(call.id)
       return this.lost(call)
     }
-    // Of a session that is over: only that link may still have an answer.
+    // The session of this call is over: only the old link may still bring an answer.
     if (call.session !== this.#session?.id) return
     this.#activeLink.leave(call)
     call.uncertain = true
@@ -322,13 +357,13 @@ export class Commands {
 
   // ---- the end
 
-  /** Calls that were never sent. They wait here no longer. */
+  /** Removes and returns the calls that were never sent. */
   waiting(): Call[] {
     this.#freshBytes = 0
     return this.#fresh.takeAll().filter((call) => !call.settled)
   }
 
-  /** Calls that have a number and are not finished. */
+  /** The calls that have a number and are not finished. */
   open(): Call[] {
     return this.#session ? [...this.#session.numbers.open()] : []
   }

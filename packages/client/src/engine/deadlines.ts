@@ -1,26 +1,27 @@
-// Driver: one timer for any number of deadlines. Adding and removing cost the same for one as for a hundred thousand.
+// Driver: one timer for any number of deadlines. To add or remove one costs the same for one deadline as for
+// a hundred thousand.
 
 import type { Clock, Timer } from '@latchkey/base'
 
-/** What has a deadline carries its own place in the list of its bucket. */
+/** An item with a deadline is itself a node of the linked list of its bucket. */
 export interface Due {
-  /** Number of the bucket; 0: none. */
+  /** The number of the bucket; 0: the item is in no bucket. */
   bucket: number
   before: Due | undefined
   after: Due | undefined
 }
 
-/** Deadlines are rounded up to this, ms: nothing ends before its time. */
+/** Deadlines are rounded up to a multiple of this, in ms: no item ends before its time. */
 const WIDTH = 4
-/** So many numbers of empty buckets may be kept, or as many as there are others. */
+/** The number of empty buckets that the heap may hold, unless there are more buckets with items. */
 const FEW_EMPTY = 1_024
 
 export class Deadlines<Item extends Due> {
   readonly #clock: Clock
   readonly #onDue: (item: Item) => void
-  /** First of the items of each bucket that has any. */
+  /** The first item of each bucket that is not empty. */
   readonly #heads = new Map<number, Item>()
-  /** CallNumbers of buckets, the least first; may name buckets that are empty by now. */
+  /** A heap of bucket numbers, the least first. A bucket may have become empty. */
   readonly #order: number[] = []
   #timer: Timer | undefined
   #armedFor = Number.POSITIVE_INFINITY
@@ -44,18 +45,21 @@ export class Deadlines<Item extends Due> {
     if (bucket < this.#armedFor) this.#arm(bucket)
   }
 
-  /** A call that is answered long before its time leaves its bucket's number behind, and so does each one after it. */
+  /**
+   * A call that is answered long before its deadline leaves an empty bucket in the heap. Without this
+   * cleaning the heap would grow with each such call.
+   */
   #forgetEmpty(): void {
     this.#order.length = 0
     for (const bucket of this.#heads.keys()) push(this.#order, bucket)
   }
 
-  /** CallNumbers of buckets that are kept. */
+  /** The number of buckets in the heap. */
   get kept(): number {
     return this.#order.length
   }
 
-  /** The timer stays as it is: one that fires for nothing is cheaper than a new one for each call. */
+  /** Leaves the timer set: a timer that fires for nothing costs less than a new timer for each call. */
   remove(item: Item): void {
     if (item.bucket === 0) return
     const { before, after } = item
@@ -67,7 +71,7 @@ export class Deadlines<Item extends Due> {
     item.before = item.after = undefined
   }
 
-  /** No timer is left. */
+  /** Afterwards no timer is set. */
   stop(): void {
     this.#timer?.cancel()
     this.#timer = undefined

@@ -1,6 +1,8 @@
-// Driver: the session engine. What a store asks goes out here, over whatever link there is, until it is answered or its time is
-// over. Deterministic on its ports: a clock, chance, and links that call back.
-// Laws: docs/laws.md C1 to C5, C7, C9, and docs/locks.md 6. Each is stated in the file that keeps it: commands.ts, outcomes.ts, session.ts.
+// Driver: the session engine. It sends what a store asks over the open link, until the answer arrives or the
+// call's time is over. It uses only the clock, the random source and the links that it is given.
+// Laws: each call ends once, with its own answer or a true error (C1 to C5, C7, C9; docs/locks.md, 6); see
+// commands.ts, outcomes.ts, session.ts.
+// docs/locks.md 6. Each is stated in the file that keeps it: commands.ts, outcomes.ts, session.ts.
 
 import { type Clock, Emitter, microtask, type Random } from '@latchkey/base'
 import { ClusterBound } from '@latchkey/lock'
@@ -31,7 +33,7 @@ export interface EngineOptions {
   readonly route: Route
   readonly clock: Clock
   readonly random: Random
-  /** Of cluster time, ms. */
+  /** Milliseconds of cluster time. */
   readonly sessionLife: number
   readonly drift: number
 }
@@ -85,15 +87,15 @@ export class Engine {
     this.#router.start()
   }
 
-  /** The error of a wait that ends now, where nobody is known to lead; undefined: somebody leads. */
+  /** The error of a wait that ends now, if no leader is known; undefined: a leader is known. */
   noLeader(): LatchkeyError | undefined {
     if (this.#activeLink.leading !== undefined) return undefined
     return withoutLeader(this.#told?.id === undefined ? this.#told : undefined)
   }
 
-  // ---- what a store asks
+  // ---- calls of a store
 
-  /** A command for the log, exactly once. `body` is kept and sent as it is. */
+  /** A command for the log, executed exactly once. `body` is kept and sent unchanged. */
   command<T>(body: Uint8Array, options: CallOptions, convert: Convert<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.start({ what: 'command', body }, options, convert, resolve, reject)
@@ -106,7 +108,7 @@ export class Engine {
     })
   }
 
-  /** `changes`: sent at most once; whether it was done is unknown where no answer came. */
+  /** `changes`: the call is sent at most once; if no answer arrives, nobody knows whether it was done. */
   admin<T>(
     call: AdminCall,
     args: readonly unknown[],
@@ -119,7 +121,7 @@ export class Engine {
     })
   }
 
-  /** For a call that needs no request to be answered: it throws where one that does would be refused. */
+  /** For a call that needs no request: throws where a call that needs one would be refused. */
   pass({ signal }: CallOptions): void {
     this.#pendingCalls.pass(signal)
   }
@@ -140,7 +142,7 @@ export class Engine {
     return call
   }
 
-  /** Resolves when the call's number can no longer be executed later than now. */
+  /** Resolves when it is certain that the members will not execute the call's number later. */
   settled(call: Call): Promise<void> {
     if (call.finished || call.number === 0) return Promise.resolve()
     if (this.#closed) return Promise.reject(new LatchkeyError('ERR_CLOSED'))
@@ -151,8 +153,9 @@ export class Engine {
   }
 
   /**
-   * from undefined: after the store's revision now. It is asked for, and what this store writes meanwhile waits: it comes after
-   * the call, so the watch must tell it. A watch of locks begins so always.
+   * from undefined: the watch begins after the store's present revision. The engine reads that revision, and
+   * commands of this store wait meanwhile: they come after the call, so the watch must deliver their events.
+   * A watch of locks always begins in this way.
    */
   watch(
     start: Uint8Array | null,
@@ -187,7 +190,7 @@ export class Engine {
     return this.#activeLink.clock
   }
 
-  /** What is left of a call's time, asked again for each of its parts. At least 1 ms: the part itself then says that it is over. */
+  /** The time left for the next part of a call. At least 1 ms: the part itself reports the timeout. */
   deadlineOf({ timeout }: CallOptions): () => number | undefined {
     if (timeout === undefined) return () => undefined
     const end = this.#activeLink.clock.now() + timeout
@@ -199,7 +202,7 @@ export class Engine {
     return this.#commands.use()
   }
 
-  /** A frozen view is open there: the link stays until it is closed. Returns the end of that. */
+  /** The link stays open while a frozen view is open on it. Returns the function that ends this. */
   keepOpen(live: Live): () => void {
     live.views++
     let kept = true
@@ -210,23 +213,23 @@ export class Engine {
     }
   }
 
-  /** The first link, or why there is none. */
+  /** Resolves at the first link, or rejects with the reason why there is none. */
   connected(done: () => void, failed: (error: unknown) => void): void {
     if (this.#router.active) done()
     else this.#connected.push({ done, failed })
   }
 
-  /** While no member is connected: why each address failed that was tried. */
+  /** While no member is connected: the last error of each address. */
   unreached(): string | undefined {
     return this.#router.active === undefined ? this.#router.failedAddresses.describe() : undefined
   }
 
-  /** What the last link said of the cluster. */
+  /** The last report about the cluster. */
   get cluster(): LeaderReply | undefined {
     return this.#told
   }
 
-  // ---- what links say
+  // ---- reports of links
 
   #routerEvents() {
     return {
@@ -253,9 +256,9 @@ export class Engine {
   }
 
   #leader(live: Live, leader: LeaderReply): void {
-    // A member that has not met its cluster yet has no id to tell.
+    // A member that has not met its cluster yet does not know the cluster's id.
     if (leader.clusterId !== '') this.bound.meet(leader.clusterId)
-    // What an embedded store tells of its cluster is its own member's word.
+    // An embedded store reports the cluster as its own member sees it.
     if (live !== this.#activeLink.local) return this.#resume()
     const before = this.#told
     this.#told = leader
@@ -291,12 +294,13 @@ export class Engine {
   #lost(live: Live, reason: Error): void {
     const owed = live.inflight.takeAll()
     for (const call of owed) {
-      // It has been asked elsewhere since then, or will be.
+      // This call has been sent on another link since then, or waits to be sent again.
       if (call.live !== live) continue
       if (call.payload.what === 'command') this.#commands.lost(call)
       else this.#readsAndAdmin.lost(call, reason)
     }
-    // A link that had been left: the active one stays as it is, and no word of it would wake what was asked there.
+    // The store had left this link and another one is active. No report of the active link would wake the
+    // calls that waited for an answer here, so a timer does.
     if (owed.length > 0 && this.#router.active) this.#activeLink.later()
     this.#linkEvents?.lost(live.url, reason)
   }
@@ -314,7 +318,7 @@ export class Engine {
     else this.#readsAndAdmin.gaveUp(call)
   }
 
-  /** GrantPushes are pushed to the link that says for which session. */
+  /** A member pushes grants on the link that has named the session. */
   #attach(): void {
     const session = this.#commands.sessionId
     const link = this.#activeLink.link?.link
@@ -332,7 +336,7 @@ export class Engine {
     this.#endPending(error, () => true)
   }
 
-  /** The only member there is was removed (M12): who waits for the cluster is told so, calls, watches and tickets alike. */
+  /** The only member was removed (M12): everything that waits for the cluster gets this error. */
   #stranded(reason: LatchkeyError | undefined): void {
     if (this.#pendingCalls.stranded === reason) return
     this.#pendingCalls.stranded = reason
@@ -345,7 +349,7 @@ export class Engine {
     for (const call of this.#pending(isMeant))
       this.#pendingCalls.giveUp(call, barred(call.callState(false, false), error))
     this.#watches.failAll(() => error)
-    // Who waits in a queue asks, and is refused.
+    // Waiters for a lock then ask for their state, and that call is refused.
     this.grants.attached()
   }
 
@@ -361,8 +365,8 @@ export class Engine {
   }
 
   /**
-   * Ends what is pending, and refuses what comes, with ERR_CLOSED. Only the calls that `last` starts go on, as long as their own
-   * limits allow, until `close`: they are the last that this store sends.
+   * Ends all pending calls and refuses new ones with ERR_CLOSED. Only the calls that `last` starts go on,
+   * within their own limits, until `close`: they are the last calls that this store sends.
    */
   closing<T>(last: () => T): T {
     const pending = this.#pending(() => true)

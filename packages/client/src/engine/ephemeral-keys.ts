@@ -1,5 +1,6 @@
-// Driver: whether keys were bound to a session of this store. Law: from the first one on the session is kept alive until the store
-// closes, whatever else the store does. Without it: a worker registers itself, waits for work in silence, and its key is gone after 30 s.
+// Driver: whether this store has bound keys to its session. Law: after the first such key the session is kept
+// alive until the store closes, even if the store sends nothing else. Without this law: a worker registers
+// itself with a key, waits silently for work, and its key is deleted after 30 s.
 
 export class EphemeralKeys {
   readonly #use: () => () => void
@@ -10,7 +11,7 @@ export class EphemeralKeys {
     this.#use = use
   }
 
-  /** Before a command is sent that binds a key. */
+  /** Called before a command that binds a key is sent. */
   bind(): void {
     if (this.#inUse) return
     this.#inUse = true

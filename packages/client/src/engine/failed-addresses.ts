@@ -1,19 +1,20 @@
-// Rule: why each address could not be used when it was tried last, as the errors of callers tell it.
+// Rule: the last error of each address that could not be used, for the errors that callers get.
 //
-// Law (C49): an error that ends a wait for members names each address that was tried, with the reason seen there last. The story without it: all
-// certificates have expired, every call ends with ERR_NO_LEADER, and the operator looks for members that do not run.
+// Law (C49): an error that ends a wait for members names each address that was tried, with the last reason it
+// failed. Without this law: all certificates have expired, every call ends with ERR_NO_LEADER, and the
+// operator searches for members that do not run.
 
 import { shortText } from '@latchkey/base'
 import { isLatchkeyError } from '@latchkey/protocol'
 
-/** An error names at most so many addresses, and so many are remembered. */
+/** The most addresses that are remembered, and the most that an error names. */
 const MOST = 8
 
 export class FailedAddresses {
   readonly #reasons = new Map<string, string>()
 
   failed(url: string | undefined, error: unknown): void {
-    // A dial that was given up says nothing about its address.
+    // The store itself ended this dial: that says nothing about the address.
     if (url === undefined || !(error instanceof Error) || isLatchkeyError(error, 'ERR_CLOSED')) return
     this.#reasons.delete(url)
     this.#reasons.set(url, error.message)
@@ -25,7 +26,7 @@ export class FailedAddresses {
     if (url !== undefined) this.#reasons.delete(url)
   }
 
-  /** One sentence or more; undefined: none has failed. */
+  /** One sentence or more; undefined: no address has failed. */
   describe(): string | undefined {
     const told = [...this.#reasons].map(([url, reason]) =>
       shortText(reason.includes(url) ? reason : `${url}: ${reason}`),

@@ -1,4 +1,4 @@
-// Rule: first in, first out, without moving what waits.
+// Rule: a first-in-first-out queue that does not copy its items at each shift.
 
 export class Queue<Item> {
   #items: (Item | undefined)[] = []
@@ -28,14 +28,16 @@ export class Queue<Item> {
     return item
   }
 
-  /** One more item is of no use any more: once most are, they are taken out together. */
+  /**
+   * One more item in the queue is not needed any more. When most are not, all of them are removed together.
+   */
   forget(isDead: (item: Item) => boolean): void {
     if (++this.#dead < 1024 || this.#dead * 2 < this.length) return
     this.#dead = 0
     for (const item of this.takeAll()) if (!isDead(item)) this.push(item)
   }
 
-  /** Everything that waits, in order; the queue is empty afterwards. */
+  /** Removes and returns all items, in order. */
   takeAll(): Item[] {
     const items = this.#items.slice(this.#head) as Item[]
     this.#items = []

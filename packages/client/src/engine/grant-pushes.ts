@@ -1,4 +1,5 @@
-// Driver: who waits for the push of a grant. A push is a hint; the ticket's state is the truth (docs/locks.md, 7).
+// Driver: the callers that wait for the push of a grant. A push is only a hint: a read of the ticket's state
+// decides (docs/locks.md, 7).
 
 import { RecyclingMap, binary } from '@latchkey/base'
 import type { OwnerResult } from '@latchkey/protocol'
@@ -6,7 +7,7 @@ import type { OwnerResult } from '@latchkey/protocol'
 type Run = (owner: OwnerResult) => void
 
 export class GrantPushes {
-  /** By ticket; nearly always one each. */
+  /** The waiting callers of each ticket, nearly always one. */
   readonly #waiting = new RecyclingMap<string, readonly Run[]>()
   readonly #attached = new RecyclingMap<() => void, true>()
 

@@ -1,15 +1,19 @@
-// Rule: what was asked on one link and not answered, by id.
+// Rule: the requests on one link that have no answer yet, by id.
 //
-// No Map: the table of one that is filled and emptied with each call is replaced every few hundred calls, and one such table that has
-// grown old keeps all that came after it, with the calls they held, from being collected while they are young.
+// This is no Map: V8 replaces the table of a Map that is filled and emptied with each call every few hundred
+// calls. One such table that has become old keeps all later tables, and the calls in them, from being
+// collected while they are young.
 
-/** Ids grow by one or a little more: so many in a row have places of their own. */
+/**
+ * Ids grow by one or a little more: requests with this many consecutive ids have slots of their own in an
+ * array.
+ */
 const PLACES = 1024
 
 export class InFlightRequests<Call> {
   readonly #ids: number[] = Array.from({ length: PLACES }, () => 0)
   readonly #calls: (Call | undefined)[] = Array.from({ length: PLACES })
-  /** Unanswered for so long that a later one came to their place. */
+  /** Requests that stayed unanswered until a later id needed their slot. */
   readonly #late = new Map<number, Call>()
   #recent = 0
 
@@ -22,7 +26,7 @@ export class InFlightRequests<Call> {
     return this.#ids[place] === id ? this.#calls[place] : this.#late.get(id)
   }
 
-  /** `id` was never added before. */
+  /** Each `id` is added once. */
   add(id: number, call: Call): void {
     const place = id % PLACES
     const before = this.#calls[place]
@@ -41,7 +45,7 @@ export class InFlightRequests<Call> {
     }
   }
 
-  /** In the order of their ids. */
+  /** All requests, in the order of their ids. */
   all(): Call[] {
     const found: [id: number, call: Call][] = [...this.#late]
     this.#calls.forEach((call, place) => {
@@ -50,7 +54,7 @@ export class InFlightRequests<Call> {
     return found.sort(([a], [b]) => a - b).map(([, call]) => call)
   }
 
-  /** All of them, in that order; it is empty afterwards. */
+  /** Removes and returns all requests, in the order of their ids. */
   takeAll(): Call[] {
     const all = this.all()
     this.#calls.fill(undefined)

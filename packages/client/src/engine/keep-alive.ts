@@ -1,5 +1,6 @@
-// Driver: one timer that keeps a session alive while it is in use. Lock timers do not keep a process alive. One that is set stays when
-// nobody uses the session any more: it finds that out itself, and the next user finds it set.
+// Driver: one timer that keeps a session alive while the session is in use. The timer is not cancelled when
+// the last user ends: when it fires it sees that nobody uses the session, and a user who comes before that
+// finds it set.
 
 import type { Timer } from '@latchkey/base'
 import type { ActiveLink } from './active-link.js'
@@ -12,11 +13,11 @@ export class KeepAlive {
   readonly #session: () => Session | undefined
   readonly #send: () => boolean
   #users = 0
-  /** The session for which one is under way. */
+  /** The id of the session whose keep-alive request has no answer yet. */
   #underWay: Session | undefined
   #timer: Timer | undefined
 
-  /** `send` says whether a keep-alive is on its way now. */
+  /** `send` returns whether it has sent a keep-alive. */
   constructor(activeLink: ActiveLink, session: () => Session | undefined, send: () => boolean) {
     this.#activeLink = activeLink
     this.#session = session
@@ -37,7 +38,7 @@ export class KeepAlive {
     }
   }
 
-  /** Sends one if it is due, and sets the timer for the next. */
+  /** Sends a keep-alive if one is due, and sets the timer for the next one. */
   check(): void {
     this.stop()
     const session = this.#session()
@@ -48,7 +49,10 @@ export class KeepAlive {
     this.#timer = this.#activeLink.clock.after(Math.max(LEAST, pause), () => this.check(), { ref: false })
   }
 
-  /** `kept`: the session lives on. One that was refused is due again, but not before the pause between tries is over. */
+  /**
+   * `kept`: the session lives on. A keep-alive that was refused is due again at once, but is sent only after
+   * the pause between retries.
+   */
   ended(kept: boolean): void {
     this.#underWay = undefined
     if (kept) this.check()

@@ -1,10 +1,13 @@
-// Driver: owns the question who leads, asked of another member while the one in use is silent (silence-detector.ts).
+// Driver: asks another member who leads, while the member in use is silent (silence-detector.ts).
 //
 // Laws:
-// - one member is asked at a time; it is kept until it names another leader, or the silent one says something;
-// - one that does not let us in is followed by the next, later each time;
-// - the silent one is left when a leader of a later term is named: of its own term there is no other. When its silence is sure it is
-//   left for whoever answers, and is led: then it is the way that is cut.
+// - the store asks one member at a time, until that member names another leader or the silent member sends
+//   something;
+// - if a member does not accept the connection, the store asks the next one, after a pause that grows each
+//   time;
+// - the store leaves the silent member when the asked one names a leader of a later term: a term has only one
+//   leader. When the silence is sure, the store leaves the silent member for any member that accepts the
+//   connection and has a leader: then it is the connection that is cut.
 
 import type { Clock, Random } from '@latchkey/base'
 import type { Live } from './call.js'
@@ -13,22 +16,22 @@ export interface LeaderQueryPorts {
   readonly clock: Clock
   readonly random: Random
   active(): Live | undefined
-  /** Of members; none where there is only one way. */
+  /** The addresses of members; empty where there is only one. */
   addresses(): readonly string[]
   dial(url: string, arrived: (live: Live) => void, patience: number, failed: (error: unknown) => void): void
-  /** That address did not let us in. */
+  /** The member at that address did not accept the connection. */
   failed(url: string, error: unknown): void
-  /** It is to be used, as no other link is. */
+  /** This link is used from now on, as no other link is left. */
   welcome(live: Live): void
   move(from: Live, to: Live): void
   shut(live: Live): void
 }
 
-/** A member may take so long to let us in: of an election timeout, but ms at least and at most. */
+/** How long a member may take to accept the connection: one election timeout, within these limits, ms. */
 const PATIENCE = 0.75
 const LEAST_PATIENCE = 500
 const MOST_PATIENCE = 3_000
-/** ms before another one is asked, doubled each time that one was in vain. */
+/** The pause before the store asks another member, ms. It doubles after each member that did not help. */
 const LEAST_PAUSE = 20
 const MOST_PAUSE = 1_000
 
@@ -43,7 +46,7 @@ export class LeaderQuery {
     this.#ports = ports
   }
 
-  /** `from` is silent; called again while it is. */
+  /** `from` is silent. Called again while the silence lasts. */
   suspected(from: Live, sure: boolean): void {
     const asked = this.#asked
     if (asked === undefined) this.#ask(from)
@@ -56,7 +59,8 @@ export class LeaderQuery {
     if (clock.now() < this.#pauseEnds) return
     const others = ports.addresses().filter((url) => url !== from.url)
     if (this.#next === 0) this.#next = ports.random.between(0, others.length + 1)
-    // Where there is nobody else it may be the connection that is dead, and not the member.
+    // If there is no other member, the connection may be dead and not the member: the store dials the same
+    // member again.
     const url = others[this.#next++ % others.length] ?? from.url
     if (url === undefined) return
     this.#asked = 'dialling'
@@ -71,14 +75,17 @@ export class LeaderQuery {
 
   #arrived(from: Live, live: Live): void {
     const ports = this.#ports
-    // The silent one is gone by now: any member will do.
+    // The silent link has closed in the meantime: any member will do.
     if (ports.active() === undefined) return ports.welcome(live)
     if (this.#asked !== 'dialling' || from !== ports.active()) return ports.shut(live)
     this.#asked = live
     if (live.leader !== undefined) this.#heard(live)
   }
 
-  /** True: that link is the one that is asked, and its word about the leader was for this question. */
+  /**
+   * Returns true when `live` is the link of the asked member: its report about the leader was only for this
+   * query.
+   */
   heard(live: Live): boolean {
     if (live !== this.#asked) return false
     this.#heard(live)
@@ -96,7 +103,7 @@ export class LeaderQuery {
     this.#ports.move(from, to)
   }
 
-  /** The link that is asked, if it is open: it is the caller's from now on. */
+  /** The link to the asked member, if it is open: the caller owns it from now on. */
   take(): Live | undefined {
     const asked = this.#asked
     this.#asked = undefined
@@ -107,7 +114,7 @@ export class LeaderQuery {
     if (live === this.#asked) this.#asked = undefined
   }
 
-  /** Nothing is silent any more. */
+  /** No member is silent any more. */
   end(): void {
     this.#inVain = 0
     const asked = this.take()

@@ -1,4 +1,5 @@
-// Rule: what an answer means for a call, and what a call's caller is told at its end. The two tables on which "exactly once" rests.
+// Rule: what an answer means for a call, and which error the caller gets when its time is over. "Exactly
+// once" rests on these two tables.
 
 import {
   type Answer,
@@ -15,12 +16,13 @@ import {
 } from '@latchkey/protocol'
 
 /**
- * final: the call's own answer.  again: certainly not handed on, may be sent anywhere.  uncertain: it may be in the log or not;
- * only the same number again will tell.  over: refused because its session is.
+ * final: the call's own answer.  again: certainly not executed, may be sent to any member.  uncertain: it may
+ * be in the log or not; only the same number sent again will show it.  over: refused because its session is
+ * over.
  */
 export type Verdict = 'final' | 'again' | 'uncertain' | 'over'
 
-/** Reasons that another member, or this one a little later, may not have. */
+/** Errors that another member, or the same member a little later, may not return. */
 const PASSING: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
   'ERR_NO_LEADER',
   'ERR_BUSY',
@@ -29,7 +31,7 @@ const PASSING: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
   'ERR_OUTCOME_UNKNOWN',
   'ERR_STORAGE_FAILED',
 ])
-/** A member says these of itself, never of a command. */
+/** With these errors a member reports about itself, never about a command. */
 const LOST_TRACK: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
   'ERR_NO_LEADER',
   'ERR_TIMEOUT',
@@ -46,7 +48,7 @@ export function judgeCommand(answer: Answer, never: boolean, uncertain: boolean)
   return answer[3] === true || LOST_TRACK.has(code) ? 'uncertain' : 'final'
 }
 
-/** A read changes nothing: it is asked again as often as it takes. */
+/** A read changes nothing: it is sent again until it is answered. */
 export function judgeRead(answer: Answer, never: boolean): Verdict {
   if (answer[0] === 0) return 'final'
   const code = codeOf(answer)
@@ -55,7 +57,7 @@ export function judgeRead(answer: Answer, never: boolean): Verdict {
     : 'final'
 }
 
-/** Calls about the cluster have no number: what changes something is never sent twice. */
+/** Calls about the cluster have no number: one that changes something is never sent twice. */
 export function judgeAdmin(answer: Answer, never: boolean, changes: boolean): Verdict {
   if (answer[0] === 0) return 'final'
   const code = codeOf(answer)
@@ -64,22 +66,22 @@ export function judgeAdmin(answer: Answer, never: boolean, changes: boolean): Ve
   return notDone && PASSING.has(code) ? 'again' : 'final'
 }
 
-/** What is known of a call when its time is over. */
+/** What is known about a call when its time is over. */
 export interface CallState {
   readonly what: 'command' | 'read' | 'admin'
-  /** A command, or a call that changes the cluster. */
+  /** True for a command, and for a call that changes the cluster. */
   readonly changes: boolean
-  /** At least one attempt may have been handed on. */
+  /** At least one attempt may have reached a member. */
   readonly handedOn: boolean
   readonly leaderKnown: boolean
-  /** It waited for room among the session's numbers, or was last refused as too much. */
+  /** The call waited for a free number of the session, or its last refusal was ERR_BUSY. */
   readonly crowded: boolean
 }
 
-/** Whom the member that was asked does not reach, while nobody leads. */
+/** The members that the asked member does not reach, while there is no leader. */
 export type Leaderless = Pick<LeaderReply, 'self' | 'missing' | 'isFirstStart'>
 
-/** `unreached`: no member is connected, and why not. */
+/** `unreached`: no member is connected, and the reason. */
 export function overdue(
   callState: CallState,
   cause: unknown,
@@ -96,7 +98,7 @@ export function overdue(
   return new LatchkeyError(code, message, { ...options, missing })
 }
 
-/** A wait that ended while nobody is known to lead. */
+/** The error of a wait that ended while no leader is known. */
 export function withoutLeader(leaderless: Leaderless | undefined): LatchkeyError {
   const callState = {
     what: 'command',
@@ -132,7 +134,10 @@ const WORDS: Partial<Record<ErrorCode, string>> = {
 export const aborted = (callState: CallState, reason: unknown) => told('ERR_ABORTED', callState, reason)
 export const closed = (callState: CallState) => told('ERR_CLOSED', callState, undefined)
 
-/** The way to every member is barred for good: what was not handed on fails with that, the rest is unknown. */
+/**
+ * No member can be reached any more, for a permanent reason. A call that was never handed to a member fails
+ * with this reason; the outcome of the others is unknown.
+ */
 export const barred = (callState: CallState, error: LatchkeyError): LatchkeyError =>
   callState.changes && callState.handedOn
     ? new LatchkeyError('ERR_OUTCOME_UNKNOWN', undefined, { cause: error })

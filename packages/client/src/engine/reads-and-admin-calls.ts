@@ -1,8 +1,8 @@
-// Driver: reads, and calls about the cluster. They have no number: a read is asked until it is answered; what changes the cluster
-// is sent once.
+// Driver: sends reads and calls about the cluster. They have no number: a read is sent again until it is
+// answered; a call that changes the cluster is sent once.
 //
-// Law: what waits here is woken: by a link or a leader, by an answer that makes room, or by a timer. Whoever puts something here
-// when the next word of the link may never come, or makes room without a word, sets that timer.
+// Law: each call that waits here is woken: by a new link or leader, by an answer that makes room, or by a
+// timer. Code that adds a waiting call sets that timer if none of the other two is certain to come.
 
 import { type Answer, type AnswerReply, LatchkeyError, errorOf } from '@latchkey/protocol'
 import type { Call, Live } from './call.js'
@@ -11,15 +11,15 @@ import { judgeAdmin, judgeRead, lostSight, viewLost } from './outcomes.js'
 import type { ActiveLink } from './active-link.js'
 import { Queue } from './fifo-queue.js'
 
-/** Unanswered at once; more wait here. */
+/** The most calls without an answer; others wait here. */
 const IN_FLIGHT = 8_192
-/** Waiting: ERR_BUSY beyond. */
+/** The most waiting calls; the next one fails with ERR_BUSY. */
 const WAITING = 65_536
 
 export class ReadsAndAdminCalls {
   readonly #activeLink: ActiveLink
   readonly #pendingCalls: PendingCalls
-  /** Those that need a leader, and those that need only a link. */
+  /** Calls that need a leader, and calls that need only a link. */
   readonly #linear = new Queue<Call>()
   readonly #anywhere = new Queue<Call>()
 
@@ -50,7 +50,7 @@ export class ReadsAndAdminCalls {
     return needsLeader(call) ? this.#activeLink.leading : this.#activeLink.local
   }
 
-  /** Something may go now. */
+  /** Some waiting calls may be sent now. */
   pump(): void {
     this.#drain(this.#anywhere, this.#activeLink.local)
     this.#drain(this.#linear, this.#activeLink.leading)
@@ -89,7 +89,10 @@ export class ReadsAndAdminCalls {
     if (this.#linear.length > 0 || this.#anywhere.length > 0) this.pump()
   }
 
-  /** To an attempt on a link that was left, while another one is under way or due. */
+  /**
+   * Takes the answer to an attempt on a link that the store has left, while another attempt is under way or
+   * due.
+   */
   #late(live: Live, call: Call, reply: AnswerReply): void {
     const answer = this.#activeLink.late(live, call, reply)
     if (call.settled || this.#judge(call, answer, reply.never) === 'again') return
@@ -104,7 +107,7 @@ export class ReadsAndAdminCalls {
       : judgeRead(answer, never)
   }
 
-  /** The link on which it was asked is gone. */
+  /** The link on which the call was sent has closed. */
   lost(call: Call, reason: Error): void {
     call.live = undefined
     if (call.settled) return
@@ -114,10 +117,13 @@ export class ReadsAndAdminCalls {
     else this.#queueOf(call).push(call)
   }
 
-  /** The link on which it was asked was left. What is open there is there alone, and what changes the cluster is sent once. */
+  /**
+   * The store has left the link on which the call was sent. A frozen view exists only at that member, and a
+   * call that changes the cluster is sent once: neither is sent again.
+   */
   left(call: Call): void {
     if (call.settled || call.home || (call.payload.what === 'admin' && call.payload.changes)) return
-    // The own member's link stays, and answers what needs no leader.
+    // The link to the own member stays open, and answers calls that need no leader.
     if (!needsLeader(call) && call.live === this.#activeLink.home) return
     this.#activeLink.leave(call)
     this.#queueOf(call).push(call)
@@ -129,11 +135,11 @@ export class ReadsAndAdminCalls {
     call.live = undefined
     live.inflight.delete(call.id)
     this.#activeLink.settle(live)
-    // There is room for one that waits, and no answer may come any more that would say so.
+    // There is room for a waiting call, and perhaps no answer will come that would wake it.
     if (this.#linear.length > 0 || this.#anywhere.length > 0) this.#activeLink.later()
   }
 
-  /** What waits and is picked: it waits here no longer. */
+  /** Removes and returns the waiting calls for which `isMeant` is true. */
   take(isPicked: (call: Call) => boolean): Call[] {
     const all = [...this.#linear.takeAll(), ...this.#anywhere.takeAll()]
     for (const call of all) if (!isPicked(call)) this.#queueOf(call).push(call)
@@ -141,5 +147,5 @@ export class ReadsAndAdminCalls {
   }
 }
 
-/** Those of a frozen view find everything on their link. */
+/** A read of a frozen view can be answered only on the link where the view is open. */
 const needsLeader = ({ payload, home }: Call) => payload.what === 'read' && !payload.stale && !home

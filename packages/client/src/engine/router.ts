@@ -1,12 +1,17 @@
-// Driver: owns the links. Keeps one open to some member, prefers the leader's, moves on at once when it dies.
+// Driver: owns the links of a store. Keeps one open to some member, prefers the leader, and opens another at
+// once when it closes.
 // Laws:
-// - new requests go to `active` alone; a link that was left stays until everything asked there is answered;
-// - a link that is gone is told once, with everything it still owed;
-// - a member that knows no leader is left for one that does: it may be cut off, or no member any more;
-// - a member that is silent (silence-detector.ts) is left for the leader that another one names, or, when its silence is sure, for that other
-//   one: one of them is asked at a time, and it is asked no more as soon as the silent one says something. What was asked on a link
-//   that was left for such a reason is asked again; an answer that comes on it all the same counts;
-// - an embedded store keeps the link to its own member, and uses another one only while that one is cut off (third-member.ts).
+// - new requests go to `active` alone; a link that the store has left stays open until everything asked on it
+//   is answered;
+// - the engine is notified once of each closed link, with everything that was unanswered on it;
+// - the store leaves a member that knows no leader for one that does: the first may be cut off, or be removed
+//   from the cluster;
+// - the store leaves a silent member (silence-detector.ts) for the leader that another member names or, when
+//   the silence is sure, for that other member. It asks one member at a time, and stops as soon as the silent
+//   one sends something. Requests on a link that was left for such a reason are sent again; a late answer on
+//   it still counts;
+// - an embedded store keeps the link to its own member, and uses another link only while that member is cut
+//   off (third-member.ts).
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import { LatchkeyError, type LeaderReply, type LinkReply, isLatchkeyError } from '@latchkey/protocol'
@@ -19,12 +24,12 @@ import { SilenceDetector } from './silence-detector.js'
 import type { Route, RouterEvents } from './route.js'
 import { ThirdMember } from './third-member.js'
 
-/** A dial that says nothing for so long gets company by the next address, ms. */
+/** If a dial has no answer after this time, the next address is dialled as well, ms. */
 const STAGGER = 250
 const DIAL_TIMEOUT = 3_000
 const LEAST_PAUSE = 20
 const MOST_PAUSE = 1_000
-/** A member that has known no leader for so long is not waited for any more: the others are asked, one each time, ms. */
+/** How long a member may know no leader before the others are asked, one each time, ms. */
 const LEADERLESS = 500
 
 interface Attempt {
@@ -34,7 +39,7 @@ interface Attempt {
 
 export class Router {
   active: Live | undefined
-  /** Of an embedded store: the link to its own member, also while another one is active. */
+  /** The link of an embedded store to its own member. It stays open while another link is active. */
   home: Live | undefined
   readonly failedAddresses = new FailedAddresses()
   readonly #route: Route
@@ -50,7 +55,10 @@ export class Router {
   #timer: Timer | undefined
   #moving: string | undefined
   #seeking: Timer | undefined
-  /** Links opened to hear whether a leader is known there, and the one that each may replace. */
+  /**
+   * Links that were opened to learn whether their member knows a leader, each with the link that it may
+   * replace.
+   */
   readonly #visits = new Map<Live, Live>()
   readonly #silence: SilenceDetector
   readonly #query: LeaderQuery
@@ -119,18 +127,21 @@ export class Router {
     this.active = this.home = undefined
   }
 
-  /** Every link on which something may be owed. */
+  /** Every link that may have unanswered requests. */
   lives(): Live[] {
     const used = [this.active, this.home].filter((live) => live !== undefined)
     return [...new Set([...used, ...this.#draining])]
   }
 
-  /** Something was asked there, or is awaited. */
+  /** A request was sent on this link, or a watch is open on it. */
   asked(live: Live): void {
     this.#silence.asked(live)
   }
 
-  /** Called when something that was owed on a link has come: one that was left is closed once it owes nothing. */
+  /**
+   * Called when an answer has arrived on a link: a link that the store has left is closed after its last
+   * answer.
+   */
   settle(live: Live): void {
     if (live === this.active || live.inflight.size > 0 || live.views > 0) return
     if (this.#draining.delete(live)) this.#shut(live)
@@ -138,7 +149,7 @@ export class Router {
 
   // ---- finding a member
 
-  /** All addresses, the likely ones first. The one that was just lost comes last. */
+  /** All addresses, those most likely to work first. The address whose link closed last comes at the end. */
   #round(lost: string | undefined): void {
     if (this.#closed || this.active) return
     this.#errors = []
@@ -174,7 +185,9 @@ export class Router {
     this.#timer = this.#clock.after(pause, () => this.#round(undefined))
   }
 
-  /** The reason that all addresses of this round share in kind: refused, and trying again will not help. */
+  /**
+   * The first error of this round, if every address failed for a permanent reason: another try will not help.
+   */
   #barring(): LatchkeyError | undefined {
     const lasting = this.#errors.filter(
       (error): error is LatchkeyError => isLatchkeyError(error) && !error.retryable,
@@ -261,7 +274,7 @@ export class Router {
     if (live === this.home && live.cutOff) this.#thirdMember?.cutOff(true)
   }
 
-  // ---- living with it
+  // ---- an open link
 
   #eventsOf(live: Live) {
     return {
@@ -294,14 +307,15 @@ export class Router {
     this.#seekLeader()
   }
 
-  /** Members forward, but one step less is one step less. */
+  /** A member that does not lead forwards requests to the leader; a link to the leader saves that step. */
   #preferLeader(live: Live, leader: LeaderReply): void {
     const { url } = leader
     if ('dial' in this.#route || url === undefined || leader.id === leader.self) return
     if (url === live.url || this.#moving === url) return
     this.#moving = url
     void this.#dial(url, (next) => {
-      // Another one may lead by the time that it has let us in; without any link it is welcome all the same.
+      // When this member accepts the connection, another one may lead. If the store has no other link, it
+      // uses this one all the same.
       if (this.#moving === url || this.active === undefined) this.#moved(live, next, false)
       else this.#shut(next)
     })
@@ -326,7 +340,9 @@ export class Router {
     this.#seekLeader()
   }
 
-  /** Called when the visited member has let us in, and again at its first word about a leader. */
+  /**
+   * Called when the visited member has accepted the connection, and again at its first report about a leader.
+   */
   #visit(from: Live, live: Live): void {
     this.#visits.delete(live)
     if (live.leader === undefined && from === this.active && !this.#closed) this.#visits.set(live, from)
@@ -334,7 +350,7 @@ export class Router {
     else this.#moved(from, live, true)
   }
 
-  /** `all`: what is owed at the one that is left is asked again. */
+  /** `all`: the unanswered requests on the link that the store leaves are sent again. */
   #moved(from: Live, to: Live, all: boolean): void {
     this.#moving = undefined
     if (this.#closed || this.active !== from) {
@@ -359,14 +375,14 @@ export class Router {
     this.#events.lost(live, reason)
     if (live === active) this.#replace(live)
     this.#thirdMember?.lost(live)
-    // The way to a third member leads through the own one.
+    // The third member is reached through the own member, so the link to the third member ends too.
     if (live.url === undefined && active !== undefined && active !== live) {
       active.link?.close()
       this.#lost(active, reason)
     }
   }
 
-  /** The active link is gone. */
+  /** The active link has closed. */
   #replace(lost: Live): void {
     const next = this.#query.take() ?? this.home
     if (next === undefined) this.#round(lost.url)

@@ -1,10 +1,11 @@
-// Driver: instants for what is sent. Three clocks are dear to read for each of a hundred thousand calls a second.
+// Driver: the times at which requests are sent. Reading three clocks is too slow for each of a hundred
+// thousand calls a second.
 
 import type { Clock, Instant } from '@latchkey/base'
 
 /**
- * Law: the instant given is not later than the moment of asking, and at most a millisecond earlier. An earlier one only makes the
- * bound of CT5 higher, that is, more careful.
+ * Law: the time returned is not later than the moment of the call, and at most one millisecond earlier. An
+ * earlier time only makes the bound of cluster time (CT5) higher, which is the safe direction.
  */
 export class SendTimes {
   readonly #clock: Clock

@@ -1,5 +1,6 @@
-// Driver: what a session needs that no caller asked for: to be opened, kept alive, closed, and the numbers of callers that have
-// left to be cancelled. None of it has a number: each may happen twice without harm, and is asked again under any doubt.
+// Driver: the requests that a session needs and no caller made: open it, keep it alive, close it, and cancel
+// the numbers of callers that have left. They have no number: each may be executed twice without harm, and is
+// sent again when its outcome is unknown.
 
 import { type Answer, type Command, OP, SESSION_OVER, encodeCommand } from '@latchkey/protocol'
 import { Call, type Live } from './call.js'
@@ -10,10 +11,10 @@ import { Session } from './session.js'
 export interface SessionUpkeepPorts {
   readonly session: () => Session | undefined
   opened(session: Session): void
-  /** No session could be had. */
+  /** No session could be opened. */
   refused(answer: Answer, never: boolean): void
   over(session: number): void
-  /** Its number will not be executed later than now. */
+  /** The members will not execute the number of `target` later. */
   ended(target: Call): void
 }
 
@@ -22,7 +23,7 @@ export class SessionUpkeep {
   readonly #activeLink: ActiveLink
   readonly #port: SessionUpkeepPorts
   readonly #life: number
-  /** Their callers have left; their numbers are to be cancelled. */
+  /** Calls whose callers have left, and whose numbers are to be cancelled. */
   #left: Call[] = []
   #opening: Call | undefined
 
@@ -33,9 +34,9 @@ export class SessionUpkeep {
     this.keep = new KeepAlive(activeLink, port.session, () => this.#keepAlive())
   }
 
-  // ---- out
+  // ---- requests go out
 
-  /** A session that nobody got to know ends by itself: so this too may be asked again under any doubt. */
+  /** A session that is opened and whose id never arrives ends by itself: so opening may be sent again too. */
   open(live: Live): void {
     if (this.#opening) return
     this.#opening = this.#send(live, 'open', 0, [OP.openSession, this.#life])
@@ -57,7 +58,10 @@ export class SessionUpkeep {
     }
   }
 
-  /** Waiters of this store leave their queues at once; holds stay. Said, not waited for. */
+  /**
+   * Waiters of this store leave their queues at once; holds stay. The request is sent, its answer is not
+   * awaited.
+   */
   close(): void {
     this.keep.stop()
     const live = this.#activeLink.leading
@@ -98,7 +102,7 @@ export class SessionUpkeep {
     return call
   }
 
-  // ---- back
+  // ---- answers come back
 
   received(call: Call, answer: Answer, never: boolean): void {
     const { role, target } = call
@@ -142,7 +146,7 @@ export class SessionUpkeep {
     this.#activeLink.later()
   }
 
-  /** The link on which it was asked is gone. */
+  /** The link on which the request was sent has closed. */
   lost(call: Call): void {
     if (call.role === 'open') this.#opening = undefined
     if (call.role === 'keepAlive') this.keep.ended(false)

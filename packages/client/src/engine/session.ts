@@ -1,8 +1,10 @@
-// Rule: a session as its client sees it (docs/locks.md, 6).
+// Rule: a session as its client knows it (docs/locks.md, 6).
 // Laws:
-// - it is certainly alive as long as less than its life has passed, by the fastest of our clocks, since the sending of the
-//   youngest request of it that was answered: the answer's entry came later, and cluster time never runs ahead of real time;
-// - nothing new is numbered in a session of which that is no longer sure: what is then sent under an ended one would be unknown.
+// - the session is certainly alive while less than its life has passed, by the fastest of our clocks, since
+//   its youngest answered request was sent: the entry of the answer came after that, and cluster time never
+//   runs faster than real time;
+// - no new call gets a number in a session that may have ended: the outcome of a call sent under an ended
+//   session is unknown.
 
 import { type Instant, elapsed } from '@latchkey/base'
 import type { Call } from './call.js'
@@ -24,12 +26,14 @@ export class Session {
     if (sentAt.hr > this.#touched.hr) this.#touched = sentAt
   }
 
-  /** A third of its life is left for the way there and for the drift of clocks. */
+  /**
+   * A third of the session's life is kept in reserve for the way of the request and for the drift of clocks.
+   */
   stale(now: Instant): boolean {
     return elapsed(this.#touched, now) > (this.life * 2) / 3
   }
 
-  /** Milliseconds until it should be kept alive. */
+  /** Milliseconds until the next keep-alive is due. */
   keepIn(now: Instant): number {
     return this.life / 3 - elapsed(this.#touched, now)
   }

@@ -1,24 +1,30 @@
-// Driver: owns the question whether the member that is asked still lives. A process that stopped, or a cable that was cut, closes nothing.
+// Driver: finds out whether the member in use still answers. A stopped process or a cut cable closes no
+// connection.
 //
 // Laws:
-// - silence is counted only while something is owed: an answer, or the answer to a probe. Where nothing is owed but something is awaited
-//   (events, a grant), the link is probed once in an election timeout; where nothing is, it is left alone;
-// - any byte is a sign of life, also a part of a long answer: a member that is slow is not one that is silent;
-// - beats are counted, not time, and a beat that comes late counts nothing: then it was this process that stood still, and what the
-//   member said meanwhile has not been read yet;
-// - silence is suspected after a quarter of an election timeout, or after more where the member was found to need more, and told within
-//   one and a half: each store waits a little longer by chance, so that not all ask the others at once.
+// - silence counts only while an answer is missing: to a request or to a probe. If no answer is missing but
+//   events or a grant may come, the link is probed once in an election timeout; otherwise the link is left
+//   alone;
+// - any received byte ends the silence, also a part of a long answer: a slow member is not a silent one;
+// - the detector counts beats of its timer, not time, and a late beat does not count: then this process stood
+//   still, and it has not yet read what the member sent meanwhile;
+// - silence is suspected after a quarter of an election timeout, or later if this member was slower before.
+//   It is reported as sure within one and a half election timeouts. Each store adds a little random time, so
+//   that not all stores ask the other members at once.
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import type { Live } from './call.js'
 
-/** Beats in an election timeout. */
+/** Beats in one election timeout. */
 const BEATS = 8
 const LEAST_BEATS = 2
 const MOST_BEATS = 8
-/** SilenceDetector of so many is sure: one and a half election timeouts, less the beat until the first counts. */
+/**
+ * After this many silent beats the silence is sure: one and a half election timeouts, less the first beat,
+ * which does not count.
+ */
 const SURE_BEATS = 11
-/** What a member may say its election timeout is; else it is not believed. */
+/** The limits of the election timeout that a member may report; another value is not used. */
 const LEAST_TIMEOUT = 50
 const MOST_TIMEOUT = 60_000
 const USUAL_TIMEOUT = 1_000
@@ -26,13 +32,13 @@ const USUAL_TIMEOUT = 1_000
 export interface SilenceDetectorPorts {
   readonly clock: Clock
   readonly random: Random
-  /** The link that is asked. */
+  /** The link in use. */
   active(): Live | undefined
-  /** Something may come without having been asked for. */
+  /** Events or a grant may come that answer no request. */
   awaits(): boolean
-  /** Said at each beat, while it lasts. */
+  /** Called at each beat while the member is silent. */
   suspected(live: Live, sure: boolean): void
-  /** It was suspected, and lives. */
+  /** The member was suspected, and has sent something. */
   lives(live: Live): void
 }
 
@@ -40,13 +46,15 @@ export class SilenceDetector {
   readonly #ports: SilenceDetectorPorts
   #live: Live | undefined
   #received = 0
-  /** Something was owed at the last beat too. */
+  /** An answer was missing at the last beat too. */
   #owed = false
   #probed = false
-  /** Nothing is owed: the next look is far away. */
+  /** No answer is missing: the next beat comes after a whole election timeout. */
   #idle = false
   #beats = 0
-  /** Of the longest silence that was none; it fades. */
+  /**
+   * The longest silence in beats after which the member sent something again; it shrinks by 5 % each time.
+   */
   #longest = 0
   #patience = LEAST_BEATS
   #timer: Timer | undefined
@@ -56,7 +64,7 @@ export class SilenceDetector {
     this.#ports = ports
   }
 
-  /** Something was asked on that link, or is awaited there. */
+  /** A request was sent on this link, or a watch is open on it. */
   asked(live: Live): void {
     if (this.#timer !== undefined && this.#live === live && !this.#idle) return
     if (live.link?.received === undefined || live !== this.#ports.active()) return
@@ -78,7 +86,7 @@ export class SilenceDetector {
 
   #arm(ms: number): void {
     this.#timer?.cancel()
-    // Not all stores of a silent member in step.
+    // A random part keeps the stores of one silent member from asking at the same time.
     const wait = ms * (0.8 + 0.4 * this.#ports.random.float())
     this.#due = this.#ports.clock.now() + wait
     this.#timer = this.#ports.clock.after(wait, this.#look, { ref: false })
@@ -118,14 +126,17 @@ export class SilenceDetector {
     if (this.#beats >= this.#patience || sure) this.#ports.suspected(live, sure)
   }
 
-  /** A command may wait for the others, and a read for a disk: a probe waits for nothing but the process. */
+  /**
+   * A command may wait for other members, and a read for a disk: a probe is answered as soon as the process
+   * runs.
+   */
   #probe(live: Live): void {
     this.#probed = true
     live.link?.probe?.()
   }
 
   #next(live: Live): void {
-    // It was left, and another link may be looked at by now.
+    // The store has left this link, and the detector may watch another one by now.
     if (this.#live !== live) return
     if (live !== this.#ports.active()) return this.stop()
     const owed = live.inflight.size > 0 || this.#probed
@@ -133,7 +144,7 @@ export class SilenceDetector {
     this.#idle = !owed
     if (owed) return this.#arm(this.#beat)
     if (!this.#ports.awaits()) return this.stop()
-    // Nothing is owed: the next look asks, if nothing has come by itself until then.
+    // No answer is missing: the next beat sends a probe, unless the member has sent something by then.
     this.#owed = true
     this.#arm(this.#timeout)
   }

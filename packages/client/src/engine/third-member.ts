@@ -1,20 +1,23 @@
-// Driver: owns the way through a third member, for an embedded store whose own member does not reach the leader (M28).
+// Driver: owns the link to a third member, for an embedded store whose own member does not reach the leader
+// (M28).
 //
-// Laws
-// - nobody else is asked while the own member reaches its leader, or does not know yet that it is cut off;
-// - one member is asked at a time. It is used once it has said that somebody leads; one that refuses, or knows no leader, is followed
-//   by the next, later each time;
-// - the link to the own member stays: what needs no leader is asked there, and everything goes back there as soon as the own member
-//   reaches the leader again. What the third member owes then, it may still answer;
-// - the third member is left as soon as it knows no leader, or is surely silent, and what was asked there is asked again.
+// Laws:
+// - no other member is asked while the own member reaches its leader, or has not yet noticed that it is cut
+//   off;
+// - one member is asked at a time. It is used once it has reported a leader. If it refuses the connection or
+//   knows no leader, the next one is asked, after a pause that grows each time;
+// - the link to the own member stays open: calls that need no leader go there, and all calls go there again
+//   as soon as the own member reaches the leader. The third member may still answer what it was asked;
+// - the store leaves the third member as soon as that one knows no leader or is surely silent, and sends its
+//   unanswered requests again.
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import type { Dial } from '../link.js'
 import type { Live } from './call.js'
 
-/** The other members, as the member that the store is embedded in reaches them. */
+/** The other members, as the store's own member reaches them. */
 export interface OtherMembers {
-  /** Those that it is connected with, the likely ones first. */
+  /** The members that the own member is connected with, those most likely to help first. */
   ids(): readonly string[]
   dialTo(id: string): Dial
 }
@@ -27,15 +30,18 @@ export interface ThirdMemberPorts {
   home(): Live | undefined
   active(): Live | undefined
   dial(id: string, arrived: (live: Live) => void, patience: number, failed: () => void): void
-  /** `all`: what is owed on the link that is left is asked again. */
+  /** `all`: the unanswered requests on the link that the store leaves are sent again. */
   move(from: Live, to: Live, all: boolean): void
   shut(live: Live): void
 }
 
-/** A member may take so long to let the store in: of an election timeout, but ms at least. */
+/**
+ * How long a member may take to accept the connection: this many election timeouts, but at least this many
+ * ms.
+ */
 const PATIENCE = 0.5
 const LEAST_PATIENCE = 200
-/** ms before another one is asked, doubled each time that one was in vain. */
+/** The pause before another member is asked, ms. It doubles after each member that did not help. */
 const LEAST_PAUSE = 20
 const MOST_PAUSE = 1_000
 
@@ -51,7 +57,7 @@ export class ThirdMember {
     this.#ports = ports
   }
 
-  /** Said by the own member: whether it is cut off from the leader. */
+  /** The last report of the own member: whether it is cut off from the leader. */
   cutOff(isCutOff: boolean): void {
     if (isCutOff === this.#isCutOff) return
     this.#isCutOff = isCutOff
@@ -93,7 +99,7 @@ export class ThirdMember {
     if (live.leader !== undefined) this.heard(live)
   }
 
-  /** What a link says of the leader. True: that was for this question alone. */
+  /** Takes the report of a link about the leader. Returns true when the report was only for this question. */
   heard(live: Live): boolean {
     const isLed = live.leader?.id !== undefined
     if (live === this.#asked) {
@@ -112,7 +118,7 @@ export class ThirdMember {
     return false
   }
 
-  /** The third member that is used is of no use any more. */
+  /** The third member in use does not help any more. */
   leave(live: Live): void {
     const home = this.#ports.home()
     if (home === undefined || live === home || live !== this.#ports.active()) return
@@ -120,14 +126,16 @@ export class ThirdMember {
     this.#askLater()
   }
 
-  /** A link is gone. */
+  /** A link has closed. */
   lost(live: Live): void {
     if (live === this.#asked) this.#asked = undefined
     if (this.#ports.home() === undefined) return this.#reset()
     this.#askLater()
   }
 
-  /** There is no own member just now: the next one says for itself whether it is cut off. */
+  /**
+   * There is no link to the own member now: the next one reports for itself whether the member is cut off.
+   */
   #reset(): void {
     this.#isCutOff = false
     this.#stop()

@@ -1,8 +1,11 @@
-// Driver: watches that outlive links. Each is one stream of events, resumed where it was, whatever member serves it.
-// Laws (C11):
-// - told are exactly the events of revisions up to `upTo` of the member, once and in order; events beyond it are kept back until
-//   their revision is complete, and forgotten when the link is: a resumed watch asks from the revision after the last complete one;
-// - a member sends no more than it was allowed to, but for the rest of a revision that was begun.
+// Driver: watches that survive a change of link. Each is one stream of events, and continues where it
+// stopped, whichever member serves it.
+// Laws (C11: no event is lost, repeated or out of order after a change of link):
+// - a watch delivers exactly the events of revisions up to the member's `upTo`, once and in order. Events
+//   beyond `upTo` are kept until their revision is complete, and are dropped when the link closes: a resumed
+//   watch asks from the revision after the last complete one;
+// - a member sends no more events than its credit allows, except for the rest of a revision that it has
+//   begun.
 
 import {
   type Answer,
@@ -17,36 +20,36 @@ import type { Live } from './call.js'
 import { judgeRead } from './outcomes.js'
 import type { ActiveLink } from './active-link.js'
 
-/** Events that may be on their way or waiting for the reader. */
+/** The most events that may be on the way or wait for the reader. */
 const CREDIT = 1_024
 
 export interface WatchSink {
-  /** Of a watch of locks: given a LockStateResult, it returns its index. */
+  /** Only for a watch of locks: is given a LockStateResult, and returns its index. */
   began?(state: unknown): number
   events(events: readonly EventResult[]): void
   over(error: LatchkeyError): void
 }
 export interface WatchHandle {
-  /** The reader took that many. */
+  /** The reader has taken this many events. */
   taken(events: number): void
   end(): void
 }
 
 interface Watch extends WatchHandle {
-  /** undefined: keys. */
+  /** What is watched; undefined: keys. */
   readonly of: WatchOf | undefined
   readonly start: Uint8Array | null
   readonly end_: Uint8Array | null
   readonly sink: WatchSink
-  /** The next revision to be told; 0: not known yet. */
+  /** The next revision to deliver; 0: not known yet. */
   from: number
   id: number
   live: Live | undefined
   /** Events of a revision that is not complete yet. */
   partial: EventResult[]
-  /** Allowed to the member, and not come yet. */
+  /** How many more events the member may send. */
   credit: number
-  /** Told to the sink, and not taken yet. */
+  /** Events that were delivered to the sink, and that the reader has not taken yet. */
   untaken: number
 }
 
@@ -59,7 +62,7 @@ export class Watches {
     this.#activeLink = activeLink
   }
 
-  /** from 0: told later, by begin(). */
+  /** from 0: begin() sets it later. */
   open(
     start: Uint8Array | null,
     end: Uint8Array | null,
@@ -92,7 +95,7 @@ export class Watches {
     if (this.#all.has(watch)) this.#start(watch)
   }
 
-  /** There is another link: every watch moves to it. */
+  /** There is a new link: every watch moves to it. */
   resume(): void {
     for (const watch of this.#all) if (watch.live !== this.#activeLink.link) this.#start(watch)
   }
@@ -110,7 +113,7 @@ export class Watches {
     this.#activeLink.awaited(live)
   }
 
-  /** The member it was on, if it is still there, need not go on. */
+  /** If the link to the former member is still open, that member may end the watch. */
   #leave(watch: Watch): void {
     const { live, id } = watch
     watch.live = undefined
@@ -128,7 +131,8 @@ export class Watches {
   }
 
   #taken(watch: Watch, events: number): void {
-    // A watch of locks may tell more than came from here.
+    // The reader of a watch of locks may take events that the store itself has added, so the difference may
+    // be negative.
     watch.untaken = Math.max(0, watch.untaken - events)
     this.#allow(watch)
   }
@@ -151,7 +155,7 @@ export class Watches {
     this.#allow(watch)
   }
 
-  /** The member ended it. */
+  /** The member has ended the watch. */
   over(live: Live, id: number, bytes: Answer | Uint8Array): void {
     const watch = this.#byId.get(id)
     if (!watch || watch.live !== live) return
@@ -179,7 +183,10 @@ export class Watches {
   }
 }
 
-/** What can be told now; the rest waits in `partial`. The events may be other watches' too. */
+/**
+ * Returns the events that can be delivered now; the others stay in `partial`. The array may be shared with
+ * other watches.
+ */
 function completed(watch: Watch, events: readonly EventResult[], upTo: number): readonly EventResult[] {
   const [first, last] = [events[0], events[events.length - 1]]
   const isWhole = first === undefined || last === undefined || (first[0] >= watch.from && last[0] <= upTo)
