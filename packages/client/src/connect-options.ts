@@ -1,4 +1,5 @@
-// Door: the arguments of connect(). Whatever is wrong is a TypeError that names the option, before anything is touched.
+// Door: the arguments of connect(). A wrong one is a TypeError that names the option, before anything is
+// dialled.
 
 import { type Logger, loggerOption } from '@latchkey/base'
 import { DEFAULT_DRIFT } from '@latchkey/lock'
@@ -20,35 +21,38 @@ import {
 
 /** Certificates as PEM, for wss:// addresses. */
 export interface ClientTls {
-  /** Whom to trust beyond the usual authorities. */
+  /** The authorities to trust in addition to the usual ones. */
   ca?: string | Uint8Array | undefined
-  /** What to show where the cluster asks clients for a certificate. */
+  /** The certificate that this client shows if the cluster asks clients for one. */
   cert?: string | Uint8Array | undefined
   key?: string | Uint8Array | undefined
 }
 
-/** All of it may be left out. */
+/** Every option may be left out. */
 export interface ConnectOptions<S extends As = 'bytes'> {
-  /** The bearer token; its rights are the store's. */
+  /** The bearer token; the store has the rights of this token. */
   token?: string | undefined
   /** The cluster's name; default 'latchkey'. */
   cluster?: string | undefined
-  /** The cluster's id, as `status()` tells it: no other one is used (ERR_WRONG_CLUSTER). Default: that of the members that were given. */
+  /**
+   * The cluster's id, as `status()` returns it. A member of another cluster is not used (ERR_WRONG_CLUSTER).
+   * Default: the id of the given members.
+   */
   clusterId?: string | undefined
-  /** For the first handshake; default 5 s. */
+  /** The timeout of the first handshake; default 5 s. */
   timeout?: Duration | undefined
   tls?: ClientTls | undefined
-  /** How values are written, and keys and values come back, where a call does not say. Default 'bytes'. */
+  /** How values are written, and how keys and values come back, if a call names none. Default 'bytes'. */
   as?: S | undefined
-  /** What becomes of a stored value that is not what `as` says, where a call does not say. Default: ERR_UNDECODABLE. */
+  /** What a call does with a stored value that is not of the type `as`. Default: ERR_UNDECODABLE. */
   onUndecodable?: OnUndecodable | undefined
-  /** How long a place in a queue survives a silence of this process. Default '30s'. */
+  /** How long this store's places in lock queues survive while this process sends nothing. Default '30s'. */
   sessionLife?: Duration | undefined
-  /** How much the rate of a clock may be wrong. Default 0.005; as the members have it. */
+  /** How much the rate of a clock may be wrong. Default 0.005; it should be the members' value. */
   drift?: number | undefined
-  /** What there is to warn of: default, warnings and errors by `console`; false: nothing. */
+  /** Receives warnings and errors. Default: `console`; false: nothing is logged. */
   logger?: Logger | false | undefined
-  /** Aborts the connecting. */
+  /** Aborts connect(). */
   signal?: AbortSignal | undefined
 }
 

@@ -1,4 +1,4 @@
-// Driver: a remote store: an engine over WebSockets to whichever member serves it best.
+// Driver: connect(): a remote store, which is an engine over a WebSocket to the member that serves it best.
 
 import { uptime } from 'node:os'
 import { type Clock, newId, seededRandom, systemClock } from '@latchkey/base'
@@ -28,13 +28,13 @@ export async function connect<S extends As = 'bytes'>(
   return connectIn<S>({ clock, dial }, settings)
 }
 
-/** What the real world gives a remote store; a test cluster gives others. */
+/** What connect() takes from the real world; a test cluster gives its own. */
 export interface ClientWorld {
   readonly clock: Clock
   readonly dial: OneClusterPorts['dial']
 }
 
-/** For who brings a clock and a network. */
+/** connect() with a given clock and a given network. */
 export async function connectIn<S extends As = 'bytes'>(
   world: ClientWorld,
   settings: ConnectSettings,
@@ -72,7 +72,10 @@ function makeStore<S extends As>(settings: ConnectSettings, { clock, dial }: Cli
   })
 }
 
-/** Refused for who we are or where we came: no other address will help. Anything else may pass until the time is over. */
+/**
+ * Rejects at once when the client's token, certificate or cluster is refused, because no other address will
+ * help. After any other error it waits until the timeout.
+ */
 function firstHandshake(
   store: ClientStore<As>,
   { timeout, signal }: ConnectSettings,
@@ -104,7 +107,10 @@ function firstHandshake(
 const abortedBy = (signal: AbortSignal) =>
   new LatchkeyError('ERR_ABORTED', undefined, { cause: signal.reason })
 
-/** Where an address of another cluster was met, and none of the right one, that is what to know. */
+/**
+ * If an address of another cluster answered, and none of the right one, this is the error that helps the
+ * caller.
+ */
 const nobody = (
   cause: unknown,
   foreign: LatchkeyError | undefined,

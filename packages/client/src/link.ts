@@ -1,9 +1,10 @@
-// Driver's port: one way to a member. A socket is one (client), a call into the own process another (latchkey).
-// The session engine owns retries, deadlines and order; a link only carries and tells when it is gone.
+// Driver's port: one connection to a member. A socket is one kind (client), a call into the own process is
+// another (latchkey). The session engine owns retries, deadlines and order; a link only carries messages and
+// reports when it has closed.
 
 import type { LatchkeyError, LinkReply, LinkRequest } from '@latchkey/protocol'
 
-// What is said on a link is the protocol's: frames.ts there.
+// The messages on a link are defined in the protocol: client-frames.ts.
 export type {
   AdminCall,
   AnswerReply,
@@ -22,24 +23,28 @@ export type {
  */
 export interface Link {
   send(request: LinkRequest): void
-  /** Nothing arrives after it; `closed` is not called for it. */
+  /** After this call nothing arrives, and `closed` is not called. */
   close(): void
-  /** Bytes received so far, of whatever kind. Where it and `probe` are missing there is no way that could be cut: it is this process. */
+  /**
+   * The number of all bytes received so far. A link into the own process has neither `received` nor `probe`:
+   * it cannot be cut.
+   */
   received?(): number
-  /** Asks the other end for a sign of life: bytes, of whatever kind. */
+  /** Asks the other side to send some bytes, as a sign that it lives. */
   probe?(): void
 }
 export interface LinkEvents {
   reply(reply: LinkReply): void
-  /** Once. After it nothing arrives any more; what was sent and not answered has an unknown fate. */
+  /** Called once. Afterwards nothing arrives; the outcome of each request without an answer is unknown. */
   closed(reason: Error): void
   /**
-   * The member was removed from its cluster, and this link is the only way there is: what needs the cluster is not answered here
-   * any more. It stays open for the rest. undefined: it is a member again.
+   * The member was removed from its cluster, and this link is the only one the store has: requests that need
+   * the cluster are not answered any more. The link stays open for the others. undefined: it is a member
+   * again.
    */
   stranded(reason: LatchkeyError | undefined): void
-  /** Of a link into the own process: that member does not reach the leader, or does again. */
+  /** Only on a link into the own process: that member does not reach the leader, or reaches it again. */
   cutOff?(isCutOff: boolean): void
 }
-/** Resolves when the member's first `leader` reply is on its way; rejects with a LatchkeyError. */
+/** Resolves when the member's first `leader` reply is on the way; rejects with a LatchkeyError. */
 export type Dial = (events: LinkEvents, signal: AbortSignal) => Promise<Link>

@@ -1,24 +1,27 @@
-// Driver: a remote store is of one cluster, or of none. It stands between the engine, which dials members, and their sockets.
+// Driver: keeps a remote store on one cluster. It stands between the engine, which dials members, and their
+// sockets.
 //
-// The story without it: a client is given the members a, b and c of cluster X. At the address of a the directory of a cluster Y was started,
-// with a member that is called a too. Whoever tries a first is served by Y, the others by X: both hold the same lock.
+// Without it: a client gets the addresses of the members a, b and c of cluster X. At a's address somebody has
+// started a directory of cluster Y, whose member is also called a. A client that tries a first is served by
+// Y, other clients are served by X: two clients hold the same lock.
 //
-// Laws (C30)
-//   - the first member that answers tells its cluster's id and members. Addresses that were given and are none of theirs are asked who they are
-//     before anything is handed to that member; where one is of another cluster nobody can say which was meant: ERR_WRONG_CLUSTER, with
-//     the addresses of both
-//   - a dead address does not keep a client waiting: one that refuses is passed over at once, a silent one after ASK_MS. Both are
-//     asked again later, and the store ends where one of them is of another cluster
-//   - an address that is met later, and belongs to another cluster, is not used, and that is said in a warning
-//   - where it is known which cluster is right (clusterId), the same holds for the first address that is met: the others may be of that
-//     one. ERR_WRONG_CLUSTER is told when all that were given have proved to be of other clusters
-//   - where all that were given are members of the first one's cluster, nobody is asked and no time is lost
+// Laws (C30: a client is never served by one of two clusters, whichever answers first):
+//   - the first member that answers reports its cluster's id and members. Given addresses that are not among
+//     these members are asked for their cluster before any request goes to the first member. If one is of
+//     another cluster, nobody can say which cluster was meant: ERR_WRONG_CLUSTER, with the addresses of both;
+//   - a dead address does not delay a client: the store skips one that refuses at once, and a silent one
+//     after ASK_MS. Both are asked again later, and the store ends if one of them is of another cluster;
+//   - an address that is met later and is of another cluster is not used, and a warning is logged;
+//   - if the right cluster is known (clusterId), this holds for the first address too: the others may be of
+//     the right cluster. The store fails with ERR_WRONG_CLUSTER when all given addresses have proved to be of
+//     other clusters;
+//   - if all given addresses are members of the first one's cluster, no address is asked and no time is lost.
 
 import { type Clock, type Logger, onAbort, type Timer } from '@latchkey/base'
 import { isLatchkeyError, LatchkeyError, type LinkReply, type MemberTuple } from '@latchkey/protocol'
 import type { Dial, Link, LinkEvents } from './link.js'
 
-/** Shared by the sockets of a store once its cluster is known: each refuses every other one. */
+/** Shared by the sockets of a store. Once the cluster is known, each socket refuses every other cluster. */
 export interface Identity {
   clusterId: string | undefined
 }
@@ -28,26 +31,26 @@ export interface OneClusterPorts {
   readonly logger: Logger
   /** The addresses that were given. */
   readonly seeds: readonly string[]
-  /** The only cluster that is right; undefined: the one that is met. */
+  /** The id of the only right cluster; undefined: the first cluster that answers. */
   readonly expected: string | undefined
-  /** One socket; it writes into `identity` which cluster it meets. */
+  /** Opens one socket, which writes the id of the cluster it meets into `identity`. */
   readonly dial: (url: string, identity: Identity) => Dial
 }
 
-/** How long an address that says nothing is waited for, ms. */
+/** How long the store waits for a silent address, ms. */
 const ASK_MS = 400
 const LEAST_PAUSE = 1_000
 const MOST_PAUSE = 30_000
 
-/** What an address says of itself: a cluster's id, or why it cannot be asked. */
+/** What is known of an address: a cluster's id, or the reason why it could not be asked. */
 type Said = { readonly clusterId: string } | { readonly error: unknown }
 
 export class OneCluster {
   readonly #ports: OneClusterPorts
   readonly #identity: Identity
-  /** The cluster of each address that has told it. */
+  /** The cluster of each address that has reported one. */
   readonly #met = new Map<string, string>()
-  /** Links that end when it turns out that two clusters were given. */
+  /** Links that end when the given addresses turn out to be of two clusters. */
   readonly #links = new Map<Link, LinkEvents>()
   readonly #warned = new Set<string>()
   readonly #timers = new Set<Timer>()
@@ -75,7 +78,7 @@ export class OneCluster {
     this.#links.clear()
   }
 
-  // ---- a cluster is known
+  // ---- the cluster is known
 
   async #dialKnown(url: string, events: LinkEvents, signal: AbortSignal): Promise<Link> {
     try {
@@ -90,7 +93,7 @@ export class OneCluster {
     const said = await this.#ask(url)
     const own = this.#identity.clusterId as string
     const id = 'clusterId' in said ? said.clusterId : undefined
-    // It said why, and is not of a cluster of this name at all.
+    // The address gave its reason for refusing: it belongs to no cluster of this name.
     if (id === undefined || id === own) return this.#warn(url, undefined, error)
     this.#met.set(url, id)
     const message = `${url} is of cluster ${id}, not of ${own}: it was founded or restored apart. Check the address, and the directory that is used there; connect again to use the other cluster.`
@@ -112,7 +115,7 @@ export class OneCluster {
     return error
   }
 
-  // ---- the first cluster that is met
+  // ---- the first cluster that answers
 
   async #dialFirst(url: string, events: LinkEvents, signal: AbortSignal): Promise<Link> {
     const own: Identity = { clusterId: undefined }
@@ -126,12 +129,12 @@ export class OneCluster {
     }
     const link = await this.#open(url, own, { ...events, reply: heard }, signal)
     const check = members.then((list) => this.#check(url, own.clusterId as string, list))
-    // A cluster that is being founded has no id to compare: it is compared as soon as it has one.
+    // A cluster that is being founded has no id to compare yet: it is compared as soon as it has one.
     if (own.clusterId === undefined) {
       check.catch((error: LatchkeyError) => this.#fail(error))
       return link
     }
-    // Nobody uses it yet: whoever dials is told by the rejection.
+    // The engine does not use this link yet: the caller who dials gets the rejection.
     this.#links.delete(link)
     try {
       await unlessAborted(check, signal)
@@ -143,7 +146,7 @@ export class OneCluster {
     return link
   }
 
-  /** Resolves when that cluster is the store's. */
+  /** Resolves when this cluster has become the store's cluster. */
   async #check(url: string, clusterId: string, members: readonly MemberTuple[]): Promise<void> {
     this.#met.set(url, clusterId)
     const known = new Set([url, ...members.map(([, one]) => one)].map(plain))
@@ -153,13 +156,13 @@ export class OneCluster {
     const foreign = others.filter((other) => (this.#met.get(other) ?? clusterId) !== clusterId)
     if (foreign.length > 0) throw this.#fail(this.#two(clusterId))
     const pinned = this.#identity.clusterId
-    // Another address was quicker, and its cluster is the store's by now.
+    // Another address answered sooner, and its cluster is the store's cluster now.
     if (pinned !== undefined && pinned !== clusterId) throw this.#warn(url, clusterId, this.#two(pinned))
     this.#identity.clusterId = clusterId
     for (const one of silent) this.#askLater(one, LEAST_PAUSE)
   }
 
-  /** Whether it has told which cluster it is of. */
+  /** Whether this address has reported its cluster. */
   #note(url: string, said: Said): boolean {
     if (!('clusterId' in said)) return false
     this.#met.set(url, said.clusterId)
@@ -187,7 +190,7 @@ export class OneCluster {
     if (this.#met.get(url) !== own) this.#fail(this.#two(own))
   }
 
-  /** Which cluster is at that address, by a connection of its own; bounded by ASK_MS. */
+  /** Asks an address for its cluster over a connection of its own, for at most ASK_MS. */
   async #ask(url: string): Promise<Said> {
     const stop = new AbortController()
     const late = new LatchkeyError('ERR_TIMEOUT', `${url} did not say in time which cluster it is of.`)
@@ -225,7 +228,7 @@ export class OneCluster {
     )
   }
 
-  /** From now on nothing is served: nobody can say which of the two was meant. */
+  /** From now on the store serves nothing: nobody can say which of the two clusters was meant. */
   #fail(error: LatchkeyError): LatchkeyError {
     if (this.#failure !== undefined) return this.#failure
     this.#failure = error
@@ -276,5 +279,5 @@ function unlessAborted<T>(what: Promise<T>, signal: AbortSignal): Promise<T> {
   })
 }
 
-/** The same address in one spelling. */
+/** Two spellings of the same address become one. */
 const plain = (url: string): string => (URL.canParse(url) ? new URL(url).href.replace(/\/+$/, '') : url)

@@ -1,5 +1,5 @@
-// Rule: what everybody who holds a Store needs besides: the objects of locks, the errors, the numbers and the types. One list for
-// this package and for latchkey, so that code moves from the one to the other by its import alone.
+// Rule: what every user of a Store also needs: lock objects, errors, numbers and types. This package and
+// latchkey export the same list, so that code moves from one to the other by changing its import alone.
 
 export type { Logger } from '@latchkey/base'
 export {

@@ -1,4 +1,5 @@
-// Driver: owns one WebSocket to a member: the handshake, the frames of a turn, and the pulse that finds a peer which vanished (C8).
+// Driver: owns one WebSocket to a member: the handshake, one frame for each turn, and the pings that find a
+// peer that vanished without closing (C8).
 
 import type { Socket } from 'node:net'
 import { type Clock, shortError, type Timer } from '@latchkey/base'
@@ -25,14 +26,14 @@ export interface SocketOptions {
   readonly cluster: string
   readonly token: string | undefined
   readonly tls: ClientTls | undefined
-  /** Known from an earlier handshake; shared by all sockets of one store. */
+  /** The cluster's id from an earlier handshake; shared by all sockets of one store. */
   readonly identity: { clusterId: string | undefined }
 }
 
-/** Nothing heard for two of these, although it was asked: gone. */
+/** If a pinged member sends nothing for two of these intervals, the link is closed. */
 const PULSE = 2_500
 const HANDSHAKE_TIMEOUT = 3_000
-/** Bytes that may wait in the socket: a member that takes nothing any more is left. */
+/** Bytes that may wait in the socket. Beyond, the member does not read, and the store leaves it. */
 const MOST_WAITING = 256 * 1024 * 1024
 
 export function socketDial(url: string, options: SocketOptions): Dial {
@@ -55,7 +56,7 @@ class SocketLink implements Link {
   #outbox: LinkRequest[] = []
   #heard = true
   #pulse: Timer | undefined
-  /** Below the WebSocket: a part of a long message is a sign of life too. */
+  /** Counted below the WebSocket: a part of a long message is also a sign of life. */
   #raw: Socket | undefined
 
   constructor(
@@ -112,9 +113,10 @@ class SocketLink implements Link {
   }
 
   /**
-   * Law: an error that escapes from a handler of this connection ends this link, and never the process. Without it the story is: a
-   * server says something that no check foresaw, and the application that called connect() is gone. Who listens to the link is told
-   * of its end; should that throw in turn, there is nobody left to tell.
+   * Law: an error thrown in a handler of this connection ends this link, and never the process. Without this
+   * law: a server sends something that no check foresaw, and the application that called connect() crashes.
+   * The listener of the link learns that it has ended; if the listener throws too, that error has no
+   * receiver.
    */
   #guarded<Args extends readonly unknown[]>(handle: (...args: Args) => void): (...args: Args) => void {
     return (...args) => {
@@ -135,12 +137,13 @@ class SocketLink implements Link {
     return { cluster, token, clusterId: identity.clusterId, ...CLIENT_WIRE }
   }
 
-  // ---- out
+  // ---- requests go out
 
   send(request: LinkRequest): void {
     if (this.#state !== 'open') return
     this.#outbox.push(request)
-    // A tick comes when all that was woken in this turn has said what it wants: so a turn is one frame.
+    // The next tick runs after all code of this turn has added its requests: so the requests of one turn are
+    // one frame.
     if (this.#outbox.length === 1) process.nextTick(this.#flushGuarded)
   }
 
@@ -155,13 +158,13 @@ class SocketLink implements Link {
       this.#end(unreachable(this.#url, 'it takes nothing any more'))
   }
 
-  /** What was said before is still sent. */
+  /** Requests that were sent before are still written. */
   close(): void {
     if (this.#state === 'over') return
     this.#flush()
     this.#leave()
     this.#socket.close(1000)
-    // A peer that does not say goodbye does not keep us.
+    // If the peer does not answer the close, the socket is closed anyway.
     this.#options.clock.after(500, () => this.#socket.terminate(), { ref: false })
   }
 
@@ -173,7 +176,7 @@ class SocketLink implements Link {
     if (this.#state === 'open') this.#socket.ping()
   }
 
-  // ---- in
+  // ---- replies come in
 
   #received(frame: Buffer): void {
     this.#heard = true
@@ -190,7 +193,7 @@ class SocketLink implements Link {
   #greeted(welcome: Welcome | string): void {
     if (typeof welcome === 'string') return this.#end(nonsense(this.#url, welcome))
     if (!welcome.ok) return this.#end(errorOf(welcome.answer))
-    // It may turn out to belong to another cluster: nothing is handed to it before it knows.
+    // The member may turn out to be of another cluster: no request goes to it before it knows its cluster.
     if (welcome.clusterId === '' && this.#options.identity.clusterId !== undefined)
       return this.#end(unreachable(this.#url, 'it has not met its cluster yet'))
     if (!this.#meets(welcome.clusterId)) return this.#end(otherCluster(this.#url))
@@ -200,7 +203,10 @@ class SocketLink implements Link {
     this.#resolve(this)
   }
 
-  /** The first cluster that says its id is the store's for good. A member that is being founded has none to say yet. */
+  /**
+   * The first cluster that reports its id is the store's cluster for good. A member that is being founded has
+   * no id yet.
+   */
   #meets(clusterId: string): boolean {
     if (clusterId === '') return true
     const { identity } = this.#options
@@ -228,7 +234,7 @@ class SocketLink implements Link {
     return before
   }
 
-  /** Told once: to the one who dials, or to the one who listens. */
+  /** Reports the end once: to the caller who dials, or to the listener of the open link. */
   #end(reason: Error): void {
     const before = this.#leave()
     if (before === 'over') return
@@ -254,7 +260,7 @@ const unreachable = (url: string, cause: unknown) =>
 
 const EXPIRED = 'Replace the certificate of that member, and check the clock of this machine.'
 const UNKNOWN = 'Give the authority of its certificate as tls.ca (--ca FILE).'
-/** What to do about what TLS says, by OpenSSL's and Node's codes. */
+/** What the user can do about an error of TLS, by the codes of OpenSSL and Node. */
 const HINTS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: EXPIRED,
   CERT_NOT_YET_VALID: EXPIRED,
@@ -272,7 +278,10 @@ const hintOf = (cause: unknown): string => {
   return Object.hasOwn(HINTS, code) ? (HINTS[code] as string) : 'Is a member running there?'
 }
 
-/** Without what Node 24 adds behind a semicolon, a flag of its own to try: what to do here is said by the hint. */
+/**
+ * Removes what Node 24 adds after a semicolon, a command-line flag of its own: the hint of this error says
+ * what to do instead.
+ */
 const reasonOf = (cause: unknown): string =>
   cause instanceof Error
     ? cause.message.split(';', 1)[0] || (cause as NodeJS.ErrnoException).code || cause.name

@@ -1,4 +1,4 @@
-// Types: how a store reaches members, and what its router tells the engine.
+// Types: how a store reaches members, and the events that its router sends to the engine.
 
 import type { LatchkeyError, LeaderReply, LinkReply } from '@latchkey/protocol'
 import type { Dial } from '../link.js'
@@ -6,27 +6,33 @@ import type { Live } from './call.js'
 import type { OtherMembers } from './third-member.js'
 
 /**
- * How members are reached. Embedded: the own member, and through it others while it is cut off from the leader. Remote: some addresses,
- * and more are learned from the members.
+ * How a store reaches members. Embedded: through its own member, and through another one while its own is cut
+ * off from the leader. Remote: through some given addresses; it learns further ones from the members.
  */
 export type Route =
   | { readonly dial: Dial; readonly others?: OtherMembers }
   | { readonly seeds: readonly string[]; readonly dialTo: (url: string) => Dial }
 
 export interface RouterEvents {
-  /** `live` is the active one from now on. */
+  /** `live` is the active link from now on. */
   active(live: Live): void
   leader(live: Live, leader: LeaderReply): void
   reply(live: Live, reply: Exclude<LinkReply, LeaderReply>): void
   lost(live: Live, reason: Error): void
-  /** Nothing is expected there any more, though something may come: what is owed there is asked elsewhere. */
+  /**
+   * The store has left this link: requests without an answer are sent again elsewhere, and a late answer may
+   * still come.
+   */
   left(live: Live): void
-  /** Something may come without having been asked for. */
+  /** Events or grants may come that answer no request. */
   awaits(): boolean
-  /** Every address was tried and refused for a reason that will not pass by itself; undefined: no longer so. */
+  /** Every address was tried and failed for a permanent reason; undefined: this is over. */
   barred(error: LatchkeyError | undefined): void
-  /** The only member there is was removed: why nothing comes from the cluster any more. undefined: it is one again. */
+  /**
+   * The only member was removed from its cluster: the error of all calls that need the cluster. undefined: it
+   * is a member again.
+   */
   stranded(reason: LatchkeyError | undefined): void
-  /** An address could not be reached or refused. */
+  /** An address could not be reached, or refused the connection. */
   failed(error: unknown): void
 }
