@@ -1,4 +1,4 @@
-// Driver: owns the reading of one body: whole and within its cap, or refused with the reason.
+// Driver: reads one request body: the whole body within its limit, or an error with the reason.
 
 import type { IncomingMessage } from 'node:http'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -6,10 +6,16 @@ import type { Sender, WhyEnded } from '../member/unfinished.js'
 import { TooSlow } from './errors.js'
 import type { Bodies } from './http-ports.js'
 
-/** Read to its end though it is too large, within bounds: who is still sending does not read the answer. */
+/**
+ * A body that is too large is read to its end, within bounds: a caller that is still sending does not read
+ * the answer.
+ */
 const MOST_DISCARDED = 16 * 1024 * 1024
 
-/** ERR_TOO_LARGE beyond `most` bytes, ERR_BUSY where it gives way to others; what it has not said then is read and dropped. */
+/**
+ * ERR_TOO_LARGE beyond `most` bytes, ERR_BUSY if it must end to free memory for others; the rest of the body
+ * is then read and dropped.
+ */
 export function readBody(request: IncomingMessage, most: number, bodies: Bodies): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []

@@ -1,4 +1,4 @@
-// Rule: what an error is in HTTP.
+// Rule: the HTTP status and body of each error.
 
 import { type ErrorCode, LatchkeyError } from '@latchkey/protocol'
 import type { Reply } from './http-ports.js'
@@ -29,10 +29,10 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   ERR_UNDECODABLE: 500,
 }
 
-/** Seconds after which to try again. */
+/** The value of Retry-After, in seconds. */
 const RETRY_AFTER = '1'
 
-/** Every answer that is no success has this shape. */
+/** The shape of every answer that is not a success. */
 export function problem(
   status: number,
   code: string,
@@ -43,7 +43,7 @@ export function problem(
   return { status, headers, body: { code, message, retryable, outcome } }
 }
 
-/** A body that did not go on. */
+/** The caller stopped sending its body. */
 export class TooSlow extends Error {
   constructor() {
     super('The request did not come whole in time.')

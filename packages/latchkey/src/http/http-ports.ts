@@ -1,4 +1,4 @@
-// Types: what the HTTP doors need of the member behind them.
+// Types: what the HTTP routes need from the member.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -8,63 +8,66 @@ import type { ClusterCalls, KeyValueCalls, LatchkeyError } from '@latchkey/proto
 import type { Identity } from '../member/rights.js'
 import type { Unfinished } from '../member/unfinished.js'
 
-/** Whatever a call does it does by this, so that no door can forget to ask what its caller may. */
+/** Every route acts through this interface, so that no route can forget to check the caller's rights. */
 export interface Acting extends Pick<KeyValueCalls, 'getEntry' | 'put' | 'delete' | 'txn'> {
   readonly status: ClusterCalls['status']
-  /** For locks under the caller's own id, as a program in another language holds them. */
+  /** Locks under an id that the caller chooses, as a program in another language holds them. */
   readonly lockPort: LockPort
 }
 
-/** Where what was read of bodies that are not whole is counted. */
+/** Counts the bytes of bodies that have been read in part. */
 export type Bodies = Pick<Unfinished, 'heard' | 'left'>
 
 export interface HttpPorts {
   readonly clock: Clock
-  /** The store of somebody who may not do everything, or of the member itself: it knows what that one may. */
+  /** The store of a caller with limited rights, or of the member itself: the store checks those rights. */
   actAs(who: Identity): Acting
-  /** Where ready() would resolve. */
+  /** True when ready() would resolve. */
   isReady(): boolean
-  /** Where there is more to say than that it waits for a leader. */
+  /** The reason why the member is not ready, if it is not only that there is no leader. */
   whyNotReady?(): string | undefined
-  /** It is ready, and there is something to say all the same. */
+  /** The member is ready, and reports this all the same. */
   warning?(): string | undefined
-  /** Who comes over that connection and shows that token; or why it is nobody. Without tokens at all everybody may do everything. */
+  /**
+   * The identity of a caller by its connection and token, or why it has none. If no tokens are configured
+   * every caller may do everything.
+   */
   identify(token: string | undefined, socket: Socket): Identity | LatchkeyError
   /** Origins of browser pages that may call; none unless listed. */
   readonly origins: ReadonlySet<string>
-  /** Names under which this port is called, beside addresses and localhost; undefined: any. */
+  /** Host names under which this port may be called, besides addresses and localhost; undefined: any. */
   readonly hosts: ReadonlySet<string> | undefined
-  /** Whose call is allowed has a place of a client until it is answered; false: there is none. */
+  /** Takes one of the member's places for clients until the call is answered; false: none is free. */
   hasPlace(request: IncomingMessage): boolean
-  /** What has been read of bodies that are not whole. */
+  /** Bodies that have been read in part. */
   readonly bodies: Bodies
-  /** An answer was written that its caller may not read soon. */
+  /** An answer was written that the caller may not read soon. */
   wrote(response: ServerResponse): void
-  /** A call was refused at the door; `kind` is one of few. */
+  /** A call was refused before it was run; `kind` is one of few. */
   refused(kind: string, reason: string): void
   metrics(): Promise<{ readonly type: string; readonly text: string }>
-  /** A call failed by a mistake of ours: it is answered with 500, and somebody has to see why. */
+  /** A call failed because of a bug: it is answered with 500, and the error must be logged. */
   failed(error: unknown): void
   /** One call was answered. */
   observe(route: string, status: number, millis: number): void
 }
 
-/** What a handler gives back. */
+/** What a route returns. */
 export interface Reply {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** An object goes out as JSON. */
+  /** An object is sent as JSON. */
   readonly body?: Uint8Array | string | object | undefined
 }
 
-/** A request whose way in has been checked. */
+/** A request whose path, rights and headers have been checked. */
 export interface Call {
-  /** What its caller may do is done by this. */
+  /** Acts with the caller's rights. */
   readonly by: Acting
   readonly method: string
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly query: URLSearchParams
-  /** Aborted when the caller is gone. */
+  /** Aborted when the caller has disconnected. */
   readonly signal: AbortSignal
   /** The whole body; ERR_TOO_LARGE beyond `most` bytes. */
   body(most: number): Promise<Uint8Array>

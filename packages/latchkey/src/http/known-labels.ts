@@ -15,7 +15,7 @@ export const CONNECTION_HANDLERS = Object.keys(HANDLERS) as readonly ConnectionH
 const CODES = ['ERR_UNAUTHORIZED', 'ERR_WRONG_CLUSTER', 'ERR_PROTOCOL']
 const MEMBERS = ['refused-us', 'dialled', 'member', 'stranger']
 
-/** A refusal for a rarer reason is shown once there has been one. */
+/** A refusal for a rarer reason appears after its first event. */
 const REASONS: Readonly<Record<string, readonly string[]>> = {
   port: ['clients-full', 'address-full', 'address-gave-way', 'stranger-gave-way', 'silent'],
   http: ['400', '408', '431', 'failed', 'forbidden', 'origin', 'path', 'pipelined', 'unauthorized'],

@@ -1,4 +1,4 @@
-// Door: /v1/kv/{key}. Bodies are the raw value; an ETag is the modRevision.
+// Door: /v1/kv/{key}. A body is the raw value; an ETag is the modRevision.
 
 import { CAPS, type Guard, LatchkeyError, type TxnOp } from '@latchkey/protocol'
 import { problem } from './errors.js'
@@ -31,7 +31,7 @@ async function get(key: Uint8Array, call: Call): Promise<Reply> {
   return { status: 200, headers, body: entry.value }
 }
 
-/** If-None-Match of a read: `*`, or ETags with commas between; a proxy may have made them weak. */
+/** If-None-Match of a read: `*`, or ETags separated by commas; a proxy may have made them weak. */
 const isNamed = (known: string, revision: number): boolean =>
   known.trim() === '*' || known.split(',').some((part) => part.trim().replace(/^W\//, '') === `"${revision}"`)
 
@@ -61,7 +61,7 @@ const refused = () =>
 
 interface Wanted {
   readonly is: '=' | '>'
-  /** null: an ETag that no value ever had. */
+  /** null: an ETag that no value has had. */
   readonly modRevision: number | null
 }
 
@@ -81,7 +81,7 @@ const change = async (
         { ...options, as: 'bytes' },
       )
 
-/** If-Match: "7" · If-Match: * (there is one) · If-None-Match: * (there is none). */
+/** If-Match: "7" · If-Match: * (the key exists) · If-None-Match: * (the key does not exist). */
 function conditionOf(call: Call): Wanted | undefined {
   const match = oneHeader(call, 'if-match')
   const none = oneHeader(call, 'if-none-match')

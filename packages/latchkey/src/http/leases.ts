@@ -1,5 +1,6 @@
-// Driver: remembers with which lease a hold was acquired here, so that a renewal need not say it again. Capped: the oldest are
-// forgotten, and a renewal that was never seen here (another member's) takes the default.
+// Driver: remembers the lease with which each hold was acquired here, so that a renewal need not repeat it.
+// The oldest entries are forgotten beyond a limit. A renewal of a hold that was acquired at another member
+// takes the default lease.
 
 import { binary } from '@latchkey/base'
 
@@ -27,5 +28,5 @@ export class Leases {
   }
 }
 
-/** The length keeps 'a' + 'bc' and 'ab' + 'c' apart. */
+/** The length keeps the pairs 'a', 'bc' and 'ab', 'c' apart. */
 export const holdName = (key: Uint8Array, id: string) => `${key.length}:${binary(key)}${id}`

@@ -1,4 +1,4 @@
-// Door: the JSON bodies of the lock verbs.
+// Door: the JSON bodies of requests about locks.
 
 import { CAPS, type ContextArg, type Duration, LatchkeyError, millis, show } from '@latchkey/protocol'
 import type { Call } from './http-ports.js'
@@ -6,7 +6,7 @@ import type { Call } from './http-ports.js'
 export interface AcquireBody {
   readonly id: string
   readonly lease: number
-  /** null: one attempt. */
+  /** null: one attempt, without waiting. */
   readonly wait: number | null
   readonly context: ContextArg
 }
@@ -14,11 +14,11 @@ export interface AcquireBody {
 export interface HoldBody {
   readonly id: string
   readonly token: number
-  /** Of a renewal that asks for another lease than the acquire did. */
+  /** Only for a renewal that asks for another lease than the acquire did. */
   readonly lease: number | undefined
 }
 
-/** A context of 4 KiB written in escapes, and the rest. */
+/** Room for a context of 4 KiB in which every character is escaped, and for the other fields. */
 const MOST_BYTES = 64 * 1024
 const DEFAULT_LEASE = '10s'
 

@@ -1,9 +1,13 @@
-// Driver: owns one wait in a lock's queue under the caller's id, from the enqueueing to a confirmed grant or the leaving.
+// Driver: one wait in a lock's queue under the caller's id, from joining the queue until the grant is
+// confirmed or the caller leaves.
 //
 // Laws:
-// - A push is a hint. A grant counts once a renewal under its token has succeeded: that also tells the store that the waiter lives.
-// - Whoever stops waiting leaves the queue, and a grant that crossed the leaving is given back with it.
-// - The listener stands before the ask is sent, so that no grant falls between them.
+// - A push of a grant is only a hint. A grant counts when a renewal under its token has succeeded, which also
+//   shows the store that the waiter lives.
+// - A caller that stops waiting leaves the queue. If it was granted the lock at the same moment, leaving also
+//   releases the lock.
+// - The listener for pushes is added before the request to join is sent, so that no grant is missed between
+//   the two.
 
 import type { LockCallOptions, LockPort } from '@latchkey/lock'
 import {
@@ -20,7 +24,7 @@ import { isGranted, tokenOf } from './owner-json.js'
 
 export interface Acquired {
   readonly owner: OwnerResult
-  /** Cluster time of the first entry that this request made. */
+  /** Cluster time of the first log entry that this request made. */
   readonly stamped: number
 }
 
@@ -32,10 +36,13 @@ export class LockWait {
   readonly #isShared: () => boolean
   #wake: () => void = () => {}
   #news = false
-  /** Told by the timer alone: comparing clocks would miss one that fires a moment early, and sleep for ever. */
+  /**
+   * Set by the timer alone: a timer may fire a moment early, and a comparison of clocks would then wait for
+   * ever.
+   */
   #over = false
 
-  /** `isShared`: another call with this key and id is under way here. */
+  /** `isShared`: another call with this key and id is under way at this member. */
   constructor(
     port: LockPort,
     key: Uint8Array,
@@ -50,7 +57,7 @@ export class LockWait {
     this.#options = options
   }
 
-  /** The hold, or the Owner that refuses it at the end of the wait. */
+  /** Resolves with the hold, or with the Owner that prevents it at the end of the wait. */
   async acquire(): Promise<Acquired> {
     const { wait } = this.#ask
     const until = wait === null ? 0 : this.#port.clock.now() + wait
@@ -80,7 +87,7 @@ export class LockWait {
 
   async #queue(until: number): Promise<Acquired> {
     const [first, queued] = await this.#enqueue(until).catch((error: unknown) => {
-      // It may stand in the queue all the same.
+      // The request may have joined the queue although it failed here.
       if (this.#ask.wait !== null) this.#leave()
       throw error
     })
@@ -108,7 +115,7 @@ export class LockWait {
     return (await this.#port.command(command, this.#options).result) as readonly [OwnerResult, boolean]
   }
 
-  /** Sleeps until there is news, then asks what became of the ticket. undefined: not ours yet. */
+  /** Waits for a push or a timer, then reads the state of the ticket. undefined: the lock is not ours yet. */
   async #turn(until: number): Promise<OwnerResult | undefined> {
     if (!this.#news) await new Promise<void>((resolve) => (this.#wake = resolve))
     this.#news = false
@@ -117,7 +124,8 @@ export class LockWait {
     const [state, owner] = (await this.#port.read(read, this.#options)) as TicketResult
     if (state === 'granted' && owner !== null) return this.#confirm(owner)
     if (state === 'queued') return undefined
-    // The place in the queue went with its session, or the grant ran out: a new place, for what is left of the wait.
+    // The ticket ended with its session, or its grant expired: a new ticket is taken for the rest of the
+    // wait.
     const [again, queued] = await this.#enqueue(until)
     return queued || !isGranted(again) ? undefined : again
   }
@@ -134,8 +142,8 @@ export class LockWait {
   }
 
   /**
-   * Goes on in the background: the session engine sends it until it is answered or the session is over. Whoever asked again under the
-   * same id stands on the same place, which is then theirs to leave.
+   * Goes on in the background: the session engine sends it until it is answered or the session is over. A
+   * second call under the same id uses the same ticket, and will leave the queue itself.
    */
   #leave(): void {
     if (this.#isShared()) return

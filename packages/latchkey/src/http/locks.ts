@@ -1,5 +1,6 @@
-// Door: /v1/locks/{key}, for programs that hold a lock under an id of their own. The id is the idempotency key: asked for
-// again it gets the same hold, and one release ends it however often it was asked for.
+// Door: /v1/locks/{key}, for programs that hold a lock under an id of their own. The id is the idempotency
+// key: a second request with the same id gets the same hold, and one release ends it, however often it was
+// requested.
 
 import {
   LatchkeyError,
@@ -21,7 +22,7 @@ const DEFAULT_TIMEOUT = 5_000
 
 export class LockDoor {
   readonly #leases = new Leases()
-  /** How many calls ask for a hold right now. */
+  /** How many calls for a hold are under way now. */
   readonly #asking = new Map<string, number>()
 
   serve(key: Uint8Array, verb: LockVerb | undefined, call: Call): Promise<Reply> {
@@ -87,7 +88,7 @@ function granted(call: Call, owner: OwnerResult, stamped: number): Reply {
 
 const limits = (call: Call) => ({ timeout: timeoutOption(call) ?? DEFAULT_TIMEOUT, signal: call.signal })
 
-/** The Owner, with what every refusal says. */
+/** The Owner, with the fields that every refusal has. */
 function ownerReply(status: number, owner: OwnerResult, message: string, retryable: boolean): Reply {
   const body = {
     ...ownerJson(owner),
@@ -100,7 +101,10 @@ function ownerReply(status: number, owner: OwnerResult, message: string, retryab
   return { status, body }
 }
 
-/** Another's hold, or its own under a later token: not the owner. No hold in force: it was lost. */
+/**
+ * ERR_NOT_OWNER if another holds the lock, or this id does under a later token; ERR_LOCK_LOST if no hold is
+ * in force.
+ */
 function lostHold(owner: OwnerResult, hold: HoldBody): LatchkeyError {
   const taken = codeOf(owner) === 'HELD' || codeOf(owner) === 'NOT_OWNER'
   if (!taken)

@@ -1,21 +1,22 @@
-// Driver: owns the registry of figures and fills it when it is asked for.
+// Driver: owns the registry of metrics and fills it when metrics are requested.
 //
-// Law: figures are made at most once in FRESH_MS, however often they are asked for. Without it the story is: one caller asks a
-// thousand times at once, the leader writes figures for seconds, is not heard meanwhile, and another member takes over.
+// Law: metrics are computed at most once in FRESH_MS, however often they are requested. Without this law: one
+// caller sends a thousand requests at once, the leader computes metrics for seconds and sends no heartbeats,
+// and another member takes over.
 
 import type { Clock, RefusalCount } from '@latchkey/base'
 import type { DiskUse, Status } from '@latchkey/protocol'
 import { CONNECTION_HANDLERS, KNOWN_REFUSALS } from './known-labels.js'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
-/** Figures may be so old. */
+/** Metrics may be this old. */
 export const FRESH_MS = 200
 
 export interface MetricsPorts {
   readonly clock: Pick<Clock, 'now'>
   status(): Promise<Status>
   isReady(): boolean
-  /** Further figures by name, such as open connections. */
+  /** Further metrics by name, such as open connections. */
   figures(): Readonly<Record<string, number>>
   /** Connections that were closed because their handler failed, by kind of handler. */
   connectionErrors(): ReadonlyMap<string, number>
@@ -23,13 +24,13 @@ export interface MetricsPorts {
   connections(): Readonly<Record<string, number>>
   /** How often certificates and tokens were read again, by result. */
   reloads?(): Readonly<Record<string, number>>
-  /** What was refused, by door and reason. */
+  /** Refused requests, by route and reason. */
   refusals(): readonly RefusalCount[]
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** What the member's own figures mean. One that is not here is not shown: a figure without a meaning helps nobody. */
+/** The help text of each figure of a member. A figure that is not in this table is not shown. */
 const FIGURES: Readonly<Record<string, string>> = {
   client_connections: 'Open WebSocket connections of clients',
   unfinished_bytes: 'Bytes that were read of messages and bodies which are not whole yet',
@@ -90,7 +91,7 @@ export class Metrics {
     this.#calls.observe({ route, status: String(status) }, millis / 1000)
   }
 
-  /** Who asks while figures are being made, or a moment later, shares them. */
+  /** Requests that come while metrics are being computed, or a moment later, share the result. */
   collect(): Promise<Figures> {
     const now = this.#ports.clock.now()
     if (this.#made === undefined || now - this.#madeAt >= FRESH_MS) {
@@ -133,12 +134,15 @@ export class Metrics {
     return { type: this.#registry.contentType, text: await this.#registry.metrics() }
   }
 
-  /** From the first question on: how late the event loop is, Node tells by waking it a hundred times a second. */
+  /**
+   * Node measures how late the event loop is, from the first request on, by a timer of a hundred times a
+   * second.
+   */
   #watchNode(): void {
     if (this.#watching) return
     this.#watching = true
     collectDefaultMetrics({ register: this.#registry })
-    // Nothing before the second question, and then always what that timer waits.
+    // The measurement has no value before the second request, and always contains the interval of that timer.
     this.#registry.removeSingleMetric('nodejs_eventloop_lag_min_seconds')
   }
 
@@ -158,7 +162,7 @@ export class Metrics {
       ['member'],
     )
     const alive = this.#gauge('latchkey_member_alive', 'Whether a member was heard of lately', ['member'])
-    // A member that was removed leaves no figure behind.
+    // The metrics of a member that was removed are deleted.
     lag.reset()
     alive.reset()
     for (const member of status.members) {

@@ -1,4 +1,4 @@
-// Rule: an Owner as JSON, and what is promised to a holder that counts by its own clock.
+// Rule: an Owner as JSON, and the remaining time that a holder may count on by its own clock.
 
 import { type ContextArg, OWNER_CODES, type OwnerCode, type OwnerResult } from '@latchkey/protocol'
 
@@ -13,7 +13,7 @@ export function ownerJson(owner: OwnerResult): object {
   return { id, deadlineMillis, remainingMillis, fencingToken, acquires, ...contextJson(context), nowMillis }
 }
 
-/** Text as it is; bytes, which JSON does not know, in base64 under a name of their own. */
+/** Text stays text; bytes are sent in base64, in a field of another name, because JSON has no bytes. */
 function contextJson(context: ContextArg): object {
   if (context === null) return {}
   return typeof context === 'string'
@@ -22,9 +22,11 @@ function contextJson(context: ContextArg): object {
 }
 
 /**
- * Law (docs/locks.md, CT5): `stamped` is the time of an entry that was made after the caller sent its request at s. So cluster time at a
- * later instant t is at most stamped + (t - s) * rate on the caller's clock, and below `deadline` while t - s is below this.
- * Of several such entries the first tells most: one made after a long wait would count the wait against the lease.
+ * Law (CT5: an answer that proves leadership bounds the cluster time; docs/locks.md): `stamped` is the time
+ * of an entry that was made after the caller sent its request at s. So at a later instant t cluster time is
+ * at most stamped + (t - s) * rate on the caller's clock, and it is below `deadline` while t - s is below
+ * this result. If there are several such entries, the first one gives the best bound: an entry made after a
+ * long wait would count the wait against the lease.
  */
 export function promisedMillis(deadline: number, stamped: number, rate: number): number {
   return Math.max(0, Math.floor((deadline - stamped) / rate))

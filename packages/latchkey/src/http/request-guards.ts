@@ -1,4 +1,5 @@
-// Rule: who may come in: which right a call needs, which pages of browsers may call, under which names.
+// Rule: which requests are let in: the right that each needs, the allowed origins of browser pages, and the
+// allowed host names.
 
 import type { IncomingMessage } from 'node:http'
 import { LatchkeyError, show } from '@latchkey/protocol'
@@ -6,13 +7,13 @@ import type { Identity, Right } from '../member/rights.js'
 import type { HttpPorts } from './http-ports.js'
 import type { Route } from './routes.js'
 
-/** undefined: everybody, since probes carry no token. */
+/** undefined: no token is needed, because probes carry none. */
 export function rightFor(route: Route, method: string): Right | undefined {
   if (route.name === 'livez' || route.name === 'readyz') return undefined
   return method === 'GET' || method === 'HEAD' ? 'read' : 'write'
 }
 
-/** Who calls, if it has that right; else why not. */
+/** The identity of the caller if it has this right; otherwise the reason. */
 export function callerOf(
   ports: HttpPorts,
   { headers, socket }: IncomingMessage,
@@ -25,9 +26,9 @@ export function callerOf(
 }
 
 /**
- * A page in a browser can make its reader's machine call a port on loopback. It cannot hide where it comes from: it sends Origin
- * with what could change something, and a name of its own choosing as Host where it made that name lead to loopback.
- * null: it may; else why not.
+ * A page in a browser can make its reader's machine call a port on loopback. The page cannot hide its origin:
+ * the browser sends Origin with each request that could change something, and sends Host with the page's own
+ * name if the page made that name resolve to loopback. null: the request is allowed; otherwise the reason.
  */
 export function refuseOrigin(
   ports: Pick<HttpPorts, 'origins' | 'hosts'>,
@@ -48,8 +49,8 @@ export function refuseOrigin(
 }
 
 /**
- * What a browser wants to hear before a page of an allowed origin may call, and before it may read the answer; undefined: no
- * such page asks. `allow`: the methods of that path.
+ * The CORS headers that a browser needs before a page of an allowed origin may call, and before the page may
+ * read the answer; undefined: the request does not come from such a page. `allow`: the methods of that path.
  */
 export function pageHeaders(
   ports: Pick<HttpPorts, 'origins'>,

@@ -1,5 +1,5 @@
-// Driver: owns each HTTP request from its first byte to its answer: routes it, guards it, reads its body with a cap, and answers
-// exactly once. The doors behind it see a Call and give a Reply.
+// Driver: owns each HTTP request from its first byte to its answer: finds the route, checks rights, reads the
+// body with a limit, and answers exactly once. The routes behind it take a Call and return a Reply.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
@@ -18,7 +18,7 @@ export class HttpDoor {
   readonly #locks = new LockDoor()
   readonly #calls = new Set<CallEnd>()
   #stopping = false
-  /** Why calls end that wait longer than a stop. */
+  /** The reason with which waiting calls end when the server stops. */
   #stopped: LatchkeyError | undefined
   #idle: () => void = () => {}
 
@@ -31,13 +31,14 @@ export class HttpDoor {
     return this.#calls.size
   }
 
-  /** Resolves when the answer is written; whoever calls it guards it against what it throws. */
+  /** Resolves when the answer is written; its caller must catch what it throws. */
   readonly handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const started = this.#ports.clock.now()
     const end = new CallEnd()
     this.#calls.add(end)
     if (this.#stopped !== undefined) end.end(this.#stopped)
-    // Counted until the last byte is handed on, or the caller has gone: only then may its connection be closed.
+    // The call counts until its last byte is written or the caller has disconnected: only then may its
+    // connection be closed.
     response.once('close', () => {
       if (!response.writableFinished) end.end(new Error('the caller has gone'))
       if (this.#calls.delete(end) && this.#calls.size === 0) this.#idle()
@@ -48,7 +49,9 @@ export class HttpDoor {
     this.#ports.wrote(response)
   }
 
-  /** New calls are still answered; resolves when none is left, and ends those that wait after `patience` ms. */
+  /**
+   * New calls are still answered. Resolves when no call is left, and ends waiting calls after `patience` ms.
+   */
   async drain(patience: number): Promise<void> {
     this.#stopping = true
     if (this.#calls.size === 0) return
@@ -86,19 +89,22 @@ export class HttpDoor {
         signal: end.signal,
         body: (most) => readBody(request, most, this.#ports.bodies),
       }
-      // What probes and scrapers add to a path is their matter.
+      // Probes and scrapers may add any query to their path.
       if (route.name === 'kv' || route.name === 'lock')
         refuseUnknownQuery(query, route.name === 'kv' && method === 'PUT')
       return { name, reply: await this.#serve(route, call) }
     } catch (error) {
       const reply = errorReply(this.#reasonOf(error))
-      // That its caller has gone is no fault of this member.
+      // It is no fault of this member that the caller has disconnected.
       if (!isLatchkeyError(error) && reply.status === 500 && !end.signal.aborted) this.#ports.failed(error)
       return { name, reply }
     }
   }
 
-  /** A read that nobody confirmed in time, for want of a leader, is told as that: try again, not longer. */
+  /**
+   * A read that was not confirmed in time because there was no leader is answered as that: a retry helps, a
+   * longer timeout does not.
+   */
   #reasonOf(error: unknown): unknown {
     const leaderless = isLatchkeyError(error, 'ERR_TIMEOUT') && !this.#ports.isReady()
     return leaderless ? new LatchkeyError('ERR_NO_LEADER', undefined, { cause: error }) : error
@@ -141,7 +147,10 @@ export class HttpDoor {
   }
 }
 
-/** What ends a call before it is answered. Most are answered before anybody asks: the signal is made when somebody does. */
+/**
+ * Ends a call before it is answered. Most calls are answered without it, so the AbortSignal is created when
+ * it is first used.
+ */
 class CallEnd {
   #reason: Error | undefined
   #controller: AbortController | undefined
@@ -165,7 +174,7 @@ const status = async (call: Call): Promise<Reply> => ({
 
 const LATER = { retryable: true, headers: { 'retry-after': '1' } }
 
-/** 'http://host/path' names the same as '/path': every server takes both. */
+/** 'http://host/path' means the same as '/path': every server must accept both. */
 function split(given: string): { path: string; query: URLSearchParams } {
   const url = given.replace(/^https?:\/\/[^/?]*/i, '')
   const at = url.indexOf('?')
@@ -195,7 +204,10 @@ function refuse(
   return null
 }
 
-/** Who calls, with a place of a client: probes are answered in a stranger's. Or why it may not. */
+/**
+ * The identity of the caller, which takes one of the places for clients, or the reason why it may not call. A
+ * probe takes no place.
+ */
 function admitted(ports: HttpPorts, request: IncomingMessage, right: Right): Identity | Reply {
   const caller = callerOf(ports, request, right)
   if (!(caller instanceof LatchkeyError)) return ports.hasPlace(request) ? caller : errorReply(noPlace())
@@ -209,7 +221,7 @@ const noPlace = () =>
     'This member has as many connections of clients, or of clients of your address, as it may. Close some, ask another member, or raise --max-connections.',
   )
 
-/** A browser asks by OPTIONS before it calls by the method that it names. */
+/** A browser sends OPTIONS before it sends the method that it names there. */
 function meant({ headers }: IncomingMessage, method: string): string {
   return method === 'OPTIONS' ? (headers['access-control-request-method'] ?? method) : method
 }
@@ -220,7 +232,7 @@ function wrongMethod(route: Route, method: string, allowed: readonly string[]): 
   return `${method} is not for this path; here one can ${allowed.join(', ')}.`
 }
 
-/** A page whose origin is allowed may read what it is answered, also a refusal. */
+/** A page of an allowed origin may read its answer, also a refusal. */
 function withPage(ports: HttpPorts, request: IncomingMessage, reply: Reply): Reply {
   const more = pageHeaders(ports, request.method ?? 'GET', request.headers, reply.headers?.allow)
   return more === undefined ? reply : { ...reply, headers: { ...reply.headers, ...more } }
@@ -231,7 +243,7 @@ function write(request: IncomingMessage, response: ServerResponse, reply: Reply,
   const { type, bytes } = encoded(reply.body)
   const headers: Record<string, string> = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
   if (type) headers['content-type'] = type
-  // What was not read of a body is not read for the sake of the next request.
+  // The rest of an unread body is not read only to use the connection again.
   if (closing || !request.complete) headers.connection = 'close'
   if (reply.status !== 204 && reply.status !== 304) headers['content-length'] = String(bytes.length)
   response.writeHead(reply.status, { ...headers, ...reply.headers })

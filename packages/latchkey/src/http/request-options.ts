@@ -1,4 +1,5 @@
-// Door: what a caller may say beside the body: headers that come once, ?timeout=5s, ?consistency=stale, ?ttl=30s of a put.
+// Door: the options of a request outside its body: headers that may occur once, ?timeout=5s,
+// ?consistency=stale, ?ttl=30s of a put.
 
 import { type CallOptions, millis, type ReadOptions, show } from '@latchkey/protocol'
 import type { Call } from './http-ports.js'
@@ -28,7 +29,7 @@ export function durationOption(call: Call, name: 'timeout' | 'ttl'): number | un
   return text === null ? undefined : millis(durationOf(text), name)
 }
 
-/** '5000' as well as '5s': a query knows no numbers. */
+/** '5000' means the same as '5s': a query has no numbers. */
 const durationOf = (text: string): number | string => (/^[1-9][0-9]*$/.test(text) ? Number(text) : text)
 
 export function callOptions(call: Call): CallOptions {

@@ -1,4 +1,4 @@
-// Door: a request's path as one of the things that this port serves. Keys are bytes, percent-encoded.
+// Door: parses the path of a request to one of the routes of this port. Keys are bytes, percent-encoded.
 
 export type Route =
   | { readonly name: 'livez' | 'readyz' | 'metrics' | 'status' }
@@ -8,7 +8,7 @@ export type Route =
 export const LOCK_VERBS = ['acquire', 'renew', 'release'] as const
 export type LockVerb = (typeof LOCK_VERBS)[number]
 
-/** What each route allows. HEAD goes where GET does. */
+/** The methods of each route. HEAD is allowed where GET is. */
 export const METHODS: Readonly<Record<string, readonly string[]>> = {
   livez: ['GET', 'HEAD'],
   readyz: ['GET', 'HEAD'],
@@ -29,14 +29,14 @@ const KV = '/v1/kv/'
 const LOCKS = '/v1/locks/'
 const VERB = new RegExp(`:(${LOCK_VERBS.join('|')})$`)
 
-/** undefined: nothing is there. A key that is none is a TypeError. */
+/** undefined: no such route. An invalid key is a TypeError. */
 export function routeOf(path: string, method: string): Route | undefined {
   const plain = Object.hasOwn(PLAIN, path) ? PLAIN[path] : undefined
   if (plain) return plain
   if (path.startsWith(KV)) return { name: 'kv', key: keyOf(path.slice(KV.length)) }
   if (!path.startsWith(LOCKS)) return undefined
   const rest = path.slice(LOCKS.length)
-  // A lock may be called 'a:renew': only a POST has a verb.
+  // A lock's name may be 'a:renew': only a POST has an action behind the colon.
   const verb = method === 'POST' ? (VERB.exec(rest)?.[1] as LockVerb | undefined) : undefined
   return { name: 'lock', key: keyOf(verb ? rest.slice(0, -verb.length - 1) : rest), verb }
 }

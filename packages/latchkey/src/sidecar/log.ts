@@ -1,10 +1,10 @@
-// Driver: owns the log: one JSON object a line. No secret gets out, wherever in a line it stands.
+// Driver: writes the log: one JSON object a line, with every secret replaced, wherever it occurs in a line.
 
 import { codePlace, type Logger, shortText } from '@latchkey/base'
 import { pino } from 'pino'
 import type { LogLevel } from './options.js'
 
-/** Shorter ones would blank out common words, and are no secrets. */
+/** A shorter text is not treated as a secret: replacing it would blank out common words. */
 const SHORTEST = 4
 
 export function jsonLogger(
@@ -39,14 +39,14 @@ export function jsonLogger(
   }
 }
 
-/** The longest first: one may be a part of another. */
+/** The longest secret first: a shorter one may be a part of it. */
 const hiddenOf = (secrets: readonly string[]): string[] =>
   secrets
     .filter((secret) => secret.length >= SHORTEST)
     .flatMap(forms)
     .toSorted((a, b) => b.length - a.length)
 
-/** A secret as it is and as it stands in JSON. */
+/** A secret as plain text, and as it is escaped in JSON. */
 function forms(secret: string): string[] {
   const quoted = JSON.stringify(secret).slice(1, -1)
   return quoted === secret ? [secret] : [quoted, secret]
@@ -54,14 +54,17 @@ function forms(secret: string): string[] {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** An error has no fields of its own that JSON would show. */
+/** JSON would show none of an error's fields. */
 function plainFields(fields: Fields, describe: (error: Error) => object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? describe(value) : value]),
   )
 }
 
-/** What has a code is expected, and says what to do. Anything else is a mistake of ours, and shows where in the code it was. */
+/**
+ * An error with a code is expected, and its message says what to do. Any other error is a bug, so its stack
+ * is logged too.
+ */
 function describeShort(error: Error): object {
   const { name } = error
   const more = 'code' in error ? { code: error.code } : { at: codePlace(error) }

@@ -1,4 +1,4 @@
-// Types: the member that a sidecar runs, as the composition opens it.
+// Types: the member that a sidecar runs, as `open` returns it.
 
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -15,22 +15,22 @@ import type { ReloadOptions } from '../open/reload.js'
 
 export interface Member {
   readonly store: KeyValueCalls & Pick<ClusterCalls, 'status' | 'transferLeadership' | 'close'>
-  /** The store of a caller of HTTP: it may do what that one may. */
+  /** The store of an HTTP caller, with that caller's rights. */
   actAs(who: Identity): KeyValueCalls & Pick<ClusterCalls, 'status'> & { readonly lockPort: LockPort }
   readonly connectionErrors: ConnectionErrors
   readonly refusals: RefusalLog
   readonly outboxes: Outboxes
   readonly unfinished: Unfinished
-  /** Where the others look for it, as its log has it. */
+  /** The address at which the other members reach it, from its log. */
   readonly address?: string | undefined
   isReady(): boolean
   whyNotReady?(): string | undefined
   warning?(): string | undefined
-  /** Who comes over that connection and shows that token; or why it is nobody. */
+  /** The identity of a caller by its connection and token, or why it has none. */
   identify(token: string | undefined, socket: Socket): Identity | LatchkeyError
-  /** A WebSocket of a member or a client. */
+  /** A WebSocket of a member or of a client. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven): void
-  /** New certificates and tokens; a TypeError, and nothing was changed. */
+  /** New certificates and tokens; throws a TypeError if one is wrong, and then nothing has changed. */
   reload(given: ReloadOptions): void
   figures(): Readonly<Record<string, number>>
   /** Settles when the member has stopped by itself, with the reason. */

@@ -1,5 +1,5 @@
-// Door: resolved settings as the options of open() and the sidecar's own. What open() would refuse is refused here already, before
-// a port is opened, and every refusal is a ConfigError.
+// Door: resolved settings as the options of open() and the sidecar's own options. It refuses what open()
+// would refuse, before a port is opened, and every refusal is a ConfigError.
 
 import type { Logger } from '@latchkey/base'
 import type { Auth } from '../member/rights.js'
@@ -21,23 +21,23 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 export interface SidecarOptions {
   readonly open: OpenOptions
   readonly listen: Listen
-  /** Nobody said where: a member that has been there before listens where the others look for it. */
+  /** No address was given: a member with a directory listens at the address that the others know. */
   readonly anywhere: boolean
   readonly origins: readonly string[]
-  /** Names of this port besides those of the members. */
+  /** Host names of this port besides those of the members. */
   readonly hosts: readonly string[]
   readonly maxConnections: number
   readonly grace: number
   readonly logLevel: LogLevel
-  /** What is read again when it changes. */
+  /** The files that are read again when they change. */
   readonly files: readonly string[]
-  /** For the log, at the start. */
+  /** The line that is logged at the start. */
   readonly warnings: readonly string[]
-  /** Every text that no log may hold. */
+  /** Every text that no log may contain. */
   readonly secrets: readonly string[]
 }
 
-/** `read` gives the text of a file: certificates are named by their paths. */
+/** `read` returns the text of a file: certificates are given by their paths. */
 export function sidecarOptions(settings: ResolvedSettings, read: (path: string) => string): SidecarOptions {
   try {
     return checked(settings, read)
@@ -136,7 +136,7 @@ function authOf(
   return { tokens, file, memberToken }
 }
 
-/** What people should know about how it was started. */
+/** Warnings about the way in which the member was started. */
 function warningsOf(settings: ResolvedSettings): string[] {
   const shown = (['token', 'memberToken'] as const).filter((name) => settings[name].source.startsWith('flag'))
   return shown.map((name) => {
@@ -148,7 +148,7 @@ function warningsOf(settings: ResolvedSettings): string[] {
 const missing = (name: string) =>
   `${name} is missing: give --${name}, LATCHKEY_${name.toUpperCase()}, or "${name}" in the configuration file`
 
-/** As a browser sends it: nothing else would ever be equal to it. */
+/** The form in which a browser sends an origin: no other form would ever be equal. */
 function originOf(text: string): string {
   if (URL.canParse(text) && new URL(text).origin === text) return text
   throw new ConfigError(
@@ -156,7 +156,7 @@ function originOf(text: string): string {
   )
 }
 
-/** A name without its port, as it is compared. */
+/** A host name without its port, in the form in which names are compared. */
 function hostOf(text: string): string {
   if (/^[A-Za-z0-9]([A-Za-z0-9._-]{0,252})$/.test(text)) return text.toLowerCase()
   throw new ConfigError(

@@ -34,7 +34,7 @@ export class Gate {
     this.refusals = refusals
   }
 
-  /** Listens, or says why it cannot: a port that is taken is bad configuration. */
+  /** Listens, or throws the reason: a port that is in use is a wrong configuration. */
   static async open(options: GateOptions): Promise<Gate> {
     const { listen } = options
     const gate = Gate.#make(options)
@@ -73,7 +73,7 @@ export class Gate {
     useTls(this.#server, tls)
   }
 
-  /** No new connections; idle ones go at once, the rest when `close` is called. */
+  /** Accepts no new connections. Idle ones are closed at once, the others when `close` is called. */
   refuseNew(): void {
     this.#server.close()
     this.#server.closeIdleConnections()
@@ -85,7 +85,7 @@ export class Gate {
   }
 }
 
-/** While the member opens: alive, not ready. */
+/** The answers while the member opens: alive, not ready. */
 function notYet(request: IncomingMessage, response: ServerResponse): void {
   request.resume()
   const live = request.url === '/livez'

@@ -1,4 +1,4 @@
-// Rule: the settings in force, as shown to people: each with its source, secrets as ***.
+// Rule: prints the settings in force, each with its source, and secrets as ***.
 
 import { DEFAULT_LISTEN, SETTING_NAMES, rowOf } from './settings-table.js'
 import type { ResolvedSettings } from './settings.js'
@@ -24,7 +24,7 @@ export function configText(settings: ResolvedSettings): string {
     .join('')
 }
 
-/** Defaults that follow from other settings. */
+/** Defaults that depend on other settings. */
 function derived(name: (typeof SETTING_NAMES)[number], settings: ResolvedSettings): unknown {
   if (name === 'heartbeat') {
     const timeout = settings.electionTimeout.value
@@ -42,7 +42,7 @@ function shown(name: (typeof SETTING_NAMES)[number], value: unknown): unknown {
   return Array.isArray(value) ? value.map(hidden) : '***'
 }
 
-/** Of a token its rights are no secret. */
+/** The rights of a token are not secret. */
 function hidden(entry: unknown): unknown {
   const rights = typeof entry === 'object' && entry !== null && 'rights' in entry ? entry.rights : undefined
   return Array.isArray(rights) ? `${rights.join('+')}:***` : '***'

@@ -1,7 +1,8 @@
-// Driver: has certificates and tokens read again, when it is asked and when one of their files has changed.
+// Driver: reads certificates and tokens again, when it is asked to and when one of their files has changed.
 //
-// Law: a change is never missed for good. What the files looked like is taken before they are read: one that changes meanwhile looks
-// different at the next look. Where they are half written, what was in force stays, and the other half is another change.
+// Law: no change is missed for good. The state of the files is taken before they are read: a file that
+// changes during the reading looks different at the next check. If a file is half written, the former
+// contents stay in force, and the other half is another change.
 
 import { stat } from 'node:fs/promises'
 import type { Clock, Logger, Timer } from '@latchkey/base'
@@ -10,7 +11,7 @@ export interface ReloaderPorts {
   readonly clock: Clock
   readonly logger: Logger
   readonly files: readonly string[]
-  /** Reads everything and takes it into use; throws where something is wrong, with nothing changed. */
+  /** Reads everything and puts it into use; throws if something is wrong, and then nothing has changed. */
   readonly reload: () => void
 }
 
@@ -20,7 +21,7 @@ export class Reloader {
   readonly #ports: ReloaderPorts
   readonly counts = { ok: 0, refused: 0 }
   #seen: Promise<string>
-  /** What the files looked like when they were refused last, and why. */
+  /** The state of the files when they were refused last, and the reason. */
   #refused: string | undefined
   #timer: Timer | undefined
   #last: Promise<void> = Promise.resolve()
@@ -32,7 +33,7 @@ export class Reloader {
     if (ports.files.length > 0) this.#wait()
   }
 
-  /** Whether or not a file has changed. */
+  /** Reads the files, changed or not. */
   run(why: string): Promise<void> {
     return this.#inTurn(async () => {
       this.#seen = this.#look()
@@ -40,7 +41,7 @@ export class Reloader {
     })
   }
 
-  /** One at a time: what one has read is not news to the next. */
+  /** One reading at a time: what the first has read is no change for the second. */
   #inTurn(step: () => Promise<void>): Promise<void> {
     this.#last = this.#last.then(() => (this.#closed ? undefined : step()))
     return this.#last
@@ -59,7 +60,10 @@ export class Reloader {
     }
   }
 
-  /** Law: the same files are refused once. Without it one mistake counts twice, as a signal and as a change, and an alert counts mistakes. */
+  /**
+   * Law: the same files are refused once. Without this law: one mistake counts twice, once for a signal and
+   * once for a change, and alerts count mistakes.
+   */
   #refuse(why: string, seen: string, { message: error }: Error): void {
     const { logger } = this.#ports
     const refused = JSON.stringify([seen, error])

@@ -1,4 +1,5 @@
-// Rule: what it takes to run a sidecar, apart from its settings, so that help and settings need not load all of it.
+// Rule: the exports that run a sidecar, apart from its settings, so that help and settings need not load
+// them.
 
 export { openMember } from '../open/index.js'
 export { jsonLogger } from './log.js'

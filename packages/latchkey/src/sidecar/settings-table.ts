@@ -1,5 +1,5 @@
-// Rule: every setting of `latchkey start`: its flag, its place in the configuration file, how its text is read. The variable in the
-// environment follows from the flag: --tls-cert is LATCHKEY_TLS_CERT.
+// Rule: every setting of `latchkey start`: its flag, its place in the configuration file, and how its text is
+// parsed. The environment variable follows from the flag: --tls-cert is LATCHKEY_TLS_CERT.
 
 import { CAPS } from '@latchkey/protocol'
 
@@ -7,13 +7,13 @@ export type Kind = 'text' | 'number' | 'millis' | 'yes-no' | 'list' | 'members' 
 
 export interface SettingRow {
   readonly flag: string
-  /** Where it stands in the file; dots go into objects. */
+  /** Its path in the file; each dot enters an object. */
   readonly place: string
   readonly kind: Kind
-  /** What stands behind the flag in the help. */
+  /** What the help shows behind the flag. */
   readonly value?: string
   readonly help: string
-  /** Used, and shown, where nobody says anything else. */
+  /** The value that is used, and shown, when no source gives one. */
   readonly fallback?: unknown
   readonly secret?: true
 }

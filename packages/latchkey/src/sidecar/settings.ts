@@ -5,13 +5,13 @@ import type { TokenEntry } from '../member/rights.js'
 import { parseToken } from '../open/token-text.js'
 import { SETTING_NAMES, type SettingName, type SettingRow, rowOf, variableOf } from './settings-table.js'
 
-/** Bad configuration: exit code 78. */
+/** A wrong configuration: exit code 78. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
 export interface Sources {
-  /** As the command line was parsed: by flag; texts, lists of texts, or true. */
+  /** The parsed command line, by flag: texts, lists of texts, or true. */
   readonly flags: Readonly<Record<string, unknown>>
   readonly env: Readonly<Record<string, string | undefined>>
   readonly file?: { readonly path: string; readonly text: string } | undefined
@@ -51,9 +51,9 @@ function pick(
   return { value: row.fallback, source: 'default' }
 }
 
-// ---- texts: flags and variables
+// ---- the texts of flags and variables
 
-/** A variable that may hold several separates them by commas. */
+/** A variable with several values separates them by commas. */
 const listed = (row: SettingRow, text: string): unknown =>
   row.kind === 'list' || row.kind === 'members' || row.kind === 'tokens'
     ? text
@@ -127,7 +127,10 @@ function tokenOf(text: string, name: string): TokenEntry {
 
 // ---- the file
 
-/** Places and their values. Unknown names are refused: a setting that is misspelt is a setting that is lost. */
+/**
+ * The settings in the file and their values. An unknown name is refused: without that a misspelt setting
+ * would have no effect.
+ */
 function readFile(path: string, text: string): ReadonlyMap<string, unknown> {
   let json: unknown
   try {
@@ -152,7 +155,10 @@ function readFile(path: string, text: string): ReadonlyMap<string, unknown> {
   return found
 }
 
-/** Where it ends to be JSON, if that is told. Its words show a piece of the text, which may be a token. */
+/**
+ * The position at which the text stops being JSON, if the error reports one. The rest of the error shows a
+ * piece of the text, which may be a token.
+ */
 function placeOf(error: unknown): string {
   const place = /at position [0-9]+(?: \(line [0-9]+ column [0-9]+\))?/.exec((error as Error).message)?.[0]
   return place === undefined ? '' : `: what is wrong is ${place}`

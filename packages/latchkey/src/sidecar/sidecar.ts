@@ -1,10 +1,11 @@
-// Driver: owns a member and the port beside it, from the first listening to the last answer.
+// Driver: owns a member and its port, from the first listening to the last answer.
 //
 // Laws:
-// - The port is taken before anything on disk is touched; a refused address leaves no trace. (A member that has been there before, and
-//   was told no address, is asked for its own first.)
-// - A stop is announced first (/readyz), then leadership is handed over while everything still works, then calls in flight are
-//   finished, then the member closes. Nobody is answered by a member that has given up its directory.
+// - The port is opened before anything on disk is changed, so a refused address leaves no trace. (A member
+//   with a directory and no given address reads its address from the directory first.)
+// - A stop is announced first (/readyz). Then the member hands leadership over while everything still works,
+//   then it finishes the calls under way, then it closes. No call is answered by a member that has released
+//   its directory.
 
 import type { ServerResponse } from 'node:http'
 import { type Clock, type Logger, RefusalLog } from '@latchkey/base'
@@ -26,7 +27,7 @@ export interface SidecarPorts {
   reloads?(): Readonly<Record<string, number>>
 }
 
-/** How long a hand-over may take before the stop goes on without it. */
+/** How long the transfer of leadership may take before the stop goes on without it. */
 const HAND_OVER_MS = 3_000
 
 export class Sidecar {
@@ -84,7 +85,7 @@ export class Sidecar {
     return this.#member.failed
   }
 
-  /** Takes certificates and tokens into use; throws where something is wrong with them, with nothing changed. */
+  /** Puts certificates and tokens into use; throws if one is wrong, and then nothing has changed. */
   reload({ open: { tls, auth } }: SidecarOptions): void {
     this.#member.reload({ tls, auth })
     this.#gate.useTls(tls)
@@ -104,7 +105,7 @@ export class Sidecar {
     logger.info('stopped')
   }
 
-  /** A leader's alone: asked by another member, it would topple a leader that stays. */
+  /** Only for a leader: if another member called this, it would end the term of a leader that stays. */
   async #handOver(): Promise<void> {
     const { store } = this.#member
     const { role, members } = await store.status({ timeout: HAND_OVER_MS })
@@ -113,7 +114,7 @@ export class Sidecar {
       await store.transferLeadership(undefined, { timeout: HAND_OVER_MS })
   }
 
-  /** After a failure there is nothing to hand over and nobody to answer. */
+  /** After a failure there is no leadership to transfer and no call to answer. */
   async abandon(): Promise<void> {
     this.#gate.close()
     await this.#member.store.close().catch(() => {})
@@ -156,7 +157,7 @@ export class Sidecar {
       observe: (route, code, millis) => metrics.observe(route, code, millis),
     })
     const upgrade: Upgrade = (request, socket, head, proven) => {
-      // Every page says its origin when it asks for a WebSocket: beyond loopback that is enough.
+      // Every page sends its origin when it opens a WebSocket: beyond loopback this check is enough.
       const host = isLoopback(this.#options.listen.host) ? request.headers.host : undefined
       const refusal = refuseOrigin(guards, request.headers.origin, host)
       if (refusal === null) return member.upgrade(request, socket, head, proven)
@@ -171,7 +172,7 @@ export class Sidecar {
   }
 }
 
-/** What is wrong with the options in the light of the directory is wrong with the configuration. */
+/** An option that does not fit the directory is a wrong configuration. */
 async function openWith(options: OpenOptions, { openMember }: SidecarPorts): Promise<Member> {
   try {
     return await openMember(options)
@@ -187,7 +188,10 @@ const openGate = (
 ): Promise<Gate> =>
   Gate.open({ listen, tls: open.tls, maxConnections, clock, refusals: new RefusalLog({ clock, logger }) })
 
-/** It counts with what other clients have not read, until its caller has read it or is gone. */
+/**
+ * The answer counts among the bytes that clients have not read, until its caller has read it or has
+ * disconnected.
+ */
 function watchAnswer(outboxes: Outboxes, response: ServerResponse): void {
   const reader = { waiting: () => response.writableLength, close: () => void response.destroy() }
   if (outboxes.wrote(reader)) response.once('close', () => outboxes.left(reader))
@@ -201,7 +205,10 @@ function addressOf(member: Member, { listen, open }: SidecarOptions): Listen {
   }
 }
 
-/** A cluster of one writes down where it is, so that others can join it later. A wildcard is nobody's address. */
+/**
+ * A cluster of one member stores its address, so that others can join it later. A wildcard is no address that
+ * can be dialled.
+ */
 function withAddress(options: SidecarOptions): SidecarOptions {
   const { listen, open } = options
   if (open.members !== undefined || listen.port === 0 || WILDCARDS.has(listen.host)) return options
@@ -213,9 +220,10 @@ function withAddress(options: SidecarOptions): SidecarOptions {
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 
 /**
- * The names under which HTTP is answered: those of the members, and what was listed. undefined: any.
- * Law: a page that has its own name lead to this port reads nothing. Where tokens are asked for it has none, and beyond loopback its
- * name says nothing else; where nobody asks for tokens (loopback, or --insecure) the name is all that tells it from a program.
+ * The host names under which HTTP is answered: those of the members, and the listed ones. undefined: any.
+ * Law: a page that makes its own name resolve to this port reads nothing. If tokens are required the page has
+ * none, and beyond loopback its name proves nothing. If no tokens are required (loopback, or --insecure),
+ * only the name distinguishes a page from a program.
  */
 function hostsOf({ listen, open, hosts }: SidecarOptions): ReadonlySet<string> | undefined {
   if (!isLoopback(listen.host) && open.auth !== undefined) return undefined

@@ -1,25 +1,28 @@
-// Driver: the part of V8's heap where new objects are made, in a process that is a member and nothing else. By itself it grows to
-// two halves of 16 MiB and stays so while there is work; what a member makes lives for a moment or for long, so that halves of
-// 4 MiB collect it as well, and keep fewer dead buffers waiting outside the heap. V8 takes the size from its command line only, but
-// asks at each growth by what factor.
+// Driver: the size of V8's young heap, in which new objects are made, in a process that runs a member and
+// nothing else. By itself this heap grows to two halves of 16 MiB and stays so while there is work. The
+// objects of a member live for a moment or for long, so halves of 4 MiB are as good, and keep fewer dead
+// buffers alive outside the heap. V8 reads the size only from its command line, but reads the growth factor
+// at each growth.
 //
-// Laws
-//   - the factor is one, which is no growth, but in `grow`, which runs to its end in one turn: it never gets larger than wanted
-//   - V8 shrinks it when there is little to do; once objects are made again, which a small collection tells, it grows back
+// Laws:
+//   - the factor is one, which means no growth, except in `grow`, which runs to its end in one turn: so the
+//     heap never becomes larger than wanted;
+//   - V8 shrinks the heap when there is little to do. When objects are made again, which a small collection
+//     shows, `grow` enlarges it again.
 
 import { PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 
-/** Of a half. */
+/** The size of one half. */
 const WANTED = 4 * 1024 * 1024
-/** Enough survivors for a growth; a V8 that does not grow by them keeps its own ways. */
+/** Enough surviving objects for one growth. If V8 does not grow by them, this file does nothing. */
 const MOST_ROUNDS = 200
-/** Of a collection's entry: objects that were new. */
+/** The kind of a collection of young objects, in its performance entry. */
 const SMALL = 1
 
 /**
- * Bytes of the half that is in use; a little of it is V8's own. (The size that V8 tells is that of one half or of both, by whether
- * it has given the other one back.)
+ * Bytes of the half in use; V8 uses a little of it for itself. (V8 reports the size of one half, or of both,
+ * depending on whether it has released the other half.)
  */
 export function youngHalf(): number {
   const space = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')
@@ -28,7 +31,10 @@ export function youngHalf(): number {
 
 let observer: PerformanceObserver | undefined
 
-/** Once, before the rest of a member is loaded: loading it makes the heap grow. A size that was given is left alone. */
+/**
+ * Called once, before the rest of a member is loaded, because loading makes the heap grow. Does nothing if
+ * the user has set a size.
+ */
 export function keepYoungHeapSmall(): void {
   const given = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].join(' ')
   if (given.includes('semi-space') || observer !== undefined) return
@@ -42,7 +48,7 @@ export function keepYoungHeapSmall(): void {
 const isSmall = (entry: object): boolean =>
   'detail' in entry && (entry.detail as { kind?: number } | null)?.kind === SMALL
 
-/** As far as there is room for a whole factor, and no further. */
+/** Grows only while there is room for a whole factor. */
 function grow(): void {
   const before = youngHalf()
   const factor = Math.floor(WANTED / before)
