@@ -7,6 +7,7 @@ import {
   decodeRequests,
   encodeReplies,
   encodeRequests,
+  LatchkeyError,
   type LinkReply,
   type LinkRequest,
 } from '@latchkey/protocol'
@@ -27,6 +28,8 @@ export interface ServingMember {
   readonly isUp: boolean
   /** Whether it serves clients: who is no member sends them elsewhere. */
   readonly serves: boolean
+  /** '' until it is known there. */
+  readonly clusterId: string
   clientConnection(tell: (reply: LinkReply) => void): ClientConnection
   /** Called once, when the member has ended; `silent`: together with its machine. */
   onGone(run: (silent: boolean) => void): void
@@ -56,10 +59,25 @@ export interface FrameCodec {
 /** Is told what goes by between a store and a member. */
 export interface Observer {
   asked(process: HostProcess, request: LinkRequest): void
-  answered(process: HostProcess, reply: LinkReply): void
+  answered(process: HostProcess, reply: LinkReply, member: ServingMember): void
   /** Bytes came, of whatever kind. */
   heard(process: HostProcess): void
 }
+
+type Identity = { clusterId: string | undefined }
+
+interface Dialling {
+  readonly process: HostProcess
+  readonly url: string
+  readonly identity: Identity
+  readonly events: LinkEvents
+  readonly signal: AbortSignal
+  readonly resolve: (link: Link) => void
+  readonly reject: (error: Error) => void
+}
+
+const wrongCluster = (url: string, wanted: string) =>
+  new LatchkeyError('ERR_WRONG_CLUSTER', `${url} is of another cluster than ${wanted}`)
 
 export class ClientNetwork {
   readonly #timeline: Timeline
@@ -98,13 +116,16 @@ export class ClientNetwork {
     for (const connection of this.connections()) connection.look()
   }
 
-  dialTo(process: HostProcess, url: string): Dial {
+  /** `identity`: which cluster the store is of, once it knows, as the real handshake tells and asks. */
+  dialTo(process: HostProcess, url: string, identity: Identity = { clusterId: undefined }): Dial {
     return (events, signal) =>
       new Promise((resolve, reject) => {
         const abort = () => reject(signal.reason)
         if (signal.aborted) return abort()
         signal.addEventListener('abort', abort, { once: true })
-        this.#timeline.later(this.#delay(), () => this.#knock(process, url, events, signal, resolve, reject))
+        this.#timeline.later(this.#delay(), () =>
+          this.#knock({ process, url, identity, events, signal, resolve, reject }),
+        )
       })
   }
 
@@ -112,14 +133,8 @@ export class ClientNetwork {
     return this.#random.between(...this.#options.dialling)
   }
 
-  #knock(
-    process: HostProcess,
-    url: string,
-    events: LinkEvents,
-    signal: AbortSignal,
-    resolve: (link: Link) => void,
-    reject: (error: Error) => void,
-  ): void {
+  #knock(dial: Dialling): void {
+    const { process, url, signal, reject } = dial
     const member = this.#memberAt(url)
     if (process.dead || member === undefined || member.host.dark || this.#isCut(process, member)) return
     const refused = () =>
@@ -128,7 +143,10 @@ export class ClientNetwork {
     if (there === undefined || !member.isUp) return refused()
     there.deliver(() => {
       if (!member.serves) return refused()
-      if (!signal.aborted) this.#connect(process, member, there, events, signal, resolve)
+      const { clusterId: wanted } = dial.identity
+      if (wanted !== undefined && member.clusterId !== '' && member.clusterId !== wanted)
+        return process.later(this.#delay(), () => reject(wrongCluster(url, wanted)))
+      if (!signal.aborted) this.#connect(dial, member, there)
     })
   }
 
@@ -138,20 +156,25 @@ export class ClientNetwork {
   }
 
   #connect(
-    process: HostProcess,
+    { process, url, identity, events, signal, resolve, reject }: Dialling,
     member: ServingMember,
     there: HostProcess,
-    events: LinkEvents,
-    signal: AbortSignal,
-    resolve: (link: Link) => void,
   ): void {
+    // The welcome tells it; another dial of the same store may have been quicker.
+    const { clusterId } = member
+    const welcomed = (link: Link) => {
+      if (clusterId !== '') identity.clusterId ??= clusterId
+      if (clusterId === '' || identity.clusterId === clusterId) return resolve(link)
+      link.close()
+      reject(wrongCluster(url, identity.clusterId as string))
+    }
     const connection = new MemoryConnection(this.#timeline, this.#cuts, this.#random, this.#options, [
       {
         process,
         receive: (frame) => {
           frames++
           this.#observer?.heard(process)
-          this.#heard(process, frame, events, resolve, link)
+          this.#heard(process, frame, events, welcomed, link, member)
         },
         closed: () => events.closed(new Error(`the connection to ${member.id} is gone`)),
       },
@@ -191,11 +214,12 @@ export class ClientNetwork {
     events: LinkEvents,
     resolve: (link: Link) => void,
     link: Link,
+    member: ServingMember,
   ): void {
     if (frame === 'up') return resolve(link)
     if (frame === 'pong') return
     for (const reply of this.#replies(frame)) {
-      this.#observer?.answered(process, reply)
+      this.#observer?.answered(process, reply, member)
       events.reply(reply)
     }
   }

@@ -176,11 +176,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     )
     const host = this.#newHost()
     const process = host.start()
-    const dial: ClientWorld['dial'] = (url, identity) => async (events, signal) => {
-      const link = await this.#clients.dialTo(process, url)(events, signal)
-      identity.clusterId ??= this.#clusterId()
-      return link
-    }
+    const dial: ClientWorld['dial'] = (url, identity) => this.#clients.dialTo(process, url, identity)
     const store = await connectIn<S>({ clock: process.clock, dial }, settings)
     this.#remote.add(store)
     return store
@@ -193,11 +189,6 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     this.#hosts.push(host)
     for (const member of this.#isolated) this.#cutBetween(member.host, host)
     return host
-  }
-
-  #clusterId(): string | undefined {
-    const known = this.#members.map(({ member }) => member?.replica.clusterId)
-    return known.find((id) => id !== undefined && id !== '')
   }
 
   // ---- faults

@@ -70,6 +70,10 @@ export class TestMember implements ServingMember {
     return this.member?.isOutside === false && !this.member.replica.isAsking
   }
 
+  get clusterId(): string {
+    return this.member?.replica.clusterId ?? ''
+  }
+
   get member(): Member | undefined {
     return this.#opened?.current
   }

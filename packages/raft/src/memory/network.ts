@@ -6,6 +6,7 @@ import { pack, unpack } from '@latchkey/protocol'
 import type { MemberId, Message } from '../core/types.js'
 import { messageItem } from '../net/message-encoder.js'
 import { toMessage } from '../net/message-decoder.js'
+import { isRefusal, judgeInfo, type Refusal } from '../net/handshake.js'
 import type { PeerInfo, Transport, TransportEvents } from '../net/transport.js'
 import type { TransportOwner } from '../node/replica-types.js'
 import { type ConnectionOptions, MemoryConnection, type Side } from './connection.js'
@@ -91,7 +92,14 @@ export class MemoryTransport extends Emitter<TransportEvents> implements Transpo
   }
 
   recheck(): void {
-    for (const [id, line] of this.lines) if (this.owner.admit(line.info) !== undefined) this.#hangUp(id, line)
+    for (const [id, line] of this.lines) if (this.refusalOf(line.info) !== undefined) this.#hangUp(id, line)
+  }
+
+  /** By the rule of the real handshake. */
+  refusalOf(info: PeerInfo): Refusal | undefined {
+    const self = { ...this.info(), cluster: '', tokens: [] }
+    const verdict = judgeInfo(self, info, (one) => this.owner.admit(one))
+    return isRefusal(verdict) ? verdict : undefined
   }
 
   async close(): Promise<void> {
@@ -117,6 +125,13 @@ export class MemoryTransport extends Emitter<TransportEvents> implements Transpo
     this.lines.delete(id)
     this.lost.set(id, { info: line.info, dead: false })
     this.emit('peer', { id, state: 'gone', info: line.info })
+  }
+
+  /** A handshake ended with a refusal: `by` this side or the other one. */
+  refused(by: 'us' | 'them', { code, reason }: Refusal, info: PeerInfo): void {
+    this.process.deliver(() => {
+      if (this.open) this.emit('refused', { id: info.id, by, code, reason, info })
+    })
   }
 
   /** Its process is known to have ended. */
@@ -311,7 +326,8 @@ export class MemoryNetwork {
     )
       return false
     if (left.lines.has(right.id) || right.lines.has(left.id)) return false
-    return left.owner.admit(right.info()) === undefined && right.owner.admit(left.info()) === undefined
+    const refusals = [refuse(left, right), refuse(right, left)]
+    return refusals.every((isRefused) => !isRefused)
   }
 
   #tellEnded(transport: MemoryTransport, peer: MemberId): void {
@@ -345,6 +361,15 @@ export class MemoryNetwork {
     // Behind the handshake, on both lanes in front of everything else.
     for (const side of [0, 1] as const) connection.greet(side)
   }
+}
+
+/** Both sides learn of it, as they do of a refusal in a real handshake. */
+function refuse(by: MemoryTransport, other: MemoryTransport): boolean {
+  const refusal = by.refusalOf(other.info())
+  if (refusal === undefined) return false
+  by.refused('us', refusal, other.info())
+  other.refused('them', refusal, by.info())
+  return true
 }
 
 const keyOf = (a: MemberId, b: MemberId): string => (a < b ? `${a}|${b}` : `${b}|${a}`)

@@ -1,7 +1,11 @@
 // Driver: scenes that chance alone meets too rarely: they wait for their moment, and strike there.
 
 import type { Message } from '@latchkey/raft/core'
+import type { Host } from '@latchkey/raft/memory'
 import type { Deed } from './deed.js'
+import { killClient } from './clients/kill-client.js'
+import { Broken } from './judge/broken.js'
+import { foreignStation } from './members/foreign-station.js'
 import type { Station } from './members/station.js'
 
 /** Microseconds that a machine needs to come back. */
@@ -42,30 +46,111 @@ export function statesLost({ world, peer, undo }: Deed): void {
   for (const station of world.stations) if (station !== peer) station.loseState()
 }
 
-const isVote = (message: Message) => message.type === 'voteReply' && message.granted
+/**
+ * M22, C30: the directory of another cluster is started at the address of the first member, under the same id, and with this cluster's
+ * list of members. It leads itself there. It must find out where it is, and stop; and no client, however few of the right members it
+ * reaches meanwhile, may be served by it.
+ */
+export const foreignDirectory = (deed: Deed): void =>
+  meetForeign(deed, {
+    // One that reaches all, one that misses a member, one that reaches the wrong one alone.
+    missed: (others) => [[], others.slice(0, 1), others],
+    silence: SILENCE,
+    mustStop: true,
+  })
+
+/** C30: all who come reach all members: what keeps them from the foreign one is their own asking, whatever that one does. */
+export const foreignAmongOthers = (deed: Deed): void =>
+  meetForeign(deed, { missed: () => [[], [], []], silence: 0, mustStop: false })
+
+/** ms in which the foreign member reaches nobody: less than it waits for an answer before it serves. */
+const SILENCE = 2_000
+
+interface Meeting {
+  /** Of each client that comes meanwhile, and knows of no cluster yet: whom of the right members it does not reach. */
+  missed(others: readonly Host[]): readonly (readonly Host[])[]
+  readonly silence: number
+  readonly mustStop: boolean
+}
+
+function meetForeign({ world, undo }: Deed, { missed, silence, mustStop }: Meeting): void {
+  const { ground, stations, foreignHouse } = world
+  const [place] = stations
+  if (place === undefined || foreignHouse === undefined) throw new Error('the scene needs a house of its own')
+  const others = stations.slice(1).map(({ host }) => host)
+  let stoppedBy: Error | undefined
+  const foreign = foreignStation(world, place.id, foreignHouse, (error) => {
+    stoppedBy = error
+    // Behind the step that it stops in.
+    ground.later(0, () => foreign.crash(false))
+  })
+  // Who is sent from a wrong member to a right one may hear nothing for a while.
+  world.reach.end()
+  // Its own cluster is founded first, where nobody meets it.
+  foreign.boot()
+  let isOver = false
+  const begin = () => {
+    if (isOver) return
+    if (foreign.clusterId === '') return ground.later(10_000, begin)
+    foreign.crash(false)
+    place.crash(false)
+    foreign.given = Object.fromEntries(stations.map(({ id, url }) => [id, url]))
+    world.foreign = foreign
+    world.desk.twoClusters = true
+    world.say(`${foreign.id} of another cluster stands at ${foreign.url}`)
+    foreign.boot()
+    if (silence > 0) ground.later(silence * 1_000, cutFrom(foreign.host, others, world, undo))
+    for (const hosts of missed(others)) cutFrom(world.addRemote(), hosts, world, undo)
+  }
+  begin()
+  undo(() => {
+    isOver = true
+    const code = (stoppedBy as { code?: string } | undefined)?.code
+    if (mustStop && world.foreign !== undefined && code !== 'ERR_WRONG_CLUSTER')
+      ground.fail(
+        new Broken('one cluster', `the foreign member did not find out where it is: ${String(stoppedBy)}`),
+      )
+    foreign.retire()
+    world.foreign = undefined
+    place.boot()
+    // Who met two clusters serves nobody any more: an operator starts it anew.
+    for (const host of world.hosts.filter(({ name }) => name.startsWith('p'))) killClient(world, host)
+  })
+}
 
 /** Returns what mends it, which happens once, with the fault itself at the latest. */
-function separate(
-  one: Station,
-  all: readonly Station[],
-  undo: Deed['undo'],
+function cutFrom(
+  host: Host,
+  others: readonly Host[],
   { cuts }: Deed['world'],
+  undo: Deed['undo'],
 ): () => void {
-  const me = one.host.index
-  const others = all.filter((other) => other !== one).map(({ host }) => host.index)
-  for (const other of others) {
-    cuts.cut(me, other)
-    cuts.cut(other, me)
+  for (const { index } of others) {
+    cuts.cut(host.index, index)
+    cuts.cut(index, host.index)
   }
   let mended = false
   const mend = () => {
     if (mended) return
     mended = true
-    for (const other of others) {
-      cuts.mend(me, other)
-      cuts.mend(other, me)
+    for (const { index } of others) {
+      cuts.mend(host.index, index)
+      cuts.mend(index, host.index)
     }
   }
   undo(mend)
   return mend
 }
+
+/** Returns what mends it. */
+function separate(
+  one: Station,
+  all: readonly Station[],
+  undo: Deed['undo'],
+  world: Deed['world'],
+): () => void {
+  const others = all.filter((other) => other !== one).map(({ host }) => host)
+  return cutFrom(one.host, others, world, undo)
+}
+
+const isVote = (message: Message) => message.type === 'voteReply' && message.granted

@@ -27,7 +27,16 @@ export const FAULT_KINDS = [
   'clientReset',
 ] as const
 /** Drawn by no seed: directed scenes name them. */
-export type FaultKind = (typeof FAULT_KINDS)[number] | 'forgottenVote' | 'statesLost'
+export type FaultKind =
+  | (typeof FAULT_KINDS)[number]
+  | 'forgottenVote'
+  | 'statesLost'
+  | 'foreignDirectory'
+  | 'foreignAmongOthers'
+
+/** Scenes in which a member of another cluster stands in this world, with a house of its own. */
+export const needsForeign = (faults: readonly WholeFault[] | undefined): boolean =>
+  faults?.some(({ kind }) => kind === 'foreignDirectory' || kind === 'foreignAmongOthers') === true
 
 export interface WholeFault {
   /** Microseconds. */

@@ -1,7 +1,8 @@
 // Driver: does to the world what the list of faults says, and in the end takes it all back.
 
+import { killClient } from './clients/kill-client.js'
 import type { Deed } from './deed.js'
-import { forgottenVote, statesLost } from './directed.js'
+import { foreignAmongOthers, foreignDirectory, forgottenVote, statesLost } from './directed.js'
 import type { Host, MemoryConnection } from '@latchkey/raft/memory'
 import type { Station } from './members/station.js'
 import type { FaultKind, WholeFault } from './faults.js'
@@ -117,6 +118,8 @@ const DEEDS: Readonly<Record<FaultKind, (deed: Deed) => void>> = {
   compact: ({ who }) => who.host.life?.deliver(() => who.member?.replica.node.compact(0, 0)),
   forgottenVote,
   statesLost,
+  foreignDirectory,
+  foreignAmongOthers,
   clientPause: ({ client, undo }) => client && stop(client, false, undo),
   clientSuspend: ({ client, undo }) => client && stop(client, true, undo),
   clientKill: ({ world, client }) => client && killClient(world, client),
@@ -186,11 +189,4 @@ function slow(pipes: readonly MemoryConnection[], host: Host, millis: number): v
 /** A read through a follower takes three ways to or from its leader, and has an election timeout for them: a calm network is faster. */
 function fast(pipes: readonly MemoryConnection[]): void {
   for (const pipe of pipes) pipe.slow = [0, 0]
-}
-
-function killClient(world: WholeWorld, host: Host): void {
-  for (const pipe of world.dials.connections()) {
-    if (pipe.hostOf(0) === host.index) pipe.end(0)
-  }
-  world.restartClient(host)
 }

@@ -36,6 +36,8 @@ export interface WholeResult {
 export interface WholeMode {
   readonly faults?: readonly WholeFault[]
   readonly trace?: boolean
+  /** For the scene of a foreign directory: its member's code, which is no part of this world. */
+  readonly foreignHouse?: House | undefined
 }
 
 export async function runWhole(
@@ -49,6 +51,7 @@ export async function runWhole(
     house,
     (client) => employ(world, client),
     mode.trace === true,
+    mode.foreignHouse,
   )
   const failure = await attempt(world, faults)
   return {

@@ -44,6 +44,28 @@ test('the same seed is the same run, to the byte', async () => {
   }
 })
 
+describe("M22 C30: the directory of another cluster at a member's address", () => {
+  test.each(['foreignDirectory', 'foreignAmongOthers'] as const)(
+    '%s: no client is served by it',
+    async (kind) => {
+      const another = await loadHouse()
+      try {
+        for (const seed of [1, 2, 3]) {
+          const options = { ...drawWhole(seed, 'kv'), members: 3 }
+          const faults = [{ at: 2_000_000, kind, who: 0, other: 0, millis: 8_000 }]
+          const { verdict, message } = await runWhole(options, loaded.house, {
+            faults,
+            foreignHouse: another.house,
+          })
+          expect([verdict, message]).toEqual(['pass', ''])
+        }
+      } finally {
+        another.remove()
+      }
+    },
+  )
+})
+
 describe('known bugs', () => {
   test.each(wholeBugs.map((bug) => [bug.name, bug] as const))('the patch fits: %s', (_, bug) => {
     for (const patch of bug.patches) checkHousePatch(patch)
@@ -59,6 +81,8 @@ describe('known bugs', () => {
     ['A19', 'a key goes a little early'],
     ['A20', 'a put keeps the life of the one before'],
     ['A21', 'an ephemeral key outlives its session'],
+    ['M22', 'a member serves before the strangers that it was given have answered'],
+    ['C30', 'a client asks the other addresses, and does not mind what they say'],
   ])('%s: noticed: %s', async (_, name) => {
     const bug = wholeBugs.find((one) => one.name === name)
     expect(bug && (await huntWhole(bug, loaded.house)).seed).toBeDefined()

@@ -6,20 +6,21 @@ import type { KvMachine } from '@latchkey/kv'
 import { type LinkRequest, READ } from '@latchkey/protocol'
 import type { Entry } from '@latchkey/raft/core'
 import { Client, type Way } from './clients/crew.js'
-import { observedRoute } from './clients/observed-route.js'
+import { embeddedRoute, remoteRoute } from './clients/routes.js'
 import { Desk } from './clients/desk.js'
 import { Ground } from './ground/ground.js'
-import { Cuts, Host, type HostProcess, MemoryNetwork } from '@latchkey/raft/memory'
+import { Cuts, Host, type HostProcess, MemoryNetwork, type NetworkOptions } from '@latchkey/raft/memory'
 import type { House } from './house.js'
 import { Broken } from './judge/broken.js'
 import { Holds } from './judge/holds.js'
 import { KeyLives } from './judge/key-lives.js'
+import { OneClusterLaw } from './judge/one-cluster.js'
 import { Reach } from './judge/reach.js'
 import { Renewed } from './judge/renewed.js'
 import { Leaders } from './judge/leaders.js'
 import { LockStory } from './judge/lock-story.js'
 import { LogStory } from './judge/log-story.js'
-import { Station, type StationOptions, type StationPorts } from './members/station.js'
+import { Station, stationOptions, type StationPorts } from './members/station.js'
 import { ClientNetwork } from '../../../../packages/latchkey/dist/test-cluster/client-network.js'
 import { spreadOf, type WholeOptions, type WholeProfile } from './options.js'
 import { listen } from './probes.js'
@@ -41,6 +42,8 @@ const MEMBERS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
 export class WholeWorld {
   readonly options: WholeOptions
   readonly house: House
+  /** Of a member of another cluster. */
+  readonly foreignHouse: House | undefined
   readonly ground = new Ground()
   readonly random: Random
   readonly desk: Desk
@@ -51,6 +54,9 @@ export class WholeWorld {
   readonly renewed: Renewed
   readonly lives = new KeyLives()
   readonly reach: Reach
+  readonly oneCluster = new OneClusterLaw()
+  /** A member of another cluster, at the address of one of this one's. */
+  foreign: Station | undefined
   readonly cuts: Cuts
   readonly wires: MemoryNetwork
   readonly dials: ClientNetwork
@@ -63,17 +69,19 @@ export class WholeWorld {
   readonly finals = new Map<string, string | undefined>()
   readonly #hosts: Host[] = []
   readonly #workers: Workers
-  readonly #logger: Logger
+  readonly logger: Logger
+  readonly ways: NetworkOptions
   #ids = 0
   readonly tracing: boolean
 
-  constructor(options: WholeOptions, house: House, workers: Workers, tracing = false) {
+  constructor(options: WholeOptions, house: House, workers: Workers, tracing = false, foreignHouse?: House) {
     this.options = options
+    this.foreignHouse = foreignHouse
     this.house = house
     this.tracing = tracing
     this.#workers = workers
     this.random = seededRandom(`whole-run/${options.seed}`)
-    this.#logger = tracing ? this.#telling() : silentLogger
+    this.logger = tracing ? this.#telling() : silentLogger
     this.desk = new Desk(this.ground, options)
     this.log = new LogStory(Math.max(options.drift, spreadOf(options)))
     this.renewed = new Renewed(options.drift)
@@ -86,6 +94,7 @@ export class WholeWorld {
     const { netBase: base, netTail: tail, pulse, encoded } = options
     const closing = { within: 4 * base + 2_000, gap: 1 }
     const ways = { base, tail, pulse, closing, encoded, codec: house, dial: DIAL_TIMES }
+    this.ways = ways
     this.wires = new MemoryNetwork(this.ground, this.cuts, this.random.fork('wires'), ways, (id) =>
       this.#refuses(id),
     )
@@ -94,10 +103,11 @@ export class WholeWorld {
       this.cuts,
       this.random.fork('dials'),
       { ...ways, dialling: [2 * base, 2 * base + 2_000] },
-      (url) => this.stations.find((station) => station.url === url),
+      (url) => (this.foreign?.url === url ? this.foreign : this.stations.find((one) => one.url === url)),
       {
         asked: (life, request) => this.#asked(life, request),
-        answered: (life, reply) => {
+        answered: (life, reply, member) => {
+          this.oneCluster.answered(life.host.name, member, reply)
           this.locks.answered(life, reply)
           this.renewed.answered(life, reply)
         },
@@ -161,13 +171,13 @@ export class WholeWorld {
     const members = Object.fromEntries(founders.map((one) => [one, `ws://${one}`]))
     const station = new Station(
       id,
-      this.#stationOptions(joins ? { ...members, [id]: `ws://${id}` } : members),
+      stationOptions(this.options, joins ? { ...members, [id]: `ws://${id}` } : members),
       {
         house: this.house,
         host: this.addHost(id),
         wires: this.wires,
         random: this.random.fork(`station-${id}`),
-        logger: this.#logger,
+        logger: this.logger,
         newId: () => this.newId(),
         machine: (at, machine) => this.#watchMachine(at, machine),
         opened: (at, life) => this.#opened(at, life),
@@ -180,22 +190,11 @@ export class WholeWorld {
     return station
   }
 
-  #stationOptions(members: Readonly<Record<string, string>>): StationOptions {
-    const { electionTimeout, heartbeat, everyEntries, segmentBytes, flushMillis, flushBytes } = this.options
-    const { syncBase, syncTail, rowsMost, growBytes, journalBytes, events } = this.options
-    return {
-      members,
-      electionTimeout,
-      heartbeat,
-      snapshot: { everyEntries, everyBytes: 4_000_000 },
-      segmentBytes,
-      growBytes,
-      journalBytes,
-      limits: { flushMillis, flushBytes, events },
-      syncBase,
-      syncTail,
-      rowsMost,
-    }
+  /** A process that knows nothing of this cluster but its addresses. */
+  addRemote(): Host {
+    const host = this.addHost(`p${this.#hosts.length}`)
+    this.#startRemote(host)
+    return host
   }
 
   newId(): string {
@@ -217,7 +216,7 @@ export class WholeWorld {
   #startRemote(host: Host): void {
     const life = host.start()
     const seeds = this.stations.filter(({ retired }) => !retired).map(({ url }) => url)
-    const route = { seeds, dialTo: (url: string) => this.dials.dialTo(life, url) }
+    const route = remoteRoute(this, life, seeds)
     const isServed = (url: string) => this.membersNow().some((station) => station.url === url)
     const found = (told: readonly string[]) => [...seeds, ...told].some(isServed)
     this.#startClient(host.name, life, route, { stranded: () => false, untold: () => false, found })
@@ -253,12 +252,6 @@ export class WholeWorld {
   #opened(station: Station, life: HostProcess): void {
     this.say(`${station.id} is open`)
     if (this.stations.indexOf(station) >= this.options.embedded) return
-    const local = {
-      current: () => station.member,
-      failure: () => undefined,
-      onGone: (run: () => void) => station.onGone(run),
-      onSettled: (run: () => void) => station.onOpened(run),
-    }
     // Started anew behind its removal it cannot tell itself from one that waits to be added.
     const openedOutside = station.leftAlone
     const way = {
@@ -266,17 +259,7 @@ export class WholeWorld {
       untold: () => openedOutside && station.leftAlone,
       found: () => station.member?.isOutside === false && this.membersNow().includes(station),
     }
-    this.#startClient(`in-${station.id}`, life, this.#observed(life, local), way)
-  }
-
-  /** Where faults leave the members as they are, an embedded store has to be served as far as there is a way. */
-  #observed(life: HostProcess, local: Parameters<House['localRoute']>[0]): Route {
-    const route = this.house.localRoute(local)
-    if (this.options.profile !== 'kv') return route
-    return observedRoute(route, {
-      asked: () => this.reach.asked(life, this.ground.now),
-      served: () => this.reach.heard(life),
-    })
+    this.#startClient(`in-${station.id}`, life, embeddedRoute(this, life, station), way)
   }
 
   // ---- what is seen

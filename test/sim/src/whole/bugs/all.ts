@@ -2,6 +2,7 @@
 
 import type { WholeBug } from './bug.js'
 import { clientBugs } from './client-bugs.js'
+import { clusterBugs } from './cluster-bugs.js'
 import { journalBugs } from './journal-bugs.js'
 import { lifeBugs } from './life-bugs.js'
 import { ruleBugs, timeBugs } from './lock-bugs.js'
@@ -11,6 +12,7 @@ export const wholeBugs: readonly WholeBug[] = [
   ...timeBugs,
   ...ruleBugs,
   ...clientBugs,
+  ...clusterBugs,
   ...storeBugs,
   ...journalBugs,
   ...lifeBugs,

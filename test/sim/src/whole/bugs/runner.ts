@@ -1,6 +1,7 @@
 // Driver: puts each known bug into a copy of the compiled packages and looks whether the simulator notices.
 
 import { PatchMisfit } from '../../run/load-core.js'
+import { needsForeign } from '../faults.js'
 import { type House, loadHouse } from '../house.js'
 import { drawWhole, type WholeOptions } from '../options.js'
 import { runWhole, type WholeMode } from '../run.js'
@@ -23,17 +24,25 @@ const modeOf = ({ faults }: WholeBug): WholeMode => (faults === undefined ? {} :
 
 /** The first seed that fails with the bug and passes without it. */
 export async function huntWhole(bug: WholeBug, real: House): Promise<WholeCatch> {
-  const { house, remove } = await loadHouse(bug.patches)
+  const loaded = [await loadHouse(bug.patches)]
+  const another = async (patches: WholeBug['patches']): Promise<House | undefined> => {
+    if (!needsForeign(bug.faults)) return undefined
+    loaded.push(await loadHouse(patches))
+    return loaded.at(-1)?.house
+  }
   try {
+    const house = loaded[0]?.house as House
+    const broken = { ...modeOf(bug), foreignHouse: await another(bug.patches) }
+    const sound = { ...modeOf(bug), foreignHouse: await another([]) }
     for (let seed = 1; seed <= bug.seeds; seed++) {
       const options = optionsFor(bug, seed)
-      const { verdict, law } = await runWhole(options, house, modeOf(bug))
-      if (verdict === 'pass' || (await runWhole(options, real, modeOf(bug))).verdict !== 'pass') continue
+      const { verdict, law } = await runWhole(options, house, broken)
+      if (verdict === 'pass' || (await runWhole(options, real, sound)).verdict !== 'pass') continue
       return { bug, seed, how: `${verdict}: ${law}` }
     }
     return { bug, seed: undefined, how: '' }
   } finally {
-    remove()
+    for (const { remove } of loaded) remove()
   }
 }
 

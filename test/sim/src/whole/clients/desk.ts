@@ -34,6 +34,8 @@ export class Desk {
   readonly watches: WatchStory[] = []
   /** Workers begin nothing new. */
   stopping = false
+  /** A member of another cluster stood at an address of this one: who met both is told. */
+  twoClusters = false
   /** Calls under way of clients that live. */
   open = 0
   done = 0
@@ -88,7 +90,8 @@ export class Desk {
       return { code: 'ERR_CLOSED', outcome: 'unknown' }
     }
     const { code, outcome } = error as Partial<Fault>
-    if (code === undefined || outcome === undefined || !USUAL.has(code)) {
+    const isUsual = (one: string) => USUAL.has(one) || (this.twoClusters && one === 'ERR_WRONG_CLUSTER')
+    if (code === undefined || outcome === undefined || !isUsual(code)) {
       this.ground.fail(
         new Broken('known refusals', `a call ended with ${String((error as Error).stack ?? error)}`),
       )

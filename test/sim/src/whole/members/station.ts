@@ -6,11 +6,13 @@ import type { Member } from '../../../../../packages/latchkey/dist/member/member
 import type { LinkReply } from '@latchkey/protocol'
 import type { Host, HostProcess, MemoryDisk, MemoryNetwork } from '@latchkey/raft/memory'
 import type { House } from '../house.js'
+import type { WholeOptions } from '../options.js'
 import { JournaledHome } from './journaled-home.js'
 import { SlowHome } from './slow-home.js'
 
 export interface StationOptions {
-  readonly members: Readonly<Record<string, string>>
+  /** Undefined: a cluster of one. */
+  readonly members: Readonly<Record<string, string>> | undefined
   readonly electionTimeout: number
   readonly heartbeat: number
   readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
@@ -23,6 +25,27 @@ export interface StationOptions {
   readonly syncBase: number
   readonly syncTail: number
   readonly rowsMost: number
+}
+
+export function stationOptions(
+  options: WholeOptions,
+  members: Readonly<Record<string, string>> | undefined,
+): StationOptions {
+  const { electionTimeout, heartbeat, everyEntries, segmentBytes, flushMillis, flushBytes } = options
+  const { syncBase, syncTail, rowsMost, growBytes, journalBytes, events } = options
+  return {
+    members,
+    electionTimeout,
+    heartbeat,
+    snapshot: { everyEntries, everyBytes: 4_000_000 },
+    segmentBytes,
+    growBytes,
+    journalBytes,
+    limits: { flushMillis, flushBytes, events },
+    syncBase,
+    syncTail,
+    rowsMost,
+  }
 }
 
 export interface StationPorts {
@@ -62,6 +85,8 @@ export class Station {
   /** When the last of its slow syncs ends, microseconds: also behind the end of what made its disk slow. */
   slowUntil = 0
   retired = false
+  /** The members that it is given at its next start. */
+  given: Readonly<Record<string, string>> | undefined
   /** Removed from the cluster, and not switched off. */
   leftAlone = false
   crashes = 0
@@ -74,6 +99,7 @@ export class Station {
     this.#options = options
     this.#ports = ports
     this.#joins = joins
+    this.given = options.members
     const { house, random } = ports
     const delays = random.fork('disk')
     this.disk = new house.MemoryDisk({
@@ -107,9 +133,13 @@ export class Station {
     return this.member !== undefined
   }
 
-  /** As the door does: who is no member sends its clients elsewhere. */
+  /** As the door does: who is no member, or still asks strangers which cluster they are of, sends its clients elsewhere. */
   get serves(): boolean {
-    return this.member !== undefined && !this.member.isOutside
+    return this.member !== undefined && !this.member.isOutside && !this.member.replica.isAsking
+  }
+
+  get clusterId(): string {
+    return this.member?.replica.clusterId ?? ''
   }
 
   clientConnection(tell: (reply: LinkReply) => void): ReturnType<Member['clientConnection']> {
@@ -174,17 +204,24 @@ export class Station {
     node.on('role', told)
     told()
     member.on('failed', (error) => this.#failed(life, error))
-    for (const run of [...this.#whenOpened]) run()
+    // It may have stopped before anybody listened.
+    const { failure } = node
+    if (failure !== undefined) return this.#failed(life, failure)
+    this.#tellOpened()
+  }
+
+  #tellOpened(): void {
+    if (this.member !== undefined) for (const run of [...this.#whenOpened]) run()
   }
 
   #open(life: HostProcess): Promise<Member> {
     const { house, wires, random, logger, newId } = this.#ports
-    const { members, electionTimeout, heartbeat, snapshot, limits } = this.#options
+    const { electionTimeout, heartbeat, snapshot, limits } = this.#options
     const { clock, defer } = life
     return house.Member.open(
       {
         id: this.id,
-        members,
+        members: this.given,
         join: this.#joins,
         electionTimeout,
         heartbeat,
@@ -199,6 +236,7 @@ export class Station {
         defer,
         logger,
         newId,
+        asked: () => this.#tellOpened(),
         transport: (owner) => wires.open(this.id, owner, life),
         rebuild: () => defer(() => void this.#rebuild()),
         machine: (hooks) => {
