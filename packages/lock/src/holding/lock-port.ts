@@ -49,7 +49,7 @@ export interface LockPort {
   electionTimeout(): number
   /** The error for a wait that ends now, if no leader is known; undefined: there is a leader. */
   noLeader(): LatchkeyError | undefined
-  /** The type in which the store returns keys. */
+  /** How the store decodes the keys that it returns. */
   readonly decoding: Decoding
   /** Aborted, with the ERR_CLOSED error as its reason, when the store closes. */
   readonly closed: AbortSignal
