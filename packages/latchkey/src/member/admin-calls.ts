@@ -1,4 +1,5 @@
-// Driver: the rare calls. Some are this member's own, some the leader's, and one another member's: each is led to where it is done.
+// Driver: runs the admin calls. Each one goes where it is done: at this member, at the leader, or at another
+// named member.
 
 import type { KvStore } from '@latchkey/kv'
 import {
@@ -23,14 +24,14 @@ export interface AdminPorts {
   readonly forwarder: Forwarder
   readonly changes: MemberChanges
   status(): Status
-  /** Undefined: nothing is on a disk. */
+  /** Undefined: this member stores nothing on a disk. */
   readonly diskUse: () => Promise<DiskUse | undefined>
   /** Resolves when a leader is known and this member has caught up. */
   readonly ready: () => Promise<void>
   handOver(to: string | undefined): Promise<HandOver>
-  /** Why no member can be added; undefined: one can. */
+  /** The reason why no member can be added; undefined: one can be added. */
   readonly whyNoMembers: () => string | undefined
-  /** Drops this member's state and builds it anew from a peer's. */
+  /** Deletes this member's state and builds it again from another member's. */
   rebuild(): Promise<void>
 }
 
@@ -50,7 +51,7 @@ const HERE: Partial<Record<AdminCall, Run>> = {
   'sessions.list': ({ node, kv }) => listSessions(node, kv),
   snapshot: async ({ kv, node, diskUse }) => {
     const before = await diskUse()
-    // The log may go as far as the state is durable.
+    // The log may be compacted up to the entry at which the state is durable.
     await kv.flush()
     node.compact(0, 0)
     await kv.reclaim()
@@ -107,7 +108,7 @@ export class Admin {
     return call === 'status' || call === 'ready' ? 'read' : 'admin'
   }
 
-  /** As asked by a client of this member. */
+  /** A call from a client of this member. */
   run(call: AdminCall, args: readonly unknown[]): Promise<unknown> {
     const here = Object.hasOwn(HERE, call) ? HERE[call] : undefined
     if (here !== undefined) return here(this.#ports, args)
@@ -120,7 +121,7 @@ export class Admin {
     return this.#ask(target, call, args)
   }
 
-  /** As asked by another member, or found to be this member's to do. */
+  /** A call from another member, or one that this member itself must do. */
   async runHere(call: AdminCall, args: readonly unknown[]): Promise<unknown> {
     if (call === 'members.rebuild') return this.#ports.rebuild()
     const run = Object.hasOwn(AT_LEADER, call) ? AT_LEADER[call] : undefined

@@ -1,5 +1,6 @@
-// Driver: owns what one client has asked of this member and not yet got: one object a connection, in-process or remote. What the
-// client says has been checked by the door before; here it is led to the log, to the state, or to the leader.
+// Driver: owns what one client has requested from this member and not received yet: one object for each
+// connection, in the own process or remote. The door has checked each request before; this file sends it to
+// the log, to the state, or to the leader.
 
 import type { Link, LinkReply, LinkRequest } from '@latchkey/client'
 import {
@@ -55,20 +56,20 @@ export interface ClientConnectionPorts {
   readonly turns: ReadTurns
   readonly commands: CommandQueue
   tell(reply: LinkReply): void
-  /** Whose client connection it is. */
+  /** The identity of this connection's client. */
   readonly identity: Identity
-  /** Grants of that session are pushed to this client connection from now on. */
+  /** Grants to this session are pushed to this client connection from now on. */
   attach(session: number, clientConnection: ClientConnection): void
   ended(clientConnection: ClientConnection): void
 }
 
-/** An answer has to fit into one message. */
+/** An answer must fit into one message. */
 const MOST_ANSWER = CAPS.maxPayload - CAPS.frameBytes
-/** Watches of one connection: ERR_BUSY beyond. */
+/** The most watches of one connection; the next one fails with ERR_BUSY. */
 const MOST_WATCHES = 1_000
-/** Sessions that one connection opens at the same time: ERR_BUSY beyond. A client needs one. */
+/** The most sessions that one connection opens at the same time (it needs one): ERR_BUSY beyond. */
 const MOST_OPENING = 64
-/** Reads of one connection that wait for their round: ERR_BUSY beyond. */
+/** The most waiting reads of one connection; the next one fails with ERR_BUSY. */
 const MOST_READS = 20_000
 
 type Command = Extract<LinkRequest, { kind: 'command' }>
@@ -78,9 +79,9 @@ type Told = Outcome | { type: 'returned'; answer: Uint8Array }
 export class ClientConnection implements Link {
   readonly #ports: ClientConnectionPorts
   readonly #watches = new Map<number, Watch>()
-  /** What a watcher may be sent as soon as its watch is open. */
+  /** The events that wait until the watch is open. */
   readonly #credit = new Map<number, number>()
-  /** Frozen views that this client connection opened: nobody else's are read or closed here. */
+  /** The frozen views that this client connection opened: it cannot read or close those of others. */
   readonly #views = new Set<number>()
   readonly #record = new RecordSource()
   readonly #anonymous: boolean
@@ -118,7 +119,7 @@ export class ClientConnection implements Link {
     }
   }
 
-  /** A grant made to the session that it is attached to. */
+  /** A grant to the session to which this connection is attached. */
   granted(key: Uint8Array, owner: OwnerResult): void {
     if (!mayTouchLock(this.#ports.identity, key)) return
     const shown = this.#may('read') ? owner : ownerWithoutContext(owner)
@@ -153,9 +154,10 @@ export class ClientConnection implements Link {
     if (!identity.rights.includes('write')) return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
     if (body.length > CAPS.commandBytes) return this.#refuse(id, new LatchkeyError('ERR_TOO_LARGE'))
     if (!fitsRecord(command)) return this.#refuse(id, tooWide())
-    // As of one that has ended: a client whose token was given another name opens another session.
+    // The answer is that of an ended session: a client whose token has a new name then opens another session.
     if (this.#isOthers(command.session)) return this.#answer(id, 0, SESSION_OVER_ANSWER)
-    // Nearly all that is written comes as plain puts, and the machine decodes once more.
+    // Nearly all writes are plain puts. They are not decoded here, because the machine decodes them once
+    // more.
     const isPlain = isPlainPut(body)
     if (isPlain && !isLimited(identity)) {
       this.#handOn(command, false)
@@ -178,7 +180,7 @@ export class ClientConnection implements Link {
     if (isPlain) this.#ports.kv.expectPut(body)
   }
 
-  /** Who opens it is written here, whatever the client wrote: names that count are never the client's own word. */
+  /** The opener is named here, and not by the client: sessions are counted by this name. */
   #openSession(command: Command, life: number): void {
     const by = openerName(this.#ports.identity.name)
     const body = encodeCommand([OP.openSession, life, by])
@@ -202,7 +204,7 @@ export class ClientConnection implements Link {
     forwarder.command(leader, command, (outcome) => told(outcome, command.id))
   }
 
-  /** One for all commands: the number is the client's own. */
+  /** One function for all commands: the second argument is the client's own request id. */
   readonly #told = (outcome: Told, id: number, holdBack: HiddenFields = asItIs): void => {
     switch (outcome.type) {
       case 'applied':
@@ -246,7 +248,7 @@ export class ClientConnection implements Link {
       if (read[0] !== READ.closeView) return this.#failed(id, viewGone())
       return this.#served(id, read, undefined, 0)
     }
-    // A view is frozen: what it shows was confirmed when it was opened.
+    // A view is frozen: its content was confirmed when it was opened.
     if (stale || view !== 0) return this.#serve(id, read, 0)
     if (this.#reading >= MOST_READS) return this.#refuse(id, new LatchkeyError('ERR_BUSY'))
     this.#reading++
@@ -258,12 +260,12 @@ export class ClientConnection implements Link {
     this.#ports.kv.expect(read)
   }
 
-  /** Now or in a later turn, when others have had theirs. */
+  /** Runs the read now, or in a later turn after the reads of other connections. */
   #serve(id: number, read: Read, time: number): void {
     if (!this.#closed) this.#ports.turns.run(this, () => this.#serveNow(id, read, time))
   }
 
-  /** The bytes of the answer, about. A page is looked up beside the event loop. */
+  /** The approximate bytes of the answer. A page of rows is read outside the event loop. */
   #serveNow(id: number, read: Read, time: number): number {
     if (this.#closed) return 0
     try {
@@ -317,7 +319,7 @@ export class ClientConnection implements Link {
     const { id } = request
     const refusal = refusalOfWatch(this.#ports.identity, [request.start, request.end], request.of)
     if (refusal !== undefined) return this.#watchOver(id, refusal)
-    // A number that is given again ends what it was given to before.
+    // A watch id that is used again ends the watch that had it.
     this.#endWatch(id)
     if (this.#watches.size + this.#credit.size >= MOST_WATCHES)
       return this.#watchOver(id, new LatchkeyError('ERR_BUSY'))
@@ -339,7 +341,7 @@ export class ClientConnection implements Link {
       this.#watches.set(id, watch)
       watch.more(this.#credit.get(id) ?? 0)
       this.#credit.delete(id)
-      // Told at once, so that the watcher knows the revision it begins behind.
+      // The first report is sent at once: the watcher learns the revision after which its watch begins.
       if (from === 0 && of === undefined)
         this.tell({ kind: 'events', ids: [id], events: [], upTo: this.#ports.kv.revision })
     } catch (error) {
@@ -368,7 +370,7 @@ export class ClientConnection implements Link {
     this.#credit.delete(id)
   }
 
-  // ---- the rest
+  // ---- other requests
 
   #admin({ id, call, args }: Extract<LinkRequest, { kind: 'admin' }>): void {
     const { admin } = this.#ports
@@ -382,7 +384,10 @@ export class ClientConnection implements Link {
 
 const asItIs: HiddenFields = (answer) => answer
 
-/** A kept answer proves no leadership (CT5). */
+/**
+ * A stored answer to an earlier attempt proves no leadership (CT5: only a proof of leadership bounds cluster
+ * time).
+ */
 export const provenTime = ({ answer, time }: Extract<Outcome, { type: 'applied' }>): number =>
   answer.fromTable ? 0 : time
 

@@ -1,4 +1,5 @@
-// Door: clients' WebSockets. A handshake first (cluster, credentials, version), then frames, checked whole before any part is used.
+// Door: the WebSockets of clients. First a handshake (cluster, credentials, version), then frames, each
+// checked whole before any part of it is used.
 
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -24,18 +25,21 @@ import { ANONYMOUS, type Identity } from './rights.js'
 import type { ClientConnection } from './client-connection.js'
 import type { Unfinished, WhyEnded } from './unfinished.js'
 
-/** A connection that has not said who it is by then is closed. */
+/** A connection without a completed handshake is closed after this time. */
 const HELLO_MS = 5_000
-/** A connection that answers no ping for that long is gone (C8). */
+/**
+ * A connection that sends nothing for this long after a ping is closed (C8: the other side vanished without
+ * closing).
+ */
 const PING_MS = 10_000
 
-/** Whoever is a client now needs a place of one; false: there is none. */
+/** Takes one of the places for clients; false: none is free. */
 type HasPlace = (kind: 'client') => boolean
 
 interface Arrival {
   readonly address: string
   readonly hasPlace: HasPlace
-  /** By the token, or by the certificate of the connection; or why it is nobody. */
+  /** The identity by the token, or by the certificate of the connection; or the error if there is none. */
   readonly identify: (token: string | undefined) => Identity | LatchkeyError
 }
 
@@ -48,22 +52,22 @@ export interface ClientDoorPorts {
   readonly cluster: string
   clusterId(): string
   readonly defer: (run: () => void) => void
-  /** Why no client is served here just now; it goes to another member. */
+  /** The reason why this member serves no client now; the client goes to another member. */
   refusal(): LatchkeyError | undefined
-  /** A client connection for that client; what it is told goes to `tell`. */
+  /** Creates the connection object of a client, whose replies go to `tell`. */
   clientConnection(tell: (reply: LinkReply) => void, identity: Identity): ClientConnection
 }
 
-/** Our clients send each message as one. */
+/** Clients of this project send each message as one fragment. */
 const MOST_FRAGMENTS = 64
-/** Try again later. */
+/** The WebSocket status "try again later". */
 const CLOSE_BUSY = 1013
 const WHY_ENDED: Readonly<Record<WhyEnded, string>> = {
   busy: 'ERR_BUSY: too much of messages that are not whole; try again later',
   slow: 'ERR_BUSY: the message did not go on; it needs 64 KiB a second',
 }
 
-/** Who is told goodbye may take so long to say it too; ws knows this option, its types do not. */
+/** How long a refused peer may take to answer the close. The library ws has this option, its types do not. */
 const GOODBYE = { closeTimeout: REFUSED_MS }
 
 export class ClientDoor {
@@ -72,15 +76,18 @@ export class ClientDoor {
     noServer: true,
     perMessageDeflate: false,
     maxPayload: CAPS.maxPayload,
-    // Each costs more than its bytes.
+    // Each fragment costs more memory than its bytes.
     maxFragments: MOST_FRAGMENTS,
     skipUTF8Validation: true,
     ...GOODBYE,
   })
-  /** Each with who it is, once that is known. */
+  /** Each socket with its identity, which is undefined before the handshake. */
   readonly #sockets = new Map<WebSocket, Identity | undefined>()
 
-  /** Something came from it since it was asked last whether it is there: it cannot answer in the midst of a long message. */
+  /**
+   * Sockets that have sent something since the last ping: a client cannot answer a ping in the middle of a
+   * long message.
+   */
   readonly #heard = new WeakSet<WebSocket>()
 
   constructor(ports: ClientDoorPorts) {
@@ -92,7 +99,7 @@ export class ClientDoor {
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, arrival: Arrival): void {
-    // A browser says where its page came from; no page is a client of ours.
+    // A browser sends the origin of its page; no page is a client of this port.
     if (request.headers.origin !== undefined) {
       this.#note('origin', 'a page of a browser asked for a WebSocket')
       return endRefused(socket, 'HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n', this.#ports.clock)
@@ -121,7 +128,10 @@ export class ClientDoor {
     socket.once('message', this.#guard(socket, greet))
   }
 
-  /** What ws gathers of a message until it is whole counts with that of all others. */
+  /**
+   * The bytes of a message that ws has received in part are counted together with those of all other
+   * connections.
+   */
   #watchMessages(socket: WebSocket, raw: Duplex): void {
     const { unfinished } = this.#ports
     const scan = new FrameScan()
@@ -193,7 +203,7 @@ export class ClientDoor {
     socket.send(encodeWelcome({ ok: true, version: CLIENT_WIRE.most, clusterId: this.#ports.clusterId() }))
     const outbox = this.#outbox(socket, () => clientConnection.close())
     const clientConnection = this.#ports.clientConnection(
-      // Whoever tells it something is not this connection's: its errors must not become theirs.
+      // This function is called by code of other connections: its errors must not become theirs.
       this.#guard(socket, (reply: LinkReply) => outbox.tell(reply)),
       identity,
     )
@@ -213,13 +223,13 @@ export class ClientDoor {
     return this.#ports.errors.guard('client', handle, () => this.#fail(socket))
   }
 
-  /** Nothing more is heard of it; it is told the reason, and not waited for beyond a moment. */
+  /** Reads no further messages, sends the reason, and waits only briefly for the peer to close. */
   #fail(socket: WebSocket): void {
     socket.removeAllListeners('message')
     socket.close(1011, 'an error in this member: its log tells which')
   }
 
-  /** `close`: nothing more is looked up for who does not read what it has. */
+  /** `close`: ends the reads of a client that does not read its answers. */
   #outbox(socket: WebSocket, close: () => void): Outbox {
     const { outboxes, defer } = this.#ports
     let isOpen = true
@@ -243,7 +253,7 @@ export class ClientDoor {
     return new Outbox({ write, wrote: () => isOpen && outboxes.wrote(reader), defer: deferGuarded })
   }
 
-  /** What follows in a frame whose sender is gone meanwhile is not begun. */
+  /** If the socket closes while a frame is handled, the other requests of the frame are not begun. */
   #hear(socket: WebSocket, clientConnection: ClientConnection, frame: Buffer): void {
     const requests = decodeRequests(frame)
     if (typeof requests === 'string') {
@@ -267,7 +277,10 @@ export class ClientDoor {
     socket.on('close', () => timer.cancel())
   }
 
-  /** Whoever is nobody any more is told so, and why: when it dials again. */
+  /**
+   * Closes the connections whose token or certificate is not valid any more. The client learns the reason
+   * when it dials again.
+   */
   keepOnly(isKnown: (who: Identity) => boolean): void {
     for (const [socket, who] of this.#sockets) {
       if (who === undefined || isKnown(who)) continue
@@ -276,7 +289,7 @@ export class ClientDoor {
     }
   }
 
-  /** All clients that are connected now go to another member, or come back. */
+  /** Closes all connections: the clients go to another member, or come back. */
   sendAway(): void {
     for (const socket of this.#sockets.keys()) socket.close(1001)
   }
@@ -287,7 +300,7 @@ export class ClientDoor {
   }
 }
 
-/** Without tokens the address is all by which one client is told from another. */
+/** Without tokens, clients are distinguished by their address alone. */
 const named = (who: Identity, address: string): Identity =>
   who === ANONYMOUS ? { ...who, name: `anonymous at ${address}` } : who
 

@@ -1,37 +1,39 @@
-// Driver: owns the commands that wait until this member, which leads, writes them into its log. Nearly all are small and wait for
-// nothing. Large ones take turns.
+// Driver: owns the commands that wait until this member, which leads, writes them into its log. Small
+// commands, nearly all, do not wait. Large commands take turns.
 //
-// The story without it: one client sends ten putAll of 20,000 rows at once. They stand in the log one behind the other and take three
-// seconds to apply; what others sent meanwhile stands behind them, a renewal too, and a lock of 3 s is lost. Seven thousand openSession
-// do the same, each an entry of its own.
+// Without it: one client sends ten putAll of 20,000 rows at once. They follow one another in the log and take
+// three seconds to apply. The commands of other clients come after them, a renewal too, and a lock of 3 s is
+// lost. Seven thousand openSession do the same, because each is an entry of its own.
 //
-// Laws
-//   - of large commands no more work than WINDOW is in the log and not applied yet, or one command. So a small one waits for that
-//     much at the most, whoever sent whatever before
-//   - they take turns by connection: the next is whose connection would have had the least work done, its own included. A
-//     connection's commands stay in their order, but its locks do not wait for its writes, nor its sessions for either
-//   - a small write waits only behind a write of its own connection that waits
-//   - a deleteRange that stands alone is added up before it is written into the log (kv, range-surveys.ts), and no other that meets
-//     its range is under way until it is applied: what was added up would be worth nothing
-//   - what waits is bounded, in all and for each connection: ERR_BUSY beyond
+// Laws:
+//   - large commands of no more work than WINDOW, or one command, are in the log and not applied yet. So a
+//     small command waits for at most that much work, whatever others have sent before;
+//   - connections take turns: the next one is the one for which the least work would have been done,
+//     including its next command. A connection's commands keep their order, but its locks do not wait for its
+//     writes, nor do its sessions;
+//   - a small write waits only behind a waiting write of its own connection;
+//   - a deleteRange that is alone in its entry is counted before it is written into the log (kv,
+//     range-surveys.ts). Until it is applied no other write to its range is in the log, because the count
+//     would be wrong;
+//   - the waiting commands are limited, in total and for each connection: ERR_BUSY beyond.
 
 import { type CommandRecord, type KvStore, RecordSource } from '@latchkey/kv'
 import { type Command, decodeCommand, isBadCommand, OP } from '@latchkey/protocol'
 import type { Outcome, RaftNode } from '@latchkey/raft'
 
-/** Units of kv's rules/turn.ts: a tenth of a second of one core, about. */
+/** In units of kv's rules/turn.ts: about a tenth of a second of one core. */
 const WINDOW = 20_000
-/** No more than this is small. */
+/** A command of at most this weight is small. */
 const SMALL = 32
-/** Bytes of a command that is small by its kind. */
+/** A command of a small kind is small up to this many bytes. */
 const SMALL_BODY = 16 * 1024
 const SMALL_RENEWAL = 1024
-/** What one costs that waits, besides its bytes. */
+/** What a waiting command costs besides its bytes. */
 const OVERHEAD_BYTES = 1024
-/** Connections have that many times the bytes that one may have. */
+/** All connections together may have this many times the bytes that one may have. */
 const MOST_FULL = 4
 
-/** A connection to this member, or a session at another member that hands its commands on. */
+/** A connection to this member, or a session at another member that forwards its commands. */
 export type Origin = object | string
 type Told = (outcome: Outcome, ticket: number) => void
 
@@ -52,13 +54,16 @@ interface Range {
 
 type Kind = 'sessions' | 'writes' | 'locks'
 
-/** Of one origin and kind. */
+/** The waiting commands of one origin and one kind. */
 class Lane {
   readonly waiting: Waiting[] = []
-  /** Work that was done for it, or is under way; where it begins it is as if it had had as much as the others. */
+  /**
+   * The work that was done for this origin or is under way. A new origin begins with as much as the one that
+   * was served last.
+   */
   served: number
   bytes = 0
-  /** Its deleteRange is added up: what comes behind waits. */
+  /** A deleteRange of this lane is being counted: its later commands wait. */
   surveying = false
   left = false
 
@@ -74,7 +79,7 @@ class Lane {
 export interface CommandQueuePorts {
   readonly node: Pick<RaftNode, 'submit'>
   readonly kv: Pick<KvStore, 'survey' | 'weigh'>
-  /** That wait for one connection: but one command at least. */
+  /** The most bytes that wait for one connection, but always one command. */
   readonly mostBytes: number
 }
 
@@ -89,10 +94,10 @@ export class CommandQueue {
   readonly #ranges = new Set<Range>()
   #waiting = 0
   #bytes = 0
-  /** In the log and not applied, or about to be. */
+  /** Commands that are in the log and not applied, or are about to be written. */
   #underWay = 0
   #weight = 0
-  /** What the connection had been served that went last. */
+  /** The work that had been done for the origin that was served last. */
   #served = 0
 
   constructor(ports: CommandQueuePorts) {
@@ -103,7 +108,10 @@ export class CommandQueue {
     return this.#waiting
   }
 
-  /** `told` once, with the ticket; never, where the connection leaves before its turn. `decoded`: of its body, where it is known. */
+  /**
+   * `told` is called once, with the ticket, or never if the connection closes before its turn. `decoded`: the
+   * decoded body, if the caller has it.
+   */
   submit(
     origin: Origin,
     record: CommandRecord,
@@ -128,7 +136,7 @@ export class CommandQueue {
     this.#next()
   }
 
-  /** What is wrong with a row whoever applies the command meets. */
+  /** A row with an error is found when the command is applied. */
   #weigh(command: Command, bytes: number): number {
     try {
       return this.#ports.kv.weigh(command, bytes)
@@ -164,7 +172,7 @@ export class CommandQueue {
     return first
   }
 
-  /** All that may go now. */
+  /** Sends all commands that may go now. */
   #next(): void {
     while (this.#waiting > 0) {
       const lane = this.#nextLane()
@@ -176,7 +184,7 @@ export class CommandQueue {
     if (this.#underWay === 0) this.#forget()
   }
 
-  /** Whose turn it is; undefined: all that wait have to wait for what is under way. */
+  /** The lane whose turn it is; undefined: all waiting commands must wait for those under way. */
   #nextLane(): Lane | undefined {
     let found: Lane | undefined
     let least = Number.POSITIVE_INFINITY
@@ -235,13 +243,13 @@ export class CommandQueue {
     if (range !== undefined) this.#ranges.delete(range)
   }
 
-  /** Nothing waits and nothing is under way: all begin again as equals. */
+  /** Nothing waits and nothing is under way: all origins begin again as equals. */
   #forget(): void {
     for (const lanes of Object.values(this.#lanes)) lanes.clear()
     this.#served = 0
   }
 
-  /** What waits of it is dropped: it never was in a log. */
+  /** Removes the waiting commands of an origin: they were never in a log. */
   leave(origin: Origin): void {
     for (const lanes of Object.values(this.#lanes)) {
       const lane = lanes.get(origin)
@@ -253,7 +261,7 @@ export class CommandQueue {
   }
 }
 
-/** A command is a short array, and its first place a small number: one byte each. */
+/** A command is a short array whose first element is a small number: one byte each. */
 const opOf = (body: Uint8Array): number => body[1] ?? 0
 
 function kindOf(body: Uint8Array): Kind {
@@ -286,7 +294,7 @@ function isSmallByKind(body: Uint8Array): boolean {
   }
 }
 
-/** undefined: it will be refused, and costs nothing. */
+/** undefined: the command will be refused, and costs nothing. */
 function decodedOf(body: Uint8Array): Command | undefined {
   const command = decodeCommand(body)
   return isBadCommand(command) ? undefined : command

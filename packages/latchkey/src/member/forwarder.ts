@@ -1,20 +1,22 @@
-// Driver: owns what this member has asked of another and not yet heard back. A request whose way is gone ends as unknown; one
-// that could not be handed on ends as refused. Nothing is asked twice here: asking again is the client's right alone.
+// Driver: owns the requests that this member has sent to another member and that have no answer yet. If the
+// connection closes, a request ends as unknown; a request that could not be sent ends as refused. Nothing is
+// sent twice here: only the client may retry.
 //
-// Law: everything that was asked ends. An answer may be lost though the way stays up, and a leader that has stopped in its
-// tracks answers nothing for as long as its connection lives: so a command ends as unknown when another member leads, and
-// anything when its time is over.
+// Law: every request ends. An answer may be lost although the connection stays open, and a leader that has
+// stopped answers nothing while its connection lives. So a command ends as unknown when another member leads,
+// and any request ends when its time is over.
 //
-// Law: an answer ends only what it was given for (C5). The leader may answer what this member asked in an earlier life, over the
-// connection of this one: so the numbers begin elsewhere in each life.
+// Law: an answer ends only the request to which it belongs (C5). A leader may answer a request of this
+// member's former process over the connection of the present one: so the ids begin at another number in each
+// process.
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import type { Outcome } from '@latchkey/raft'
 import { type MemberMessage, encodeMemberMessage, firstId } from './member-messages.js'
 
-/** Requests on the way to one member: refused as busy beyond. */
+/** The most requests under way to one member; the next one is refused as busy. */
 const MOST_PENDING = 20_000
-/** No answer is waited for any longer. A call of an operator may wait for a change of members. */
+/** No answer is awaited for longer. An admin call may wait for a change of membership. */
 const COMMAND_MS = 10_000
 const CALL_MS = 120_000
 const LOOK_MS = 1_000
@@ -29,14 +31,14 @@ type Tell = Pending['tell']
 
 export interface ForwarderPorts {
   readonly clock: Clock
-  /** Another stream at each start. */
+  /** Gives another random sequence at each start. */
   readonly random: Random
   send(to: string, frame: Uint8Array): boolean
 }
 
 export class Forwarder {
   readonly #ports: ForwarderPorts
-  /** In the order of asking. */
+  /** In the order of sending. */
   readonly #pending = new Map<number, Pending>()
   #lastId: number
   #timer: Timer | undefined
@@ -76,7 +78,7 @@ export class Forwarder {
     tell({ type: 'refused', reason: 'not-leader' })
   }
 
-  /** An answer from `from`; one that nobody waits for any more is dropped. */
+  /** An answer from `from`; an answer for which nobody waits is dropped. */
   answered(from: string, message: MemberMessage): void {
     if (
       message.kind !== 'applied' &&
@@ -91,12 +93,15 @@ export class Forwarder {
     pending.tell(outcomeOf(message))
   }
 
-  /** The way to `peer` is gone: what was asked there may still happen. */
+  /** The connection to `peer` has closed: requests to it may still be executed. */
   lost(peer: string): void {
     this.#giveUp(({ to }) => to === peer)
   }
 
-  /** That member leads now: whoever led before may have kept what it was handed, and may never say so. */
+  /**
+   * That member leads now. The former leader may have received commands of this member, and may never answer
+   * them.
+   */
   leads(leader: string): void {
     this.#giveUp(({ to, isCall }) => to !== leader && !isCall)
   }
@@ -119,7 +124,7 @@ export class Forwarder {
     return this.#ports.clock.after(LOOK_MS, look, { ref: false })
   }
 
-  /** Nobody waits any more. */
+  /** Ends all requests. */
   close(): void {
     this.#timer?.cancel()
     this.#timer = undefined

@@ -1,6 +1,8 @@
-// Door: how much of a WebSocket's message has been read while it is not whole: ws gathers it, and does not tell.
+// Door: counts the bytes of a WebSocket message that has been received in part: ws gathers them, and does not
+// report how many.
 //
-// It sees the same bytes as ws, from the first one on, and reads the heads of frames only. Whether they make sense is for ws to judge.
+// This scanner gets the same bytes as ws, from the first one on, and reads only the headers of frames. ws
+// checks whether they are valid.
 
 /** Two bytes, eight of a length, four of a mask. */
 const LONGEST_HEAD = 14
@@ -9,13 +11,13 @@ const FIRST_CONTROL = 8
 export class FrameScan {
   readonly #head = Buffer.alloc(LONGEST_HEAD)
   #headBytes = 0
-  /** Of the frame's payload, still to come. */
+  /** Bytes of the frame's payload that have not arrived yet. */
   #left = 0
   #endsMessage = false
   #isControl = false
   #message = 0
 
-  /** The bytes of the message that is not whole, once these have come; 0: there is none. */
+  /** The bytes of the unfinished message after this chunk; 0: there is none. */
   read(bytes: Uint8Array): number {
     let at = 0
     while (at < bytes.length) {

@@ -1,5 +1,6 @@
-// Rule: what is left out of an answer for who may not read. An answer about a lock holds its Owner, and that the context of the hold:
-// a value that the holder has given, for readers. Also where the asker calls itself the holder: ids of holders are told to everybody.
+// Rule: what an answer leaves out for a client without the right to read. An answer about a lock contains its
+// Owner with the context of the hold, a value that the holder has set for readers. The context is left out
+// also if the client names itself as the holder: the ids of holders are known to everybody.
 
 import {
   type Answer,
@@ -14,7 +15,7 @@ import {
 
 export type HiddenFields = (answer: Answer | Uint8Array) => Answer | Uint8Array
 
-/** undefined: its answer holds no context. A renewal's owners have none. */
+/** undefined: the answer contains no context. The owners in the answer to a renewal have none. */
 export function heldBackOf([op]: Command): HiddenFields | undefined {
   if (op === OP.tryLock) return OF_ASKING
   if (op === OP.release) return OF_RELEASE

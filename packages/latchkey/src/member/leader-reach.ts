@@ -31,7 +31,7 @@ export class LeaderReach {
   /** Of the leader that was reached last; of the one that was reached before this member was cut off. */
   #term = 0
   #termBefore = 0
-  /** Since when it is reached again. */
+  /** The time since when the leader is reached again. */
   #backSince: number | undefined
   isCutOff = false
 

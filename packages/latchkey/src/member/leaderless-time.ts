@@ -1,19 +1,22 @@
-// Driver: owns the time without a leader, behind which what the others said at their doors counts: a member that was stopped when it
-// was removed never reads of it in its own log, and nobody calls on it any more (M12).
+// Driver: measures how long no leader is known. Only after that time does this member believe what others
+// reported when they refused its connection (M12). A member that was stopped when it was removed never reads
+// of its removal in its own log, and no member connects to it any more.
 //
-// Laws
-//   - it counts only while no leader is known, and never for one that knows no members yet: who joins waits to be called on
-//   - it is a hint, for words alone: nothing is voted, applied or written by it, and the next leader that is heard of undoes it
+// Laws:
+//   - the time counts only while no leader is known, and never for a member that knows no members yet: a
+//     member that joins waits to be contacted;
+//   - the result is only a hint for messages: it causes no vote, no entry and no write, and the next known
+//     leader cancels it.
 
 import type { Clock, Timer } from '@latchkey/base'
 
 export interface LeaderlessTimePorts {
   readonly clock: Clock
-  /** ms without a leader, at least. */
+  /** The least time without a leader, ms. */
   readonly patience: number
-  /** A leader is known, or there is nobody yet who could know better. */
+  /** True when a leader is known, or when this member knows no other members yet. */
   isCalm(): boolean
-  /** Whose cluster goes on without this member, by its own word. */
+  /** The member that has reported that the cluster goes on without this member. */
   missedBy(): string | undefined
   tell(by: string): void
 }

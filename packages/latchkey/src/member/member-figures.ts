@@ -1,4 +1,4 @@
-// Rule: what a member tells of itself for gauges.
+// Rule: the metrics of a member.
 
 import type { Member } from './member.js'
 

@@ -1,10 +1,11 @@
-// Door: what members say to each other beside consensus, as positional msgpack arrays. Null for anything that is not one of these.
+// Door: the messages between members besides those of consensus, as positional msgpack arrays. Null for
+// anything else.
 
 import { copyBytes, type Random } from '@latchkey/base'
 import { SPACE_NAMES, type SpaceName } from '@latchkey/kv'
 import { CAPS, pack, unpack } from '@latchkey/protocol'
 
-/** A request that a follower hands to its leader, and what became of it. Ids are the asker's own. */
+/** A request that a follower forwards to its leader, and its outcome. The ids are the sender's. */
 export type MemberMessage =
   | {
       readonly kind: 'command'
@@ -14,21 +15,31 @@ export type MemberMessage =
       readonly done: number
       readonly body: Uint8Array
     }
-  /** The answer of the log. `time`: of the entry (CT5); 0 when it proves nothing. */
+  /**
+   * The answer of the log. `time`: that of the entry (CT5: it bounds cluster time); 0 when it proves nothing.
+   */
   | { readonly kind: 'applied'; readonly id: number; readonly time: number; readonly bytes: Uint8Array }
-  /** Not in the log by this attempt, for this reason; or handed on with an unknown fate. */
+  /**
+   * The command is not in the log by this attempt, for this reason; or it was forwarded and its outcome is
+   * unknown.
+   */
   | { readonly kind: 'refused'; readonly id: number; readonly reason: string }
   | { readonly kind: 'unknown'; readonly id: number }
-  /** A rare call: change of members, transfer and the like. */
+  /** An admin call: a change of membership, a transfer of leadership and the like. */
   | { readonly kind: 'call'; readonly id: number; readonly call: string; readonly args: readonly unknown[] }
   | { readonly kind: 'returned'; readonly id: number; readonly answer: Uint8Array }
-  /** What a member at rest holds behind the entry `index`: a hash for each key space (state-check.ts). */
+  /**
+   * The state of a member that is idle after the entry `index`: a hash for each key space (state-check.ts).
+   */
   | {
       readonly kind: 'stateHashes'
       readonly index: number
       readonly spaces: Readonly<Record<string, string>>
     }
-  /** Rows of a key space behind the entry `index`, from behind a row's key: at most so many (state-search.ts). */
+  /**
+   * Rows of a key space after the entry `index`, beginning after a row's key, at most this many
+   * (state-search.ts).
+   */
   | {
       readonly kind: 'compare'
       readonly id: number
@@ -37,7 +48,7 @@ export type MemberMessage =
       readonly after: Uint8Array | undefined
       readonly rows: number
     }
-  /** Their sum, and where they end; undefined: that state is not held any more. */
+  /** The sum of the rows, and where they end; undefined: the member does not hold that state any more. */
   | {
       readonly kind: 'compared'
       readonly id: number
@@ -46,15 +57,16 @@ export type MemberMessage =
   | LinkMessage
 
 /**
- * A link of the store embedded in one member to another member (links-from-members.ts), under a number of the one who opens it. What is
- * asked and told are frames of a client and a member; an empty one asks for a sign of life, and is one.
+ * A link of the store embedded in one member to another member (links-from-members.ts), under a number of the
+ * member that opens it. The messages on it are frames of a client and a member; an empty frame asks for a
+ * sign of life, and is one.
  */
 export type LinkMessage =
   | { readonly kind: 'linkOpen'; readonly id: number }
   | { readonly kind: 'linkAsked'; readonly id: number; readonly frame: Uint8Array }
   | { readonly kind: 'linkClose'; readonly id: number }
   | { readonly kind: 'linkTold'; readonly id: number; readonly frame: Uint8Array }
-  /** Refused, or ended by the one who serves it. */
+  /** The link was refused, or ended by the member that serves it. */
   | { readonly kind: 'linkClosed'; readonly id: number; readonly reason: string }
 
 const KINDS = [
@@ -76,8 +88,9 @@ const KINDS = [
 type Kind = (typeof KINDS)[number]
 
 /**
- * Law: numbers of one life of a member are none of another life's (C5). A peer may answer what was asked before a restart, over the
- * connection made after it. Of 2^32 beginnings each has half a million numbers to the next; the greatest is far below 2^53.
+ * Law: no number is used by two processes of the same member (C5: an answer completes only its own call). A
+ * peer may answer a request from before a restart over the connection made after it. There are 2^32 first
+ * numbers, half a million apart; the greatest is far below 2^53.
  */
 export const firstId = (random: Random): number => 1 + random.next() * 2 ** 19
 
@@ -125,7 +138,7 @@ const MOST_SPACES = 64
 const isSpace = (pair: unknown): pair is [string, string] =>
   Array.isArray(pair) && pair.length === 2 && pair.every((part) => text(part) && part !== '__proto__')
 const bytes = (value: unknown): value is Uint8Array => value instanceof Uint8Array
-/** A word, a reason, the id of a member. */
+/** A short text, such as a reason or the id of a member. */
 const MOST_TEXT = 4_096
 const text = (value: unknown): value is string => typeof value === 'string' && value.length <= MOST_TEXT
 const MOST_ARGUMENTS = 8
@@ -135,7 +148,9 @@ const areArguments = (value: unknown): value is (string | null)[] =>
   value.every((one: unknown) => one === null || text(one))
 const isCommand = (value: unknown): value is Uint8Array => bytes(value) && value.length <= CAPS.commandBytes
 
-/** A command that another member hands on is written into this member's log: a number beyond its record is refused here. */
+/**
+ * A forwarded command is written into this member's log: a number too large for its record is refused here.
+ */
 const fitsRecord = (value: unknown): value is number => count(value) && value <= CAPS.recordNumber
 
 export function decodeMemberMessage(frame: Uint8Array): MemberMessage | null {
@@ -185,7 +200,7 @@ const READERS: Record<Kind, (fields: unknown[]) => MemberMessage | null> = {
   },
   linkOpen: ([id]) => (count(id) ? { kind: 'linkOpen', id } : null),
   linkClose: ([id]) => (count(id) ? { kind: 'linkClose', id } : null),
-  // The frame is copied by whoever reads it.
+  // The reader of the frame copies it.
   linkAsked: ([id, frame]) => (count(id) && bytes(frame) ? { kind: 'linkAsked', id, frame } : null),
   linkTold: ([id, frame]) => (count(id) && bytes(frame) ? { kind: 'linkTold', id, frame } : null),
   linkClosed: ([id, reason]) => (count(id) && text(reason) ? { kind: 'linkClosed', id, reason } : null),

@@ -1,5 +1,5 @@
-// Driver: one member whole: the replica with its key-value state, the client connections of its clients, and the way to the other members.
-// Everything that touches the world comes in through the ports, so that the simulator runs this very wiring.
+// Driver: one whole member: the replica with its key-value state, its client connections, and its messages to
+// other members. All effects go through the ports, so that the simulator runs this same code.
 
 import { type Clock, Emitter, type Logger, type Random } from '@latchkey/base'
 import {
@@ -37,7 +37,7 @@ import { currentStand, type StateHashes, StateCheck, standOf } from './state-che
 import { StateSearch } from './state-search.js'
 import { leaderReplyOf, statusOf } from './status.js'
 
-/** So long nobody leads here before the others are believed that this member is none of them. */
+/** If no leader is known for this long, this member believes others that report that it was removed. */
 const LEADERLESS_TIMEOUTS = 4
 
 export interface MemberPorts {
@@ -50,13 +50,13 @@ export interface MemberPorts {
   readonly transport: ReplicaPorts['transport']
   readonly newId: () => string
   readonly note?: DirectoryNote | undefined
-  /** It may serve clients from now on. */
+  /** The member may serve clients from now on. */
   readonly asked?: (() => void) | undefined
-  /** Why no member can be added; undefined: members can be told from strangers. */
+  /** Why no member can be added; undefined: connections of members are authenticated. */
   readonly whyNoMembers?: (() => string | undefined) | undefined
-  /** Left out: nothing is on a disk. */
+  /** Left out: nothing is stored on a disk. */
   readonly diskUse?: (() => Promise<DiskUse>) | undefined
-  /** This member's state is to be dropped, and the member to be opened anew. Returns at once. */
+  /** Requests that this member's state be deleted and the member be opened anew. Returns at once. */
   rebuild(): void
   machine(hooks: {
     granted(session: number, key: Uint8Array, owner: OwnerResult): void
@@ -67,9 +67,9 @@ export interface MemberPorts {
 
 export type MemberEvents = {
   failed: LatchkeyError
-  /** It was removed from its cluster, or is a member again. */
+  /** The member was removed from its cluster, or is a member again. */
   removed: boolean
-  /** Its leader is not reached from here, or is again (leader-reach.ts). */
+  /** The member does not reach its leader, or reaches it again (leader-reach.ts). */
   cutOff: boolean
 }
 
@@ -232,12 +232,12 @@ export class Member extends Emitter<MemberEvents> {
     return this.replica.node.options.id
   }
 
-  /** It was removed, and what was under way then has had its time (own-membership.ts). */
+  /** The member was removed, and its last answers have been sent (own-membership.ts). */
   get isLeft(): boolean {
     return this.#ownMembership.isOver
   }
 
-  /** It is not among the members that it knows of: removed, or not told yet that it was added. */
+  /** The member is not in its membership: it was removed, or does not yet know that it was added. */
   get isOutside(): boolean {
     const members = membersOf(this.replica.node.applied.membership)
     return members.length > 0 && !members.includes(this.id)
@@ -247,7 +247,7 @@ export class Member extends Emitter<MemberEvents> {
     return statusOf(this.replica)
   }
 
-  /** A leader is known and this member has caught up: what a linearizable read proves. */
+  /** A leader is known and this member has caught up: a linearizable read proves both. */
   ready(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.replica.node.read((outcome) =>
@@ -258,7 +258,7 @@ export class Member extends Emitter<MemberEvents> {
 
   // ---- clients
 
-  /** `tell` is called in a later turn than what it answers. */
+  /** `tell` is called in a later turn than the request that it answers. */
   clientConnection(tell: (reply: LinkReply) => void, identity: Identity): ClientConnection {
     const clientConnection = new ClientConnection({
       node: this.replica.node,
@@ -290,7 +290,7 @@ export class Member extends Emitter<MemberEvents> {
     for (const clientConnection of this.#sessionAttachments.of(session)) clientConnection.granted(key, owner)
   }
 
-  /** Other members are reached than before: who waits for a leader is told who is missing. */
+  /** Other members are connected than before: waiting clients learn which ones are missing. */
   reachesOthers(): void {
     if (this.replica.node.raft.leader === undefined) this.#tellLeader()
   }
@@ -301,8 +301,8 @@ export class Member extends Emitter<MemberEvents> {
   }
 
   /**
-   * Told step by step as it is applied, so that every member tells of every change: the log may be further by one that came together
-   * with the commit of this one. But what a start reads out of its own log is no news.
+   * Each change of membership is reported when it is applied, also if the log already has a later one. But a
+   * member that starts does not report the changes that it reads from its own log.
    */
   #membership(): Membership {
     const { applied, raft } = this.replica.node
@@ -336,12 +336,12 @@ export class Member extends Emitter<MemberEvents> {
     }
   }
 
-  /** At a mark of cluster time, while the next entry waits for what this returns. */
+  /** Called at a mark of cluster time; the next entry waits for the returned promise. */
   stood(hash: StateHash): Promise<unknown> | undefined {
     return this.#isTold() ? this.#stateCheck.stood(standOf(hash)) : undefined
   }
 
-  /** Who joins begins with the first entry and knows no members before an entry names them, where founders know them at once. */
+  /** False until a joining member applies an entry with a membership; founders know the members. */
   #isTold(): boolean {
     return membersOf(this.replica.node.applied.membership).length > 0
   }
@@ -352,7 +352,7 @@ export class Member extends Emitter<MemberEvents> {
     }
   }
 
-  /** Said again at each mark, until it is so no more. The meta row sums up the others: it differs where they do. */
+  /** Logged at each mark while the states differ. The meta row differs whenever another one does. */
   #differs(from: MemberId, index: number, spaces: readonly string[]): Promise<boolean> {
     this.#ports.logger.error('members hold different states: rebuild the one that is wrong', {
       from,
@@ -370,7 +370,7 @@ export class Member extends Emitter<MemberEvents> {
 
   // ---- the end
 
-  /** What it holds is dropped only where there is somebody to have it from. */
+  /** The state is deleted only if another member can send it again. */
   #rebuild(): void {
     const { node, transport } = this.replica
     const others = node.raft.membership.voters.filter((id) => id !== this.id)

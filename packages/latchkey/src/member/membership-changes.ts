@@ -1,13 +1,15 @@
-// Driver: changes of members, as calls that resolve when the cluster has them. Each is told by the state it wants, so that
-// asking again after an unknown outcome does nothing twice (M15).
+// Driver: runs changes of membership as calls that resolve when the change is committed. A call names the
+// wanted result, so that a second call after an unknown outcome does nothing twice (M15).
 //
-// Laws
-//   - a change that was proposed is the others' to commit, also when this member's disk fails then. So whoever asked is told that
-//     the outcome is unknown, and why; never the fault itself, which is this one member's: another one will answer (N5)
-//   - a leader's own book-keeping is nobody's business: a change waits for it. What another caller asked for refuses it (M3)
-//   - an address is one member's (M26). Two that have the same one are dialled as each other: the one that is not there is refused again and
-//     again, and counts as a voter that never answers
-//   - what waits was not proposed: it ends as not applied, at the latest when its leader leads no more
+// Laws:
+//   - a proposed change may be committed by the other members although this member's disk fails. So the
+//     caller gets an error with an unknown outcome and its reason, never the error of the disk, which
+//     concerns this one member: another member will answer (N5);
+//   - a caller does not see the leader's own changes: its call waits for them. A change that another caller
+//     requested refuses the call (M3);
+//   - an address is used by one member only (M26). Of two members with the same address, one would be dialled
+//     as the other, be refused again and again, and count as a voter that never answers;
+//   - a waiting call was not proposed: it ends as not applied, at the latest when its leader leads no more.
 
 import type { Clock } from '@latchkey/base'
 import { LatchkeyError, show } from '@latchkey/protocol'
@@ -21,11 +23,11 @@ import {
   sameUrl,
 } from '@latchkey/raft'
 
-/** The change as it is to be proposed now, or why it never can be. */
+/** The change to propose now, or the error if it can never be proposed. */
 type Ask = () => MembershipChange | LatchkeyError
 type There = (now: Membership) => boolean
 
-/** Election timeouts: a leader without a majority has stepped down long before. */
+/** In election timeouts: a leader without a majority has stepped down long before. */
 const BOOK_KEEPING_TIMEOUTS = 2
 const COMMIT_MS = 60_000
 
@@ -79,7 +81,7 @@ export class MemberChanges {
     return isMember(membership, id) ? undefined : noSuchMember(id, membership)
   }
 
-  /** Why that address cannot be that member's; undefined: it can. */
+  /** Why that member cannot have this address; undefined: it can. */
   #taken(id: string, url?: string): LatchkeyError | undefined {
     const { peers } = this.#node.raft.membership
     const wanted = url ?? peers[id]?.url ?? ''
@@ -94,13 +96,13 @@ export class MemberChanges {
   }
 }
 
-/** The caller named somebody who is not there: asking again does not help, another id does. */
+/** The caller named a member that does not exist: a retry does not help, another id does. */
 export function noSuchMember(id: unknown, membership: Membership): LatchkeyError {
   const known = membersOf(membership).join(', ')
   return new LatchkeyError('ERR_MISMATCH', `There is no member ${show(id)}: the members are ${known}.`)
 }
 
-/** One change on its way: it waits to be proposed, or for its commit. */
+/** One change under way: it waits to be proposed, or for its commit. */
 class Way {
   readonly #node: RaftNode
   readonly #clock: Clock
@@ -123,7 +125,7 @@ class Way {
     const node = this.#node
     this.#offs.push(
       node.on('membership', (now) => this.#there(now) && this.#end()),
-      // Behind each entry the leader writes down what it has to first: it was there earlier (cluster-founder.ts).
+      // The leader's own changes come first: its listener was added earlier (cluster-founder.ts).
       node.on('applied', () => this.#proposed || this.#propose()),
       node.on('role', ({ role }) => role !== 'leader' && this.#left()),
       node.on('failed', (cause) => this.#end(this.#proposed ? unknown({ cause }) : noLeader({ cause }))),
@@ -140,7 +142,8 @@ class Way {
     if (this.#there(applied.membership)) return this.#end()
     const change = this.#ask()
     if (change instanceof LatchkeyError) return this.#end(change)
-    // Asked for before and not committed yet: it is waited for, not proposed again.
+    // The same change was requested before and is not committed yet: this call waits for it, and proposes
+    // nothing.
     if (role === 'leader' && this.#there(raft.membership)) return this.#isProposed()
     const proposal = this.#node.proposeChange(change)
     if (proposal.ok) return this.#isProposed()
@@ -156,8 +159,8 @@ class Way {
   }
 
   /**
-   * One that stepped down may have committed it with its last breath (its own removal always, M11), and applies it in a moment;
-   * else the new leader may finish it or not, and whoever asks again finds out.
+   * A leader that steps down may just have committed the change (always its own removal, M11) and applies it
+   * in a moment. Otherwise the new leader may finish the change or not, and a retry of the caller finds out.
    */
   #left(): void {
     if (this.#proposed) this.#after(this.#node.options.electionTimeout, () => this.#end(unknown()))

@@ -1,14 +1,20 @@
-// Driver: owns what one connection is about to be told: all of one turn of the event loop goes out together, and a client that
-// does not read loses its connection, never the member its memory.
+// Driver: owns the replies to one connection: all replies of one turn of the event loop are sent together. A
+// client that does not read loses its connection, so that the member does not run out of memory.
 
 import { encodeReplies, type LinkReply } from '@latchkey/protocol'
 
-/** What gathers in one turn goes out at once beyond: a frame of questions may ask for far more than itself. */
+/**
+ * Beyond this many bytes the replies of a turn are sent at once: a small frame of requests may ask for far
+ * more than its own size.
+ */
 const MOST_GATHERED = 1024 * 1024
 
 export interface OutboxPorts {
   write(frame: Uint8Array): void
-  /** A frame was written; false: the connection is closed, since too much waits to be read. */
+  /**
+   * A frame was written. Returns false when the connection has been closed because too many bytes wait to be
+   * read.
+   */
   wrote(): boolean
   defer(run: () => void): void
 }
@@ -17,7 +23,7 @@ export class Outbox {
   readonly #ports: OutboxPorts
   #replies: LinkReply[] = []
   #bytes = 0
-  /** Of the last events that were told: more may join them. */
+  /** The watch ids of the last events; further watches with the same events are added. */
   #lastIds: number[] = []
   #over = false
 
@@ -32,7 +38,7 @@ export class Outbox {
     if (this.#bytes > MOST_GATHERED) this.#flush()
   }
 
-  /** Watches of one range are told the very same events, one after the other: they travel once. */
+  /** Watches of one range get the same events one after the other: the events are sent once. */
   #joins(reply: LinkReply): boolean {
     const last = this.#replies[this.#replies.length - 1]
     if (reply.kind !== 'events' || last?.kind !== 'events') return false
@@ -57,7 +63,7 @@ export class Outbox {
   }
 }
 
-/** About, and only what can be large. */
+/** An approximate size: only parts that can be large are counted. */
 function weigh(reply: LinkReply): number {
   switch (reply.kind) {
     case 'answer':

@@ -1,8 +1,10 @@
-// Driver: owns the sum of what this member has told its clients and they have not read yet, over all connections.
+// Driver: counts the bytes that this member has sent to clients and that they have not read yet, over all
+// connections.
 //
-// Law: what is not read costs this member at most MOST_OF_ALL, and what one connection does not read at most MOST_OF_ONE; beyond, the
-// connection with the most bytes waiting is closed, and the client comes back for what it missed. Without the sum the story is: each
-// of ten clients that never read stays just below what one connection may keep, and together they take more than a gigabyte.
+// Law: unread bytes cost this member at most MOST_OF_ALL, and one connection at most MOST_OF_ONE. Beyond, the
+// connection with the most waiting bytes is closed, and its client reads again what it missed. Without the
+// total: each of ten clients that never read stays just below the limit of one connection, and together they
+// take more than a gigabyte.
 
 import type { RefusalLog } from '@latchkey/base'
 
@@ -11,15 +13,15 @@ export const MOST_OF_ONE = 64 * MiB
 export const MOST_OF_ALL = 128 * MiB
 
 export interface Reader {
-  /** Bytes that it has not read yet. */
+  /** Bytes that the client has not read yet. */
   waiting(): number
-  /** At once: what waits for it is let go of. */
+  /** Closes the connection at once and drops its waiting bytes. */
   close(): void
 }
 
 export class Outboxes {
   readonly #refusals: RefusalLog
-  /** Who has not read everything, with the bytes that waited when it was looked at last. */
+  /** The connections with unread bytes, each with the number of its waiting bytes at the last check. */
   readonly #slow = new Map<Reader, number>()
   #sum = 0
 
@@ -27,13 +29,13 @@ export class Outboxes {
     this.#refusals = refusals
   }
 
-  /** As it is now. */
+  /** The present total. */
   get bytes(): number {
     this.#look()
     return this.#sum
   }
 
-  /** Something was just written to it. False: it had too much already, and is closed. */
+  /** Called after a write. False: the connection had too many waiting bytes, and is closed. */
   wrote(reader: Reader): boolean {
     const waiting = reader.waiting()
     this.#note(reader, waiting)
@@ -52,7 +54,7 @@ export class Outboxes {
     else this.#slow.set(reader, waiting)
   }
 
-  /** What was read meanwhile, nobody has told. */
+  /** Nobody reports what clients have read, so all connections are counted again. */
   #look(): void {
     for (const reader of this.#slow.keys()) this.#note(reader, reader.waiting())
   }

@@ -1,4 +1,4 @@
-// Rule: what became of a command that another member handed on, as the message that tells it.
+// Rule: the outcome of a forwarded command, as the message to the member that forwarded it.
 
 import type { Outcome } from '@latchkey/raft'
 import type { MemberMessage } from './member-messages.js'

@@ -1,24 +1,30 @@
-// Driver: owns the knowledge whether this member still belongs to its cluster.
+// Driver: knows whether this member is still in its cluster's membership.
 //
-// Laws (M12, R8)
-//   - removed is only who was a member before, by what is committed: one that joins is not in the list either until it has caught up
-//   - what was under way when it was removed may still be answered, its own removal above all (M11): it is told an election timeout later
-//   - who is added again belongs again, in the same life too
-//   - who only heard of it from others (leaderless-time.ts) belongs again as soon as it has a leader
+// Laws (M12, R8):
+//   - a member counts as removed only if it was a member before, by committed entries: a joining member is
+//     not in the list either until it has caught up;
+//   - requests that were under way at the removal may still be answered, above all the removal itself (M11):
+//     so the removal is reported an election timeout later;
+//   - a member that is added again is a member again, also in the same process;
+//   - a member that heard of its removal only from others (leaderless-time.ts) is a member again as soon as
+//     it has a leader.
 
 import type { Clock, Timer } from '@latchkey/base'
 import { type MemberId, type Membership, membersOf } from '@latchkey/raft'
 
-/** For whoever runs that member. */
+/** For the operator of that member. */
 export const removed = (id: string): string =>
   `${id} was removed from its cluster. To have it back, start it over an empty directory with join: true and add it.`
 
 export interface OwnMembershipPorts {
   readonly id: MemberId
   readonly clock: Clock
-  /** ms between the removal and the word of it. */
+  /** ms between the removal and the report of it. */
   readonly grace: number
-  /** True: it was removed, and what is asked here will not be answered any more. False: it is back. */
+  /**
+   * True: this member was removed, and requests to it will not be answered any more. False: it is a member
+   * again.
+   */
   tell(removed: boolean): void
 }
 
@@ -33,26 +39,29 @@ export class OwnMembership {
     this.#ports = ports
   }
 
-  /** It was removed, and that was told. */
+  /** The member was removed, and that was reported. */
   get isOver(): boolean {
     return this.#told
   }
 
-  /** The members by the last change that is committed and applied here. */
+  /** Takes the membership of the last change that is committed and applied here. */
   look(membership: Membership): void {
     const members = membersOf(membership)
     if (members.includes(this.#ports.id)) this.#belongs()
     else if (this.#belonged && members.length > 0) this.#leaves()
   }
 
-  /** Said by others: its own log does not have it, or has had it before this life. */
+  /**
+   * Other members report the removal: this member's own log does not contain it, or contained it before this
+   * start.
+   */
   heard(): void {
     if (this.#told) return
     this.#hearsay = true
     this.#tell(true)
   }
 
-  /** Somebody leads here. */
+  /** A leader is known here. */
   led(): void {
     if (this.#hearsay) this.#tell(false)
   }

@@ -3,12 +3,12 @@
 import { compareBytes, prefixEnd } from '@latchkey/base'
 
 type Key = Uint8Array
-/** Start inclusive, end exclusive; null: without a bound. */
+/** Start inclusive, end exclusive; null: no limit. */
 export type Span = readonly [start: Key | null, end: Key | null]
 
 /**
- * Of prefixes in order, none of which begins with another, only the last one up to the key can be its own. So a command of many keys
- * costs little more for somebody with many prefixes.
+ * In a sorted list of prefixes, none of which begins with another, only the last one that is not greater than
+ * the key can be a prefix of it. So a command of many keys costs little more for a client with many prefixes.
  */
 export function prefixOf(prefixes: readonly Key[], key: Key): Key | undefined {
   let [low, high] = [0, prefixes.length]
@@ -34,7 +34,7 @@ export function isBelowOne(prefixes: readonly Key[], [start, end]: Span): boolea
   return last === undefined || (end !== null && compareBytes(end, last) <= 0)
 }
 
-/** As an Identity has them: in order, and none that begins with another. */
+/** In the form of an Identity: sorted, and none begins with another. */
 export function tidyPrefixes(prefixes: readonly Key[]): readonly Key[] {
   const tidy: Key[] = []
   for (const prefix of [...prefixes].sort(compareBytes)) {

@@ -1,24 +1,28 @@
-// Driver: owns how much of what clients read is looked up in one turn of the event loop.
+// Driver: limits how many bytes of clients' reads are looked up in one turn of the event loop.
 //
-// Law: after TURN_BYTES of answers the next read waits for another turn, and then the client connections take turns. Without it the story is: some
-// clients ask for fifty values of 1 MiB each in one frame, the leader does nothing else until all are looked up, is silent for longer
-// than an election timeout, and another member takes over; there it happens again.
+// Law: after TURN_BYTES of answers the next read waits for another turn, and then the client connections take
+// turns. Without it: some clients ask for fifty values of 1 MiB each in one frame. The leader looks them all
+// up, sends nothing for longer than an election timeout, and another member takes over. There it happens
+// again.
 
 import type { Clock } from '@latchkey/base'
 
 /** About 16 ms on a slow core: far below any election timeout. */
 const TURN_BYTES = 4 * 1024 * 1024
-/** What takes long costs as much as what says much in that time. */
+/** A read that takes long counts as a read of many bytes that takes as long. */
 const BYTES_A_MS = TURN_BYTES / 16
-/** What the smallest read costs. */
+/** The cost of the smallest read. */
 const LEAST = 100
 
-/** Looks it up, tells it, and returns the bytes of the answer. */
+/** Looks the value up, sends the answer, and returns the bytes of the answer. */
 type Serve = () => number
 
 export class ReadTurns {
   readonly #clock: Clock
-  /** Reads that wait, in the order of their asking; the client connections in the order of their turns. */
+  /**
+   * The waiting reads of each client connection, in the order of their arrival; the connections in the order
+   * of their turns.
+   */
   readonly #waiting = new Map<object, Serve[]>()
   #left = TURN_BYTES
   #scheduled = false
@@ -35,7 +39,7 @@ export class ReadTurns {
     this.#schedule()
   }
 
-  /** It is closed: nothing is looked up for it any more. */
+  /** The client connection has closed: nothing is looked up for it any more. */
   left(clientConnection: object): void {
     this.#waiting.delete(clientConnection)
   }
@@ -43,7 +47,7 @@ export class ReadTurns {
   #serve(serve: Serve): void {
     const begun = this.#clock.now()
     const bytes = serve()
-    // A query of locks looks at all of them, also where it finds none.
+    // A query of locks looks at all locks, also if it finds none.
     this.#left -= Math.max(LEAST, bytes, (this.#clock.now() - begun) * BYTES_A_MS)
     if (this.#left <= 0) this.#schedule()
   }
@@ -63,7 +67,7 @@ export class ReadTurns {
       const [clientConnection, queue] = next
       this.#waiting.delete(clientConnection)
       const serve = queue.shift()
-      // What it asks for next comes behind all others.
+      // The next reads of this connection come after those of all others.
       if (queue.length > 0) this.#waiting.set(clientConnection, queue)
       if (serve !== undefined) this.#serve(serve)
     }

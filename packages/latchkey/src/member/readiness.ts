@@ -1,5 +1,5 @@
-// Driver: whether this member can serve now: a linearizable read proves it, asked for twice in an election timeout, and more often
-// until it is proven.
+// Driver: whether this member can serve now. A linearizable read proves it: one is made twice in an election
+// timeout, and more often until one succeeds.
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { Member } from './member.js'
@@ -18,7 +18,7 @@ export class Readiness {
     this.#ask()
   }
 
-  /** False at the latest two election timeouts after the leader was lost. */
+  /** Becomes false at the latest two election timeouts after the leader was lost. */
   get ready(): boolean {
     return this.#clock.now() - this.#provenAt < this.#electionTimeout * 1.5
   }

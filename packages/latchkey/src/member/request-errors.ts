@@ -1,4 +1,4 @@
-// Rule: what a client is told of a request that its member refuses.
+// Rule: the errors that a client gets for requests that its member refuses.
 
 import { CAPS, LatchkeyError } from '@latchkey/protocol'
 
@@ -17,7 +17,7 @@ export const tooMany = (): LatchkeyError =>
 export const viewGone = (): LatchkeyError =>
   new LatchkeyError('ERR_COMPACTED', 'The frozen view of this iteration is gone. Start the iteration again.')
 
-/** Why the leader, or this member, did not take a command. */
+/** Why the leader, or this member, did not accept a command. */
 export function refusalError(reason: string): LatchkeyError {
   if (reason === 'busy') return new LatchkeyError('ERR_BUSY')
   if (reason === 'too-large') return new LatchkeyError('ERR_TOO_LARGE')

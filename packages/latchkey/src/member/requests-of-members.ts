@@ -1,7 +1,9 @@
-// Driver: runs what another member asks of this one: commands that it hands on for its clients, and calls about the cluster.
+// Driver: runs the requests of other members: commands that they forward for their clients, and calls about
+// the cluster.
 //
-// Law: such a command is proposed here or refused, and never handed on to a further member (M28). Whoever hands it on takes this member
-// for the leader; if it leads no more, the one who asked first learns so, and asks again elsewhere.
+// Law: a forwarded command is proposed here or refused, and never forwarded to a further member (M28). The
+// sender takes this member for the leader; if it does not lead any more, the sender learns that, and sends
+// the command elsewhere.
 
 import { shortError } from '@latchkey/base'
 import { isPlainPut, type KvStore } from '@latchkey/kv'
@@ -40,7 +42,7 @@ export class RequestsOfMembers {
   command(from: MemberId, command: Extract<MemberMessage, { kind: 'command' }>): void {
     const { commands, kv, answer } = this.#ports
     const told = (outcome: Outcome) => answer(from, outcomeMessage(command.id, outcome))
-    // Its own door has looked at it. Without a session it opens one, and stands alone in its entry.
+    // The sender's own door has checked it. A command without a session opens one, and is alone in its entry.
     const alone = command.session === 0
     const refusal = alone ? this.#refusalOfSession(command.body) : undefined
     if (refusal !== undefined) return answer(from, { kind: 'returned', id: command.id, answer: refusal })

@@ -1,4 +1,5 @@
-// Rule: what a request reads, changes and touches, and whether somebody may. The one place that says so, for every door.
+// Rule: what a request reads, changes and touches, and whether an identity may do that. All doors use this
+// one file.
 //
 // Law: what shows something of a stored value needs the right to read, by whatever call it comes. The story without it: a token that
 // may only write learns every value by putIfAbsent, and learns it bit by bit where it may ask "is it greater than this?".
@@ -29,7 +30,8 @@
 //   read backup                                 | admin          | everything
 //   watch                                       | read           | its range
 //
-// Whoever has no right to read is told no context of any hold, also not of one it names as its own: names of holders are no secret.
+// Law: a client without the right to read gets no context of any hold, also if it names the hold's owner as
+// itself: the ids of holders are no secret.
 //
 // Law: what is touched lies below an allowed prefix, a range below one alone. What does not is refused, and not cut down to what is
 // allowed: a scan that leaves something out in silence is taken for the whole.
@@ -189,11 +191,14 @@ export function touchedByRead(read: Read): Touched {
 
 // ---- may they
 
-/** undefined: it may; else why not. What is touched is looked at for those only who may not touch everything. */
+/**
+ * undefined: allowed; otherwise the reason. What a request touches is computed only for identities that may
+ * not touch everything.
+ */
 const mayDoAll = (who: Identity): boolean => who.rights.length === RIGHTS.length && !isLimited(who)
 
 export function refusalOfCommand(who: Identity, command: Command): LatchkeyError | undefined {
-  // Nearly all that comes is of one who may do everything.
+  // Nearly all requests come from identities that may do everything.
   if (mayDoAll(who)) return undefined
   const missing = rightsForCommand(command).find((right) => !who.rights.includes(right))
   if (missing !== undefined) return lacks(missing)
@@ -219,7 +224,7 @@ export function refusalOfWatch(
 
 export const isLimited = ({ keys, locks }: Identity): boolean => keys !== undefined || locks !== undefined
 
-/** Whether a grant of that lock is anything to tell. */
+/** Whether a grant of that lock may be pushed to this identity. */
 export const mayTouchLock = ({ locks }: Identity, key: Key): boolean =>
   locks === undefined || prefixOf(locks, key) !== undefined
 
@@ -243,17 +248,19 @@ const isWithin = (prefixes: readonly Key[], keys: readonly Key[], spans: readonl
   spans.every((span) => isBelowOne(prefixes, span))
 
 /**
- * A session is its opener's: its id is a place in the log, which anybody can guess. The story without this: a client with a token of its
- * own says that another one's calls are finished, and their retries are refused, or ends the session, and its waiters leave their
- * queues. Without tokens all clients are one. A session that this member does not know yet is judged by nobody here.
+ * A session belongs to the identity that opened it: its id is an index of the log, which anybody can guess.
+ * Without this law: a client with a token of its own reports that another client's calls are finished, so
+ * that their retries are refused; or it ends the session, and the session's waiters leave their queues.
+ * Without tokens all clients are one identity. A session that this member does not know yet is not checked
+ * here.
  */
 export const isOthersSession = ({ name }: Identity, opener: string | undefined): boolean =>
   opener !== undefined && opener !== openerName(name)
 
-/** Who has no name of its own is not told from others. */
+/** Identities without a name of their own are not distinguished. */
 export const isAnonymous = ({ name }: Identity): boolean => name.startsWith(ANONYMOUS.name)
 
-/** As it stands in the session's row. */
+/** The name in the form in which the session's row stores it. */
 export const openerName = (name: string): string => name.slice(0, CAPS.identityLength)
 
 const MOST_NAMED = 10

@@ -1,4 +1,4 @@
-// Rule: who somebody is by the token shown, and what that one may do.
+// Rule: the identity of a caller by its token or certificate, and the rights of that identity.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { utf8 } from '@latchkey/base'
@@ -11,13 +11,13 @@ export const RIGHTS: readonly Right[] = ['read', 'write', 'admin']
 /** Bearer tokens. */
 export interface AuthOptions {
   /**
-   * What clients may carry; several, so that one can be replaced while both work. A text may name
-   * its rights in front: 'read+write:SECRET'. One without a colon has all rights.
+   * The tokens of clients; several, so that one can be replaced while both are valid. A text may begin with
+   * its rights: 'read+write:SECRET'. A text without a colon has all rights.
    */
   tokens?: readonly (string | TokenEntry)[] | undefined
   /**
-   * A file with more of them, as JSON: `{ "tokens": [...], "memberToken": "..." }`. Closed to other users of the machine, or it is
-   * refused.
+   * A JSON file with more of them: `{ "tokens": [...], "memberToken": "..." }`. It is refused if other users
+   * of the machine may read it.
    */
   file?: string | undefined
   /**
@@ -27,7 +27,7 @@ export interface AuthOptions {
   memberToken?: string | readonly string[] | undefined
 }
 
-/** What is in force: the file has been read. */
+/** The tokens in force, including those of the file. */
 export interface Auth {
   readonly tokens: readonly TokenEntry[]
   readonly memberToken: string | readonly string[] | undefined
@@ -36,11 +36,17 @@ export interface Auth {
 export interface TokenEntry {
   /** The token itself, or `sha256` or `cert` in its place. */
   token?: string | undefined
-  /** In place of a token: the name (CN) of the certificate that a client shows. With `tls.clientCert: 'required'` only. */
+  /**
+   * The name (CN) of the certificate that a client shows, instead of a token. Only with `tls.clientCert:
+   * 'required'`.
+   */
   cert?: string | undefined
-  /** SHA-256 of the token's UTF-8, in hex: so that who reads the list cannot use it. */
+  /** The SHA-256 of the token's UTF-8, in hex, instead of a token: a reader of the list cannot use it. */
   sha256?: string | undefined
-  /** Stands in logs and counts, where the token must not. Two tokens may have one name. Default: `cert`, or the place in the list. */
+  /**
+   * The name in logs and counts, where the token must not appear. Two tokens may have one name. Default:
+   * `cert`, or the place in the list.
+   */
   name?: string | undefined
   /** Default: all. */
   rights?: readonly Right[] | undefined
@@ -50,7 +56,7 @@ export interface TokenEntry {
   locks?: readonly string[] | undefined
 }
 
-/** Who a caller is to a member: what it may do, and the name under which it is counted and logged. */
+/** The identity of a caller: its rights, and the name under which it is counted and logged. */
 export interface Identity {
   /** Never the token, nor a part of it. */
   readonly name: string
@@ -61,26 +67,29 @@ export interface Identity {
   readonly locks: readonly Uint8Array[] | undefined
 }
 
-/** Whoever comes where no tokens are asked for. */
+/** The identity of every caller if no tokens are configured. */
 export const ANONYMOUS: Identity = { name: 'anonymous', rights: RIGHTS, keys: undefined, locks: undefined }
-/** The process that a member is embedded in. */
+/** The identity of the process in which a member is embedded. */
 const EMBEDDED: Identity = { ...ANONYMOUS, name: 'embedded' }
-/** The same at whichever member it asks. */
+/** The same at each member. */
 export const embeddedIn = (member: string): Identity => ({ ...EMBEDDED, name: `embedded in ${member}` })
 
 interface Known {
   readonly digest: Uint8Array | undefined
   readonly cert: string | undefined
-  /** All that the entry says but its token. */
+  /** All of the entry except its token. */
   readonly says: string
   readonly who: Identity
 }
 
-/** Whose tokens a member knows. One identity an entry, always the same object; also where `before` knew the same entry already. */
+/**
+ * The tokens that a member accepts. Each entry has one identity, always the same object; also if `before` had
+ * the same entry already.
+ */
 export class Identities {
   readonly #known: readonly Known[] | undefined
 
-  /** undefined: none are asked for. They have been checked. */
+  /** undefined: no tokens are configured. The entries have been checked. */
   constructor(tokens: readonly TokenEntry[] | undefined, before?: Identities) {
     const known = before === undefined ? undefined : before.#known
     this.#known = tokens?.map((entry, at) => {
@@ -91,19 +100,19 @@ export class Identities {
     })
   }
 
-  /** By the name in the certificate that was shown. */
+  /** The identity for the name in a client's certificate. */
   ofCertificate(name: string | undefined): Identity | undefined {
     return name === undefined ? undefined : this.#known?.find(({ cert }) => cert === name)?.who
   }
 
-  /** Whether it is still somebody: an entry that is gone, or says something else, is not. */
+  /** Whether this identity is still valid: it is not if its entry was removed or changed. */
   has(who: Identity): boolean {
     return this.#known === undefined ? who === ANONYMOUS : this.#known.some((one) => one.who === who)
   }
 
   /**
-   * undefined: not one of ours. Digests are compared, each of them and in constant time: how long it takes tells nothing of a token,
-   * not even its length.
+   * undefined: the token is not accepted. All digests are compared, each in constant time: the duration shows
+   * nothing about a token, not even its length.
    */
   of(token: string | undefined): Identity | undefined {
     if (this.#known === undefined) return ANONYMOUS
@@ -117,7 +126,7 @@ export class Identities {
 const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
   a === undefined || b === undefined ? a === b : timingSafeEqual(a, b)
 
-/** By which two entries for one token are known, also where one has the token and the other its digest. */
+/** Shows that two entries are of one token, also if one has the token and the other its digest. */
 export const digestOf = ({ token, sha256: hex }: TokenEntry): Uint8Array =>
   hex === undefined ? sha256(token ?? '') : Buffer.from(hex, 'hex')
 

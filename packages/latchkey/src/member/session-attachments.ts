@@ -1,5 +1,6 @@
-// Rule: which client connections are told of which session's grants. A client connection speaks for one session at a time, the last it named. Ids of sessions
-// are easy to guess: so naming one takes nothing away from another client connection that named it too, and needs the right to write.
+// Rule: which client connections get the grants of which session. A client connection is attached to one
+// session at a time, the last that it named. Session ids are easy to guess: so an attachment takes nothing
+// from another connection that is attached too, and needs the right to write.
 
 export class SessionAttachments<ClientConnection> {
   readonly #bySession = new Map<number, Set<ClientConnection>>()

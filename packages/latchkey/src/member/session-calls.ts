@@ -1,5 +1,5 @@
-// Driver: the list of sessions, and the end of one, as an admin asks for them. Neither needs a session: where none can be opened
-// any more, these calls still work.
+// Driver: the list of sessions and the end of one, as admin calls. Neither needs a session: so these calls
+// still work when no further session can be opened.
 
 import { type KvStore, RecordSource } from '@latchkey/kv'
 import {
@@ -27,7 +27,7 @@ export function listSessions(node: RaftNode, kv: KvStore): Promise<SessionResult
   })
 }
 
-/** At the leader. Resolves whether there was such a session. */
+/** Runs at the leader. Resolves to whether the session existed. */
 export function endSession(node: RaftNode, given: unknown): Promise<unknown> {
   const id = typeof given === 'string' && /^[1-9][0-9]{0,15}$/.test(given) ? Number(given) : 0
   if (id < 1 || id > CAPS.recordNumber)

@@ -1,11 +1,12 @@
-// Driver: members compare what they hold: behind the same entry each tells the others the hashes of its key spaces. They do so at
-// marks of cluster time, however busy they are, and at rest, once for each such place. A difference is a fault of a machine or a
-// disk that nothing else has noticed; which row is the first to differ is found by state-search.ts.
+// Driver: compares the states of members: after the same entry each one sends the others the hashes of its
+// key spaces. Members do so at marks of cluster time, however busy they are, and when idle, once for each
+// entry. A difference is a fault of a machine or a disk that nothing else has noticed; state-search.ts finds
+// the first row that differs.
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { KvStore, StateHash } from '@latchkey/kv'
 
-/** Behind the entry `index`: a hash for each key space, by name. */
+/** After the entry `index`: a hash for each key space, by name. */
 export interface StateHashes {
   readonly index: number
   readonly spaces: Readonly<Record<string, string>>
@@ -13,28 +14,34 @@ export interface StateHashes {
 
 export interface StateCheckPorts {
   readonly clock: Clock
-  /** How far this member has applied. */
+  /** The index up to which this member has applied. */
   readonly applied: () => number
-  /** Undefined while it cannot be told: the state is being swapped, or the member has stopped. */
+  /** Undefined while the state is being replaced, or after the member has stopped. */
   readonly stateHashes: () => StateHashes | undefined
   readonly tell: (stateHashes: StateHashes) => void
-  /** That member holds something else in these key spaces, behind the same entry. Resolves with true when it is known where. */
+  /**
+   * Called when that member has another state in these key spaces after the same entry. Resolves to true when
+   * the differing row is known.
+   */
   readonly differs: (from: string, index: number, spaces: readonly string[]) => Promise<boolean>
-  /** What is held behind that entry is kept for a comparison, as soon as this resolves. */
+  /** Keeps the state after that entry for a comparison; the state is kept when the promise resolves. */
   readonly hold: (index: number) => Promise<unknown>
 }
 
-/** Unchanged for that long is at rest. */
+/** A member is idle when it has applied nothing for this long. */
 const REST_MS = 2_000
-/** Stands that are remembered, own ones and of each other member: who lags a little is compared too. */
+/**
+ * How many hashes are remembered, of this member and of each other one: so a member that lags a little is
+ * compared too.
+ */
 const STANDS = 4
 
 export class StateCheck {
   readonly #ports: StateCheckPorts
   readonly #own: StateHashes[] = []
-  /** The last words of each other member; it may have been there earlier than this one. */
+  /** The last hashes of each other member; it may have applied an entry earlier than this one. */
   readonly #heard = new Map<string, StateHashes[]>()
-  /** Who differed, and whether it is known where. */
+  /** The members that differed, and whether the differing row is known. */
   readonly #different = new Map<string, { known: boolean }>()
   #seen = 0
   #timer: Timer
@@ -58,7 +65,7 @@ export class StateCheck {
     if (stateHashes !== undefined) this.#stateHashes(stateHashes)
   }
 
-  /** At a mark, while the next entry waits for what this returns. */
+  /** Called at a mark; the next entry waits for the returned promise. */
   stood(stateHashes: StateHashes): Promise<unknown> | undefined {
     this.#stateHashes(stateHashes)
     const wanted = [...this.#different.values()].some(({ known }) => !known)
@@ -115,7 +122,7 @@ export function currentStand(kv: KvStore): StateHashes | undefined {
   try {
     return standOf(kv.stateHash())
   } catch {
-    // It is being swapped, or has stopped: whoever must know of that has been told.
+    // The state is being replaced, or the member has stopped: both are reported elsewhere.
     return undefined
   }
 }

@@ -1,6 +1,7 @@
-// Driver: owns the search for the first row in which this member differs from another one, behind an entry at which both froze
-// what they hold. It asks for sums of a thousand rows at a time, then of thirty of the thousand, then row by row: flat memory,
-// and nothing is exchanged while members agree. Whoever cannot freeze that state any more says so; the next mark is another try.
+// Driver: searches the first row in which this member differs from another one, after an entry at which both
+// have frozen their state. It asks for sums of a thousand rows at a time, then of thirty of the thousand,
+// then for single rows: it needs little memory, and members that agree exchange nothing. A member that cannot
+// freeze that state any more answers so; the next mark is another try.
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import { type StateDigest, nameOfRow, type RowsDigest, type SpaceName } from '@latchkey/kv'
@@ -9,7 +10,7 @@ import { type MemberMessage, firstId } from './member-messages.js'
 type Question = Extract<MemberMessage, { kind: 'compare' }>
 type Answer = Extract<MemberMessage, { kind: 'compared' }>
 
-/** A row that is not the same here and there. */
+/** A row that differs between the two members. */
 export interface Difference {
   readonly space: SpaceName
   readonly key: string
@@ -18,17 +19,17 @@ export interface Difference {
 
 export interface StateSearchPorts {
   readonly clock: Clock
-  /** Another stream at each start. */
+  /** Gives another random sequence at each start. */
   readonly random: Random
-  /** What is stored behind that entry; undefined when the state is elsewhere. */
+  /** The stored state after that entry; undefined when the state has moved on. */
   readonly freeze: (index: number) => Promise<StateDigest | undefined>
   readonly send: (to: string, message: Question | Answer) => void
   readonly found: (from: string, index: number, difference: Difference) => void
 }
 
-/** Rows a question: ever fewer, down to one. */
+/** Rows of one request: fewer each time, down to one. */
 const ROWS = [1_000, 30, 1] as const
-/** A frozen state that nobody asked for that long is let go. */
+/** A frozen state for which no request has come for this long is released. */
 const IDLE_MS = 15_000
 const PATIENCE_MS = 10_000
 
@@ -47,7 +48,9 @@ export class StateSearch {
   readonly #waiting = new Map<number, Waiting>()
   readonly #searching = new Set<string>()
   #held: Held | undefined
-  /** Begins elsewhere in each life: what was asked in an earlier one may be answered in this one (C5). */
+  /**
+   * Begins at another number in each process: a request of a former process may be answered in this one (C5).
+   */
   #lastId: number
   #closed = false
 
@@ -56,7 +59,7 @@ export class StateSearch {
     this.#lastId = firstId(ports.random)
   }
 
-  /** Freezes what is held behind that entry, if it is still there and no other one is frozen. */
+  /** Freezes the state after that entry, if it is still the present state and no other one is frozen. */
   hold(index: number): Promise<StateDigest | undefined> {
     if (this.#closed) return Promise.resolve(undefined)
     this.#held ??= { index, state: this.#freeze(index), timer: undefined }
@@ -67,7 +70,7 @@ export class StateSearch {
 
   async #freeze(index: number): Promise<StateDigest | undefined> {
     const state = await this.#ports.freeze(index).catch(() => undefined)
-    // The member has stopped, is being swapped, or went on: another mark will come.
+    // The member has stopped, or its state was replaced or has moved on: another mark will come.
     if (state === undefined && this.#held?.index === index) this.#letGo()
     return state
   }
@@ -81,11 +84,14 @@ export class StateSearch {
     const held = this.#held
     this.#held = undefined
     held?.timer?.cancel()
-    // One that cannot be closed in peace is gone all the same.
+    // A frozen state whose closing fails is not used any more either.
     held?.state.then((state) => state?.close()).catch(() => {})
   }
 
-  /** One search a member at a time. Resolves when it is over: true when each of the spaces was looked through. */
+  /**
+   * One search for each member at a time. Resolves when the search is over: true when each of the spaces was
+   * searched.
+   */
   async search(from: string, index: number, spaces: readonly SpaceName[]): Promise<boolean> {
     if (this.#searching.has(from)) return false
     this.#searching.add(from)
@@ -107,7 +113,7 @@ export class StateSearch {
     for (let level = 0; ; ) {
       const theirs = await this.#ask(from, { index, space, after, rows: ROWS[level] as number })
       if (theirs === undefined) return false
-      // Where they have nothing left: all that is left here.
+      // The other member has no more rows: all rows that are left here differ.
       const ours = await own.digest(space, after, theirs.last)
       void this.hold(index)
       if (ours.sum === theirs.sum) {
@@ -141,7 +147,7 @@ export class StateSearch {
       const state = await this.hold(index)
       digest = await state?.digest(space, after, undefined, Math.min(rows, ROWS[0]))
     } catch {
-      // It was closed meanwhile: as if it had never been held.
+      // The view was closed in the meantime: the answer is as if it had never been held.
     }
     const told = digest && { sum: digest.sum, last: digest.last }
     if (!this.#closed) this.#ports.send(from, { kind: 'compared', id, rows: told })
@@ -159,7 +165,7 @@ export class StateSearch {
   }
 }
 
-/** Of rows that are all the same before these two. */
+/** The number of equal rows before the first different one. */
 function differenceOf(
   space: SpaceName,
   here: Uint8Array | undefined,

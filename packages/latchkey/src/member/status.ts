@@ -1,4 +1,4 @@
-// Rule: what a member says of itself and of the others.
+// Rule: what a member reports about itself and the others.
 
 import { type LeaderReply, leaderlessMessage, type MemberStatus, type Status } from '@latchkey/protocol'
 import { type Membership, membersOf, type Replica } from '@latchkey/raft'
@@ -36,7 +36,7 @@ function memberStatus({ node, transport }: Replica, id: string): MemberStatus {
   }
 }
 
-/** What clients are told of the leader, and of who is missing where there is none. */
+/** What clients learn about the leader, and about missing members if there is no leader. */
 export function leaderReplyOf(replica: Replica, membership: Membership): LeaderReply {
   const { node, transport } = replica
   const { leader, term, role } = node.raft

@@ -1,13 +1,17 @@
-// Driver: owns the sum of what this member has read of messages and bodies that are not whole yet, over all connections of clients.
+// Driver: counts the bytes that this member has received of unfinished messages and bodies, over all
+// connections of clients.
 //
-// Laws
-//   1  What is not whole costs this member at most MOST bytes, and LARGEST more for those that have been told goodbye. Beyond, one gives
-//      way that has more than an equal share of it: the one of which nothing was heard for longest.
-//   2  What is not whole goes on: after its first WINDOW_MS, each further WINDOW_MS brings LEAST bytes, or it is ended.
+// Laws:
+//   1. Unfinished messages cost this member at most MOST bytes, and LARGEST more for connections that are
+//      being closed. Beyond, one connection is closed: of those with more than an equal share, the one that
+//      has sent nothing for longest.
+//   2. An unfinished message makes progress: after its first WINDOW_MS, each further WINDOW_MS brings LEAST
+//      bytes, or the connection is closed.
 //
-// Without 1 the story is: a hundred clients stop in the midst of messages of 15 MiB, each within its limit, and the member keeps 1.5 GB
-// for them. Without 2: bodies that never end keep their places and their memory. A small share never gives way, so that nobody's short
-// message, which is whole a moment later, is ended for the sake of large ones.
+// Without law 1: a hundred clients stop in the middle of messages of 15 MiB, each within its limit, and the
+// member keeps 1.5 GB for them. Without law 2: bodies that never end keep their memory. A connection with a
+// small share is never closed, so that nobody's short message, which is complete a moment later, is ended
+// because of large ones.
 
 import type { Clock, RefusalLog, Timer } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
@@ -22,9 +26,9 @@ export type WhyEnded = 'busy' | 'slow'
 
 /** A connection that sends. */
 export interface Sender {
-  /** It is told why, and has a moment to read it. */
+  /** Closes the connection with the reason, and gives the client a moment to read it. */
   end(why: WhyEnded): void
-  /** At once: what was read of it is let go of. */
+  /** Closes the connection at once and drops the bytes received from it. */
   destroy(): void
 }
 
@@ -43,7 +47,7 @@ export interface UnfinishedPorts {
 
 export class Unfinished {
   readonly #ports: UnfinishedPorts
-  /** In the order in which they were heard: the one heard of last comes last. */
+  /** In the order of their last bytes: the one that sent last comes last. */
   readonly #messages = new Map<Sender, Message>()
   #sum = 0
   #endingSum = 0
@@ -54,12 +58,15 @@ export class Unfinished {
     this.#ports = ports
   }
 
-  /** Of all connections, those that have been told goodbye too. */
+  /** The sum over all connections, also those that are being closed. */
   get bytes(): number {
     return this.#sum + this.#endingSum
   }
 
-  /** Something came from it, and its message has so many bytes so far and is not whole; 0: it is whole, and no other one has begun. */
+  /**
+   * The connection has sent something, and its message has this many bytes and is unfinished; 0: the message
+   * is complete, and no other one has begun.
+   */
   heard(sender: Sender, bytes: number): void {
     const known = this.#messages.get(sender)
     if (known?.isEnding) return this.#moreOfEnding(known, bytes)
@@ -92,9 +99,10 @@ export class Unfinished {
 
   // ---- law 1
 
-  /** It goes on although it was told goodbye. */
+  /** The connection sends on although it is being closed. */
   #moreOfEnding(message: Message, bytes: number): void {
-    // What was whole is kept for nobody, but the rest of it is not counted down: it is gone soon.
+    // Nobody keeps its complete messages, and the rest stays counted until the connection has closed, which
+    // is soon.
     this.#endingSum += Math.max(0, bytes - message.bytes)
     message.bytes = Math.max(bytes, message.bytes)
     this.#relieve()
@@ -114,7 +122,7 @@ export class Unfinished {
     }
   }
 
-  /** Of those with more than an equal share. */
+  /** The connections with more than an equal share. */
   #quietest(): Sender | undefined {
     const share = this.#sum / this.#messages.size
     for (const [sender, { bytes, isEnding }] of this.#messages) if (!isEnding && bytes >= share) return sender
@@ -150,7 +158,7 @@ export class Unfinished {
 
   #look(): void {
     const now = this.#ports.clock.now()
-    // While this member stood still it heard nobody, and that was nobody's fault.
+    // While this member did not run it received nothing, and that was no client's fault.
     const stood = Math.max(0, now - this.#looked - 2 * LOOK_MS)
     this.#looked = now
     for (const [sender, message] of [...this.#messages]) {
