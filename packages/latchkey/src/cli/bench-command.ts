@@ -1,4 +1,4 @@
-// Driver: `latchkey bench`: what a user's own cluster does, with its figures and their errors.
+// Driver: `latchkey bench`: measures a user's own cluster, and prints the figures with their error margins.
 
 import { type Figures, loadsUnder, measure } from './bench-loads.js'
 import { type Command, positiveNumber, wholeNumber, words } from './command.js'
@@ -29,7 +29,8 @@ export const bench: Command = {
       const found: Figures[] = []
       const progress = new Progress(io)
       const clean = (options?: typeof call) => store.deleteRange(PREFIX, `${PREFIX.slice(0, -1)}0`, options)
-      // Whether it may write at all, and whether anybody leads, is known before anything is measured.
+      // One write first shows whether this client may write and whether there is a leader, before anything is
+      // measured.
       await clean(call)
       try {
         for (const load of loadsUnder(PREFIX)) {

@@ -1,4 +1,5 @@
-// Driver: one load against a store: so many callers, each with its next call behind its last, for a while.
+// Driver: runs one load against a store: a number of callers, each of which makes one call after the other,
+// for some time.
 
 import type { Clock } from '@latchkey/base'
 import type { CommandStore } from './io.js'
@@ -23,7 +24,7 @@ export interface Figures {
 
 const VALUE = new Uint8Array(256).fill(120)
 
-/** Keys of their own for each caller, so that nothing waits but for the log. */
+/** Each caller has keys of its own, so that no call waits for anything but the log. */
 export const loadsUnder = (prefix: string): readonly Load[] => [
   {
     name: 'lock and release',

@@ -1,4 +1,4 @@
-// Driver: status, transfer and backup.
+// Driver: the commands `latchkey status`, `transfer` and `backup`.
 
 import { resolve } from 'node:path'
 import type { Status } from '@latchkey/protocol'
@@ -89,7 +89,7 @@ export const backup: Command = {
     const path = resolve(file)
     return withStore(line, io, async ({ store, json, call }) => {
       const progress = new Progress(io)
-      // The default timeout of a call is for answers, not for gigabytes.
+      // The default timeout of a call is meant for answers, not for gigabytes.
       const timeout = duration(line, 'timeout')
       let bytes = 0
       await progress.during(

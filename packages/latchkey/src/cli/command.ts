@@ -1,4 +1,5 @@
-// Rule: what a command is: its words, its options, its help; and how a command line is read into them.
+// Rule: describes a command: its words, its options and its help; and parses a command line by that
+// description.
 
 import { parseArgs } from 'node:util'
 import { nearest } from '@latchkey/base'
@@ -8,9 +9,9 @@ import type { Io } from './io.js'
 export interface Option {
   readonly type: 'string' | 'boolean'
   readonly short?: string
-  /** May be given several times. */
+  /** The option may be given several times. */
   readonly multiple?: true
-  /** What stands behind it in the help. */
+  /** The text behind the option in the help. */
   readonly value?: string
   readonly help: string
 }
@@ -18,21 +19,21 @@ export type OptionTable = Readonly<Record<string, Option>>
 
 export interface Line {
   readonly options: Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
-  /** The command's, to say what is missing. */
+  /** The command itself, for the message about a missing word. */
   readonly usage: string
   readonly words: readonly string[]
-  /** What stands behind `--`; undefined where there was none. */
+  /** The words behind `--`; undefined if the command line has no `--`. */
   readonly rest: readonly string[] | undefined
 }
 
 export interface Command {
   readonly name: string
-  /** Behind the name: 'KEY [VALUE]'. */
+  /** The help's text behind the name: 'KEY [VALUE]'. */
   readonly usage: string
   readonly summary: string
   readonly options: OptionTable
   readonly examples: readonly string[]
-  /** Further words of help. */
+  /** Further lines of help. */
   readonly notes?: string
   /** The exit code. */
   run(line: Line, io: Io): Promise<number>
@@ -67,7 +68,7 @@ function parse(options: OptionTable, args: readonly string[]) {
   }
 }
 
-/** In one line. */
+/** A description in one line. */
 function mistake(message: string, known: readonly string[]): string {
   const [first = 'bad options'] = message.split(/\. |\n/)
   const dashed = /^Option '(--[a-z-]+)[^']*' argument is ambiguous/.exec(first)?.[1]
@@ -109,7 +110,10 @@ export function positiveNumber(line: Line, name: string): number | undefined {
   throw new UsageError(`--${name} must be a positive number; got ${JSON.stringify(value)}`)
 }
 
-/** Milliseconds, where it is given: a number without a unit, or a text such as '10s'. A TypeError where it is neither. */
+/**
+ * Milliseconds, if given: a number without a unit, or a text such as '10s'. Throws a TypeError if it is
+ * neither.
+ */
 export function duration(line: Line, name: string): number | undefined {
   const value = text(line, name)
   return value === undefined ? undefined : millis(withUnit(value), `--${name}`)
@@ -117,7 +121,9 @@ export function duration(line: Line, name: string): number | undefined {
 
 const withUnit = (value: string): number | string => (/^[1-9][0-9]*$/.test(value) ? Number(value) : value)
 
-/** The words of a command that takes from `least` to `most` of them; those behind `--` count too. */
+/**
+ * The words of a command that takes at least `least` and at most `most` of them; words behind `--` count too.
+ */
 export function words(line: Line, least: number, most: number): readonly string[] {
   const all = [...line.words, ...(line.rest ?? [])]
   if (all.length < least) throw new UsageError(`${nameOf(line.usage, all.length)} is missing`)
@@ -127,7 +133,7 @@ export function words(line: Line, least: number, most: number): readonly string[
 
 const nameOf = (usage: string, place: number) => usage.split(' ')[place]?.replace('...', '') ?? 'a word'
 
-/** A key, refused here already where it can be no key: nobody need be asked. */
+/** A key. An invalid key is refused here, before any member is asked. */
 export function keyWord(key: string | undefined): string {
   if (key !== undefined && key !== '') return key
   throw new UsageError('KEY must not be empty: a key has 1 byte to 4 KiB')

@@ -1,4 +1,5 @@
-// Driver: `latchkey demo`: three members, a lock that changes hands, a leader that dies, and the work that goes on.
+// Driver: `latchkey demo`: three members and a lock; the leader is killed, and the workers go on under the
+// lock.
 
 import { type Command, flag, positiveNumber, words } from './command.js'
 import { Trio } from './demo-trio.js'
@@ -10,10 +11,10 @@ import { JSON_OPTION } from './store.js'
 const KEY = 'demo/printer'
 const WORKERS = ['Ada', 'Ben', 'Cleo']
 const LEASE = '3s'
-/** How long a worker works under the lock, and how long the killed member stays away. */
+/** How long a worker holds the lock, and how long the killed member is down. */
 const WORK_MS = 250
 const AWAY_MS = 4_000
-/** How long a show may go on beyond its time for want of a grant. */
+/** How much longer than planned the demo may run while it waits for a grant. */
 const PATIENCE_MS = 15_000
 
 export const demo: Command = {
@@ -38,7 +39,10 @@ export const demo: Command = {
 class Show {
   readonly #io: Io
   readonly #length: number | undefined
-  /** For so long it still plays when the members are ready; that can take most of it on a busy machine. */
+  /**
+   * The rest of the demo's time when the members are ready; on a busy machine their start may use up most of
+   * it.
+   */
   #left: number | undefined
   readonly #json: boolean
   readonly #over = new AbortController()
@@ -46,15 +50,15 @@ class Show {
   #grants = 0
   #firstToken = 0
   #lastToken = 0
-  /** Grants whose token was not higher than the one before: there must be none. */
+  /** The number of grants whose token was not higher than the one before: it must be zero. */
   #stale = 0
-  /** From the kill to the next grant, in ms. */
+  /** The time from the kill to the next grant, in ms. */
   #gap: number | undefined
-  /** Since when nobody has been granted the lock after the leader died. */
+  /** The time since which nobody has been granted the lock after the leader was killed. */
   #deadSince: number | undefined
-  /** Another leads. */
+  /** Another member leads now. */
   #succeeded = false
-  /** The time is up, and the next grant ends the show. */
+  /** The time is up, and the next grant ends the demo. */
   #ending = false
 
   constructor(io: Io, length: number | undefined, json: boolean) {
@@ -118,7 +122,7 @@ class Show {
     this.#io.clock.after(this.#left, () => this.#end(), { ref: false })
   }
 
-  /** Not between the kill and the next grant: that is what one came to see. */
+  /** Not between the kill and the next grant: that is what the demo is meant to show. */
   #end(): void {
     if (this.#deadSince === undefined) return this.#over.abort()
     this.#ending = true
@@ -153,7 +157,7 @@ class Show {
     if (token <= this.#lastToken) this.#stale++
     if (this.#grants === 1) this.#firstToken = token
     this.#lastToken = token
-    // One that was already on its way when the leader died shows nothing.
+    // A grant that was already on its way when the leader was killed proves nothing.
     const dead = this.#succeeded ? this.#deadSince : undefined
     if (dead !== undefined) this.#deadSince = undefined
     if (dead !== undefined) this.#gap = Math.round(this.#io.clock.now() - dead)
@@ -191,7 +195,7 @@ class Show {
     store.on('leader', told)
   }
 
-  /** Ends early when the show is over. */
+  /** Resolves early when the demo is over. */
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {

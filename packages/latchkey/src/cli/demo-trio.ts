@@ -1,4 +1,5 @@
-// Driver: owns three members as processes on a temporary directory: starts them, kills one, starts it again, leaves nothing behind.
+// Driver: owns three members as processes in a temporary directory: starts them, kills one, starts it again,
+// and deletes everything at the end.
 
 import type { ChildProcess } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -47,7 +48,7 @@ export class Trio {
     this.#running.get(name)?.kill('SIGKILL')
   }
 
-  /** What they have written is thrown away anyway: nobody needs to be asked politely. */
+  /** Their data is deleted anyway: they need not be stopped gently. */
   async stop(): Promise<void> {
     const children = [...this.#running.values()]
     const gone = children.map((child) => ended(child))
@@ -64,7 +65,7 @@ const ended = (child: ChildProcess) =>
     child.once('error', () => resolve())
   })
 
-/** Settings of the reader's own shell are not meant for these three. */
+/** The settings in the user's own shell are not meant for these members. */
 function quietEnv(io: Io): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(io.env).filter(([name]) => !name.startsWith('LATCHKEY_')))
 }

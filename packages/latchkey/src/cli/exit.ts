@@ -1,4 +1,4 @@
-// Rule: exit codes, and which of them an error is.
+// Rule: the exit codes, and the exit code of each error.
 
 import { constants } from 'node:os'
 import { isLatchkeyError } from '@latchkey/protocol'
@@ -10,9 +10,9 @@ export const EXIT = {
   ok: 0,
   failure: 1,
   usage: 2,
-  /** No leader, or nobody reachable. */
+  /** There is no leader, or no member can be reached. */
   unavailable: 69,
-  /** The lock is another's, or was lost. */
+  /** Another client holds the lock, or the lock was lost. */
   busy: 75,
   config: 78,
   cannotRun: 126,
@@ -24,18 +24,18 @@ export const signalExit = (signal: NodeJS.Signals): number => 128 + constants.si
 export function exitOf(error: unknown): number {
   if (error instanceof UsageError || error instanceof TypeError) return EXIT.usage
   if (error instanceof ConfigError) return EXIT.config
-  // Whoever read what was printed has enough: `latchkey scan | head` is no failure.
+  // The reader of the output has closed it, as in `latchkey scan | head`: that is no failure.
   if (error instanceof Interrupted) return error.signal === 'SIGPIPE' ? EXIT.ok : signalExit(error.signal)
   return isLatchkeyError(error, 'ERR_NO_LEADER') ? EXIT.unavailable : EXIT.failure
 }
 
-/** What the system said, where it is more than that nobody listens. */
+/** The message of the system, if it says more than that nobody listens. */
 function reason(cause: unknown): string {
   if (!(cause instanceof Error) || cause.message === '' || isLatchkeyError(cause, 'ERR_TIMEOUT')) return ''
   return ` (${cause.message})`
 }
 
-/** Nothing is said twice: many a message has the reason in it. */
+/** No text is repeated: many a message already contains the reason. */
 const unsaid = (said: string, cause: unknown): string =>
   cause instanceof Error && said.includes(cause.message.replace(/\.$/, '')) ? '' : reason(cause)
 

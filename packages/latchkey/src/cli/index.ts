@@ -1,4 +1,4 @@
-// Driver: the command as a process.
+// Driver: runs the command as a process.
 
 import { readFileSync } from 'node:fs'
 import { main } from './main.js'
@@ -15,7 +15,7 @@ export async function runProcess(): Promise<void> {
   const io = processIo()
   const code = await main(process.argv.slice(2), io, {
     sidecar: async () => {
-      // This process is the member's alone: an app that embeds one has a heap of its own making.
+      // This process is only a member: an application that embeds one keeps its own heap settings.
       keepYoungHeapSmall()
       keepOldHeapSmall()
       return await import('../sidecar/run.js')
@@ -28,6 +28,6 @@ export async function runProcess(): Promise<void> {
     io.err(`latchkey: standard output: ${io.fault.message}\n`)
     process.exit(1)
   }
-  // Whatever a dependency has left open must not keep a finished command alive.
+  // Something that a dependency has left open must not keep a finished command running.
   process.exit(code)
 }

@@ -1,4 +1,5 @@
-// Types: what a command may touch of the world: its streams, its environment, its signals, the store behind its endpoints.
+// Types: everything outside the process that a command may use: streams, environment, signals, and the store
+// at its endpoints.
 
 import type { ChildProcess } from 'node:child_process'
 import type { Clock, Logger } from '@latchkey/base'
@@ -18,9 +19,9 @@ import type {
 
 export interface Hold {
   readonly token: number
-  /** Aborts when the hold can no longer be promised. */
+  /** Aborts when the hold cannot be promised any more. */
   readonly signal: AbortSignal
-  /** Writes that are refused once the hold is gone. */
+  /** Writes that are refused when the hold is lost. */
   readonly kv: Pick<KeyValueCalls, 'put'>
   release(options?: CallOptions): Promise<void>
 }
@@ -45,7 +46,7 @@ export interface LockCalls {
   ): Promise<Owner>
   releaseLockWith(key: Bytes, acquirer: Acquirer): Promise<Owner>
 }
-/** What the commands use of a Store. */
+/** The calls of a Store that the commands use. */
 export type CommandStore = KeyValueCalls &
   ClusterCalls &
   LockCalls &
@@ -66,15 +67,18 @@ export interface Io {
   readonly clock: Clock
   /** Standard output is a terminal. */
   readonly isTerminal: boolean
-  /** ... which shows colours, and whose owner has nothing against them. */
+  /** ... that shows colours, and the user has not turned them off. */
   readonly colours: boolean
-  /** Standard error is a terminal: progress may be shown in one line that changes. */
+  /** Standard error is a terminal: progress may be shown in one line that is overwritten. */
   readonly errIsTerminal: boolean
   out(bytes: string | Uint8Array): void
   err(text: string): void
   stdin(): Promise<Uint8Array>
   readFile(path: string): string
-  /** Aborted by SIGINT or SIGTERM, or by SIGPIPE when nobody reads on, with an Interrupted as its reason. */
+  /**
+   * Aborted by SIGINT or SIGTERM, or by SIGPIPE when the output has no reader any more; its reason is an
+   * Interrupted.
+   */
   readonly interrupted: AbortSignal
   /** From now on these signals go here, and interrupt nothing. Returns the function that ends that. */
   /** For as long as the process lives, a SIGHUP does this and no more. */

@@ -1,4 +1,4 @@
-// Driver: get, put, incr, del, scan and watch.
+// Driver: the commands get, put, incr, del, scan and watch.
 
 import type { Consistency, KeyValue, WatchEvent } from '@latchkey/protocol'
 import {
@@ -160,7 +160,7 @@ async function printRows(rows: AsyncIterable<KeyValue>, io: Io): Promise<void> {
   }
 }
 
-/** One array, a row a line, written as it comes. */
+/** Prints one JSON array, a row a line, while the rows arrive. */
 async function printArray(rows: AsyncIterable<KeyValue>, io: Io): Promise<void> {
   let before = '['
   for await (const { key, value } of rows) {

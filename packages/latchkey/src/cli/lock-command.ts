@@ -1,8 +1,9 @@
-// Driver: `latchkey lock`: owns a hold and the command that runs under it.
+// Driver: `latchkey lock`: owns a hold of a lock and the command CMD that runs while the lock is held.
 //
 // Laws:
-// - CMD runs only while the hold can be promised; when it no longer can, CMD is told to stop, then made to, and the exit code is 75.
-// - The exit code is else CMD's own. Whatever happens, what is held is released before this ends.
+// - CMD runs only while the hold can be promised. When it cannot any more, CMD is sent SIGTERM, then SIGKILL,
+//   and the exit code is 75.
+// - Otherwise the exit code is CMD's own. In every case the lock is released before this process ends.
 
 import type { ChildProcess } from 'node:child_process'
 import { CAPS, isLatchkeyError, type LockInfo } from '@latchkey/protocol'
@@ -63,11 +64,11 @@ export const lock: Command = {
 
 interface Times {
   readonly lease: number
-  /** 0: at once; undefined: without limit. */
+  /** 0: one attempt without waiting; undefined: no limit. */
   readonly wait: number | undefined
 }
 
-/** Before anybody is asked. */
+/** Checked before any member is asked. */
 function timesOf(line: Line): Times {
   const lease = duration(line, 'lease') ?? 10_000
   if (lease < CAPS.minLease || lease > CAPS.maxLease)
@@ -95,14 +96,14 @@ async function acquire(
     return hold
   } catch (error) {
     if (wait === undefined || !isLatchkeyError(error, 'ERR_TIMEOUT')) throw error
-    // Not taken, but unanswered: that is no busy lock.
+    // The attempt got no answer: that does not mean that another client holds the lock.
     if (!(await hasLeader(store))) throw error
     io.err(`latchkey: the lock ${JSON.stringify(key)} was not free within ${wait} ms\n`)
     return undefined
   }
 }
 
-/** Who waits is told for whom, once, on standard error; the wait itself goes on meanwhile. */
+/** A waiting user is shown once on standard error who holds the lock; the wait goes on meanwhile. */
 async function acquireAloud(
   store: CommandStore,
   key: string,
@@ -123,10 +124,10 @@ async function acquireAloud(
   }
 }
 
-/** ms; a shorter wait is not worth a line. */
+/** In ms; nothing is printed for a shorter wait. */
 const QUIET_WAIT = 500
 
-/** ': held by ...'; '' where that is not known, or not for this caller to know. */
+/** ': held by ...'; '' if the holder is not known, or this caller may not know it. */
 async function holderOf(store: CommandStore, key: string): Promise<string> {
   const list = await store.locks
     .query(key, { as: 'string', timeout: '1s' })
@@ -137,10 +138,10 @@ async function holderOf(store: CommandStore, key: string): Promise<string> {
   return `: held by ${printable(info.id)}${context} for ${seconds(info.sinceMillis)}, token ${info.fencingToken}, ${info.waiters} waiting`
 }
 
-/** A release that fails costs nobody but the next holder, who waits for the lease; the exit code stays CMD's. */
+/** A failed release only makes the next holder wait for the end of the lease; the exit code stays CMD's. */
 async function release(hold: Hold, io: Io): Promise<void> {
   try {
-    // One that was lost is most likely out of reach too; its lease ends it anyway.
+    // If the hold was lost the cluster is most likely out of reach too; the lease ends by itself.
     await hold.release(hold.signal.aborted ? { timeout: '500ms' } : undefined)
   } catch (error) {
     io.err(`latchkey: the lock was not released, its lease will end it: ${explain(error)}\n`)
@@ -199,7 +200,7 @@ const whyNot = ({ code, message }: NodeJS.ErrnoException) =>
 function endOf(child: ChildProcess): Promise<Ending> {
   return new Promise((resolve) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
-      // A child that runs may also fail to be signalled; that is no end.
+      // 'error' also occurs when a signal cannot be sent to a running child, which has not ended then.
       if (child.pid !== undefined) return
       const code = error.code === 'ENOENT' ? EXIT.notFound : EXIT.cannotRun
       const reason = code === EXIT.notFound ? 'command not found' : whyNot(error)

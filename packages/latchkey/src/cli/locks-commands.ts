@@ -1,4 +1,5 @@
-// Driver: `latchkey locks` and `latchkey release`: who holds which lock, who waits for it, and the end of a hold by force.
+// Driver: `latchkey locks` and `latchkey release`: list who holds which lock and who waits for it, and end a
+// hold by force.
 
 import type { LockInfo } from '@latchkey/protocol'
 import { type Command, flag, keyWord, UsageError, wholeNumber, words } from './command.js'

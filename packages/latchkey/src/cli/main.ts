@@ -1,4 +1,4 @@
-// Driver: reads the command line, runs one command, and turns what came of it into an exit code.
+// Driver: parses the command line, runs one command, and turns its result into an exit code.
 
 import { didYouMean } from '@latchkey/base'
 import { bench } from './bench-command.js'
@@ -15,7 +15,7 @@ import { type Restore, restoreCommand } from './restore-command.js'
 import { sessions } from './sessions-command.js'
 import { type SidecarParts, startCommand } from './start-command.js'
 
-/** What only some commands need, and is loaded for them alone. */
+/** The modules that only some commands need, and that are loaded only for them. */
 export interface Parts {
   sidecar(): Promise<SidecarParts>
   restore(): Promise<Restore>
@@ -53,7 +53,7 @@ export async function main(args: readonly string[], io: Io, parts: Parts): Promi
   return asked || wantsHelp(rest) ? say(io, helpOf(command)) : run(command, rest, io)
 }
 
-/** Behind `--` stands somebody else's command line. */
+/** The words behind `--` are another program's command line. */
 function wantsHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--')
   return (end < 0 ? args : args.slice(0, end)).some((arg) => arg === '--help' || arg === '-h')
@@ -63,7 +63,7 @@ async function run(command: Command, args: readonly string[], io: Io): Promise<n
   try {
     return await command.run(readLine(command, args), io)
   } catch (fault) {
-    // What was cut off by a signal ends as that signal says, whatever call it met.
+    // A command that a signal has interrupted ends with that signal's exit code, whatever error its call got.
     const error = io.interrupted.aborted ? io.interrupted.reason : fault
     const code = exitOf(error)
     if (!(error instanceof Interrupted)) io.err(`latchkey: ${explain(error)}\n`)

@@ -1,4 +1,5 @@
-// Driver: `latchkey members`: the list, and its changes, one at a time, with what a learner still lacks while it catches up.
+// Driver: `latchkey members`: lists the members, and changes them one at a time; shows how far a learner has
+// caught up.
 
 import { didYouMean } from '@latchkey/base'
 import { isLatchkeyError, LatchkeyError, type MemberStatus, millis } from '@latchkey/protocol'
@@ -9,7 +10,7 @@ import { jsonLine, membersTable } from './output.js'
 import { Progress } from './progress.js'
 import { JSON_OPTION, type Session, STORE_OPTIONS, withStore } from './store.js'
 
-/** MemberMessage two looks at how far a learner has come. */
+/** The pause between two looks at how far a learner has caught up, ms. */
 const LOOK_MS = 300
 const DEFAULT_WAIT = '5s'
 const LONG_WAIT = '10m'
@@ -23,7 +24,7 @@ interface Work extends Session {
 
 interface Change {
   readonly words: readonly string[]
-  /** What is so now, for a person. */
+  /** The present state, as text for the user. */
   run(work: Work, words: readonly string[]): Promise<string>
 }
 
@@ -136,7 +137,10 @@ async function memberOf(
   return now.find((member) => member.id === id)
 }
 
-/** Once more while it cannot be now: a learner that lags, or a change that members make by themselves as they meet. */
+/**
+ * Tries again while the change is not possible yet: a learner lags, or members make a change of their own as
+ * they first connect.
+ */
 async function changed(work: Work, ask: () => Promise<void>, show?: () => Promise<string>): Promise<void> {
   const { call, io, wait } = work
   const progress = new Progress(io)
@@ -159,7 +163,7 @@ const mayPass = (error: unknown): boolean =>
   (isLatchkeyError(error, 'ERR_BUSY') || isLatchkeyError(error, 'ERR_CONFIG_CHANGE_IN_PROGRESS')) &&
   error.retryable
 
-/** Waits until it has caught up, and says how far it is meanwhile. */
+/** Waits until the learner has caught up, and shows its progress meanwhile. */
 async function promoted(work: Work, id: string): Promise<string> {
   const { store, call } = work
   const ask = () => store.members.promote(id, call)
@@ -182,9 +186,10 @@ function lagOf(id: string, member: MemberStatus | undefined): string {
 }
 
 /**
- * The number of voters never falls where the new one has another name. An old one that is no member is refused before anything
- * is changed (M27): its name was mistyped, and the new one would stay beside the one that was meant. Only where the new one votes
- * at that address already, this was asked before and is done.
+ * The number of voters never falls if the new member has another name. An old member that does not exist is
+ * refused before anything is changed (M27): its name was mistyped, and the new member would be added beside
+ * the one that was meant. Only if the new member already votes at that address was this command run before,
+ * and is done.
  */
 async function replaced(work: Work, old: string, id: string, url: string): Promise<string> {
   const { store, call } = work

@@ -1,4 +1,5 @@
-// Rule: how values are shown. Text that is UTF-8 is text; other bytes are base64 in JSON, under a name that says so.
+// Rule: how values are printed. UTF-8 is printed as text; other bytes are base64 in JSON, in a field whose
+// name says so.
 
 import type { MemberStatus } from '@latchkey/protocol'
 
@@ -14,7 +15,10 @@ export function field(name: string, bytes: Uint8Array | undefined): Record<strin
   }
 }
 
-/** For a terminal: what others have written may hold its control characters, and these are shown, not obeyed. */
+/**
+ * For a terminal: text that others have written may contain control characters, which are shown and have no
+ * effect.
+ */
 export function printable(value: string | Uint8Array): string {
   const text = typeof value === 'string' ? value : shownBytes(value)
   // oxlint-disable-next-line no-control-regex -- control characters are what this looks for
@@ -43,7 +47,7 @@ const ESC = String.fromCharCode(27)
 const COLOURS = { red: 31, green: 32, yellow: 33, bold: 1 } as const
 const PAINTED = new RegExp(`${ESC}\\[[0-9]+m`, 'g')
 
-/** On a terminal alone: what is read by a program holds no colours. */
+/** Only on a terminal: output that a program reads has no colours. */
 export const paint = (colours: boolean, colour: keyof typeof COLOURS, text: string): string =>
   colours ? `${ESC}[${COLOURS[colour]}m${text}${ESC}[0m` : text
 

@@ -1,4 +1,4 @@
-// Driver: owns the process's streams and signals. The only place of the command that touches the process.
+// Driver: owns the process's streams and signals. No other file of the command line touches the process.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -8,13 +8,13 @@ import { connect } from '@latchkey/client'
 import { Interrupted, type Io } from './io.js'
 
 const ENDING = ['SIGINT', 'SIGTERM'] as const
-/** An interrupted command that has not ended by then is ended. */
+/** An interrupted command that has not ended after this time is ended by force. */
 const PATIENCE_MS = 3_000
 
 export interface ProcessIo extends Io {
-  /** Why standard output could not be written, but for a reader that has gone. */
+  /** The error of standard output, unless its reader has closed it. */
   readonly fault: Error | undefined
-  /** Resolves when everything printed is with the reader. */
+  /** Resolves when everything printed has been written. */
   flush(): Promise<void>
 }
 
@@ -32,10 +32,11 @@ export function processIo(): ProcessIo {
   }
   let fault: Error | undefined
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // Who takes the signals also goes on without a reader: a member does not end with its log's.
+    // A command that handles signals also goes on without a reader: a member does not stop when the reader of
+    // its log does.
     if (taken > 0 || interruption.signal.aborted) return
     if (error.code !== 'EPIPE') fault = error
-    // Not at once: what was begun is cleaned up first.
+    // Not at once: the command first cleans up what it has begun.
     interruption.abort(new Interrupted('SIGPIPE'))
     late = clock.after(PATIENCE_MS, () => process.exit(fault === undefined ? 0 : 1), { ref: false })
   })
@@ -57,7 +58,7 @@ export function processIo(): ProcessIo {
     onHangUp: (run) => void process.on('SIGHUP', run),
     takeSignals(run, signals) {
       taken++
-      // Whoever takes the signals answers for the end, also of one that came before.
+      // A command that handles signals decides when it ends, also for a signal that came before.
       late?.cancel()
       for (const name of signals) process.on(name, run)
       return () => {

@@ -1,5 +1,5 @@
-// Driver: owns the line on standard error that says how far long work has come: one line that changes on a terminal, elsewhere a line
-// now and then, and none at all for work that is soon done.
+// Driver: owns the line on standard error that shows the progress of long work: on a terminal one line that
+// is overwritten, elsewhere a new line now and then, and no line for work that ends soon.
 
 import type { Clock, Timer } from '@latchkey/base'
 
@@ -9,7 +9,7 @@ export interface ProgressPorts {
   err(text: string): void
 }
 
-/** On a terminal as often as a person looks; in a log as often as it bears. */
+/** Often enough for a person at a terminal; rarely enough for a log. */
 const LOOK_MS = 500
 const FIRST_LINE_MS = 3_000
 const NEXT_LINE_MS = 5_000
@@ -43,7 +43,7 @@ export class Progress {
     this.#ports.err(`latchkey: ${text}\n`)
   }
 
-  /** Shows `text` again and again until the work has ended, however it ended. */
+  /** Shows `text` repeatedly until the work has ended, with or without success. */
   async during<T>(text: () => string, work: () => Promise<T>): Promise<T> {
     let timer: Timer | undefined
     const look = () => {
@@ -59,7 +59,7 @@ export class Progress {
     }
   }
 
-  /** What is printed next begins on a line of its own. */
+  /** The next output begins on a new line. */
   clear(): void {
     if (this.#shown) this.#ports.err(CLEAR_LINE)
     this.#shown = false

@@ -1,4 +1,4 @@
-// Driver: `latchkey restore`: a new cluster's first directory, from a backup.
+// Driver: `latchkey restore`: makes a new cluster's first directory from a backup.
 
 import { parseMembers } from '../sidecar/index.js'
 import { type Command, flag, text, texts, UsageError, words } from './command.js'
@@ -15,7 +15,7 @@ export interface RestoreOptions {
 }
 export type Restore = (path: string, options: RestoreOptions) => Promise<void>
 
-/** `load` brings the store's native parts in, once they are needed. */
+/** `load` loads the native parts of the store when they are needed. */
 export const restoreCommand = (load: () => Promise<Restore>): Command => ({
   name: 'restore',
   usage: 'FILE --id NAME --dir PATH',

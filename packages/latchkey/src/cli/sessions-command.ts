@@ -1,4 +1,4 @@
-// Driver: `latchkey sessions`: the list of sessions, and the end of one.
+// Driver: `latchkey sessions`: lists the sessions, and ends one.
 
 import type { SessionInfo } from '@latchkey/protocol'
 import { type Command, text, UsageError, words } from './command.js'

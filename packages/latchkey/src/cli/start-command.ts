@@ -1,4 +1,4 @@
-// Driver: `latchkey start`: the sidecar as a process, from its settings to its exit code.
+// Driver: `latchkey start`: runs the sidecar as a process, from its settings to its exit code.
 
 import { isLatchkeyError } from '@latchkey/protocol'
 import type * as run from '../sidecar/run.js'
@@ -21,7 +21,7 @@ import { JSON_OPTION } from './store.js'
 
 export type SidecarParts = typeof run
 
-/** `load` brings in the store's native parts, which help and settings do not need. */
+/** `load` loads the native parts of the store, which help and settings do not need. */
 export const startCommand = (load: () => Promise<SidecarParts>): Command => ({
   name: 'start',
   usage: '--id NAME --dir PATH [--member ID=URL ...]',
@@ -76,7 +76,10 @@ function readConfig(line: Line, io: Io): { path: string; text: string } | undefi
   }
 }
 
-/** `read`: the same settings, with what stands now in the files that they name. */
+/**
+ * `read`: reads the files that the settings name again, and returns the same settings with their new
+ * contents.
+ */
 async function serve(
   options: SidecarOptions,
   read: () => SidecarOptions,
@@ -92,14 +95,14 @@ async function serve(
   )
   for (const warning of options.warnings) logger.warn(warning)
   let hangUp = () => {}
-  // From now on it ends nobody; what has just been read needs no reading again.
+  // From now on SIGHUP does not end the process; the files have just been read, so it does nothing yet.
   io.onHangUp(() => hangUp())
   const reloads = (): Readonly<Record<string, number>> => reloader.counts
   const sidecar = await Sidecar.open(options, { clock: io.clock, logger, openMember, reloads })
   const reload = () => {
     const again = read()
     sidecar.reload(again)
-    // Those that were taken back may still be shown, and refused.
+    // Tokens that were removed may still be sent by clients, and are refused: the log hides them too.
     secrets = [...new Set([...secrets, ...again.secrets])]
   }
   const reloader = new Reloader({ clock: io.clock, logger, files: options.files, reload })
@@ -114,7 +117,7 @@ async function serve(
     await sidecar.abandon()
     return EXIT.failure
   }
-  // Asked twice, it does not wait any longer.
+  // At a second signal the stop does not wait any longer.
   const outcome = await Promise.race([
     sidecar.stop().then(() => EXIT.ok, failed(io)),
     asked.second.then(signalExit),
@@ -128,14 +131,14 @@ const failed = (io: Io) => (error: unknown) => {
   return isLatchkeyError(error, 'ERR_CLOSED') ? EXIT.ok : EXIT.failure
 }
 
-/** The first and the second wish to stop. */
+/** The first and the second signal to stop. */
 function nextSignal(io: Io) {
   const asked: ((signal: NodeJS.Signals) => void)[] = []
   const next = () => new Promise<NodeJS.Signals>((resolve) => asked.push(resolve))
   const [first, second] = [next(), next()]
   const tell = (signal: NodeJS.Signals) => asked.shift()?.(signal)
   const off = io.takeSignals(tell, ['SIGTERM', 'SIGINT'])
-  // It may have come while the member was opening.
+  // The signal may have come while the member was opening.
   if (io.interrupted.reason instanceof Interrupted) tell(io.interrupted.reason.signal)
   return { first, second, off }
 }

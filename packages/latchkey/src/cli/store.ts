@@ -1,4 +1,4 @@
-// Driver: owns a command's connection: opened with the common options, closed whatever happens.
+// Driver: owns a command's connection: it is opened with the common options, and closed in every case.
 
 import { type Logger, silentLogger } from '@latchkey/base'
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
@@ -41,7 +41,7 @@ export const JSON_OPTION: OptionTable = { json: { type: 'boolean', help: 'print 
 export interface Session {
   readonly store: CommandStore
   readonly json: boolean
-  /** For each call of the store. */
+  /** The timeout of each call of the store. */
   readonly call: { readonly timeout?: number | undefined; readonly signal: AbortSignal }
 }
 
@@ -69,7 +69,7 @@ export async function withStore(
   }
 }
 
-/** One line each: what is printed on standard output is for programs. */
+/** One line for each warning, on standard error: standard output is for programs. */
 function warnings(io: Io): Logger {
   const say: Logger['warn'] = (message, fields) => {
     const reason = fields?.['reason']
@@ -106,7 +106,7 @@ function endpoints(line: Line, io: Io): string[] {
   return found.length > 0 ? found : [DEFAULT_ENDPOINT]
 }
 
-/** 'host:port' and the HTTP address of the same port will do. */
+/** 'host:port' and the HTTP address of the same port are accepted too. */
 function socketUrl(url: string): string {
   const full = url.includes('://') ? url.replace(/^http/, 'ws') : `ws://${url}`
   if (/^wss?:/.test(full) && URL.canParse(full)) return full
@@ -115,14 +115,17 @@ function socketUrl(url: string): string {
   )
 }
 
-/** An interrupted command ends by its signal; a read that nobody could confirm, for want of a leader, is told as that. */
+/**
+ * An interrupted command ends by its signal. A read that was not confirmed because there is no leader is
+ * reported as that.
+ */
 async function reasonOf(error: unknown, store: CommandStore, io: Io): Promise<unknown> {
   if (io.interrupted.reason instanceof Interrupted) return io.interrupted.reason
   if (!isLatchkeyError(error, 'ERR_TIMEOUT')) return error
   return (await hasLeader(store)) ? error : new LatchkeyError('ERR_NO_LEADER', undefined, { cause: error })
 }
 
-/** What the member at the other end knows now; false where it cannot be asked. */
+/** The present state of the connected member; false if it cannot be asked. */
 export function hasLeader(store: CommandStore): Promise<boolean> {
   return store.status({ timeout: '1s' }).then(
     ({ leader }) => leader !== undefined,
