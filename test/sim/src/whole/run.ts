@@ -9,6 +9,7 @@ import { Storm } from './ground/ground.js'
 import type { House } from './house.js'
 import { Broken, Stuck } from './judge/broken.js'
 import type { WatchStory } from './judge/ledger.js'
+import type { MirrorStory } from './judge/mirrors.js'
 import { Nemesis } from './nemesis.js'
 import type { WholeOptions } from './options.js'
 import { WholeWorld } from './world.js'
@@ -154,6 +155,9 @@ async function demandProgress(world: WholeWorld, laws: () => void): Promise<void
   await ground.run(ground.now + 5_000_000, laws, () => deafWatches(world).length === 0)
   const [deaf] = deafWatches(world)
   if (deaf !== undefined) throw new Stuck('watches', `${deaf.name} did not hear of the last changes`)
+  await ground.run(ground.now + 5_000_000, laws, () => staleMirrors(world).length === 0)
+  const [stale] = staleMirrors(world)
+  if (stale !== undefined) throw new Stuck('mirrors', `${stale.name} does not show what is there`)
 }
 
 /**
@@ -226,12 +230,17 @@ function deafWatches({ desk, finals }: WholeWorld): readonly WatchStory[] {
   )
 }
 
+function staleMirrors({ desk, finals }: WholeWorld): readonly MirrorStory[] {
+  return desk.mirrors.filter((mirror) => !mirror.isOver && !mirror.endsWith(finals))
+}
+
 function judge(world: WholeWorld): void {
   const { desk, locks, holds } = world
   const clusters = new Set(world.membersNow().map(({ member }) => member?.replica.clusterId))
   if (clusters.size !== 1) throw new Broken('one cluster', `the members name ${[...clusters].join(', ')}`)
   desk.history.judge(world.finals)
   desk.sequences.judge()
+  for (const mirror of desk.mirrors) mirror.judge(desk.states)
   for (const promise of holds.promises()) {
     if (promise.kind === 'promise' && !locks.forced.has(`${promise.key}/${promise.token}`))
       locks.events.push(promise)

@@ -1,6 +1,6 @@
 // Driver: the whole world of one seed: members, clients, their machines and the ways between them.
 
-import { type Logger, type Random, seededRandom, silentLogger } from '@latchkey/base'
+import { type Logger, type Random, seededRandom, silentLogger, text, utf8 } from '@latchkey/base'
 import type { Route } from '@latchkey/client'
 import type { KvMachine } from '@latchkey/kv'
 import { type LinkRequest, READ } from '@latchkey/protocol'
@@ -8,6 +8,8 @@ import type { Entry } from '@latchkey/raft/core'
 import { Client, type Way } from './clients/crew.js'
 import { embeddedRoute, remoteRoute } from './clients/routes.js'
 import { Desk } from './clients/desk.js'
+import { KEY_PREFIX, keyNames, mergedNames } from './clients/kv-workers.js'
+import { PAIR_KEYS } from './clients/pair-worker.js'
 import { Ground } from './ground/ground.js'
 import { Cuts, Host, type HostProcess, MemoryNetwork, type NetworkOptions } from '@latchkey/raft/memory'
 import type { House } from './house.js'
@@ -352,12 +354,27 @@ export class WholeWorld {
           isThere: (key) => machine.read([READ.contains, key]) === true,
           isOpen: (session) => machine.openSessions.openerOf(session) !== undefined,
         })
+        this.#stateApplied(machine)
         // Who joins knows no members before an entry names them; founders know them from the start.
         const known = station.member?.replica.node.applied.membership.voters.length ?? 0
         if (known > 0) this.log.hashed(station.id, machine.stateHash())
       }
       return results instanceof Promise ? results.then(told) : told(results)
     }
+  }
+
+  /** For the judge of mirrors. */
+  #stateApplied(machine: KvMachine): void {
+    const { states } = this.desk
+    if (states.has(machine.revision)) return
+    const names = [...keyNames(this.options.keys), ...mergedNames, `${KEY_PREFIX}end`, ...PAIR_KEYS]
+    const values = machine.read([READ.multiGet, names.map(utf8)]) as (Uint8Array | null)[]
+    const rows = new Map<string, string>()
+    names.forEach((name, at) => {
+      const value = values[at]
+      if (value instanceof Uint8Array) rows.set(name, text(value))
+    })
+    states.applied(machine.revision, rows)
   }
 
   /** Those who are members, as their leader knows it. */

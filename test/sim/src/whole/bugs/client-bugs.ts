@@ -90,6 +90,46 @@ export const clientBugs: readonly WholeBug[] = [
     seeds: 50,
   },
   {
+    name: 'a mirror shows the changes of a revision one by one',
+    ids: ['C62'],
+    patches: [
+      edit(
+        'client/store/mirror',
+        'this.#set(events[at]);',
+        '{ this.#set(events[at]); this.#tell(events[at]); }',
+      ),
+    ],
+    profile: 'kv',
+    seeds: 20,
+  },
+  {
+    name: 'the changes behind a list begin one revision late',
+    ids: ['C61'],
+    patches: [
+      edit(
+        'client/store/range-follower',
+        'new History(engine, bounds, revision + 1, signal)',
+        'new History(engine, bounds, revision + 2, signal)',
+      ),
+    ],
+    profile: 'kv',
+    seeds: 50,
+  },
+  {
+    name: 'a mirror keeps what was deleted while the history was lost',
+    ids: ['C62'],
+    patches: [
+      edit(
+        'client/store/mirror',
+        'this.#next = new Map(); return;',
+        'this.#next = new Map(this.#rows); return;',
+      ),
+    ],
+    profile: 'kv',
+    seeds: 100,
+    scene: { events: 20, faults: 2 },
+  },
+  {
     name: 'a keep-alive that is refused is sent again at once',
     ids: ['C7'],
     patches: [edit('client/engine/keep-alive', 'if (kept) this.check();', 'this.check();')],

@@ -5,6 +5,7 @@ import { Broken } from '../judge/broken.js'
 import { KvHistory } from '../judge/kv-history.js'
 import type { KvKind, KvOp } from '../judge/kv-op.js'
 import { Sequences, type WatchStory } from '../judge/ledger.js'
+import { type MirrorStory, StoreStates } from '../judge/mirrors.js'
 import type { WholeOptions } from '../options.js'
 
 export interface Fault {
@@ -32,6 +33,8 @@ export class Desk {
   readonly history = new KvHistory()
   readonly sequences = new Sequences()
   readonly watches: WatchStory[] = []
+  readonly mirrors: MirrorStory[] = []
+  readonly states = new StoreStates()
   /** Workers begin nothing new. */
   stopping = false
   /** A member of another cluster stood at an address of this one: who met both is told. */

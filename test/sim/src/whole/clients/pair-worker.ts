@@ -6,8 +6,8 @@ import { Broken } from '../judge/broken.js'
 import type { KvOp } from '../judge/kv-op.js'
 import type { Client } from './crew.js'
 
-const PREFIX = 'pair/'
-const KEYS = [`${PREFIX}0`, `${PREFIX}1`]
+export const PAIR_PREFIX = 'pair/'
+export const PAIR_KEYS = [`${PAIR_PREFIX}0`, `${PAIR_PREFIX}1`]
 /** The register's name in the history. */
 const NAME = 'pair'
 
@@ -26,38 +26,40 @@ export async function pairWorker(client: Client): Promise<void> {
 async function anyStep(client: Client, limit: Limit): Promise<void> {
   const { name, store, random, desk } = client
   const word = desk.word()
-  const puts = KEYS.map((key): WriteOp => ({ type: 'put', key, value: word }))
+  const puts = PAIR_KEYS.map((key): WriteOp => ({ type: 'put', key, value: word }))
   const write = (run: () => Promise<unknown>) => desk.record(name, NAME, 'put', { word }, run)
   switch (random.between(0, 8)) {
     case 0:
       await write(() =>
         store.putAll(
-          KEYS.map((key) => ({ key, value: word })),
+          PAIR_KEYS.map((key) => ({ key, value: word })),
           limit,
         ),
       )
       return
     case 1:
-      await write(() => store.batch([{ type: 'deleteRange', start: PREFIX, end: 'pair0' }, ...puts], limit))
+      await write(() =>
+        store.batch([{ type: 'deleteRange', start: PAIR_PREFIX, end: 'pair0' }, ...puts], limit),
+      )
       return
     case 2:
-      await desk.record(name, NAME, 'delete', {}, async () => half(await store.deleteAll(KEYS, limit)))
+      await desk.record(name, NAME, 'delete', {}, async () => half(await store.deleteAll(PAIR_KEYS, limit)))
       return
     case 3:
       await desk.record(name, NAME, 'delete', {}, async () =>
-        half(await store.deleteRange(PREFIX, 'pair0', limit)),
+        half(await store.deleteRange(PAIR_PREFIX, 'pair0', limit)),
       )
       return
     case 4:
       return compare(client, limit, word, (expect) =>
         store.compareAndPutAll(
-          KEYS.map((key) => ({ key, expect, update: word })),
+          PAIR_KEYS.map((key) => ({ key, expect, update: word })),
           limit,
         ),
       )
     case 5:
       return compare(client, limit, word, async (expect) => {
-        const when = KEYS.map((key) => ({ key, value: expect }))
+        const when = PAIR_KEYS.map((key) => ({ key, value: expect }))
         return (await store.txn({ when, then: puts, else: [] }, limit)).succeeded
       })
     default:
@@ -79,9 +81,9 @@ async function compare(
 }
 
 const half = (count: number): number => {
-  if (count !== 0 && count !== KEYS.length)
+  if (count !== 0 && count !== PAIR_KEYS.length)
     throw new Broken('atomic steps', `${count} of the two were removed`)
-  return count / KEYS.length
+  return count / PAIR_KEYS.length
 }
 
 function see(client: Client, limit: Limit): Promise<KvOp> {
@@ -98,11 +100,11 @@ function whole([first, second]: readonly (string | undefined)[]): string | undef
 type Values = Promise<readonly (string | undefined)[]>
 
 async function byKeys({ store }: Client, limit: Limit): Values {
-  return (await store.multiGet(KEYS, limit)) as readonly (string | undefined)[]
+  return (await store.multiGet(PAIR_KEYS, limit)) as readonly (string | undefined)[]
 }
 
 async function byScan({ store }: Client, limit: Limit): Values {
-  const found = await store.scan({ prefix: PREFIX }, limit)
+  const found = await store.scan({ prefix: PAIR_PREFIX }, limit)
   return found.map(({ value }) => value as string)
 }
 
@@ -110,7 +112,7 @@ async function byScan({ store }: Client, limit: Limit): Values {
 async function byIteration(client: Client, limit: Limit): Values {
   const values: string[] = []
   try {
-    for await (const { value } of client.store.entries({ prefix: PREFIX }, limit))
+    for await (const { value } of client.store.entries({ prefix: PAIR_PREFIX }, limit))
       values.push(value as string)
   } catch (error) {
     if ((error as { code?: string }).code !== 'ERR_COMPACTED') throw error

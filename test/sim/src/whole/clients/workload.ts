@@ -3,8 +3,9 @@
 import type { WholeProfile } from '../options.js'
 import type { WholeWorld } from '../world.js'
 import type { Client } from './crew.js'
-import { keysWorker, mergeWorker, sequenceWorker, watchWorker } from './kv-workers.js'
-import { pairWorker } from './pair-worker.js'
+import { KEY_PREFIX, keysWorker, mergeWorker, sequenceWorker, watchWorker } from './kv-workers.js'
+import { PAIR_PREFIX, pairWorker } from './pair-worker.js'
+import { mirrorWorker } from './mirror-worker.js'
 import { membersWorker } from './members-worker.js'
 import { livesWorker } from './lives-worker.js'
 import { operatorWorker } from './operator-worker.js'
@@ -34,6 +35,9 @@ export function employ(world: WholeWorld, client: Client): void {
     start(sequenceWorker(client))
     start(watchWorker(client))
     start(pairWorker(client))
+    // One remote client, and those that live in a member: each state that is shown is looked at, which takes its time.
+    if (client.name === 'p0' || !client.name.startsWith('p'))
+      for (const prefix of [KEY_PREFIX, PAIR_PREFIX]) start(mirrorWorker(client, prefix))
   }
   if (profile === 'lives') start(livesWorker(client))
   const isOperator = client.name === 'p0' && ['snapshots', 'power', 'lives'].includes(profile)

@@ -2,6 +2,7 @@
 
 import { utf8 } from '@latchkey/base'
 import { encodeCommand, okAnswer, OP, OWNER_CODES } from '@latchkey/protocol'
+import { MirrorStory, StoreStates } from './mirrors.js'
 import { describe, expect, test } from 'vitest'
 import type { HostProcess } from '@latchkey/raft/memory'
 import { judgeAppends } from './appends.js'
@@ -215,5 +216,33 @@ describe('liveness', () => {
     expect(told(600, 'refused', 700)).not.toThrow()
     // It came too late to prove anything.
     expect(told(1_100, 'kept', 1_101)).not.toThrow()
+  })
+})
+
+describe('C62: mirrors', () => {
+  const story = () => new MirrorStory('m', 'a/', READER)
+  const rows = (value: string) => new Map([['a/1', value]])
+
+  test('states of the store, forwards, and what is there in the end', () => {
+    const states = new StoreStates()
+    states.applied(3, new Map([...rows('x'), ['b/1', 'other']]))
+    const mirror = story()
+    mirror.shows(2, rows('w'))
+    mirror.shows(3, rows('x'))
+    mirror.judge(states)
+    expect([mirror.endsWith(new Map([['a/1', 'x']])), mirror.endsWith(new Map([['a/1', 'w']]))]).toEqual([
+      true,
+      false,
+    ])
+  })
+
+  test('not: an older state, two states of one revision, a state that the store never had', () => {
+    const mirror = story()
+    mirror.shows(3, rows('x'))
+    expect(() => mirror.shows(2, rows('w'))).toThrow('revision 2 after 3')
+    expect(() => mirror.shows(3, rows('y'))).toThrow('two states')
+    const states = new StoreStates()
+    states.applied(3, rows('z'))
+    expect(() => mirror.judge(states)).toThrow('the store had')
   })
 })
