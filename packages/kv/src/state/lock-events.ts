@@ -13,34 +13,31 @@ import { assert } from '@latchkey/base'
 import type { HoldRow, LockHappening, WaiterRow } from '@latchkey/lock'
 import { type EventResult, LOCK_EVENT, pack } from '@latchkey/protocol'
 
-interface Happened {
-  readonly what: LockHappening
-  /** A row in memory is never changed, only replaced, so the event may refer to it. */
-  readonly row: HoldRow | WaiterRow
-  readonly revision: number
-}
-interface OfEntry {
-  readonly index: number
-  readonly events: readonly Happened[]
-  readonly bytes: number
-}
-
 const MOST_EVENTS = 16_384
 const MOST_BYTES = 8 * 1024 * 1024
 /** The bytes of an event besides its strings. */
 const EVENT_BYTES = 64
 
+type Row = HoldRow | WaiterRow
+
+const bytesOf = ({ key, id, context }: Row): number =>
+  EVENT_BYTES + key.length + id.length + (context?.length ?? 0)
+
+/** The events are in a ring of fixed arrays. Recording one allocates nothing, because every acquire and every release records one. */
 export class LockEvents {
   /** How many watches want renewals. */
   renewalWatches = 0
   #floor: number
   #newest: number
-  #entries: OfEntry[] = []
-  /** The entries before this index of the array were dropped. */
-  #head = 0
-  #count = 0
+  readonly #kinds = new Uint8Array(MOST_EVENTS)
+  readonly #indexes = new Float64Array(MOST_EVENTS)
+  readonly #revisions = new Float64Array(MOST_EVENTS)
+  /** A row in memory is never changed, only replaced, so the event may refer to it. */
+  readonly #rows: (Row | undefined)[] = []
+  /** How many events were ever dropped and recorded. An event's number modulo the size of the ring is its position. */
+  #dropped = 0
+  #recorded = 0
   #bytes = 0
-  #open: Happened[] = []
 
   /** `applied` is the index of the last entry in the state. */
   constructor(applied: number) {
@@ -55,59 +52,61 @@ export class LockEvents {
     return this.#floor
   }
 
-  record(what: LockHappening, row: HoldRow | WaiterRow, revision: number): void {
-    this.#open.push({ what, row, revision })
+  /** The event belongs to the entry that is being applied, which is the one after the newest. */
+  record(what: LockHappening, row: Row, revision: number): void {
+    if (this.#recorded - this.#dropped === MOST_EVENTS) this.#dropOldest()
+    const place = this.#recorded++ % MOST_EVENTS
+    this.#kinds[place] = LOCK_EVENT[what]
+    this.#indexes[place] = this.#newest + 1
+    this.#revisions[place] = revision
+    this.#rows[place] = row
+    this.#bytes += bytesOf(row)
+    while (this.#bytes > MOST_BYTES) this.#dropOldest()
+  }
+
+  /** Law 2: `floor` passes the whole entry, so its remaining events are not returned any more either. */
+  #dropOldest(): void {
+    const place = this.#dropped++ % MOST_EVENTS
+    this.#floor = (this.#indexes[place] as number) + 1
+    this.#bytes -= bytesOf(this.#rows[place] as Row)
+    this.#rows[place] = undefined
   }
 
   /** Called when the whole entry is applied. */
   close(index: number): void {
     this.#newest = index
-    const events = this.#open
-    if (events.length === 0) return
-    this.#open = []
-    let bytes = 0
-    for (const { row } of events)
-      bytes += EVENT_BYTES + row.key.length + row.id.length + (row.context?.length ?? 0)
-    this.#entries.push({ index, events, bytes })
-    this.#count += events.length
-    this.#bytes += bytes
-    while (this.#count > MOST_EVENTS || this.#bytes > MOST_BYTES) this.#dropOldest()
-  }
-
-  #dropOldest(): void {
-    const oldest = this.#entries[this.#head++] as OfEntry
-    this.#floor = oldest.index + 1
-    this.#count -= oldest.events.length
-    this.#bytes -= oldest.bytes
-    if (this.#head < 1024 || this.#head * 2 < this.#entries.length) return
-    this.#entries = this.#entries.slice(this.#head)
-    this.#head = 0
   }
 
   /** The events of an entry, in their order; the first field of each is the index of the entry. */
   of(index: number, renewals: boolean): readonly EventResult[] {
     assert(index >= this.#floor && index <= this.#newest, `entry ${index} is not kept`)
     const found: EventResult[] = []
-    for (const event of this.#entryAt(index)?.events ?? [])
-      if (renewals || event.what !== 'renewed') found.push(toResult(index, event))
+    for (let at = this.#firstOf(index); at < this.#recorded; at++) {
+      const place = at % MOST_EVENTS
+      if (this.#indexes[place] !== index) break
+      const kind = this.#kinds[place] as LockKind
+      if (renewals || kind !== LOCK_EVENT.renewed)
+        found.push(toResult(index, kind, this.#rows[place] as Row, this.#revisions[place] as number))
+    }
     return found
   }
 
-  /** A binary search, because entries are in the order of their indexes. */
-  #entryAt(index: number): OfEntry | undefined {
-    let low = this.#head
-    let high = this.#entries.length
+  /** A binary search, because events are in the order of their entries. */
+  #firstOf(index: number): number {
+    let low = this.#dropped
+    let high = this.#recorded
     while (low < high) {
-      const middle = (low + high) >>> 1
-      if ((this.#entries[middle] as OfEntry).index < index) low = middle + 1
+      const middle = Math.floor((low + high) / 2)
+      if ((this.#indexes[middle % MOST_EVENTS] as number) < index) low = middle + 1
       else high = middle
     }
-    const entry = this.#entries[low]
-    return entry?.index === index ? entry : undefined
+    return low
   }
 }
 
-function toResult(index: number, { what, row, revision }: Happened): EventResult {
+type LockKind = (typeof LOCK_EVENT)[LockHappening]
+
+function toResult(index: number, kind: LockKind, row: Row, revision: number): EventResult {
   const token = 'token' in row ? row.token : 0
-  return [index, LOCK_EVENT[what], row.key, pack([row.id, row.context, token, revision]), null]
+  return [index, kind, row.key, pack([row.id, row.context, token, revision]), null]
 }
