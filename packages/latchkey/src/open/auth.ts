@@ -1,9 +1,10 @@
-// Door: who may come in, from the options and from the tokens file, checked whole before any of it is used.
+// Door: who may connect, from the options and from the tokens file. All of it is checked before any of it is
+// used.
 //
 // Laws:
-// - A token stands once. The story without it: the same token twice, once with all rights and once with few, and nobody can say which
-//   hold. A text and the digest of that text are the same token.
-// - No message holds a token, nor a piece of the file: messages go to logs.
+// - A token occurs once. Without this law: the same token occurs twice, once with all rights and once with
+//   few, and nobody can say which rights it has. A text and the digest of that text are the same token.
+// - No message contains a token or a piece of the file, because messages are logged.
 
 import { CAPS, show } from '@latchkey/protocol'
 import { type Auth, type AuthOptions, digestOf, RIGHTS, type TokenEntry } from '../member/rights.js'
@@ -13,11 +14,11 @@ import { readTokensFile } from './tokens-file.js'
 
 interface Placed {
   readonly given: unknown
-  /** As a message names it. */
+  /** The name of the entry in messages. */
   readonly place: string
 }
 
-/** A TypeError that names the place of what is wrong. */
+/** A TypeError that names the entry that is wrong. */
 export function checkAuth(auth: AuthOptions | undefined): Auth | undefined {
   if (auth === undefined) return undefined
   const own = listOf(auth, 'auth', ['tokens', 'memberToken', 'file'])
@@ -58,7 +59,7 @@ function memberTokenOf(own: unknown, written: unknown, file: string | undefined)
 }
 
 const FIELDS: readonly string[] = ['token', 'sha256', 'cert', 'name', 'rights', 'keys', 'locks']
-/** Of no token at all. */
+/** The identity of a caller without any token. */
 const EMPTY = Buffer.from(digestOf({ token: '' })).toString('hex')
 
 function checkEntry({ given, place }: Placed): TokenEntry {
@@ -136,8 +137,8 @@ interface Certified {
 }
 
 /**
- * Law: where clients have certificates of the members' authority, something else tells a member from a client. Without it each of them
- * comes in as a member.
+ * Law: if clients have certificates of the members' authority, something else must distinguish a member from
+ * a client. Without this law each client could connect as a member.
  */
 export function checkClientCertificates({ auth, tls }: Certified): void {
   const isRequired = tls?.clientCert === 'required'

@@ -1,4 +1,5 @@
-// Rule: who a caller is: by the certificate of its connection where clients must show one, else by its token.
+// Rule: the identity of a caller: by the certificate of its connection if clients must show one, otherwise by
+// its token.
 
 import type { Socket } from 'node:net'
 import { LatchkeyError, show } from '@latchkey/protocol'
@@ -6,7 +7,7 @@ import { certifiedName, whyUntrusted } from '@latchkey/raft'
 import type { Identities, Identity } from '../member/rights.js'
 import type { TlsOptions } from './options.js'
 
-/** Or why it is nobody. */
+/** The identity, or the error if the caller has none. */
 export function callerOf(
   identities: Identities,
   tls: TlsOptions | undefined,

@@ -1,14 +1,14 @@
-// Rule: from when until when the certificates of a member are good, and what there is to say about it.
+// Rule: the dates between which the certificates of a member are valid, and the warnings about them.
 //
-// Law (C46): a certificate that is over, or not good yet, never takes the place of one that is in force. The story without it: an operator
-// copies last year's file over this year's and reloads; nothing is said, connections go on, and the next restart of any member or
-// client finds a member that nobody believes.
+// Law (C46): an expired certificate, or one that is not valid yet, never replaces one that is in force.
+// Without this law: an operator copies last year's file over this year's and reloads. No error is reported
+// and connections stay. After the next restart no member or client accepts that member's certificate.
 
 import { X509Certificate } from 'node:crypto'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { TlsOptions } from './options.js'
 
-/** An operator hears so long before a certificate is over. */
+/** An operator is warned this long before a certificate expires. */
 const WARN_DAYS = 14
 const DAY_MS = 86_400_000
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
@@ -19,7 +19,7 @@ interface Certificate {
   readonly to: number
 }
 
-/** Why that certificate cannot take the place of the one in force; undefined: it can. */
+/** The reason why that certificate cannot replace the one in force; undefined: it can. */
 export function refusalOfDates(tls: TlsOptions, now: number): LatchkeyError | undefined {
   const why = whyNoGood(tls, now)
   if (why === undefined) return undefined
@@ -29,7 +29,7 @@ export function refusalOfDates(tls: TlsOptions, now: number): LatchkeyError | un
   )
 }
 
-/** What an operator should know of the certificates in force. */
+/** The warnings about the certificates in force. */
 export function warningOfDates(tls: TlsOptions, now: number): string | undefined {
   const why = whyNoGood(tls, now)
   if (why !== undefined)
@@ -42,7 +42,10 @@ export function warningOfDates(tls: TlsOptions, now: number): string | undefined
   return `${placeOf(tls, 'cert')}: the certificate ${soon.name} expires on ${dateOf(soon.to)}, in ${days} days. Replace the file before, which is read again without a restart.`
 }
 
-/** The own chain has to be good as a whole; of several authorities one is enough, since the others may be on their way out or in. */
+/**
+ * The member's own chain must be valid as a whole. Of several authorities one valid certificate is enough:
+ * the others may be old or future ones.
+ */
 function whyNoGood(tls: TlsOptions, now: number): string | undefined {
   const own = chain(tls.cert, now).find((one) => !isGood(one, now))
   if (own !== undefined) return `${placeOf(tls, 'cert')}: ${fault(own, now)}`
@@ -67,7 +70,10 @@ const placeOf = ({ files }: TlsOptions, part: 'cert' | 'ca'): string => {
   return path === undefined ? `tls.${part}` : `tls.${part} (${path})`
 }
 
-/** What cannot be read is refused elsewhere, with its own words: nothing is said here of its dates. */
+/**
+ * A certificate that cannot be parsed is refused elsewhere, with an error of its own: its dates are not
+ * checked here.
+ */
 function chain(pem: string | Uint8Array, now: number): Certificate[] {
   const text = typeof pem === 'string' ? pem : Buffer.from(pem).toString('latin1')
   return (text.match(PEM) ?? []).map((one) => {

@@ -1,4 +1,5 @@
-// Driver: warns of the own certificates that expire soon, or are over: when the member opens, after each reload, and once a day.
+// Driver: warns about the member's own certificates that expire soon or have expired: when the member opens,
+// after each reload, and once a day.
 
 import type { Clock, Timer } from '@latchkey/base'
 import { warningOfDates } from './certificate-dates.js'

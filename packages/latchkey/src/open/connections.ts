@@ -1,32 +1,34 @@
-// Driver: owns every connection of one port: who is a stranger, who a client, who a member, how many places each kind has, and how
-// long a stranger may take to say who it is.
+// Driver: owns every connection of one port: which are strangers, clients and members, how many places each
+// kind has, and how long a stranger may take to prove who it is.
 //
-// Laws
-//   1  A connection is a stranger until it has proved that it is a client's or a member's.
-//   2  Strangers have places of their own. When these are full, the stranger that came first gives way, and never the newest is
-//      refused. Without it the story is: five thousand silent sockets fill the port, and a member that has just lost its connection
-//      to the leader is not let in any more.
-//   3  Clients never take the places that are kept for members.
-//   4  One address has a share of the strangers' places, and of the clients'. Beyond the first its own oldest stranger gives way;
-//      beyond the second its next client is refused, with the reason.
-//   5  A stranger that has not proved itself in STRANGER_MS is gone. One whose request is being answered is judged again from the
-//      end of that answer: an HTTP connection is a client's only while it is being answered.
+// Laws:
+//   1. A connection is a stranger until it has proved that it is a client's or a member's.
+//   2. Strangers have places of their own. When these are full, the oldest stranger is closed, and the newest
+//      is never refused. Without this law: five thousand silent sockets fill the port, and a member that has
+//      just lost its connection to the leader cannot connect any more.
+//   3. Clients never take the places that are kept for members.
+//   4. One address may use only a share of the strangers' places and of the clients' places. Beyond the first
+//      share its own oldest stranger is closed; beyond the second its next client is refused, with the
+//      reason.
+//   5. A stranger that has not proved who it is in STRANGER_MS is closed. While its request is being answered
+//      it is not closed, and its time begins again at the end of the answer: an HTTP connection is a client's
+//      only while it is being answered.
 //
-// A member's address says nothing about it: members on one machine share theirs with everybody else there. So it is a stranger on
-// the path of members at first like all others, and then has a place that nobody else can take.
+// The address of a member proves nothing: members on one machine share it with all other processes. So a
+// member's connection is a stranger too at first, and then has a place that nobody else can take.
 
 import type { Server as HttpServer } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type Clock, endRefused, type RefusalLog, type Timer } from '@latchkey/base'
 
-/** A connection that has not said who it is by then is closed. */
+/** A connection that has not proved who it is after this time is closed. */
 export const STRANGER_MS = 5_000
-/** An HTTP connection may be idle for so long, and is told that it may. */
+/** An HTTP connection may be idle for this long; its answers say so. */
 export const IDLE_MS = 15_000
-/** An answer to somebody who has proved nothing has to be read by then. */
+/** An answer to a stranger must be read within this time. */
 const ANSWER_MS = 60_000
-/** Beyond what the connection is told: who asks again in the last moment is still answered. */
+/** Added to the time that the connection was told, so that a request in the last moment is still answered. */
 const IDLE_SLACK_MS = 1_000
 
 /** How many connections each kind may have. */
@@ -37,7 +39,7 @@ export interface Places {
   readonly clientsOfOneAddress: number
 }
 
-/** One address may have so many, however small the port's whole is. */
+/** The most connections of one address, however large the limit of the port is. */
 const LEAST_OF_ONE_ADDRESS = 16
 const MOST_STRANGERS = 2_000
 const KEPT_FOR_MEMBERS = 64
@@ -58,18 +60,21 @@ export function placesOf(whole: number): Places {
 
 export type ConnectionKind = 'stranger' | 'client' | 'member'
 
-/** It has proved who it is. False: there is no place for one more client; the caller refuses it. */
+/**
+ * The connection has proved who it is. False: there is no place for one more client, and the caller refuses
+ * it.
+ */
 export type Proven = (kind: 'client' | 'member') => boolean
 
 interface Connection {
   readonly raw: Socket
   readonly address: string
-  /** What requests come on: under TLS another socket, once the handshake is over. */
+  /** The socket of the requests: with TLS another one than the bare socket, after the handshake. */
   socket: Socket | undefined
   kind: ConnectionKind
-  /** It speaks WebSocket now, or is on its way there: no answer of HTTP is understood any more. */
+  /** The connection speaks WebSocket, or is about to: it does not understand an HTTP answer any more. */
   upgraded: boolean
-  /** Requests that have come and are not answered yet: a client may send several at once. */
+  /** Requests that are not answered yet: a client may send several at once. */
   asking: number
   deadline: Timer | undefined
 }
@@ -90,7 +95,7 @@ export class Connections {
   readonly #bySocket = new WeakMap<Duplex, Connection>()
   /** Connections whose TLS handshake is under way, by the two ends' addresses. */
   readonly #shaking = new Map<string, Connection>()
-  /** In the order in which they became strangers. */
+  /** The strangers, the oldest first. */
   readonly #strangers = new Set<Connection>()
   readonly #byAddress = new Map<string, OfAddress>()
   #clients = 0
@@ -107,7 +112,7 @@ export class Connections {
 
   watch(server: HttpServer, isSecure: boolean): void {
     server.on('connection', (raw: Socket) => this.#come(raw, isSecure))
-    // On a server with TLS 'connection' tells of the bare socket, and this of the one inside.
+    // On a server with TLS 'connection' gives the bare socket, and this event the one inside.
     if (isSecure) server.on('secureConnection', (socket: Socket) => this.#secured(socket))
   }
 
@@ -136,15 +141,15 @@ export class Connections {
     const ends = endsOf(socket)
     const connection = this.#shaking.get(ends)
     this.#shaking.delete(ends)
-    // It is gone already.
+    // The connection has already closed.
     if (connection === undefined) return void socket.destroy()
     connection.socket = socket
     this.#bySocket.set(socket, connection)
   }
 
-  // ---- what becomes of a connection
+  // ---- the kinds of a connection
 
-  /** A request's head has come: what follows may take longer, as long as it goes on. */
+  /** The head of a request has arrived: its body may take longer, if it makes progress. */
   asked(socket: Duplex): void {
     const connection = this.#bySocket.get(socket)
     if (connection === undefined) return
@@ -152,7 +157,7 @@ export class Connections {
     if (connection.kind === 'stranger') this.#arm(connection, ANSWER_MS)
   }
 
-  /** Nothing is being answered any more: whoever it was has to prove itself anew with the next request. */
+  /** No request is being answered any more: the next request has to prove again who sends it. */
   answered(socket: Duplex): void {
     const connection = this.#bySocket.get(socket)
     if (connection === undefined || --connection.asking > 0) return
@@ -166,10 +171,10 @@ export class Connections {
     if (connection !== undefined) connection.upgraded = true
   }
 
-  /** For the door that has seen its proof. */
+  /** Called by the door that has seen the proof. */
   proven(socket: Duplex, kind: 'client' | 'member'): boolean {
     const connection = this.#bySocket.get(socket)
-    // It is gone, or not ours to count.
+    // The connection has closed, or is not counted here.
     if (connection === undefined || connection.kind === kind) return true
     if (connection.raw.destroyed) return true
     if (kind === 'client' && !this.#hasPlace(connection)) return false
@@ -212,7 +217,7 @@ export class Connections {
     connection.deadline = this.#ports.clock.after(patience, () => this.#tooLate(connection), { ref: false })
   }
 
-  /** Law 2: the one that came first. */
+  /** Law 2: the oldest stranger. */
   #giveWay(among: ReadonlySet<Connection>, reason: string): void {
     const [oldest] = among as Set<Connection>
     if (oldest === undefined) return
@@ -269,7 +274,7 @@ export class Connections {
       this.#clients--
       of.clients--
     }
-    // Whatever happens to it next, it is not counted twice.
+    // The connection is not counted twice, whatever happens to it next.
     connection.kind = 'stranger'
     if (of.clients === 0 && of.strangers.size === 0) this.#byAddress.delete(address)
   }
@@ -279,7 +284,7 @@ const TOO_LATE_BODY =
   '{"code":"BAD_REQUEST","message":"The request did not come whole in time.","retryable":false,"outcome":"not-applied"}\n'
 const TOO_LATE = `HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\ncontent-length: ${TOO_LATE_BODY.length}\r\nConnection: close\r\n\r\n${TOO_LATE_BODY}`
 
-/** Of IPv6 the network: who has one address has the 2^64 of it. */
+/** For IPv6 the network of an address: a user of one address can use all 2^64 addresses of its network. */
 export function addressOf({ remoteAddress = 'unknown' }: Socket): string {
   const address = remoteAddress.replace(/^::ffff:(?=[0-9.]+$)/i, '')
   if (!address.includes(':')) return address

@@ -1,10 +1,11 @@
-// Rule: what the file system refused, as something that a caller can act on.
+// Rule: turns errors of the file system into errors that say what a caller can do.
 
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 
 /**
- * Runs it; an error of the file system itself, or of what stores the rows, becomes ERR_STORAGE_FAILED, which says `what` could not
- * be done and why. Nothing runs yet where this is used, so nothing was applied.
+ * Runs the function. An error of the file system or of the storage becomes ERR_STORAGE_FAILED, whose message
+ * says what could not be done (`what`) and why. It is used only before the member runs, so nothing was
+ * applied.
  */
 export async function withDisk<T>(what: string, run: () => Promise<T>): Promise<T> {
   try {
@@ -19,7 +20,7 @@ export async function withDisk<T>(what: string, run: () => Promise<T>): Promise<
   }
 }
 
-/** Of a call about a path or an open file; what a socket says has an address. */
+/** True for an error of a call about a path or an open file. An error of a socket has an address instead. */
 const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && !(error instanceof TypeError) && 'syscall' in error && !('address' in error)
 

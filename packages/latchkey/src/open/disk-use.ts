@@ -1,16 +1,18 @@
-// Driver: how many bytes a member's directory takes, asked of the file system when somebody wants to know.
+// Driver: sums the bytes of a member's directory when a caller asks for it.
 
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DiskUse } from '@latchkey/protocol'
 
-/** Of the folders that hold the state and the log. Files come and go meanwhile: the sum is of about that moment. */
+/**
+ * The sum of the folders of the state and of the log. Files come and go meanwhile, so the sum is approximate.
+ */
 export async function diskUse(state: string, log: string): Promise<DiskUse> {
   const [stateBytes, logBytes] = await Promise.all([bytesBelow(state), bytesBelow(log)])
   return { stateBytes, logBytes }
 }
 
-/** A file or folder that is gone when it is looked at has no bytes. */
+/** A file or folder that is deleted before it is measured has no bytes. */
 async function bytesBelow(folder: string): Promise<number> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
   const sizes = entries.map(async (entry) => {

@@ -1,12 +1,13 @@
-// Driver: owns the stores through which the callers of HTTP act. Each is a store over a client connection of its caller, so that this connection says
-// what that one may do, as it does for a WebSocket: no door has to know which rights a call needs.
+// Driver: owns the stores through which HTTP callers act. Each is a store over a client connection of its
+// caller's identity. The connection checks the rights, as it does for a WebSocket: no HTTP route has to know
+// which rights a call needs.
 
 import type { ClientStore } from '@latchkey/client'
 import { isLimited } from '../member/required-rights.js'
 import { type Identity, RIGHTS } from '../member/rights.js'
 
 export class HttpCallerStores {
-  /** The member's own, which may do everything. */
+  /** The member's own store, which may do everything. */
   readonly #own: ClientStore
   readonly #make: (who: Identity) => ClientStore
   readonly #stores = new Map<Identity, ClientStore>()
@@ -17,7 +18,7 @@ export class HttpCallerStores {
     this.#make = make
   }
 
-  /** One for each identity, of which there are as many as tokens. */
+  /** One store for each identity; there are as many as tokens. */
   of(who: Identity): ClientStore {
     if (this.#closed || mayAll(who)) return this.#own
     const known = this.#stores.get(who) ?? this.#make(who)
@@ -25,7 +26,7 @@ export class HttpCallerStores {
     return known
   }
 
-  /** Those of others end: what they have under way is ERR_CLOSED. */
+  /** Ends the stores of identities that are not valid any more: their calls under way end with ERR_CLOSED. */
   keepOnly(isKnown: (who: Identity) => boolean): void {
     for (const [who, store] of this.#stores) {
       if (isKnown(who)) continue

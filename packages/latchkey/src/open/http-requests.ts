@@ -1,19 +1,25 @@
-// Driver: owns the requests of one port that came over HTTP and are not answered yet: how much of a connection is heard in one turn of
-// the event loop, how many requests of it wait, and that each of them ends with its connection.
+// Driver: owns the HTTP requests of one port that are not answered yet: how many bytes of a connection are
+// parsed in one turn of the event loop, how many of its requests wait, and that each of them ends with its
+// connection.
 //
-// Laws
-//   1  A connection has at most CAPS.unansweredRequests requests that wait for their answers. Who sends more is cut off.
-//   2  Of one connection one request is begun in a turn, and SLICE bytes are heard at once; all connections together have TURN_MS of a
-//      turn. What is beyond waits for another turn, unparsed, and the connections take turns.
-//   3  Each request that was begun, or waits for it, is told its end ('close' of its response) at the latest when its connection ends.
+// Laws:
+//   1. A connection has at most CAPS.unansweredRequests requests that wait for their answers. Beyond, it is
+//      closed.
+//   2. In one turn, one request of a connection is begun and SLICE bytes of it are parsed; all connections
+//      together get TURN_MS of a turn. The rest waits for another turn, unparsed, and the connections take
+//      turns.
+//   3. Each request that was begun or waits gets its end ('close' of its response) at the latest when its
+//      connection ends.
 //
-// Without 1 and 2 the story is: a stranger sends 20,000 requests in one breath over each of four connections. Node reads them all in
-// one turn, each is begun at once, and for ten seconds the member hears no client and no other member. Without 3: answers that Node
-// keeps back, because an earlier one of their connection is not written yet, tell nothing when that connection is destroyed; who
-// counts calls in flight counts them for ever, and a graceful stop never ends.
+// Without laws 1 and 2: a stranger sends 20,000 requests at once over each of four connections. Node parses
+// them all in one turn and begins each at once, and for ten seconds the member reads nothing from clients or
+// members. Without law 3: Node keeps an answer back while an earlier one of its connection is not written.
+// When that connection is destroyed, the later response emits no event. A count of the calls under way then
+// never falls to zero, and a graceful stop never ends.
 //
-// Node's server hears a connection by its 'data' listener. We take that listener off and call it ourselves, with as much as may be
-// heard; then nothing else of a connection is different. A chunk of 64 KiB has room for 2,600 requests: heard at once, 30 ms.
+// Node's server reads a connection by a 'data' listener. This file removes that listener and calls it itself,
+// with as many bytes as may be parsed; nothing else about the connection is changed. A chunk of 64 KiB has
+// room for 2,600 requests: to parse it at once takes 30 ms.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -22,7 +28,7 @@ import type { Clock, Defer, RefusalLog } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 import { addressOf } from './connections.js'
 
-/** What HTTP may take of a turn before the rest waits. */
+/** The time that HTTP may use in one turn before the rest waits. */
 const TURN_MS = 5
 /** At most 160 requests, or a large part of a head. */
 const SLICE = 4 * 1024
@@ -32,9 +38,9 @@ export interface HttpRequestsPorts {
   readonly refusals: RefusalLog
   /** Runs it in the next turn of the event loop. */
   readonly nextTurn: Defer
-  /** A request has come, and counts from now on. */
+  /** A request has arrived, and counts from now on. */
   came(request: IncomingMessage, response: ServerResponse): void
-  /** Its turn has come. */
+  /** The request is begun. */
   begin(request: IncomingMessage, response: ServerResponse): void
 }
 
@@ -43,14 +49,14 @@ type Hear = (bytes: Buffer) => void
 
 interface Connection {
   readonly socket: Socket
-  /** Node's. */
+  /** The listener of Node's server. */
   readonly hear: Hear
   readonly unanswered: Set<ServerResponse>
-  /** Requests whose turn has not come. */
+  /** Requests that have arrived and are not begun. */
   readonly waiting: Arrival[]
-  /** What was read and is not heard yet. */
+  /** Bytes that were received and are not parsed yet. */
   unheard: Buffer[]
-  /** Node has stopped it until its answers are read, and lets it go on itself. */
+  /** Node has paused the connection until its answers are read, and resumes it itself. */
   isStopped: boolean
   isCutOff: boolean
   readonly read: Hear
@@ -60,19 +66,20 @@ interface Connection {
 export class HttpRequests {
   readonly #ports: HttpRequestsPorts
   readonly #connections = new WeakMap<Duplex, Connection>()
-  /** Those that have something left for another turn, in the order of their turns. */
+  /** The connections with something left for another turn, in the order of their turns. */
   readonly #waiting = new Set<Connection>()
-  /** When HTTP was first heard in this turn; undefined: not yet. */
+  /** When the first HTTP bytes of this turn were parsed; undefined: not yet. */
   #turnBegan: number | undefined
 
   constructor(ports: HttpRequestsPorts) {
     this.#ports = ports
   }
 
-  /** For a connection that Node's server has just taken. */
+  /** Takes a connection that Node's server has just accepted. */
   watch(socket: Socket): void {
     const [hear] = socket.listeners('data') as Hear[]
-    // Nothing could bound what such a connection asks for. An error would end the process: this runs in an event of the server.
+    // This connection could not be limited, so it is closed. An error thrown here would end the process,
+    // because this runs in an event of the server.
     if (hear === undefined) return this.#refuse(socket)
     const connection: Connection = {
       socket,
@@ -98,14 +105,14 @@ export class HttpRequests {
     else this.#hear(connection)
   }
 
-  /** By Node, or by us before this. */
+  /** Paused by Node, or by this file before. */
   #resumed(connection: Connection): void {
     if (!connection.isStopped || connection.socket.isPaused()) return
     connection.isStopped = false
     this.#hear(connection)
   }
 
-  /** It is a WebSocket's now. Returns all that was read of it behind its request. */
+  /** The connection is a WebSocket now. Returns all bytes that were received after its request. */
   upgraded(socket: Duplex, head: Buffer): Buffer {
     const connection = this.#connections.get(socket)
     if (connection === undefined) return head
@@ -120,7 +127,7 @@ export class HttpRequests {
 
   come(request: IncomingMessage, response: ServerResponse): void {
     const connection = this.#connections.get(request.socket)
-    // It was cut off in the midst of what is being heard.
+    // The connection was closed while its bytes were being parsed.
     if (connection === undefined || connection.isCutOff) return
     const { unanswered, waiting } = connection
     if (unanswered.size >= CAPS.unansweredRequests) return this.#cutOff(connection)
@@ -133,7 +140,7 @@ export class HttpRequests {
     this.#hasTime()
   }
 
-  /** A turn of ours begins with the first that asks. */
+  /** The first connection that asks begins the turn. */
   #hasTime(): boolean {
     const { clock, nextTurn } = this.#ports
     const now = clock.now()
@@ -143,14 +150,14 @@ export class HttpRequests {
     return true
   }
 
-  /** One request of each that waits, and what else of it may be heard. */
+  /** Begins one request of each waiting connection, and parses further bytes of it. */
   #turn(): void {
     this.#turnBegan = undefined
     for (const connection of [...this.#waiting]) {
       if (!this.#hasTime()) return
       this.#waiting.delete(connection)
       const next = connection.waiting.shift()
-      // Whose turn it was comes behind all others.
+      // The next requests of this connection come after those of all others.
       if (connection.waiting.length > 0) this.#waiting.add(connection)
       if (next !== undefined) this.#ports.begin(...next)
       this.#hear(connection)
@@ -176,7 +183,7 @@ export class HttpRequests {
     }
   }
 
-  /** Nothing is answered any more: an answer now would be taken for that of an earlier request. */
+  /** No further answer is written: the client would take it for the answer to an earlier request. */
   #refuse(socket: Socket): void {
     const reason =
       'a connection was closed: this version of Node reads HTTP in another way; use one that README names'
@@ -195,7 +202,7 @@ export class HttpRequests {
     socket.destroy()
   }
 
-  /** A mistake of ours, or of Node, ends this connection only. */
+  /** An error thrown by this project or by Node ends this connection only. */
   #fail({ socket }: Connection, error: unknown): void {
     this.#ports.refusals.note('http', 'failed', 'a connection was closed: it could not be heard', {
       address: addressOf(socket),

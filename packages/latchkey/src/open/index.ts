@@ -1,4 +1,4 @@
-// Rule: what this folder offers.
+// Rule: the exports of this folder.
 export { OpenedMember } from './open-member.js'
 export { isClaimed } from './owner-file.js'
 export type { EmbeddedStore } from './embedded-store.js'

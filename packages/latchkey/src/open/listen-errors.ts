@@ -1,4 +1,4 @@
-// Rule: why an address cannot be listened at, and what to do about it.
+// Rule: why this process cannot listen at an address, and what the user can do.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Listen } from './options.js'
@@ -6,7 +6,7 @@ import type { Listen } from './options.js'
 interface Trouble {
   readonly why: string
   readonly next: string
-  /** The same address may be had later, as things are. */
+  /** With these errors the same address may be free later. */
   readonly passes?: true
 }
 
@@ -36,7 +36,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   ENFILE: FILES,
 }
 
-/** `how`: where another address is given, for the reader: an option or a flag. */
+/** `how`: the option or flag by which the user gives another address. */
 export function cannotListen({ host, port }: Listen, error: NodeJS.ErrnoException, how: string): string {
   const { code = error.message } = error
   const at = `${host.includes(':') ? `[${host}]` : host}:${port}`
@@ -44,7 +44,10 @@ export function cannotListen({ host, port }: Listen, error: NodeJS.ErrnoExceptio
   return `cannot listen on ${at}: ${why} (${code}). ${next} (${how}).`
 }
 
-/** What can be had later is ERR_BUSY; an address that is none of this machine's or this user's is a mistake in the options. */
+/**
+ * ERR_BUSY if the address may be free later; an address that this machine or this user does not have is a
+ * mistake in the options.
+ */
 export function listenTrouble(listen: Listen, error: NodeJS.ErrnoException): Error {
   const what = cannotListen(listen, error, 'option listen; without it, the own entry of members')
   if (TROUBLES[error.code ?? '']?.passes) return new LatchkeyError('ERR_BUSY', what, { cause: error })

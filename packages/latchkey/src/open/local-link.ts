@@ -1,4 +1,5 @@
-// Driver: a link into the own process: a client connection at this very member. Everything is told in a later microtask than it was asked.
+// Driver: a link into the own process: a client connection at this member. Each reply comes in a later
+// microtask than its request.
 
 import { microtask } from '@latchkey/base'
 import type { Dial, OtherMembers, Route } from '@latchkey/client'
@@ -8,13 +9,13 @@ import type { Member } from '../member/member.js'
 import { embeddedIn, type Identity } from '../member/rights.js'
 
 export interface LocalMember {
-  /** The member as it stands now; undefined while it is being opened. */
+  /** The member, which changes when it is opened anew; undefined while it is being opened. */
   current(): Member | undefined
-  /** Why there is none any more. */
+  /** The reason why there is no member any more. */
   failure(): LatchkeyError | undefined
-  /** Called when that member is gone. */
+  /** Called when the member has closed. */
   onGone(run: () => void): () => void
-  /** Called when there is a member, or will be none. */
+  /** Called when there is a member, or when there will be none. */
   onSettled(run: () => void): () => void
 }
 
@@ -69,7 +70,9 @@ function otherMembers(local: LocalMember): OtherMembers {
   }
 }
 
-/** No other member is reached from here: what needs the cluster is refused at once, and not waited for. */
+/**
+ * No other member can be reached from here: calls that need the cluster are refused at once, and do not wait.
+ */
 const removedError = (id: string) =>
   new LatchkeyError(
     'ERR_NO_LEADER',
@@ -77,7 +80,7 @@ const removedError = (id: string) =>
     { retryable: false },
   )
 
-/** A dial waits for a member that is being opened: trying again later would find it later. */
+/** A dial waits for a member that is being opened: a retry would notice the opened member later. */
 async function settled(local: LocalMember, signal: AbortSignal): Promise<Member> {
   for (;;) {
     const failure = local.failure()

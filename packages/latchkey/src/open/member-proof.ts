@@ -1,9 +1,12 @@
-// Rule: how members know each other, and where nothing would keep a stranger from passing for one.
+// Rule: how members prove that they are members, and when a member must not start because a stranger could
+// connect as a member.
 //
-// Law: where clients need a token, nobody is a member without a proof. Otherwise one who has no token at all says that he is a member,
-// and then reads, writes, votes and removes members. So
-//   - several members, tokens for clients, and no member token (nor an authority whose certificates members show): not started
-//   - one member with tokens for clients and no member token: nobody comes in as a member, and no member can be added
+// Law: if clients need a token, nobody is a member without a proof. Without this law a stranger without any
+// token connects as a member, and then reads, writes, votes and removes members. So
+//   - several members, tokens for clients, and neither a member token nor an authority whose certificates
+//     members show: the member does not start;
+//   - one member with tokens for clients and no member token: nobody may connect as a member, and no member
+//     can be added.
 
 import type { Auth } from '../member/rights.js'
 
@@ -12,7 +15,7 @@ interface Proofs {
   readonly tls: { readonly ca?: unknown } | undefined
 }
 
-/** The first is proved to others, each of them is accepted. */
+/** The first token is proved to others; each of them is accepted. */
 export function memberTokens(auth: Pick<Auth, 'memberToken'> | undefined): readonly string[] {
   const given = auth?.memberToken
   if (given === undefined) return []
@@ -31,7 +34,9 @@ export function checkMemberToken(given: unknown): void {
     )
 }
 
-/** There is a way to tell a member from a stranger; or nobody is kept out anyhow, since clients need no token. */
+/**
+ * True if members are distinguished from strangers, or if clients need no token, so that nobody is kept out.
+ */
 const isProofAsked = ({ auth, tls }: Proofs): boolean =>
   auth === undefined || memberTokens(auth).length > 0 || tls?.ca !== undefined
 
@@ -40,11 +45,13 @@ const ADD =
 
 const NOTHING_ELSE = 'clients need a token here, but nothing keeps a stranger from coming in as a member'
 
-/** Why nobody is let in as a member here, and none can be added; undefined: members can come. */
+/**
+ * The reason why nobody may connect as a member here, and none can be added; undefined: members may connect.
+ */
 export const whyNoMembers = (settings: Proofs): string | undefined =>
   isProofAsked(settings) ? undefined : `${NOTHING_ELSE}: ${ADD}, then start again`
 
-/** `others`: it has them, or waits for them. */
+/** `others`: the member has other members, or waits to be added. */
 export function refuseUnprovenMembers(settings: Proofs, others: boolean): void {
   if (others && !isProofAsked(settings))
     throw new TypeError(`auth.memberToken is missing: ${NOTHING_ELSE}: ${ADD}`)

@@ -1,5 +1,5 @@
-// Driver: where other members come in and how they are reached. It lives as long as the port, while the member behind it may be
-// closed and opened again; each of those is another boot.
+// Driver: accepts the connections of other members and dials them. It lives as long as the port, while the
+// member behind it may be closed and opened again.
 
 import { randomInt } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -14,7 +14,7 @@ import type { Settings } from './options.js'
 const LEVEL = 1
 
 export class MembersGate {
-  /** Certificates and member tokens may change while it runs. */
+  /** Certificates and member tokens may change while the member runs. */
   readonly #settings: () => Settings
   readonly #clock: Clock
   readonly #atEnd: Defer
@@ -65,7 +65,7 @@ export class MembersGate {
     return this.#network
   }
 
-  /** False: not a member's. */
+  /** False: the connection is not a member's. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: () => void): boolean {
     if (whyNoMembers(this.#settings()) !== undefined && isForMembers(request)) {
       refuseUpgrade(socket, '401 Unauthorized', this.#clock)

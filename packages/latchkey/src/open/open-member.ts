@@ -1,5 +1,6 @@
-// Driver: owns a member and its directory in this process: the lock of the directory, the ports of the real world, and the store
-// that the user holds. When its state has to be built anew it is closed and opened again, and the store goes on over it.
+// Driver: owns a member and its directory in this process: the lock of the directory, the real clock, disk
+// and network, and the user's store. When the member's state must be built anew, the member is closed and
+// opened again, and the store goes on.
 
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -44,7 +45,7 @@ import { type OwnServer, type PortOptions, refuseUpgrade } from './server.js'
 
 type Changes = {
   gone: undefined
-  /** There is a member, or will be none. */
+  /** Resolves when there is a member, or when there will be none. */
   settled: undefined
   failed: LatchkeyError
 }

@@ -59,11 +59,16 @@ async function openStore(options: OpenOptions<As>): Promise<EmbeddedStore<As>> {
   }
 }
 
-/** MemberMessage the listening of one that starts at the same moment and its hold of the directory, ms. */
+/**
+ * How long a process that starts at the same moment may take from listening to its lock of the directory, ms.
+ */
 const START_MS = 500
 const LOOK_MS = 20
 
-/** A second worker with the same options meets the first one's port before its directory, and has to hear of the directory. */
+/**
+ * Of two processes with the same options the second fails at the port first, but its user needs the error of
+ * the directory.
+ */
 async function refusePort({ dir }: Settings, error: unknown): Promise<never> {
   if (dir === undefined || !isLatchkeyError(error, 'ERR_BUSY')) throw error
   const clock = systemClock(uptime)
@@ -74,7 +79,10 @@ async function refusePort({ dir }: Settings, error: unknown): Promise<never> {
   throw error
 }
 
-/** A cluster of one has no port. A member that has others by now is reached where its log says that they look for it. */
+/**
+ * A new cluster of one has no port. A member that has been given others listens at the address that its log
+ * names.
+ */
 async function withoutAddress(settings: Settings, options: OpenOptions<As>): Promise<EmbeddedStore<As>> {
   const member = await openIn(settings)
   if (member.address === undefined || member.isAlone) return member.store
@@ -88,7 +96,7 @@ async function withoutAddress(settings: Settings, options: OpenOptions<As>): Pro
   }
 }
 
-/** For who offers the port: the member without one. */
+/** For a caller that opens the port itself, such as the sidecar: the member without a port. */
 export async function openMember(options: OpenOptions<As>): Promise<OpenedMember> {
   return openIn(checkOptions(options))
 }

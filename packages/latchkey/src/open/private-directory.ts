@@ -1,5 +1,5 @@
-// Driver: closes a member's directory to other users of the machine. What is in it is everything the store knows: with 0755, as
-// `mkdir` makes it, any user of the host can read all keys and values past every token.
+// Driver: makes a member's directory private to its user. The directory contains all data of the store: with
+// mode 0755, which `mkdir` gives, any user of the machine can read all keys and values without a token.
 
 import { chmod, stat } from 'node:fs/promises'
 import type { Logger } from '@latchkey/base'
@@ -8,9 +8,9 @@ import { LatchkeyError } from '@latchkey/protocol'
 const OWNER_ONLY = 0o700
 const OTHERS = 0o077
 
-/** Mends the rights of a directory that is ours; rejects where it is another user's and open to others. */
+/** Corrects the mode of a directory that is ours; rejects if it is another user's and open to others. */
 export async function closeToOthers(dir: string, logger: Logger): Promise<void> {
-  // A system without users and rights of this kind.
+  // This system has no users and modes of this kind.
   if (process.getuid === undefined) return
   const { mode, uid } = await stat(dir)
   if ((mode & OTHERS) === 0) return

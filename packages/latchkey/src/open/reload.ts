@@ -1,7 +1,8 @@
-// Door: new certificates and tokens for a member that runs. All of it is checked before any of it is used.
+// Door: new certificates and tokens for a running member. All of them are checked before any is used.
 //
-// Law: what is in force changes as a whole, or not at all. The story without it: a certificate is written, its key a moment later; a
-// member that took the one without the other could greet nobody any more.
+// Law: the settings in force change as a whole, or not at all. Without this law: a certificate is written,
+// and its key a moment later. A member that used the new certificate with the old key could open no
+// connection any more.
 
 import { unknownName } from '@latchkey/protocol'
 import { serverTls } from '@latchkey/raft'
@@ -59,6 +60,6 @@ function checkChange(before: TlsOptions | undefined, after: TlsOptions | undefin
   if (refusal !== undefined) throw refusal
 }
 
-/** Tokens can be taken back also where the certificate in force has become too old meanwhile. */
+/** Tokens can be removed also if the certificate in force has expired. */
 const isSame = (before: TlsOptions, after: TlsOptions): boolean =>
   String(before.cert) === String(after.cert) && String(before.ca) === String(after.ca)

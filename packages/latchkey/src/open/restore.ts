@@ -1,4 +1,5 @@
-// Driver: the first directory of a new cluster, from a backup. Nothing runs yet; open() with the same id and dir comes next.
+// Driver: makes the first directory of a new cluster from a backup. No member runs yet; open() with the same
+// id and dir comes next.
 
 import { access, readdir, rm } from 'node:fs/promises'
 import { uptime } from 'node:os'
@@ -16,13 +17,14 @@ import { closeToOthers } from './private-directory.js'
 export type RestoreOptions = Pick<OpenOptions, 'id' | 'members' | 'cluster'> & { dir: string }
 
 /**
- * With several members, each is restored from the same file with the same list. The cluster's id is drawn anew by its first
- * leader, so that nobody takes it for the one that the backup was made of.
+ * With several members, each is restored from the same file with the same list. The first leader draws a new
+ * cluster id, so that the new cluster is not taken for the one of the backup.
  */
 export async function restore(path: string, options: RestoreOptions): Promise<undefined> {
   if (typeof path !== 'string' || path === '' || path.includes('\0'))
     throw new TypeError('restore: path must be the path of a backup')
-  // Nothing listens here: what an open door needs is open()'s to ask for, and of the addresses of others nobody's.
+  // Nothing listens here: open() checks the options of the port, and the addresses of other members are not
+  // used.
   const { id, dir, members, cluster, logger } = checkOptions({ ...options, insecure: true })
   if (dir === undefined) throw new TypeError('dir must be the path of an empty or new folder')
   const urls = Object.entries(members ?? { [id]: '' }).sort(([a], [b]) => (a < b ? -1 : 1))
@@ -32,7 +34,7 @@ export async function restore(path: string, options: RestoreOptions): Promise<un
     peers: Object.fromEntries(urls.map(([name, url]) => [name, { url, incarnation: '' }])),
   }
   return withDisk(`${path} cannot be restored into ${dir}`, async () => {
-    // A path that cannot be read makes no directory.
+    // If the backup cannot be read, no directory is made.
     await access(path)
     const isNew = !(await exists(dir))
     const lock = await lockDirectory(dir, systemClock(uptime))
@@ -57,12 +59,12 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** What a file system makes by itself in the folder that it is mounted at, and the file of our own hold of the directory. */
+/** What a file system creates in the folder where it is mounted, and our own lock file of the directory. */
 const NOBODYS = /^(lost\+found|lock\.\d.*)$/
 
 /**
- * A log of before would not be that of the state that is restored beside it. And what is not a member's is somebody's: a mistaken
- * path would mix a store's files with them.
+ * An old log would not belong to the state that is restored beside it. Other files belong to somebody: with a
+ * mistaken path a store's files would be mixed with them.
  */
 async function refuseUsed(dir: string): Promise<void> {
   const names = (await readdir(dir)).filter((name) => !NOBODYS.test(name))

@@ -1,9 +1,9 @@
-// Driver: the server of a port, which a sidecar and an embedded member share: its connections with their limits, and what becomes of
-// those that are refused.
+// Driver: the server of a port, for a sidecar and for an embedded member: its connections with their limits,
+// and the refusal of connections.
 //
-// Law: no socket outlives its refusal by more than REFUSED_MS, and none that says nothing its time (connections.ts). That holds for
-// each way to be refused: no HTTP at all, a head that is too long or too slow, another path, a WebSocket that nobody wants, one that
-// is told goodbye and never answers.
+// Law: no socket stays open longer than REFUSED_MS after its refusal, and no silent socket longer than its
+// time (connections.ts). This holds for each kind of refusal: bytes that are not HTTP, a head that is too
+// long or too slow, an unknown path, an unwanted WebSocket, and a peer that does not answer a close.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, Server as SecureServer } from 'node:https'
@@ -17,9 +17,9 @@ import { HttpRequests } from './http-requests.js'
 import { listenTrouble } from './listen-errors.js'
 import type { Listen, TlsOptions } from './options.js'
 
-/** Each response tells 'close' once it is over, also where its connection ends before its turn comes. */
+/** Each response emits 'close' when it is over, also if its connection ends before its turn. */
 export type Request = (request: IncomingMessage, response: ServerResponse) => void
-/** `proven` is told once it is known who has come; false: there is no place for one more client. */
+/** `proven` is called when it is known who has connected; false: there is no place for one more client. */
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven) => void
 
 export interface PortOptions {
@@ -36,12 +36,12 @@ export interface Port {
   readonly connections: Connections
 }
 
-/** A request's head has to be here by then, its body a while later; how often Node looks. */
+/** A request's head must arrive within this time, its body a while later; and how often Node checks. */
 const HEAD_MS = 10_000
 const REQUEST_MS = 60_000
 const LOOK_MS = 1_000
 
-/** It does not listen yet. A TypeError where certificates cannot be read. */
+/** The server does not listen yet. Throws a TypeError if certificates cannot be read. */
 export function makePort(options: PortOptions): Port {
   const { tls, clock, refusals, maxConnections = CAPS.connections } = options
   const server = makeServer(tls)
@@ -63,9 +63,9 @@ export function makePort(options: PortOptions): Port {
   server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => requests.watch(socket))
   server.on('request', (request, response) => requests.come(request, response))
   server.on('upgrade', (request, socket, head) => {
-    // Until somebody else takes it over, its faults are nobody's.
+    // Until another owner takes the socket, its errors are ignored.
     socket.on('error', () => socket.destroy())
-    // Once its last word is said from here, nobody waits for the other side's.
+    // After the last bytes to the peer have been written, the server does not wait for the peer to close.
     socket.once('finish', () => void clock.after(REFUSED_MS, () => socket.destroy(), { ref: false }))
     const whole = requests.upgraded(socket, head)
     connections.upgraded(socket)
@@ -75,7 +75,7 @@ export function makePort(options: PortOptions): Port {
   return { server, connections }
 }
 
-/** Certificates are asked for and judged at the members' door: clients need none. */
+/** Certificates are requested here and checked at the members' door: clients need none. */
 function makeServer(tls: TlsOptions | undefined): Server {
   const look = { connectionsCheckingInterval: LOOK_MS }
   if (tls === undefined) return createServer(look)
@@ -88,7 +88,7 @@ function makeServer(tls: TlsOptions | undefined): Server {
   }
 }
 
-/** For connections that come from now on; those that are there stay. */
+/** For new connections; open ones stay. */
 export function useTls(server: Server, tls: TlsOptions | undefined): void {
   if (tls !== undefined && server instanceof SecureServer) server.setSecureContext(serverTls(tls))
 }
@@ -123,7 +123,7 @@ const HTTP_REFUSALS = new Map<string | undefined, HttpRefusal>([
   ],
 ])
 
-/** What is no request is answered all the same, in the shape of every refusal. */
+/** Bytes that are no HTTP request get an answer too, in the shape of every refusal. */
 function refuse({ clock, refusals }: PortOptions, { code }: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || code === 'ECONNRESET') return void socket.destroy()
   const refusal = HTTP_REFUSALS.get(code) ?? UNREADABLE
@@ -139,7 +139,7 @@ export function refuseUpgrade(socket: Duplex, status: string, clock: Clock): voi
   endRefused(socket, `HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`, clock)
 }
 
-// ---- the port of an embedded member: WebSockets of members and clients, nothing else
+// ---- the port of an embedded member: only WebSockets of members and clients
 
 export interface OwnServer {
   readonly connections: Connections
@@ -157,7 +157,7 @@ export async function listen(
     server.once('error', (error) => reject(listenTrouble(at, error)))
     server.listen(at.port, at.host, resolve)
   })
-  // A connection that could not be accepted (too many open files) is its caller's matter, not the process's end.
+  // A connection could not be accepted (too many open files): that must not end the process.
   server.on('error', () => {})
   return {
     connections,

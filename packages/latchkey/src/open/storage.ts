@@ -1,4 +1,5 @@
-// Driver: takes hold of a member's directory, or of memory in its place: the lock, the note whose it is, and where log and state are.
+// Driver: opens a member's directory, or memory instead: the lock, the note with its owner, and the places of
+// log and state.
 
 import { join } from 'node:path'
 import type { Clock, Logger } from '@latchkey/base'
@@ -12,7 +13,7 @@ import type { Settings } from './options.js'
 import { claimDirectory, type OwnDirectory } from './owner-file.js'
 import { closeToOthers } from './private-directory.js'
 
-/** Where a member's things are: made once, also when the member is opened again. */
+/** The log and the state of a member: made once, and kept when the member is opened again. */
 export interface Storage {
   readonly home: RowHome
   readonly fs: ReturnType<typeof nodeFileSystem>
@@ -24,7 +25,7 @@ export interface Storage {
   release(): Promise<void>
 }
 
-/** The directory is this process's alone from here on; nothing in it was touched before. */
+/** From here on the directory is only this process's; nothing in it was changed before. */
 export async function takeStorage({ dir, id, cluster, logger }: Settings, clock: Clock): Promise<Storage> {
   if (dir === undefined) {
     return {
@@ -59,7 +60,10 @@ export async function takeStorage({ dir, id, cluster, logger }: Settings, clock:
   }
 }
 
-/** An address that cannot be written down is a stranger at the next start, and is asked: nothing worse comes of it. */
+/**
+ * If an address cannot be stored, its member is treated as a stranger at the next start, and is asked who it
+ * is: that is harmless.
+ */
 function noteOf(note: OwnDirectory, logger: Logger): DirectoryNote {
   const failed = (error: unknown) =>
     logger.warn('addresses of members could not be written down', { error: String(error) })

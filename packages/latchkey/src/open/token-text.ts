@@ -1,8 +1,8 @@
-// Door: a token as one text, with or without its rights in front: 'read+write:SECRET'.
+// Door: a token as one text, with or without its rights before it: 'read+write:SECRET'.
 //
-// Law (C47): what stands before a colon is a right that there is, or the text is refused. The story without it: an operator writes
-// reed:SECRET; that is a token with all rights whose text is reed:SECRET, and the reader that shows SECRET is refused. The operator then
-// gives the reader the whole text, and with it the right to do everything.
+// Law (C47): the text before a colon consists of existing rights, or the token is refused. Without this law:
+// an operator writes reed:SECRET. This is a token with all rights whose text is reed:SECRET, and a reader
+// that sends SECRET is refused. The operator then gives the reader the whole text, and with it all rights.
 
 import { didYouMean } from '@latchkey/base'
 import { RIGHTS, type Right, type TokenEntry } from '../member/rights.js'
@@ -10,13 +10,13 @@ import { RIGHTS, type Right, type TokenEntry } from '../member/rights.js'
 const HOW =
   'the rights are read, write and admin, with + between several, and a secret with a colon in it needs them in front: read+write+admin:SECRET'
 
-/** `place`: as a message names it. No message holds a piece of the secret. */
+/** `place`: the name of the entry in messages. No message contains a piece of the secret. */
 export function parseToken(text: string, place: string): TokenEntry {
   const at = text.indexOf(':')
   if (at < 0) return { token: text }
   const words = text.slice(0, at).split('+')
   const wrong = words.find((word) => !isRight(word))
-  // The word that is wrong may be a piece of the secret, and is not shown.
+  // The wrong word may be a piece of the secret, so it is not shown.
   if (wrong !== undefined)
     throw new TypeError(
       `${place}: there is no such right before the colon${didYouMean(wrong, RIGHTS)}; ${HOW}`,

@@ -1,10 +1,13 @@
-// Door: the tokens file: JSON with tokens, and perhaps the member token. It is read only where other users of the machine cannot read or
-// change it. Read at the start and at each reload, a whole file at once: it is small.
+// Door: the tokens file: JSON with tokens, and perhaps the member token. It is refused if other users of the
+// machine may read or change it. It is read at the start and at each reload, as a whole, because it is small.
 
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { CAPS } from '@latchkey/protocol'
 
-/** Any bit for others, and writing for the group. A group may read: systemd's credentials are given so. */
+/**
+ * Any permission for others, and write permission for the group. The group may read: systemd passes
+ * credentials in this way.
+ */
 const TOO_OPEN = 0o027
 
 export interface WrittenAuth {
@@ -12,14 +15,14 @@ export interface WrittenAuth {
   readonly memberToken?: unknown
 }
 
-/** A TypeError that says what to do, without a word of what the file holds. */
+/** A TypeError that says what to do, without any of the file's content. */
 export function readTokensFile(path: string): WrittenAuth {
   const text = readClosed(path)
   let json: unknown
   try {
     json = JSON.parse(text)
   } catch {
-    // The error of JSON.parse shows a piece of the text.
+    // The error of JSON.parse contains a piece of the text.
     throw new TypeError(`auth.file: ${path} is not JSON, or not whole`)
   }
   if (typeof json !== 'object' || json === null || Array.isArray(json))
@@ -32,7 +35,7 @@ export function readTokensFile(path: string): WrittenAuth {
 function readClosed(path: string): string {
   let file: number
   try {
-    // Not to wait for the other end of a pipe.
+    // Without O_NONBLOCK the open of a pipe would wait for its other end.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (cause) {
     throw new TypeError(`auth.file: ${path} cannot be read: ${(cause as NodeJS.ErrnoException).code}`, {
@@ -57,7 +60,7 @@ function look(file: number) {
 }
 
 function refuseOpen(path: string, mode: number): void {
-  // A system without users and rights of this kind.
+  // This system has no users and modes of this kind.
   if (process.getuid === undefined || (mode & TOO_OPEN) === 0) return
   throw new TypeError(
     `auth.file: other users of this machine may read or change ${path} (its rights are ${mode.toString(8)}): run chmod 600 ${path}`,
