@@ -1,8 +1,10 @@
-// Rule: the budget of one command: how much one caller may make all members do at once. What can be counted from its bytes is counted
-// here, at the door of the client, at that of a member, and again when it is applied, since a log may hold a command that no door
-// saw. What depends on the stored rows is counted by the state machine while it applies (kv, rules/budget.ts).
+// Rule: the budget of one command, which limits the work that one caller can give to all members at once.
+// What the command's bytes show is counted here: at the door of the client's member, at the door of a member
+// that gets it forwarded, and again when it is applied, because a log may contain a command that no door has
+// checked. What depends on the stored rows is counted while the command is applied (kv, rules/budget.ts).
 //
-// Law: what is refused here is refused with the same words everywhere: an answer that is kept is part of the state.
+// Law: the same command is refused with the same message at each place, because an answer that is kept is
+// part of the replicated state.
 
 import { CAPS } from './caps.js'
 import { type Command, OP, STEP, type Step } from './operations.js'
@@ -21,7 +23,10 @@ export const COMMAND_BUDGET: BudgetLimits = {
   writeBytes: CAPS.commandWriteBytes,
 }
 
-/** Keys, conditions and steps that it names, of both branches of a txn: each is a row that it may touch. */
+/**
+ * The keys, conditions and steps that the command names, of both branches of a txn: each is a row that it may
+ * touch.
+ */
 export function rowsNamed(command: Command): number {
   switch (command[0]) {
     case OP.renew:
@@ -47,7 +52,9 @@ function rangesNamed(command: Command): number {
 const rangesIn = (steps: readonly Step[]): number =>
   steps.reduce((count, step) => (step[0] === STEP.deleteRange ? count + 1 : count), 0)
 
-/** Why it is ERR_TOO_LARGE, and what to do; null: as far as its bytes tell it is within the budget. */
+/**
+ * The message of ERR_TOO_LARGE, which says what to do; null: by its bytes the command is within the budget.
+ */
 export function overBudget(command: Command, limits: BudgetLimits = COMMAND_BUDGET): string | null {
   const rows = rowsNamed(command)
   if (rows > CAPS.commandHolds && (command[0] === OP.renew || command[0] === OP.releaseAll)) {
@@ -62,7 +69,7 @@ export function overBudget(command: Command, limits: BudgetLimits = COMMAND_BUDG
   return null
 }
 
-/** Of a read of many keys. */
+/** The same for a read of many keys. */
 export const tooManyKeys = (keys: number): string | null =>
   keys > CAPS.readKeys
     ? `The call asks for ${keys} keys; one call may ask for ${CAPS.readKeys}. Split it.`

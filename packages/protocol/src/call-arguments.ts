@@ -1,5 +1,6 @@
-// Door: what a user passes, to trusted values. A mistake is a TypeError that names the argument; too much is ERR_TOO_LARGE.
-// Byte arrays are passed on as they are: who keeps them beyond the call copies them (commands are encoded at once, reads copied).
+// Door: checks and converts the arguments of a user's call. A mistake is a TypeError that names the argument;
+// too large a value is ERR_TOO_LARGE. Byte arrays are not copied here: code that keeps them beyond the call
+// copies them (commands are encoded at once, reads are copied).
 
 import { copyBytes } from '@latchkey/base'
 import { CAPS } from './caps.js'
@@ -33,7 +34,7 @@ export function toKey(value: unknown, name = 'key'): Uint8Array {
   return bytes
 }
 
-/** For what is kept beyond the call. */
+/** A copy, for what is kept beyond the call. */
 export const toKeyCopy = (value: unknown, name = 'key'): Uint8Array => copyBytes(toKey(value, name))
 
 /** `as`: of the call. A value of `bytes` or `string` is text or bytes as it is. */
@@ -43,11 +44,11 @@ export function toValue(value: unknown, as: As, name = 'value'): Uint8Array {
   return bytes
 }
 
-/** undefined: absent, null on the wire. */
+/** undefined: no value, which is null on the wire. */
 export const toMaybeValue = (value: unknown, as: As, name: string): Uint8Array | null =>
   value === undefined ? null : toValue(value, as, name)
 
-/** An end of a range: a key, or empty. */
+/** The start or end of a range: a key, or empty. */
 export function toBound(value: unknown, name: string): Uint8Array {
   const bytes = toBytes(value, name)
   if (bytes.length > CAPS.keyBytes) throw tooLarge(name, bytes.length, CAPS.keyBytes)

@@ -1,4 +1,5 @@
-// Door: one message of a frame, as decoded, to a LinkRequest or LinkReply. A text is the reason why it is refused.
+// Door: converts one decoded message of a frame to a LinkRequest or LinkReply. A returned text is the reason
+// for a refusal.
 
 import {
   checkAnswer,
@@ -35,7 +36,7 @@ import {
   type WatchOf,
 } from './operations.js'
 
-/** First place of each message. Append only. */
+/** The first element of each message. Append only. */
 export const ASK = {
   hello: 0,
   command: 1,
@@ -49,16 +50,19 @@ export const ASK = {
 export const TELL = { welcome: 0, answer: 1, events: 2, watchOver: 3, granted: 4, leader: 5 } as const
 
 const kind = count('a kind')
-/** As wide as the narrowest place that the number comes to: the door refuses what the leader could not write into its log. */
+/**
+ * The limit of the narrowest field that will hold the number: the door refuses a number that the leader could
+ * not write into its log.
+ */
 const recordNumber = (what: string): Check => whole(0, CAPS.recordNumber, what)
-/** Of a call about the cluster. */
+/** The arguments of a call about the cluster. */
 const MOST_ARGUMENTS = 8
 const id = whole(1, Number.MAX_SAFE_INTEGER, 'an id')
 const bytes =
   (most: number, what: string): Check =>
   (value) =>
     value instanceof Uint8Array && value.length <= most ? null : `${what} must be at most ${most} bytes`
-/** A list is an answer as it is, bytes are one that was packed and kept. */
+/** A list is an unpacked answer; bytes are an answer that was packed and kept. */
 const answerBytes = bytes(CAPS.maxPayload, 'an answer')
 const answer: Check = (value) => (Array.isArray(value) ? null : answerBytes(value))
 const answerIn = (value: unknown): Answer | Uint8Array =>

@@ -1,4 +1,5 @@
-// Door: frames between a client and a member. A frame is [version, ...messages]: all that one turn had to say, whole or refused.
+// Door: frames between a client and a member. A frame is [version, ...messages]: all messages of one turn,
+// accepted or refused as a whole.
 
 import { show } from './call-arguments.js'
 import { CAPS } from './caps.js'
@@ -17,7 +18,7 @@ import { CLIENT_WIRE, type Hello, type LinkReply, type LinkRequest, type Welcome
 
 // ---- frames
 
-/** Messages of one turn as few frames: one is closed when it has reached the size at which frames are cut. */
+/** The messages of one turn in as few frames as possible: a frame ends when it has reached the size limit. */
 export const encodeRequests = (requests: readonly LinkRequest[]): Uint8Array[] =>
   frames(requests, requestPlaces)
 export const encodeReplies = (replies: readonly LinkReply[]): Uint8Array[] => frames(replies, replyPlaces)
@@ -46,7 +47,7 @@ function frames<Message>(list: readonly Message[], toPlaces: (message: Message) 
 }
 
 const PLAIN_WEIGHT = 9
-/** About how many bytes a message takes. */
+/** The approximate bytes of a message. */
 function weight(value: unknown): number {
   if (value instanceof Uint8Array || typeof value === 'string') return value.length + PLAIN_WEIGHT
   if (!Array.isArray(value)) return PLAIN_WEIGHT

@@ -1,14 +1,21 @@
-// Rule: what a client and a member say to each other, as plain data. client-frames.ts makes frames of it; a link carries it.
+// Rule: the messages between a client and a member, as plain data. client-frames.ts encodes them as frames; a
+// link carries them.
 
 import type { Answer, EventResult, OwnerResult, Read, WatchOf } from './operations.js'
 
-/** Version of the client's wire. Both sides tell the range they speak; the highest common one is used. */
+/**
+ * Version of the clients' protocol. Both sides send the range that they support; the highest common one is
+ * used.
+ */
 export const CLIENT_WIRE = { least: 1, most: 1 } as const
 
-/** Path on the member's port where clients knock. */
+/** The path of clients' WebSockets on the member's port. */
 export const CLIENTS_PATH = '/clients'
 
-/** What the engine asks of the member at the other end. Ids are the engine's own, unique while a link lives. */
+/**
+ * The requests of the engine to the member at the other end. Ids are the engine's own, unique while a link
+ * lives.
+ */
 export type LinkRequest =
   | CommandRequest
   | { readonly kind: 'read'; readonly id: number; readonly stale: boolean; readonly read: Read }
@@ -25,10 +32,10 @@ export type LinkRequest =
       /** Left out: of keys. */
       readonly of?: WatchOf | undefined
     }
-  /** Back-pressure: that many more events may be sent; a watch starts with none. */
+  /** Flow control: the member may send this many more events; a watch begins with none. */
   | { readonly kind: 'watchMore'; readonly id: number; readonly events: number }
   | { readonly kind: 'watchEnd'; readonly id: number }
-  /** The session whose grants this link wants pushed. */
+  /** The session whose grants are to be pushed on this link. */
   | { readonly kind: 'attach'; readonly session: number }
   /** Rare; JSON-like arguments. */
   | {
@@ -74,22 +81,27 @@ export type LinkReply =
       readonly upTo: number
     }
   | { readonly kind: 'watchOver'; readonly id: number; readonly answer: Answer | Uint8Array }
-  /** A grant was made to a ticket of the attached session. A hint: it proves no leadership (CT5). */
+  /** A grant was made to a ticket of the attached session. This is a hint: it proves no leadership (CT5). */
   | { readonly kind: 'granted'; readonly key: Uint8Array; readonly owner: OwnerResult }
   | LeaderReply
 
 export interface AnswerReply {
   readonly kind: 'answer'
   readonly id: number
-  /** The cluster time L of CT5 where this answer proves leadership, else 0 (also of an answer from the reply table). */
+  /**
+   * The bound of cluster time (CT5) if this answer proves leadership, otherwise 0 (also for a stored answer).
+   */
   readonly time: number
-  /** As it is, or as the machine encoded and kept it: each travels so. */
+  /** The answer unpacked, or packed as the machine has kept it: both are sent. */
   readonly answer: Answer | Uint8Array
-  /** The request was certainly not handed on; it may be sent again to anybody (the answer is then an error that says why). */
+  /**
+   * The request was certainly not executed; it may be sent again to any member (the answer is then an error
+   * with the reason).
+   */
   readonly never: boolean
 }
 
-/** What this member knows of its leader, told at the start and at each change. */
+/** What this member knows about its leader, sent at the start and at each change. */
 export interface LeaderReply {
   readonly kind: 'leader'
   readonly id: string | undefined
@@ -99,14 +111,19 @@ export interface LeaderReply {
   readonly self: string
   readonly clusterId: string
   readonly members: readonly MemberTuple[]
-  /** ms. By it a client judges for how long its leader may be silent. */
+  /** The election timeout in ms: from it a client derives how long its leader may be silent. */
   readonly electionTimeout: number
-  /** While nobody leads: the voters that this member does not reach. */
+  /** While there is no leader: the voters to which this member has no connection. */
   readonly missing?: readonly string[] | undefined
-  /** The cluster is new, and has not started: these are the members that the one that says so has not met yet. */
+  /**
+   * The cluster is new and has not started: the members with which the reporting member has not connected
+   * yet.
+   */
   readonly isFirstStart?: boolean | undefined
 }
-/** What a member that knows no leader says of that, the same sentence at every door and in its log. */
+/**
+ * The sentence with which a member reports that it knows no leader, the same at every door and in its log.
+ */
 export function leaderlessMessage({
   self,
   missing = [],
@@ -124,14 +141,16 @@ export type MemberTuple = readonly [id: string, url: string, role?: 'voter' | 'l
 /** The first frame of a client. */
 export interface Hello {
   readonly cluster: string
-  /** Known from an earlier handshake: another cluster of the same name is then refused. */
+  /** The cluster's id from an earlier handshake: another cluster of the same name is then refused. */
   readonly clusterId: string | undefined
   readonly token: string | undefined
   readonly least: number
   readonly most: number
 }
 
-/** The member's answer to it: the version in use, or an error of the table before it closes. */
+/**
+ * The member's answer to it: the version in use, or an error, after which the member closes the connection.
+ */
 export type Welcome =
   | { readonly ok: true; readonly version: number; readonly clusterId: string }
   | { readonly ok: false; readonly answer: Answer }

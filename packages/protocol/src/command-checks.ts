@@ -1,4 +1,5 @@
-// Door: is this value a Command, a Read, an Answer? Null or the reason, one rule a line. Nothing behind this file checks shapes again.
+// Door: checks whether a value is a Command, a Read or an Answer. Returns null or the reason, one rule a
+// line. No code after this file checks shapes again.
 
 import { CAPS } from './caps.js'
 import { FIELD, IS, LIFE_OF_SESSION, LOCK_EVENT, OP, OWNER_CODES, READ, STEP } from './operations.js'
@@ -58,7 +59,7 @@ export const places =
     return null
   }
 export const anyBytes: Check = (value) => (value instanceof Uint8Array ? null : 'bytes belong here')
-/** A time may have a fraction, a tally may be below nothing. */
+/** A time may have a fraction, and a balance may be negative. */
 export const finite =
   (what: string): Check =>
   (value) =>
@@ -70,13 +71,13 @@ const oneOf =
 
 const MOST = Number.MAX_SAFE_INTEGER
 export const count = (what: string): Check => whole(0, MOST, what)
-/** Of either sign; a zero of its own below nothing there is not: it would be another command's bytes. */
+/** Either sign, but not -0, which would be different bytes for the same command. */
 const integer =
   (what: string): Check =>
   (value) =>
     Number.isSafeInteger(value) && !Object.is(value, -0) ? null : `${what} must be a safe integer`
 const key = bytes(1, CAPS.keyBytes, 'a key')
-/** An end of a range: may be empty, and one byte longer than a key (the first key behind a key). */
+/** The start or end of a range: may be empty, and one byte longer than a key (the first key after a key). */
 export const bound = bytes(0, CAPS.keyBytes + 1, 'a bound')
 const data = bytes(0, CAPS.valueBytes, 'a value')
 const token = whole(0, MOST, 'a token')

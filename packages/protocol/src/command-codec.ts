@@ -1,4 +1,5 @@
-// Door: commands and answers as bytes. A command is bytes from the moment it is made, and nobody applies anything else.
+// Door: commands and answers as bytes. A command is bytes from the moment it is made, and only a command
+// decoded from bytes is applied.
 
 import { CAPS } from './caps.js'
 import { checkAnswer, checkCommand, isKnownOperation } from './command-checks.js'
@@ -8,8 +9,9 @@ import { ERROR_CODES, type ErrorCode, ERRORS, type ErrorOptions, LatchkeyError }
 import { type Answer, type Command, SESSION_FULL, SESSION_OVER } from './operations.js'
 
 /**
- * Why bytes are no command. 'unknown': well formed, but an operation this build does not know; who finds it in the log must
- * stop, never skip. 'invalid': answered with ERR_PROTOCOL, the same on every member, and changes nothing.
+ * Why bytes are no command. 'unknown': well formed, but an operation that this build does not know; a member
+ * that finds it in its log must stop, and never skip it. 'invalid': answered with ERR_PROTOCOL, the same on
+ * every member, and nothing is changed.
  */
 export interface BadCommand {
   readonly bad: 'unknown' | 'invalid'
@@ -52,7 +54,7 @@ export function decodeAnswer(bytes: Uint8Array): Answer {
   return value instanceof Malformed ? noAnswer(value.message) : toAnswer(value)
 }
 
-/** Anything that is no answer is one: ERR_PROTOCOL, its outcome unknown. */
+/** Bytes that are no answer become an answer: ERR_PROTOCOL, with an unknown outcome. */
 export function toAnswer(value: unknown): Answer {
   const reason = checkAnswer(value)
   return reason === null ? (value as Answer) : noAnswer(reason)
@@ -69,7 +71,7 @@ const PROTOCOL = ERROR_CODES.indexOf('ERR_PROTOCOL')
 
 export const okAnswer = (result: unknown): Answer => [0, result]
 
-/** An error as an answer, with the table's words and traits where nothing else is said. */
+/** An error as an answer, with the message and traits of the error table unless others are given. */
 export function errorAnswer(code: ErrorCode, message?: string, options: ErrorOptions = {}): Answer {
   const row = ERRORS[code]
   return [
@@ -94,7 +96,10 @@ export const SESSION_FULL_ANSWER: Answer = [
   false,
 ]
 
-/** The code of an error answer; undefined of a success, ERR_PROTOCOL of one that this build does not know. */
+/**
+ * The code of an error answer; undefined for a success, ERR_PROTOCOL for a code that this build does not
+ * know.
+ */
 export function codeOf(answer: Answer): ErrorCode | undefined {
   if (answer[0] === 0) return undefined
   return answer[0] === SESSION_FULL ? 'ERR_BUSY' : (ERROR_CODES[answer[0] - 1] ?? 'ERR_PROTOCOL')
@@ -104,7 +109,7 @@ export const isError = (
   answer: Answer,
 ): answer is readonly [code: number, message: string, retryable: boolean, unknown: boolean] => answer[0] !== 0
 
-/** The error that an answer stands for. Only of answers that are none of success. */
+/** The error that an error answer means. Not for a successful answer. */
 export function errorOf(answer: Answer): LatchkeyError {
   const [, message, retryable, unknown] = answer as readonly [number, string, boolean, boolean]
   return new LatchkeyError(codeOf(answer) ?? 'ERR_PROTOCOL', message, {

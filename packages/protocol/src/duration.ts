@@ -1,4 +1,4 @@
-// Door: durations as people write them. A bad one is a TypeError before anything is sent.
+// Door: durations as users write them. A wrong one is a TypeError before anything is sent.
 
 import { show } from './show-value.js'
 
@@ -6,11 +6,11 @@ import { show } from './show-value.js'
 export type Duration = number | `${bigint}${'ms' | 's' | 'm' | 'h'}`
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
-/** 140,000 years: as good as for ever, and still exact where a time is added to it. */
+/** 140,000 years: practically for ever, and still exact when it is added to a time. */
 const LONGEST = 2 ** 52
 const SHAPE = /^([1-9][0-9]*)(ms|s|m|h)$/
 
-/** Milliseconds. `name` is the argument or option that the message speaks of. */
+/** Milliseconds. `name`: the argument or option that an error message names. */
 export function millis(value: unknown, name: string): number {
   const ms = typeof value === 'string' ? fromText(value) : value
   if (typeof ms === 'number' && Number.isSafeInteger(ms) && ms > 0) return Math.min(ms, LONGEST)

@@ -1,7 +1,7 @@
-// Door: a name that a call does not know is refused before anything is sent.
+// Door: refuses a name that a call does not know, before anything is sent.
 //
-// Law: nothing unknown is ignored. Without it the story is: somebody writes `put(key, value, { gaurd })`, the put succeeds without
-// its guard, and a holder of the past overwrites what another one has written since.
+// Law: nothing unknown is ignored. Without this law: a user writes `put(key, value, { gaurd })`, the put
+// succeeds without its guard, and a former holder overwrites what the present one has written.
 
 import { didYouMean } from '@latchkey/base'
 

@@ -1,14 +1,17 @@
-// Door: bytes of strangers to plain values. Any input ends, in memory bounded by its own length, with a value or a Malformed.
+// Door: decodes foreign bytes to plain values. Every input ends with a value or a Malformed, and needs memory
+// bounded by its own length.
 //
-// Laws
-//   - A count is believed only as far as bytes for it are left; depth is capped; nothing may follow the value.
-//   - There are at most so many values in it. The story without this law: each byte of a frame of 16 MiB is an empty list, which is
-//     fifty times as large in memory; reading it stops a member for two seconds and costs it 900 MB.
-//   - No type outside the house's part of MessagePack is known, so that nothing is ever built, compiled or looked up for a sender.
-//   - There is no map, unless the caller says that the answer of a call may hold one. The story without this law: a stranger sends
-//     {toString: 1, valueOf: 1} where a number belongs, a refusal says which value it was, String(value) throws a TypeError, and
-//     the process ends.
-//   - No name in a map is one that every object has: what is read from a map has the methods of any object.
+// Laws:
+//   - a count is accepted only if enough bytes for it are left; the depth is limited; nothing may follow the
+//     value;
+//   - the number of values is limited. Without this law: each byte of a frame of 16 MiB is an empty list,
+//     which is fifty times as large in memory; reading it stops a member for two seconds and costs it 900 MB;
+//   - only the types that this project uses are known, so that nothing is built, compiled or looked up for a
+//     sender;
+//   - there is no map, unless the caller says that the answer of a call may contain one. Without this law: a
+//     stranger sends {toString: 1, valueOf: 1} in place of a number, the refusal shows the value,
+//     String(value) throws a TypeError, and the process ends;
+//   - no key of a map is a name that every object has: the result has the methods of any object.
 
 import { View, asBuffer } from '@latchkey/base'
 import { CAPS } from './caps.js'
@@ -21,13 +24,15 @@ const MAX_DEPTH = 16
 
 const NOTHING = Buffer.alloc(0)
 const NO_OPTIONS: UnpackOptions = {}
-/** What a member answers: by some calls maps, by others more than anybody may ask with. */
+/** The answers of some calls contain maps, and others contain more values than any request may. */
 export const OF_ANSWERS: UnpackOptions = { maps: true, most: CAPS.answerValues }
-/** Up to here an array is given its places at once: a command, a message. A longer one grows with what is read into it. */
+/**
+ * Up to this length an array is allocated at once: a command, a message. A longer one grows while it is read.
+ */
 const FEW = 32
 
 let source: Buffer = NOTHING
-/** Of `source`, asked for once: each asking is a call out of compiled code. */
+/** The view of `source`, created once: each creation is a slow call out of compiled code. */
 let memory: ArrayBufferLike = NOTHING.buffer
 let offset = 0
 let at = 0
@@ -38,9 +43,9 @@ const float = new Float64Array(1)
 const floatBytes = new Uint8Array(float.buffer)
 
 export interface UnpackOptions {
-  /** Maps may be in it; of answers of calls alone. */
+  /** Maps are allowed; only in answers of calls. */
   readonly maps?: boolean
-  /** So many values. */
+  /** The limit of values. */
   readonly most?: number
 }
 
@@ -161,7 +166,7 @@ function readDouble(): number {
   return float[0] as number
 }
 
-/** Steps over that many bytes; where they start. */
+/** Skips that many bytes; returns where they begin. */
 function take(length: number): number {
   const start = at
   if (length > source.length - start) throw new Malformed('it ends too early')
@@ -173,7 +178,10 @@ function readBytes(length: number): Uint8Array {
   return new View(memory, offset + take(length), length)
 }
 
-/** What is no UTF-8 becomes U+FFFD, everywhere alike. (Put together by characters it would leave a string behind for each.) */
+/**
+ * Bytes that are not UTF-8 become U+FFFD, the same everywhere. (To join single characters would leave one
+ * string behind for each.)
+ */
 function readText(length: number): string {
   const start = take(length)
   return source.toString('utf8', start, at)

@@ -1,13 +1,15 @@
-// Rule: values to bytes, in the part of MessagePack that this house speaks: nil, booleans, numbers, text, bytes, arrays, maps.
-// Law: the same value gives the same bytes, on every machine and in every version; kept answers and log entries rest on it.
+// Rule: encodes values in the part of MessagePack that this project uses: nil, booleans, numbers, text,
+// bytes, arrays, maps.
+// Law: the same value gives the same bytes, on every machine and in every version. Kept answers and log
+// entries depend on that.
 
 let scratch = Buffer.allocUnsafeSlow(64 * 1024)
 let at = 0
-/** Beyond this the scratch is given back after use, so that one big value does not stay for ever. */
+/** A larger scratch buffer is released after use, so that one large value does not occupy it for ever. */
 const KEEP = 1024 * 1024
 const SHORT_TEXT = 64
 
-/** Bytes of their own: nothing else shares the memory that is written here. */
+/** A copy: no other array shares the memory of the result. */
 export function pack(value: unknown): Uint8Array {
   at = 0
   write(value)
@@ -96,7 +98,10 @@ function writeText(value: string): void {
   at += scratch.write(value, at, length, 'utf8')
 }
 
-/** Short plain text, the usual case, without a call out of the engine. False, and nothing written, for any other. */
+/**
+ * Writes short ASCII text, the usual case, without a slow call out of compiled code. Returns false, and has
+ * written nothing, for any other text.
+ */
 function writeAscii(value: string): boolean {
   const start = at
   const length = value.length

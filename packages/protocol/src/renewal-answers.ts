@@ -1,5 +1,6 @@
-// Rule: the answer to many renewals, an owner each. It travels, and is kept by every member, in a shorter form (RenewResult): ten
-// thousand locks are renewed by one command, and ten thousand owners would be as long as the request.
+// Rule: the answer to many renewals, one owner each. It is sent, and kept by every member, in a shorter form
+// (RenewResult): one command renews ten thousand locks, and ten thousand owners would be as long as the
+// request.
 
 import { OWNER_CODES, type OwnerResult, type RenewalArg, type RenewResult } from './operations.js'
 import { KEEP_LEASE_SUCCESS } from './public-types.js'

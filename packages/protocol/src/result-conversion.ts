@@ -1,4 +1,5 @@
-// Door: results of members, to what callers get. Everything is copied, so it is the caller's; what makes no sense is ERR_PROTOCOL.
+// Door: converts results of members to what callers get. Everything is copied, so that the caller owns it; an
+// invalid result is ERR_PROTOCOL.
 
 import { text } from '@latchkey/base'
 import type { As, Decoding } from './encodings.js'
@@ -29,7 +30,7 @@ const nonsense = (what: string) =>
 
 // ---- values and keys
 
-/** `new Uint8Array` and no slice: a slice of a Buffer is a Buffer, and shares the manners of one. */
+/** `new Uint8Array` and not slice: a slice of a Buffer is a Buffer, with a Buffer's methods. */
 const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
 export function toUserKey(bytes: Uint8Array, { as, skip }: Decoding): string | Uint8Array {

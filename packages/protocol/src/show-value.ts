@@ -1,6 +1,6 @@
-// Rule: a value in a message: a few characters of it, whoever made it up.
+// Rule: shows any value in an error message, by a few characters.
 
-/** At most some forty characters, of any value at all, also of one that a stranger made up: nothing of the value is called. */
+/** At most about forty characters. No method of the value is called, because a stranger may have made it. */
 export const show = (value: unknown): string => {
   if (typeof value === 'string')
     return value.length > 40 ? `${JSON.stringify(value.slice(0, 40))}...` : JSON.stringify(value)
@@ -8,7 +8,7 @@ export const show = (value: unknown): string => {
   return Array.isArray(value) ? 'an array' : nameOf(value)
 }
 
-/** The name of its class, where that is one. */
+/** The name of its class, if that is a string. */
 const nameOf = (value: object): string => {
   const maker: unknown = Object.getPrototypeOf(value)?.constructor
   return typeof maker === 'function' ? `a ${maker.name.slice(0, 40)}` : 'an object'

@@ -1,4 +1,4 @@
-// Rule: how our own WebSocket frames are masked by who dialled: not at all.
+// Rule: the mask of this project's own WebSocket frames: zeros, which changes no byte.
 
 /**
  * Masks exist so that a page's script cannot make a proxy see what it wants, with a browser that holds the user's rights. Members and our
