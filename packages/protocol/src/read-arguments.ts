@@ -116,7 +116,7 @@ export function watchOptionsArgs(options: unknown, standard: Decoding): WatchOpt
   return { ...read, initial, resync }
 }
 
-/** from undefined: after the revision at the moment of the call. */
+/** from undefined: the watch begins after the store's revision at the moment of the call. */
 export interface WatchArgs extends Bounds {
   readonly from: number | undefined
 }

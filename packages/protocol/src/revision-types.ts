@@ -1,6 +1,6 @@
 // Types: what lists and watches tell, with the revisions at which it was read.
 
-/** What `scan` finds: an array, with the revision that was read, which JSON and loops do not see. */
+/** The result of `scan`: an array with the revision that was read, as a property that JSON and loops skip. */
 export type AtRevision<Row> = Row[] & { readonly revision: number }
 
 /** Rows of one frozen view. */

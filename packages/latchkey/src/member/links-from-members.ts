@@ -21,14 +21,14 @@ import type { LinkMessage } from './member-messages.js'
 import { Outbox } from './outbox.js'
 import { embeddedIn, type Identity } from './rights.js'
 
-/** A store has one, and another while it moves: beyond, the oldest one is closed. */
+/** A store uses one link, and a second one while it moves: beyond, the oldest link is closed. */
 const MOST_LINKS = 4
 
 export interface LinksFromMembersPorts {
   readonly defer: Defer
   /** False: that member is not connected, or does not read. */
   readonly send: (to: MemberId, message: LinkMessage) => boolean
-  /** Why that member is not helped just now. */
+  /** The reason why this member does not help that member now. */
   refusal(from: MemberId): string | undefined
   readonly clientConnection: (tell: (reply: LinkReply) => void, identity: Identity) => ClientConnection
 }
@@ -60,7 +60,7 @@ export class LinksFromMembers {
     links.set(id, this.#ports.clientConnection(tell, embeddedIn(from)))
   }
 
-  /** What cannot be sent is lost, and with it the link. */
+  /** If a message cannot be sent it is lost, and the link is closed. */
   #outbox(from: MemberId, id: number): Outbox {
     const { send, defer } = this.#ports
     let isWhole = true
@@ -76,7 +76,7 @@ export class LinksFromMembers {
     })
   }
 
-  /** An error in what is told over a link ends this link, and nothing else. */
+  /** An error while a reply is sent over a link ends only this link. */
   #guarded(from: MemberId, id: number, run: () => void): void {
     try {
       run()
@@ -97,17 +97,17 @@ export class LinksFromMembers {
     }
   }
 
-  /** By the one who opened it. */
+  /** Closed by the member that opened the link. */
   closed(from: MemberId, id: number): void {
     this.#drop(from, id)
   }
 
-  /** The connection to that member is gone: what it was told may be lost. */
+  /** The connection to that member has closed: replies to it may be lost. */
   gone(from: MemberId): void {
     this.#endOf(from, 'the connection was lost')
   }
 
-  /** This member can help nobody any more. */
+  /** This member cannot help other members any more. */
   closeAll(reason: string): void {
     for (const from of [...this.#byMember.keys()]) this.#endOf(from, reason)
   }

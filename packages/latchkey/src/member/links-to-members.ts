@@ -1,5 +1,6 @@
-// Driver: owns the links that the store embedded in this member has to other members, while this one does not reach the leader (M28).
-// They go over the connections between members: nobody has to prove anew who it is.
+// Driver: owns the links of this member's embedded store to other members, while this member does not reach
+// the leader (M28). The links use the existing connections between members: nobody has to prove again who it
+// is.
 
 import { copyBytes, microtask, type Random } from '@latchkey/base'
 import type { Dial, Link, LinkEvents } from '@latchkey/client'
@@ -10,7 +11,7 @@ import { firstId, type LinkMessage } from './member-messages.js'
 export interface LinksToMembersPorts {
   /** Another stream at each start. */
   readonly random: Random
-  /** False: it is not connected, or takes nothing more. */
+  /** False: that member is not connected, or accepts no more messages. */
   readonly send: (to: MemberId, message: LinkMessage) => boolean
 }
 
@@ -53,13 +54,13 @@ export class LinksToMembers {
     this.#of(from, id)?.end(new LatchkeyError('ERR_NO_LEADER', `${from} does not help: ${reason}`))
   }
 
-  /** Who is another member's own cannot be ended or answered by this one. */
+  /** Returns only a link to `from`: one member cannot end or answer a link to another one. */
   #of(from: MemberId, id: number): LinkToMember | undefined {
     const link = this.#links.get(id)
     return link?.to === from ? link : undefined
   }
 
-  /** The connection to that member is gone: what was asked there may be lost. */
+  /** The connection to that member has closed: requests to it may be lost. */
   gone(to: MemberId): void {
     for (const link of [...this.#links.values()]) if (link.to === to) link.end(unreachable(to))
   }
@@ -117,7 +118,7 @@ class LinkToMember implements Link {
     if (this.#state !== 'over' && !this.#ports.send(message)) this.#endLater()
   }
 
-  /** A link tells nothing inside the call that asked it. */
+  /** A link never replies inside the call that made the request. */
   #endLater(): void {
     microtask(() => this.end(unreachable(this.to)))
   }
@@ -150,7 +151,7 @@ class LinkToMember implements Link {
     return before
   }
 
-  /** Told once: to the one who dials, or to the one who listens. */
+  /** Reports the end once: to the caller who dials, or to the listener of the open link. */
   end(reason: Error): void {
     const before = this.#leave()
     if (before === 'dialling') this.#ports.refused(reason)

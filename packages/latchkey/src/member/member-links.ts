@@ -16,12 +16,12 @@ export interface MemberLinksPorts {
   readonly replica: Replica
   readonly random: Random
   readonly defer: Defer
-  /** False: that member is not connected, or takes nothing more. */
+  /** False: that member is not connected, or accepts no more messages. */
   readonly send: (to: MemberId, message: LinkMessage) => boolean
-  /** Clients are served here at all. */
+  /** Whether this member serves clients at all. */
   serves(): boolean
   readonly clientConnection: (tell: (reply: LinkReply) => void, identity: Identity) => ClientConnection
-  /** Said at each change. */
+  /** Called at each change. */
   cutOff(isCutOff: boolean): void
 }
 
@@ -57,14 +57,14 @@ export class MemberLinks {
     }))
   }
 
-  /** After each tick. */
+  /** Called after each tick. */
   look(): void {
     if (!this.#reach.look()) return
     if (this.isCutOff) this.#from.closeAll(NOT_HEARD)
     this.#ports.cutOff(this.isCutOff)
   }
 
-  /** This member does not reach its leader, and has not for most of an election timeout. */
+  /** This member has not reached its leader for most of an election timeout. */
   get isCutOff(): boolean {
     return this.#reach.isCutOff
   }
@@ -118,7 +118,7 @@ export class MemberLinks {
     }
   }
 
-  /** The connection to that member is gone. */
+  /** The connection to that member has closed. */
   gone(id: MemberId): void {
     this.#to.gone(id)
     this.#from.gone(id)

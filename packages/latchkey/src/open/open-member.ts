@@ -224,7 +224,7 @@ export class OpenedMember {
     return callerOf(this.#identities, this.#settings.tls, token, socket)
   }
 
-  /** New certificates and tokens; an error, and nothing was changed. */
+  /** Puts new certificates and tokens into use. If it throws, nothing has changed. */
   reload(given: ReloadOptions): void {
     this.#settings = reloaded(this.#settings, given, !this.isAlone, this.clock.instant().wall)
     this.#server?.useTls(this.#settings.tls)
