@@ -25,7 +25,7 @@ import {
   watchArgs,
 } from './index.js'
 
-const BYTES = { as: 'bytes', onUndecodable: 'error', skip: 0 } as const
+const BYTES = { as: 'bytes', onUndecodable: 'error' } as const
 const JSON_TEXT = { ...BYTES, as: 'json' } as const
 const none = undefined
 const LONG_KEY = 'k'.repeat(4097)

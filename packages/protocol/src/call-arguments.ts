@@ -137,11 +137,11 @@ export function readArgs(
   known: KnownNames = READ_OPTIONS,
 ): ReadArgs {
   const { timeout, signal } = callArgs(call, options, DEFAULT_TIMEOUT, known)
-  const { as, onUndecodable, skip } = decodingArg(options, standard)
+  const { as, onUndecodable } = decodingArg(options, standard)
   const { consistency } = (options ?? {}) as ReadOptions
   if (consistency !== undefined && consistency !== 'linearizable' && consistency !== 'stale')
     throw new TypeError(`consistency must be 'linearizable' or 'stale'; got ${show(consistency)}`)
-  return { timeout, signal, as, onUndecodable, skip, stale: consistency === 'stale' }
+  return { timeout, signal, as, onUndecodable, stale: consistency === 'stale' }
 }
 
 /** How a call reads and writes values: what it does not say, `standard` says. */
@@ -152,7 +152,6 @@ export function decodingArg(options: unknown, standard: Decoding): Decoding {
   return {
     as: toAs(as, standard.as),
     onUndecodable: toOnUndecodable(onUndecodable, standard.onUndecodable),
-    skip: standard.skip,
   }
 }
 

@@ -24,10 +24,8 @@ export type ValueAs<A extends As, T = unknown> = A extends 'bytes'
 /** A value as it may be put. Under `json` and `msgpack`: anything but undefined. */
 export type ValueIn<A extends As> = A extends Parsed ? NonNullable<unknown> | null : Bytes
 
-/** How one call reads: what the call, the prefix view and the store say, in this order. */
+/** How one call reads: what the call says, else the store. */
 export interface Decoding {
   readonly as: As
   readonly onUndecodable: OnUndecodable
-  /** So many bytes at the beginning of each key are the prefix of `sub`: the caller does not see them. */
-  readonly skip: number
 }

@@ -155,7 +155,7 @@ export interface ErrorOptions {
   readonly clusters?: Readonly<Record<string, readonly string[]>> | undefined
   /** Where nobody leads: the members that are not reached. */
   readonly missing?: readonly string[] | undefined
-  /** Of a wait for a lock: the lock's key, as it was given. Of ERR_UNDECODABLE: the value's key, below the prefix of a `sub`. */
+  /** Of a wait for a lock: the lock's key, as it was given. Of ERR_UNDECODABLE: the value's key. */
   readonly key?: Bytes | undefined
   /** Of ERR_UNDECODABLE: of the write of the value. */
   readonly revision?: number | undefined
@@ -194,7 +194,7 @@ export class LatchkeyError extends Error {
   declare readonly missing?: readonly string[]
   /**
    * Of a wait for a lock that ended without it, and of a hold that is lost: the lock's key. Of ERR_UNDECODABLE: the key of the value, as
-   * text. A `sub` names keys without its prefix.
+   * text.
    */
   declare readonly key?: Bytes
   /**

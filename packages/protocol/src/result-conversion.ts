@@ -33,8 +33,7 @@ const nonsense = (what: string) =>
 /** `new Uint8Array` and not slice: a slice of a Buffer is a Buffer, with a Buffer's methods. */
 const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
-export function toUserKey(bytes: Uint8Array, { as, skip }: Decoding): string | Uint8Array {
-  const key = skip === 0 ? bytes : bytes.subarray(skip)
+export function toUserKey(key: Uint8Array, { as }: Decoding): string | Uint8Array {
   return as === 'bytes' ? plain(key) : text(key)
 }
 

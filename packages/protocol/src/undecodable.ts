@@ -9,7 +9,6 @@ import { LatchkeyError, type Outcome } from './errors.js'
 import { show } from './show-value.js'
 
 export interface Undecodable {
-  /** As it is stored, with the prefix of a `sub`. */
   readonly key: Uint8Array
   readonly bytes: Uint8Array
   readonly how: Decoding
@@ -26,7 +25,7 @@ export const undecodableOf = (error: unknown): Undecodable | undefined =>
 
 export function undecodable(of: Undecodable): LatchkeyError {
   const { how, revision, cause, outcome } = of
-  const key = text(of.key.subarray(how.skip))
+  const key = text(of.key)
   const where = revision === undefined ? '' : ` of revision ${revision}`
   const why = cause instanceof Error ? ` (${cause.message.slice(0, 200)})` : ''
   const done = outcome === 'unknown' ? ' The write itself was done.' : ''

@@ -80,7 +80,7 @@ export class ClientStore<S extends As = 'bytes'> extends TypedKeyValues<S> imple
 
   constructor(options: StoreOptions) {
     const { route, clock, random, as = 'bytes', onUndecodable = 'error', newId } = options
-    const decoding: Decoding = { as, onUndecodable, skip: 0 }
+    const decoding: Decoding = { as, onUndecodable }
     const engine = new Engine({
       route,
       clock,

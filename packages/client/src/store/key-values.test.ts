@@ -26,7 +26,7 @@ function pendingCalls(results: Record<number, unknown> = {}) {
     },
   } as unknown as Engine
   const kv = (as: As = 'bytes', hold?: HoldGuard) =>
-    new TypedKeyValues<As>(engine, { as, onUndecodable: 'error', skip: 0 }, hold)
+    new TypedKeyValues<As>(engine, { as, onUndecodable: 'error' }, hold)
   return { commands, reads, kv }
 }
 

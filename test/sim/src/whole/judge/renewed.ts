@@ -94,6 +94,8 @@ export class Renewed {
     const asked = process?.open.get(reply.id)
     if (process === undefined || asked === undefined) return
     process.open.delete(reply.id)
+    // A hold that is over by what its process knew until now is judged by that: this answer came too late for it.
+    this.look()
     const [code, result] = reply.answer instanceof Uint8Array ? decodeAnswer(reply.answer) : reply.answer
     if (code !== 0 || process.answered.has(asked.call)) return
     process.answered.add(asked.call)
