@@ -1,5 +1,6 @@
 // Test: the commands against a real store in memory: what they print, as text and as JSON, and what they exit with.
 
+import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { LatchkeyError } from '@latchkey/protocol'
 import { type FakeWorld, fakeIo } from '../../test/fake-io.js'
@@ -217,6 +218,54 @@ test('locks: who holds and who waits, as text and as JSON; release ends a hold b
   )
   await (await waits).release()
   expect(await run(['release', 'jobs/1', '--force'])).toMatchObject({ code: 1 })
+})
+
+test('txn: from a file or standard input; the exit code says whether the conditions held', async () => {
+  await store.put('stock', '1')
+  const reserve = JSON.stringify({
+    when: [{ key: 'stock', is: '>', value: 0, as: 'number' }],
+    then: [
+      { type: 'increment', key: 'stock', by: -1 },
+      { type: 'get', key: 'stock' },
+    ],
+    else: [{ type: 'get', key: 'stock' }],
+  })
+  const first = await run(['txn', 'reserve.json'], { files: { 'reserve.json': reserve } })
+  expect([first.code, first.err]).toEqual([0, ''])
+  expect(JSON.parse(first.out)).toMatchObject({ succeeded: true, results: [0, { value: '0' }] })
+  const second = await run(['txn'], { stdin: reserve })
+  expect(second.code).toBe(1)
+  expect(JSON.parse(second.out)).toMatchObject({ succeeded: false, results: [{ value: '0' }] })
+  expect(await run(['txn', 'none.json'])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('none.json cannot be read') as string,
+  })
+  expect(await run(['txn'], { stdin: '{' })).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('is no JSON') as string,
+  })
+  expect(await run(['txn'], { stdin: '{"if":[]}' })).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('unknown field "if" of txn') as string,
+  })
+})
+
+test('completion: scripts for each shell know every command; bash takes its own', async () => {
+  for (const shell of ['bash', 'zsh', 'fish']) {
+    const { code, out } = await run(['completion', shell])
+    expect(code).toBe(0)
+    for (const name of ['put', 'release', 'completion']) expect(out).toContain(name)
+  }
+  const { out } = await run(['completion', 'bash'])
+  const asked = (words: string, at: number) =>
+    execFileSync(
+      'bash',
+      ['-c', `${out}COMP_WORDS=(${words}); COMP_CWORD=${at}; _latchkey; echo "\${COMPREPLY[@]}"`],
+      { encoding: 'utf8' },
+    ).trim()
+  expect(asked('latchkey rel', 1)).toBe('release')
+  expect(asked('latchkey release --fo', 2)).toBe('--force')
+  expect(await run(['completion', 'csh'])).toMatchObject({ code: 2 })
 })
 
 test('transfer to a member that is not there fails with its code', async () => {

@@ -19,7 +19,7 @@ const run = async (args: string[], world = {}) => {
 }
 
 const NAMES =
-  'start demo status get put incr del scan watch lock locks release members sessions transfer backup restore bench'.split(
+  'start demo status get put incr del scan watch txn lock locks release members sessions transfer backup restore bench completion'.split(
     ' ',
   )
 

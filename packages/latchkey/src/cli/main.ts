@@ -3,6 +3,7 @@
 import { didYouMean } from '@latchkey/base'
 import { bench } from './bench-command.js'
 import { backup, status, transfer } from './cluster-commands.js'
+import { completionCommand } from './completion-command.js'
 import { type Command, helpOf, readLine, UsageError } from './command.js'
 import { demo } from './demo-command.js'
 import { EXIT, exitOf, explain } from './exit.js'
@@ -13,6 +14,7 @@ import { locks, release } from './locks-commands.js'
 import { members } from './members-command.js'
 import { type Restore, restoreCommand } from './restore-command.js'
 import { sessions } from './sessions-command.js'
+import { txn } from './txn-command.js'
 import { type SidecarParts, startCommand } from './start-command.js'
 
 /** The modules that only some commands need, and that are loaded only for them. */
@@ -25,8 +27,9 @@ export interface Parts {
 export function commandsOf(parts: Parts): readonly Command[] {
   const start = startCommand(() => parts.sidecar())
   const restore = restoreCommand(() => parts.restore())
-  const store = [status, get, put, incr, del, scan, watch, lock, locks, release]
-  return [start, demo, ...store, members, sessions, transfer, backup, restore, bench]
+  const store = [status, get, put, incr, del, scan, watch, txn, lock, locks, release]
+  const all = [start, demo, ...store, members, sessions, transfer, backup, restore, bench]
+  return [...all, completionCommand(() => commandsOf(parts))]
 }
 
 /** The exit code of `latchkey ARGS`. */

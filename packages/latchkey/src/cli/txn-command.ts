@@ -1,0 +1,56 @@
+// Driver: `latchkey txn`: a transaction that is read from a file, in the shape of `store.txn`.
+
+import type { Txn } from '@latchkey/protocol'
+import { type Command, UsageError, words } from './command.js'
+import { EXIT, explain } from './exit.js'
+import type { Io } from './io.js'
+import { field, jsonLine } from './output.js'
+import { STORE_OPTIONS, withStore } from './store.js'
+
+export const txn: Command = {
+  name: 'txn',
+  usage: '[FILE]',
+  summary: 'Run a transaction from a JSON file, or from standard input.',
+  notes: `The file is { "when": [conditions], "then": [operations], "else": [operations] }, as store.txn takes them; keys and values are text. If all
+conditions hold, "then" happens, otherwise "else": one atomic step. What came of it is printed as JSON.
+exit codes: 0 the conditions held; 1 they did not.`,
+  options: { ...STORE_OPTIONS },
+  examples: [
+    'latchkey txn reserve.json',
+    `echo '{"when":[{"key":"n","is":"<","value":9,"as":"number"}],"then":[{"type":"increment","key":"n"}]}' | latchkey txn`,
+  ],
+  async run(line, io) {
+    const [file] = words(line, 0, 1)
+    const given = parsed(file, await content(file, io))
+    return withStore(line, io, async ({ store, call }) => {
+      const { succeeded, revision, results } = await store.txn(given, { ...call, as: 'bytes' })
+      io.out(jsonLine({ succeeded, revision, results: results.map(shown) }))
+      return succeeded ? EXIT.ok : EXIT.failure
+    })
+  },
+}
+
+async function content(file: string | undefined, io: Io): Promise<string> {
+  if (file === undefined || file === '-') return Buffer.from(await io.stdin()).toString('utf8')
+  try {
+    return io.readFile(file)
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read: ${explain(error)}`, { cause: error })
+  }
+}
+
+/** Its fields are checked by the store, as those of every transaction. */
+function parsed(file = 'standard input', text: string): Txn {
+  try {
+    return JSON.parse(text) as Txn
+  } catch (error) {
+    throw new UsageError(`${file} is no JSON: ${explain(error)}`, { cause: error })
+  }
+}
+
+/** An entry that was got shows its value as text where it is text. */
+function shown(result: unknown): unknown {
+  if (typeof result !== 'object' || result === null || !('value' in result)) return result ?? null
+  const { value, ...rest } = result
+  return { ...field('value', value as Uint8Array), ...rest }
+}
