@@ -91,7 +91,10 @@ export async function leaderOf(): Promise<'a' | 'b' | 'c'> {
   await using cluster = await testCluster({ members: 3, clock: 'manual', as: 'string' })
   const remote: Store = await cluster.connect()
   await remote.put('k', 'v')
-  for (const [id, store] of cluster.stores) if (id !== 'a') await store.get('k')
+  for (const [id, store] of cluster.stores) {
+    const seen: string | undefined = await store.get('k')
+    if (id !== 'a' && seen === 'v') await store.put('k', 'w')
+  }
   return cluster.leader()
 }
 export async function main(): Promise<string | undefined> {

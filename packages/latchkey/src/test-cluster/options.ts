@@ -1,7 +1,7 @@
 // Door: the options of testCluster(). Whatever is wrong is a TypeError that names the option.
 
 import { silentLogger } from '@latchkey/base'
-import { unknownName } from '@latchkey/protocol'
+import { type As, unknownName } from '@latchkey/protocol'
 import { checkOptions, type OpenOptions, type Settings } from '../open/options.js'
 
 /** How many members a test cluster may have, and what they are called. */
@@ -16,8 +16,8 @@ export interface MemberIds {
 }
 
 /** What all members are opened with, with the defaults of `open()`; but `heartbeat` is 250 ms under a manual clock, and nothing is logged. */
-export type MemberOptions = Pick<
-  OpenOptions,
+export type MemberOptions<S extends As = 'bytes'> = Pick<
+  OpenOptions<S>,
   | 'as'
   | 'drift'
   | 'electionTimeout'
@@ -28,7 +28,8 @@ export type MemberOptions = Pick<
   | 'snapshot'
 >
 
-export interface TestClusterOptions<Count extends keyof MemberIds = 3> extends MemberOptions {
+export interface TestClusterOptions<Count extends keyof MemberIds = 3, S extends As = 'bytes'>
+  extends MemberOptions<S> {
   /** How many, from 1 to 7. Default 3: a, b and c. */
   members?: Count | undefined
   /** 'real': time is the system's. 'manual': it stands until the test advances it. Default 'real'. */

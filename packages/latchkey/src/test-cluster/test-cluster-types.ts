@@ -5,18 +5,19 @@ import type { As, Duration } from '@latchkey/protocol'
 import type { EmbeddedStore } from '../open/index.js'
 
 /** The stores of all members, by id: `stores.a`, and all that a Map has. Of a member that was started again, the new one. */
-export type TestStores<Id extends string> = ReadonlyMap<Id, EmbeddedStore> &
-  Readonly<Record<Id, EmbeddedStore>>
+export type TestStores<Id extends string, S extends As = 'bytes'> = ReadonlyMap<Id, EmbeddedStore<S>> &
+  Readonly<Record<Id, EmbeddedStore<S>>>
 
 /** Tokens and certificates have no meaning in a test cluster. */
 export type TestConnectOptions<S extends As = 'bytes'> = Omit<ConnectOptions<S>, 'token' | 'tls' | 'cluster'>
 
-export interface TestCluster<Id extends string = string> extends AsyncDisposable {
+/** `S`: the `as` that its members were opened with. */
+export interface TestCluster<Id extends string = string, S extends As = 'bytes'> extends AsyncDisposable {
   /** The members' ids. */
   readonly ids: readonly Id[]
-  readonly stores: TestStores<Id>
+  readonly stores: TestStores<Id, S>
   /** A remote store, on a machine of its own. It is closed with the cluster. */
-  connect<S extends As = 'bytes'>(options?: TestConnectOptions<S>): Promise<Store<S>>
+  connect<Remote extends As = 'bytes'>(options?: TestConnectOptions<Remote>): Promise<Store<Remote>>
   /**
    * Who leads, and reaches a majority: an old leader that is cut off or stands still does not count. Waits until there is one; time
    * that stands is moved as far as the election needs. ERR_NO_LEADER, with `missing`, after 30 s; where time stands, at once when

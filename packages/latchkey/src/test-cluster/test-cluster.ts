@@ -46,13 +46,14 @@ const LEADER_MS = 30_000
  * ```
  * Resolves when there is a leader and every member can serve.
  */
-export async function testCluster<Count extends keyof MemberIds = 3>(
-  options: TestClusterOptions<Count> = {},
-): Promise<TestCluster<MemberIds[Count]>> {
+export async function testCluster<Count extends keyof MemberIds = 3, S extends As = 'bytes'>(
+  options: TestClusterOptions<Count, S> = {},
+): Promise<TestCluster<MemberIds[Count], S>> {
   const cluster = new MemoryCluster<MemberIds[Count]>(checkTestOptions(options))
   try {
     await cluster.begin()
-    return cluster
+    // The members were opened with that `as`.
+    return cluster as TestCluster<MemberIds[Count], As> as TestCluster<MemberIds[Count], S>
   } catch (error) {
     await cluster.close()
     throw error

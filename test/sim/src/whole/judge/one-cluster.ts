@@ -5,20 +5,24 @@ import { Broken } from './broken.js'
 
 export class OneClusterLaw {
   #clusterId: string | undefined
+  /** Of each member, as it was told last: one that has ended since then has none any more, and its answers are on their way. */
+  readonly #known = new WeakMap<object, string>()
 
   answered(
     client: string,
     member: { readonly id: string; readonly clusterId: string },
     reply: LinkReply,
   ): void {
-    if (reply.kind !== 'answer' || member.clusterId === '') return
+    if (member.clusterId !== '') this.#known.set(member, member.clusterId)
+    const clusterId = this.#known.get(member)
+    if (reply.kind !== 'answer' || clusterId === undefined) return
     const answer = reply.answer instanceof Uint8Array ? decodeAnswer(reply.answer) : reply.answer
     if (isError(answer)) return
-    this.#clusterId ??= member.clusterId
-    if (member.clusterId !== this.#clusterId)
+    this.#clusterId ??= clusterId
+    if (clusterId !== this.#clusterId)
       throw new Broken(
         'one cluster',
-        `${client} was served by ${member.id} of cluster ${member.clusterId}, and not of ${this.#clusterId}`,
+        `${client} was served by ${member.id} of cluster ${clusterId}, and not of ${this.#clusterId}`,
       )
   }
 }
