@@ -1,11 +1,20 @@
 import { fileURLToPath } from 'node:url'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 
 const tests = fileURLToPath(new URL('./test/', import.meta.url))
 const packages = fileURLToPath(new URL('./packages/', import.meta.url))
 
+/** Tests that need servers, which `npm run test:engines` starts: vitest.servers.config.ts. */
+export const SERVERS = '**/*.servers.test.ts'
+
+/** Tests that need a browser, which `npm run test:browser` finds or installs: vitest.browser.config.ts. */
+export const BROWSER = '**/*.browser.test.ts'
+
+/** Tests that need Go, which `npm run test:go` finds or installs: vitest.go.config.ts. */
+export const GO = '**/*.go.test.ts'
+
 // Tests read the sources, so that no build stands between an edit and its test.
-const alias = [
+export const alias = [
   { find: /^@latchkey\/([a-z]+)$/, replacement: `${packages}$1/src/index.ts` },
   { find: /^@latchkey\/([a-z]+)\/([a-z-]+)$/, replacement: `${packages}$1/src/$2/index.ts` },
   { find: /^@latchkey\/test-([a-z]+)\/([a-z-]+)$/, replacement: `${tests}$1/src/$2.ts` },
@@ -14,9 +23,17 @@ const alias = [
 ]
 
 /** Two at a time on any machine: what waits for a clock leaves the core to another, and no run is busier than the smallest. */
-const project = (name: string, include: string[], testTimeout = 10_000) => ({
+const project = (name: string, include: string[], testTimeout = 30_000) => ({
   resolve: { alias },
-  test: { name, include, testTimeout, hookTimeout: 30_000, maxWorkers: 2, sequence: { groupOrder: 0 } },
+  test: {
+    name,
+    include,
+    exclude: [...configDefaults.exclude, SERVERS, BROWSER, GO],
+    testTimeout,
+    hookTimeout: 30_000,
+    maxWorkers: 2,
+    sequence: { groupOrder: 0 },
+  },
 })
 
 /** Real processes: after everything else. */
@@ -28,9 +45,13 @@ const processes = (name: string, testTimeout: number) => {
 export default defineConfig({
   test: {
     projects: [
-      ...['base', 'protocol', 'raft', 'lock', 'kv', 'client', 'level', 'latchkey'].map((name) =>
+      ...['base', 'protocol', 'raft', 'lock', 'kv', 'client', 'level', 'daemon', 'latchkey'].map((name) =>
         project(name, [`packages/${name}/src/**/*.test.ts`]),
       ),
+      project('locks', ['packages/locks/src/**/*.test.ts'], 60_000),
+      project('postgres', ['packages/postgres/src/**/*.test.ts']),
+      project('redis', ['packages/redis/src/**/*.test.ts']),
+      project('etcd', ['packages/etcd/src/**/*.test.ts']),
       project('scripts', ['scripts/**/*.test.mjs'], 60_000),
       project('sim', ['test/sim/src/**/*.test.ts'], 120_000),
       processes('chaos', 120_000),

@@ -1,21 +1,30 @@
-// Several workers, one of which does a job as long as it lives; when it dies or is paused, the next in the queue goes on.
-//   node examples/leader-among-workers.mjs [ws://127.0.0.1:7001 ...]
-import { connect } from 'latchkey'
+// Several workers, one of which leads for as long as it lives. When it dies, the next in the queue leads as soon as its lease is over; when
+// it is stopped in peace, at once. (Leaders that have something to say to the others use store.elections: docs/elections.md.) Start it in
+// several terminals, then stop the one that leads:
+//   node examples/leader-among-workers.mjs ann [ws://127.0.0.1:7001 ...]
+import { once } from 'node:events'
+import { connect, isLatchkeyError } from 'latchkey'
 
-const urls = process.argv.slice(2).length > 0 ? process.argv.slice(2) : ['ws://127.0.0.1:7001']
+const [name = 'ann', ...urls] = process.argv.slice(2)
+const store = await connect(urls.length > 0 ? urls : ['ws://127.0.0.1:7001'])
+// close() tells the work to stop (by the signal), releases the lock, and ends the wait of those that do not lead.
+for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => void store.close())
 
-async function worker(name, resignAfter) {
-  const store = await connect(urls)
-  const hold = await store.locks.acquire('jobs/leader', { lease: '2s', context: name })
-  console.log(`${name} leads, term ${hold.token}`)
-  // Work goes on until the hold is lost, or until it has had enough.
-  await new Promise((resolve) => {
-    const timer = setTimeout(resolve, resignAfter)
-    hold.signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true })
-  })
-  console.log(`${name} steps down`)
-  await hold.release()
-  await store.close()
+try {
+  for (;;) {
+    const hold = await store.locks.acquire('jobs/leader', { lease: '5s', context: name })
+    console.log(`${name} leads, term ${hold.token}`)
+    await lead(hold.signal)
+    console.log(`${name} leads no more`)
+  }
+} catch (error) {
+  if (!isLatchkeyError(error, 'ERR_CLOSED')) throw error
 }
 
-await Promise.all([worker('ann', 300), worker('bob', 300), worker('cem', 300)])
+/**
+ * Whatever only one may do, until the signal says that another one may lead. Give the term along to what you write to.
+ * @param {AbortSignal} signal
+ */
+async function lead(signal) {
+  if (!signal.aborted) await once(signal, 'abort')
+}

@@ -19,45 +19,66 @@ const client = (name) => `packages/client/dist/${name}.d.ts`
 const objects = (name) => `packages/lock/dist/holding/${name}.d.ts`
 const server = (name) => `packages/latchkey/dist/${name}.d.ts`
 const encodings = 'packages/protocol/dist/encodings.d.ts'
-const words = 'packages/protocol/dist/public-types.d.ts'
+const contract = (name) => `packages/protocol/dist/${name}-types.d.ts`
+const keyValue = contract('key-value')
+const locks = contract('lock')
 
 /** What stands under which title, in which order: files, and the names in them. */
 export const SECTIONS = [
   [
     'Open',
     [server('open/open'), 'open'],
-    [server('open/options'), 'OpenOptions', 'TlsOptions'],
+    [server('open/options'), 'OpenOptions'],
+    [server('open/tls-options'), 'TlsOptions'],
     [server('open/embedded-store'), 'EmbeddedStore'],
     [server('open/reload'), 'ReloadOptions'],
     [server('member/rights'), 'AuthOptions', 'TokenEntry', 'Right'],
     ['packages/base/dist/logger.d.ts', 'Logger'],
   ],
-  ['Connect', [client('connect'), 'connect'], [client('connect-options'), 'ConnectOptions', 'ClientTls']],
+  [
+    'Connect',
+    [client('connect'), 'connect'],
+    [client('connect-options'), 'ConnectOptions', 'ClientTls'],
+    [client('remote-store'), 'RemoteStore'],
+    [client('connect-options'), 'ClientReload'],
+  ],
   ['Restore', [server('open/restore'), 'restore', 'RestoreOptions']],
   [
     'The store',
-    [client('store/store'), 'Store', 'LockCalls', 'MirrorCalls', 'EventCalls'],
-    [words, 'ClusterCalls', 'MemberCalls', 'Status', 'MemberStatus', 'StoreEvents'],
+    [
+      client('store/store'),
+      'Store',
+      'SubStore',
+      'SubCalls',
+      'SubOptions',
+      'LockCalls',
+      'LockPrimitives',
+      'MeetingCalls',
+      'MirrorCalls',
+      'EventCalls',
+    ],
+    [contract('cluster'), 'ClusterCalls', 'MemberCalls', 'Status', 'MemberStatus', 'StoreEvents'],
   ],
   [
     'Keys and values',
-    [words, 'KeyValueCalls'],
+    [keyValue, 'KeyValueCalls'],
     [encodings, 'As', 'Parsed', 'OnUndecodable', 'Bytes', 'KeyAs', 'ValueAs', 'ValueIn'],
-    [words, 'Consistency', 'CallOptions', 'ValueOptions', 'ReadOptions', 'WriteOptions'],
-    [words, 'ReadWriteOptions', 'Guard', 'KeyValue', 'EntryOfKey', 'Revised', 'Range', 'WriteOp'],
-    [words, 'TxnOp', 'Condition', 'Txn', 'WatchTarget', 'WatchEvent', 'EntryAtRevision'],
+    [keyValue, 'Consistency', 'CallOptions', 'ValueOptions', 'ReadOptions', 'WriteOptions'],
+    [keyValue, 'ReadWriteOptions', 'Guard', 'KeyValue', 'EntryOfKey', 'Revised', 'Range', 'WriteOp'],
+    [keyValue, 'TxnOp', 'Condition', 'Txn', 'WatchTarget', 'WatchEvent', 'EntryAtRevision'],
     ['packages/protocol/dist/revision-types.d.ts', 'AtRevision', 'RangeIterator'],
-    [words, 'InitialWatchOptions'],
+    [keyValue, 'InitialWatchOptions'],
     ['packages/protocol/dist/revision-types.d.ts', 'InitialWatchEvent', 'InitialPut', 'Synced', 'Reset'],
     [client('store/mirror'), 'Mirror', 'MirrorOptions', 'MirrorTarget', 'MirrorEvents'],
     ['packages/protocol/dist/duration.d.ts', 'Duration'],
   ],
   [
     'The lock, as a Node developer reaches for it',
-    [objects('locks'), 'Locks', 'AcquireOptions'],
+    [objects('locks'), 'Locks', 'AcquireOptions', 'LockOfSet', 'SetOptions'],
     [objects('lock-watch-event'), 'LockWatchEvent', 'LockWatchOptions'],
     [objects('hold'), 'Hold'],
-    [words, 'LockInfo'],
+    [objects('hold-set'), 'HoldSet'],
+    [locks, 'LockInfo'],
   ],
   [
     "The lock, in RheaKV's shape",
@@ -65,8 +86,13 @@ export const SECTIONS = [
     [objects('lock-interface'), 'LockAttempt', 'LockObject'],
     [objects('locking'), 'LockOptions'],
     [objects('watchdog'), 'Watchdog', 'WatchdogEvents'],
-    [words, 'Owner', 'OwnerCode', 'Acquirer', 'FIRST_TIME_SUCCESS', 'NEW_ACQUIRE_SUCCESS'],
-    [words, 'KEEP_LEASE_SUCCESS', 'REENTRANT_SUCCESS', 'KEEP_LEASE_FAIL'],
+    [locks, 'Owner', 'OwnerCode', 'Acquirer', 'FIRST_TIME_SUCCESS', 'NEW_ACQUIRE_SUCCESS'],
+    [locks, 'KEEP_LEASE_SUCCESS', 'REENTRANT_SUCCESS', 'KEEP_LEASE_FAIL'],
+  ],
+  [
+    'Latches and barriers',
+    [client('store/latches'), 'Latches'],
+    [client('store/barriers'), 'Barriers', 'EnterOptions', 'Passage'],
   ],
   ['Fencing resources outside', [objects('fence-guard'), 'FenceGuard', 'FencePort']],
   [

@@ -18,16 +18,35 @@ the program, refused before anything is sent. The code is the contract; the mess
   before deciding. The column shows the usual outcome; an error carries its own (a write that was aborted after it was
   sent is \`ERR_ABORTED\` with outcome \`unknown\`).
 - \`cause\`: what lies behind it, where there is something.
-- \`owner\`: of \`ERR_NOT_OWNER\`: who holds the lock.
 
-| code | retryable | outcome | what it means, and what to do |
-|---|---|---|---|
+The column "fields" names what an error of that code has besides, where it applies. In the body of an HTTP answer they stand
+under the same names.
+
+- \`key\`: the lock's key: of a wait for a lock that ended without it, of a hold that is over, of the guard of a refused write; of a
+  semaphore, a latch or a barrier its name. It is text where its bytes are UTF-8, or as it was given. Of \`ERR_NOT_A_NUMBER\` the key of an \`increment\`, of \`ERR_UNDECODABLE\` the key of the value, as text.
+- \`token\`: the fencing token of the hold that is over, or of the guard.
+- \`holder\`: who holds the lock, \`{ id, context, fencingToken, remainingMillis, sinceMillis }\`: when a wait ended without it,
+  or at the entry that refused a guard. It is absent where nobody does.
+- \`owner\`: of an unlock, the lock's \`Owner\`, where another holds it.
+- \`waitedMillis\`: of a wait for a lock: how long it was.
+- \`leader\`: of a call that ended without an answer: the id of the member that led last, as far as the store has been told. Of
+  \`ERR_NO_LEADER\` it leads no more or is not reached; of the others it may lead. Absent: no leader was ever known.
+- \`missing\`: while nobody leads: the ids of the members that the asked one does not reach.
+- \`revision\`: of the write of the value, where that is known.
+- \`present\`: how many permits a semaphore has, or for how many parties others wait at a barrier, where another number was named.
+- \`circle\`: the flows that would wait for each other, \`{ flow, key }\` each, with the key that it waits for; the first is the caller's.
+- \`clusters\`: the addresses of each cluster that was met, by its id.
+
+| code | retryable | outcome | fields | what it means, and what to do |
+|---|---|---|---|---|
 `
+
+const namesOf = (fields) => fields.map((name) => `\`${name}\``).join(', ')
 
 export function render(table) {
   const rows = Object.entries(table).map(
-    ([code, { retryable, outcome, message }]) =>
-      `| \`${code}\` | ${retryable ? 'yes' : 'no'} | ${outcome} | ${message} |`,
+    ([code, { retryable, outcome, message, fields }]) =>
+      `| \`${code}\` | ${retryable ? 'yes' : 'no'} | ${outcome} | ${namesOf(fields)} | ${message} |`,
   )
   return `${HEAD}${rows.join('\n')}\n`
 }

@@ -1,6 +1,7 @@
 // Driver: `npm run pack-check`: the packages as people get them. Packs each, judges it (publint, attw), installs all of them into an
 // empty project outside the repository, type-checks what the READMEs show, and runs small programs as ESM and through require(). Then
-// the client alone, without optional dependencies: no native module may come along.
+// what an application installs that embeds a store: nothing that only the daemon needs may come along. Then the client alone, without
+// optional dependencies: no native module may come along.
 
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +9,7 @@ import { join } from 'node:path'
 import { isJudged } from './pack/judge.mjs'
 import { ROOT, packAll } from './pack/pack.mjs'
 import { project } from './pack/project.mjs'
-import { CLIENT_ONLY, CLIENT_PACKAGES, EVERYTHING } from './pack/samples.mjs'
+import { CLIENT_ONLY, CLIENT_PACKAGES, EMBEDDED, EMBEDDED_PACKAGES, EVERYTHING } from './pack/samples.mjs'
 import { snippets } from './pack/snippets.mjs'
 
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-pack-'))
@@ -19,6 +20,10 @@ const shown = snippets({
   latchkey: readme('packages/latchkey'),
   client: readme('packages/client'),
   level: readme('packages/level'),
+  locks: readme('packages/locks'),
+  postgres: readme('packages/postgres'),
+  redis: readme('packages/redis'),
+  etcd: readme('packages/etcd'),
 })
 let problems = []
 const note = (what, found) => {
@@ -36,7 +41,22 @@ try {
   note(`all packages: types, and what ${Object.keys(shown).length} blocks of the READMEs show`, all.types())
   note('all packages: run as ESM', all.run('smoke.mjs'))
   note('all packages: run through require()', all.run('smoke.cjs'))
+  note('all packages: the findings of the first hour', all.run('first-hour.mjs'))
   note('all packages: the command', all.command('latchkey', ['--help']))
+
+  const embedding = tarballs.filter(({ name }) => EMBEDDED_PACKAGES.includes(name))
+  const embedded = project(join(folder, 'embedded'), embedding, EMBEDDED)
+  note('embedding alone: install', embedded.install())
+  note(
+    "embedding alone: nothing of the daemon's",
+    embedded.without(/(^|\/)(pino|prom-client|daemon|@opentelemetry\/[^/]+)\/package\.json$/),
+  )
+  note('embedding alone: types of the first hour', embedded.types())
+  note(
+    'embedding alone: a stack trace names the TypeScript',
+    embedded.run('stack.mjs', '--enable-source-maps'),
+  )
+  note('embedding alone: latchkey start says what to install', embedded.run('start.mjs'))
 
   const few = tarballs.filter(({ name }) => CLIENT_PACKAGES.includes(name))
   const client = project(join(folder, 'client'), few, CLIENT_ONLY)

@@ -16,19 +16,26 @@ export const MAY = {
   kv: ['base', 'protocol', 'lock', 'type:raft'],
   client: ['base', 'protocol', 'lock'],
   level: ['base', 'protocol'],
-  latchkey: ['base', 'protocol', 'raft', 'lock', 'kv', 'client', 'level'],
+  locks: ['base', 'protocol', 'lock'],
+  postgres: ['base', 'protocol', 'lock'],
+  redis: ['base', 'protocol', 'lock'],
+  etcd: ['base', 'protocol', 'lock'],
+  daemon: ['base', 'protocol'],
+  latchkey: ['base', 'protocol', 'raft', 'lock', 'kv', 'client', 'level', 'daemon'],
 }
 
 /** Folders of one package, lowest first; those in one list are neighbours, which never import each other. */
 export const INNER = {
   raft: [['core'], ['wal', 'net'], ['node'], ['memory']],
-  lock: [['rules'], ['objects']],
+  lock: [['rules'], ['holding'], ['engines']],
   latchkey: [['member'], ['open'], ['http', 'test-cluster'], ['sidecar'], ['cli']],
 }
 
 /** Folders that decide: of other packages only what is listed (or all of it: '*'), and nothing of Node's. */
 export const PURE = {
-  'packages/raft/src/core/': { '@latchkey/base': ['assert', 'AssertionError', 'unreachable', 'Random'] },
+  'packages/raft/src/core/': {
+    '@latchkey/base': ['assert', 'AssertionError', 'elementAt', 'lastOf', 'unreachable', 'Random'],
+  },
   'packages/lock/src/rules/': { '@latchkey/base': '*', '@latchkey/protocol': '*' },
   'packages/kv/src/rules/': { '@latchkey/base': '*', '@latchkey/protocol': '*', '@latchkey/lock': '*' },
 }
@@ -36,8 +43,11 @@ export const PURE = {
 /** Native or process-bound modules, and the only packages that may name them. */
 const HOMES = {
   'classic-level': ['kv'],
-  'prom-client': ['latchkey'],
-  pino: ['latchkey'],
+  pg: ['postgres'],
+  ioredis: ['redis'],
+  etcd3: ['etcd'],
+  'prom-client': ['daemon'],
+  pino: ['daemon'],
   'memory-level': ['kv'],
 }
 

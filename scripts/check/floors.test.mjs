@@ -83,7 +83,7 @@ test.each([
   [
     'lock rules name the objects',
     'packages/lock/src/rules/a.ts',
-    "import { x } from '../objects/a.js'",
+    "import { x } from '../holding/a.js'",
     'a higher floor',
   ],
   [
@@ -132,7 +132,7 @@ test.each([
     'packages/latchkey/src/cli/a.ts',
     "import { x } from '../open/index.js'\nimport { y } from '@latchkey/raft'",
   ],
-  ['packages/lock/src/objects/a.ts', "import { x } from '../rules/index.js'"],
+  ['packages/lock/src/holding/a.ts', "import { x } from '../rules/index.js'"],
   ['packages/kv/src/rules/a.ts', "import type { Entry } from '@latchkey/raft/core'"],
   ['packages/lock/src/a.test.ts', "import { test } from 'vitest'\nimport { open } from 'latchkey'"],
   ['test/sim/src/a.ts', "import { x } from '@latchkey/raft'"],

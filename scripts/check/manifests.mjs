@@ -5,8 +5,11 @@ import { importsOf } from './scan.mjs'
 
 export const title = 'manifests: package.json files match the sources'
 
-/** Optional peers of a library that a package names in its manifest only. */
-const UNIMPORTED = { kv: ['memory-level'] }
+/** Optional peers, of a library or of the package itself, that stand in its manifest only. */
+const UNIMPORTED = {
+  kv: ['memory-level'],
+  locks: ['@latchkey/client', '@latchkey/postgres', '@latchkey/redis', '@latchkey/etcd'],
+}
 
 export function check(files) {
   const root = files.json('package.json')
@@ -60,7 +63,7 @@ function published(files, folder, manifest) {
   return [...problems, ...exportProblems(files, folder, manifest)]
 }
 
-/** Every way in has types before code, and a source that becomes it. */
+/** Every way in has types before code, and a source that becomes it, by itself or in a bundle. */
 function exportProblems(files, folder, manifest) {
   const path = `${folder}/package.json`
   const ways = Object.entries(manifest.exports ?? {})
@@ -70,7 +73,7 @@ function exportProblems(files, folder, manifest) {
       return files.has(`${folder}/${to.slice(2)}`) ? [] : [`${path}: "exports" ${way}: no ${to}`]
     if (Object.keys(to)[0] !== 'types') return [`${path}: "exports" ${way}: "types" must come first`]
     const sourcesOf = (file) =>
-      `${folder}/${file?.replace('./dist/', 'src/').replace(/(\.d\.ts|\.js)$/, '.ts')}`
+      `${folder}/${file?.replace(/^\.\/dist\/(bundle\/)?/, 'src/').replace(/(\.d\.ts|\.js)$/, '.ts')}`
     const gone = [...new Set([to.types, to.default].map(sourcesOf))].filter((source) => !files.has(source))
     return gone.map((source) => `${path}: "exports" ${way}: ${source} is not there`)
   })

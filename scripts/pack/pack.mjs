@@ -7,7 +7,10 @@ import { fileURLToPath } from 'node:url'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const NEEDED = ['LICENSE', 'README.md', 'package.json', 'dist/index.js', 'dist/index.d.ts']
-const STRAY = /\.test\.|(^|\/)testing\/|\.tsbuildinfo$|\.map$|^src\//
+/** The packages with a bundle beside their modules, and what it needs to have (scripts/bundle.mjs). */
+const BUNDLED = ['latchkey', '@latchkey/daemon']
+const BUNDLE = ['dist/bundle/index.js', 'dist/bundle/index.js.map', 'dist/bundle/LICENSES.txt']
+const STRAY = /\.test\.|(^|\/)testing\/|\.tsbuildinfo$|^src\/(?!.*\.ts$)/
 
 export function packAll(destination, note) {
   return readdirSync(join(ROOT, 'packages')).map((short) => {
@@ -26,10 +29,20 @@ export function packAll(destination, note) {
 
 function faults(folder, names) {
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-  const stale = names.filter((name) => name.startsWith('dist/') && !existsSync(join(folder, sourceOf(name))))
+  const stale = names.filter(
+    (name) => name.startsWith('dist/') && !isBundled(name) && !existsSync(join(folder, sourceOf(name))),
+  )
+  const needed = BUNDLED.includes(manifest.name) ? [...NEEDED, ...BUNDLE] : NEEDED
   return [
-    ...NEEDED.filter((name) => !names.includes(name)).map((name) => `${name} is missing`),
+    ...needed.filter((name) => !names.includes(name)).map((name) => `${name} is missing`),
     ...names.filter((name) => STRAY.test(name)).map((name) => `${name} does not belong into it`),
+    ...names
+      .filter(isCode)
+      .flatMap((name) =>
+        [`${name}.map`, sourceOf(name)]
+          .filter((needed) => !names.includes(needed))
+          .map((needed) => `${needed} is missing: a stack trace could not name the line in the source`),
+      ),
     ...stale.map((name) => `${name} has no source any more: delete dist and build again`),
     ...(readFileSync(join(folder, 'README.md'), 'utf8').includes(manifest.name)
       ? []
@@ -37,4 +50,6 @@ function faults(folder, names) {
   ]
 }
 
-const sourceOf = (name) => name.replace(/^dist\//, 'src/').replace(/(\.d\.ts|\.js)$/, '.ts')
+const sourceOf = (name) => name.replace(/^dist\//, 'src/').replace(/(\.d\.ts|\.js)(\.map)?$/, '.ts')
+const isBundled = (name) => name.startsWith('dist/bundle/')
+const isCode = (name) => /^dist\/.*\.js$/.test(name) && !isBundled(name)

@@ -34,13 +34,14 @@ export function project(folder, tarballs, files) {
       : [`${command} ${args.join(' ')} ended with ${status}: ${(stdout + stderr).trim()}`]
   }
   const bin = (name) => join(folder, 'node_modules', '.bin', name)
-  const runFile = (file, env = {}) => run(process.execPath, [file], { env: { ...process.env, ...env } })
+  const runFile = (file, env = {}, flags = []) =>
+    run(process.execPath, [...flags, file], { env: { ...process.env, ...env } })
 
   return {
     bin,
     install: (...flags) => run('npm', ['install', '--no-audit', '--no-fund', ...flags]),
     types: () => run(join(ROOT, 'node_modules', '.bin', 'tsc'), ['-p', '.']),
-    run: (file) => runFile(file),
+    run: (file, ...flags) => runFile(file, {}, flags),
     command: (name, args) => run(bin(name), args),
     without(pattern) {
       const all = readdirSync(join(folder, 'node_modules'), { recursive: true })

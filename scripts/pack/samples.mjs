@@ -1,6 +1,10 @@
-// Rule: the small programs with which packed packages are tried, as text: they stand in a project of their own.
+// Driver: reads or holds the small programs with which packed packages are tried, as text: they stand in a project of their own.
+
+import { readFileSync } from 'node:fs'
+import { FIRST_HOUR_TYPES } from './first-hour-types.mjs'
 
 export const CLIENT_PACKAGES = ['@latchkey/base', '@latchkey/protocol', '@latchkey/lock', '@latchkey/client']
+export const EMBEDDED_PACKAGES = [...CLIENT_PACKAGES, '@latchkey/raft', '@latchkey/kv', 'latchkey']
 
 const tsconfig = JSON.stringify({
   compilerOptions: {
@@ -53,8 +57,11 @@ const TYPED_STORE = `
     const token: number = hold.token
     await hold.kv.put('k', String(token + revision), { signal: hold.signal })
   })
+  const orders = store.sub('orders/', { as: 'json' })
+  await orders.put('42', { state: 'new' })
+  const order: { state: string } | undefined = await orders.get<{ state: string }>('42')
   for await (const event of store.watch({ prefix: 'k', from: revision })) if (event.type === 'put') break
-  return seen
+  return seen ?? order?.state
 `
 
 /** Every way into every package; those that open files or sockets do so only when they are called. */
@@ -65,6 +72,10 @@ const IMPORTS = [
   ['kv', '@latchkey/kv'],
   ['client', '@latchkey/client'],
   ['level', '@latchkey/level'],
+  ['locks', '@latchkey/locks'],
+  ['postgres', '@latchkey/postgres'],
+  ['redis', '@latchkey/redis'],
+  ['etcd', '@latchkey/etcd'],
   ['raft', '@latchkey/raft'],
   ['core', '@latchkey/raft/core'],
   ['wal', '@latchkey/raft/wal'],
@@ -101,6 +112,7 @@ export async function main(): Promise<string | undefined> {
   await using store: Store = await open(options)\n${TYPED_STORE}}
 `,
   'check.cts': `import latchkey = require('latchkey')\nexport async function main(): Promise<string | undefined> {\n  const store: latchkey.Store = await latchkey.open({ id: 'a', memory: true })\n${TYPED_STORE}}\n`,
+  'first-hour.mjs': readFileSync(new URL('first-hour.mjs', import.meta.url), 'utf8'),
   'smoke.mjs': `${esmImports}${everything['smoke.mjs']}${seen}`,
   'smoke.cjs': `${cjsImports}${seen}${everything['smoke.cjs']}`,
 }
@@ -113,4 +125,33 @@ export async function main(): Promise<string | undefined> {
   await using store: Store = await connect(['ws://127.0.0.1:7001'], options)\n${TYPED_STORE}}
 `,
   ...both('connect', '@latchkey/client', `  const store = await connect([process.env.ENDPOINT])\n${WORK}`),
+}
+
+/** The source maps and the sources are in the packages: Node finds both, and names the line that somebody wrote. */
+const STACK = `import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { open } from 'latchkey'
+const { stack } = await open({ id: 'a', memory: true, mebers: {} }).catch((error) => error)
+const [, file] = /\\((\\/[^()]*\\/latchkey\\/src\\/[^()]+\\.ts):\\d+:\\d+\\)/.exec(stack) ?? []
+assert.ok(file, 'no frame names a file of src: ' + stack)
+assert.ok(existsSync(file), file + ' is not in the package')
+`
+
+/** The command is there without @latchkey/daemon, and the one that needs it says so. */
+const START = `import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+for (const args of [['start', '--id', 'a', '--memory'], ['demo', '--seconds', '1']]) {
+  const { status, stderr } = spawnSync('node_modules/.bin/latchkey', args, { encoding: 'utf8' })
+  assert.match(stderr, /npm install @latchkey\\/daemon/)
+  assert.equal(status, 78)
+}
+const help = spawnSync('node_modules/.bin/latchkey', ['start', '--help'], { encoding: 'utf8' })
+assert.equal(help.status, 0)
+`
+
+export const EMBEDDED = {
+  'tsconfig.json': tsconfig,
+  'first-hour.ts': FIRST_HOUR_TYPES,
+  'stack.mjs': STACK,
+  'start.mjs': START,
 }

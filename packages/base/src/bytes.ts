@@ -18,15 +18,8 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && Buffer.compare(a, b) === 0
 }
 
-/**
- * The class that Buffer itself constructs for a view. `subarray` first computes and clips its bounds; this
- * constructor does not. Use it only where the bounds are known to be right.
- */
-export const View = (Buffer as unknown as Record<symbol, unknown>)[Symbol.species] as new (
-  memory: ArrayBufferLike,
-  offset: number,
-  length: number,
-) => Buffer
+export const startsWith = (bytes: Uint8Array, prefix: Uint8Array): boolean =>
+  equalBytes(bytes.subarray(0, prefix.length), prefix)
 
 /**
  * A copy that shares no memory with its source. A decoded message is a view of a received frame: copy each

@@ -1,7 +1,19 @@
 // Rule: the one checksum of this project: crc32. The second argument continues the checksum of earlier bytes.
+// Where a call to zlib costs more than it saves, or another polynomial is needed, a table replaces it.
 
 import { crc32 } from 'node:zlib'
 
 export function checksum(bytes: Uint8Array, previous = 0): number {
   return crc32(bytes, previous)
+}
+
+/** The checksum of each single byte. `polynomial`: with its bits reversed, 0xedb88320 for crc32. */
+export function checksumTable(polynomial: number): Int32Array {
+  const table = new Int32Array(256)
+  for (let byte = 0; byte < 256; byte++) {
+    let crc = byte
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ polynomial : crc >>> 1
+    table[byte] = crc
+  }
+  return table
 }

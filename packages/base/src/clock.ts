@@ -1,9 +1,10 @@
 // Driver: the port for clocks and timers. No other file reads a clock or sets a timer.
 //
-// Law: fake timers of a test runner, which replace the globals of that name, change nothing here. The story without it: a test
-// installs them and acquires a lock; the turn of the event loop in which the answer would leave never comes, and the test hangs. Or the
-// test sets the date, and each lock is lost, because a holder believes the clock that ran fastest. So clocks and timers are taken from
-// Node's modules, once, when this module is loaded.
+// Law: fake timers of a test runner, which replace the global functions, have no effect here. Without this
+// law: a test installs fake timers and acquires a lock. The turn of the event loop that sends the answer
+// never comes, and the test hangs. Or the test sets the date, and every lock is lost, because a holder uses
+// the clock that ran fastest. So this file takes clocks and timers from Node's modules, once, when it is
+// loaded.
 
 import { performance } from 'node:perf_hooks'
 import timers from 'node:timers'
@@ -12,10 +13,10 @@ const { setTimeout, clearTimeout, setImmediate } = timers
 const { Date } = globalThis
 const resolved = Promise.resolve()
 
-/** Runs it in the next turn of the event loop. */
+/** Calls `run` in the next turn of the event loop. */
 export const nextTurn = (run: () => void): void => void setImmediate(run)
 
-/** Runs it behind what runs now. What it throws is an unhandled rejection. */
+/** Calls `run` in a microtask. If it throws, the error is an unhandled rejection. */
 export const microtask = (run: () => void): void => void resolved.then(run)
 
 /**
@@ -55,9 +56,27 @@ const UPTIME_RESOLUTION = 10
  */
 const UPTIME_REUSE = UPTIME_RESOLUTION / 2
 
-/** The largest of the three differences: a holder must believe the clock that ran fastest (CT7). */
+/** In ms: how far a difference of two uptimes may be from the truth. */
+const UPTIME_ERROR = UPTIME_RESOLUTION + UPTIME_REUSE
+/** In ms: the wall clock counts in whole milliseconds. */
+const WALL_ERROR = 2
+/** By so much of the time the wall clock may run slower than the monotonic one without having been set. */
+const WALL_DRIFT = 0.01
+
+/**
+ * The most that can have passed (CT7). The monotonic clock stands still while the machine is suspended, and the
+ * wall clock may be set. Where the uptime shows a suspension, or the wall clock was set back and shows none, the
+ * uptime counts, with its error added. Without the error: a machine was suspended, its wall clock was set back, and
+ * its holder believed in its lease for 4 ms beside the next holder (seed 310000051).
+ * What none of them shows is a suspension of less than 30 ms in a time in which the wall clock was set back by less
+ * than that and a hundredth of the time.
+ */
 export function elapsed(from: Instant, to: Instant): number {
-  return Math.max(0, to.hr - from.hr, to.up - from.up - UPTIME_RESOLUTION, to.wall - from.wall)
+  const hr = to.hr - from.hr
+  const up = to.up - from.up
+  const wall = to.wall - from.wall
+  const isUnsure = up - UPTIME_ERROR > hr || wall + WALL_ERROR < hr * (1 - WALL_DRIFT)
+  return Math.max(0, hr, wall, isUnsure ? up + UPTIME_ERROR : 0)
 }
 
 export function systemClock(uptimeSeconds: () => number): Clock {

@@ -13,20 +13,17 @@ import type { Clock } from './clock.js'
 import { LimitedLines, shortText } from './limited-lines.js'
 import type { Logger } from './logger.js'
 
-export interface ConnectionErrorsPorts {
-  readonly clock: Pick<Clock, 'now'>
-  readonly logger: Logger
-}
-
 /** The kinds of handlers: labels of a metric, constants of the code only. */
 export type ConnectionHandler = 'client' | 'http' | 'upgrade' | 'member' | 'dialled member'
 
 export class ConnectionErrors {
-  readonly #ports: ConnectionErrorsPorts
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #logger: Logger
   readonly #lines = new LimitedLines()
 
-  constructor(ports: ConnectionErrorsPorts) {
-    this.#ports = ports
+  constructor({ clock, logger }: { clock: Pick<Clock, 'now'>; logger: Logger }) {
+    this.#clock = clock
+    this.#logger = logger
   }
 
   /**
@@ -58,9 +55,9 @@ export class ConnectionErrors {
 
   /** Counts and logs the error of a handler that has closed its connection itself. */
   note(where: ConnectionHandler, error: unknown): void {
-    const errors = this.#lines.note(where, this.#ports.clock.now())
+    const errors = this.#lines.note(where, this.#clock.now())
     if (errors === undefined) return
-    this.#ports.logger.error('an error ended a connection', { where, error: shortError(error), errors })
+    this.#logger.error('an error ended a connection', { where, error: shortError(error), errors })
   }
 
   /** The number of errors so far, by kind of handler. */

@@ -1,8 +1,8 @@
+export { DURATION_STEPS, Histogram } from './histogram.js'
 export { onAbort } from './abort.js'
-export { AssertionError, assert, unreachable } from './assert.js'
+export { AssertionError, assert, elementAt, lastOf, unreachable } from './assert.js'
 export {
   EMPTY,
-  View,
   asBuffer,
   binary,
   compareBytes,
@@ -10,15 +10,16 @@ export {
   equalBytes,
   fromBinary,
   prefixEnd,
+  startsWith,
   text,
   utf8,
 } from './bytes.js'
-export { checksum } from './checksum.js'
+export { checksum, checksumTable } from './checksum.js'
+export { Heap } from './heap.js'
 export { type Clock, type Instant, type Timer, elapsed, microtask, nextTurn, systemClock } from './clock.js'
 export {
   type ConnectionHandler,
   ConnectionErrors,
-  type ConnectionErrorsPorts,
   codePlace,
   shortError,
 } from './connection-errors.js'
@@ -28,7 +29,7 @@ export { RecyclingMap } from './recycling-map.js'
 export { newId } from './ids.js'
 export { consoleLogger, type Logger, loggerOption, silentLogger } from './logger.js'
 export { LimitedLines, shortText } from './limited-lines.js'
-export { type RefusalCount, type RefusalFields, RefusalLog, type RefusalsPorts } from './refusals.js'
+export { type RefusalCount, type RefusalFields, RefusalLog } from './refusals.js'
 export { didYouMean, nearest } from './nearest-name.js'
 export { NONCE_BYTES, newNonce } from './nonce.js'
 export { type Random, seededRandom } from './random.js'

@@ -1,8 +1,8 @@
 // Rule: decides when an event of one kind may write a log line again, and counts the events of each kind.
 //
-// Law: each kind writes at most one line in ten seconds. That line reports how many events there were since
-// the line before. Without this law: a client causes the same refusal a thousand times a second, and the disk
-// is full of log lines by the evening.
+// Law: each kind writes at most one line in ten seconds, or as many in a time as the owner says. A line
+// reports how many events there were since the line before. Without this law: a client causes the same
+// refusal a thousand times a second, and the disk is full of log lines by the evening.
 
 /**
  * The least time in ms between two lines of one kind: a client that can cause one line can cause it all day.
@@ -15,11 +15,25 @@ interface Known {
   count: number
   /** The number of events since the last line, this one included. */
   untold: number
+  /** When the first line of the present time was written, and how many lines there were since then. */
   toldAt: number | undefined
+  told: number
+}
+
+interface Limit {
+  /** Lines of one kind. */
+  readonly most: number
+  /** In so many milliseconds. */
+  readonly every: number
 }
 
 export class LimitedLines {
   readonly #known = new Map<string, Known>()
+  readonly #limit: Limit
+
+  constructor(limit: Limit = { most: 1, every: LINE_MS }) {
+    this.#limit = limit
+  }
 
   /**
    * Counts one event. Returns the number of events since the last line where a line may be written now, and
@@ -28,16 +42,21 @@ export class LimitedLines {
    */
   note(kind: string, now: number): number | undefined {
     const known = this.count(kind)
-    if (known.toldAt !== undefined && now - known.toldAt < LINE_MS) return undefined
+    const { most, every } = this.#limit
+    if (known.toldAt === undefined || now - known.toldAt >= every) {
+      known.toldAt = now
+      known.told = 0
+    }
+    if (known.told >= most) return undefined
     const { untold } = known
-    known.toldAt = now
+    known.told++
     known.untold = 0
     return untold
   }
 
   /** Counts one event that needs no line. */
   count(kind: string): Known {
-    const known = this.#known.get(kind) ?? { count: 0, untold: 0, toldAt: undefined }
+    const known = this.#known.get(kind) ?? { count: 0, untold: 0, toldAt: undefined, told: 0 }
     this.#known.set(kind, known)
     known.count++
     known.untold++

@@ -13,7 +13,7 @@ export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothi
 /** Warnings and errors go to the console; what is only of interest does not. */
 export const consoleLogger: Logger = {
   ...silentLogger,
-  // oxlint-disable-next-line no-console -- what a user has to know must not go unnoticed where no logger was given
+  // oxlint-disable-next-line no-console -- where no logger was given, a user has to see what went wrong
   warn: (message, fields) => console.warn(...shown(message, fields)),
   // oxlint-disable-next-line no-console -- the same
   error: (message, fields) => console.error(...shown(message, fields)),

@@ -9,11 +9,6 @@ import type { Clock } from './clock.js'
 import { LimitedLines, shortText } from './limited-lines.js'
 import type { Logger } from './logger.js'
 
-export interface RefusalsPorts {
-  readonly clock: Pick<Clock, 'now'>
-  readonly logger: Logger
-}
-
 /** The other facts about one refusal that go into the log line. Text is cut. */
 export type RefusalFields = Readonly<Record<string, string | number | undefined>>
 
@@ -24,11 +19,13 @@ export interface RefusalCount {
 }
 
 export class RefusalLog {
-  readonly #ports: RefusalsPorts
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #logger: Logger
   readonly #lines = new LimitedLines()
 
-  constructor(ports: RefusalsPorts) {
-    this.#ports = ports
+  constructor({ clock, logger }: { clock: Pick<Clock, 'now'>; logger: Logger }) {
+    this.#clock = clock
+    this.#logger = logger
   }
 
   /**
@@ -36,13 +33,13 @@ export class RefusalLog {
    * `door` and `reason` are labels of a metric: pass constants of the code only, never a client's text.
    */
   note(door: string, reason: string, message: string, fields: RefusalFields = {}): boolean {
-    const times = this.#lines.note(`${door} ${reason}`, this.#ports.clock.now())
+    const times = this.#lines.note(`${door} ${reason}`, this.#clock.now())
     if (times === undefined) return false
     const told = Object.entries(fields).map(([name, value]) => [
       name,
       typeof value === 'string' ? shortText(value) : value,
     ])
-    this.#ports.logger.warn(message, { door, kind: reason, times, ...Object.fromEntries(told) })
+    this.#logger.warn(message, { door, kind: reason, times, ...Object.fromEntries(told) })
     return true
   }
 

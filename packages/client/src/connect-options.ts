@@ -71,6 +71,30 @@ export interface ConnectSettings {
   readonly signal: AbortSignal | undefined
 }
 
+/** What `store.reload` of a remote store takes: as of connect(). */
+export interface ClientReload {
+  token?: string | undefined
+  tls?: ClientTls | undefined
+}
+
+/** What a client shows to the members. */
+export interface Credentials {
+  token: string | undefined
+  tls: ClientTls | undefined
+}
+
+const RELOAD_OPTIONS = knownNames('token', 'tls')
+
+/** What is left out stays as it is. */
+export function checkReload(options: unknown, before: Credentials): Credentials {
+  const given = toRecord(options, 'options') as ClientReload
+  refuseUnknown(given, RELOAD_OPTIONS, 'option', 'reload')
+  return {
+    token: checkWord(given.token, 'token') ?? before.token,
+    tls: given.tls === undefined ? before.tls : checkTls(given.tls),
+  }
+}
+
 const NAMES: Record<keyof ConnectOptions, true> = {
   token: true,
   cluster: true,

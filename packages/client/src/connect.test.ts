@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { uptime } from 'node:os'
 import { seededRandom, systemClock } from '@latchkey/base'
 import { type As, LatchkeyError, READ, errorAnswer } from '@latchkey/protocol'
-import { afterEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { WebSocketServer } from 'ws'
 import { connect } from './connect.js'
 import type { ConnectOptions } from './connect-options.js'
@@ -12,23 +12,15 @@ import { socketDial } from './websocket-link.js'
 import { ClientStore } from './store/create-store.js'
 import type { Store } from './store/store.js'
 import { codeOf, follow } from './testing/stores.js'
-import { type SocketMember, type SocketMemberOptions, socketMember } from './testing/socket-member.js'
+import { socketMembers } from './testing/socket-member.js'
 
-const open: { close(): Promise<unknown> }[] = []
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close()
-})
-const member = async (options?: SocketMemberOptions): Promise<SocketMember> => {
-  const made = await socketMember(options)
-  open.push(made)
-  return made
-}
+const { member, opened } = socketMembers()
 const join = async <S extends As = 'bytes'>(
   urls: readonly string[],
   options?: ConnectOptions<S>,
 ): Promise<Store<S>> => {
   const made = await connect(urls, options)
-  open.push(made)
+  opened(made)
   return made
 }
 const failure = async (promise: Promise<unknown>) =>
@@ -76,7 +68,7 @@ test('nobody there within the timeout: ERR_NO_LEADER, with the reason; a signal:
 test('a port that is no member: not a handshake, and not a hang', async () => {
   const server = createServer((socket) => socket.resume().end('HTTP/1.1 404 Not Found\r\n\r\n'))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  open.push({ close: () => new Promise((resolve) => server.close(resolve)) })
+  opened({ close: () => new Promise((resolve) => server.close(resolve)) })
   const { port } = server.address() as { port: number }
   const error = await failure(connect([`ws://127.0.0.1:${port}`], { timeout: 300 }))
   expect(error?.code).toBe('ERR_NO_LEADER')
@@ -86,7 +78,7 @@ test('a server that sends a value which cannot be made a text: refused, first or
   const hostile = Buffer.from('9182a8746f537472696e6701a776616c75654f6601', 'hex')
   const first = new WebSocketServer({ host: '127.0.0.1', port: 0 })
   await new Promise((resolve) => first.once('listening', resolve))
-  open.push({ close: () => new Promise((resolve) => first.close(resolve)) })
+  opened({ close: () => new Promise((resolve) => first.close(resolve)) })
   first.on('connection', (socket) => socket.send(hostile))
   const { port } = first.address() as { port: number }
   expect(await failure(connect([`ws://127.0.0.1:${port}`], { timeout: 300 }))).toMatchObject({
@@ -94,18 +86,16 @@ test('a server that sends a value which cannot be made a text: refused, first or
     message: expect.stringContaining('a map'),
   })
 
-  const member = await socketMember()
-  open.push(member)
-  const store = await connect([member.url])
-  open.push(store)
-  for (const socket of member.sockets) socket.send(hostile)
+  const one = await member()
+  const store = await connect([one.url])
+  opened(store)
+  for (const socket of one.sockets) socket.send(hostile)
   await store.put('a', '1')
   expect(await store.get('a', { as: 'string' })).toBe('1')
 })
 
 test('C26: who listens to a link throws, at a word and again at its end: the link is over, and the process lives', async () => {
-  const member = await socketMember()
-  open.push(member)
+  const one = await member()
   const real = systemClock(uptime)
   const told: string[] = []
   const options = { clock: real, cluster: 'latchkey', token: undefined, tls: undefined }
@@ -120,10 +110,10 @@ test('C26: who listens to a link throws, at a word and again at its end: the lin
     },
     stranded: () => {},
   }
-  const dial = socketDial(member.url, { ...options, identity: { clusterId: undefined } })
+  const dial = socketDial(one.url, { ...options, identity: { clusterId: undefined } })
   const link = await dial(events, new AbortController().signal)
   link.send({ kind: 'read', id: 1, stale: true, read: [READ.revision] })
-  await vi.waitFor(() => expect(member.sockets.size).toBe(0))
+  await vi.waitFor(() => expect(one.sockets.size).toBe(0))
   expect(told).toEqual(['reply', expect.stringContaining('no word like that')])
 })
 
@@ -197,11 +187,12 @@ test('C8: a peer that vanished without a word is found by its silence', async ()
     random: seededRandom(1),
     newId: () => 'id',
   })
-  open.push(store)
+  opened(store)
   await store.put('k', 'v')
   freeze()
   const started = performance.now()
-  // Found, left, and answered by the same member on another socket; the machine had not seen the first attempt.
+  // Found, left, and answered by the same member on another socket; the machine had not seen the first
+  // attempt.
   expect(await store.put('k', 'w', { timeout: '8s' })).toEqual({ revision: 2 })
   expect(performance.now() - started).toBeLessThan(7_000)
 })

@@ -3,14 +3,20 @@
 import { uptime } from 'node:os'
 import { type Clock, newId, seededRandom, systemClock } from '@latchkey/base'
 import { type As, LatchkeyError, isLatchkeyError } from '@latchkey/protocol'
-import { type ConnectOptions, type ConnectSettings, checkConnect } from './connect-options.js'
+import {
+  type ConnectOptions,
+  type ConnectSettings,
+  type Credentials,
+  checkConnect,
+} from './connect-options.js'
 import { OneCluster, type OneClusterPorts } from './one-cluster.js'
 import { socketDial } from './websocket-link.js'
-import { ClientStore } from './store/create-store.js'
-import type { Store } from './store/store.js'
+import { ConnectedStore, type RemoteStore } from './remote-store.js'
+import type { ClientStore, StoreOptions } from './store/create-store.js'
 
 /**
- * A store that speaks to any member or sidecar. Resolves at the first handshake; more members are learned from there.
+ * A store that speaks to any member or sidecar. Resolves at the first handshake; more members are learned
+ * from there.
  * ```ts
  * await using store = await connect(['ws://127.0.0.1:7001', 'ws://127.0.0.1:7002'], { token: '...' })
  * ```
@@ -19,26 +25,29 @@ import type { Store } from './store/store.js'
 export async function connect<S extends As = 'bytes'>(
   urls: string | readonly string[],
   options?: ConnectOptions<S>,
-): Promise<Store<S>> {
+): Promise<RemoteStore<S>> {
   const settings = checkConnect(urls, options)
-  const { cluster, token, tls } = settings
   const clock = systemClock(uptime)
-  const dial: ClientWorld['dial'] = (url, identity) =>
-    socketDial(url, { clock, cluster, token, tls, identity })
+  const dial: ClientWorld['dial'] = (url, identity, { token, tls }) =>
+    socketDial(url, { clock, cluster: settings.cluster, token, tls, identity })
   return connectIn<S>({ clock, dial }, settings)
 }
 
 /** What connect() takes from the real world; a test cluster gives its own. */
 export interface ClientWorld {
   readonly clock: Clock
-  readonly dial: OneClusterPorts['dial']
+  readonly dial: (
+    url: string,
+    identity: Parameters<OneClusterPorts['dial']>[1],
+    credentials: Credentials,
+  ) => ReturnType<OneClusterPorts['dial']>
 }
 
 /** connect() with a given clock and a given network. */
 export async function connectIn<S extends As = 'bytes'>(
   world: ClientWorld,
   settings: ConnectSettings,
-): Promise<ClientStore<S>> {
+): Promise<ConnectedStore<S>> {
   if (settings.signal?.aborted) throw abortedBy(settings.signal)
   const store = makeStore<S>(settings, world)
   try {
@@ -50,16 +59,17 @@ export async function connectIn<S extends As = 'bytes'>(
   }
 }
 
-function makeStore<S extends As>(settings: ConnectSettings, { clock, dial }: ClientWorld): ClientStore<S> {
-  const { seeds, clusterId, as, onUndecodable, sessionLife, drift, logger } = settings
+function makeStore<S extends As>(settings: ConnectSettings, { clock, dial }: ClientWorld): ConnectedStore<S> {
+  const { seeds, clusterId, token, tls, as, onUndecodable, sessionLife, drift, logger } = settings
+  const credentials = { token, tls }
   const members = new OneCluster({
     clock,
     logger,
     seeds,
     expected: clusterId,
-    dial,
+    dial: (url, identity) => dial(url, identity, credentials),
   })
-  return new ClientStore<S>({
+  const options: StoreOptions = {
     route: { seeds, dialTo: (url) => members.dialTo(url) },
     clock,
     random: seededRandom(newId()),
@@ -69,7 +79,8 @@ function makeStore<S extends As>(settings: ConnectSettings, { clock, dial }: Cli
     sessionLife,
     drift,
     closeHook: async () => members.close(),
-  })
+  }
+  return new ConnectedStore<S>(options, credentials)
 }
 
 /**

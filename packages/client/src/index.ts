@@ -1,7 +1,15 @@
 // Rule: what this package offers: remote stores, and the engine on which every store stands.
 
 export { type ClientWorld, connect, connectIn } from './connect.js'
-export { type ClientTls, type ConnectOptions, type ConnectSettings, checkConnect } from './connect-options.js'
+export {
+  type ClientReload,
+  type ClientTls,
+  type ConnectOptions,
+  type ConnectSettings,
+  checkConnect,
+} from './connect-options.js'
+export type { RemoteStore } from './remote-store.js'
+export { connectToMember, type MemberConnection } from './member-connection.js'
 export type { Dial, Link, LinkEvents } from './link.js'
 export type {
   AdminCall,
@@ -11,10 +19,25 @@ export type {
   LinkReply,
   LinkRequest,
 } from './link.js'
+export { Barriers, type EnterOptions, type Passage } from './store/barriers.js'
+export { Latches } from './store/latches.js'
+export { backupPieces, writeBackup } from './store/backup-file.js'
+export { txnOnce } from './store/once.js'
+export { pagesOf } from './store/range-iterator.js'
 export { Engine, type EngineOptions } from './engine/engine.js'
 export type { Route } from './engine/route.js'
 export type { OtherMembers } from './engine/third-member.js'
 export { ClientStore, DEFAULT_SESSION_LIFE, type StoreOptions, createStore } from './store/create-store.js'
-export type { EventCalls, LockCalls, MirrorCalls, Store } from './store/store.js'
+export type {
+  EventCalls,
+  LockCalls,
+  LockPrimitives,
+  MeetingCalls,
+  MirrorCalls,
+  Store,
+  SubCalls,
+  SubOptions,
+  SubStore,
+} from './store/store.js'
 export type { Mirror, MirrorEvents, MirrorOptions, MirrorTarget } from './store/mirror.js'
 export * from './shared-exports.js'

@@ -18,8 +18,8 @@ export type {
  * Laws that the engine rests on:
  * - replies arrive in a later turn or microtask than `send`, never inside it;
  * - nothing that was sent on one link is answered on another;
- * - an answer whose error says "unknown" (its fourth place) or ERR_NO_LEADER without `never` is not the command's own answer:
- *   the member lost track of it. The engine asks again with the same number.
+ * - an answer whose error says "unknown" (its fourth place) or ERR_NO_LEADER without `never` is not the
+ *   command's own answer: the member lost track of it. The engine asks again with the same number.
  */
 export interface Link {
   send(request: LinkRequest): void

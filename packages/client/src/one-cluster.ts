@@ -17,7 +17,7 @@
 //     other clusters;
 //   - if all given addresses are members of the first one's cluster, no address is asked and no time is lost.
 
-import { type Clock, type Logger, onAbort, type Timer } from '@latchkey/base'
+import { elementAt, type Clock, type Logger, onAbort, type Timer } from '@latchkey/base'
 import { isLatchkeyError, LatchkeyError, type LinkReply, type MemberTuple } from '@latchkey/protocol'
 import type { Dial, Link, LinkEvents } from './link.js'
 
@@ -152,7 +152,7 @@ export class OneCluster {
     const known = new Set([url, ...members.map(([, one]) => one)].map(plain))
     const others = this.#ports.seeds.filter((seed) => !known.has(plain(seed)))
     const said = await Promise.all(others.map((other) => this.#ask(other)))
-    const silent = others.filter((other, at) => !this.#note(other, said[at] as Said))
+    const silent = others.filter((other, i) => !this.#note(other, elementAt(said, i)))
     const foreign = others.filter((other) => (this.#met.get(other) ?? clusterId) !== clusterId)
     if (foreign.length > 0) throw this.#fail(this.#two(clusterId))
     const pinned = this.#identity.clusterId

@@ -3,19 +3,11 @@
 import { uptime } from 'node:os'
 import { systemClock } from '@latchkey/base'
 import { type LeaderReply, type LinkReply, encodeReplies } from '@latchkey/protocol'
-import { afterEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { socketDial } from './websocket-link.js'
-import { type SocketMember, type SocketMemberOptions, socketMember } from './testing/socket-member.js'
+import { type SocketMember, socketMembers } from './testing/socket-member.js'
 
-const open: { close(): unknown }[] = []
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close()
-})
-const member = async (options?: SocketMemberOptions): Promise<SocketMember> => {
-  const made = await socketMember(options)
-  open.push(made)
-  return made
-}
+const { member, opened } = socketMembers()
 
 const soon = (check: () => void) => vi.waitFor(check, { timeout: 8_000 })
 
@@ -38,7 +30,7 @@ async function dial(url: string, identity: Identity) {
     identity,
   }
   const link = await socketDial(url, options)(events, new AbortController().signal)
-  open.push(link)
+  opened(link)
   return { link, told, ends }
 }
 
@@ -58,8 +50,9 @@ const say = ({ sockets }: SocketMember, ...replies: LinkReply[]) => {
   for (const socket of sockets) for (const frame of encodeReplies(replies)) socket.send(frame)
 }
 
-// Without it: the state of a member is replaced by another cluster's while a client is connected; the client goes on with its holds and
-// its session, which mean nothing there, and is told values of the other cluster as if they were its own.
+// Without it: the state of a member is replaced by another cluster's while a client is connected; the client
+// goes on with its holds and its session, which mean nothing there, and is told values of the other cluster
+// as if they were its own.
 test('C30: a link whose member is of another cluster from now on ends, and what comes behind that is not told', async () => {
   const a = await member({ clusterId: 'x' })
   const identity: Identity = { clusterId: undefined }

@@ -21,7 +21,7 @@ import { WebSocket } from 'ws'
 import type { ClientTls } from './connect-options.js'
 import type { Dial, Link, LinkEvents } from './link.js'
 
-export interface SocketOptions {
+interface SocketOptions {
   readonly clock: Clock
   readonly cluster: string
   readonly token: string | undefined
@@ -261,21 +261,23 @@ const unreachable = (url: string, cause: unknown) =>
 const EXPIRED = 'Replace the certificate of that member, and check the clock of this machine.'
 const UNKNOWN = 'Give the authority of its certificate as tls.ca (--ca FILE).'
 /** What the user can do about an error of TLS, by the codes of OpenSSL and Node. */
-const HINTS: Readonly<Record<string, string>> = {
-  CERT_HAS_EXPIRED: EXPIRED,
-  CERT_NOT_YET_VALID: EXPIRED,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN,
-  UNABLE_TO_GET_ISSUER_CERT: UNKNOWN,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN,
-  DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN,
-  SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN,
-  CERT_SIGNATURE_FAILURE: UNKNOWN,
-  ERR_TLS_CERT_ALTNAME_INVALID: 'Use an address that its certificate names.',
-}
+const HINTS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    CERT_HAS_EXPIRED: EXPIRED,
+    CERT_NOT_YET_VALID: EXPIRED,
+    UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN,
+    UNABLE_TO_GET_ISSUER_CERT: UNKNOWN,
+    UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN,
+    DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN,
+    SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN,
+    CERT_SIGNATURE_FAILURE: UNKNOWN,
+    ERR_TLS_CERT_ALTNAME_INVALID: 'Use an address that its certificate names.',
+  }),
+)
 
 const hintOf = (cause: unknown): string => {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-  return Object.hasOwn(HINTS, code) ? (HINTS[code] as string) : 'Is a member running there?'
+  return HINTS.get(code) ?? 'Is a member running there?'
 }
 
 /**

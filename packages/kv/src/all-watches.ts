@@ -36,6 +36,12 @@ export class AllWatches {
     }
   }
 
+  get size(): number {
+    let sum = 0
+    this.#each((watches) => (sum += watches.size))
+    return sum
+  }
+
   #countRenewals(): void {
     this.#locks.renewalWatches = this.#byKind[WATCH_OF.renewals].size
   }

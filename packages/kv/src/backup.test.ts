@@ -38,6 +38,11 @@ beforeAll(async () => {
     [OP.tryLock, k('l'), null, false, 'me', 60_000, 0, 'context', null],
     [OP.tryLock, k('l'), null, false, 'you', 60_000, 0, null, 0],
     [OP.tryLock, k('m'), k('f'), false, 'me', 60_000, 0, null, null],
+    [OP.createLatch, k('latch'), 3],
+    [OP.countDown, k('latch'), 1],
+    [OP.waitLatch, k('latch'), 'me', 0],
+    [OP.enterBarrier, k('barrier'), 'me', 1, 0],
+    [OP.enterBarrier, k('barrier'), 'me', 2, 0],
   )
   file = join(folders.make(), 'store.backup')
   await writeBackup(w.machine, file)
@@ -72,13 +77,27 @@ test('what is kept, and what is not', async () => {
   expect(show(next.machine.read([READ.getEntry, k('a')]))).toEqual([4, [1, 2, 2, '2']])
   expect(next.machine.read([READ.sequence, k('s')])).toBe(7)
   expect(show(next.machine.read([READ.lockQuery, null, false, false]))).toEqual([
-    ['l', 'me', 'context', 1, 1, 60_000, 0, 0, null],
-    ['m', 'me', null, 1, 1, 60_000, 0, 0, null],
+    ['l', 'me', 'context', 1, 1, 60_000, 0, 0, null, 0],
+    ['m', 'me', null, 1, 1, 60_000, 0, 0, null, 0],
   ])
   const { spaces } = next.machine.stateHash()
-  for (const space of ['sessions', 'replies', 'waiters']) expect(spaces[space]).toMatch(/^0-/)
-  for (const space of ['data', 'sequences', 'events', 'holds'])
+  for (const space of ['sessions', 'replies', 'waiters', 'parties']) expect(spaces[space]).toMatch(/^0-/)
+  for (const space of ['data', 'sequences', 'events', 'holds', 'latches', 'barriers'])
     expect(spaces[space]).toBe(w.machine.stateHash().spaces[space])
+})
+
+test('a latch has what it had still to count, and a barrier goes on with its next generation; nobody waits', async () => {
+  const next = await restored(new SimulatedRowHome())
+  next.session = await next.openSession()
+  expect(w.machine.openSessions.partyCounts).toEqual({ latches: 1, barriers: 1, atLatches: 1, atBarriers: 1 })
+  expect(next.machine.openSessions.partyCounts).toEqual({
+    latches: 1,
+    barriers: 1,
+    atLatches: 0,
+    atBarriers: 0,
+  })
+  expect(await next.one([OP.countDown, k('latch'), 1])).toBe(1)
+  expect(await next.one([OP.enterBarrier, k('barrier'), 'you', 3, 0])).toEqual(['waiting', 2, 0, 1])
 })
 
 test('K38: every counter starts above the raised base, also one that is not in the backup', async () => {

@@ -14,8 +14,13 @@
 //   sessions   u48 id                             life, deadline, done, identity of the client
 //   replies    u48 session | u48 number           u32 checksum of the request | answer, byte for byte
 //   holds      the lock's key                     the hold (packed): state/lock-rows.ts
+//   shared     u48 arrival                        a shared hold (packed), with its lock's key
+//   semaphores the semaphore's key                how many permits it has, and until when it is kept (packed)
 //   waiters    u48 arrival                        the waiter (packed), with its lock's key
 //   counters   0 (the store's) or 1 | fencing key f64 last token given
+//   latches    the latch's name                   what it has still to count (packed): state/party-rows.ts
+//   barriers   the barrier's name                 its generation and its parties (packed)
+//   parties    u48 arrival                        one that waits at a latch or a barrier (packed), with its name
 //
 // Spaces never overlap: a put with the key of a lock, or a deleteRange over everything, changes data rows
 // only (K17, K35: a key and a lock of the same name are separate).
@@ -36,8 +41,13 @@ export const SPACE = {
   sessions: code('s'),
   replies: code('r'),
   holds: code('h'),
+  shared: code('p'),
+  semaphores: code('n'),
   waiters: code('w'),
   counters: code('c'),
+  latches: code('a'),
+  barriers: code('b'),
+  parties: code('y'),
 } as const
 
 export type SpaceName = keyof typeof SPACE
@@ -117,6 +127,7 @@ export function nameOfRow(rowKey: Uint8Array): string {
       return rest.length === 8 ? `events ${rest.readUIntBE(0, 6)}/${rest.readUInt16BE(6)}` : 'events'
     case 'sessions':
     case 'waiters':
+    case 'parties':
       return rest.length === 6 ? `${space} ${rest.readUIntBE(0, 6)}` : space
     case 'replies':
       return rest.length === 12 ? `replies ${rest.readUIntBE(0, 6)}/${rest.readUIntBE(6, 6)}` : space

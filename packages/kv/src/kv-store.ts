@@ -7,6 +7,8 @@ import type {
   EventResult,
   LatchkeyError,
   OwnerResult,
+  PartyResult,
+  PartyTicket,
   Read,
   SessionResult,
   WatchOf,
@@ -14,6 +16,8 @@ import type {
 import type { LogPosition } from '@latchkey/raft/core'
 import type { StateMachine } from '@latchkey/raft/node'
 import type { StateDigest } from './state-digest.js'
+import type { LockFigures } from './state/lock-counts.js'
+import type { PartyCounts } from './state/parties.js'
 import type { RowHome } from './storage/row-store.js'
 
 export interface KvOptions {
@@ -29,6 +33,8 @@ export interface KvOptions {
    * push the grant. Nothing waits for it.
    */
   readonly granted?: (session: number, key: Uint8Array, owner: OwnerResult) => void
+  /** The same for a party whose wait at a latch or barrier has ended; many are told in several turns. */
+  readonly ended?: (session: number, ticket: PartyTicket, result: PartyResult) => void
   /**
    * Called once when the disk failed or a row is damaged: the member must stop. From then on `apply` and
    * `flush` reject.
@@ -40,7 +46,7 @@ export interface KvOptions {
    * The next entry is applied only after the returned promise has settled, so that `frozen` can return
    * exactly that state.
    */
-  readonly stood?: (hash: StateHash) => Promise<unknown> | undefined
+  readonly atMark?: (hash: StateHash) => Promise<unknown> | undefined
   readonly limits?: Partial<KvLimits>
   /**
    * Runs the function in another turn of the event loop, after everything that is due by then (setImmediate).
@@ -133,6 +139,10 @@ export interface StateHash {
 /** Questions about the sessions that need no entry of the log. */
 export interface OpenSessions {
   readonly size: number
+  /** How many latches and barriers there are, and how many parties of sessions wait at them. */
+  readonly partyCounts: PartyCounts
+  /** How many holds and waiters of sessions there are, by kind; undefined while there is no state. */
+  readonly lockFigures: LockFigures | undefined
   openerOf(session: number): string | undefined
   /** All open sessions, in the order of their ids. */
   list(): SessionResult[]
@@ -149,7 +159,7 @@ export interface KvStore extends StateMachine {
   /**
    * Answers from the local state; the caller ensures that the state is recent enough (ReadIndex). `now` is
    * the cluster time that was confirmed for the read; the state's own time is used if it is later.
-   * The results are those of protocol's operations.ts. They are returned at once, but a page and a piece of a
+   * The results are those of protocol's results.ts. They are returned at once, but a page and a piece of a
    * backup are the promise of a PageResult or a BackupResult. `by` is the client: one client may use only a
    * part of the views and of the watches.
    * Throws a LatchkeyError: ERR_CORRUPT, ERR_BUSY (too many views), ERR_COMPACTED (the view is closed),
@@ -188,6 +198,8 @@ export interface KvStore extends StateMachine {
   /** Estimates the work of applying that command of so many bytes, in the units of rules/apply-turn.ts. */
   weigh(command: Command, bytes: number): number
   readonly openSessions: OpenSessions
+  /** The open watches, of keys and of locks. */
+  readonly watchCount: number
   /**
    * The stored state after the entry `index`, which the caller must close; undefined if later entries were
    * applied already.

@@ -43,7 +43,9 @@ async function each(
 ): Promise<void> {
   for (let from = 0; from < count; from += 1_000)
     await world.raw(
-      Array.from({ length: 1_000 }, (_, n) => record(session, from + n + 1, command(from + n), from + n + 1)),
+      Array.from({ length: Math.min(1_000, count - from) }, (_, n) =>
+        record(session, from + n + 1, command(from + n), from + n + 1),
+      ),
     )
 }
 
@@ -61,6 +63,21 @@ const queued = async () => {
   await each(world, session, WAITERS, (i) => lock('l', `waiter ${i}`, 10_000, 3_000_000))
   const [row] = world.machine.read([READ.lockQuery, null, false, false]) as (readonly unknown[])[]
   expect(row?.[6]).toBe(WAITERS)
+  return { world, session }
+}
+
+function waitingIn(world: World): number {
+  const { atLatches, atBarriers } = world.machine.openSessions.partyCounts
+  return atLatches + atBarriers
+}
+
+/** As many that wait as may, of a session of their own. */
+const meeting = async (latch: string, command: (i: number) => Command, count = WAITERS) => {
+  const world = await World.open()
+  await each(world, world.session, 1, () => [OP.createLatch, k(latch), 1])
+  const session = await world.openSession(3_600_000)
+  await each(world, session, count, command)
+  expect(waitingIn(world)).toBe(count)
   return { world, session }
 }
 
@@ -154,6 +171,31 @@ const KINDS: Record<string, () => Promise<() => unknown>> = {
     const { world } = await queued()
     return () => world.tick(60_001)
   },
+  'a latch opens for 10,000': async () => {
+    const { world } = await meeting('l', (i) => [OP.waitLatch, k('l'), `waiter ${i}`, 0])
+    return async () => {
+      await world.raw([record(world.session, 2, [OP.countDown, k('l'), 1], 2)])
+      await until(world, () => world.ended === WAITERS)
+    }
+  },
+  'a latch that 10,000 wait for is removed': async () => {
+    const { world } = await meeting('l', (i) => [OP.waitLatch, k('l'), `waiter ${i}`, 0])
+    return () => world.raw([record(world.session, 2, [OP.removeLatch, k('l')], 2)])
+  },
+  'the last of 10,000 parties enters a barrier': async () => {
+    const { world } = await meeting('b', (i) => [OP.enterBarrier, k('b'), `${i}`, 10_000, 0], 9_999)
+    return () => world.raw([record(world.session, 2, [OP.enterBarrier, k('b'), 'last', 10_000, 0], 2)])
+  },
+  'the end of a session that waits at 5,000 barriers, each with three others': async () => {
+    const { world, session } = await meeting('b', (i) => [OP.enterBarrier, k(`b${i}`), 'me', 9, 0], 5_000)
+    const others = await world.openSession(3_600_000)
+    await each(world, others, 15_000, (i) => [OP.enterBarrier, k(`b${i % 5_000}`), `${i}`, 9, 0])
+    expect(waitingIn(world)).toBe(20_000)
+    return async () => {
+      await world.raw([record(session, 0, [OP.closeSession])])
+      await until(world, () => world.ended === 20_000)
+    }
+  },
   'a watch that catches up with 100,000 events of five commands': async () => {
     const world = await rowsOf(100_000)
     return farBack(world, 1, 100_000)
@@ -199,7 +241,7 @@ const KINDS: Record<string, () => Promise<() => unknown>> = {
   },
   'the hash of 20,000 holds, at a mark of cluster time': async () => {
     let hashes = 0
-    const world = await locked(3_600_000, { stood: () => void hashes++ })
+    const world = await locked(3_600_000, { atMark: () => void hashes++ })
     return async () => {
       await world.tick(29_000)
       expect(hashes).toBeGreaterThan(0)

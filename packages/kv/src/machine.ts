@@ -7,13 +7,15 @@
 // - MA3: while an entry waits for rows or another turn, nothing is written (A2) and no other entry begins.
 // - MA4: a snapshot replaces state, overlay, flusher and views together; nothing old is used after it (S3).
 // - MA5: what is applied in one turn of the event loop is limited (rules/apply-turn.ts).
+// long: the port has many calls; each is handed to the part that does it
 
-import { type Logger, assert, silentLogger } from '@latchkey/base'
+import { elementAt, type Logger, assert, silentLogger } from '@latchkey/base'
 import { ownerOfHold } from '@latchkey/lock'
 import { type Command, LatchkeyError, READ, type Read, WATCH_OF, type WatchOf } from '@latchkey/protocol'
 import type { Entry, LogPosition, Membership } from '@latchkey/raft/core'
 import type { Applied, AppliedState, SnapshotReader, SnapshotWriter } from '@latchkey/raft/node'
 import { ReadAhead } from './read-ahead.js'
+import { EndedWaits } from './ended-waits.js'
 import { Flusher } from './flusher.js'
 import { StateDigest } from './state-digest.js'
 import { Marks } from './marks.js'
@@ -58,6 +60,7 @@ export class KvMachine implements KvStore {
   /** How much was applied in this turn of the event loop. */
   readonly #turn = new Turn()
   readonly #surveys: RangeSurveys
+  readonly #endedWaits: EndedWaits
   #running: Running | undefined
   #watches: AllWatches | undefined
   #lockEvents = new LockEvents(0)
@@ -72,8 +75,9 @@ export class KvMachine implements KvStore {
     this.openSessions = new SessionsInState(options.clock, this.#limits, () =>
       this.#stopped === undefined ? this.#running?.state : undefined,
     )
-    this.#marks = new Marks(options.stood, this.#turns)
+    this.#marks = new Marks(options.atMark, this.#turns)
     this.#surveys = new RangeSurveys(options.clock, this.#limits, turns)
+    this.#endedWaits = new EndedWaits(options.ended, options.nextTurn)
     this.#ahead = new ReadAhead(options.later, () => this.#up.state)
     this.#views = new Views(options.clock, this.#limits, {
       revision: () => this.#up.state.meta.revision,
@@ -161,16 +165,15 @@ export class KvMachine implements KvStore {
     const results: Applied[] = []
     this.#turn.begin()
     try {
-      for (let i = 0; i < entries.length; i++) {
-        const entry = entries[i] as Entry
+      for (const [i, entry] of entries.entries()) {
         const run = this.#begin(state, entry)
         const waiting = run.proceed()
         if (waiting !== undefined)
           return this.#applyWaiting(entries, i, { run, waiting }, results, membershipAt)
         const before = state.meta.position.time
         results.push(this.#finish(state, entry, run, membershipAt))
-        const stood = this.#marks.passed(state, before)
-        if (stood !== undefined) return this.#applyWaiting(entries, i + 1, { stood }, results, membershipAt)
+        const atMark = this.#marks.passed(state, before)
+        if (atMark !== undefined) return this.#applyWaiting(entries, i + 1, { atMark }, results, membershipAt)
       }
     } catch (error) {
       throw this.#applyFailed(error)
@@ -187,9 +190,7 @@ export class KvMachine implements KvStore {
     const locks = new StateLockTransaction(
       state,
       entry.time,
-      (row) => {
-        this.#options.granted?.(row.session, row.key, ownerOfHold(row, entry.time))
-      },
+      (row) => this.#options.granted?.(row.session, row.key, ownerOfHold(row, entry.time)),
       this.#lockEvents,
     )
     return new EntryRun({ state, locks, caps: this.#limits, turn: this.#turn }, entry, this.#limits)
@@ -200,6 +201,7 @@ export class KvMachine implements KvStore {
     state.meta.position = { index, term, time }
     state.meta.membership = membershipAt(index)
     this.#lockEvents.close(index)
+    this.#endedWaits.tell(state.parties.takeEnded())
     return { index, answers: entry.kind === 'commands' ? run.answers : undefined }
   }
 
@@ -207,7 +209,7 @@ export class KvMachine implements KvStore {
   async #applyWaiting(
     entries: readonly Entry[],
     from: number,
-    begun: { readonly run?: EntryRun; readonly waiting?: Waiting; readonly stood?: Promise<unknown> },
+    begun: { readonly run?: EntryRun; readonly waiting?: Waiting; readonly atMark?: Promise<unknown> },
     results: Applied[],
     membershipAt: MembershipAt,
   ): Promise<readonly Applied[]> {
@@ -216,18 +218,18 @@ export class KvMachine implements KvStore {
     try {
       // This wait is between two entries, so the overlay may be written meanwhile. If an entry is half
       // applied, the flusher must be held before any await.
-      if (begun.stood !== undefined) await begun.stood
+      if (begun.atMark !== undefined) await begun.atMark
       for (let i = from; i < entries.length; i++) {
         if (this.#stopped !== undefined) throw this.#stopped
-        const entry = entries[i] as Entry
+        const entry = elementAt(entries, i)
         const run = (i === from ? begun.run : undefined) ?? this.#begin(state, entry)
         const waiting = (i === from ? begun.waiting : undefined) ?? run.proceed()
         if (waiting !== undefined) await this.#waitFor(run, waiting)
         const before = state.meta.position.time
         results.push(this.#finish(state, entry, run, membershipAt))
         if (waiting !== undefined) flusher.release()
-        const stood = this.#marks.passed(state, before)
-        if (stood !== undefined) await stood
+        const atMark = this.#marks.passed(state, before)
+        if (atMark !== undefined) await atMark
       }
       if (this.#stopped !== undefined) throw this.#stopped
     } catch (error) {
@@ -328,7 +330,8 @@ export class KvMachine implements KvStore {
   }
 
   expectPut(body: Uint8Array): void {
-    // While no reads go to the store, reading ahead gains nothing, and there are many puts.
+    // Skipped while no reads go to the store: reading ahead gains nothing then, and this would be called for
+    // every put.
     if (this.#running?.state.data.looksAhead === true) this.#ahead.expectPut(body)
   }
 
@@ -338,6 +341,10 @@ export class KvMachine implements KvStore {
 
   closeViews(views: Iterable<number>): void {
     for (const view of views) this.#views.close(view)
+  }
+
+  get watchCount(): number {
+    return this.#watches?.size ?? 0
   }
 
   watch(range: KeyRange, from: number, sink: WatchSink, by?: string, of: WatchOf = WATCH_OF.keys): Watch {

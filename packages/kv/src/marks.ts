@@ -1,6 +1,6 @@
 // Driver: owns the moments at which members compare their states: after the first entry of each half minute
 // of cluster time.
-// That entry is the same on every member. No other entry is applied until the state is hashed and `stood`
+// That entry is the same on every member. No other entry is applied until the state is hashed and `atMark`
 // (kv-store.ts) has settled.
 
 import type { Turns } from './stored-key-lookups.js'
@@ -14,15 +14,15 @@ const MARK_MILLIS = 30_000
  */
 const MOST_HASHED_ROWS = 50_000
 
-type Stood = NonNullable<KvOptions['stood']>
+type AtMark = NonNullable<KvOptions['atMark']>
 type Steps = ReturnType<State['hashInTurns']>
 
 export class Marks {
-  readonly #stood: Stood | undefined
+  readonly #atMark: AtMark | undefined
   readonly #turns: Turns
 
-  constructor(stood: KvOptions['stood'], turns: Turns) {
-    this.#stood = stood
+  constructor(atMark: KvOptions['atMark'], turns: Turns) {
+    this.#atMark = atMark
     this.#turns = turns
   }
 
@@ -32,23 +32,23 @@ export class Marks {
    */
   passed(state: State, before: number): Promise<unknown> | undefined {
     const { time } = state.meta.position
-    if (this.#stood === undefined || Math.floor(time / MARK_MILLIS) === Math.floor(before / MARK_MILLIS))
+    if (this.#atMark === undefined || Math.floor(time / MARK_MILLIS) === Math.floor(before / MARK_MILLIS))
       return undefined
     if (state.residentRows > MOST_HASHED_ROWS) return undefined
     const steps = state.hashInTurns()
     const first = steps.next()
-    return first.done === true ? this.#stood(first.value) : this.#goOn(steps, this.#stood)
+    return first.done === true ? this.#atMark(first.value) : this.#goOn(steps, this.#atMark)
   }
 
   /**
    * Hashes the rest in further turns of the event loop, because twenty thousand holds in one turn would delay
    * heartbeats.
    */
-  async #goOn(steps: Steps, stood: Stood): Promise<unknown> {
+  async #goOn(steps: Steps, atMark: AtMark): Promise<unknown> {
     for (;;) {
       await this.#turns.next()
       const step = steps.next()
-      if (step.done === true) return stood(step.value)
+      if (step.done === true) return atMark(step.value)
     }
   }
 }

@@ -7,6 +7,8 @@
 import type { Clock } from '@latchkey/base'
 import { LatchkeyError, type SessionResult } from '@latchkey/protocol'
 import { listSessions, refusalOfSession, type SessionLimits, whyNoSession } from './rules/sessions.js'
+import type { LockFigures } from './state/lock-counts.js'
+import type { PartyCounts } from './state/parties.js'
 import type { State } from './state/state.js'
 import type { OpenSessions } from './kv-store.js'
 
@@ -37,6 +39,14 @@ export class SessionsInState implements OpenSessions {
 
   get size(): number {
     return this.#state()?.sessions.size ?? 0
+  }
+
+  get partyCounts(): PartyCounts {
+    return this.#state()?.parties.counts ?? { latches: 0, barriers: 0, atLatches: 0, atBarriers: 0 }
+  }
+
+  get lockFigures(): LockFigures | undefined {
+    return this.#state()?.lockCounts.figures
   }
 
   openerOf(session: number): string | undefined {

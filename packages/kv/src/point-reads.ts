@@ -4,6 +4,8 @@ import { binary, compareBytes, copyBytes } from '@latchkey/base'
 import { type HoldRow, inForce, lockInfo, lockOwner, ticketOf } from '@latchkey/lock'
 import {
   CAPS,
+  KIND,
+  kindOfLockKey,
   type EntryReadResult,
   type EntryResult,
   LatchkeyError,
@@ -14,6 +16,7 @@ import {
   tooManyKeys,
 } from '@latchkey/protocol'
 import { StateLockView } from './rules/lock-tx.js'
+import { partyOf } from './rules/party-ends.js'
 import { nextStart } from './rules/sequences.js'
 import { entryOf, valueOf } from './state/data-row.js'
 import type { State } from './state/state.js'
@@ -49,6 +52,10 @@ export function pointRead(state: State, read: PointRead, now: number): unknown {
       return state.meta.revision
     case READ.lockState:
       return lockStateOf(state, read[1], read[2])
+    case READ.parties:
+      return state.parties.listed(read[1], read[2])
+    case READ.party:
+      return partyOf(state.parties, read[1], read[2], read[3])
     default:
       return lockRead(state, read, now)
   }
@@ -68,18 +75,23 @@ function lockRead(state: State, read: LockRead, now: number): unknown {
       return ticketOf(view, read[1], read[2])
     case READ.lockQuery: {
       const [, at, queue, isKey] = read
-      const one = at !== null && isKey ? state.holds.get(at) : undefined
-      const rows = isKey ? [one] : state.holds.withPrefix(at === null ? '' : binary(at))
-      return listLocks(view, rows, queue)
+      if (at !== null && isKey) return listLocks(view, state.holds.of(at), queue)
+      const kind = at === null ? KIND.lock : kindOfLockKey(at)
+      const rows = state.holds.withPrefix(at === null ? '' : binary(at))
+      return listLocks(
+        view,
+        rows.filter(({ key }) => kindOfLockKey(key) === kind),
+        queue,
+      )
     }
   }
 }
 
-function listLocks(view: StateLockView, rows: readonly (HoldRow | undefined)[], queue: boolean): unknown {
+function listLocks(view: StateLockView, rows: readonly HoldRow[], queue: boolean): unknown {
   const infos: unknown[] = []
   let lines = 0
   for (const row of rows) {
-    const info = row && lockInfo(view, row, queue)
+    const info = lockInfo(view, row, queue)
     if (info === undefined) continue
     lines += 1 + (info[8]?.length ?? 0)
     if (lines > CAPS.queryLines) throw tooManyLines()

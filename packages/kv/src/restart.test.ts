@@ -105,7 +105,7 @@ test('K40: the rows of format 1', async () => {
   const store = (await new SimulatedRowHome(disk).open()) as RowStore
   for (const key of disk.keys()) hash.update(key).update(store.get(key) as Uint8Array)
   expect(hash.digest('hex')).toMatchInlineSnapshot(
-    `"a1f0ee72585553b8f1ffd7102211bf33a2a07831230a7308b33e4d82206a6715"`,
+    `"d37e512ad2135b59ffee975e30c8c47788c4c024fec292b39b98ee32d6a97bbb"`,
   )
 })
 

@@ -3,7 +3,8 @@
 //
 //   kept      data, lives of keys, sequences, events, holds (to their deadline), fencing counters, the
 //             position in the log, the cluster time
-//   dropped   sessions, and with them their ephemeral keys; kept replies, waiters
+//             latches with their counts, barriers with the number of their generations
+//   dropped   sessions, and with them their ephemeral keys; kept replies, waiters, parties at latches and barriers
 //   raised    the base of tokens, to 2^32 above every token in the backup: tokens that were given out after
 //             the backup are not given out again
 
@@ -55,7 +56,7 @@ export async function restoreRows(path: string, home: RowHome, membership: Membe
   return { position: meta.position, membership, revision: meta.revision, tokenBase: meta.tokenBase }
 }
 
-const DROPPED: ReadonlySet<unknown> = new Set(['sessions', 'replies', 'waiters'])
+const DROPPED: ReadonlySet<unknown> = new Set(['sessions', 'replies', 'waiters', 'parties'])
 const isKept = (row: Row): boolean => !DROPPED.has(spaceOf(row.key))
 
 /** Returns what a backup contains, after all of it was checked. */

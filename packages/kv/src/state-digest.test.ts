@@ -60,7 +60,7 @@ test('the hash is made after the first entry of each half minute; the next entry
         clock: new HandClock(),
         limits: SMALL_LIMITS,
       },
-      stood: (hash) => {
+      atMark: (hash) => {
         const one: (typeof seen)[number] = { hash }
         seen.push(one)
         if (!waits) return undefined
@@ -93,7 +93,7 @@ test('A15: many rows are hashed in several turns, and the next entry waits for t
     turns++
     setImmediate(run)
   }
-  const w = await World.open({ nextTurn, stood: (hash) => void hashes.push(hash) })
+  const w = await World.open({ nextTurn, atMark: (hash) => void hashes.push(hash) })
   for (let i = 0; i < 5_000; i++)
     await w.run([OP.tryLock, k(`l${i}`), null, false, 'me', 3_600_000, 0, null, null])
   hashes.length = 0

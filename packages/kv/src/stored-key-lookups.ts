@@ -7,7 +7,7 @@
 // - While the command's entry waits nothing else is applied, so the command sees exactly what was found.
 // - For the ranges of steps no more rows are read than the command's budget allows.
 
-import { binary } from '@latchkey/base'
+import { elementAt, binary } from '@latchkey/base'
 import { type BudgetLimits, EVENT, type Step } from '@latchkey/protocol'
 import { SPACE, keyOfBinary } from './keyspaces.js'
 import type { Row, RowView } from './storage/row-store.js'
@@ -89,11 +89,11 @@ type Each = (rowKey: Uint8Array, row: Uint8Array) => boolean
 
 /** Calls `each` for every live row of the range, in key order, until it returns false. */
 async function eachLive({ view, space, span, overlay }: Look, keysOnly: boolean, turns: Turns, each: Each) {
-  let at = 0
+  let next = 0
   /** Passes on the keys that only the overlay has, up to that one. */
   const passOverlay = (key: string | undefined): boolean => {
-    for (; at < overlay.keys.length; at++) {
-      const known = overlay.keys[at] as string
+    for (; next < overlay.keys.length; next++) {
+      const known = elementAt(overlay.keys, next)
       if (key !== undefined && known >= key) break
       const row = overlay.row(known)
       if (row !== null && row !== undefined && !each(keyOfBinary(space, known), row)) return false
@@ -107,7 +107,7 @@ async function eachLive({ view, space, span, overlay }: Look, keysOnly: boolean,
     return each(rowKey, pending ?? value)
   }
   const pendingRow = (key: string): Uint8Array | null | undefined => {
-    if (overlay.keys[at] === key) at++
+    if (overlay.keys[next] === key) next++
     return overlay.row(key)
   }
   const range = { start: keyOfBinary(space, span.start), end: keyOfBinary(space, span.end) }
@@ -155,10 +155,11 @@ async function lookUpLives(
   let isCut = false
   let next: number | null | undefined
   try {
-    for (let at = 0; at < looks.length && !isCut; at++) {
-      const session = sessions[at]
+    for (const [i, look] of looks.entries()) {
+      if (isCut) break
+      const session = sessions[i]
       if (session === undefined) next = null
-      await eachLive(looks[at] as Look, true, turns, (rowKey) => {
+      await eachLive(look, true, turns, (rowKey) => {
         const place = binary(rowKey.subarray(1))
         const { kind, number } = indexedAt(place).life
         const isWanted = kind === 'session' || number < now

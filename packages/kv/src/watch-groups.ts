@@ -1,7 +1,7 @@
 // Driver: owns the watches grouped by their ranges, so that an event finds the groups whose range contains
 // its key.
 
-import { binary } from '@latchkey/base'
+import { elementAt, binary } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
 import { NO_END, RangeIndex, type Span } from './range-index.js'
 import type { KeyRange, WatchSink } from './kv-store.js'
@@ -86,7 +86,7 @@ export function within(credit: number, events: readonly EventResult[]): number {
   if (credit >= events.length) return events.length
   let count = Math.max(0, credit)
   if (count === 0) return 0
-  const last = (events[count - 1] as EventResult)[0]
-  while (count < events.length && (events[count] as EventResult)[0] === last) count++
+  const [last] = elementAt(events, count - 1)
+  while (events[count]?.[0] === last) count++
   return count
 }

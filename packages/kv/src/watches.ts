@@ -16,7 +16,7 @@
 // `upTo` never goes back. Without credit nothing is sent. A sink that throws ends its own watch and no other.
 
 import type { Clock, Logger, Timer } from '@latchkey/base'
-import { compareBytes } from '@latchkey/base'
+import { elementAt, compareBytes } from '@latchkey/base'
 import { type EventResult, LatchkeyError } from '@latchkey/protocol'
 import type { KeyRange, KvLimits, Watch, WatchSink } from './kv-store.js'
 import { type Cursor, type Group, Groups, bytesOf, within } from './watch-groups.js'
@@ -208,7 +208,7 @@ export class Watches {
       const count = within(cursor.credit, found)
       if (count === found.length) this.#told(cursor, found, this.#seen)
       else {
-        const next = (found[count] as EventResult)[0]
+        const [next] = elementAt(found, count)
         this.#fallBehind(cursor, next)
         if (count > 0) this.#told(cursor, found.slice(0, count), next - 1)
       }

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // Driver: the command `latchkey`.
-import { runProcess } from '../dist/cli/index.js'
+import { command } from './bundle.js'
 
+const { runProcess } = await import(command())
 await runProcess()

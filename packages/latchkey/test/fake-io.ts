@@ -1,4 +1,5 @@
-// Driver: the world of a command in memory, for tests: what it printed, the signals it gets, the store it finds.
+// Driver: the world of a command in memory, for tests: what it printed, the signals it gets, the store it
+// finds.
 
 import { spawn } from 'node:child_process'
 import { uptime } from 'node:os'
@@ -18,7 +19,7 @@ export interface FakeWorld {
   readonly stdin?: string
   readonly isTerminal?: boolean
   readonly errIsTerminal?: boolean
-  readonly connect?: () => Promise<CommandStore> | CommandStore
+  readonly connect?: (endpoints: readonly string[]) => Promise<CommandStore> | CommandStore
 }
 
 export function fakeIo({
@@ -66,8 +67,9 @@ export function fakeIo({
     async connect(endpoints, options) {
       connected.push({ endpoints, ...options })
       if (connect === undefined) throw new Error('this command was not to connect')
-      return connect()
+      return connect(endpoints)
     },
+    connectToMember: () => Promise.reject(new Error('this command was not to connect')),
     spawn: (command, args, commandEnv) => spawn(command, [...args], { env: commandEnv, stdio: 'ignore' }),
   }
 }

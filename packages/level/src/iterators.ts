@@ -1,5 +1,5 @@
-// Driver: iterators of a database over those of the store: pages over one frozen view, taken when the first entry is asked for,
-// and taken anew after a seek.
+// Driver: iterators of a database over those of the store: pages over one frozen view, taken when the first
+// entry is asked for, and taken anew after a seek.
 
 import type { As, KeyValue, KeyValueCalls } from '@latchkey/protocol'
 import {

@@ -1,4 +1,5 @@
-// Driver: an AbstractLevel over any Store, under a prefix. The store is the caller's: closing the database does not close it.
+// Driver: an AbstractLevel over any Store, under a prefix. The store is the caller's: closing the database
+// does not close it.
 
 import type { As, KeyValueCalls, WriteOp } from '@latchkey/protocol'
 import { type AbstractDatabaseOptions, AbstractLevel } from 'abstract-level'
@@ -22,8 +23,8 @@ const LONGEST_BOUND = 4_096
 
 /**
  * ```ts
- * const users = new LatchkeyLevel<string, { name: string }>(store, { prefix: 'users/', valueEncoding: 'json' })
- * await users.put('7', { name: 'Ada' })
+ * const users = new LatchkeyLevel<string, { name: string }>(store, { prefix: 'users/', valueEncoding: 'json'
+ * }) await users.put('7', { name: 'Ada' })
  * ```
  */
 export class LatchkeyLevel<KDefault = string, VDefault = string> extends AbstractLevel<

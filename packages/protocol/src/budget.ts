@@ -31,14 +31,16 @@ export function rowsNamed(command: Command): number {
   switch (command[0]) {
     case OP.renew:
     case OP.releaseAll:
+    case OP.leaveParties:
       return command[1].length
     case OP.putAll:
     case OP.compareAndPutAll:
     case OP.deleteAll:
     case OP.batch:
+    case OP.tryLockAll:
       return command[2].length
     case OP.txn:
-      return command[2].length + command[3].length + command[4].length
+      return command[2].length + command[3].length + command[4].length + (command[5] === undefined ? 0 : 1)
     default:
       return 1
   }
@@ -61,6 +63,8 @@ export function overBudget(command: Command, limits: BudgetLimits = COMMAND_BUDG
     const verb = command[0] === OP.renew ? 'renew' : 'release'
     return `The call ${verb}s ${rows} holds; one call may ${verb} ${CAPS.commandHolds}. Nothing was changed. Split it.`
   }
+  if (rows > CAPS.commandHolds && command[0] === OP.leaveParties)
+    return `The call names ${rows} parties; one call may name ${CAPS.commandHolds}. Nothing was changed. Split it.`
   if (rows > limits.rows)
     return `The call names ${rows} keys, conditions and steps; one call may touch ${limits.rows} rows. Nothing was changed. Split it.`
   const ranges = rangesNamed(command)

@@ -1,5 +1,6 @@
 // Test: the door for users' arguments, a row a mistake.
 
+import { EMPTY } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import {
   batchArgs,
@@ -25,7 +26,7 @@ import {
   watchArgs,
 } from './index.js'
 
-const BYTES = { as: 'bytes', onUndecodable: 'error' } as const
+const BYTES = { as: 'bytes', onUndecodable: 'error', prefix: EMPTY } as const
 const JSON_TEXT = { ...BYTES, as: 'json' } as const
 const none = undefined
 const LONG_KEY = 'k'.repeat(4097)

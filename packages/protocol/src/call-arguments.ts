@@ -1,16 +1,18 @@
-// Door: checks and converts the arguments of a user's call. A mistake is a TypeError that names the argument;
-// too large a value is ERR_TOO_LARGE. Byte arrays are not copied here: code that keeps them beyond the call
-// copies them (commands are encoded at once, reads are copied).
+// Door: checks and converts the arguments of a user's call. A wrong argument is a TypeError that names it; a
+// value that is too large is ERR_TOO_LARGE. Byte arrays are not copied here. Code that keeps one after the call
+// has to copy it; a command needs no copy, because it is encoded at once.
 
 import { copyBytes } from '@latchkey/base'
 import { CAPS } from './caps.js'
 import { millis } from './duration.js'
 import { LatchkeyError } from './errors.js'
-import { type KnownNames, knownNames, refuseUnknown } from './known-names.js'
+import { type KnownNames, knownNames, notOneOf, refuseUnknown } from './known-names.js'
+import { KIND, lockKeyOf } from './lock-names.js'
 import type { GuardArg } from './operations.js'
 import { show } from './show-value.js'
 import type { As, Decoding, OnUndecodable } from './encodings.js'
-import type { CallOptions, CloseOptions, Guard, ReadOptions } from './public-types.js'
+import type { CloseOptions } from './cluster-types.js'
+import type { CallOptions, Guard, ReadOptions } from './key-value-types.js'
 import { encodeParsed } from './value-codec.js'
 
 export { show } from './show-value.js'
@@ -89,11 +91,11 @@ export const CALL_OPTIONS = knownNames('timeout', 'signal')
 export const WRITE_OPTIONS = knownNames('timeout', 'signal', 'guard', 'as', 'onUndecodable')
 export const PUT_OPTIONS = knownNames('timeout', 'signal', 'guard', 'as', 'onUndecodable', 'ttl', 'ephemeral')
 const READ_OPTIONS = knownNames('timeout', 'signal', 'as', 'onUndecodable', 'consistency')
-const GUARD_FIELDS = knownNames('key', 'token')
+const GUARD_FIELDS = knownNames('key', 'token', 'shared')
 
 /**
- * `call`: whose options they are. `standard` is the timeout where none is given: 5 s, or null for calls that wait without
- * limit.
+ * `call`: whose options they are. `standard` is the timeout where none is given: 5 s, or null for calls that
+ * wait without limit.
  */
 export function callArgs(
   call: string,
@@ -106,11 +108,21 @@ export function callArgs(
     return standard === null ? NO_LIMIT : { timeout: standard, signal: undefined }
   }
   const given = toRecord(options, 'options') as CallOptions
+  if (known === WRITE_OPTIONS) refuseLife(given, call)
   refuseUnknown(given, known, 'option', call)
   return {
     timeout: given.timeout === undefined ? (standard ?? undefined) : millis(given.timeout, 'timeout'),
     signal: toSignal(given.signal),
   }
+}
+
+/** A list of what is known would not say where a key gets a life. */
+function refuseLife(given: object, call: string): void {
+  const name = ['ttl', 'ephemeral'].find((one) => Object.hasOwn(given, one))
+  if (name === undefined) return
+  throw new TypeError(
+    `unknown option "${name}" of ${call}: a key gets a life by put, putAll, and the puts of a batch or a txn`,
+  )
 }
 
 const CLOSE_OPTIONS = knownNames('holds')
@@ -121,7 +133,7 @@ export function closeArgs(options: unknown): 'release' | 'keep' {
   refuseUnknown(given, CLOSE_OPTIONS, 'option', 'close')
   const { holds = 'release' } = given
   if (holds === 'release' || holds === 'keep') return holds
-  throw new TypeError(`holds must be 'release' or 'keep'; got ${show(holds)}`)
+  throw notOneOf('holds', holds, ['release', 'keep'])
 }
 
 export function toSignal(value: unknown, name = 'signal'): AbortSignal | undefined {
@@ -137,11 +149,11 @@ export function readArgs(
   known: KnownNames = READ_OPTIONS,
 ): ReadArgs {
   const { timeout, signal } = callArgs(call, options, DEFAULT_TIMEOUT, known)
-  const { as, onUndecodable } = decodingArg(options, standard)
+  const { as, onUndecodable, prefix } = decodingArg(options, standard)
   const { consistency } = (options ?? {}) as ReadOptions
   if (consistency !== undefined && consistency !== 'linearizable' && consistency !== 'stale')
-    throw new TypeError(`consistency must be 'linearizable' or 'stale'; got ${show(consistency)}`)
-  return { timeout, signal, as, onUndecodable, stale: consistency === 'stale' }
+    throw notOneOf('consistency', consistency, ['linearizable', 'stale'])
+  return { timeout, signal, as, onUndecodable, prefix, stale: consistency === 'stale' }
 }
 
 /** How a call reads and writes values: what it does not say, `standard` says. */
@@ -152,19 +164,27 @@ export function decodingArg(options: unknown, standard: Decoding): Decoding {
   return {
     as: toAs(as, standard.as),
     onUndecodable: toOnUndecodable(onUndecodable, standard.onUndecodable),
+    prefix: standard.prefix,
   }
+}
+
+const SUB_OPTIONS = knownNames('as', 'onUndecodable')
+
+export function subOptionsArg(options: unknown, standard: Decoding): Decoding {
+  if (options !== undefined) refuseUnknown(toRecord(options, 'options'), SUB_OPTIONS, 'option', 'sub')
+  return decodingArg(options, standard)
 }
 
 export function toOnUndecodable(value: unknown, standard: OnUndecodable): OnUndecodable {
   if (value === undefined) return standard
   if (value === 'error' || value === 'bytes') return value
-  throw new TypeError(`onUndecodable must be 'error' or 'bytes'; got ${show(value)}`)
+  throw notOneOf('onUndecodable', value, ['error', 'bytes'])
 }
 
 export function toAs(value: unknown, standard: As): As {
   if (value === undefined) return standard
   if (value === 'bytes' || value === 'string' || value === 'json' || value === 'msgpack') return value
-  throw new TypeError(`as must be 'bytes', 'string', 'json' or 'msgpack'; got ${show(value)}`)
+  throw notOneOf('as', value, ['bytes', 'string', 'json', 'msgpack'])
 }
 
 export function guardArg(options: unknown): GuardArg {
@@ -172,6 +192,9 @@ export function guardArg(options: unknown): GuardArg {
   if (guard === undefined) return null
   const given = toRecord(guard, 'guard')
   refuseUnknown(given, GUARD_FIELDS, 'field', 'guard')
-  const { key, token } = given as unknown as Guard
-  return [toKey(key, 'guard.key'), toToken(token, 'guard.token')]
+  const { key, token, shared } = given as unknown as Guard
+  const arg = [lockKeyOf(KIND.lock, toKey(key, 'guard.key')), toToken(token, 'guard.token')] as const
+  if (shared === undefined || shared === false) return arg
+  if (shared !== true) throw new TypeError(`guard.shared must be true or false; got ${show(shared)}`)
+  return [...arg, true]
 }

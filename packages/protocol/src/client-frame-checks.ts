@@ -5,7 +5,9 @@ import {
   checkAnswer,
   checkEvent,
   checkOwner,
+  checkParty,
   checkRead,
+  checkTicket,
   bound,
   count,
   flag,
@@ -27,14 +29,9 @@ import {
   type MemberTuple,
 } from './client-messages.js'
 import type { AdminCall } from './client-messages.js'
-import {
-  type Answer,
-  type EventResult,
-  type OwnerResult,
-  type Read,
-  WATCH_OF,
-  type WatchOf,
-} from './operations.js'
+import type { Read } from './operations.js'
+import { type Answer, type EventResult, type OwnerResult, WATCH_OF, type WatchOf } from './results.js'
+import type { PartyResult, PartyTicket } from './party-operations.js'
 
 /** The first element of each message. Append only. */
 export const ASK = {
@@ -47,7 +44,15 @@ export const ASK = {
   attach: 6,
   admin: 7,
 } as const
-export const TELL = { welcome: 0, answer: 1, events: 2, watchOver: 3, granted: 4, leader: 5 } as const
+export const TELL = {
+  welcome: 0,
+  answer: 1,
+  events: 2,
+  watchOver: 3,
+  granted: 4,
+  leader: 5,
+  ended: 6,
+} as const
 
 const kind = count('a kind')
 /**
@@ -70,7 +75,7 @@ const answerIn = (value: unknown): Answer | Uint8Array =>
 const name = text(0, 4096, 'a name')
 const url = text(0, 4096, 'an address')
 
-type Row<Message> = readonly [check: Check, build: (places: never[]) => Message]
+type Row<Message> = readonly [check: Check, build: (places: never) => Message]
 
 const ASKS: Record<number, Row<LinkRequest>> = {
   [ASK.command]: [
@@ -83,18 +88,23 @@ const ASKS: Record<number, Row<LinkRequest>> = {
       recordNumber('done'),
       bytes(CAPS.commandBytes, 'a body'),
     ),
-    (m: unknown[]) => ({
+    (m: [kind: unknown, id: number, session: number, number: number, done: number, body: Uint8Array]) => ({
       kind: 'command',
-      id: m[1] as number,
-      session: m[2] as number,
-      number: m[3] as number,
-      done: m[4] as number,
-      body: m[5] as Uint8Array,
+      id: m[1],
+      session: m[2],
+      number: m[3],
+      done: m[4],
+      body: m[5],
     }),
   ],
   [ASK.read]: [
     places('read', kind, id, flag('stale'), checkRead),
-    (m: unknown[]) => ({ kind: 'read', id: m[1] as number, stale: m[2] as boolean, read: m[3] as Read }),
+    (m: [kind: unknown, id: number, stale: boolean, read: Read]) => ({
+      kind: 'read',
+      id: m[1],
+      stale: m[2],
+      read: m[3],
+    }),
   ],
   [ASK.watch]: [
     places(
@@ -106,26 +116,35 @@ const ASKS: Record<number, Row<LinkRequest>> = {
       recordNumber('from'),
       whole(0, WATCH_OF.renewals, 'what it is of'),
     ),
-    (m: unknown[]) => ({
+    (
+      m: [
+        kind: unknown,
+        id: number,
+        start: Uint8Array | null,
+        end: Uint8Array | null,
+        from: number,
+        of: 0 | WatchOf,
+      ],
+    ) => ({
       kind: 'watch',
-      id: m[1] as number,
-      start: m[2] as Uint8Array | null,
-      end: m[3] as Uint8Array | null,
-      from: m[4] as number,
-      ...(m[5] === WATCH_OF.keys ? {} : { of: m[5] as WatchOf }),
+      id: m[1],
+      start: m[2],
+      end: m[3],
+      from: m[4],
+      ...(m[5] === WATCH_OF.keys ? {} : { of: m[5] }),
     }),
   ],
   [ASK.watchMore]: [
     places('watchMore', kind, id, whole(1, 2 ** 31, 'events')),
-    (m: unknown[]) => ({ kind: 'watchMore', id: m[1] as number, events: m[2] as number }),
+    (m: [kind: unknown, id: number, events: number]) => ({ kind: 'watchMore', id: m[1], events: m[2] }),
   ],
   [ASK.watchEnd]: [
     places('watchEnd', kind, id),
-    (m: unknown[]) => ({ kind: 'watchEnd', id: m[1] as number }),
+    (m: [kind: unknown, id: number]) => ({ kind: 'watchEnd', id: m[1] }),
   ],
   [ASK.attach]: [
     places('attach', kind, recordNumber('a session')),
-    (m: unknown[]) => ({ kind: 'attach', session: m[1] as number }),
+    (m: [kind: unknown, session: number]) => ({ kind: 'attach', session: m[1] }),
   ],
   [ASK.admin]: [
     places(
@@ -135,11 +154,11 @@ const ASKS: Record<number, Row<LinkRequest>> = {
       (call) => (ADMIN_CALLS.includes(call as AdminCall) ? null : 'no known call'),
       listOf(orNull(name), 'arguments', MOST_ARGUMENTS),
     ),
-    (m: unknown[]) => ({
+    (m: [kind: unknown, id: number, call: AdminCall, args: unknown[]]) => ({
       kind: 'admin',
-      id: m[1] as number,
-      call: m[2] as AdminCall,
-      args: m[3] as unknown[],
+      id: m[1],
+      call: m[2],
+      args: m[3],
     }),
   ],
 }
@@ -157,30 +176,42 @@ const member: Check = (value) =>
 const TELLS: Record<number, Row<LinkReply>> = {
   [TELL.answer]: [
     places('answer', kind, id, count('a time'), flag('never'), answer),
-    (m: unknown[]) => ({
+    (m: [kind: unknown, id: number, time: number, never: boolean, answer: unknown]) => ({
       kind: 'answer',
-      id: m[1] as number,
-      time: m[2] as number,
-      never: m[3] as boolean,
+      id: m[1],
+      time: m[2],
+      never: m[3],
       answer: answerIn(m[4]),
     }),
   ],
   [TELL.events]: [
     places('events', kind, listOf(id, 'ids'), count('upTo'), listOf(checkEvent, 'events')),
-    (m: unknown[]) => ({
+    (m: [kind: unknown, ids: readonly number[], upTo: number, events: readonly EventResult[]]) => ({
       kind: 'events',
-      ids: m[1] as readonly number[],
-      upTo: m[2] as number,
-      events: m[3] as readonly EventResult[],
+      ids: m[1],
+      upTo: m[2],
+      events: m[3],
     }),
   ],
   [TELL.watchOver]: [
     places('watchOver', kind, id, answer),
-    (m: unknown[]) => ({ kind: 'watchOver', id: m[1] as number, answer: answerIn(m[2]) }),
+    (m: [kind: unknown, id: number, answer: unknown]) => ({
+      kind: 'watchOver',
+      id: m[1],
+      answer: answerIn(m[2]),
+    }),
   ],
   [TELL.granted]: [
     places('granted', kind, bytes(CAPS.keyBytes, 'a key'), checkOwner),
-    (m: unknown[]) => ({ kind: 'granted', key: m[1] as Uint8Array, owner: m[2] as OwnerResult }),
+    (m: [kind: unknown, key: Uint8Array, owner: OwnerResult]) => ({
+      kind: 'granted',
+      key: m[1],
+      owner: m[2],
+    }),
+  ],
+  [TELL.ended]: [
+    places('ended', kind, checkTicket, checkParty),
+    (m: unknown[]) => ({ kind: 'ended', ticket: m[1] as PartyTicket, result: m[2] as PartyResult }),
   ],
   [TELL.leader]: [
     places(
@@ -197,18 +228,32 @@ const TELLS: Record<number, Row<LinkReply>> = {
       listOf(name, 'missing'),
       flag('isFirstStart'),
     ),
-    (m: unknown[]): LeaderReply => ({
+    (
+      m: [
+        kind: unknown,
+        id: string | null,
+        url: string | null,
+        term: number,
+        role: string,
+        self: string,
+        clusterId: string,
+        members: [string, string, MemberTuple[2] | null][],
+        electionTimeout: number,
+        missing: readonly string[],
+        isFirstStart: boolean,
+      ],
+    ): LeaderReply => ({
       kind: 'leader',
-      id: (m[1] as string | null) ?? undefined,
-      url: (m[2] as string | null) ?? undefined,
-      term: m[3] as number,
-      role: m[4] as string,
-      self: m[5] as string,
-      clusterId: m[6] as string,
-      members: (m[7] as [string, string, MemberTuple[2] | null][]).map(toMember),
-      electionTimeout: m[8] as number,
-      missing: m[9] as readonly string[],
-      isFirstStart: m[10] as boolean,
+      id: m[1] ?? undefined,
+      url: m[2] ?? undefined,
+      term: m[3],
+      role: m[4],
+      self: m[5],
+      clusterId: m[6],
+      members: m[7].map(toMember),
+      electionTimeout: m[8],
+      missing: m[9],
+      isFirstStart: m[10],
     }),
   ],
 }
@@ -221,7 +266,7 @@ function known<Message>(rows: Record<number, Row<Message>>, message: unknown): M
   const row = typeof first === 'number' ? rows[first] : undefined
   if (!row) return `no known message: ${show(first)}`
   const reason = row[0](message)
-  return reason ?? row[1](message as never[])
+  return reason ?? row[1](message as never)
 }
 
 export const toRequest = (message: unknown): LinkRequest | string => known(ASKS, message)

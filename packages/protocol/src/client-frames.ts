@@ -116,6 +116,8 @@ function replyPlaces(reply: LinkReply): unknown[] {
       return [TELL.watchOver, reply.id, reply.answer]
     case 'granted':
       return [TELL.granted, reply.key, reply.owner]
+    case 'ended':
+      return [TELL.ended, reply.ticket, reply.result]
     case 'leader': {
       const members = reply.members.map(([id, url, role]) => [id, url, role ?? null])
       const { id, url, term, role, self, clusterId, electionTimeout, missing = [] } = reply
@@ -125,7 +127,8 @@ function replyPlaces(reply: LinkReply): unknown[] {
   }
 }
 
-// ---- the handshake: one frame each way, of version 1 for ever, so that any two builds understand at least a refusal
+// ---- the handshake: one frame each way, of version 1 for ever, so that any two builds understand at least a
+// refusal
 
 const HANDSHAKE = 1
 

@@ -45,6 +45,7 @@ const REPLIES: LinkReply[] = [
   { kind: 'answer', id: 1, time: 123, never: false, answer: encodeAnswer(okAnswer(5)) },
   { kind: 'events', ids: [3, 4], events: [[5, 0, key, key, null]], upTo: 5 },
   { kind: 'watchOver', id: 3, answer: encodeAnswer(errorAnswer('ERR_COMPACTED')) },
+  { kind: 'ended', ticket: [1, key, 'me'], result: ['passed', 3, 0, 0] },
   { kind: 'granted', key, owner: ['me', 10, -1, 4, 1, 'ctx', 0, 5] },
   {
     kind: 'leader',

@@ -1,7 +1,9 @@
 // Rule: the messages between a client and a member, as plain data. client-frames.ts encodes them as frames; a
 // link carries them.
 
-import type { Answer, EventResult, OwnerResult, Read, WatchOf } from './operations.js'
+import type { Read } from './operations.js'
+import type { Answer, EventResult, OwnerResult, WatchOf } from './results.js'
+import type { PartyResult, PartyTicket } from './party-operations.js'
 
 /**
  * Version of the clients' protocol. Both sides send the range that they support; the highest common one is
@@ -20,8 +22,8 @@ export type LinkRequest =
   | CommandRequest
   | { readonly kind: 'read'; readonly id: number; readonly stale: boolean; readonly read: Read }
   /**
-   * from 0: after the member's revision at a linearizable read. Events follow as pushes with this id, as far as watchMore allows;
-   * a revision that was begun may be completed beyond that.
+   * from 0: the watch begins after the member's revision at a linearizable read. Events are sent with this
+   * id, as many as watchMore allows; a revision that was begun may exceed that.
    */
   | {
       readonly kind: 'watch'
@@ -29,15 +31,15 @@ export type LinkRequest =
       readonly start: Uint8Array | null
       readonly end: Uint8Array | null
       readonly from: number
-      /** Left out: of keys. */
+      /** The subject of the watch. Default: keys. */
       readonly of?: WatchOf | undefined
     }
   /** Flow control: the member may send this many more events; a watch begins with none. */
   | { readonly kind: 'watchMore'; readonly id: number; readonly events: number }
   | { readonly kind: 'watchEnd'; readonly id: number }
-  /** The session whose grants are to be pushed on this link. */
+  /** The session whose grants, and the ends of whose waits, are to be pushed on this link. */
   | { readonly kind: 'attach'; readonly session: number }
-  /** Rare; JSON-like arguments. */
+  /** A call about the cluster. Its arguments are JSON-like. */
   | {
       readonly kind: 'admin'
       readonly id: number
@@ -45,7 +47,10 @@ export type LinkRequest =
       readonly args: readonly unknown[]
     }
 
-/** A command for the log. session 0: openSession itself. `body` is the encoded Command, sent again byte for byte. */
+/**
+ * A command for the log. session 0: the command opens a session. `body` is the encoded Command, whose bytes
+ * stay the same when it is sent again.
+ */
 export interface CommandRequest {
   readonly kind: 'command'
   readonly id: number
@@ -55,7 +60,10 @@ export interface CommandRequest {
   readonly body: Uint8Array
 }
 
-/** Calls outside the log's data, with their arguments: ids and urls are text, absent ones null. Results: a Status, what is said there, else null. */
+/**
+ * The calls about the cluster, with their arguments. Ids and urls are texts, and absent arguments are null.
+ * The result is a Status, or the type that is named here, or null.
+ */
 export const ADMIN_CALLS = [
   'status', //            []
   'ready', //             []            answered when ready() of that member would resolve
@@ -68,12 +76,16 @@ export const ADMIN_CALLS = [
   'snapshot', //          []
   'sessions.list', //     []            a SessionResult[]
   'sessions.end', //      [number as text]  whether there was such a session
+  'metrics', //           []            a Metric[]
 ] as const
 export type AdminCall = (typeof ADMIN_CALLS)[number]
 
 export type LinkReply =
   | AnswerReply
-  /** The same for several watches, as those of one range are told. upTo: all revisions up to here have been told. */
+  /**
+   * The same events for several watches, because watches of one range share them. upTo: all revisions up to
+   * this one were sent.
+   */
   | {
       readonly kind: 'events'
       readonly ids: readonly number[]
@@ -83,6 +95,8 @@ export type LinkReply =
   | { readonly kind: 'watchOver'; readonly id: number; readonly answer: Answer | Uint8Array }
   /** A grant was made to a ticket of the attached session. This is a hint: it proves no leadership (CT5). */
   | { readonly kind: 'granted'; readonly key: Uint8Array; readonly owner: OwnerResult }
+  /** The wait of a party of the attached session has ended. The result is committed and final. */
+  | { readonly kind: 'ended'; readonly ticket: PartyTicket; readonly result: PartyResult }
   | LeaderReply
 
 export interface AnswerReply {

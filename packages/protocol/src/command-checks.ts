@@ -1,8 +1,12 @@
 // Door: checks whether a value is a Command, a Read or an Answer. Returns null or the reason, one rule a
 // line. No code after this file checks shapes again.
 
+import { binary } from '@latchkey/base'
 import { CAPS } from './caps.js'
-import { FIELD, IS, LIFE_OF_SESSION, LOCK_EVENT, OP, OWNER_CODES, READ, STEP } from './operations.js'
+import { KIND, KIND_BYTES, kindOfLockKey, wrongLockKey } from './lock-names.js'
+import { FIELD, IS, type FlowArg, type KeyModeArg, LIFE_OF_SESSION, OP, READ, STEP } from './operations.js'
+import { LOCK_EVENT, OWNER_CODES } from './results.js'
+import { PARTY_OF, PARTY_STATES } from './party-operations.js'
 
 export type Check = (value: unknown) => string | null
 
@@ -52,8 +56,9 @@ export const places =
   (value) => {
     if (!Array.isArray(value)) return `${what} must be a list`
     if (value.length !== checks.length) return `${what} must have ${checks.length} places`
-    for (let i = 0; i < checks.length; i++) {
-      const reason = (checks[i] as Check)(value[i])
+    let i = 0
+    for (const check of checks) {
+      const reason = check(value[i++])
       if (reason !== null) return reason
     }
     return null
@@ -79,13 +84,28 @@ const integer =
 const key = bytes(1, CAPS.keyBytes, 'a key')
 /** The start or end of a range: may be empty, and one byte longer than a key (the first key after a key). */
 export const bound = bytes(0, CAPS.keyBytes + 1, 'a bound')
+/** The same of keys of locks. */
+const lockBound = bytes(0, KIND_BYTES + CAPS.keyBytes + 1, 'a bound')
 const data = bytes(0, CAPS.valueBytes, 'a value')
 const token = whole(0, MOST, 'a token')
 const lease = whole(CAPS.minLease, CAPS.maxLease, 'a lease')
 /** In characters; who asks counts bytes, of which there are never fewer. */
 const ID_LENGTH = CAPS.keyBytes
 const holder = text(1, ID_LENGTH, 'an id')
-const guard = orNull(places('a guard', key, whole(1, MOST, "a guard's token")))
+const lockKey: Check = wrongLockKey
+const guardToken = whole(1, MOST, "a guard's token")
+const exclusiveGuard = places('a guard', lockKey, guardToken)
+const sharedGuard = places('a guard', lockKey, guardToken, flag('shared'))
+const guard: Check = (value) => {
+  if (value === null) return null
+  return Array.isArray(value) && Array.isArray(value[0]) ? guardsOfSet(value) : oneGuard(value)
+}
+const oneGuard: Check = (value) =>
+  Array.isArray(value) && value.length === 3 ? sharedGuard(value) : exclusiveGuard(value)
+const guardsOfSet: Check = (value) =>
+  (value as unknown[]).length <= CAPS.keysOfSet
+    ? listOf(oneGuard, 'guards')(value)
+    : `at most ${CAPS.keysOfSet} locks guard a write`
 export const context: Check = (value) => {
   if (value === null) return null
   const size =
@@ -97,6 +117,70 @@ export const context: Check = (value) => {
   if (size === undefined) return 'a context must be text or bytes'
   return size > CAPS.contextBytes ? `a context is longer than ${CAPS.contextBytes} bytes` : null
 }
+
+const permits = whole(1, CAPS.permits, 'permits')
+const exclusiveAttempt = places(
+  'tryLock',
+  count('an operation'),
+  lockKey,
+  orNull(key),
+  flag('keepLease'),
+  holder,
+  lease,
+  token,
+  context,
+  orNull(count('a wait')),
+)
+const isSemaphore = (of: unknown): boolean => kindOfLockKey(of as Uint8Array) === KIND.semaphore
+const ofSemaphoreOnlyShared = (attempt: readonly unknown[]): string | null =>
+  isSemaphore(attempt[1]) ? 'a semaphore is asked for permits' : null
+/** A lock is shared as 1 of 0; of a semaphore nobody asks for more permits than it has. */
+const sharedAttempt = (attempt: readonly unknown[]): string | null => {
+  const share = attempt[9]
+  if (!Array.isArray(share) || share.length !== 2) return 'a share must have 2 places'
+  const [wanted, of] = share as unknown[]
+  if (kindOfLockKey(attempt[1] as Uint8Array) === KIND.election) return 'an election has one leader'
+  if (!isSemaphore(attempt[1])) return wanted === 1 && of === 0 ? null : 'a lock is shared as 1 of 0'
+  return permits(of) ?? whole(1, of as number, 'permits')(wanted)
+}
+const flowName = text(1, CAPS.flowBytes, 'a flow')
+const flowForm = places('a flow', orNull(flowName), listOf(holder, 'holds around a request'))
+const flow: Check = (value) => {
+  const wrong = flowForm(value)
+  if (wrong !== null) return wrong
+  const [, around] = value as FlowArg
+  return around.length <= CAPS.holdsOfFlow ? null : `at most ${CAPS.holdsOfFlow} holds around a request`
+}
+/** In the last place. */
+const flowAt =
+  (place: number) =>
+  (list: readonly unknown[]): string | null =>
+    list.length === place + 1 ? flow(list[place]) : 'too many places'
+const allForm = places(
+  'tryLockAll',
+  count('an operation'),
+  holder,
+  listOf(places('a key of a set', lockKey, whole(0, 1, 'permits')), 'keys'),
+  orNull(key),
+  lease,
+  context,
+  orNull(count('a wait')),
+)
+/** A key twice would wait for itself. */
+const setOfLocks = (list: readonly KeyModeArg[]): string | null => {
+  if (list.length === 0 || list.length > CAPS.keysOfSet) return `a set has 1 to ${CAPS.keysOfSet} keys`
+  if (list.some(([of]) => kindOfLockKey(of) !== KIND.lock)) return 'a set has locks only'
+  return new Set(list.map(([of]) => binary(of))).size === list.length ? null : 'a set has a key twice'
+}
+const resizeForm = places('resize', count('an operation'), lockKey, permits)
+const stealForm = places('steal', count('an operation'), lockKey, holder, lease, context)
+const onlyWebLock = (of: Uint8Array): string | null =>
+  kindOfLockKey(of) === KIND.webLock ? null : 'only a web lock is stolen'
+const downgradeForm = places('downgrade', count('an operation'), lockKey, holder, token)
+const onlyLock = (of: Uint8Array): string | null =>
+  kindOfLockKey(of) === KIND.lock ? null : 'only a lock is downgraded'
+const onlySemaphore = (of: Uint8Array): string | null =>
+  isSemaphore(of) ? null : 'only a semaphore has a number of permits'
 
 const life = (least: number): Check => whole(least, CAPS.maxLife, 'a life')
 /** A positional array with one place more where it has a life. */
@@ -124,7 +208,8 @@ const stepOf =
 const condition: Check = (value) => {
   if (!Array.isArray(value) || value.length !== 4) return 'a condition must have 4 places'
   const [field, is, of, than] = value as unknown[]
-  if (key(of) !== null) return key(of)
+  const wrong = field === FIELD.lock ? lockKey(of) : key(of)
+  if (wrong !== null) return wrong
   if (oneOf(Object.values(IS), 'a comparison')(is) !== null) return 'a comparison is unknown'
   if (field === FIELD.value) return orNull(data)(than)
   if (field === FIELD.lock)
@@ -134,6 +219,19 @@ const condition: Check = (value) => {
 }
 
 const op = count('an operation')
+const TXN_PLACES = [
+  op,
+  guard,
+  listOf(condition, 'conditions'),
+  listOf(stepOf(true), 'steps'),
+  listOf(stepOf(true), 'steps'),
+]
+const plainTxn = places('txn', ...TXN_PLACES)
+const digest = bytes(1, CAPS.digestBytes, 'a digest')
+const onceTxn = places('txn', ...TXN_PLACES, places('what makes it happen once', key, digest, life(1)))
+const partyOf = oneOf(Object.values(PARTY_OF), 'what a party waits at')
+const wait = whole(0, CAPS.maxLife, 'a wait')
+export const checkTicket = places('a ticket', partyOf, key, holder)
 const sessionLife = whole(1, CAPS.maxSessionLife, 'a life')
 const openSession = places('openSession', op, sessionLife)
 const openSessionBy = places('openSession', op, sessionLife, text(0, CAPS.identityLength, 'an identity'))
@@ -157,35 +255,39 @@ const COMMANDS: Record<number, Check> = {
   [OP.deleteAll]: places('deleteAll', op, guard, listOf(key, 'keys')),
   [OP.deleteRange]: places('deleteRange', op, guard, bound, bound),
   [OP.batch]: places('batch', op, guard, listOf(stepOf(false), 'steps')),
-  [OP.txn]: places(
-    'txn',
-    op,
-    guard,
-    listOf(condition, 'conditions'),
-    listOf(stepOf(true), 'steps'),
-    listOf(stepOf(true), 'steps'),
-  ),
+  [OP.txn]: (value) => ((value as unknown[]).length === 6 ? onceTxn : plainTxn)(value),
   [OP.nextSequence]: places('nextSequence', op, guard, key, whole(1, MOST, 'a step')),
   [OP.resetSequence]: places('resetSequence', op, guard, key),
   [OP.increment]: places('increment', op, guard, key, integer('what is added')),
   [OP.touch]: places('touch', op, guard, key, life(1)),
-  [OP.tryLock]: places(
-    'tryLock',
-    op,
-    key,
-    orNull(key),
-    flag('keepLease'),
-    holder,
-    lease,
-    token,
-    context,
-    orNull(count('a wait')),
-  ),
-  [OP.release]: places('release', op, key, holder, token, flag('all')),
-  [OP.renew]: places('renew', op, listOf(places('a renewal', key, holder, token, lease), 'renewals')),
-  [OP.cancelWait]: places('cancelWait', op, key, holder),
-  [OP.releaseAll]: places('releaseAll', op, listOf(places('a ticket', key, holder), 'tickets')),
-  [OP.forceRelease]: places('forceRelease', op, key, whole(1, MOST, 'a token')),
+  [OP.tryLock]: (value) => {
+    const list = value as unknown[]
+    const isShared = list.length === 10 || (list.length > 10 && list[9] !== null)
+    const wrong = exclusiveAttempt(list.slice(0, 9)) ?? (list.length > 10 ? flowAt(10)(list) : null)
+    return wrong ?? (isShared ? sharedAttempt(list) : ofSemaphoreOnlyShared(list))
+  },
+  [OP.release]: places('release', op, lockKey, holder, token, flag('all')),
+  [OP.renew]: places('renew', op, listOf(places('a renewal', lockKey, holder, token, lease), 'renewals')),
+  [OP.cancelWait]: places('cancelWait', op, lockKey, holder),
+  [OP.releaseAll]: places('releaseAll', op, listOf(places('a ticket', lockKey, holder), 'tickets')),
+  [OP.forceRelease]: places('forceRelease', op, lockKey, whole(1, MOST, 'a token')),
+  [OP.downgrade]: (value) => downgradeForm(value) ?? onlyLock((value as unknown[])[1] as Uint8Array),
+  [OP.proclaim]: places('proclaim', op, lockKey, holder, token, context),
+  [OP.rotate]: places('rotate', op, lockKey, holder, token),
+  [OP.steal]: (value) => stealForm(value) ?? onlyWebLock((value as unknown[])[1] as Uint8Array),
+  [OP.tryLockAll]: (value) => {
+    const list = value as unknown[]
+    const wrong = allForm(list.slice(0, 7)) ?? (list.length > 7 ? flowAt(7)(list) : null)
+    return wrong ?? setOfLocks(list[2] as readonly KeyModeArg[])
+  },
+  [OP.resize]: (value) => resizeForm(value) ?? onlySemaphore((value as unknown[])[1] as Uint8Array),
+  [OP.createLatch]: places('createLatch', op, key, count('a count')),
+  [OP.countDown]: places('countDown', op, key, whole(1, MOST, 'what is counted')),
+  [OP.removeLatch]: places('removeLatch', op, key),
+  [OP.waitLatch]: places('waitLatch', op, key, holder, wait),
+  [OP.enterBarrier]: places('enterBarrier', op, key, holder, whole(1, CAPS.partiesOfOne, 'parties'), wait),
+  [OP.moveParty]: places('moveParty', op, partyOf, key, holder),
+  [OP.leaveParties]: places('leaveParties', op, listOf(checkTicket, 'parties')),
 }
 
 const read = count('a read')
@@ -207,12 +309,14 @@ const READS: Record<number, Check> = {
   ),
   [READ.closeView]: places('closeView', read, count('a view')),
   [READ.sequence]: places('sequence', read, key),
-  [READ.lockQuery]: places('lockQuery', read, orNull(bound), flag('queue'), flag('isKey')),
-  [READ.lockOwner]: places('lockOwner', read, key),
-  [READ.ticket]: places('ticket', read, key, holder),
+  [READ.lockQuery]: places('lockQuery', read, orNull(lockBound), flag('queue'), flag('isKey')),
+  [READ.lockOwner]: places('lockOwner', read, lockKey),
+  [READ.ticket]: places('ticket', read, lockKey, holder),
   [READ.revision]: places('revision', read),
-  [READ.lockState]: places('lockState', read, orNull(bound), orNull(bound)),
+  [READ.lockState]: places('lockState', read, orNull(lockBound), orNull(lockBound)),
   [READ.backup]: places('backup', read, count('a view')),
+  [READ.party]: places('party', read, partyOf, key, holder),
+  [READ.parties]: places('parties', read, partyOf, lockBound),
 }
 
 const kind = (value: unknown): number | undefined =>
@@ -230,20 +334,30 @@ export function checkRead(value: unknown): string | null {
   return check ? check(value) : 'no known read'
 }
 
-/** Of an error all four places; of a success the result is for those who asked to check. */
+/** Of an error all of its places; of a success the result is for those who asked to check. */
 export function checkAnswer(value: unknown): string | null {
   const code = kind(value)
   if (code === undefined) return 'an answer must be a list'
   if (code === 0) return (value as unknown[]).length === 2 ? null : 'an answer must have 2 places'
-  return errorAnswer(value)
+  return (value as unknown[]).length === 4 ? errorAnswer(value) : errorWithHolder(value)
 }
-const errorAnswer = places(
-  'an error',
+const ERROR_PLACES = [
   whole(-2, 10_000, 'a code'),
   text(0, 10_000, 'a message'),
   flag('retryable'),
   flag('unknown'),
+]
+const errorAnswer = places('an error', ...ERROR_PLACES)
+
+const lockHolder = places(
+  'a holder',
+  text(0, ID_LENGTH, 'an id'),
+  context,
+  token,
+  count('what remains'),
+  count('since'),
 )
+const errorWithHolder = places('an error', ...ERROR_PLACES, orNull(lockHolder))
 
 export const checkOwner = places(
   'an owner',
@@ -256,11 +370,18 @@ export const checkOwner = places(
   whole(0, OWNER_CODES.length - 1, 'a code'),
   count('a time'),
 )
+export const checkParty = places(
+  'a party',
+  oneOf(PARTY_STATES, 'a state'),
+  count('a generation'),
+  count('an index'),
+  count('a count'),
+)
 export const checkEvent = places(
   'an event',
   count('a revision'),
-  whole(0, LOCK_EVENT.left, 'a type'),
-  key,
+  whole(0, LOCK_EVENT.proclaimed, 'a type'),
+  lockBound,
   orNull(data),
   orNull(data),
 )

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { Packr, Unpackr } from 'msgpackr'
 import { describe, expect, test } from 'vitest'
 import { CAPS } from './caps.js'
+import { KIND, lockKeyOf } from './lock-names.js'
 import {
   type Command,
   ERROR_CODES,
@@ -162,7 +163,17 @@ test('a count is believed only as far as bytes are left', () => {
 })
 
 const key = fc.uint8Array({ minLength: 1, maxLength: 32 })
-const guard = fc.option(fc.tuple(key, fc.integer({ min: 1 })), { nil: null })
+const name = fc.uint8Array({ minLength: 1, maxLength: 32 })
+const lockKey = name.map((bytes) => lockKeyOf(KIND.lock, bytes))
+const webLock = name.map((bytes) => lockKeyOf(KIND.webLock, bytes))
+const semaphore = name.map((bytes) => lockKeyOf(KIND.semaphore, bytes))
+const guard = fc.option(
+  fc.oneof(
+    fc.tuple(lockKey, fc.integer({ min: 1 })),
+    fc.tuple(fc.oneof(lockKey, semaphore), fc.integer({ min: 1 }), fc.boolean()),
+  ),
+  { nil: null },
+)
 /** Of either sign; fast-check's integers know no -0. */
 const integer = fc.maxSafeInteger()
 const life = fc.nat()
@@ -177,13 +188,29 @@ const step = fc.oneof(
 const condition = fc.oneof(
   fc.tuple(fc.constant(0), fc.nat(3), key, fc.option(bytes(), { nil: null })),
   fc.tuple(fc.integer({ min: 1, max: 3 }), fc.nat(3), key, fc.nat()),
-  fc.tuple(fc.constant(4), fc.constant(0), key, fc.integer({ min: 1 })),
+  fc.tuple(fc.constant(4), fc.constant(0), lockKey, fc.integer({ min: 1 })),
   fc.tuple(fc.constant(5), fc.nat(3), key, integer),
 )
 const id = fc.string({ minLength: 1, maxLength: 40 })
 const lease = fc.integer({ min: 50, max: 30 * 86_400_000 })
 const token = fc.nat()
 const context = fc.oneof(fc.constant(null), fc.string(), bytes())
+const flow = fc.tuple(
+  fc.option(fc.string({ minLength: 1, maxLength: 256 })),
+  fc.array(id, { maxLength: CAPS.holdsOfFlow }),
+)
+const attempt = (of: fc.Arbitrary<Uint8Array>) =>
+  [
+    fc.constant(OP.tryLock),
+    of,
+    fc.option(key, { nil: null }),
+    fc.boolean(),
+    id,
+    lease,
+    token,
+    context,
+    fc.option(fc.nat(), { nil: null }),
+  ] as const
 const command = fc.oneof(
   fc.tuple(fc.constant(OP.openSession), fc.integer({ min: 1, max: CAPS.maxSessionLife })),
   fc.tuple(
@@ -220,21 +247,42 @@ const command = fc.oneof(
   fc.tuple(fc.constant(OP.nextSequence), guard, key, fc.integer({ min: 1 })),
   fc.tuple(fc.constant(OP.resetSequence), guard, key),
   fc.tuple(fc.constant(OP.increment), guard, key, integer),
+  fc.tuple(...attempt(lockKey)),
+  fc.tuple(...attempt(lockKey), fc.constant([1, 0])),
+  fc.tuple(...attempt(lockKey), fc.constantFrom(null, [1, 0]), flow),
   fc.tuple(
-    fc.constant(OP.tryLock),
-    key,
-    fc.option(key, { nil: null }),
-    fc.boolean(),
-    id,
-    lease,
-    token,
-    context,
-    fc.option(fc.nat(), { nil: null }),
+    ...attempt(semaphore),
+    fc.integer({ min: 1, max: 99 }).chain((of) => fc.tuple(fc.integer({ min: 1, max: of }), fc.constant(of))),
   ),
-  fc.tuple(fc.constant(OP.release), key, id, token, fc.boolean()),
-  fc.tuple(fc.constant(OP.renew), fc.array(fc.tuple(key, id, token, lease))),
-  fc.tuple(fc.constant(OP.cancelWait), key, id),
-  fc.tuple(fc.constant(OP.forceRelease), key, fc.integer({ min: 1 })),
+  fc.tuple(fc.constant(OP.release), lockKey, id, token, fc.boolean()),
+  fc.tuple(fc.constant(OP.renew), fc.array(fc.tuple(fc.oneof(lockKey, semaphore), id, token, lease))),
+  fc.tuple(fc.constant(OP.cancelWait), lockKey, id),
+  fc.tuple(fc.constant(OP.downgrade), lockKey, id, token),
+  fc.tuple(fc.constant(OP.rotate), lockKey, id, token),
+  fc.tuple(fc.constant(OP.steal), webLock, id, lease, context),
+  fc.tuple(
+    fc.constant(OP.tryLockAll),
+    id,
+    fc.uniqueArray(fc.tuple(lockKey, fc.nat(1)), { minLength: 1, maxLength: 64, selector: ([k]) => `${k}` }),
+    fc.option(key),
+    lease,
+    context,
+    fc.option(fc.nat()),
+  ),
+  fc.tuple(
+    ...[fc.constant(OP.tryLockAll), id, fc.constant([[Buffer.of(1), 0]])],
+    ...[fc.constant(null), lease, context, fc.option(fc.nat()), flow],
+  ),
+  fc.tuple(fc.constant(OP.proclaim), lockKey, id, token, context),
+  fc.tuple(fc.constant(OP.resize), semaphore, fc.integer({ min: 1, max: CAPS.permits })),
+  fc.tuple(fc.constant(OP.forceRelease), lockKey, fc.integer({ min: 1 })),
+  fc.tuple(fc.constant(OP.createLatch), key, fc.nat()),
+  fc.tuple(fc.constant(OP.countDown), key, fc.integer({ min: 1 })),
+  fc.tuple(fc.constant(OP.removeLatch), key),
+  fc.tuple(fc.constant(OP.waitLatch), key, id, fc.nat()),
+  fc.tuple(fc.constant(OP.enterBarrier), key, id, fc.integer({ min: 1, max: CAPS.partiesOfOne }), fc.nat()),
+  fc.tuple(fc.constant(OP.leaveParties), fc.array(fc.tuple(fc.nat(1), key, id))),
+  fc.tuple(fc.constant(OP.moveParty), fc.nat(1), key, id),
 ) as unknown as fc.Arbitrary<Command>
 
 test('every command comes back as it was made', () => {
@@ -326,6 +374,19 @@ test('answers: results, every error of the table, a session that is over, and no
     expect(error).toBeInstanceOf(LatchkeyError)
     expect(error).toMatchObject({ code, message: 'why', outcome: new LatchkeyError(code).outcome })
   }
+  const fenced = (holder: unknown) => decodeAnswer(pack([...errorAnswer('ERR_FENCED', 'No.'), holder]))
+  const holder = { id: 'me', context: 'c', fencingToken: 7, remainingMillis: 5, sinceMillis: 6 }
+  expect(errorOf(fenced(['me', 'c', 7, 5, 6]))).toMatchObject({ code: 'ERR_FENCED', holder })
+  expect(errorOf(fenced(null)).holder).toBeUndefined()
+  expect(errorOf(fenced(null)).message).toBe('No. Nobody holds it now.')
+  for (const bad of [
+    7,
+    [],
+    ['me', 'c', 7, 5, -1],
+    ['me', 'c', 7, 5, 6, 7],
+    ['m'.repeat(5_000), 'c', 7, 5, 6],
+  ])
+    expect(codeOf(fenced(bad))).toBe('ERR_PROTOCOL')
   expect(decodeAnswer(encodeAnswer(SESSION_OVER_ANSWER))[0]).toBe(-1)
   expect(codeOf([9_999, 'new', false, false])).toBe('ERR_PROTOCOL')
   const nonsense: Uint8Array[] = [Buffer.alloc(0), pack([1]), pack([0]), pack('x'), pack([3, 1, true, true])]

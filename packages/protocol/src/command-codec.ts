@@ -6,7 +6,9 @@ import { checkAnswer, checkCommand, isKnownOperation } from './command-checks.js
 import { pack } from './msgpack-encoder.js'
 import { Malformed, OF_ANSWERS, unpack, type UnpackOptions } from './msgpack-decoder.js'
 import { ERROR_CODES, type ErrorCode, ERRORS, type ErrorOptions, LatchkeyError } from './errors.js'
-import { type Answer, type Command, SESSION_FULL, SESSION_OVER } from './operations.js'
+import { saysHolder, toHolder } from './lock-holder.js'
+import type { Command } from './operations.js'
+import { type Answer, type ErrorAnswer, SESSION_FULL, SESSION_OVER } from './results.js'
 
 /**
  * Why bytes are no command. 'unknown': well formed, but an operation that this build does not know; a member
@@ -105,15 +107,16 @@ export function codeOf(answer: Answer): ErrorCode | undefined {
   return answer[0] === SESSION_FULL ? 'ERR_BUSY' : (ERROR_CODES[answer[0] - 1] ?? 'ERR_PROTOCOL')
 }
 
-export const isError = (
-  answer: Answer,
-): answer is readonly [code: number, message: string, retryable: boolean, unknown: boolean] => answer[0] !== 0
+export const isError = (answer: Answer): answer is ErrorAnswer => answer[0] !== 0
 
 /** The error that an error answer means. Not for a successful answer. */
 export function errorOf(answer: Answer): LatchkeyError {
-  const [, message, retryable, unknown] = answer as readonly [number, string, boolean, boolean]
+  const [, text, retryable, unknown, place] = answer as ErrorAnswer
+  const holder = place ? toHolder(place) : place
+  const message = holder === undefined ? text : `${text} ${saysHolder(holder)}`
   return new LatchkeyError(codeOf(answer) ?? 'ERR_PROTOCOL', message, {
     retryable,
     outcome: unknown ? 'unknown' : 'not-applied',
+    holder: holder ?? undefined,
   })
 }

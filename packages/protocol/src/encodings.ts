@@ -1,31 +1,40 @@
-// Types: how keys and values travel between a caller and a store, in both directions.
+// Types: the encodings of keys and values.
 
-/** A key, or a value as text or bytes. Strings are UTF-8; keys are ordered by their bytes. */
+/** A key, or a value as text or bytes. Strings are encoded as UTF-8. Keys are ordered by their bytes. */
 export type Bytes = string | Uint8Array
 
 /**
- * How values are written and how keys and values come back. `bytes` (the default) and `string` take `string | Uint8Array`; under `json` and
- * `msgpack` any value can be put but `undefined`. Keys come back as `Uint8Array` under `bytes`, else as strings.
+ * The encoding of values and keys. `bytes` (the default) and `string` accept `string | Uint8Array`; `json`
+ * and `msgpack` accept any value but `undefined`. Keys are returned as `Uint8Array` under `bytes`, otherwise
+ * as strings.
  */
 export type As = 'bytes' | 'string' | 'json' | 'msgpack'
-/** The encodings whose values have a type of the caller's: `get<User>(key)`. */
+/** The encodings whose values have a type that the caller gives: `get<User>(key)`. */
 export type Parsed = 'json' | 'msgpack'
-/** What becomes of a stored value that is no JSON, or no MessagePack: ERR_UNDECODABLE, or the `Uint8Array` as it is. */
+/**
+ * What a read does with a stored value that it cannot decode: ERR_UNDECODABLE, or it returns the
+ * `Uint8Array`.
+ */
 export type OnUndecodable = 'error' | 'bytes'
 
-/** A key as it comes back. */
+/** The type of a returned key. */
 export type KeyAs<A extends As> = A extends 'bytes' ? Uint8Array : string
-/** A value as it comes back; `T` is what the caller knows of it. */
+/** The type of a returned value; `T` is the type of parsed values, as the caller knows it. */
 export type ValueAs<A extends As, T = unknown> = A extends 'bytes'
   ? Uint8Array
   : A extends 'string'
     ? string
     : T
-/** A value as it may be put. Under `json` and `msgpack`: anything but undefined. */
+/** The type of a value that may be put. Under `json` and `msgpack`: anything but undefined. */
 export type ValueIn<A extends As> = A extends Parsed ? NonNullable<unknown> | null : Bytes
 
-/** How one call reads: what the call says, else the store. */
+/** How one call reads and writes: what the call says, else the `sub` or the store that it is a call of. */
 export interface Decoding {
   readonly as: As
   readonly onUndecodable: OnUndecodable
+  /**
+   * The prefix of a `sub`: keys have it in the store, and callers of the `sub` do not see it. Empty for the
+   * store itself.
+   */
+  readonly prefix: Uint8Array
 }

@@ -1,16 +1,34 @@
-// Rule: the error table. One row a code; everything a caller can meet is one of these or a TypeError.
+// Rule: the table of error codes. Each error that a caller gets is a TypeError or has a code of this table.
 
 import type { Bytes } from './encodings.js'
-import type { Owner } from './public-types.js'
+import type { Owner } from './lock-types.js'
 
 export type Outcome = 'not-applied' | 'unknown'
 
 interface Row {
   readonly retryable: boolean
   readonly outcome: Outcome
-  /** Said when the place that failed has nothing better to say: what it means, and what to do next. */
+  /** The message if the failing code gives none: what the error means, and what to do next. */
   readonly message: string
+  /**
+   * Further fields that an error of this code may have, beside `code`, `retryable`, `outcome` and `cause`.
+   */
+  readonly fields: readonly ErrorField[]
 }
+
+/** What each of them is: docs/errors.md. */
+export type ErrorField =
+  | 'key'
+  | 'token'
+  | 'holder'
+  | 'owner'
+  | 'waitedMillis'
+  | 'leader'
+  | 'missing'
+  | 'revision'
+  | 'clusters'
+  | 'present'
+  | 'circle'
 
 export const ERRORS = {
   ERR_NO_LEADER: {
@@ -18,196 +36,268 @@ export const ERRORS = {
     outcome: 'not-applied',
     message:
       'No leader was found before the deadline. Check that a majority of the members runs and can reach each other, then try again.',
+    fields: ['missing', 'leader', 'key', 'waitedMillis'],
   },
   ERR_BUSY: {
     retryable: true,
     outcome: 'not-applied',
     message: 'Too much is in flight. Wait a little and try again.',
+    fields: ['leader'],
   },
   ERR_TIMEOUT: {
     retryable: true,
     outcome: 'not-applied',
     message:
       'The deadline passed before the call was done; it changed nothing. Try again, or allow more time.',
+    fields: ['leader', 'missing', 'key', 'holder', 'waitedMillis'],
   },
   ERR_OUTCOME_UNKNOWN: {
     retryable: false,
     outcome: 'unknown',
     message:
       'The call was sent, but its answer did not come in time: it may or may not have been applied. Read the state before you decide.',
+    fields: ['leader', 'missing'],
   },
   ERR_ABORTED: {
     retryable: false,
     outcome: 'not-applied',
     message: 'The call was aborted by its signal; the cause says why. Call again if it is still wanted.',
+    fields: [],
   },
   ERR_CLOSED: {
     retryable: false,
     outcome: 'not-applied',
     message: 'The store is closed. Open or connect a new one.',
+    fields: [],
   },
   ERR_TOO_LARGE: {
     retryable: false,
     outcome: 'not-applied',
     message: 'Too large: keys are up to 4 KiB, values up to 1 MiB, a command up to 4 MiB. Split it.',
+    fields: [],
   },
   ERR_COMPACTED: {
     retryable: false,
     outcome: 'not-applied',
     message:
       'The history no longer reaches back to that revision. Read the current state and watch from its revision on.',
+    fields: [],
   },
   ERR_NOT_OWNER: {
     retryable: false,
     outcome: 'not-applied',
     message: 'This lock is not held by the caller. Acquire it first; unlock only what you acquired.',
+    fields: ['key', 'token', 'owner'],
   },
   ERR_LOCK_LOST: {
     retryable: false,
     outcome: 'not-applied',
     message: 'The lock was lost: its lease is over. Stop the work it guarded and acquire it again.',
+    fields: ['key', 'token'],
   },
   ERR_FENCED: {
     retryable: false,
     outcome: 'not-applied',
-    message: 'The write was refused: its lock is no longer held with that token. Stop the work it guarded.',
+    message:
+      'The write was refused: its lock is not held with that token. Stop the work that it guarded; if that work is still to be done, acquire the lock again.',
+    fields: ['key', 'token', 'holder'],
   },
   ERR_UNAUTHORIZED: {
     retryable: false,
     outcome: 'not-applied',
     message: 'No valid credentials. Pass the token that this cluster was started with.',
+    fields: [],
   },
   ERR_FORBIDDEN: {
     retryable: false,
     outcome: 'not-applied',
     message: 'These credentials do not allow that. Use a token with the needed right (read, write or admin).',
+    fields: [],
   },
   ERR_WRONG_CLUSTER: {
     retryable: false,
     outcome: 'not-applied',
     message:
       'That member or directory belongs to another cluster, member or incarnation. Check addresses, dir, id and the name of the cluster.',
+    fields: ['clusters'],
   },
   ERR_DIR_LOCKED: {
     retryable: false,
     outcome: 'not-applied',
     message:
       'Another process holds this directory. Give each process a directory of its own, or run one sidecar and connect to it.',
+    fields: [],
   },
   ERR_CORRUPT: {
     retryable: false,
     outcome: 'not-applied',
     message: 'Stored data is damaged. Rebuild this member from its peers, or restore a backup.',
+    fields: [],
   },
   ERR_STORAGE_FAILED: {
     retryable: false,
     outcome: 'unknown',
     message: 'The disk failed; this member has stopped. Repair the disk, then start it again.',
+    fields: [],
   },
   ERR_PROTOCOL: {
     retryable: false,
     outcome: 'not-applied',
     message:
       'The other side said something that this version does not understand. Check that both run compatible versions.',
+    fields: [],
   },
   ERR_CONFIG_CHANGE_IN_PROGRESS: {
     retryable: true,
     outcome: 'not-applied',
     message: 'Another change of members is under way. Wait for it to finish, then try again.',
+    fields: [],
   },
   ERR_DEADLOCK: {
     retryable: false,
     outcome: 'not-applied',
     message:
       'This flow already holds that lock and would wait for itself for ever. Use the hold you have, or pass a wait.',
+    fields: ['key', 'circle'],
   },
   ERR_NOT_A_NUMBER: {
     retryable: false,
     outcome: 'not-applied',
     message:
       'The stored value is not a whole number as decimal text within the safe integers. Nothing was changed. Put a number there first, or name another key.',
+    fields: ['key'],
   },
   ERR_MISMATCH: {
     retryable: false,
     outcome: 'not-applied',
     message: 'What was named does not fit what is there. The message says what is there; name that.',
+    fields: ['key', 'present'],
   },
   ERR_UNDECODABLE: {
     retryable: false,
     outcome: 'not-applied',
     message:
       "The stored value is not what `as` says. Read it with { as: 'bytes' }, or have such values handed over with { onUndecodable: 'bytes' }.",
+    fields: ['key', 'revision'],
+  },
+  ERR_BARRIER_BROKEN: {
+    retryable: true,
+    outcome: 'not-applied',
+    message:
+      'The generation of the barrier was broken: the session of a party ended while it waited. Enter again when the work that comes before it is right again.',
+    fields: ['key'],
   },
 } as const satisfies Record<string, Row>
 
 export type ErrorCode = keyof typeof ERRORS
 
-/** Codes by number, for the wire. Append only. */
+/** The codes by number, for the wire. Only append to them. */
 export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[]
 
 export interface ErrorOptions {
   readonly cause?: unknown
   readonly outcome?: Outcome | undefined
   readonly retryable?: boolean
-  /** Of ERR_NOT_OWNER: who holds it. */
+  /** For ERR_NOT_OWNER: the holder. */
   readonly owner?: Owner
-  /** Of ERR_WRONG_CLUSTER: the addresses of each cluster that was met, by its id. */
+  /** For ERR_WRONG_CLUSTER: the addresses of each cluster that answered, by the cluster's id. */
   readonly clusters?: Readonly<Record<string, readonly string[]>> | undefined
-  /** Where nobody leads: the members that are not reached. */
+  /** If there is no leader: the ids of the members that are not connected. */
   readonly missing?: readonly string[] | undefined
-  /** Of a wait for a lock: the lock's key, as it was given. Of ERR_UNDECODABLE: the value's key. */
+  /**
+   * The key of the lock, as the caller gave it. For ERR_UNDECODABLE and ERR_NOT_A_NUMBER: the key of the
+   * value. A `sub` names keys without its prefix.
+   */
   readonly key?: Bytes | undefined
-  /** Of ERR_UNDECODABLE: of the write of the value. */
+  /** For ERR_UNDECODABLE: the revision of the write of the value. */
   readonly revision?: number | undefined
-  /** Of a wait for a lock: how long it was. */
+  /** For a wait for a lock: how long it lasted, ms. */
   readonly waitedMillis?: number | undefined
-  /** Of a hold that is lost: its fencing token. */
+  /** The fencing token of the hold or of the guard. */
   readonly token?: number | undefined
-  /** Of a wait for a lock: who holds it. */
+  /** The holder of the lock. */
   readonly holder?: LockHolder | undefined
+  /** Of ERR_MISMATCH: what is there. */
+  readonly present?: number | undefined
+  /** The last leader that the caller knew. */
+  readonly leader?: string | undefined
+  /** Of ERR_DEADLOCK: the flows that would wait for each other. */
+  readonly circle?: readonly WaitingFlow[] | undefined
 }
 
-/** Who holds a lock, as it was when a wait for it ended. */
+/** A flow of a circle, and the key that it waits for. */
+export interface WaitingFlow {
+  flow: string
+  key: Bytes
+}
+
+/** The holder of a lock at the end of a wait for it, or when a guarded write was refused. */
 export interface LockHolder {
   id: string
-  /** What it gave as its own, for others to see. */
+  /** The context that the holder has set for others to read. */
   context: Bytes | undefined
   fencingToken: number
   remainingMillis: number
-  /** For how long it has held it. */
+  /** The time since the holder acquired it, ms. */
   sinceMillis: number
 }
 
-/** Whatever a caller can meet. Go by `code`; the message says what to do next. The table: docs/errors.md. */
+/**
+ * An error of Latchkey. Programs should test its `code`; the message tells people what to do next. The table:
+ * docs/errors.md.
+ */
 export class LatchkeyError extends Error {
   override readonly name = 'LatchkeyError'
   readonly code: ErrorCode
-  /** The same call may succeed later, as it is. */
+  /** Whether the same call may succeed later. */
   readonly retryable: boolean
-  /** 'not-applied': it changed nothing. 'unknown': it may have been applied; read the state before you decide. */
+  /**
+   * 'not-applied': the call changed nothing. 'unknown': it may have been applied; read the state before you
+   * decide.
+   */
   readonly outcome: Outcome
-  /** Of ERR_NOT_OWNER: who holds the lock. */
+  /** For ERR_NOT_OWNER: the holder of the lock. */
   declare readonly owner?: Owner
-  /** Of ERR_WRONG_CLUSTER, where two clusters were met: the addresses of each, by its id. */
+  /** For ERR_WRONG_CLUSTER, if two clusters answered: the addresses of each, by the cluster's id. */
   declare readonly clusters?: Readonly<Record<string, readonly string[]>>
-  /** Where a call ended because nobody leads: the ids of the members that the asked one does not reach. */
+  /**
+   * If a call ended because there is no leader: the ids of the members that the asked member does not reach.
+   */
   declare readonly missing?: readonly string[]
   /**
-   * Of a wait for a lock that ended without it, and of a hold that is lost: the lock's key. Of ERR_UNDECODABLE: the key of the value, as
-   * text.
+   * For a wait that ended without the lock, a hold that has ended, or a refused guard: the key of the lock.
+   * For ERR_NOT_A_NUMBER: the key of the increment. For ERR_UNDECODABLE: the key of the value, as text. A
+   * `sub` names keys without its prefix.
    */
   declare readonly key?: Bytes
   /**
-   * Of ERR_UNDECODABLE: of the write of the value, where that is known; of a scan at least the revision that was read; of a watch the
-   * event's, whose `value` or `previous` it was: `watch` from the one after it goes on behind it.
+   * For ERR_UNDECODABLE: the revision of the write of the value, if it is known. For a scan: at least the
+   * revision of the scan. For a watch: the revision of the event that has this value as `value` or
+   * `previous`; a `watch` from the next revision on continues after it.
    */
   declare readonly revision?: number
-  /** Of a wait for a lock that ended without it: how long it was. */
+  /** For a wait that ended without the lock: how long it lasted, ms. */
   declare readonly waitedMillis?: number
-  /** Of a hold that is lost: its fencing token. */
+  /** The fencing token of the hold that has ended, or of the refused guard. */
   declare readonly token?: number
-  /** Of a wait for a lock that ended without it: who holds it. */
+  /**
+   * The holder of the lock at the end of the wait, or at the entry that refused the guard. undefined: there
+   * was none.
+   */
   declare readonly holder?: LockHolder
+  /** For ERR_MISMATCH: the stored number, which differs from the given one. */
+  declare readonly present?: number
+  /**
+   * For a call that ended without an answer: the id of the last leader that this store knew. For
+   * ERR_NO_LEADER: this member does not lead any more, or is not reached. undefined: no leader was ever
+   * known.
+   */
+  declare readonly leader?: string
+  /**
+   * For ERR_DEADLOCK, if flows would wait for each other: each of them with the key that it waits for; the
+   * first is the caller's. A withLock that names no flow is shown with the id of its hold.
+   */
+  declare readonly circle?: readonly WaitingFlow[]
 
   constructor(code: ErrorCode, message?: string, options: ErrorOptions = {}) {
     super(message ?? ERRORS[code].message, 'cause' in options ? { cause: options.cause } : undefined)
@@ -222,11 +312,14 @@ export class LatchkeyError extends Error {
     if (options.waitedMillis !== undefined) this.waitedMillis = options.waitedMillis
     if (options.token !== undefined) this.token = options.token
     if (options.holder !== undefined) this.holder = options.holder
+    if (options.present !== undefined) this.present = options.present
+    if (options.leader !== undefined) this.leader = options.leader
+    if (options.circle !== undefined) this.circle = options.circle
   }
 }
 
 /**
- * Whether an error is one of Latchkey's, and of one of these codes where any are given.
+ * Whether an error is one of Latchkey, with one of these codes if any are given.
  * ```ts
  * if (isLatchkeyError(error, 'ERR_LOCK_LOST', 'ERR_FENCED')) return // another process goes on with it
  * ```

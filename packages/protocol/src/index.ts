@@ -5,6 +5,7 @@ export {
   ERRORS,
   ERROR_CODES,
   type ErrorCode,
+  type ErrorField,
   type ErrorOptions,
   type LockHolder,
   LatchkeyError,
@@ -12,12 +13,20 @@ export {
   isLatchkeyError,
 } from './errors.js'
 export * from './encodings.js'
-export * from './public-types.js'
+export * from './key-value-types.js'
+export * from './lock-types.js'
+export * from './cluster-types.js'
 export * from './revision-types.js'
+export * from './lock-names.js'
 export * from './operations.js'
+export * from './results.js'
+export * from './party-operations.js'
 export { renewedOwners } from './renewal-answers.js'
 export * from './command-codec.js'
-export { type KnownNames, knownNames, refuseUnknown, unknownName } from './known-names.js'
+export { type MemberFigures, memberMetrics } from './member-metrics.js'
+export { describeHolder, fenced } from './lock-holder.js'
+export { shownKey } from './show-value.js'
+export { type KnownNames, knownNames, notOneOf, refuseUnknown, unknownName } from './known-names.js'
 export { pack } from './msgpack-encoder.js'
 export { Malformed, unpack } from './msgpack-decoder.js'
 export * as check from './command-checks.js'
@@ -44,13 +53,18 @@ export {
   readArgs,
   show,
   toAs,
+  toBound,
+  toKeyCopy,
   toOnUndecodable,
   toRecord,
+  tooLarge,
   toSignal,
+  toValue,
   WRITE_OPTIONS,
   type CallArgs,
   type ReadArgs,
 } from './call-arguments.js'
+export { boundsBelow, commandBelow, keyBelow, readBelow, subArgs } from './key-prefix.js'
 export * from './read-arguments.js'
 export * from './write-arguments.js'
 export * from './result-conversion.js'

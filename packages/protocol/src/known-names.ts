@@ -4,6 +4,7 @@
 // succeeds without its guard, and a former holder overwrites what the present one has written.
 
 import { didYouMean } from '@latchkey/base'
+import { show } from './show-value.js'
 
 export type KnownNames = Readonly<Record<string, true>>
 
@@ -26,4 +27,13 @@ export function unknownName(
   const hint = didYouMean(name, known) || `: known are ${known.join(', ')}`
   const shown = name.length > 64 ? `${name.slice(0, 64)}…` : name
   return new TypeError(`unknown ${kind} ${JSON.stringify(shown)} of ${of}${hint}`)
+}
+
+/** The error of a value that is not one of the known words. */
+export function notOneOf(name: string, value: unknown, known: readonly string[]): TypeError {
+  const quoted = known.map((word) => `'${word}'`)
+  const last = quoted.pop() ?? ''
+  const list = quoted.length === 0 ? last : `${quoted.join(', ')} or ${last}`
+  const hint = typeof value === 'string' ? didYouMean(value, known) : ''
+  return new TypeError(`${name} must be ${list}; got ${show(value)}${hint}`)
 }

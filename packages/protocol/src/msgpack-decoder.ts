@@ -13,7 +13,7 @@
 //     String(value) throws a TypeError, and the process ends;
 //   - no key of a map is a name that every object has: the result has the methods of any object.
 
-import { View, asBuffer } from '@latchkey/base'
+import { asBuffer } from '@latchkey/base'
 import { CAPS } from './caps.js'
 
 export class Malformed extends Error {
@@ -175,7 +175,7 @@ function take(length: number): number {
 }
 
 function readBytes(length: number): Uint8Array {
-  return new View(memory, offset + take(length), length)
+  return Buffer.from(memory, offset + take(length), length)
 }
 
 /**

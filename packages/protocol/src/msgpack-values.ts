@@ -1,14 +1,20 @@
-// Door: the values of `as: 'msgpack'`, by msgpackr. Dates, Maps, Sets, typed arrays and bigints come back as they went.
+// Door: encodes and decodes the values of `as: 'msgpack'` with msgpackr. Dates, Maps, Sets, typed arrays and
+// bigints are decoded to the same types.
 //
-// Law (VA1): stored bytes are a stranger's, so they are walked before msgpackr sees them: each length is held against the bytes that are
-// there, the depth against a limit, and only extensions that `packValue` writes are let through. Without it the story is: somebody who may
-// write puts a few bytes that define records or point into themselves, and every reader compiles a function, or walks a circle, of theirs.
-// Law (VA2): nothing is changed silently on the way in. What MessagePack cannot hold is a TypeError that names it.
+// Law (VA1): stored bytes may come from an attacker, so they are checked before msgpackr gets them: each
+// length against the bytes that are there, the depth against a limit, and only extensions that `packValue`
+// writes are accepted. Without this law: somebody with the right to write puts a few bytes that define
+// records, or that refer to themselves. Then every reader compiles a function of the attacker's, or never
+// ends.
+// Law (VA2): a value is either stored completely or refused. A value that MessagePack cannot represent is a
+// TypeError that names it.
 
 import { Packr, addExtension } from 'msgpackr/pack'
 import { show } from './show-value.js'
 
-/** A Map on its way: msgpackr has no plain objects and Maps at the same time without an extension. */
+/**
+ * A Map, as msgpackr gets it. Without this extension msgpackr has either plain objects or Maps, but not both.
+ */
 class MapEntries {
   readonly entries: readonly unknown[]
 
@@ -17,7 +23,7 @@ class MapEntries {
   }
 }
 
-/** Of MessagePack's numbers for applications: 'M'. */
+/** The number of the extension, one of those that MessagePack leaves to applications: 'M'. */
 const MAP = 0x4d
 addExtension({
   Class: MapEntries,
@@ -36,12 +42,12 @@ const packer = new Packr({
 
 const DEPTH = 200
 
-/** A copy of its own. */
+/** Returns bytes that share no memory with msgpackr's buffer. */
 export function packValue(value: unknown, name: string): Uint8Array {
   return new Uint8Array(packer.pack(packable(value, name, 0)))
 }
 
-/** The value as msgpackr shall see it: the same one, but where a part of it needs another form. */
+/** Returns the value that msgpackr encodes: the same value, unless a part of it needs another form. */
 function packable(value: unknown, name: string, depth: number): unknown {
   if (typeof value === 'function' || typeof value === 'symbol') throw unfit(name, `a ${typeof value}`)
   if (typeof value !== 'object' || value === null) return value
@@ -57,7 +63,7 @@ function packable(value: unknown, name: string, depth: number): unknown {
   return packableObject(value as Record<string, unknown>, name, depth)
 }
 
-/** Without an extension, so that other languages read it as bytes too. */
+/** Plain bytes are encoded without an extension, so that other languages read them as bytes too. */
 const isPlainBytes = (value: object): value is Uint8Array => value.constructor === Uint8Array
 const KEPT = [Date, RegExp, ArrayBuffer]
 const hasToJson = (value: object): value is { toJSON(): unknown } =>
@@ -73,7 +79,7 @@ function pairs(map: ReadonlyMap<unknown, unknown>, name: string, depth: number):
 function packableObject(value: Record<string, unknown>, name: string, depth: number): unknown {
   let copy: Record<string, unknown> | undefined
   for (const key of Object.keys(value)) {
-    // msgpackr would write it under another name.
+    // msgpackr would write this property with another name.
     if (key === '__proto__') throw unfit(name, 'a property with the name __proto__')
     const part = packable(value[key], `${name}.${key.slice(0, 64)}`, depth + 1)
     if (part !== value[key]) {
@@ -84,7 +90,7 @@ function packableObject(value: Record<string, unknown>, name: string, depth: num
   return copy ?? value
 }
 
-/** The same array, where nothing of it changed. */
+/** Returns the same array if no element was changed. */
 function mapped(
   list: readonly unknown[],
   change: (item: unknown, at: number) => unknown,
@@ -96,18 +102,21 @@ function mapped(
 const unfit = (name: string, what: string) =>
   new TypeError(`${name} cannot be stored as msgpack: it is or has ${what}`)
 
-/** Throws for what is not whole, or not what `packValue` writes. */
+/** Throws for bytes that are incomplete, or that `packValue` does not write. */
 export function unpackValue(bytes: Uint8Array): unknown {
   walk(bytes)
-  // A plain view: of a Buffer msgpackr would hand out parts that are Buffers.
+  // msgpackr gets a Uint8Array, because from a Buffer it would return parts as Buffers.
   return packer.unpack(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength))
 }
 
-// ---- the walk
+// ---- checking the bytes
 
-/** undefined, Date, Set, typed arrays, bigint, RegExp, Map: the extensions that msgpackr reads as something harmless. */
+/**
+ * The extensions that msgpackr decodes to harmless values: undefined, Date, Set, typed arrays, bigint,
+ * RegExp, Map.
+ */
 const EXTENSIONS: ReadonlySet<number> = new Set([0x00, 0xff, 0x73, 0x74, 0x42, 0x78, MAP])
-/** One byte and the value behind it, where the byte says no more. */
+/** Extensions of one byte, which are followed by a value. */
 const TAGS: ReadonlySet<number> = new Set([0x73, 0x78, MAP])
 
 function walk(bytes: Uint8Array): void {

@@ -1,5 +1,8 @@
-// Rule: what can be asked. A command is a positional array, its first place the operation; so are reads and results.
-// Commands go through the log and are bytes from the moment they are made; reads never enter it.
+// Types: the commands and the reads, as they are on the wire. Each is a list whose first element is the
+// operation. Commands go through the log and stay encoded from the client to the state machine. Reads never
+// enter the log. Their results: results.ts.
+
+import { PARTY_OP, PARTY_READ, type PartyCommand, type PartyRead } from './party-operations.js'
 
 /** Operations of commands. Numbers are on disk and on the wire: append only, never reuse. */
 export const OP = {
@@ -31,19 +34,49 @@ export const OP = {
   cancelWait: 33,
   forceRelease: 34,
   releaseAll: 35,
+  downgrade: 36,
+  resize: 37,
+  proclaim: 38,
+  rotate: 39,
+  steal: 40,
+  tryLockAll: 41,
+  // latches and barriers
+  ...PARTY_OP,
 } as const
 export type Op = (typeof OP)[keyof typeof OP]
 
 /**
- * Of a key that is put: ms of cluster time, or 0: as long as the session that puts it. Left out: for ever.
+ * The life of a key: ms of cluster time, or 0 for as long as the session that puts it. If it is left out, the
+ * key lives without limit.
  */
 export const LIFE_OF_SESSION = 0
 export type LifeArg = number | undefined
 
 type Key = Uint8Array
 type Data = Uint8Array
-/** [lock key, token]; null: no guard. */
-export type GuardArg = readonly [key: Key, token: number] | null
+/**
+ * [key of the lock, token]; null: no guard. shared: the hold may be a shared one. How keys of locks are
+ * formed: lock-names.ts.
+ */
+export type OneGuardArg = readonly [key: Key, token: number, shared?: boolean]
+/** A set of locks guards with all of them. */
+export type GuardArg = OneGuardArg | readonly OneGuardArg[] | null
+
+export function guardsOf(guard: GuardArg): readonly OneGuardArg[] {
+  if (guard === null) return []
+  return (Array.isArray(guard[0]) ? guard : [guard]) as readonly OneGuardArg[]
+}
+
+/**
+ * A shared hold: `permits` of the `of` permits of a semaphore. For a lock it is 1 of 0, because any number of
+ * holders may share a lock.
+ */
+export type ShareArg = readonly [permits: number, of: number]
+/** name: as the caller gave it. within: the ids of the holds around it, the innermost first. */
+export type FlowArg = readonly [name: string | null, within: readonly string[]]
+
+/** One key of a set: permits 0 is exclusive, 1 is shared. */
+export type KeyModeArg = readonly [key: Key, permits: number]
 
 /** A hold, or a place in a queue. */
 export type TicketArg = readonly [key: Key, id: string]
@@ -61,32 +94,52 @@ export type Step =
 
 export const FIELD = { value: 0, version: 1, createRevision: 2, modRevision: 3, lock: 4, number: 5 } as const
 export const IS = { '=': 0, '!=': 1, '<': 2, '>': 3 } as const
-/** value null: absent. Of FIELD.number: the stored text as a whole number, 0 where it is absent. Of FIELD.lock: value is the token, is must be IS['=']. */
+/**
+ * value null: the key is absent. For FIELD.number: the stored text as a whole number, 0 if the key is absent.
+ * For FIELD.lock: value is the token, and `is` must be IS['='].
+ */
 export type ConditionArg = readonly [field: number, is: number, key: Key, value: Data | number | null]
 
-/** A context returns as the type it was given: a string is a string on the wire, bytes are bytes. null: none. */
+/**
+ * A context is returned in the type in which it was given: a string is a string on the wire, bytes are bytes.
+ * null: none.
+ */
 export type ContextArg = string | Uint8Array | null
 
-/** Of a putAll. */
+/**
+ * A txn that is applied once: its answer is kept as the value of `key` for `life` ms, in the same entry. If
+ * the key exists, nothing else is done, and its answer is the answer; unless another `digest` stands in it,
+ * which is ERR_MISMATCH.
+ */
+export type OnceArg = readonly [key: Key, digest: Data, life: number]
+
+/** One key of a putAll. */
 export type PairArg = readonly [key: Key, value: Data, life?: LifeArg]
 
 export type Command =
   /**
-   * Alone in its entry: the session's id is that entry's index. life in ms. by: who opened it, written by the member at whose door it
-   * was asked for; what a client says there is not believed. Answer: the id.
+   * The only command of its entry, because the id of the session is the index of the entry. life in ms. by:
+   * the identity that opens it; the member that receives the request writes it, and ignores what the client
+   * gives. Answer: the id.
    */
   | readonly [op: typeof OP.openSession, life: number, by?: string]
-  /** For an admin, without a session, alone in its entry: its waiters leave, its holds stay. Answer: whether there was such a session. */
+  /**
+   * For admins, without a session, the only command of its entry: waiters of the session leave, and its holds
+   * stay. Answer: whether the session was open.
+   */
   | readonly [op: typeof OP.endSession, session: number]
   | readonly [op: typeof OP.keepAlive]
   | readonly [op: typeof OP.closeSession]
-  /** "number" of this session, if it has not arrived yet, is answered with ERR_ABORTED and never executed. Answer: true if it was cancelled, false if it had been applied. */
+  /**
+   * Cancels the call `number` of this session: if it has not arrived yet, it is answered with ERR_ABORTED and
+   * never executed. Answer: true if it was cancelled, false if it had been applied.
+   */
   | readonly [op: typeof OP.cancelCall, number: number]
   | readonly [op: typeof OP.put, guard: GuardArg, key: Key, value: Data, life?: LifeArg]
   | readonly [op: typeof OP.putAll, guard: GuardArg, pairs: readonly PairArg[]]
   | readonly [op: typeof OP.putIfAbsent, guard: GuardArg, key: Key, value: Data]
   | readonly [op: typeof OP.getAndPut, guard: GuardArg, key: Key, value: Data]
-  /** expect null: absent; update null: delete. */
+  /** expect null: the key is absent. update null: delete the key. */
   | readonly [
       op: typeof OP.compareAndPutAll,
       guard: GuardArg,
@@ -102,15 +155,18 @@ export type Command =
       when: readonly ConditionArg[],
       then: readonly Step[],
       otherwise: readonly Step[],
+      once?: OnceArg,
     ]
   | readonly [op: typeof OP.nextSequence, guard: GuardArg, key: Key, step: number]
   | readonly [op: typeof OP.resetSequence, guard: GuardArg, key: Key]
   | readonly [op: typeof OP.increment, guard: GuardArg, key: Key, by: number]
-  /** Another life for a key that is there, ms. Answer: whether it was. */
+  /** Gives an existing key another ttl, ms. Answer: whether the key exists. */
   | readonly [op: typeof OP.touch, guard: GuardArg, key: Key, life: number]
   /**
-   * docs/locks.md, 2. fencingKey null: the store's counter. token 0: none carried. wait null: one attempt; else an asker that is refused with
-   * HELD joins the queue for that many ms (0: without limit), its ticket being (key, id). Answer: [owner, queued].
+   * docs/locks.md, 2. fencingKey null: the counter of the store. token 0: the request has no token. wait
+   * null: one attempt; otherwise a requester that is refused with HELD joins the queue for that many ms (0:
+   * without limit), with the ticket (key, id). share: left out or null for an exclusive hold. flow: docs/locks.md,
+   * 13. Answer: a TryLockResult.
    */
   | readonly [
       op: typeof OP.tryLock,
@@ -122,20 +178,59 @@ export type Command =
       token: number,
       context: ContextArg,
       wait: number | null,
+      share?: ShareArg | null,
+      flow?: FlowArg,
     ]
-  /** docs/locks.md, 3. all: every acquire at once. Answer: owner. */
+  /** docs/locks.md, 3. all: releases all acquires of the hold at once. Answer: the owner. */
   | readonly [op: typeof OP.release, key: Key, id: string, token: number, all: boolean]
   /** Many keepLease renewals in one command. Answer: a RenewResult. */
   | readonly [op: typeof OP.renew, list: readonly RenewalArg[]]
-  /** Leaves the queue; a grant that was already made to this ticket and not yet released is released. Answer: a TicketResult from before. */
+  /**
+   * Leaves the queue. If the lock was granted to this ticket already and is still held, it is released.
+   * Answer: the TicketResult before that.
+   */
   | readonly [op: typeof OP.cancelWait, key: Key, id: string]
   /** Answer: boolean. */
   | readonly [op: typeof OP.forceRelease, key: Key, token: number]
   /**
-   * Each ticket as by cancelWait, in their order and in one entry. Answer: for each the token of the hold that was given back, 0
-   * where there was none.
+   * Applies cancelWait to each ticket, in their order and in one entry. Answer: for each ticket the token of
+   * the released hold, 0 if there was none.
    */
   | readonly [op: typeof OP.releaseAll, list: readonly TicketArg[]]
+  /** Makes an exclusive hold a shared one with the same token. Answer: the owner, as for a renewal. */
+  | readonly [op: typeof OP.downgrade, key: Key, id: string, token: number]
+  /** Sets the number of permits of a semaphore; permits that are held stay held. Answer: true. */
+  | readonly [op: typeof OP.resize, key: Key, of: number]
+  /**
+   * Changes the context of a hold. In an election it is the proclaimed value of the leader. Answer: the
+   * owner, as for a renewal.
+   */
+  | readonly [op: typeof OP.proclaim, key: Key, id: string, token: number, context: ContextArg]
+  /** Gives the same hold a new, higher token. Answer: the owner with that token, as for a renewal. */
+  | readonly [op: typeof OP.rotate, key: Key, id: string, token: number]
+  /**
+   * Of a web lock: ends every hold and takes it alone, before all who wait. Answer: a TryLockResult that
+   * never queues.
+   */
+  | readonly [op: typeof OP.steal, key: Key, id: string, lease: number, context: ContextArg]
+  /**
+   * docs/locks.md, 12: all keys or none. permits: 0 exclusive, 1 shared. wait: as of tryLock. Answer: a
+   * TryLockAllResult.
+   */
+  | readonly [
+      op: typeof OP.tryLockAll,
+      id: string,
+      list: readonly KeyModeArg[],
+      fencingKey: Key | null,
+      lease: number,
+      context: ContextArg,
+      wait: number | null,
+      flow?: FlowArg,
+    ]
+  | PartyCommand
+
+/** The commands about keys and values. Their second element is the guard. */
+export type KeyValueCommand = Extract<Command, readonly [op: Op, guard: GuardArg, ...rest: unknown[]]>
 
 /** Operations of reads. */
 export const READ = {
@@ -143,7 +238,7 @@ export const READ = {
   getEntry: 2,
   multiGet: 3,
   contains: 4,
-  /** One page of a range over a frozen view. */
+  /** One page of a range of a frozen view. */
   page: 5,
   closeView: 6,
   sequence: 7,
@@ -153,9 +248,14 @@ export const READ = {
   revision: 11,
   /** The next piece of a backup, from a frozen view of the whole store. */
   backup: 12,
-  /** Where a watch of locks begins. */
+  /** The state of locks at which a watch of locks begins. */
   lockState: 13,
+  // latches and barriers
+  ...PARTY_READ,
 } as const
+
+/** The wanted part of each row of a page. */
+export type PagePart = 'both' | 'keys' | 'values' | 'revisions'
 
 export type Read =
   | readonly [read: typeof READ.get, key: Key]
@@ -163,8 +263,9 @@ export type Read =
   | readonly [read: typeof READ.multiGet, keys: readonly Key[]]
   | readonly [read: typeof READ.contains, key: Key]
   /**
-   * start inclusive, end exclusive (null: unbounded). view 0: opens a frozen view; more: goes on in that one. keep: leave it open.
-   * part: what of the rows is wanted; 'revisions': both, and the revision of the write that made each row. Answer: a PageResult.
+   * start inclusive, end exclusive (null: unbounded). view 0: opens a frozen view; another number: reads on
+   * in that view. keep: the view stays open. part: the wanted part of each row; 'revisions': key, value and
+   * the revision of the last write of the row. Answer: a PageResult.
    */
   | readonly [
       read: typeof READ.page,
@@ -178,154 +279,30 @@ export type Read =
     ]
   | readonly [read: typeof READ.closeView, view: number]
   | readonly [read: typeof READ.sequence, key: Key]
-  /** queue: with those who wait. isKey: of that very lock, not of those below the prefix. */
+  /** queue: with the waiters. isKey: `prefix` is the whole name of a lock, and no prefix. */
   | readonly [read: typeof READ.lockQuery, prefix: Key | null, queue: boolean, isKey: boolean]
   | readonly [read: typeof READ.lockOwner, key: Key]
   | readonly [read: typeof READ.ticket, key: Key, id: string]
   | readonly [read: typeof READ.revision]
   /** start inclusive, end exclusive (null: unbounded). Answer: a LockStateResult. */
   | readonly [read: typeof READ.lockState, start: Key | null, end: Key | null]
-  /** view 0: opens a frozen view of the whole store; more: goes on in that one. It needs the admin right. Answer: a BackupResult. */
+  /**
+   * view 0: opens a frozen view of the whole store; another number: reads on in that view. Needs the admin
+   * right. Answer: a BackupResult.
+   */
   | readonly [read: typeof READ.backup, view: number]
+  | PartyRead
 
-/** Owner on the wire, in this order. context: see ContextArg. code: index into OWNER_CODES. */
-export type OwnerResult = readonly [
-  id: string,
-  deadline: number,
-  remaining: number,
-  token: number,
-  acquires: number,
-  context: ContextArg,
-  code: number,
-  now: number,
-]
-export const OWNER_CODES = [
-  'FIRST_TIME',
-  'NEW_ACQUIRE',
-  'KEEP_LEASE',
-  'REENTRANT',
-  'KEEP_LEASE_FAIL',
-  'HELD',
-  'RELEASED',
-  'DECREMENTED',
-  'NOT_HELD',
-  'EXPIRED',
-  'NOT_OWNER',
-] as const
-
-/**
- * One item a renewal, in their order: an owner without its context. A number: the hold goes on for so many ms after `now`, the time of the
- * entry, under the id and the token of the request, and was acquired once.
- */
-export type RenewResult = readonly [now: number, items: readonly (OwnerResult | number)[]]
-
-/** A session in the list of all. by: who opened it. idle: ms since it last said something. */
-export type SessionResult = readonly [
-  id: number,
-  by: string,
-  life: number,
-  idle: number,
-  holds: number,
-  waiters: number,
-]
-
-export type TicketState = 'queued' | 'granted' | 'unknown'
-export type TicketResult = readonly [state: TicketState, owner: OwnerResult | null]
-/** Answer of lockQuery: one a hold in force, in key order. */
-export type LockInfoResult = readonly [
-  key: Key,
-  id: string,
-  context: ContextArg,
-  token: number,
-  acquires: number,
-  remaining: number,
-  waiters: number,
-  since: number,
-  queue: readonly QueuedResult[] | null,
-]
-/** One who waits; `waited` in ms. */
-export type QueuedResult = readonly [id: string, context: ContextArg, waited: number]
-/** The entry up to which the state goes, the store's revision, and the holds in force in that range. */
-export type LockStateResult = readonly [
-  index: number,
-  revision: number,
-  holds: readonly (readonly [key: Key, id: string, context: ContextArg, token: number])[],
-]
-/** remaining: ms that its ttl leaves; left out where it has none. */
-export type EntryResult = readonly [
-  createRevision: number,
-  modRevision: number,
-  version: number,
-  value: Data,
-  remaining?: number,
-]
-export type PagePart = 'both' | 'keys' | 'values' | 'revisions'
-/** rows: keys and values as asked for, null where not. view 0: the view is closed, nothing follows. revision: the view's. */
-export type PageResult = readonly [
-  view: number,
-  rows: readonly (readonly [key: Key | null, value: Data | null, revision?: number])[],
-  revision: number,
-]
-/** Answer of a getEntry whose key is there. */
-export type EntryReadResult = readonly [revision: number, entry: EntryResult]
-/**
- * `piece` is null behind the last one, when the view is closed and 0. `total`: the bytes of all pieces up to here, so that a caller
- * who lost one notices it.
- */
-export type BackupResult = readonly [view: number, piece: Data | null, total: number]
-/**
- * What a command answers with (the second place of a good Answer):
- * openSession: the id · keepAlive, closeSession: true · cancelCall, endSession: boolean
- * put, putAll, merge: the revision · putIfAbsent, getAndPut: the previous value or null · compareAndPutAll: boolean
- * deleteAll, deleteRange: count · batch: [revision, StepResult[]] · txn: [succeeded, revision, StepResult[]]
- * nextSequence: [start, end] · resetSequence: true · increment: [value, revision] · touch: boolean · locks: said at each operation
- * A command that changed nothing answers with the revision as it stands. A `get` step: EntryResult or null;
- * an `increment` step: the new value.
- */
-export type StepResult = true | number | EntryResult | null
-/** type 0 put, 1 delete, 2 and 3 a delete since its life or its session was over; previous null: there was none. */
-export const EVENT = { put: 0, delete: 1, expired: 2, session: 3 } as const
-export type EventType = (typeof EVENT)[keyof typeof EVENT]
-/** What happens to locks. Numbers are on the wire, above those of the changes of keys; 'rotated' has a number and no event yet. */
-export const LOCK_EVENT = {
-  acquired: 10,
-  renewed: 11,
-  rotated: 12,
-  released: 13,
-  expired: 14,
-  queued: 15,
-  left: 16,
-} as const
-export type LockEventName = keyof typeof LOCK_EVENT
-/** What a watch is of. */
-export const WATCH_OF = { keys: 0, locks: 1, renewals: 2 } as const
-export type WatchOf = (typeof WATCH_OF)[keyof typeof WATCH_OF]
-
-/**
- * Of keys, or of locks: these have the index of the entry in place of the revision, the lock's key, and as value the packed list [id,
- * context, token, revision of the store]; the token of one who waits is 0.
- */
-export type EventResult = readonly [
-  revision: number,
-  type: EventType | (typeof LOCK_EVENT)[LockEventName],
-  key: Key,
-  value: Data | null,
-  previous: Data | null,
-]
-
-/** An answer: [0, result] or [1 + index into ERROR_CODES, message, retryable, outcome is unknown]. */
-export type Answer =
-  | readonly [ok: 0, result: unknown]
-  | readonly [code: number, message: string, retryable: boolean, unknown: boolean]
-
-/**
- * In the place of an error's number: the session of a numbered command is unknown or ended, and nothing was executed
- * (docs/locks.md, 6). Only the engine meets it: a command that was never sent goes on under a new session, one that was is unknown.
- */
-export const SESSION_OVER = -1
-
-/**
- * Likewise: the session keeps as many answers as it may; nothing was executed and nothing kept of this command. The engine asks
- * again under the same number when earlier answers have been taken; the least unfinished number always finds room.
- */
-export const SESSION_FULL = -2
+/** Those of single keys. */
+export type KeyRead = Extract<
+  Read,
+  readonly [
+    read:
+      | typeof READ.get
+      | typeof READ.getEntry
+      | typeof READ.multiGet
+      | typeof READ.contains
+      | typeof READ.sequence,
+    ...rest: unknown[],
+  ]
+>

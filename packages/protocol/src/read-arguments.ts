@@ -1,25 +1,26 @@
-// Door: the arguments of reads, ranges and watches. Everything kept is copied: the caller's arrays are the caller's.
+// Door: checks the arguments of reads, ranges and watches. It copies the arrays that it keeps, because the
+// caller may change its own.
 
 import { compareBytes, copyBytes, prefixEnd } from '@latchkey/base'
 import { tooManyKeys } from './budget.js'
 import { LatchkeyError } from './errors.js'
 import { knownNames, refuseUnknown } from './known-names.js'
 import { type ReadArgs, readArgs, show, toBound, toKeyCopy, toList, toRecord } from './call-arguments.js'
-import { READ, type Read } from './operations.js'
+import { type KeyRead, READ } from './operations.js'
 import type { Decoding } from './encodings.js'
 
-export const getArgs = (key: unknown): Read => [READ.get, toKeyCopy(key)]
-export const getEntryArgs = (key: unknown): Read => [READ.getEntry, toKeyCopy(key)]
-export const containsArgs = (key: unknown): Read => [READ.contains, toKeyCopy(key)]
-export const sequenceArgs = (key: unknown): Read => [READ.sequence, toKeyCopy(key)]
-export function multiGetArgs(keys: unknown): Read {
+export const getArgs = (key: unknown): KeyRead => [READ.get, toKeyCopy(key)]
+export const getEntryArgs = (key: unknown): KeyRead => [READ.getEntry, toKeyCopy(key)]
+export const containsArgs = (key: unknown): KeyRead => [READ.contains, toKeyCopy(key)]
+export const sequenceArgs = (key: unknown): KeyRead => [READ.sequence, toKeyCopy(key)]
+export function multiGetArgs(keys: unknown): KeyRead {
   const list = toList(keys, 'keys')
   const reason = tooManyKeys(list.length)
   if (reason !== null) throw new LatchkeyError('ERR_TOO_LARGE', reason)
   return [READ.multiGet, list.map((key, at) => toKeyCopy(key, `keys[${at}]`))]
 }
 
-/** start inclusive, end exclusive; null: unbounded. limit: Infinity where none was given. */
+/** start inclusive, end exclusive; null: unbounded. limit: Infinity if none was given. */
 export interface RangeArgs {
   readonly start: Uint8Array | null
   readonly end: Uint8Array | null
@@ -47,7 +48,7 @@ export interface Bounds {
   readonly end: Uint8Array | null
 }
 
-/** A prefix and bounds together: what both allow. */
+/** The keys that satisfy the prefix and the bounds. */
 function bounds({ gte, gt, lte, lt, prefix }: Record<string, unknown>): Bounds {
   if (gte !== undefined && gt !== undefined) throw new TypeError('gte and gt cannot be given together')
   if (lte !== undefined && lt !== undefined) throw new TypeError('lte and lt cannot be given together')
@@ -66,7 +67,7 @@ function prefixBounds(prefix: unknown): Bounds {
   return { start, end: prefixEnd(start) ?? null }
 }
 
-/** The first key behind `key`. */
+/** The first key after `key`. */
 function behind(key: Uint8Array): Uint8Array {
   const next = new Uint8Array(key.length + 1)
   next.set(key)
@@ -78,7 +79,7 @@ const later = (a: Uint8Array | null, b: Uint8Array | null) =>
 const earlier = (a: Uint8Array | null, b: Uint8Array | null) =>
   a === null ? b : b === null ? a : compareBytes(a, b) <= 0 ? a : b
 
-/** Nothing can lie in it: no need to ask. */
+/** No key can be in the range, so no request is needed. */
 export const isEmptyRange = ({ start, end }: Bounds): boolean =>
   end !== null && (start === null ? end.length === 0 : compareBytes(start, end) >= 0)
 
@@ -116,7 +117,7 @@ export function watchOptionsArgs(options: unknown, standard: Decoding): WatchOpt
   return { ...read, initial, resync }
 }
 
-/** from undefined: the watch begins after the store's revision at the moment of the call. */
+/** from undefined: the watch begins after the store's revision at the call. */
 export interface WatchArgs extends Bounds {
   readonly from: number | undefined
 }
@@ -128,7 +129,7 @@ export function watchArgs(target: unknown): WatchArgs {
   return { ...spanOf(given), from }
 }
 
-/** Of a mirror, or of a watch that begins with what is there. */
+/** The target of a mirror, or of a watch with `initial`. */
 export function initialTargetArgs(target: unknown): Bounds {
   const given = toRecord(target, 'target')
   if (given.from !== undefined)

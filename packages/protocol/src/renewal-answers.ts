@@ -2,8 +2,10 @@
 // (RenewResult): one command renews ten thousand locks, and ten thousand owners would be as long as the
 // request.
 
-import { OWNER_CODES, type OwnerResult, type RenewalArg, type RenewResult } from './operations.js'
-import { KEEP_LEASE_SUCCESS } from './public-types.js'
+import { elementAt } from '@latchkey/base'
+import type { RenewalArg } from './operations.js'
+import { OWNER_CODES, type OwnerResult, type RenewResult } from './results.js'
+import { KEEP_LEASE_SUCCESS } from './lock-types.js'
 
 const KEEP_LEASE = OWNER_CODES.indexOf('KEEP_LEASE')
 
@@ -11,7 +13,7 @@ const KEEP_LEASE = OWNER_CODES.indexOf('KEEP_LEASE')
 export function renewedOwners(list: readonly RenewalArg[], [now, items]: RenewResult): OwnerResult[] {
   return items.map((item, i) => {
     if (typeof item !== 'number') return item
-    const [, id, token] = list[i] as RenewalArg
+    const [, id, token] = elementAt(list, i)
     return [id, now + item, KEEP_LEASE_SUCCESS, token, 1, null, KEEP_LEASE, now]
   })
 }

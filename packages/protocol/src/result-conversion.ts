@@ -1,21 +1,22 @@
 // Door: converts results of members to what callers get. Everything is copied, so that the caller owns it; an
 // invalid result is ERR_PROTOCOL.
 
-import { text } from '@latchkey/base'
+import { elementAt, startsWith, text } from '@latchkey/base'
 import type { As, Decoding } from './encodings.js'
 import { LatchkeyError } from './errors.js'
 import { unpack } from './msgpack-decoder.js'
+import type { ContextArg, Step } from './operations.js'
 import {
   type BackupResult,
-  type ContextArg,
   EVENT,
   type EventResult,
   type LockStateResult,
   type PageResult,
-  type Step,
-} from './operations.js'
+} from './results.js'
 import type { InitialPut } from './revision-types.js'
-import type { EntryAtRevision, EntryOfKey, SessionInfo, WatchEvent } from './public-types.js'
+import type { SessionInfo } from './cluster-types.js'
+import type { EntryAtRevision, EntryOfKey, WatchEvent } from './key-value-types.js'
+import type { BarrierInfo, LatchInfo } from './lock-types.js'
 import { undecodable } from './undecodable.js'
 import { decodeParsed } from './value-codec.js'
 
@@ -33,8 +34,16 @@ const nonsense = (what: string) =>
 /** `new Uint8Array` and not slice: a slice of a Buffer is a Buffer, with a Buffer's methods. */
 const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
-export function toUserKey(key: Uint8Array, { as }: Decoding): string | Uint8Array {
+/** `whole`: as it is stored, with the prefix of a `sub`. */
+export function toUserKey(whole: Uint8Array, { as, prefix }: Decoding): string | Uint8Array {
+  const key = prefix.length === 0 ? whole : behindPrefix(whole, prefix)
   return as === 'bytes' ? plain(key) : text(key)
+}
+
+/** A member that answers with a key from elsewhere is not believed (SV1). */
+function behindPrefix(whole: Uint8Array, prefix: Uint8Array): Uint8Array {
+  if (startsWith(whole, prefix)) return whole.subarray(prefix.length)
+  throw nonsense('key below the prefix that was asked for')
 }
 
 /** `key`: as it is stored. `revision`: of the value, where the answer tells it. */
@@ -60,7 +69,7 @@ export function toMaybe(result: unknown, how: Decoding, key: Uint8Array, revisio
 
 export function toMany(result: unknown, how: Decoding, keys: readonly Uint8Array[]): unknown[] {
   if (!Array.isArray(result) || result.length !== keys.length) throw nonsense('list of values')
-  return result.map((value, at) => toMaybe(value, how, keys[at] as Uint8Array))
+  return result.map((value, i) => toMaybe(value, how, elementAt(keys, i)))
 }
 
 export function toEntry(result: unknown, how: Decoding, key: Uint8Array): EntryOfKey<As> | undefined {
@@ -121,9 +130,10 @@ export function toBlock(result: unknown): { start: number; end: number } {
 }
 
 export function toIncremented(result: unknown): { value: number; revision: number } {
-  if (!Array.isArray(result) || result.length !== 2 || !Number.isSafeInteger(result[0]))
-    throw nonsense('number and its revision')
-  return { value: result[0] as number, revision: toCount(result[1]) }
+  if (!Array.isArray(result) || result.length !== 2) throw nonsense('number and its revision')
+  const [value, revision] = result as unknown[]
+  if (typeof value !== 'number' || !Number.isSafeInteger(value)) throw nonsense('number and its revision')
+  return { value, revision: toCount(revision) }
 }
 
 // ---- batches
@@ -157,8 +167,8 @@ function toResults(
   steps: readonly Step[],
 ): (true | number | EntryOfKey<As> | undefined)[] {
   if (!Array.isArray(results) || results.length !== steps.length) throw nonsense('list of results')
-  return results.map((result: unknown, at) =>
-    isDone(result) ? result : toEntry(result, how, (steps[at] as Step)[1]),
+  return results.map((result: unknown, i) =>
+    isDone(result) ? result : toEntry(result, how, elementAt(steps, i)[1]),
   )
 }
 
@@ -175,6 +185,35 @@ function toSession(row: unknown): SessionInfo {
   const [lifeMillis, idleMillis, holds, waiters] = counts.map(toCount) as [number, number, number, number]
   const remainingMillis = Math.max(0, lifeMillis - idleMillis)
   return { id: toCount(id), openedBy, lifeMillis, idleMillis, remainingMillis, holds, waiters }
+}
+
+// ---- latches and barriers
+
+export function toLatchInfos(result: unknown, how: Decoding): LatchInfo<As>[] {
+  return toRows(result, 3).map(([name, count, waiters]) => ({
+    name: toUserKey(toName(name), how),
+    count: toCount(count),
+    waiters: toCount(waiters),
+  }))
+}
+
+export function toBarrierInfos(result: unknown, how: Decoding): BarrierInfo<As>[] {
+  return toRows(result, 4).map(([name, generation, parties, waiters]) => ({
+    name: toUserKey(toName(name), how),
+    generation: toCount(generation),
+    parties: toCount(parties),
+    waiters: toCount(waiters),
+  }))
+}
+
+function toName(name: unknown): Uint8Array {
+  if (name instanceof Uint8Array) return name
+  throw nonsense('name of a latch or barrier')
+}
+
+function toRows(result: unknown, length: number): unknown[][] {
+  if (!Array.isArray(result)) throw nonsense('list of latches or barriers')
+  return result.map((row) => toParts(row, length))
 }
 
 // ---- locks

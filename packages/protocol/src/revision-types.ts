@@ -1,20 +1,21 @@
-// Types: what lists and watches tell, with the revisions at which it was read.
+// Types: the results of lists and watches, with their revisions.
 
-/** The result of `scan`: an array with the revision that was read, as a property that JSON and loops skip. */
+/** The result of `scan`: an array with the revision of the read, as a property that JSON and loops ignore. */
 export type AtRevision<Row> = Row[] & { readonly revision: number }
 
 /** Rows of one frozen view. */
 export interface RangeIterator<T> extends AsyncIterableIterator<T> {
   /**
-   * The revision that is read. Asking for it opens the view, if the first `next()` has not done so yet: iterate then, or call
-   * `return()`. It rejects as the iteration does, and with ERR_ABORTED where this ends before a view was opened; never unhandled.
+   * The revision of the read. Reading this property opens the view if `next()` has not done so yet; iterate
+   * afterwards, or call `return()`. It rejects if the iteration fails, and with ERR_ABORTED if the iteration
+   * ends before it has a view. It is never an unhandled rejection.
    */
   readonly revision: Promise<number>
 }
 
-/** A key that was there when the watch began, or began again after a reset. */
+/** A key that existed when the watch began, or began again after a reset. */
 export interface InitialPut<Key, Value> {
-  /** Of the write that gave the key this value. */
+  /** The revision of the write that gave the key this value. */
   revision: number
   type: 'put'
   initial: true
@@ -22,16 +23,19 @@ export interface InitialPut<Key, Value> {
   value: Value
   previous: undefined
 }
-/** All that was there has been told: it is the state of the store at this revision. Changes follow from the next revision on. */
+/**
+ * All existing keys were reported: they are the state of the store at this revision. Changes follow from the
+ * next revision on.
+ */
 export interface Synced {
   type: 'synced'
   revision: number
 }
-/** What was told before counts no more: all that is there is told again. */
+/** Everything reported before is void: all existing keys follow again. */
 export interface Reset {
   type: 'reset'
 }
-/** What a watch with `initial: true` yields. */
+/** The items of a watch with `initial: true`. */
 export type InitialWatchEvent<Event extends { key: unknown; value: unknown }> =
   | (Event & { initial?: undefined })
   | InitialPut<Event['key'], Exclude<Event['value'], undefined>>

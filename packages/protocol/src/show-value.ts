@@ -13,3 +13,16 @@ const nameOf = (value: object): string => {
   const maker: unknown = Object.getPrototypeOf(value)?.constructor
   return typeof maker === 'function' ? `a ${maker.name.slice(0, 40)}` : 'an object'
 }
+
+/**
+ * The key for an error, if the caller's own key is not known here: a string if the bytes are valid text, else
+ * a copy of the bytes.
+ */
+export function shownKey(key: Uint8Array): string | Uint8Array {
+  try {
+    return utf8Only.decode(key)
+  } catch {
+    return new Uint8Array(key)
+  }
+}
+const utf8Only = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -1,7 +1,7 @@
-// Rule: the error for a stored value that is not what the call's `as` says.
+// Rule: the error for a stored value that the encoding of the call cannot decode.
 //
-// Law (VA3): it names the key and, where it can be known, the revision. Without it the story is: one bad value among a million
-// ends each scan, and nobody can find out which one it is.
+// Law (VA3): the error names the key and, if it is known, the revision. Without this law: one wrong value
+// among a million ends each scan, and nobody can find out which one it is.
 
 import { text } from '@latchkey/base'
 import type { Decoding } from './encodings.js'
@@ -9,6 +9,7 @@ import { LatchkeyError, type Outcome } from './errors.js'
 import { show } from './show-value.js'
 
 export interface Undecodable {
+  /** The key as it is stored, with the prefix of a `sub`. */
   readonly key: Uint8Array
   readonly bytes: Uint8Array
   readonly how: Decoding
@@ -17,7 +18,10 @@ export interface Undecodable {
   readonly outcome?: Outcome
 }
 
-/** What an error of this file was made of: so that whoever learns the revision later can make it anew. */
+/**
+ * The parts of each error of this file, so that a caller that learns the revision later can make the error
+ * again.
+ */
 const MADE_OF = new WeakMap<Error, Undecodable>()
 
 export const undecodableOf = (error: unknown): Undecodable | undefined =>
@@ -25,7 +29,7 @@ export const undecodableOf = (error: unknown): Undecodable | undefined =>
 
 export function undecodable(of: Undecodable): LatchkeyError {
   const { how, revision, cause, outcome } = of
-  const key = text(of.key)
+  const key = text(of.key.subarray(how.prefix.length))
   const where = revision === undefined ? '' : ` of revision ${revision}`
   const why = cause instanceof Error ? ` (${cause.message.slice(0, 200)})` : ''
   const done = outcome === 'unknown' ? ' The write itself was done.' : ''

@@ -1,7 +1,7 @@
-// Door: values between what a caller holds and the bytes that are stored, as the encoding of the call says.
+// Door: encodes and decodes values in the encoding of a call.
 //
-// Law (VA2): nothing is changed silently on the way in. Without it the story is: an order with a Map of its items is put as JSON, comes
-// back as `{}`, and the one who finds out is the customer.
+// Law (VA2): a value is either stored completely or refused. Without this law: a program puts an order with a
+// Map of its items as JSON. JSON makes `{}` of a Map, and the items are lost.
 
 import type { As } from './encodings.js'
 import { packValue, unpackValue } from './msgpack-values.js'
@@ -19,7 +19,7 @@ export function encodeJson(value: unknown, name: string): Uint8Array {
   throw new TypeError(`${name} must not be undefined: delete the key, or put null`)
 }
 
-/** `this` is the object or array whose property is written; `value` what toJSON made of it. */
+/** `this` is the object or array that has the property; `value` is the result of toJSON. */
 function refuseUnfit(this: Record<string, unknown>, key: string, value: unknown): unknown {
   const found = unfit(value, this[key])
   if (found === undefined) return value
@@ -37,15 +37,15 @@ function unfit(value: unknown, given: unknown): string | undefined {
   return undefined
 }
 
-/** For `json` and `msgpack`. */
+/** Encodes a value of `json` or `msgpack`. */
 export function encodeParsed(value: unknown, as: As, name: string): Uint8Array {
   if (value === undefined) throw new TypeError(`${name} must not be undefined: delete the key, or put null`)
   return as === 'json' ? encodeJson(value, name) : packValue(value, name)
 }
 
-/** JSON is UTF-8: a byte that is none would come back as another character. */
+/** Refuses bytes that are no UTF-8, which would otherwise be decoded as another character. */
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Throws for what cannot be decoded. */
+/** Throws for bytes that cannot be decoded. */
 export const decodeParsed = (bytes: Uint8Array, as: As): unknown =>
   as === 'json' ? (JSON.parse(strict.decode(bytes)) as unknown) : unpackValue(bytes)

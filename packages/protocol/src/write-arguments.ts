@@ -1,15 +1,18 @@
-// Door: the arguments of writes, to Commands. The command must be encoded before the call returns: it holds the caller's arrays.
+// Door: checks the arguments of writes and makes commands of them. A command contains the caller's arrays, so
+// it must be encoded before the call returns.
 
 import { CAPS } from './caps.js'
 import { type Duration, millis } from './duration.js'
 import type { As } from './encodings.js'
+import { KIND, lockKeyOf } from './lock-names.js'
 import { guardArg, show, toKey, toList, toMaybeValue, toRecord, toToken, toValue } from './call-arguments.js'
-import { type KnownNames, knownNames, refuseUnknown } from './known-names.js'
+import { type KnownNames, knownNames, notOneOf, refuseUnknown } from './known-names.js'
 import {
   type Command,
   type ConditionArg,
   FIELD,
   IS,
+  type KeyValueCommand,
   LIFE_OF_SESSION,
   OP,
   type PairArg,
@@ -22,7 +25,10 @@ interface WithLife {
   readonly ephemeral?: unknown
 }
 
-/** The places behind a value: none, where the key is there for ever. `of`: where it was said. */
+/**
+ * The element after a value: absent if the key lives without limit. `of`: the name of the argument, for
+ * errors.
+ */
 function lifeArg(given: unknown, of: string): readonly [] | readonly [number] {
   const { ttl, ephemeral } = (given ?? {}) as WithLife
   if (ephemeral !== undefined && typeof ephemeral !== 'boolean')
@@ -36,7 +42,7 @@ function lifeArg(given: unknown, of: string): readonly [] | readonly [number] {
 const toLife = (ttl: unknown, name: string): number => Math.min(millis(ttl as Duration, name), CAPS.maxLife)
 const saysLife = ({ ttl, ephemeral }: WithLife): boolean => ttl !== undefined || ephemeral !== undefined
 
-/** Whether it binds a key to the session that sends it. */
+/** Whether the command binds a key to the session that sends it. */
 export function bindsToSession(command: Command): boolean {
   switch (command[0]) {
     case OP.put:
@@ -54,33 +60,31 @@ export function bindsToSession(command: Command): boolean {
 
 const bindsStep = (step: Step): boolean => step[0] === STEP.put && step[3] === LIFE_OF_SESSION
 
-export const putArgs = (key: unknown, value: unknown, options: unknown, as: As = 'bytes'): Command => [
-  OP.put,
-  guardArg(options),
-  toKey(key),
-  toValue(value, as),
-  ...lifeArg(options, ''),
-]
-export const putIfAbsentArgs = (
+export const putArgs = (
   key: unknown,
   value: unknown,
   options: unknown,
   as: As = 'bytes',
-): Command => [OP.putIfAbsent, guardArg(options), toKey(key), toValue(value, as)]
-export const getAndPutArgs = (key: unknown, value: unknown, options: unknown, as: As = 'bytes'): Command => [
-  OP.getAndPut,
-  guardArg(options),
-  toKey(key),
-  toValue(value, as),
-]
-export const mergeArgs = (key: unknown, value: unknown, options: unknown, as: As = 'bytes'): Command => [
-  OP.merge,
-  guardArg(options),
-  toKey(key),
-  toAppended(value, as),
-]
+): KeyValueCommand => [OP.put, guardArg(options), toKey(key), toValue(value, as), ...lifeArg(options, '')]
+export const putIfAbsentArgs = keyAndValue(OP.putIfAbsent)
+export const getAndPutArgs = keyAndValue(OP.getAndPut)
+export const mergeArgs = (
+  key: unknown,
+  value: unknown,
+  options: unknown,
+  as: As = 'bytes',
+): KeyValueCommand => [OP.merge, guardArg(options), toKey(key), toAppended(value, as)]
 
-/** Two JSON texts with a comma between are no JSON text, and likewise with MessagePack. */
+function keyAndValue(op: typeof OP.putIfAbsent | typeof OP.getAndPut) {
+  return (key: unknown, value: unknown, options: unknown, as: As = 'bytes'): KeyValueCommand => [
+    op,
+    guardArg(options),
+    toKey(key),
+    toValue(value, as),
+  ]
+}
+
+/** Two JSON texts with a comma between them are no JSON text, and the same is true of MessagePack. */
 function toAppended(value: unknown, as: As, name = 'value'): Uint8Array {
   if (as === 'bytes' || as === 'string') return toValue(value, as, name)
   throw new TypeError(
@@ -88,7 +92,7 @@ function toAppended(value: unknown, as: As, name = 'value'): Uint8Array {
   )
 }
 
-export function putAllArgs(entries: unknown, options: unknown, as: As = 'bytes'): Command {
+export function putAllArgs(entries: unknown, options: unknown, as: As = 'bytes'): KeyValueCommand {
   if (!isIterable(entries))
     throw new TypeError(
       `entries must be an array of { key, value } or an iterable of [key, value]; got ${show(entries)}`,
@@ -105,7 +109,7 @@ const isIterable = (value: unknown): value is Iterable<unknown> =>
 const ENTRY_FIELDS = knownNames('key', 'value', 'ttl', 'ephemeral')
 const SWAP_FIELDS = knownNames('key', 'expect', 'update')
 
-/** `life`: of the call, for an entry that says none of its own. */
+/** `life`: the life that the call gives, for an entry without its own. */
 function toPair(entry: unknown, as: As, name: string, life: readonly [] | readonly [number]): PairArg {
   if (Array.isArray(entry))
     return [toKey(entry[0], `${name}[0]`), toValue(entry[1], as, `${name}[1]`), ...life]
@@ -122,13 +126,13 @@ export const compareAndPutArgs = (
   update: unknown,
   options: unknown,
   as: As = 'bytes',
-): Command => [
+): KeyValueCommand => [
   OP.compareAndPutAll,
   guardArg(options),
   [[toKey(key), toMaybeValue(expect, as, 'expect'), toMaybeValue(update, as, 'update')]],
 ]
 
-export function compareAndPutAllArgs(list: unknown, options: unknown, as: As = 'bytes'): Command {
+export function compareAndPutAllArgs(list: unknown, options: unknown, as: As = 'bytes'): KeyValueCommand {
   const items = toList(list, 'list').map((item, at) => {
     const given = toRecord(item, `list[${at}]`)
     refuseUnknown(given, SWAP_FIELDS, 'field', `list[${at}]`)
@@ -142,50 +146,50 @@ export function compareAndPutAllArgs(list: unknown, options: unknown, as: As = '
   return [OP.compareAndPutAll, guardArg(options), items]
 }
 
-export const deleteArgs = (key: unknown, options: unknown): Command => [
+export const deleteArgs = (key: unknown, options: unknown): KeyValueCommand => [
   OP.deleteAll,
   guardArg(options),
   [toKey(key)],
 ]
-export const deleteAllArgs = (keys: unknown, options: unknown): Command => [
+export const deleteAllArgs = (keys: unknown, options: unknown): KeyValueCommand => [
   OP.deleteAll,
   guardArg(options),
   toList(keys, 'keys').map((key, at) => toKey(key, `keys[${at}]`)),
 ]
-export const deleteRangeArgs = (start: unknown, end: unknown, options: unknown): Command => [
+export const deleteRangeArgs = (start: unknown, end: unknown, options: unknown): KeyValueCommand => [
   OP.deleteRange,
   guardArg(options),
   toKey(start, 'start'),
   toKey(end, 'end'),
 ]
 
-export function nextSequenceArgs(key: unknown, step: unknown, options: unknown): Command {
+export function nextSequenceArgs(key: unknown, step: unknown, options: unknown): KeyValueCommand {
   const name = toKey(key)
   if (!Number.isSafeInteger(step) || (step as number) <= 0)
     throw new TypeError(`step must be a positive safe integer; got ${show(step)}`)
   return [OP.nextSequence, guardArg(options), name, step as number]
 }
-export const resetSequenceArgs = (key: unknown, options: unknown): Command => [
+export const resetSequenceArgs = (key: unknown, options: unknown): KeyValueCommand => [
   OP.resetSequence,
   guardArg(options),
   toKey(key),
 ]
 
-export const incrementArgs = (key: unknown, by: unknown, options: unknown): Command => [
+export const incrementArgs = (key: unknown, by: unknown, options: unknown): KeyValueCommand => [
   OP.increment,
   guardArg(options),
   toKey(key),
   toInteger(by, 'by'),
 ]
 
-export const touchArgs = (key: unknown, ttl: unknown, options: unknown): Command => [
+export const touchArgs = (key: unknown, ttl: unknown, options: unknown): KeyValueCommand => [
   OP.touch,
   guardArg(options),
   toKey(key),
   toLife(ttl, 'ttl'),
 ]
 
-/** A zero below nothing is zero. */
+/** Turns -0 into 0. */
 function toInteger(value: unknown, name: string): number {
   if (Number.isSafeInteger(value)) return (value as number) + 0
   throw new TypeError(`${name} must be a safe integer; got ${show(value)}`)
@@ -193,13 +197,13 @@ function toInteger(value: unknown, name: string): number {
 
 // ---- batches and transactions
 
-export const batchArgs = (ops: unknown, options: unknown, as: As = 'bytes'): Command => [
+export const batchArgs = (ops: unknown, options: unknown, as: As = 'bytes'): KeyValueCommand => [
   OP.batch,
   guardArg(options),
   toSteps(ops, as, 'ops', false),
 ]
 
-export function txnArgs(txn: unknown, options: unknown, as: As = 'bytes'): Command {
+export function txnArgs(txn: unknown, options: unknown, as: As = 'bytes'): KeyValueCommand {
   const given = toRecord(txn, 'txn')
   refuseUnknown(given, TXN_FIELDS, 'field', 'txn')
   const when =
@@ -216,7 +220,10 @@ const KEY_AND_VALUE = knownNames('type', 'key', 'value')
 const KEY_ALONE = knownNames('type', 'key')
 const LOCK_FIELDS = knownNames('lock', 'token')
 const CONDITION_FIELDS = knownNames('key', 'field', 'is', 'value', 'as')
-/** The fields of a step, by its type. A Map: a type is a caller's word, and may be one that every object has. */
+/**
+ * The fields of a step by its type. It is a Map, because the type comes from the caller and may be the name
+ * of a property that every object has.
+ */
 const STEP_FIELDS: ReadonlyMap<unknown, KnownNames> = new Map([
   ['put', knownNames('type', 'key', 'value', 'ttl', 'ephemeral')],
   ['merge', KEY_AND_VALUE],
@@ -247,8 +254,8 @@ function toStep(op: Record<string, unknown>, as: As, name: string, reads: boolea
     case 'get':
       if (reads) return [STEP.get, key()]
   }
-  const known = `'put', 'merge', 'increment', 'delete'${reads ? ", 'deleteRange' or 'get'" : " or 'deleteRange'"}`
-  throw new TypeError(`${name}.type must be ${known}; got ${show(op.type)}`)
+  const known = ['put', 'merge', 'increment', 'delete', 'deleteRange', ...(reads ? ['get'] : [])]
+  throw notOneOf(`${name}.type`, op.type, known)
 }
 
 function toCondition(given: unknown, as: As, at: number): ConditionArg {
@@ -257,7 +264,7 @@ function toCondition(given: unknown, as: As, at: number): ConditionArg {
   refuseUnknown(condition, condition.lock === undefined ? CONDITION_FIELDS : LOCK_FIELDS, 'field', name)
   if (condition.lock !== undefined) {
     const token = toToken(condition.token, `${name}.token`)
-    return [FIELD.lock, IS['='], toKey(condition.lock, `${name}.lock`), token]
+    return [FIELD.lock, IS['='], lockKeyOf(KIND.lock, toKey(condition.lock, `${name}.lock`)), token]
   }
   const key = toKey(condition.key, `${name}.key`)
   const field = oneOf(FIELDS, condition.field ?? 'value', `${name}.field`)
@@ -269,7 +276,7 @@ function toCondition(given: unknown, as: As, at: number): ConditionArg {
   return [FIELD[field], IS[is], key, toMaybeValue(condition.value, as, `${name}.value`)]
 }
 
-/** The stored value as a number: undefined is no number, and what is absent counts as 0. */
+/** The number with which a stored value is compared. undefined is no number; an absent key counts as 0. */
 function toNumber(field: string, { as, value }: Record<string, unknown>, name: string): number {
   oneOf(['number'], as, `${name}.as`)
   if (field !== 'value') throw new TypeError(`${name}.as is for the value; ${field} is a number already`)
@@ -281,16 +288,19 @@ const COMPARISONS = ['=', '!=', '<', '>'] as const
 
 function oneOf<Word extends string>(words: readonly Word[], value: unknown, name: string): Word {
   if (words.includes(value as Word)) return value as Word
-  throw new TypeError(`${name} must be one of ${words.join(', ')}; got ${show(value)}`)
+  throw notOneOf(name, value, words)
 }
 
-/** The bytes of two values have no order that the values would have: as JSON '10' is before '9'. */
+/**
+ * The order of the bytes of two encoded values is not the order of the values: as JSON, '10' comes before
+ * '9'.
+ */
 const unordered = (name: string, as: As) =>
   new TypeError(
     `${name}.is can be '=' or '!=' for a value of ${as}; numbers are compared with { as: 'number' }`,
   )
 
-/** The numbers of an absent key are 0. */
+/** The revisions and the version of an absent key are 0. */
 function toCompared(field: string, value: unknown, name: string) {
   if (value === undefined) return 0
   if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number

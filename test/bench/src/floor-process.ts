@@ -1,5 +1,6 @@
-// Driver: one process of the floor's scene: it hears a frame, writes it to a file durably and passes it on. No consensus, no state,
-// nobody's answer is checked: what is left is what sockets, disk and scheduler of this machine cost whoever commits anything.
+// Driver: one process of the floor's scene: it hears a frame, writes it to a file durably and passes it on.
+// No consensus, no state, nobody's answer is checked: what is left is what sockets, disk and scheduler of
+// this machine cost whoever commits anything.
 
 import { constants, openSync, write, writeSync } from 'node:fs'
 import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net'
@@ -44,7 +45,10 @@ const dialled = (port: number): Promise<Socket> =>
 
 const peers = await Promise.all(others.map(dialled))
 
-/** To all at once; the answer goes when one other one and this one have it, or both others: a majority of three. */
+/**
+ * To all at once; the answer goes when one other one and this one have it, or both others: a majority of
+ * three.
+ */
 function lead(asker: Socket): void {
   let current = -1
   let durable = 0

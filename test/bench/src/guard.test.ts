@@ -1,5 +1,5 @@
-// Test: what a thousand commands cost under a fixed load, in counts that are the same on every machine. More than before is a
-// regression, or a decision to be written down here; times are the bench's matter.
+// Test: what a thousand commands cost under a fixed load, in counts that are the same on every machine. More
+// than before is a regression, or a decision to be written down here; times are the bench's matter.
 
 import type { ClientStore } from '@latchkey/client'
 import { expect, test } from 'vitest'
@@ -16,7 +16,10 @@ interface Case {
   /** Of one caller. */
   readonly commands: number
   readonly run: Load
-  /** For a thousand commands; disks and network of all three members together. A tenth to a quarter over what it was. */
+  /**
+   * For a thousand commands; disks and network of all three members together. A tenth to a quarter over what
+   * it was.
+   */
   readonly most: Counts
 }
 

@@ -2,6 +2,7 @@
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
+import { runEngines } from './engines/run-engines.js'
 import { HELP, type Options, readOptions } from './options.js'
 import { chart } from './report/chart.js'
 import { judge } from './report/goals.js'
@@ -23,7 +24,7 @@ const teller: Teller = {
   failure: (text) => console.error(`FAILED ${text}`),
 }
 
-async function writeFiles({ json, markdown, chart: picture }: Options, report: Report): Promise<void> {
+async function writeFiles({ json, markdown, only, chart: picture }: Options, report: Report): Promise<void> {
   if (json !== undefined)
     await writeFile(json, `${JSON.stringify({ ...report, goals: judge(report) }, null, 2)}\n`)
   const drawn = chart(report.rows)
@@ -32,7 +33,7 @@ async function writeFiles({ json, markdown, chart: picture }: Options, report: R
   if (markdown !== undefined) {
     const old = await readFile(markdown, 'utf8').catch(() => undefined)
     const seen = hasPicture ? relative(dirname(markdown), picture) : undefined
-    await writeFile(markdown, pageWith(old, report, seen))
+    await writeFile(markdown, pageWith(old, report, only, seen))
   }
 }
 
@@ -70,5 +71,5 @@ if (options === 'help') {
   process.exitCode = 2
 } else {
   // Whatever a peer's client left open shall not keep the process.
-  process.exit(await run(options))
+  process.exit(await (options.engines ? runEngines(options) : run(options)))
 }

@@ -61,6 +61,38 @@ export async function measure(call: Call, options: MeasureOptions): Promise<Figu
   }
 }
 
+/**
+ * One call each so many milliseconds, for a while; none waits for the one before it, so that a slow call is
+ * counted as one, and not as the calls that it has kept back. The first call is counted as well.
+ */
+export async function paced(call: Call, perSecond: number, seconds: number): Promise<Figures> {
+  const count = Math.max(1, Math.floor(perSecond * seconds))
+  const start = performance.now()
+  const millis: number[] = []
+  const faults: string[] = []
+  const one = async (turn: number): Promise<void> => {
+    const began = performance.now()
+    try {
+      if (await call(0, turn)) millis.push(performance.now() - began)
+      else faults.push('it was not done')
+    } catch (error) {
+      faults.push(error instanceof Error ? `${error.name}: ${error.message}` : JSON.stringify(error))
+    }
+  }
+  const calls: Promise<void>[] = []
+  for (let turn = 0; turn < count; turn++) {
+    await pause(Math.max(0, start + (turn * 1000) / perSecond - performance.now()))
+    calls.push(one(turn))
+  }
+  await Promise.all(calls)
+  return {
+    ...{ callers: 1, errors: faults.length, samples: millis.length },
+    perSecond: round(millis.length / seconds, 1),
+    ...quantiles(millis),
+    ...(faults[0] === undefined ? {} : { firstError: faults[0] }),
+  }
+}
+
 export function quantiles(millis: readonly number[]): { p50: number; p99: number } {
   const sorted = Float64Array.from(millis).sort()
   const at = (part: number) =>

@@ -1,4 +1,5 @@
-// Driver: a state machine that only counts, so that consensus is measured and nothing else. Run as a process of its own.
+// Driver: a state machine that only counts, so that consensus is measured and nothing else. Run as a process
+// of its own.
 
 import type {
   Applied,

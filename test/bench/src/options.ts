@@ -7,6 +7,8 @@ export interface Options {
   readonly seconds: number
   readonly quick: boolean
   readonly peers: boolean
+  /** The lock engines instead of the scenes. */
+  readonly engines: boolean
   readonly only: readonly string[]
   readonly json: string | undefined
   readonly markdown: string | undefined
@@ -16,12 +18,16 @@ export interface Options {
 /** What a look in under a minute has room for. */
 const QUICK = ['loads', 'hand-over', 'failover', 'proposals']
 
+/** Scenes that run only when they are named: one takes ten minutes, the other explains and judges nothing. */
+const BY_NAME = ['soak', 'trace']
+
 export const HELP = `Usage: npm run bench -- [options]
 
 Puts three real Latchkey processes, and with --peers what else is installed, under the same loads, one after the other, and tells
 throughput, p50, p99, samples and errors of each, and which goals are met.
 
   --peers           also etcd, Redis, Redlock, ZooKeeper and PostgreSQL, where they are installed
+  --engines         the lock engines instead: each of docs/engines.md in one run, on servers that scripts/servers.sh starts
   --only A,B        these scenes alone (below)
   --seconds N       counted seconds of each load, 4 by default
   --quick           a look in under a minute, peers aside: ${QUICK.join(', ')}, in short
@@ -44,6 +50,7 @@ export function readOptions(words: readonly string[]): Options | 'help' | { read
         seconds: { type: 'string' },
         quick: { type: 'boolean', default: false },
         peers: { type: 'boolean', default: false },
+        engines: { type: 'boolean', default: false },
         only: { type: 'string' },
         json: { type: 'string' },
         markdown: { type: 'string' },
@@ -52,10 +59,10 @@ export function readOptions(words: readonly string[]): Options | 'help' | { read
       },
     })
     if (values.help) return 'help'
-    const { quick, peers, json, markdown, chart } = values
+    const { quick, peers, engines, json, markdown, chart } = values
     const seconds = values.seconds === undefined ? (quick ? 1 : 4) : Number(values.seconds)
     if (!(seconds >= 0.1 && seconds <= 600)) return { wrong: '--seconds is a number from 0.1 to 600' }
-    return { seconds, quick, peers, only: sceneNames(values.only, quick), json, markdown, chart }
+    return { seconds, quick, peers, engines, only: sceneNames(values.only, quick), json, markdown, chart }
   } catch (error) {
     return { wrong: (error as Error).message }
   }
@@ -63,7 +70,7 @@ export function readOptions(words: readonly string[]): Options | 'help' | { read
 
 function sceneNames(list: string | undefined, quick: boolean): readonly string[] {
   if (list === undefined && quick) return QUICK
-  if (list === undefined) return SCENES.map(({ name }) => name).filter((name) => name !== 'soak')
+  if (list === undefined) return SCENES.map(({ name }) => name).filter((name) => !BY_NAME.includes(name))
   const names = list.split(',')
   const unknown = names.find((name) => !SCENES.some((scene) => scene.name === name))
   if (unknown !== undefined)

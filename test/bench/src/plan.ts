@@ -2,15 +2,18 @@
 
 import { connections } from './scenes/connections.js'
 import { sessions, waiters, watchers } from './scenes/crowds.js'
+import { everyday, everydayLater } from './scenes/everyday.js'
 import { failover } from './scenes/failover.js'
 import { floor } from './scenes/floor.js'
-import { handOver } from './scenes/hand-over.js'
+import { handOver, handOverOfKinds } from './scenes/hand-over.js'
 import { heldLocks } from './scenes/held-locks.js'
 import { keys } from './scenes/keys.js'
 import { lagging } from './scenes/lagging.js'
 import { loads } from './scenes/loads.js'
 import { proposals, soak } from './scenes/proposals.js'
 import type { Scene } from './scenes/scene.js'
+import { start } from './scenes/start.js'
+import { trace } from './scenes/trace.js'
 import { values } from './scenes/values.js'
 import { etcd } from './systems/etcd.js'
 import { postgres } from './systems/postgres.js'
@@ -20,8 +23,11 @@ import type { SystemFactory } from './systems/system.js'
 import { zookeeper } from './systems/zookeeper.js'
 
 export const SCENES: readonly Scene[] = [
+  everyday,
   loads,
   handOver,
+  handOverOfKinds,
+  everydayLater,
   connections,
   watchers,
   waiters,
@@ -33,6 +39,8 @@ export const SCENES: readonly Scene[] = [
   keys,
   proposals,
   floor,
+  start,
+  trace,
   soak,
 ]
 

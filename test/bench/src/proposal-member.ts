@@ -1,4 +1,5 @@
-// Driver: one member of the proposals' scene. The leader keeps so many small proposals in flight and counts what commits.
+// Driver: one member of the proposals' scene. The leader keeps so many small proposals in flight and counts
+// what commits.
 
 import { openRaft } from '@latchkey/raft'
 import { type Figures, measure } from './measure.js'

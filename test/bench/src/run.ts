@@ -1,4 +1,5 @@
-// Driver: one run: systems started and stopped one after the other, so that nobody measures beside somebody else.
+// Driver: one run: systems started and stopped one after the other, so that nobody measures beside somebody
+// else.
 
 import { describeMachine } from './machine.js'
 import type { Options } from './options.js'

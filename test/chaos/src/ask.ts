@@ -1,4 +1,5 @@
-// Driver: one HTTP request to a member, over TLS where it serves that. A member that does not answer is undefined.
+// Driver: one HTTP request to a member, over TLS where it serves that. A member that does not answer is
+// undefined.
 
 import { request as plainRequest } from 'node:http'
 import { request as secureRequest } from 'node:https'

@@ -1,4 +1,5 @@
-// Driver: makes keys, and certificates over them that an authority of one's own has signed; for as long as one says.
+// Driver: makes keys, and certificates over them that an authority of one's own has signed; for as long as
+// one says.
 
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 
@@ -7,7 +8,7 @@ export interface Pair {
   readonly key: string
 }
 export interface Authority extends Pair {
-  issue(name: string, validity?: Validity): Pair
+  issue(name: string, validity?: Validity, hosts?: readonly string[]): Pair
 }
 export interface Validity {
   readonly from: Date
@@ -17,7 +18,7 @@ export interface Validity {
 const DAY = 86_400_000
 const aroundNow = (): Validity => ({ from: new Date(Date.now() - DAY), to: new Date(Date.now() + DAY) })
 
-/** Its certificates are for 127.0.0.1 and localhost. */
+/** Its certificates are for 127.0.0.1 and localhost, and the hosts named. */
 export function authority(name: string): Authority {
   const { publicKey, privateKey } = keys()
   const own = { issuer: name, signer: privateKey, isAuthority: true }
@@ -25,11 +26,11 @@ export function authority(name: string): Authority {
   return {
     cert,
     key: pemOf(privateKey),
-    issue(subject, validity = aroundNow()) {
+    issue(subject, validity = aroundNow(), hosts = []) {
       const pair = keys()
       const issued = { issuer: name, signer: privateKey, isAuthority: false }
       return {
-        cert: certificate({ ...issued, subject, publicKey: pair.publicKey, validity }),
+        cert: certificate({ ...issued, subject, publicKey: pair.publicKey, validity, hosts }),
         key: pemOf(pair.privateKey),
       }
     },
@@ -46,6 +47,7 @@ interface Facts {
   readonly signer: KeyObject
   readonly validity: Validity
   readonly isAuthority: boolean
+  readonly hosts?: readonly string[]
 }
 
 /** X.509, version 3, in the few parts that TLS asks for. */
@@ -62,16 +64,17 @@ function certificate(facts: Facts): string {
       type: 'spki',
       format: 'der',
     }),
-    der(0xa3, sequence(...extensions(facts.isAuthority))),
+    der(0xa3, sequence(...extensions(facts))),
   )
   const signature = der(0x03, Buffer.concat([Buffer.from([0]), sign('sha256', body, facts.signer)]))
   const base64 = sequence(body, algorithm, signature).toString('base64')
   return `-----BEGIN CERTIFICATE-----\n${base64.replace(/(.{64})/g, '$1\n')}\n-----END CERTIFICATE-----\n`
 }
 
-function extensions(isAuthority: boolean): Buffer[] {
+function extensions({ isAuthority, hosts = [] }: Facts): Buffer[] {
   const yes = der(0x01, Buffer.from([0xff]))
-  const names = sequence(der(0x82, Buffer.from('localhost')), der(0x87, Buffer.from([127, 0, 0, 1])))
+  const dns = ['localhost', ...hosts].map((host) => der(0x82, Buffer.from(host)))
+  const names = sequence(...dns, der(0x87, Buffer.from([127, 0, 0, 1])))
   const constraints = isAuthority ? sequence(yes) : sequence()
   return [
     sequence(oid('551d13'), yes, der(0x04, constraints)),

@@ -82,7 +82,9 @@ export class Cluster {
     return (await Promise.all(told)).join('\n')
   }
 
-  /** A new process that lists itself and the members so far; started with --join, with a directory of its own. */
+  /**
+   * A new process that lists itself and the members so far; started with --join, with a directory of its own.
+   */
   async join(id: string): Promise<Sidecar> {
     const [port] = (await freePorts(1)) as [number]
     const scheme = this.#options.ca === undefined ? 'ws' : 'wss'

@@ -1,4 +1,5 @@
-// Driver: rounds of kill -9 and restart under write load: the leader, a follower, or all at once, drawn by chance.
+// Driver: rounds of kill -9 and restart under write load: the leader, a follower, or all at once, drawn by
+// chance.
 
 import { type Random, seededRandom } from '@latchkey/base'
 import { connect } from '@latchkey/client'

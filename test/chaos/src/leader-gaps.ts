@@ -1,4 +1,5 @@
-// Driver: how long nobody is served when the leader's process is killed: from the signal to the next acknowledged write.
+// Driver: how long nobody is served when the leader's process is killed: from the signal to the next
+// acknowledged write.
 
 import { connect } from '@latchkey/client'
 import type { Cluster } from './cluster.js'

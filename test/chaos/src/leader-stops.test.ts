@@ -1,4 +1,5 @@
-// Test: a short version of the stops of `npm run chaos`: the leader stands still, and neither locks nor calls pay for it.
+// Test: a short version of the stops of `npm run chaos`: the leader stands still, and neither locks nor calls
+// pay for it.
 
 import { expect, test } from 'vitest'
 import { Cluster } from './cluster.js'

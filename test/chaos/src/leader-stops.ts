@@ -1,4 +1,5 @@
-// Driver: rounds in which the leader's process stands still (SIGSTOP): what becomes of watched locks, and how long calls wait.
+// Driver: rounds in which the leader's process stands still (SIGSTOP): what becomes of watched locks, and how
+// long calls wait.
 
 import { seededRandom } from '@latchkey/base'
 import { connect, type Store } from '@latchkey/client'

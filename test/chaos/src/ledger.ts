@@ -1,5 +1,6 @@
-// Driver: writes that can be accounted for. Each appends a word of its own to a list; at the end every acknowledged word must
-// stand there exactly once, and a word whose outcome is unknown at most once. A client's truth has three values.
+// Driver: writes that can be accounted for. Each appends a word of its own to a list; at the end every
+// acknowledged word must stand there exactly once, and a word whose outcome is unknown at most once. A
+// client's truth has three values.
 
 import { isLatchkeyError } from '@latchkey/protocol'
 import type { Store } from '@latchkey/client'

@@ -23,7 +23,10 @@ export interface Load {
 /** Each load has lists of its own, also several on one cluster. */
 let loads = 0
 
-/** Two writers with a client of default settings; ends after `deed`, with the books closed and compared with the store. */
+/**
+ * Two writers with a client of default settings; ends after `deed`, with the books closed and compared with
+ * the store.
+ */
 export async function underLoad(
   urls: readonly string[],
   deed: (load: Load) => Promise<void>,

@@ -1,5 +1,5 @@
-// Driver: free ports on loopback, below the range from which the system gives out ports for outgoing connections, so that
-// no connection of a test takes a port that a restarting member is about to listen on.
+// Driver: free ports on loopback, below the range from which the system gives out ports for outgoing
+// connections, so that no connection of a test takes a port that a restarting member is about to listen on.
 
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'

@@ -1,5 +1,6 @@
-// Driver: strangers on the ports of a real cluster: sockets that are silent, slow or half open, and readers that never read, while a
-// client works. It tells what the client met, who led, and how much memory each member took.
+// Driver: strangers on the ports of a real cluster: sockets that are silent, slow or half open, and readers
+// that never read, while a client works. It tells what the client met, who led, and how much memory each
+// member took.
 
 import { readFile } from 'node:fs/promises'
 import { connect as dial, type Socket } from 'node:net'
@@ -37,7 +38,10 @@ const READS_AT_ONCE = 50
 
 const upgrade = (path: string) =>
   `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`
-/** What each kind of stranger says first: nothing, half a head that goes on slowly, a WebSocket that never greets, a refused one. */
+/**
+ * What each kind of stranger says first: nothing, half a head that goes on slowly, a WebSocket that never
+ * greets, a refused one.
+ */
 const FIRST_WORDS = [
   '',
   'GET / HTTP/1.1\r\nX: ',

@@ -1,4 +1,5 @@
-// Test: two processes and a lock; the event loop of the one that holds it stands still for longer than the lease.
+// Test: two processes and a lock; the event loop of the one that holds it stands still for longer than the
+// lease.
 
 import { connect } from '@latchkey/client'
 import { Cluster } from '@latchkey/test-chaos/cluster'

@@ -1,4 +1,5 @@
-// Test: callers that are not let in: a wrong token, too small a right, a page of a foreign origin, garbage on the port.
+// Test: callers that are not let in: a wrong token, too small a right, a page of a foreign origin, garbage on
+// the port.
 
 import { randomBytes } from 'node:crypto'
 import { connect as connectSocket } from 'node:net'
@@ -96,7 +97,10 @@ function upgrade(url: string, origin: string): Promise<number | undefined> {
   })
 }
 
-/** Sends one frame as the first, and waits until the member closes the connection; resolves with the last that it said. */
+/**
+ * Sends one frame as the first, and waits until the member closes the connection; resolves with the last that
+ * it said.
+ */
 function frame(url: string, bytes: Buffer): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
     const socket = new WebSocket(url)
@@ -108,7 +112,10 @@ function frame(url: string, bytes: Buffer): Promise<Buffer | undefined> {
   })
 }
 
-/** Sends bytes, and waits until the member ends the connection, or until it has had a moment to fail over them. */
+/**
+ * Sends bytes, and waits until the member ends the connection, or until it has had a moment to fail over
+ * them.
+ */
 function rawBytes(port: number, bytes: Buffer): Promise<void> {
   return new Promise((resolve) => {
     const socket = connectSocket(port, '127.0.0.1', () => socket.end(bytes))

@@ -159,6 +159,21 @@ const MEETINGS: Record<ErrorCode, Meet> = {
     return store.increment('word')
   },
   ERR_MISMATCH: () => store.members.promote('nobody'),
+  ERR_BARRIER_BROKEN: async () => {
+    const other = await connect(three.urls, { token: TOKEN })
+    const refused = other.barriers.enter('round', { parties: 3 }).catch(() => {})
+    const entered = store.barriers.enter('round', { parties: 3 })
+    entered.catch(() => {})
+    await until('both wait', async () => {
+      const page = await fetch(`${three.urls[0]?.replace('ws', 'http')}/metrics`, {
+        headers: { authorization: `Bearer ${TOKEN}` },
+      })
+      return (await page.text()).includes('latchkey_waiters{kind="barrier"} 2')
+    })
+    await other.close()
+    await refused
+    return entered
+  },
   ERR_UNDECODABLE: async () => {
     await store.put('text', 'no JSON')
     return store.get('text', { as: 'json' })
@@ -179,6 +194,8 @@ async function flipByteOfLog(dir: string): Promise<void> {
   }
 }
 
+const OF_ALL: ReadonlySet<string> = new Set(['name', 'code', 'retryable', 'outcome', 'cause'])
+
 test.each(ERROR_CODES)(
   '%s is met, and says what it is',
   async (code) => {
@@ -189,6 +206,8 @@ test.each(ERROR_CODES)(
     expect(error).toSatisfy((met) => isLatchkeyError(met))
     expect(error).toMatchObject({ name: 'LatchkeyError', code, retryable: ERRORS[code].retryable })
     expect((error as LatchkeyError).message).not.toBe('')
+    const others = Object.keys(error as object).filter((name) => !OF_ALL.has(name))
+    expect(ERRORS[code].fields).toEqual(expect.arrayContaining(others))
   },
   30_000,
 )

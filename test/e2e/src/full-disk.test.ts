@@ -1,10 +1,13 @@
-// Test: the disk of one member is full, by a limit on its files. It stops; the others go on; with room again it catches up.
+// Test: the disk of one member is full, by a limit on its files. It stops; the others go on; with room again
+// it catches up.
 
 import { connect } from '@latchkey/client'
 import { Cluster } from '@latchkey/test-chaos/cluster'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-/** KiB that a file of the full member may have: room for its start, and for no log of ten values of one MiB. */
+/**
+ * KiB that a file of the full member may have: room for its start, and for no log of ten values of one MiB.
+ */
 const ROOM = 6_000
 const VALUE = Buffer.alloc(1 << 20, 'x')
 let cluster: Cluster

@@ -1,5 +1,6 @@
-// Test: frames that once ended a member, or would cost it far more than they cost their sender: against three processes that speak
-// mutual TLS, at each door and from a member's own address, and against an embedded store.
+// Test: frames that once ended a member, or would cost it far more than they cost their sender: against three
+// processes that speak mutual TLS, at each door and from a member's own address, and against an embedded
+// store.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:https'
@@ -79,7 +80,10 @@ const RANGES = Array.from({ length: 1_500 }, () => ({ type: 'deleteRange', start
 const FEW_RANGES = RANGES.slice(0, 100)
 const MERGES = Array.from({ length: 10_000 }, () => ({ type: 'merge', key: 'm', value: 'x' }) as const)
 
-/** Each is refused by its budget, at the door or when it is applied; nothing is changed, and the store goes on at once. */
+/**
+ * Each is refused by its budget, at the door or when it is applied; nothing is changed, and the store goes on
+ * at once.
+ */
 async function refusesWhatIsTooDear(store: Store): Promise<void> {
   const rows = Array.from({ length: 500 }, (_, i) => ({
     key: `0${String(i).padStart(4_000, '0')}`,

@@ -1,4 +1,5 @@
-// Test: what takes long on the members, while a lock of three seconds is held and others write: nobody waits for its end.
+// Test: what takes long on the members, while a lock of three seconds is held and others write: nobody waits
+// for its end.
 
 import { join } from 'node:path'
 import { connect, type Store } from '@latchkey/client'
@@ -45,8 +46,11 @@ async function readAll(store: Store): Promise<number> {
 }
 
 test('L21, A15: scans, a snapshot, a backup and a deleteRange of 101,000 keys: the leader stays, a lock of 3 s is kept, writes go on', async () => {
-  const stores = await Promise.all(Array.from({ length: 3 }, () => connect(cluster.urls)))
-  const [store, other, reader] = stores as [Store, Store, Store]
+  const [store, other, reader] = await Promise.all([
+    connect(cluster.urls),
+    connect(cluster.urls),
+    connect(cluster.urls),
+  ])
   await fill(store)
   const { term } = await store.status()
   const hold = await other.locks.acquire('lock', { lease: '3s' })
@@ -64,5 +68,5 @@ test('L21, A15: scans, a snapshot, a backup and a deleteRange of 101,000 keys: t
   expect([hold.held, hold.signal.aborted]).toEqual([true, false])
   expect((await store.status()).term).toBe(term)
   await hold.release()
-  for (const one of stores) await one.close()
+  for (const one of [store, other, reader]) await one.close()
 }, 120_000)

@@ -1,4 +1,5 @@
-// Test: `latchkey lock` between real processes: a killed sidecar, a signal, a lost hold, a command that fails.
+// Test: `latchkey lock` between real processes: a killed sidecar, a signal, a lost hold, a command that
+// fails.
 
 import { connect, type Store } from '@latchkey/client'
 import { Cluster } from '@latchkey/test-chaos/cluster'

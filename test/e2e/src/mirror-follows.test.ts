@@ -1,4 +1,5 @@
-// Test: mirrors and watches of locks of a client, while members' processes are killed, and while the history is lost.
+// Test: mirrors and watches of locks of a client, while members' processes are killed, and while the history
+// is lost.
 
 import { connect } from '@latchkey/client'
 import { Cluster } from '@latchkey/test-chaos/cluster'

@@ -1,4 +1,5 @@
-// Test: a command over its budget that no door saw, in the logs of members that start: they refuse it, and go on.
+// Test: a command over its budget that no door saw, in the logs of members that start: they refuse it, and go
+// on.
 
 import { uptime } from 'node:os'
 import { join } from 'node:path'
@@ -39,7 +40,10 @@ function mustDecode(bytes: Uint8Array) {
   return membership
 }
 
-/** All their logs end with the same entries: what the longest of them has, and these commands in a session of their own. */
+/**
+ * All their logs end with the same entries: what the longest of them has, and these commands in a session of
+ * their own.
+ */
 async function append(members: readonly Sidecar[], commands: readonly Command[]): Promise<number> {
   const logs = await Promise.all(members.map(openLog))
   const longest = logs.reduce((one, other) => (lastOf(other) > lastOf(one) ? other : one)).recovered.entries

@@ -1,4 +1,5 @@
-// Test: latchkey/testing as users have it: its examples with vitest, jest and node:test, and a process that ends by itself.
+// Test: latchkey/testing as users have it: its examples with vitest, jest and node:test, and a process that
+// ends by itself.
 
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -70,13 +71,15 @@ test.each([
   expect(await node('--no-warnings', type, '-e', program)).toBe('left: \n')
 })
 
-test('who imports latchkey gets nothing of the test cluster', () => {
+test('who imports latchkey gets nothing of the test cluster, nor of the daemon', () => {
   const source = join(root, 'packages/latchkey/src')
   const seen = new Set<string>()
   const visit = (file: string): void => {
     if (seen.has(file) || !existsSync(file)) return
     seen.add(file)
-    for (const [, from = ''] of readFileSync(file, 'utf8').matchAll(/from '(\.[^']+)'/g))
+    const text = readFileSync(file, 'utf8')
+    expect(text).not.toContain("'@latchkey/daemon'")
+    for (const [, from = ''] of text.matchAll(/from '(\.[^']+)'/g))
       visit(join(dirname(file), from).replace(/\.js$/, '.ts'))
   }
   visit(join(source, 'index.ts'))

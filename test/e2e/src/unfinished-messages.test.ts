@@ -1,5 +1,5 @@
-// Test: clients that stop in the midst of large messages, and bodies that never end, at a real member: its memory is bounded, others
-// are served, and each is ended in time.
+// Test: clients that stop in the midst of large messages, and bodies that never end, at a real member: its
+// memory is bounded, others are served, and each is ended in time.
 
 import { readFile } from 'node:fs/promises'
 import { connect as dial, type Socket } from 'node:net'

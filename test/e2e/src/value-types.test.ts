@@ -1,7 +1,17 @@
-// Test: the types of values, keys and durations, as users meet them. The functions are never run: they are there to be compiled, strictly,
-// and with the module resolutions node16 (tsconfig.types-node16.json) and bundler (tsconfig.types-bundler.json).
+// Test: the types of values, keys and durations, as users meet them. The functions are never run: they are
+// there to be compiled, strictly, and with the module resolutions node16 (tsconfig.types-node16.json) and
+// bundler (tsconfig.types-bundler.json).
 
-import { type As, type Duration, type Hold, type Store, type WatchEvent, connect, open } from 'latchkey'
+import {
+  type As,
+  type Duration,
+  type Hold,
+  type RemoteStore,
+  type Store,
+  type WatchEvent,
+  connect,
+  open,
+} from 'latchkey'
 import { expect, expectTypeOf, test } from 'vitest'
 
 interface User {
@@ -84,8 +94,8 @@ async function parsed(store: Store<'json'>, packed: Store<'msgpack'>): Promise<v
 }
 
 async function stores(as: As): Promise<void> {
-  expectTypeOf(await connect('ws://x:1')).toEqualTypeOf<Store>()
-  expectTypeOf(await connect('ws://x:1', { as: 'json' })).toEqualTypeOf<Store<'json'>>()
+  expectTypeOf(await connect('ws://x:1')).toEqualTypeOf<RemoteStore>()
+  expectTypeOf(await connect('ws://x:1', { as: 'json' })).toEqualTypeOf<RemoteStore<'json'>>()
   const json = await open({ id: 'a', memory: true, as: 'json' })
   expectTypeOf(json.as).toEqualTypeOf<'json'>()
   expectTypeOf((await open({ id: 'a', memory: true })).as).toEqualTypeOf<'bytes'>()

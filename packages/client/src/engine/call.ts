@@ -49,7 +49,7 @@ export interface Live {
 }
 
 /** Calls that a member answers from its own state. */
-const ALONE: ReadonlySet<AdminCall> = new Set<AdminCall>(['status', 'snapshot'])
+const ALONE: ReadonlySet<AdminCall> = new Set<AdminCall>(['status', 'metrics', 'snapshot'])
 
 export class Call implements Due {
   readonly payload: Payload

@@ -1,4 +1,5 @@
-// Test: deadlines end what is theirs in time, once, and what was answered long before its time leaves nothing behind.
+// Test: deadlines end what is theirs in time, once, and what was answered long before its time leaves nothing
+// behind.
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
@@ -60,8 +61,8 @@ test('each ends once, not before its time and not much behind it, whatever is re
   }
 })
 
-// Without it: each call with an earlier deadline than those before it leaves a timer behind, and a process that has nothing to do any
-// more stays until the last of them.
+// Without it: each call with an earlier deadline than those before it leaves a timer behind, and a process
+// that has nothing to do any more stays until the last of them.
 test('there is one timer at a time, for the earliest deadline; none is left at the end', async () => {
   const world = new World()
   const ended: number[] = []

@@ -1,7 +1,7 @@
 // Driver: one timer for any number of deadlines. To add or remove one costs the same for one deadline as for
 // a hundred thousand.
 
-import type { Clock, Timer } from '@latchkey/base'
+import { type Clock, Heap, type Timer } from '@latchkey/base'
 
 /** An item with a deadline is itself a node of the linked list of its bucket. */
 export interface Due {
@@ -21,8 +21,8 @@ export class Deadlines<Item extends Due> {
   readonly #onDue: (item: Item) => void
   /** The first item of each bucket that is not empty. */
   readonly #heads = new Map<number, Item>()
-  /** A heap of bucket numbers, the least first. A bucket may have become empty. */
-  readonly #order: number[] = []
+  /** The numbers of the buckets, the least first. A bucket may have become empty. */
+  readonly #order = new Heap<number>((a, b) => a < b)
   #timer: Timer | undefined
   #armedFor = Number.POSITIVE_INFINITY
 
@@ -39,9 +39,9 @@ export class Deadlines<Item extends Due> {
     item.before = undefined
     item.after = head
     if (head) head.before = item
-    else push(this.#order, bucket)
+    else this.#order.push(bucket)
     this.#heads.set(bucket, item)
-    if (this.#order.length > FEW_EMPTY + 2 * this.#heads.size) this.#forgetEmpty()
+    if (this.#order.size > FEW_EMPTY + 2 * this.#heads.size) this.#forgetEmpty()
     if (bucket < this.#armedFor) this.#arm(bucket)
   }
 
@@ -50,13 +50,13 @@ export class Deadlines<Item extends Due> {
    * cleaning the heap would grow with each such call.
    */
   #forgetEmpty(): void {
-    this.#order.length = 0
-    for (const bucket of this.#heads.keys()) push(this.#order, bucket)
+    this.#order.clear()
+    for (const bucket of this.#heads.keys()) this.#order.push(bucket)
   }
 
   /** The number of buckets in the heap. */
   get kept(): number {
-    return this.#order.length
+    return this.#order.size
   }
 
   /** Leaves the timer set: a timer that fires for nothing costs less than a new timer for each call. */
@@ -87,12 +87,12 @@ export class Deadlines<Item extends Due> {
   #fire(): void {
     this.stop()
     const now = this.#clock.now()
-    for (let least = this.#order[0]; least !== undefined && least * WIDTH <= now; least = this.#order[0]) {
-      pop(this.#order)
+    for (let least = this.#order.top; least !== undefined && least * WIDTH <= now; least = this.#order.top) {
+      this.#order.pop()
       this.#end(least)
     }
-    while (this.#order[0] !== undefined && !this.#heads.has(this.#order[0])) pop(this.#order)
-    if (this.#order[0] !== undefined && this.#order[0] < this.#armedFor) this.#arm(this.#order[0])
+    while (this.#order.top !== undefined && !this.#heads.has(this.#order.top)) this.#order.pop()
+    if (this.#order.top !== undefined && this.#order.top < this.#armedFor) this.#arm(this.#order.top)
   }
 
   #end(bucket: number): void {
@@ -101,31 +101,4 @@ export class Deadlines<Item extends Due> {
       this.#onDue(item)
     }
   }
-}
-
-// ---- a binary heap of numbers
-
-function push(heap: number[], value: number): void {
-  let at = heap.length
-  heap.push(value)
-  while (at > 0) {
-    const parent = (at - 1) >> 1
-    if ((heap[parent] as number) <= value) break
-    heap[at] = heap[parent] as number
-    at = parent
-  }
-  heap[at] = value
-}
-
-function pop(heap: number[]): void {
-  const last = heap.pop()
-  if (last === undefined || heap.length === 0) return
-  let at = 0
-  for (let child = 1; child < heap.length; child = 2 * at + 1) {
-    if (child + 1 < heap.length && (heap[child + 1] as number) < (heap[child] as number)) child++
-    if ((heap[child] as number) >= last) break
-    heap[at] = heap[child] as number
-    at = child
-  }
-  heap[at] = last
 }

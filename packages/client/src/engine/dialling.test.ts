@@ -1,4 +1,5 @@
-// Test: how addresses are dialled: who is asked when, for how long, and what becomes of the others when one lets us in.
+// Test: how addresses are dialled: who is asked when, for how long, and what becomes of the others when one
+// lets us in.
 
 import { expect, test } from 'vitest'
 import type { LinkEvents } from '../link.js'
@@ -27,7 +28,8 @@ function dialling(seed: string, urls: readonly string[], silent: readonly string
 
 const areAborted = (dialled: readonly Dialled[]) => dialled.map(({ signal }) => signal.aborted)
 
-// Without it: each change of leader leaves half-open connections to members that are slow, until they let in a client that has gone.
+// Without it: each change of leader leaves half-open connections to members that are slow, until they let in
+// a client that has gone.
 test('C6: whoever lets it in first is used; the others that were dialled are given up at once, and all of them at the end', async () => {
   for (let seed = 0; seed < 10; seed++) {
     const { world, cluster, dialled, store } = dialling(`first ${seed}`, ['silent', 'b'], ['silent'])

@@ -1,8 +1,7 @@
 // Driver: the session engine. It sends what a store asks over the open link, until the answer arrives or the
 // call's time is over. It uses only the clock, the random source and the links that it is given.
-// Laws: each call ends once, with its own answer or a true error (C1 to C5, C7, C9; docs/locks.md, 6); see
-// commands.ts, outcomes.ts, session.ts.
-// docs/locks.md 6. Each is stated in the file that keeps it: commands.ts, outcomes.ts, session.ts.
+// Laws: each call ends once, with its own answer or a true error (C1 to C5, C7, C9; docs/locks.md, 6). Each
+// law is stated in the file that keeps it: commands.ts, outcomes.ts, session.ts.
 
 import { type Clock, Emitter, microtask, type Random } from '@latchkey/base'
 import { ClusterBound } from '@latchkey/lock'
@@ -12,7 +11,6 @@ import {
   READ,
   type WatchOf,
   type LeaderReply,
-  type LinkReply,
   type Read,
   type StoreEvents,
 } from '@latchkey/protocol'
@@ -23,9 +21,10 @@ import { EphemeralKeys } from './ephemeral-keys.js'
 import { barred, closed, withoutLeader } from './outcomes.js'
 import { GrantPushes } from './grant-pushes.js'
 import { ActiveLink } from './active-link.js'
-import { EMBEDDED_EVENTS, leaderEvents, LinkEvents, REMOTE_EVENTS } from './cluster-events.js'
+import { EMBEDDED_EVENTS, LinkEvents, REMOTE_EVENTS } from './cluster-events.js'
 import { ReadsAndAdminCalls } from './reads-and-admin-calls.js'
-import type { Route } from './route.js'
+import { LinkReports } from './link-reports.js'
+import type { Route, RouterEvents } from './route.js'
 import { Router } from './router.js'
 import { REVISION_READ, type WatchHandle, type WatchSink, Watches } from './watches.js'
 
@@ -48,10 +47,7 @@ export class Engine {
   readonly #commands: Commands
   readonly #readsAndAdmin: ReadsAndAdminCalls
   readonly #watches: Watches
-  readonly #connected: { done: () => void; failed: (error: unknown) => void }[] = []
-  readonly #linkEvents: LinkEvents | undefined
-  #told: LeaderReply | undefined
-  #attachedOnce = false
+  readonly #reports: LinkReports
   #isClosing = false
   #closed = false
   readonly ephemeralKeys = new EphemeralKeys(() => this.use())
@@ -62,35 +58,50 @@ export class Engine {
     this.bound.onDropped(() => this.#commands.over(this.#commands.sessionId ?? 0))
     const isRemote = 'seeds' in options.route
     this.events = new Emitter(isRemote ? REMOTE_EVENTS : EMBEDDED_EVENTS)
-    this.#linkEvents = isRemote ? new LinkEvents(this.events) : undefined
     this.#router = new Router(options.route, clock, random.fork('router'), this.#routerEvents())
     this.#activeLink = new ActiveLink(
       clock,
       random.fork('pauses'),
       this.bound,
       () => this.#router,
-      () => this.#resume(),
+      () => this.#reports.resume(),
     )
     this.#pendingCalls = new PendingCalls(clock, {
       leaderKnown: () => this.#activeLink.leading !== undefined,
-      leaderless: () => (this.#told?.id === undefined ? this.#told : undefined),
+      leaderless: () => this.#reports.leaderless,
+      lastLeader: () => this.#reports.lastLeader,
       unreached: () => this.unreached(),
       crowded: () => this.#commands.crowded,
       gaveUp: (call) => this.#gaveUp(call),
       forget: (call) => this.#activeLink.forget(call),
     })
     this.#commands = new Commands(this.#activeLink, this.#pendingCalls, options.sessionLife, () =>
-      this.#attach(),
+      this.#reports.attach(),
     )
     this.#readsAndAdmin = new ReadsAndAdminCalls(this.#activeLink, this.#pendingCalls)
     this.#watches = new Watches(this.#activeLink)
+    this.#reports = new LinkReports({
+      activeLink: this.#activeLink,
+      commands: this.#commands,
+      readsAndAdmin: this.#readsAndAdmin,
+      watches: this.#watches,
+      grants: this.grants,
+      bound: this.bound,
+      events: this.events,
+      linkEvents: isRemote ? new LinkEvents(this.events) : undefined,
+    })
     this.#router.start()
+  }
+
+  /** The present session; undefined: there is none. */
+  get session(): number | undefined {
+    return this.#commands.sessionId
   }
 
   /** The error of a wait that ends now, if no leader is known; undefined: a leader is known. */
   noLeader(): LatchkeyError | undefined {
     if (this.#activeLink.leading !== undefined) return undefined
-    return withoutLeader(this.#told?.id === undefined ? this.#told : undefined)
+    return withoutLeader(this.#reports.leaderless, this.#reports.lastLeader)
   }
 
   // ---- calls of a store
@@ -215,8 +226,7 @@ export class Engine {
 
   /** Resolves at the first link, or rejects with the reason why there is none. */
   connected(done: () => void, failed: (error: unknown) => void): void {
-    if (this.#router.active) done()
-    else this.#connected.push({ done, failed })
+    this.#reports.connected(done, failed)
   }
 
   /** While no member is connected: the last error of each address. */
@@ -224,111 +234,36 @@ export class Engine {
     return this.#router.active === undefined ? this.#router.failedAddresses.describe() : undefined
   }
 
+  /** Calls after a refused token or certificate wait again, instead of being refused. */
+  retry(): void {
+    this.#router.retry()
+  }
+
   /** The last report about the cluster. */
   get cluster(): LeaderReply | undefined {
-    return this.#told
+    return this.#reports.cluster
   }
 
-  // ---- reports of links
-
-  #routerEvents() {
+  #routerEvents(): RouterEvents {
     return {
-      active: (live: Live) => this.#active(live),
-      leader: (live: Live, leader: LeaderReply) => this.#leader(live, leader),
-      reply: (live: Live, reply: Exclude<LinkReply, LeaderReply>) => this.#reply(live, reply),
-      lost: (live: Live, reason: Error) => this.#lost(live, reason),
-      left: (live: Live) => this.#left(live),
+      active: (live) => this.#reports.active(live),
+      leader: (live, leader) => this.#reports.leader(live, leader),
+      reply: (live, reply) => this.#reports.reply(live, reply),
+      lost: (live, reason) => this.#reports.lost(live, reason),
+      left: (live) => this.#reports.left(live),
       awaits: () => this.#watches.size > 0 || this.#commands.awaits,
-      barred: (error: LatchkeyError | undefined) => this.#barred(error),
-      stranded: (reason: LatchkeyError | undefined) => this.#stranded(reason),
-      failed: (error: unknown) => {
-        for (const { failed } of this.#connected) failed(error)
-      },
+      barred: (error) => this.#barred(error),
+      stranded: (reason) => this.#stranded(reason),
+      failed: (error) => this.#reports.failed(error),
     }
   }
 
-  #active(live: Live): void {
-    this.#linkEvents?.active(live.url)
-    for (const { done } of this.#connected.splice(0)) done()
-    this.#attach()
-    this.#watches.resume()
-    this.#readsAndAdmin.pump()
-  }
-
-  #leader(live: Live, leader: LeaderReply): void {
-    // A member that has not met its cluster yet does not know the cluster's id.
-    if (leader.clusterId !== '') this.bound.meet(leader.clusterId)
-    // An embedded store reports the cluster as its own member sees it.
-    if (live !== this.#activeLink.local) return this.#resume()
-    const before = this.#told
-    this.#told = leader
-    leaderEvents(before, leader, this.events)
-    if (leader.id !== undefined) this.#resume()
-  }
-
-  #resume(): void {
-    this.#commands.resume()
-    this.#readsAndAdmin.pump()
-    this.#watches.resume()
-  }
-
-  #reply(live: Live, reply: Exclude<LinkReply, LeaderReply>): void {
-    switch (reply.kind) {
-      case 'answer': {
-        const call = live.inflight.get(reply.id)
-        if (!call) return
-        if (call.payload.what === 'command') this.#commands.received(live, call, reply)
-        else this.#readsAndAdmin.received(live, call, reply)
-        return this.#activeLink.settle(live)
-      }
-      case 'events':
-        for (const id of reply.ids) this.#watches.received(live, id, reply.events, reply.upTo)
-        return
-      case 'watchOver':
-        return this.#watches.over(live, reply.id, reply.answer)
-      case 'granted':
-        return this.grants.granted(reply.key, reply.owner)
-    }
-  }
-
-  #lost(live: Live, reason: Error): void {
-    const owed = live.inflight.takeAll()
-    for (const call of owed) {
-      // This call has been sent on another link since then, or waits to be sent again.
-      if (call.live !== live) continue
-      if (call.payload.what === 'command') this.#commands.lost(call)
-      else this.#readsAndAdmin.lost(call, reason)
-    }
-    // The store had left this link and another one is active. No report of the active link would wake the
-    // calls that waited for an answer here, so a timer does.
-    if (owed.length > 0 && this.#router.active) this.#activeLink.later()
-    this.#linkEvents?.lost(live.url, reason)
-  }
-
-  #left(live: Live): void {
-    for (const call of live.inflight.all()) {
-      if (call.live !== live) continue
-      if (call.payload.what === 'command') this.#commands.left(live, call)
-      else this.#readsAndAdmin.left(call)
-    }
-  }
+  // ---- the end
 
   #gaveUp(call: Call): void {
     if (call.payload.what === 'command') this.#commands.gaveUp(call)
     else this.#readsAndAdmin.gaveUp(call)
   }
-
-  /** A member pushes grants on the link that has named the session. */
-  #attach(): void {
-    const session = this.#commands.sessionId
-    const link = this.#activeLink.link?.link
-    if (session === undefined || !link) return
-    link.send({ kind: 'attach', session })
-    if (this.#attachedOnce) this.grants.attached()
-    this.#attachedOnce = true
-  }
-
-  // ---- the end
 
   #barred(error: LatchkeyError | undefined): void {
     if (!this.#isClosing) this.#pendingCalls.refusal = error && (() => again(error))
@@ -350,7 +285,7 @@ export class Engine {
       this.#pendingCalls.giveUp(call, barred(call.callState(false, false), error))
     this.#watches.failAll(() => error)
     // Waiters for a lock then ask for their state, and that call is refused.
-    this.grants.attached()
+    this.grants.attached(false)
   }
 
   #pending(isMeant: (call: Call) => boolean): Call[] {

@@ -1,15 +1,19 @@
-// Driver: the callers that wait for the push of a grant. A push is only a hint: a read of the ticket's state
-// decides (docs/locks.md, 7).
+// Driver: the callers that wait for the push of a grant, or of the end of a wait at a latch or barrier. The
+// push of a grant is only a hint: a read of the ticket's state decides (docs/locks.md, 7). An end that is
+// pushed was committed and stays true; one whose push is lost is asked for (docs/latches.md).
 
 import { RecyclingMap, binary } from '@latchkey/base'
-import type { OwnerResult } from '@latchkey/protocol'
+import type { OwnerResult, PartyResult } from '@latchkey/protocol'
 
 type Run = (owner: OwnerResult) => void
+type Attached = (isNewSession: boolean) => void
 
 export class GrantPushes {
   /** The waiting callers of each ticket, nearly always one. */
   readonly #waiting = new RecyclingMap<string, readonly Run[]>()
-  readonly #attached = new RecyclingMap<() => void, true>()
+  /** By the ids of parties, which are random. */
+  readonly #parties = new RecyclingMap<string, (result: PartyResult) => void>()
+  readonly #attached = new RecyclingMap<Attached, true>()
 
   onGranted(key: Uint8Array, id: string, run: Run): () => void {
     const ticket = ticketOf(key, id)
@@ -21,7 +25,16 @@ export class GrantPushes {
     }
   }
 
-  onAttached(run: () => void): () => void {
+  onEnded(id: string, run: (result: PartyResult) => void): () => void {
+    this.#parties.set(id, run)
+    return () => this.#parties.delete(id)
+  }
+
+  ended(id: string, result: PartyResult): void {
+    this.#parties.get(id)?.(result)
+  }
+
+  onAttached(run: Attached): () => void {
     this.#attached.set(run, true)
     return () => this.#attached.delete(run)
   }
@@ -30,8 +43,9 @@ export class GrantPushes {
     for (const run of this.#waiting.get(ticketOf(key, owner[0])) ?? []) run(owner)
   }
 
-  attached(): void {
-    for (const run of this.#attached.keys()) if (this.#attached.has(run)) run()
+  /** `isNewSession`: what waits in the store waits under a session that ends sooner or later. */
+  attached(isNewSession: boolean): void {
+    for (const run of this.#attached.keys()) if (this.#attached.has(run)) run(isNewSession)
   }
 }
 

@@ -12,7 +12,7 @@
 import type { Clock, Random } from '@latchkey/base'
 import type { Live } from './call.js'
 
-export interface LeaderQueryPorts {
+interface LeaderQueryPorts {
   readonly clock: Clock
   readonly random: Random
   active(): Live | undefined

@@ -1,4 +1,5 @@
-// Test: what ends a call before its answer: its deadline, and its signal. Each holds whether or not the other is given.
+// Test: what ends a call before its answer: its deadline, and its signal. Each holds whether or not the other
+// is given.
 
 import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
@@ -8,11 +9,8 @@ type Limits = { timeout?: number; signal?: AbortSignal }
 
 /** A store whose member takes everything and answers nothing, and one call of each kind. */
 async function unanswered() {
-  const { world, cluster, store } = scene()
-  const client = store()
-  const warm = follow(client.put('k', 'v'))
-  await world.run(50)
-  expect(codeOf(warm)).toBe('ok')
+  const { world, cluster, warmStore } = scene()
+  const client = await warmStore()
   cluster.silent.add('a')
   const calls: Record<string, (limits: Limits) => Promise<unknown>> = {
     'a command': (limits) => client.put('k', 'w', limits),
@@ -24,7 +22,8 @@ async function unanswered() {
   return { world, client, calls: Object.entries(calls) }
 }
 
-// Without it: somebody gives a call a signal for the day on which the process stops, and the call waits until that day.
+// Without it: somebody gives a call a signal for the day on which the process stops, and the call waits until
+// that day.
 test('C14: a call with a signal that does not fire still ends at its deadline, not before, and its listener comes off the signal', async () => {
   const { world, calls } = await unanswered()
   const stop = new AbortController()

@@ -26,11 +26,8 @@ test('a remote store moves to the leader, and on when it dies', async () => {
 })
 
 test('what was asked on a link that is left is still answered there', async () => {
-  const { world, cluster, store } = scene('drain', ['a', 'b'])
-  const client = store()
-  const warm = follow(client.put('k', '0'))
-  await world.run(100)
-  expect(codeOf(warm)).toBe('ok')
+  const { world, cluster, warmStore } = scene('drain', ['a', 'b'])
+  const client = await warmStore()
   cluster.faults = { ...NO_FAULTS, latency: 40 }
   const slow = follow(client.merge('log', 'x'))
   cluster.elect('b')
@@ -44,11 +41,8 @@ test('what was asked on a link that is left is still answered there', async () =
 })
 
 test('C6: what was asked on a link that was left and dies is asked again, though nothing else happens', async () => {
-  const { world, cluster, store } = scene('drain and die', ['a', 'b'])
-  const client = store()
-  const warm = follow(client.put('k', '1'))
-  await world.run(100)
-  expect(codeOf(warm)).toBe('ok')
+  const { world, cluster, warmStore } = scene('drain and die', ['a', 'b'])
+  const client = await warmStore()
   cluster.readDelay = 500
   const read = follow(client.get('k'))
   cluster.mute = true
@@ -67,11 +61,8 @@ test('C6: what was asked on a link that was left and dies is asked again, though
 
 test('C6: so is a single call, of either kind', async () => {
   for (const kind of ['read', 'write']) {
-    const { world, cluster, store } = scene(`drain one ${kind}`, ['a', 'b'])
-    const client = store()
-    const warm = follow(client.put('k', '1'))
-    await world.run(100)
-    expect(codeOf(warm)).toBe('ok')
+    const { world, cluster, warmStore } = scene(`drain one ${kind}`, ['a', 'b'])
+    const client = await warmStore()
     cluster.readDelay = 500
     cluster.mute = true
     const seen = follow<unknown>(kind === 'read' ? client.get('k') : client.put('k', '2'))
@@ -243,8 +234,8 @@ test('CT5 K5: of several attempts the first one counts', async () => {
   expect(bound.upper(clock.instant())).toBeGreaterThanOrEqual(Math.floor(world.now))
 })
 
-// Without it: cluster time stands still during an election, a holder asks again and again, and its hold is lost though each answer says
-// that no time has passed.
+// Without it: cluster time stands still during an election, a holder asks again and again, and its hold is
+// lost though each answer says that no time has passed.
 test('CT5: of two answers with the same time the one that was asked for later proves more', async () => {
   const { world, cluster, store } = scene()
   const client = store()

@@ -112,11 +112,8 @@ test('a signal: before sending not applied, a write after sending unknown, and c
 })
 
 test('C9: close() ends pending calls with ERR_CLOSED, each once, and its outcome says what was sent', async () => {
-  const { world, cluster, store } = scene()
-  const client = store()
-  const warm = follow(client.put('a', '1'))
-  await world.run(50)
-  expect(codeOf(warm)).toBe('ok')
+  const { world, cluster, warmStore } = scene()
+  const client = await warmStore()
   cluster.mute = true
   const sent = follow(client.put('k', 'v'))
   const read = follow(client.get('k'))
@@ -137,11 +134,8 @@ test('C9: close() ends pending calls with ERR_CLOSED, each once, and its outcome
 })
 
 test('C4: a leader that lost track of a command is asked again with the same number and bytes', async () => {
-  const { world, cluster, store } = scene()
-  const client = store()
-  const warm = follow(client.put('k', 'v'))
-  await world.run(50)
-  expect(codeOf(warm)).toBe('ok')
+  const { world, cluster, warmStore } = scene()
+  const client = await warmStore()
   cluster.faults = { ...NO_FAULTS, unknownApplied: 1 }
   const seen = follow(client.merge('log', 'x'))
   await world.run(200)
@@ -223,7 +217,8 @@ test('C7: 100,000 outstanding writes: a bounded queue, and ERR_BUSY beyond', asy
   expect(codeOf(next)).toBe('ok')
 }, 60_000)
 
-// Without it: a store without a leader keeps 65,536 values of a megabyte each, and the process dies before anybody leads.
+// Without it: a store without a leader keeps 65,536 values of a megabyte each, and the process dies before
+// anybody leads.
 test('C7: what waits for a leader is bounded in bytes too; what was given up or sent makes room', async () => {
   const { world, cluster, store } = scene()
   cluster.elect(undefined)
@@ -252,11 +247,8 @@ test('C7: what waits for a leader is bounded in bytes too; what was given up or 
 })
 
 test('the window of numbers: what finds no room waits, then ERR_BUSY', async () => {
-  const { world, cluster, store } = scene()
-  const client = store()
-  const warm = follow(client.put('a', '1'))
-  await world.run(50)
-  expect(codeOf(warm)).toBe('ok')
+  const { world, cluster, warmStore } = scene()
+  const client = await warmStore()
   cluster.mute = true
   const sent = Array.from({ length: 1_500 }, () => follow(client.put('k', 'v', { timeout: 1_000 })))
   await world.run(1_010)
@@ -272,11 +264,8 @@ test('the window of numbers: what finds no room waits, then ERR_BUSY', async () 
 })
 
 test('C1: too much at a later attempt says nothing of an earlier one that is still on its way', async () => {
-  const { world, cluster, store } = scene('busy')
-  const client = store()
-  const warm = follow(client.merge('log', 'warm'))
-  await world.run(50)
-  expect(codeOf(warm)).toBe('ok')
+  const { world, cluster, warmStore } = scene('busy')
+  const client = await warmStore()
   cluster.faults = { ...NO_FAULTS, late: 1 }
   const seen = follow(client.merge('log', 'late'))
   await world.run(4)

@@ -98,8 +98,8 @@ export function overdue(
   return new LatchkeyError(code, message, { ...options, missing })
 }
 
-/** The error of a wait that ended while no leader is known. */
-export function withoutLeader(leaderless: Leaderless | undefined): LatchkeyError {
+/** The error of a wait that ended while no leader is known. `lastLeader`: who led before that. */
+export function withoutLeader(leaderless: Leaderless | undefined, lastLeader?: string): LatchkeyError {
   const callState = {
     what: 'command',
     changes: true,
@@ -107,7 +107,18 @@ export function withoutLeader(leaderless: Leaderless | undefined): LatchkeyError
     leaderKnown: false,
     crowded: false,
   } as const
-  return overdue(callState, undefined, leaderless)
+  return tellLeader(overdue(callState, undefined, leaderless), lastLeader)
+}
+
+/**
+ * Errors are made at many places, and one place knows who led last: there the leader is added, to the codes
+ * that have it (the table of errors says which).
+ */
+export function tellLeader(error: LatchkeyError, lastLeader: string | undefined): LatchkeyError {
+  const fields: readonly string[] = ERRORS[error.code].fields
+  if (lastLeader !== undefined && fields.includes('leader'))
+    (error as { leader?: string }).leader ??= lastLeader
+  return error
 }
 
 function overdueCode({ what, changes, handedOn, leaderKnown, crowded }: CallState): ErrorCode {

@@ -1,15 +1,18 @@
-// Driver: what calls of every kind share: being admitted, their deadline and signal, and telling the caller, once.
+// Driver: what calls of every kind share: being admitted, their deadline and signal, and telling the caller,
+// once.
 
 import { type Clock, onAbort } from '@latchkey/base'
 import { type Answer, LatchkeyError, errorOf } from '@latchkey/protocol'
 import type { Call, CallOptions } from './call.js'
 import { Deadlines } from './deadlines.js'
-import { type CallState, aborted, overdue, type Leaderless } from './outcomes.js'
+import { type CallState, aborted, overdue, type Leaderless, tellLeader } from './outcomes.js'
 
-export interface PendingCallsPorts {
+interface PendingCallsPorts {
   leaderKnown(): boolean
   /** What a member said last, while nobody leads. */
   leaderless(): Leaderless | undefined
+  /** Who led last, as far as this store has been told. */
+  lastLeader(): string | undefined
   /** While there is no link at all: why not. */
   unreached(): string | undefined
   /** Would a command wait for a number just now? */
@@ -93,13 +96,17 @@ export class PendingCalls {
 
   tell(call: Call, error: LatchkeyError): void {
     if (!this.#leave(call)) return
-    call.reject(error)
+    call.reject(this.#withLeader(error))
   }
 
   answer(call: Call, answer: Answer): void {
     if (!this.#leave(call)) return
-    if (answer[0] !== 0) call.reject(errorOf(answer))
+    if (answer[0] !== 0) call.reject(this.#withLeader(errorOf(answer)))
     else call.resolve(answer[1])
+  }
+
+  #withLeader(error: LatchkeyError): LatchkeyError {
+    return tellLeader(error, this.#port.lastLeader())
   }
 
   /** False: the caller was told before. */

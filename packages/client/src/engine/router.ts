@@ -14,11 +14,10 @@
 //   off (third-member.ts).
 
 import type { Clock, Random, Timer } from '@latchkey/base'
-import { LatchkeyError, type LeaderReply, type LinkReply, isLatchkeyError } from '@latchkey/protocol'
-import type { Dial } from '../link.js'
+import { type LatchkeyError, type LeaderReply, type LinkReply, isLatchkeyError } from '@latchkey/protocol'
 import type { Live } from './call.js'
+import { Dialler, shut } from './dialler.js'
 import { FailedAddresses } from './failed-addresses.js'
-import { InFlightRequests } from './in-flight-requests.js'
 import { LeaderQuery } from './leader-query.js'
 import { SilenceDetector } from './silence-detector.js'
 import type { Route, RouterEvents } from './route.js'
@@ -32,11 +31,6 @@ const MOST_PAUSE = 1_000
 /** How long a member may know no leader before the others are asked, one each time, ms. */
 const LEADERLESS = 500
 
-interface Attempt {
-  readonly stop: AbortController
-  readonly timer: Timer
-}
-
 export class Router {
   active: Live | undefined
   /** The link of an embedded store to its own member. It stays open while another link is active. */
@@ -46,7 +40,7 @@ export class Router {
   readonly #clock: Clock
   readonly #random: Random
   readonly #events: RouterEvents
-  readonly #attempts = new Set<Attempt>()
+  readonly #dialler: Dialler
   readonly #draining = new Set<Live>()
   #targets: (string | undefined)[] = []
   #learned: string[] = []
@@ -70,6 +64,7 @@ export class Router {
     this.#clock = clock
     this.#random = random
     this.#events = events
+    this.#dialler = new Dialler(route, clock, (live) => this.#eventsOf(live))
     this.#silence = new SilenceDetector({
       clock,
       random: random.fork('silence'),
@@ -83,11 +78,11 @@ export class Router {
       random: random.fork('leader query'),
       active: () => this.active,
       addresses: () => ('dial' in route ? [] : [...new Set([...this.#learned, ...route.seeds])]),
-      dial: (url, arrived, patience, failed) => void this.#dial(url, arrived, patience, failed),
+      dial: (url, arrived, patience, failed) => this.#dial(url, arrived, patience, failed),
       failed: (url, error) => this.#dialFailed(url, error),
       welcome: (live) => this.#arrived(live),
       move: (from, to) => this.#moved(from, to, true),
-      shut: (live) => this.#shut(live),
+      shut: (live) => shut(live),
     })
     this.#thirdMember = this.#makeThirdMember()
   }
@@ -100,9 +95,9 @@ export class Router {
       others: this.#route.others,
       home: () => this.home,
       active: () => this.active,
-      dial: (id, arrived, patience, failed) => void this.#dial(id, arrived, patience, failed),
+      dial: (id, arrived, patience, failed) => this.#dial(id, arrived, patience, failed),
       move: (from, to, all) => this.#moved(from, to, all),
-      shut: (live) => this.#shut(live),
+      shut: (live) => shut(live),
     })
   }
 
@@ -120,10 +115,11 @@ export class Router {
     this.#timer?.cancel()
     this.#seeking?.cancel()
     this.#stopDialing()
+    this.#dialler.close()
     this.#query.end()
     this.#thirdMember?.close()
     this.#silence.stop()
-    for (const live of [...this.lives(), ...this.#visits.keys()]) this.#shut(live)
+    for (const live of [...this.lives(), ...this.#visits.keys()]) shut(live)
     this.active = this.home = undefined
   }
 
@@ -144,7 +140,7 @@ export class Router {
    */
   settle(live: Live): void {
     if (live === this.active || live.inflight.size > 0 || live.views > 0) return
-    if (this.#draining.delete(live)) this.#shut(live)
+    if (this.#draining.delete(live)) shut(live)
   }
 
   // ---- finding a member
@@ -169,12 +165,25 @@ export class Router {
     this.#timer = undefined
     if (this.#closed || this.active) return
     if (this.#targets.length === 0) {
-      if (this.#attempts.size === 0) this.#roundFailed()
+      if (!this.#dialler.isDialling) this.#roundFailed()
       return
     }
     const url = this.#targets.shift()
     this.#timer = this.#clock.after(STAGGER, () => this.#next())
-    void this.#dial(url, (live) => this.#arrived(live))
+    this.#dial(url, (live) => this.#arrived(live))
+  }
+
+  /**
+   * Forgets that every address refused this client, and tries them again at once: its token or certificate is
+   * another one now.
+   */
+  retry(): void {
+    if (this.#closed || this.active) return
+    this.#events.barred(undefined)
+    this.#pause = LEAST_PAUSE
+    // A dial that is under way shows what was refused.
+    this.#stopDialing()
+    this.#round(undefined)
   }
 
   #roundFailed(): void {
@@ -195,44 +204,13 @@ export class Router {
     return lasting.length === this.#errors.length ? lasting[0] : undefined
   }
 
-  async #dial(
+  #dial(
     url: string | undefined,
     arrived: (live: Live) => void,
     patience = DIAL_TIMEOUT,
     failed = (error: unknown) => this.#dialFailed(url, error),
-  ): Promise<void> {
-    const live: Live = {
-      url,
-      link: undefined,
-      inflight: new InFlightRequests(),
-      leader: undefined,
-      views: 0,
-      open: true,
-      stranded: undefined,
-      cutOff: false,
-    }
-    const stop = new AbortController()
-    const timer = this.#clock.after(patience, () => stop.abort(unreachable(url)))
-    const attempt = { stop, timer }
-    this.#attempts.add(attempt)
-    try {
-      live.link = await this.#dialOf(url)(this.#eventsOf(live), stop.signal)
-      this.#attempts.delete(attempt)
-      if (stop.signal.aborted || !live.open) throw stop.signal.reason ?? unreachable(url)
-      arrived(live)
-    } catch (error) {
-      this.#attempts.delete(attempt)
-      this.#shut(live)
-      if (!this.#closed) failed(error)
-    } finally {
-      timer.cancel()
-    }
-  }
-
-  #dialOf(url: string | undefined): Dial {
-    if (!('dial' in this.#route)) return this.#route.dialTo(url as string)
-    const { dial, others } = this.#route
-    return url === undefined || others === undefined ? dial : others.dialTo(url)
+  ): void {
+    void this.#dialler.dial(url, patience, arrived, failed)
   }
 
   #dialFailed(url: string | undefined, error: unknown): void {
@@ -245,7 +223,7 @@ export class Router {
   }
 
   #arrived(live: Live): void {
-    if (this.#closed || this.active) return this.#shut(live)
+    if (this.#closed || this.active) return shut(live)
     this.#stopDialing()
     this.#pause = LEAST_PAUSE
     this.#events.barred(undefined)
@@ -255,11 +233,7 @@ export class Router {
   #stopDialing(): void {
     this.#timer?.cancel()
     this.#timer = undefined
-    for (const { stop, timer } of this.#attempts) {
-      timer.cancel()
-      stop.abort(new LatchkeyError('ERR_CLOSED'))
-    }
-    this.#attempts.clear()
+    this.#dialler.stop()
     this.#moving = undefined
   }
 
@@ -313,11 +287,11 @@ export class Router {
     if ('dial' in this.#route || url === undefined || leader.id === leader.self) return
     if (url === live.url || this.#moving === url) return
     this.#moving = url
-    void this.#dial(url, (next) => {
+    this.#dial(url, (next) => {
       // When this member accepts the connection, another one may lead. If the store has no other link, it
       // uses this one all the same.
       if (this.#moving === url || this.active === undefined) this.#moved(live, next, false)
-      else this.#shut(next)
+      else shut(next)
     })
   }
 
@@ -336,7 +310,7 @@ export class Router {
     const { active } = this
     if (!active || 'dial' in this.#route || !this.#isLeaderless()) return
     const url = this.#addresses(this.#route.seeds, active.url).find((one) => one !== active.url)
-    if (url !== undefined) void this.#dial(url, (live) => this.#visit(active, live))
+    if (url !== undefined) this.#dial(url, (live) => this.#visit(active, live))
     this.#seekLeader()
   }
 
@@ -346,17 +320,14 @@ export class Router {
   #visit(from: Live, live: Live): void {
     this.#visits.delete(live)
     if (live.leader === undefined && from === this.active && !this.#closed) this.#visits.set(live, from)
-    else if (live.leader?.id === undefined || !this.#isLeaderless()) this.#shut(live)
+    else if (live.leader?.id === undefined || !this.#isLeaderless()) shut(live)
     else this.#moved(from, live, true)
   }
 
   /** `all`: the unanswered requests on the link that the store leaves are sent again. */
   #moved(from: Live, to: Live, all: boolean): void {
     this.#moving = undefined
-    if (this.#closed || this.active !== from) {
-      if (!this.#closed && !this.active) return this.#arrived(to)
-      return this.#shut(to)
-    }
+    if (this.#closed || this.active !== from) return this.#arrived(to)
     if (from !== this.home) this.#draining.add(from)
     if (all) this.#events.left(from)
     this.#use(to)
@@ -388,12 +359,4 @@ export class Router {
     if (next === undefined) this.#round(lost.url)
     else this.#arrived(next)
   }
-
-  #shut(live: Live): void {
-    live.open = false
-    live.link?.close()
-  }
 }
-
-const unreachable = (url: string | undefined) =>
-  new LatchkeyError('ERR_NO_LEADER', `${url ?? 'The member'} did not answer the handshake in time.`)

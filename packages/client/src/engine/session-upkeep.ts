@@ -8,7 +8,7 @@ import type { ActiveLink } from './active-link.js'
 import { KeepAlive } from './keep-alive.js'
 import { Session } from './session.js'
 
-export interface SessionUpkeepPorts {
+interface SessionUpkeepPorts {
   readonly session: () => Session | undefined
   opened(session: Session): void
   /** No session could be opened. */

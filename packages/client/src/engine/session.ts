@@ -1,10 +1,10 @@
 // Rule: a session as its client knows it (docs/locks.md, 6).
 // Laws:
-// - the session is certainly alive while less than its life has passed, by the fastest of our clocks, since
-//   its youngest answered request was sent: the entry of the answer came after that, and cluster time never
-//   runs faster than real time;
-// - no new call gets a number in a session that may have ended: the outcome of a call sent under an ended
-//   session is unknown.
+// - Take the latest request that was answered. The session is certainly alive while the time since that request
+//   was sent, by the fastest of our clocks, is shorter than the session's life. For the entry of that request
+//   came after it was sent, and cluster time never runs faster than real time.
+// - No new call gets a number in a session that may have ended. For the outcome of a call that is sent in an
+//   ended session is unknown.
 
 import { type Instant, elapsed } from '@latchkey/base'
 import type { Call } from './call.js'

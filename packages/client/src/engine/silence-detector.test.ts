@@ -1,4 +1,5 @@
-// Test: a leader that says nothing any more, though nothing closes: it is noticed, another member is asked, and what is pending moves.
+// Test: a leader that says nothing any more, though nothing closes: it is noticed, another member is asked,
+// and what is pending moves.
 
 import { LatchkeyError, READ, type LinkRequest } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'

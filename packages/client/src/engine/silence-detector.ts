@@ -29,7 +29,7 @@ const LEAST_TIMEOUT = 50
 const MOST_TIMEOUT = 60_000
 const USUAL_TIMEOUT = 1_000
 
-export interface SilenceDetectorPorts {
+interface SilenceDetectorPorts {
   readonly clock: Clock
   readonly random: Random
   /** The link in use. */

@@ -1,4 +1,5 @@
-// Test: the only member there is was removed from its cluster: who waits for the cluster is told so, now and later.
+// Test: the only member there is was removed from its cluster: who waits for the cluster is told so, now and
+// later.
 
 import { utf8 } from '@latchkey/base'
 import { LatchkeyError, OP } from '@latchkey/protocol'
@@ -24,7 +25,8 @@ async function embedded() {
 
 const removed = () => new LatchkeyError('ERR_CLOSED', 'a was removed from its cluster')
 
-// Without it: a lock object asks for ever whether an acquire that it gave up was granted, in a process whose member is no member any more.
+// Without it: a lock object asks for ever whether an acquire that it gave up was granted, in a process whose
+// member is no member any more.
 test('M12: what was sent ends as unknown, what was not as not applied, and nobody waits for the number of a call any more', async () => {
   const { world, cluster, client, strand } = await embedded()
   cluster.mute = true

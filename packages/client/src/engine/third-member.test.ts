@@ -1,4 +1,5 @@
-// Test: an embedded store whose own member is cut off from the leader, and what it asks of the others meanwhile.
+// Test: an embedded store whose own member is cut off from the leader, and what it asks of the others
+// meanwhile.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'

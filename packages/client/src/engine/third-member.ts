@@ -22,7 +22,7 @@ export interface OtherMembers {
   dialTo(id: string): Dial
 }
 
-export interface ThirdMemberPorts {
+interface ThirdMemberPorts {
   readonly clock: Clock
   readonly random: Random
   readonly others: OtherMembers

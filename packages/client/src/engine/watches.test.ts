@@ -48,7 +48,8 @@ test('a watch begins at the call: what was written before is not told, what this
   await world.run(50)
   expect(codeOf(before)).toBe('ok')
   cluster.readDelay = 20
-  // Writes are faster than reads here: without care the put would be seen by the read that finds the beginning.
+  // Writes are faster than reads here: without care the put would be seen by the read that finds the
+  // beginning.
   const watch = client.watch({ key: 'k' })
   const after = follow(client.put('k', 'after'))
   const first = follow(watch.next())
@@ -195,7 +196,8 @@ test('a watch whose beginning cannot be found does not keep writes waiting for e
   expect(codeOf(seen)).toBe('ok')
 })
 
-// Without it: each election has each of ten thousand watches begin anew, with a look into the history of events for each.
+// Without it: each election has each of ten thousand watches begin anew, with a look into the history of
+// events for each.
 test('a watch stays as it is while its link does, whatever is said of leaders and whatever else is asked', async () => {
   const { world, cluster, store } = scene('stay')
   const client = store({ as: 'string' })
@@ -239,7 +241,8 @@ test('a member that ends a watch without a reason is asked again, after a pause,
   expect([asked(), told, codeOf(end)]).toEqual([[1, 2], [1, 2], 'pending'])
 })
 
-// Without it: a page that is shown a thousand times a day, each time with a watch, takes more memory each day.
+// Without it: a page that is shown a thousand times a day, each time with a watch, takes more memory each
+// day.
 test('a watch that ended leaves nothing behind', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

@@ -1,4 +1,5 @@
-// Test: the file that a backup becomes: whole and synced before it has its name, of one view, and nothing at all where it fails.
+// Test: the file of a backup: it is complete and synced before it gets its name, and a failed backup leaves
+// no file.
 
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -23,7 +24,10 @@ function folder(): string {
 const PIECES = [Buffer.alloc(70_000, 1), Buffer.alloc(1, 2), Buffer.alloc(30_000, 3)]
 const WHOLE = Buffer.concat(PIECES)
 
-/** Members that serve those pieces, of a view each; files are real, so that real time passes with the world's. */
+/**
+ * Members that serve these pieces, each from a view of its own. Files are real, so real time passes together
+ * with the world's time.
+ */
 async function serving(pieces: readonly Buffer[] = PIECES, total = WHOLE.length) {
   const { world, cluster, store } = scene('backup', ['a', 'b'])
   const client = store()
@@ -57,15 +61,16 @@ async function serving(pieces: readonly Buffer[] = PIECES, total = WHOLE.length)
       await world.run(1)
       await new Promise((resolve) => void setTimeout(resolve, 1))
     }
-    // What was said and not waited for comes there, too.
+    // Requests that were sent without waiting for their answers arrive in the meantime.
     await world.run(20)
     return end as T | Error
   }
   return { world, cluster, client, stats, settled }
 }
 
-// Without it: the machine loses its power a minute after the backup, and under the backup's name stands a file of zeros, or none.
-test('D7: the file has its name when all of it is synced, and the folder is synced behind that', async () => {
+// Without this law: the machine loses power a minute after the backup, and the backup's file is empty, full
+// of zeros, or missing.
+test('D7: the file gets its name after it is synced, and the folder is synced after that', async () => {
   const { client, stats, settled } = await serving()
   const dir = folder()
   const path = join(dir, 'file')
@@ -85,9 +90,9 @@ test('D7: the file has its name when all of it is synced, and the folder is sync
   expect(readFileSync(path).equals(WHOLE)).toBe(true)
   expect(seen).toEqual([70_000, 70_001, 100_001])
   expect(readdirSync(dir)).toEqual(['file'])
-  // Its view ended with the last piece.
+  // The last piece has ended the view.
   expect([stats.opened, stats.closed]).toEqual([1, []])
-  // Once more over it: only where that is asked for.
+  // A second backup replaces the file only with `overwrite`.
   expect(await settled(client.backup(path))).toMatchObject({
     code: 'ERR_STORAGE_FAILED',
     outcome: 'not-applied',
@@ -98,7 +103,7 @@ test('D7: the file has its name when all of it is synced, and the folder is sync
   expect(readFileSync(path).equals(WHOLE)).toBe(true)
 })
 
-test('C35: a backup that is given up closes its view at the member, once, and leaves no file', async () => {
+test('C35: an aborted backup closes its view at the member once, and leaves no file', async () => {
   const { client, cluster, stats, settled } = await serving()
   const dir = folder()
   const stop = new Error('enough')
@@ -108,13 +113,13 @@ test('C35: a backup that is given up closes its view at the member, once, and le
   expect(await settled(client.backup(join(dir, 'file'), { progress }))).toBe(stop)
   expect([stats.opened, stats.closed]).toEqual([1, [41]])
   expect(readdirSync(dir)).toEqual([])
-  // The link is free again: it is left for the next leader's.
+  // The link is not needed by a view any more, so the store leaves it for a link to the next leader.
   cluster.elect('b')
   await settled(client.get('k'))
   expect([...cluster.links].map((link) => link.url)).toEqual(['b'])
 })
 
-test('pieces that are not all there make no file', async () => {
+test('if a piece is missing, there is no file', async () => {
   for (const total of [WHOLE.length - 1, WHOLE.length + 1]) {
     const { client, settled } = await serving(PIECES, total)
     const dir = folder()
@@ -130,7 +135,7 @@ test('pieces that are not all there make no file', async () => {
   expect(readFileSync(path).length).toBe(0)
 })
 
-test('R9: a backup whose link breaks is not gone on with elsewhere: it fails, may be tried again, and leaves no file', async () => {
+test('R9: a backup whose link breaks does not continue at another member: it fails as retryable, and leaves no file', async () => {
   const { client, cluster, stats, settled } = await serving()
   const dir = folder()
   const progress = () => {
@@ -146,8 +151,9 @@ test('R9: a backup whose link breaks is not gone on with elsewhere: it fails, ma
   expect(await settled(client.backup(join(dir, 'file')))).toBeUndefined()
 })
 
-test('a timeout is of the whole backup; without one each piece has thirty seconds, however long all of them take', async () => {
-  // Each piece takes so long: with a timeout of so much the backup ends after so long, with that code; undefined: it is whole.
+test('a timeout limits the whole backup; without one each piece may take thirty seconds', async () => {
+  // Each row: the time of one piece, the timeout, the time until the backup ends, and its error code;
+  // undefined: it succeeds.
   for (const [each, timeout, code, least, most] of [
     [1_500, 2_000, 'ERR_TIMEOUT', 1_900, 3_500],
     [20_000, undefined, undefined, 80_000, 85_000],
@@ -161,11 +167,11 @@ test('a timeout is of the whole backup; without one each piece has thirty second
       () => (end = { code: undefined }),
       (error: { code: string }) => (end = error),
     )
-    // Files are real: while no piece is waited for, hardly any of the world's time passes.
+    // Files are real: while the test waits for them, hardly any of the simulated time passes.
     let took = 0
     while (end === undefined && took < 200_000) {
       const asked = cluster.requests.filter(({ kind }) => kind === 'read').length
-      const step = asked > stats.asked.length ? 50 : 0.1
+      const step = asked > stats.asked.length ? 50 : 0.01
       await new Promise((resolve) => void setTimeout(resolve, 1))
       await world.run(step)
       if (asked > 0) took += step
@@ -175,7 +181,7 @@ test('a timeout is of the whole backup; without one each piece has thirty second
   }
 }, 30_000)
 
-test('paths and options that make no sense are refused before anything is asked', async () => {
+test('wrong paths and options are refused before any request is sent', async () => {
   const { client, stats } = await serving()
   const path = join(folder(), 'file')
   for (const bad of ['', 5, undefined, null])

@@ -1,12 +1,15 @@
-// Driver: owns the file that a backup becomes on the caller's own machine, while its pieces come from a member.
+// Driver: writes a backup to a file of the caller's machine, piece by piece as a member sends it.
 //
 // Laws
-//   - The file gets its name only when it is whole and synced. A backup that fails leaves no file; a process that dies in the middle
-//     leaves one that is named `.unfinished`, and nobody takes it for a backup.
-//   - A file that was there before is kept, unless `overwrite` is given. That holds also for a file that appears while the backup is
-//     under way: the name is given by a hard link, which fails where a rename would replace the other file without a word.
-//   - All pieces are of one frozen view at one member. If that view is lost, the backup fails and says so: pieces of two moments
-//     would make a file whose checksums are wrong, and it would be noticed only at the restore.
+//   - The file gets its final name only after all of it was written and synced. A backup that fails leaves no
+//     file. If the process dies meanwhile, a file whose name ends in `.unfinished` stays, and nobody takes
+//     that file for a backup.
+//   - A file that exists already is kept, unless `overwrite` is given. This holds also for a file that
+//     appears while the backup is being written: the final name is given by a hard link, which fails if the
+//     name is taken. A rename would replace that file without an error.
+//   - All pieces are of one frozen view at one member. If that view is lost, the backup fails with an error.
+//     Without this law: the file consists of pieces of two moments, its checksums are wrong, and only the
+//     restore notices.
 
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
@@ -25,13 +28,13 @@ import {
 import type { Engine } from '../engine/engine.js'
 import { closeView, type OpenView, openView } from './range-iterator.js'
 
-/** Without a timeout a backup goes on as long as pieces come; one that does not come in this time ends it. */
+/** If no timeout is given, a backup may take any time, but each piece must come within this time, ms. */
 const PIECE_MS = 30_000
 
 const BACKUP_OPTIONS = knownNames('timeout', 'signal', 'overwrite', 'progress')
 
 interface Piece extends OpenView {
-  /** null: there are no more. */
+  /** null: there are no more pieces. */
   readonly bytes: Uint8Array | null
   readonly total: number
 }
@@ -40,19 +43,32 @@ export async function backupToFile(engine: Engine, path: unknown, options?: Back
   const given = { path: toPath(path), ...toOptions(options) }
   const call = callArgs('backup', options, null, BACKUP_OPTIONS)
   engine.pass(call)
-  if (!given.overwrite) await assertAbsent(given.path)
-  const unfinished = `${given.path}.${randomUUID().slice(0, 8)}.unfinished`
+  await writeBackup(given.path, piecesOf(engine, call), given)
+}
+
+/** Writes the pieces to a file, which gets its name when all of it is written and synced. */
+export async function writeBackup(
+  path: string,
+  pieces: AsyncIterable<Uint8Array>,
+  { overwrite, progress }: Pick<BackupOptions, 'overwrite' | 'progress'> = {},
+): Promise<void> {
+  if (!overwrite) await assertAbsent(path)
+  const unfinished = `${path}.${randomUUID().slice(0, 8)}.unfinished`
   try {
-    await writeWhole(unfinished, piecesOf(engine, call), given.progress)
-    if (given.overwrite) await rename(unfinished, given.path)
-    else await link(unfinished, given.path)
-    await syncFolder(dirname(given.path))
+    await writeWhole(unfinished, pieces, progress)
+    if (overwrite) await rename(unfinished, path)
+    else await link(unfinished, path)
+    await syncFolder(dirname(path))
   } catch (error) {
-    throw toBackupError(error, given.path)
+    throw toBackupError(error, path)
   } finally {
     await rm(unfinished, { force: true }).catch(() => {})
   }
 }
+
+/** The pieces of a backup for a caller that is no file: a download. All are of one frozen view. */
+export const backupPieces = (engine: Engine, signal: AbortSignal): AsyncGenerator<Uint8Array, undefined> =>
+  piecesOf(engine, { timeout: undefined, signal })
 
 async function writeWhole(
   path: string,
@@ -86,7 +102,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** A piece is asked for when the one before is on its way to the disk, so that nothing piles up in this process. */
+/** Requests a piece only when the caller has taken the one before, so that at most one piece is in memory. */
 async function* piecesOf(
   engine: Engine,
   call: ReturnType<typeof callArgs>,

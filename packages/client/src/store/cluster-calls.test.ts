@@ -1,4 +1,5 @@
-// Test: which calls about the cluster change it, and so are sent once; what is only asked is asked until it is answered.
+// Test: calls that change the cluster are sent once; calls that only read are repeated until they are
+// answered.
 
 import { type AdminCall, errorAnswer, okAnswer } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
@@ -25,9 +26,9 @@ interface Row {
   readonly args: readonly unknown[]
   readonly changes: boolean
   readonly run: (store: ClientStore) => Promise<unknown>
-  /** What a member answers; null by default. */
+  /** The result in the member's answer; null by default. */
   readonly answer?: unknown
-  /** What the caller gets of it. */
+  /** The result that the caller gets. */
   readonly result?: unknown
 }
 
@@ -91,10 +92,11 @@ const ROWS: readonly Row[] = [
   },
 ]
 
-// Without it: an operator removes a member, the connection breaks, the client sends the removal again behind a new addition of that
-// member; or `status` fails with "it may or may not have been applied" though there is nothing to apply.
+// Without this law: an operator removes a member and the connection breaks. Another operator adds the member
+// again, and then the client repeats the removal. Or `status` fails with "it may or may not have been
+// applied", although a status applies nothing.
 test.each(ROWS)(
-  '$call $args: sent once where it changes the cluster, else asked again ($changes)',
+  '$call $args: sent once if it changes the cluster, otherwise repeated ($changes)',
   async (row) => {
     const { world, cluster, store } = scene('admin')
     const client = store()
@@ -113,12 +115,12 @@ test.each(ROWS)(
       expect(seen.fate).toMatchObject({ error: { code: 'ERR_OUTCOME_UNKNOWN', outcome: 'unknown' } })
     else expect(seen.fate).toEqual({ is: 'ok', value: row.result })
 
-    // It was answered at once: everybody gets what the member said.
+    // If the member answers at once, every call resolves to its result.
     const second = follow(row.run(client))
     await world.run(100)
     expect(second.fate).toEqual({ is: 'ok', value: row.result })
 
-    // A member that lost track of it says so: what changes the cluster is not sent again.
+    // If the member does not know the outcome, a call that changes the cluster is not sent again.
     asked.length = 0
     cluster.admin = ({ call, args }) => {
       asked.push({ call, args })
@@ -132,7 +134,7 @@ test.each(ROWS)(
   },
 )
 
-test('snapshot() waits without a limit, unless one is given, ready() for 30 s, and the others for five', async () => {
+test('the default timeouts: none for snapshot(), 30 s for ready(), 5 s for the others', async () => {
   const { world, cluster, store } = scene('limits')
   const client = store()
   await world.run(50)
@@ -155,7 +157,7 @@ test('snapshot() waits without a limit, unless one is given, ready() for 30 s, a
   expect(codeOf(snapshot)).toBe('pending')
 })
 
-test('names, addresses and numbers that no member could take are refused here, as promises', async () => {
+test('names, addresses and numbers that no member accepts reject the promise here', async () => {
   const { world, cluster, store } = scene('arguments')
   const client = store()
   await world.run(50)

@@ -1,9 +1,10 @@
-// Door: calls about the cluster.
+// Door: the calls about the cluster: members, status, leadership, snapshots.
 
 import {
   type CallOptions,
   CAPS,
   type MemberCalls,
+  type Metric,
   type SessionCalls,
   type SnapshotResult,
   type Status,
@@ -48,7 +49,9 @@ export class Cluster {
     })
   }
 
-  /** A new cluster may need its members to be started by hand, so it waits longer than other calls. */
+  /**
+   * The default timeout is 30 s, because an operator may have to start the members of a new cluster by hand.
+   */
   ready(options?: CallOptions): Promise<void> {
     return attempt(() =>
       this.#engine.admin('ready', [], false, callArgs('ready', options, READY_TIMEOUT), toNothing),
@@ -57,6 +60,12 @@ export class Cluster {
 
   status(options?: CallOptions): Promise<Status> {
     return attempt(() => this.#engine.admin('status', [], false, callArgs('status', options), toStatus))
+  }
+
+  metrics(options?: CallOptions): Promise<Metric[]> {
+    return attempt(() =>
+      this.#engine.admin('metrics', [], false, callArgs('metrics', options), (result) => result as Metric[]),
+    )
   }
 
   transferLeadership(id?: string, options?: CallOptions): Promise<void> {
@@ -77,15 +86,15 @@ export class Cluster {
   }
 }
 
-/** ms. */
+/** In ms. */
 const READY_TIMEOUT = 30_000
 
-/** Takes as long as it takes, unless a limit is given. */
+/** The call has no time limit, unless the caller gives one. */
 const NO_LIMIT = null
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
-/** As open() takes it: what could never be opened is not made a member either. */
+/** Accepts the same names as open(): a member that open() would refuse is not added either. */
 function name(id: unknown): string {
   if (typeof id === 'string' && NAME.test(id)) return id
   throw new TypeError(
@@ -93,7 +102,7 @@ function name(id: unknown): string {
   )
 }
 
-/** As text, like all arguments of calls about the cluster. */
+/** Returns a text: all arguments of calls about the cluster are texts. */
 function session(id: unknown): string {
   if (Number.isSafeInteger(id) && (id as number) >= 1 && (id as number) <= CAPS.recordNumber)
     return String(id)
@@ -107,8 +116,8 @@ function address(url: unknown): string {
   throw new TypeError(`url must be an address such as 'ws://127.0.0.1:7001'; got ${show(url)}`)
 }
 
-/** What is absent is null on the wire. */
-function toStatus(result: unknown): Status {
+/** An absent field is null on the wire. */
+export function toStatus(result: unknown): Status {
   const status = result as Status
   return {
     ...status,

@@ -1,15 +1,7 @@
-// Driver: a Store: one engine, and the calls of all kinds over it. Embedded and remote stores are the same from here on.
+// Driver: a Store: one session engine, and all calls on it. Embedded and remote stores are the same here.
 
-import type { Clock, Random } from '@latchkey/base'
-import {
-  DEFAULT_DRIFT,
-  type DistributedLock,
-  type LockOptions,
-  type LockPort,
-  Locking,
-  type Locks,
-  type Watchdog,
-} from '@latchkey/lock'
+import { type Clock, EMPTY, type Random } from '@latchkey/base'
+import { DEFAULT_DRIFT, type LockPort, Locking } from '@latchkey/lock'
 import {
   type Acquirer,
   type As,
@@ -18,7 +10,6 @@ import {
   type CallOptions,
   type CloseOptions,
   type Decoding,
-  type Duration,
   closeArgs,
   LatchkeyError,
   encodeCommand,
@@ -27,6 +18,7 @@ import {
   type OnUndecodable,
   type Owner,
   type SessionCalls,
+  type Metric,
   type SnapshotResult,
   type Status,
   type StoreEvents,
@@ -36,42 +28,42 @@ import type { Route } from '../engine/route.js'
 import { attempt } from './reject-not-throw.js'
 import { backupToFile } from './backup-file.js'
 import { Cluster } from './cluster-calls.js'
-import { type HoldGuard, TypedKeyValues } from './key-values.js'
-import { lockPort } from './lock-port.js'
+import { PrefixedStore, portOf } from './prefixed-store.js'
 import type { Store } from './store.js'
 
 export interface StoreOptions {
-  /** Embedded: the own member alone. Remote: addresses, and how to dial one. */
+  /** Embedded: the own member. Remote: addresses of members, and the function that dials one. */
   readonly route: Route
   readonly clock: Clock
   readonly random: Random
-  /** 128 random bits in hex. */
+  /** Returns 128 random bits in hex. */
   readonly newId: () => string
   readonly as?: As | undefined
   readonly onUndecodable?: OnUndecodable | undefined
-  /** ms; default 30 s. */
+  /** In ms; default 30 s. */
   readonly sessionLife?: number | undefined
   readonly drift?: number | undefined
-  /** Runs once, after everything pending was ended: the member's own stop. */
+  /** Runs once, after all pending calls have ended: it stops the own member. */
   readonly closeHook?: (() => Promise<void>) | undefined
 }
 
 export const DEFAULT_SESSION_LIFE = 30_000
-/** Milliseconds: a change of leader is over by then. */
+/** How long `close` waits for the release of holds, ms. A change of leader takes less time. */
 const RELEASE_PATIENCE = 2_000
 
-/** Begins to dial at once; every call waits for a link as long as its deadline allows. */
+/** Begins to dial at once. Every call waits for a link until its deadline. */
 export function createStore(options: StoreOptions): Store {
   return new ClientStore(options)
 }
 
-export class ClientStore<S extends As = 'bytes'> extends TypedKeyValues<S> implements Store<S> {
+export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implements Store<S> {
   readonly engine: Engine
   readonly members: MemberCalls
   readonly sessions: SessionCalls
-  readonly locks: Locks<S>
-  /** What the lock objects stand on; also for doors that hold locks under their callers' ids. */
+  /** The port that lock objects use. HTTP uses it too, for locks that it holds for its callers. */
   readonly lockPort: LockPort
+  /** The waits at latches and barriers, also those of its subs. */
+  readonly #parties: ReadonlySet<object>
   readonly #cluster: Cluster
   readonly #locking: Locking<S>
   readonly #closed: AbortController
@@ -80,7 +72,8 @@ export class ClientStore<S extends As = 'bytes'> extends TypedKeyValues<S> imple
 
   constructor(options: StoreOptions) {
     const { route, clock, random, as = 'bytes', onUndecodable = 'error', newId } = options
-    const decoding: Decoding = { as, onUndecodable }
+    const decoding: Decoding = { as, onUndecodable, prefix: EMPTY }
+    const closed = new AbortController()
     const engine = new Engine({
       route,
       clock,
@@ -88,29 +81,23 @@ export class ClientStore<S extends As = 'bytes'> extends TypedKeyValues<S> imple
       sessionLife: options.sessionLife ?? DEFAULT_SESSION_LIFE,
       drift: options.drift ?? DEFAULT_DRIFT,
     })
-    super(engine, decoding)
+    const parties = new Set<object>()
+    const parts = { engine, clock, newId, closed: closed.signal, parties }
+    const port = portOf<S>(parts, decoding)
+    const locking = new Locking<S>(port)
+    super(parts, decoding, locking)
     this.engine = engine
-    this.#closed = new AbortController()
+    this.lockPort = port
+    this.#locking = locking
+    this.#parties = parties
+    this.#closed = closed
     this.#closeHook = options.closeHook
     this.#cluster = new Cluster(engine)
     this.members = this.#cluster.members
     this.sessions = this.#cluster.sessions
-    const guarded = (hold: HoldGuard) => new TypedKeyValues<S>(engine, decoding, hold)
-    this.lockPort = lockPort({ engine, clock, decoding, newId, closed: this.#closed.signal, guarded })
-    this.#locking = new Locking<S>(this.lockPort)
-    this.locks = this.#locking.locks
   }
 
   // ---- locks
-
-  getDistributedLock(
-    key: Bytes,
-    lease: Duration,
-    watchdog?: Watchdog,
-    options?: LockOptions,
-  ): DistributedLock {
-    return this.#locking.getDistributedLock(key, lease, watchdog, options)
-  }
 
   tryLockWith(
     key: Bytes,
@@ -134,6 +121,10 @@ export class ClientStore<S extends As = 'bytes'> extends TypedKeyValues<S> imple
 
   status(options?: CallOptions): Promise<Status> {
     return this.#cluster.status(options)
+  }
+
+  metrics(options?: CallOptions): Promise<Metric[]> {
+    return this.#cluster.metrics(options)
   }
 
   transferLeadership(id?: string, options?: CallOptions): Promise<void> {
@@ -190,23 +181,28 @@ export class ClientStore<S extends As = 'bytes'> extends TypedKeyValues<S> imple
   }
 
   /**
-   * The holds are released, and the session ended that keys are bound to, while the engine still has its link, and before an embedded member hands over and stops. A cluster that
-   * does not answer delays the close by RELEASE_PATIENCE and no more: the leases then run out.
+   * While the engine still has its link, the holds are released and the session is ended, with the keys that
+   * are bound to it and the waits at latches and barriers. An embedded member stops only after that. If the
+   * cluster does not answer, `close` waits RELEASE_PATIENCE and no longer; the leases then expire by
+   * themselves.
    */
   async #close(holds: 'release' | 'keep'): Promise<void> {
     const why = new LatchkeyError('ERR_CLOSED')
+    const endsSession = this.engine.ephemeralKeys.exist || this.#parties.size > 0
     this.#closed.abort(why)
     const last = () => [
       ...(holds === 'release' ? [this.#locking.releaseForClose(why, RELEASE_PATIENCE)] : []),
-      ...(this.engine.ephemeralKeys.exist ? [this.#endSession()] : []),
+      ...(endsSession ? [this.#endSession()] : []),
     ]
-    if (holds === 'release' || this.engine.ephemeralKeys.exist)
-      await Promise.allSettled(this.engine.closing(last))
+    if (holds === 'release' || endsSession) await Promise.allSettled(this.engine.closing(last))
     this.engine.close()
     await this.#closeHook?.()
   }
 
-  /** What is bound to it goes with it. Waited for: an embedded member is stopped next, and would not hear of it. */
+  /**
+   * The keys that are bound to the session are deleted with it. `close` waits for this, because an embedded
+   * member stops next and could not apply the command any more.
+   */
   #endSession(): Promise<unknown> {
     const limits = { timeout: RELEASE_PATIENCE, signal: undefined }
     return this.engine.command(encodeCommand([OP.closeSession]), limits, (x) => x)

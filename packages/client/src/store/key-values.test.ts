@@ -1,6 +1,6 @@
-// Test: the key-value calls: what is asked for, what comes back, and how mistakes are told.
+// Test: the key-value calls: their requests, their results, and the errors of wrong arguments.
 
-import { text, utf8 } from '@latchkey/base'
+import { EMPTY, text, utf8 } from '@latchkey/base'
 import { type As, type Command, LatchkeyError, OP, READ, type Read, decodeCommand } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import type { CallOptions } from '../engine/call.js'
@@ -9,7 +9,7 @@ import { type HoldGuard, TypedKeyValues } from './key-values.js'
 
 type Convert = (result: unknown) => unknown
 
-/** Answers each operation with a result of its kind, and keeps what was asked. */
+/** Answers each operation with a result of the right type, and records the requests. */
 function pendingCalls(results: Record<number, unknown> = {}) {
   const commands: Command[] = []
   const reads: { read: Read; stale: boolean; options: CallOptions }[] = []
@@ -26,14 +26,14 @@ function pendingCalls(results: Record<number, unknown> = {}) {
     },
   } as unknown as Engine
   const kv = (as: As = 'bytes', hold?: HoldGuard) =>
-    new TypedKeyValues<As>(engine, { as, onUndecodable: 'error' }, hold)
+    new TypedKeyValues<As>(engine, { as, onUndecodable: 'error', prefix: EMPTY }, hold)
   return { commands, reads, kv }
 }
 
 const bytes = (value: string) => Buffer.from(value)
 const ENTRY = [3, 5, 2, bytes('{"a":1}')] as const
 
-test('reads give Uint8Arrays of the caller, strings or parsed JSON; what is missing is undefined', async () => {
+test('reads return Uint8Arrays, strings or parsed JSON, and undefined for a missing key', async () => {
   const source = bytes('{"a":1}')
   const { kv } = pendingCalls({
     [READ.get]: source,
@@ -61,7 +61,7 @@ test('reads give Uint8Arrays of the caller, strings or parsed JSON; what is miss
   expect([await none.kv().get('k'), await none.kv().getEntry('k')]).toEqual([undefined, undefined])
 })
 
-test('R11: reads are linearizable unless stale is asked for', async () => {
+test('R11: reads are linearizable unless `stale` is given', async () => {
   const { kv, reads } = pendingCalls({ [READ.get]: null })
   await kv().get('k')
   await kv().get('k', { consistency: 'linearizable' })
@@ -69,7 +69,7 @@ test('R11: reads are linearizable unless stale is asked for', async () => {
   expect(reads.map(({ stale }) => stale)).toEqual([false, false, true])
 })
 
-test('writes answer as docs/api.md says', async () => {
+test('writes resolve to the results that docs/api.md names', async () => {
   const { kv } = pendingCalls({
     [OP.put]: 7,
     [OP.putAll]: 8,
@@ -155,7 +155,7 @@ test('a mistake rejects; only iterators and watches throw at the call', async ()
   await expect(store.putAll(many)).rejects.toMatchObject({ code: 'ERR_TOO_LARGE', outcome: 'not-applied' })
 })
 
-test('A13: what is over the budget of a command is refused before anything is sent', async () => {
+test('A13: a command over its budget is refused before any part of it is sent', async () => {
   const { kv, commands, reads } = pendingCalls({ [OP.putAll]: 1 })
   const store = kv()
   const keys = Array.from({ length: 20_001 }, (_, at) => `${at}`)
@@ -170,17 +170,17 @@ test('A13: what is over the budget of a command is refused before anything is se
   expect(commands.length).toBe(1)
 })
 
-test('a stored value that is no JSON, and an answer that makes no sense', async () => {
+test('the errors for a stored value that is no JSON, and for a malformed answer', async () => {
   const { kv } = pendingCalls({ [READ.get]: bytes('{'), [OP.put]: 'x', [OP.batch]: [1] })
   await expect(kv().get('k', { as: 'json' })).rejects.toMatchObject({ code: 'ERR_UNDECODABLE', key: 'k' })
   await expect(kv().put('k', 'v')).rejects.toMatchObject({ code: 'ERR_PROTOCOL' })
   await expect(kv().batch([])).rejects.toBeInstanceOf(LatchkeyError)
 })
 
-test('the calls of a hold carry its guard, reads are plain; once it is known to be lost nothing is asked', async () => {
+test('writes of a hold carry its guard and reads do not; no request is sent for a hold that is known to be lost', async () => {
   const { kv, commands, reads } = pendingCalls({ [OP.put]: 1, [READ.get]: null, [OP.txn]: [true, 1, []] })
   let lost = false
-  const store = kv('bytes', { key: utf8('lock'), token: 7, knownLost: () => lost })
+  const store = kv('bytes', { guard: () => [utf8('lock'), 7], knownLost: () => lost })
   await store.put('k', 'v')
   await store.put('k', 'v', { guard: { key: 'other', token: 1 } })
   await store.txn({})

@@ -1,7 +1,8 @@
-// Door: the key-value calls over an engine. A mistake rejects; only what answers with an iterator throws at the call.
+// Door: the key-value calls. A wrong argument rejects the promise; a call that returns an iterator throws.
 
 import {
   type As,
+  type GuardArg,
   CAPS,
   type Command,
   type EventResult,
@@ -12,14 +13,18 @@ import {
   type Decoding,
   type KnownNames,
   PUT_OPTIONS,
+  type KeyRead,
   type KeyValueCalls,
+  type KeyValueCommand,
   LatchkeyError,
-  type OP,
+  OP,
   type READ,
   type Read,
   batchArgs,
   bindsToSession,
+  boundsBelow,
   callArgs,
+  commandBelow,
   compareAndPutAllArgs,
   compareAndPutArgs,
   containsArgs,
@@ -42,6 +47,7 @@ import {
   putIfAbsentArgs,
   rangeArgs,
   readArgs,
+  readBelow,
   resetSequenceArgs,
   sequenceArgs,
   toBatch,
@@ -67,19 +73,20 @@ import {
 import type { Engine } from '../engine/engine.js'
 import { Mirror } from './mirror.js'
 import type { MirrorCalls } from './store.js'
+import { guardNamed, refusedAsLost, throwNamed } from './named-refusals.js'
 import { attempt } from './reject-not-throw.js'
 import { afterWrite, withRevision } from './undecodable-values.js'
 import { type Row, collect, iterate } from './range-iterator.js'
 import { type InitialItem, WatchIterator, openInitial } from './watch-iterator.js'
 
-/** Of a hold: its guard goes with every write; one that is known to be lost is not even asked. */
+/** The guard of a hold is sent with every write. If the hold is known to be lost, nothing is sent. */
 export interface HoldGuard {
-  readonly key: Uint8Array
-  readonly token: number
+  /** The guard with the whole key of the lock, also for the hold of a sub. A rotation changes its token. */
+  guard(): GuardArg
   knownLost(): boolean
 }
 
-/** Each call as a caller's values make it: the types are those of `KeyValueCalls`, which only the encoding of a call decides. */
+/** Each call without the types that its encoding decides; callers get the types of `KeyValueCalls`. */
 type Untyped = { [Name in keyof (KeyValueCalls & MirrorCalls)]: unknown }
 
 export class KeyValues implements Untyped {
@@ -121,12 +128,12 @@ export class KeyValues implements Untyped {
 
   #read<T>(
     call: string,
-    make: () => Read,
+    make: () => KeyRead,
     options: unknown,
     convert: (result: unknown, how: Decoding, read: Read) => T,
   ): Promise<T> {
     try {
-      const read = make()
+      const read = readBelow(this.#decoding.prefix, make())
       const given = readArgs(call, options, this.#decoding)
       const answer = this.#engine.read(read, given.stale, given, (result) => convert(result, given, read))
       return parses(given) ? answer.catch((error) => withRevision(this.#engine, error, given)) : answer
@@ -211,10 +218,10 @@ export class KeyValues implements Untyped {
     return this.#write('resetSequence', (all) => resetSequenceArgs(key, all), options, toNothing)
   }
 
-  /** Encoded before the call returns: what the caller does with its arrays afterwards changes nothing. */
+  /** Encodes before it returns: the caller may change its arrays afterwards. */
   #write<T>(
     call: string,
-    make: (options: unknown, as: As) => Command,
+    make: (options: unknown, as: As) => KeyValueCommand,
     options: unknown,
     convert: (result: unknown, how: Decoding, command: Command) => T,
     known: KnownNames = WRITE_OPTIONS,
@@ -222,28 +229,32 @@ export class KeyValues implements Untyped {
     try {
       const given = callArgs(call, options, DEFAULT_TIMEOUT, known)
       const how = decodingArg(options, this.#decoding)
-      const command = make(this.#guarded(options), how.as)
-      if (this.#hold?.knownLost()) throw new LatchkeyError('ERR_FENCED')
-      // Nothing but its own session keeps such a key.
+      const command = this.#guarded(commandBelow(how.prefix, make(options, how.as)))
+      const guard = guardNamed(command, how)
+      if (guard !== undefined && this.#hold?.knownLost()) throw refusedAsLost(guard)
+      // Such a key lives as long as the session of this store, so this store must keep its session.
       if (bindsToSession(command)) this.#engine.ephemeralKeys.bind()
-      return this.#engine.command(encoded(command), given, (result) => convert(result, how, command))
+      const answer = this.#engine.command(encoded(command), given, (result) => convert(result, how, command))
+      if (guard === undefined && command[0] !== OP.increment) return answer
+      return answer.catch((error) => throwNamed(error, command, how, guard))
     } catch (error) {
       return Promise.reject(error)
     }
   }
 
-  #guarded(options: unknown): unknown {
+  /** The guard of a hold goes before one that the call says. */
+  #guarded(command: KeyValueCommand): KeyValueCommand {
     const hold = this.#hold
-    return hold
-      ? { ...(options as object | undefined), guard: { key: hold.key, token: hold.token } }
-      : options
+    if (hold === undefined) return command
+    const [op, , ...rest] = command
+    return [op, hold.guard(), ...rest] as unknown as KeyValueCommand
   }
 
   // ---- ranges
 
   scan(range?: unknown, options?: unknown) {
     return attempt(() => {
-      const asked = rangeArgs(range)
+      const asked = boundsBelow(this.#decoding.prefix, rangeArgs(range))
       const given = readArgs('scan', options, this.#decoding)
       return collect(this.#engine, asked, given, toKeyValue)
     })
@@ -268,7 +279,7 @@ export class KeyValues implements Untyped {
     convert: (row: Row, how: Decoding) => T,
     keysOnly = false,
   ) {
-    const asked = rangeArgs(range)
+    const asked = boundsBelow(this.#decoding.prefix, rangeArgs(range))
     const given = readArgs(call, options, this.#decoding)
     const wanted = keysOnly ? { ...asked, keysOnly } : asked
     return iterate(this.#engine, wanted, given, convert)
@@ -278,14 +289,14 @@ export class KeyValues implements Untyped {
     const given = watchOptionsArgs(options, this.#decoding)
     const { signal, initial, resync } = given
     if (initial) {
-      const bounds = initialTargetArgs(target)
+      const bounds = boundsBelow(given.prefix, initialTargetArgs(target))
       return new WatchIterator({
         open: (sink) => openInitial(this.#engine, bounds, resync, sink),
         convert: (item: InitialItem) => toInitialEvent(item, given),
         signal,
       })
     }
-    const { start, end, from } = watchArgs(target)
+    const { start, end, from } = boundsBelow(given.prefix, watchArgs(target))
     return new WatchIterator({
       open: (sink) => this.#engine.watch(start, end, from, sink),
       convert: (event: EventResult) => toEvent(event, given),
@@ -312,8 +323,8 @@ function toInitialEvent(item: InitialItem, how: Decoding): InitialWatchEvent<Wat
 }
 
 /**
- * The same class under the types that its callers meet. Its encoding is told to the constructor; that the type argument is the same one
- * is for whoever makes it to see to.
+ * The same class with the types that callers see. The constructor takes the encoding as a value; whoever
+ * constructs an object must give the type argument that fits this value.
  */
 export const TypedKeyValues = KeyValues as unknown as new <S extends As>(
   ...args: ConstructorParameters<typeof KeyValues>
@@ -321,7 +332,7 @@ export const TypedKeyValues = KeyValues as unknown as new <S extends As>(
 
 const parses = ({ as }: Decoding): boolean => as === 'json' || as === 'msgpack'
 
-// ---- what the answers are, and whose keys an error names
+// ---- the decoding of answers, with the key that an error names
 
 const toValueRead = (result: unknown, how: Decoding, read: Read) =>
   toMaybe(result, how, (read as Extract<Read, readonly [typeof READ.get, ...unknown[]]>)[1])
@@ -333,7 +344,7 @@ const toEntryOfRead = (result: unknown, how: Decoding, read: Read) =>
 type Put = Extract<Command, readonly [typeof OP.put, ...unknown[]]>
 type TxnCommand = Extract<Command, readonly [typeof OP.txn, ...unknown[]]>
 
-/** What was there was left as it is. */
+/** For a write that found another value than it required, and changed nothing. */
 const toPresent = (result: unknown, how: Decoding, command: Command) =>
   toMaybe(result, how, (command as unknown as Put)[2])
 const toReplaced = (result: unknown, how: Decoding, command: Command) =>
@@ -348,8 +359,8 @@ const toRowValue = ([key, value]: Row, how: Decoding) =>
 
 const toKeyValue = (row: Row, how: Decoding) => ({ key: toUserKey(row[0], how), value: toRowValue(row, how) })
 
-/** Too large a command is refused before anything of it is sent. */
-function encoded(command: Command): Uint8Array {
+/** A command that is too large is refused before any part of it is sent. */
+export function encoded(command: Command): Uint8Array {
   const reason = overBudget(command)
   if (reason !== null) throw new LatchkeyError('ERR_TOO_LARGE', reason)
   const body = encodeCommand(command)

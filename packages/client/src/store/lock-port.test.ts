@@ -1,12 +1,13 @@
-// Test: what the lock objects ask of a store is asked as they are promised it.
+// Test: the requests of lock objects need a leader and are never stale reads.
 
 import { READ, okAnswer } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { codeOf, follow, scene } from '../testing/stores.js'
 
-// Without it: who holds a lock is asked of a member that was cut off a minute ago, and it names the holder of a minute ago; a holder
-// that learns the cluster's time there believes in a hold that another has taken over.
-test('R11: what a lock asks is never answered by a member that knows no leader, and never asked as a stale read', async () => {
+// Without this law: a client asks a member that was cut off a minute ago who holds a lock, and gets the
+// holder of a minute ago. A holder that takes cluster time from that member believes in a hold that has
+// passed to another one.
+test('R11: a member that knows no leader never answers the request of a lock, and no such request is a stale read', async () => {
   const { world, cluster, store } = scene('lock reads')
   const client = store()
   await world.run(50)

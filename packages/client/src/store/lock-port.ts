@@ -1,4 +1,5 @@
-// Driver: the port of the lock objects, on the engine.
+// Driver: the ports of the lock objects, and of the waits at latches and barriers, implemented by the session
+// engine.
 
 import type { Clock } from '@latchkey/base'
 import type { LockCall, LockCallOptions, LockPort } from '@latchkey/lock'
@@ -15,9 +16,10 @@ import type { Call } from '../engine/call.js'
 import type { Engine } from '../engine/engine.js'
 import type { HoldGuard } from './key-values.js'
 import { lockWatch } from './lock-watch.js'
+import type { PartyPort } from './party-wait.js'
 import { WatchIterator } from './watch-iterator.js'
 
-export interface LockPortOptions {
+interface LockPortOptions {
   readonly engine: Engine
   readonly clock: Clock
   readonly decoding: Decoding
@@ -41,11 +43,31 @@ export function lockPort(options: LockPortOptions): LockPort {
     watchLocks: (options) => new WatchIterator(lockWatch(engine, options)),
     onGranted: (key, id, run) => whileWaiting(engine, key, id, run),
     onAttached: (run) => engine.grants.onAttached(run),
-    guardedKv: (key, token, knownLost) => guarded({ key, token, knownLost }),
+    guardedKv: (guard, knownLost) => guarded({ guard, knownLost }),
   }
 }
 
-/** The engine's result is the caller's as it is. */
+interface PartyPortOptions {
+  readonly engine: Engine
+  readonly parties: Set<object>
+}
+
+/** The same for the waits at latches and barriers. */
+export const partyPort = ({ engine, parties }: PartyPortOptions, port: LockPort): PartyPort => ({
+  ...port,
+  session: () => engine.session,
+  onEnded: (id, run) => {
+    const off = engine.grants.onEnded(id, run)
+    const endUse = engine.use()
+    return () => {
+      off()
+      endUse()
+    }
+  },
+  parties,
+})
+
+/** The caller gets the result unchanged. */
 const same = (result: unknown) => result
 const NO_LIMITS: LockCallOptions = {}
 
@@ -73,7 +95,7 @@ class CommandCall implements LockCall {
   }
 }
 
-/** A ticket in a queue belongs to the session: it is kept alive as long as somebody waits. */
+/** A place in a queue belongs to the session, so the session is kept alive while a caller waits. */
 function whileWaiting(
   engine: Engine,
   key: Uint8Array,

@@ -1,10 +1,11 @@
-// Driver: a watch of locks. It begins at the call: what this store does behind it is told.
+// Driver: a watch of locks. It begins at the call: what this store does to locks after the call is reported.
 //
-// Law (K60): it goes on without a gap wherever a member still has the changes of locks from there on, and members keep the last ones in
-// memory. Where none has them, the holds that are there now are compared with those that were told last: one that is gone is told as
-// released, since nobody knows any more how it ended, and a new one as acquired. Places in queues are not told anew.
+// Law (K60): the watch continues without a gap if some member still has the changes of locks since the last
+// reported one. Members keep only the last changes, in memory. If no member has them, the present holds are
+// compared with the reported ones: a hold that is gone is reported as released, because nobody knows how it
+// ended, and a new hold is reported as acquired. Places in queues are not reported again.
 
-import { binary } from '@latchkey/base'
+import { binary, elementAt, EMPTY } from '@latchkey/base'
 import type { LockWatchEvent } from '@latchkey/lock'
 import {
   type As,
@@ -16,6 +17,7 @@ import {
   WATCH_OF,
   type WatchOf,
   isLatchkeyError,
+  nameOfLockKey,
   toLockState,
   toLockValue,
   toUserKey,
@@ -39,6 +41,7 @@ export interface LockWatchArgs {
   readonly start: Bytes | null
   readonly end: Bytes | null
   readonly renewals: boolean
+  readonly isElection?: boolean
   readonly decoding: Decoding
   readonly signal: AbortSignal | undefined
 }
@@ -53,7 +56,7 @@ export function lockWatch(engine: Engine, args: LockWatchArgs): WatchSource<Lock
     open: (sink) => new LockWatch(engine, args, sink),
     convert: ({ type, key, id, context, token, revision }) => ({
       type,
-      key: toUserKey(key, decoding),
+      key: toUserKey(nameOfLockKey(key), decoding),
       id,
       context: context === null ? undefined : typeof context === 'string' ? context : new Uint8Array(context),
       fencingToken: token,
@@ -69,7 +72,7 @@ class LockWatch implements WatchHandle {
   readonly #engine: Engine
   readonly #args: LockWatchArgs
   readonly #sink: Sink
-  /** The holds in force, as they were told. */
+  /** The reported holds that have not ended, by lock and id. */
   #holds = new Map<string, LockChange>()
   #handle: WatchHandle | undefined
   #isBegun = false
@@ -98,7 +101,7 @@ class LockWatch implements WatchHandle {
     )
   }
 
-  /** Returns the entry up to which the state goes. */
+  /** Returns the log index up to which the state is known. */
   #began(result: unknown): number {
     const [index, revision, rows] = toLockState(result)
     const before = this.#holds
@@ -106,14 +109,18 @@ class LockWatch implements WatchHandle {
     const changes: LockChange[] = []
     for (const [key, id, context, token] of rows) {
       const hold = { type: 'acquired', key, id, context, token, revision } as const
-      this.#holds.set(binary(key), hold)
+      this.#holds.set(nameOf(hold), hold)
     }
-    for (const [name, hold] of before)
+    const isHandedOver = this.#args.isElection === true && this.#holds.size > 0
+    for (const [name, hold] of isHandedOver ? [] : before)
       if (this.#holds.get(name)?.token !== hold.token) changes.push({ ...hold, type: 'released', revision })
     for (const [name, hold] of this.#holds) if (before.get(name)?.token !== hold.token) changes.push(hold)
-    // What was there before the watch began is not told.
-    if (this.#isBegun && changes.length > 0) this.#sink.events(changes)
+    const isFirst = !this.#isBegun
     this.#isBegun = true
+    if (this.#args.isElection)
+      this.#send(isFirst && changes.length === 0 ? [vacancy(this.#args.start ?? EMPTY, revision)] : changes)
+    // Holds that existed before a watch of locks began are not reported.
+    else if (!isFirst) this.#send(changes)
     return index
   }
 
@@ -121,16 +128,21 @@ class LockWatch implements WatchHandle {
     try {
       const changes = events.map(toChange)
       for (const change of changes) this.#note(change)
-      this.#sink.events(changes)
+      this.#send(this.#args.isElection ? changes.filter((_, i) => !isHandOver(events, i)) : changes)
     } catch (error) {
       this.end()
       this.#sink.over(error)
     }
   }
 
+  #send(changes: readonly LockChange[]): void {
+    if (changes.length > 0) this.#sink.events(changes)
+  }
+
   #note(change: LockChange): void {
-    if (change.type === 'acquired') this.#holds.set(binary(change.key), change)
-    else if (change.type === 'released' || change.type === 'expired') this.#holds.delete(binary(change.key))
+    const { type } = change
+    if (type === 'released' || type === 'expired') this.#holds.delete(nameOf(change))
+    else if (type !== 'queued' && type !== 'left') this.#holds.set(nameOf(change), change)
   }
 
   #ended(error: LatchkeyError): void {
@@ -148,6 +160,26 @@ class LockWatch implements WatchHandle {
     this.#handle?.end()
   }
 }
+
+/** What an election begins with where nobody leads. */
+const vacancy = (key: Bytes, revision: number): LockChange => ({
+  type: 'released',
+  key,
+  id: '',
+  context: null,
+  token: 0,
+  revision,
+})
+
+/** A leader goes, and the same entry has the next one: there is no vacancy in between. */
+function isHandOver(events: readonly EventResult[], at: number): boolean {
+  const [index, type] = elementAt(events, at)
+  if (type !== LOCK_EVENT.released && type !== LOCK_EVENT.expired) return false
+  return events.slice(at + 1).some((next) => next[0] === index && next[1] === LOCK_EVENT.acquired)
+}
+
+/** A lock may have several shared holds; each has an id of its own. */
+const nameOf = ({ key, id }: LockChange): string => `${binary(key)}/${id}`
 
 function toChange([, number, key, value]: EventResult): LockChange {
   const type = NAMES.get(number)

@@ -1,9 +1,10 @@
-// Driver: a part of the store as a Map in this process, which follows.
+// Driver: a copy of a part of the store in this process, as a Map that follows each change.
 //
 // Laws (C62)
-//   1  What is shown is a state that the store had: all changes of one revision are applied before anybody can look, and after a lost
-//      history the new state is gathered beside the old one, which is shown until the new one is whole.
-//   2  What is shown is never older than what was shown before.
+//   1  A mirror shows only states that the store had. All changes of one revision are applied before anybody
+//      can read. After a gap in the history the new state is collected beside the old one, and the old one is
+//      shown until the new one is complete.
+//   2  A mirror never shows an older state than it has shown before.
 //   3  An iteration shows one state, however long it takes and whatever changes meanwhile.
 
 import { Emitter, binary, equalBytes, onAbort } from '@latchkey/base'
@@ -20,11 +21,13 @@ import {
   type ValueAs,
   type WatchEvent,
   type WatchTarget,
+  boundsBelow,
   callArgs,
   getArgs,
   initialTargetArgs,
   decodingArg,
   knownNames,
+  readBelow,
   toEvent,
   toUserKey,
   toUserValue,
@@ -34,32 +37,33 @@ import { type RangeStep, followRange } from './range-follower.js'
 
 export interface MirrorEvents<A extends As = 'bytes', T = unknown> extends Record<string, unknown> {
   /**
-   * One for each key that changed, when all of its revision is shown already. After a lost history these are the differences, with the
-   * revision of the new state. A value that cannot be decoded comes as its bytes.
+   * One event for each key that changed, after all changes of its revision are shown. After a gap in the
+   * history the events are the differences between the two states, with the revision of the new state. A
+   * value that cannot be decoded is given as bytes.
    */
   change: WatchEvent<A, T>
-  /** Once more all of it was read, since members no longer kept the history of what was missed. */
+  /** The whole range was read again, because members did not keep the history that was missed. */
   synced: Synced
-  /** It follows no more. The error is undefined where `close()` ended it. */
+  /** The mirror does not follow any more. The error is undefined if `close()` ended it. */
   closed: { error: LatchkeyError | undefined }
 }
 
 interface Row {
   readonly key: Uint8Array
   readonly value: Uint8Array
-  /** Of the write that gave the key this value. */
+  /** The revision of the write that gave the key this value. */
   readonly revision: number
 }
 
-/** One of `key`, `prefix` and `range`. */
+/** Exactly one of `key`, `prefix` and `range`. */
 export type MirrorTarget = Omit<WatchTarget, 'from'>
 export interface MirrorOptions<A extends As = As> {
   as?: A | undefined
   /** What `get` and iterations do with a value that cannot be decoded. */
   onUndecodable?: OnUndecodable | undefined
-  /** Until the first state is there. Default 30 s. */
+  /** The time limit for the first state. Default 30 s. */
   timeout?: Duration | undefined
-  /** Ends it, also later: ERR_ABORTED. */
+  /** Ends the mirror at any time, with ERR_ABORTED. */
   signal?: AbortSignal | undefined
 }
 
@@ -68,15 +72,16 @@ const FIRST_SYNC_TIMEOUT = 30_000
 const EVENTS = ['change', 'synced', 'closed'] as const
 
 /**
- * Keys and values below a prefix, of a range, or one key. Reads are at once and of this process: they show a state that the store had,
- * which may be behind what was just written, by the way of an event, or for as long as no member is reached.
+ * The keys and values below a prefix, of a range, or one key. Reads take no network: they show a state that
+ * the store had. That state may lack the last writes, for as long as their events travel or as no member is
+ * reached.
  */
 export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposable {
   readonly #how: Decoding
   readonly #events = new Emitter<MirrorEvents<A, T>>(EVENTS)
   readonly #stop = new AbortController()
   #rows = new Map<string, Row>()
-  /** The state that will be shown when it is whole. */
+  /** The state that is shown as soon as it is complete. */
   #next = new Map<string, Row>()
   #revision = 0
   #isShown = false
@@ -87,14 +92,14 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
     this.#how = how
   }
 
-  /** `store.mirror` calls it. Resolves when the first state is there. */
+  /** `store.mirror` calls this. Resolves when the first state is complete. */
   static async open(
     engine: Engine,
     target: unknown,
     options: unknown,
     standard: Decoding,
   ): Promise<Mirror<As>> {
-    const bounds = initialTargetArgs(target)
+    const bounds = boundsBelow(standard.prefix, initialTargetArgs(target))
     const { timeout, signal } = callArgs('mirror', options, FIRST_SYNC_TIMEOUT, MIRROR_OPTIONS)
     const mirror = new Mirror<As>(decodingArg(options, standard))
     engine.pass({ signal })
@@ -136,9 +141,9 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
     }
   }
 
-  // ---- what changes
+  // ---- applying changes
 
-  /** Laws 1 and 2. */
+  /** Shows the collected state, once it is complete (laws 1 and 2 of C62). */
   #show(revision: number): void {
     const isFirst = !this.#isShown
     this.#isShown = true
@@ -152,14 +157,17 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
     this.#events.emit('synced', { type: 'synced', revision })
   }
 
-  /** Law 1: revision by revision. */
+  /** Applies all events of a revision before it reports any of them (law 1 of C62). */
   #apply(events: readonly EventResult[]): void {
-    for (let at = 0; at < events.length; ) {
-      const revision = (events[at] as EventResult)[0]
-      const first = at
-      for (; at < events.length && events[at]?.[0] === revision; at++) this.#set(events[at] as EventResult)
+    let same: EventResult[] = []
+    for (const [i, event] of events.entries()) {
+      const [revision] = event
+      this.#set(event)
+      same.push(event)
+      if (events[i + 1]?.[0] === revision) continue
       this.#revision = revision
-      for (const event of events.slice(first, at)) this.#tell(event)
+      for (const one of same) this.#tell(one)
+      same = []
     }
   }
 
@@ -173,9 +181,12 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
     this.#events.emit('change', asFarAsPossible(event, this.#how) as WatchEvent<A, T>)
   }
 
-  // ---- what is shown
+  // ---- reading
 
-  /** Undefined where the key is absent. Throws where the value cannot be decoded. Under `as: 'bytes'` each call makes a copy. */
+  /**
+   * Undefined if the key is absent. Throws if the value cannot be decoded. With `as: 'bytes'` each call
+   * copies.
+   */
   get(key: Bytes): ValueAs<A, T> | undefined {
     const row = this.#row(key)
     return row === undefined ? undefined : this.#value(row)
@@ -194,19 +205,22 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
   }
 
   #row(key: Bytes): Row | undefined {
-    return this.#rows.get(binary(getArgs(key)[1] as Uint8Array))
+    return this.#rows.get(binary(readBelow(this.#how.prefix, getArgs(key))[1] as Uint8Array))
   }
 
   get size(): number {
     return this.#rows.size
   }
 
-  /** Of the last change that is shown, or of the last time that all was read. What a write answered is shown once this is not less. */
+  /**
+   * The revision of the last change that is shown, or of the last complete read. A write is shown as soon as
+   * this is at least the revision that the write returned.
+   */
   get revision(): number {
     return this.#revision
   }
 
-  /** One state, in no certain order. */
+  /** The entries of one state, in no defined order. */
   *entries(): Generator<[key: KeyAs<A>, value: ValueAs<A, T>], undefined> {
     for (const row of this.#now()) yield [this.#key(row), this.#value(row)]
   }
@@ -227,7 +241,7 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
     return this.entries()
   }
 
-  /** Law 3. */
+  /** A copy of the list of rows, which later changes do not touch (law 3 of C62). */
   #now(): readonly Row[] {
     return [...this.#rows.values()]
   }
@@ -260,12 +274,15 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
 
   // ---- the end
 
-  /** It follows no more: by `close()`, because its store was closed, or for `error`. It goes on to show the last state. */
+  /**
+   * The mirror does not follow any more: `close()` was called, its store was closed, or it failed with
+   * `error`. It still shows its last state.
+   */
   get closed(): boolean {
     return this.#isClosed
   }
 
-  /** Why it follows no more; undefined while it does, and after `close()`. */
+  /** The error that ended the mirror; undefined while it follows, and after `close()`. */
   get error(): LatchkeyError | undefined {
     return this.#error
   }
@@ -289,7 +306,7 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
   }
 }
 
-/** A view of a frame would keep all of the frame. */
+/** Copies key and value, because a view of a received frame would keep the whole frame in memory. */
 const own = (key: Uint8Array, value: Uint8Array, revision: number): Row => ({
   key: new Uint8Array(key),
   value: new Uint8Array(value),
@@ -309,7 +326,7 @@ function* differences(
   }
 }
 
-/** What cannot be decoded comes as its bytes. */
+/** A value that cannot be decoded is given as bytes. */
 const asFarAsPossible = (event: EventResult, how: Decoding): WatchEvent<As> =>
   toEvent(event, { ...how, onUndecodable: 'bytes' })
 

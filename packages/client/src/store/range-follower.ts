@@ -1,12 +1,16 @@
-// Driver: what is there in a range, then each change of it, whatever becomes of links and of the history that members keep.
+// Driver: reports the rows of a range and then each change of it. It goes on after links break and after
+// members have dropped the history that it needs.
 //
 // Laws (C61)
-//   1  The rows are those of one frozen view of revision R, and the changes told behind them are those from R + 1 on, each once. The
-//      history is opened at R + 1 as soon as R is known: what is written while the rows are read waits there, not in this process.
-//   2  The changes of one revision come in one step.
-//   3  Where the view or the history is lost, what was told counts no more: a reset is told, then all that is there, of a view that is
-//      not older than anything told before, since it is a linearizable read.
-//   4  One page of rows, one more that was asked for, and as many changes as a watch may have on its way: no more is held at a time.
+//   1  The rows are those of one frozen view at revision R. The changes that follow are those from R + 1 on,
+//      each once. The watch is opened at R + 1 as soon as R is known: changes that happen while the rows are
+//      being read wait at the member, not in this process.
+//   2  All changes of one revision are reported in one step.
+//   3  If the view or the history is lost, everything that was reported is void. A reset is reported, and
+//      then all rows of another view. That view is not older than any reported change, because it comes from
+//      a linearizable read.
+//   4  At any time this process holds at most two pages of rows, and as many changes as a watch may send
+//      ahead.
 
 import { type Clock, onAbort } from '@latchkey/base'
 import { type Bounds, type EventResult, type LatchkeyError, isLatchkeyError } from '@latchkey/protocol'
@@ -21,16 +25,19 @@ export type RangeStep =
   | { readonly is: 'synced'; readonly revision: number }
   | { readonly is: 'events'; readonly events: readonly EventResult[] }
 
-export interface FollowOptions {
-  /** false: what is lost ends it with ERR_COMPACTED, unless nothing was told yet. */
+interface FollowOptions {
+  /**
+   * false: if the view or the history is lost, the follower ends with ERR_COMPACTED, unless it has reported
+   * nothing yet.
+   */
   readonly resync: boolean
-  /** Ends it without an error. */
+  /** Ends the follower without an error. */
   readonly signal: AbortSignal
-  /** What is left until the first sync has to be there; undefined: no limit. */
+  /** Returns the time that is left for the first complete state, ms; undefined: no limit. */
   readonly timeout?: (() => number | undefined) | undefined
 }
 
-/** A member that has no room for one more view is asked again after so many ms. */
+/** The pause before a member that has too many views is asked again, ms. */
 const BUSY_PAUSE = 100
 
 export async function* followRange(
@@ -60,7 +67,7 @@ export async function* followRange(
   }
 }
 
-/** Over at once when the signal aborts. */
+/** Ends at once when the signal aborts. */
 function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = clock.after(ms, () => end(), { ref: false })
@@ -100,7 +107,7 @@ async function* followOnce(
   }
 }
 
-/** Changes as they come, each batch of whole revisions. */
+/** The changes in batches of whole revisions. */
 class History {
   readonly #handle: WatchHandle
   readonly #batches = new Queue<readonly EventResult[]>()
@@ -127,7 +134,10 @@ class History {
     this.#wake()
   }
 
-  /** undefined: it was ended by its signal. What came before the end is told first, unless the store was closed. */
+  /**
+   * Resolves to undefined when the signal has aborted. Changes that came before the end are returned first,
+   * unless the store was closed.
+   */
   async next(): Promise<readonly EventResult[] | undefined> {
     for (;;) {
       const isClosed =

@@ -1,4 +1,4 @@
-// Test: ranges: one frozen view, page by page, whatever becomes of the link.
+// Test: ranges are read page by page from one frozen view, also when links change.
 
 import { compareBytes, utf8 } from '@latchkey/base'
 import { type Answer, READ, errorAnswer, okAnswer } from '@latchkey/protocol'
@@ -6,10 +6,10 @@ import { expect, test } from 'vitest'
 import type { FakeCluster, FakeLink } from '../testing/fake-cluster.js'
 import { codeOf, follow, scene } from '../testing/stores.js'
 
-/** Of the first view one more. */
+/** The first view has the revision after this one. */
 const REVISION = 40
 
-/** Pages of `rows` rows over views that live as long as their link. */
+/** Serves pages of `rows` rows from views that end with their link. */
 function serveViews(cluster: FakeCluster, rows: number) {
   const views = new Map<
     number,
@@ -86,7 +86,7 @@ test('R9: all pages of an iteration are of one view, also when the data changes 
   expect([...cluster.links].map((link) => link.url)).toEqual(['b'])
 })
 
-test('one page is asked for ahead, never more, and a view that is left is closed behind it', async () => {
+test('at most one page is requested ahead, and an abandoned view is closed after it', async () => {
   const { world, store, stats, views } = filled(50)
   const client = store({ as: 'string' })
   const some = follow(
@@ -129,7 +129,7 @@ test('limits, reverse, keysOnly, values', async () => {
   expect(views.size).toBe(0)
 })
 
-test('a lost view: an iteration that has told rows ends with an error, one that has not begins again, a scan too', async () => {
+test('a lost view: an iteration that has returned rows ends with an error; another one begins again, and so does a scan', async () => {
   const { world, cluster, store, stats } = filled(50)
   const client = store({ as: 'string' })
   const seen: string[] = []
@@ -175,7 +175,7 @@ test('a signal between rows, and close between pages', async () => {
   expect([codeOf(aborted), codeOf(closed)]).toEqual(['ERR_ABORTED', 'ERR_CLOSED'])
 })
 
-test('a scan tells the revision of its view, which neither JSON nor a loop sees', async () => {
+test('a scan has the revision of its view, as a property that JSON and loops ignore', async () => {
   const { world, store } = filled(20)
   const scan = follow(store({ as: 'string' }).scan({ limit: 9 }))
   await world.run(500)
@@ -185,7 +185,7 @@ test('a scan tells the revision of its view, which neither JSON nor a loop sees'
   expect(JSON.parse(JSON.stringify(rows))).toEqual(names(0, 9).map((key, at) => ({ key, value: `${at}` })))
 })
 
-test('asking an iterator for its revision opens its view, and the rows that follow are of that view', async () => {
+test('the revision of an iterator opens its view, and the rows are of that view', async () => {
   const { world, store, stats, data } = filled(20)
   const keys = store({ as: 'string' }).keys()
   await world.run(100)
@@ -205,7 +205,7 @@ test('asking an iterator for its revision opens its view, and the rows that foll
   expect(await keys.revision).toBe(REVISION + 1)
 })
 
-test('R9: once its revision is told, an iterator whose view is lost ends, and does not go on in another view', async () => {
+test('R9: after its revision was read, an iterator whose view is lost ends, and does not continue in another view', async () => {
   const { world, cluster, store, stats } = filled(20)
   const values = store({ as: 'string' }).values()
   const revision = follow(values.revision)
@@ -222,7 +222,7 @@ test('R9: once its revision is told, an iterator whose view is lost ends, and do
   expect([codeOf(all), stats.opened]).toEqual(['ERR_COMPACTED', 1])
 })
 
-test('the revision of an iteration that never begins is an error for who asks, and for nobody else', async () => {
+test('the revision of an iteration that cannot begin rejects, and is no unhandled rejection if nobody asks', async () => {
   const { world, store, stats } = filled(20)
   const client = store()
   const [returned, failed] = [client.keys(), client.keys()]

@@ -1,10 +1,13 @@
-// Driver: ranges, page by page over one frozen view, which lives at the member that opened it. The next page is asked for as soon as
-// one has come, so that the member reads it while this side hands the rows out; never more than one, so that nothing piles up.
-// Law (R9): all rows come from one view. If it is lost, an iteration that has told nothing begins again; one that has told rows
-// ends with an error that says so. The revision of the view counts as told: without this, rows of a second view would come with the
-// revision of the first, and who watches from behind it would hear of some changes twice.
-// Law (C48): a range that can hold nothing is asked for too, since the member says whether this caller may read there. The story without it:
-// a program is tried with limit 0, works, and is refused at its first real scan.
+// Driver: reads a range page by page from one frozen view at the member that opened the view. When a page
+// arrives, the next one is requested, so that the member reads it while the caller takes the rows. At most
+// one page is requested ahead, so that memory stays bounded.
+// Law (R9): all rows come from one view. If the view is lost, an iteration that has returned no row begins
+// again; one that has returned rows ends with an error. The revision of the view counts as a returned row.
+// Without this law: a caller reads the revision of one view and gets the rows of a later one. It then watches
+// from that revision on, and gets some changes twice.
+// Law (C48): a request is sent also for a range that can contain nothing, because the member decides whether
+// this caller may read there. Without this law: a program is tried with limit 0, works, and is refused at its
+// first real scan.
 
 import {
   type AtRevision,
@@ -25,14 +28,14 @@ import type { Engine } from '../engine/engine.js'
 import { viewLost } from '../engine/outcomes.js'
 import { withRevision } from './undecodable-values.js'
 
-/** The value is null where only keys were asked for; the revision is there where it was asked for. */
+/** The value is null if only keys were requested. The revision is present if it was requested. */
 export type Row = readonly [key: Uint8Array, value: Uint8Array | null, revision?: number]
 
 export interface OpenView {
-  /** 0: the member has closed it, nothing follows. */
+  /** 0: the member has closed the view, because this was the last page. */
   readonly view: number
   readonly home: Live | undefined
-  /** The link stays until this is called. */
+  /** The link of the view stays open until this is called. */
   release(): void
 }
 export interface Page extends OpenView {
@@ -40,7 +43,7 @@ export interface Page extends OpenView {
   readonly rows: readonly Row[]
 }
 
-/** Where the next page begins. */
+/** The place where the next page begins. */
 interface Cursor {
   start: Uint8Array | null
   end: Uint8Array | null
@@ -60,7 +63,7 @@ class Rows<T> implements RangeIterator<T> {
   readonly #rows: AsyncGenerator<T, undefined>
   readonly #revision: Promise<number>
   #refuse: (error: unknown) => void = () => {}
-  /** The first row was asked for by whoever asked for the revision; the first `next()` takes it. */
+  /** A call for the revision has requested the first row already; the first `next()` returns that row. */
   #first: Promise<IteratorResult<T, undefined>> | undefined
   #isBegun = false
 
@@ -70,7 +73,7 @@ class Rows<T> implements RangeIterator<T> {
       opened = resolve
       this.#refuse = reject
     })
-    // Nobody has to ask for it.
+    // A rejection of this promise is no error if no caller asks for the revision.
     this.#revision.catch(() => {})
     this.#rows = rows(opened)
   }
@@ -124,7 +127,7 @@ async function* rowsOf<T>(
   opened: (revision: number) => void,
 ): AsyncGenerator<T, undefined> {
   let told = false
-  // Where a value cannot be decoded the error names the key, and a revision.
+  // If a value cannot be decoded, the error names the key and a revision.
   const converted = (row: Row, revision: number): T | Promise<never> => {
     try {
       return convert(row, options)
@@ -151,7 +154,7 @@ async function* rowsOf<T>(
   }
 }
 
-/** All at once: nothing is told before all of it is there, so a lost view costs time, until the deadline. */
+/** Collects all rows before it returns any. So it begins again when the view is lost, until its deadline. */
 export async function collect<T>(
   engine: Engine,
   range: RangeArgs,
@@ -205,7 +208,7 @@ export async function* pagesOf(
       asked = undefined
       advance(cursor, range.reverse, page.rows)
       if (page.view !== 0 && cursor.left > 0) asked = next(page)
-      // Nobody may come back for it: an error of a page that nobody waits for is nobody's.
+      // The caller may never call `next()` again, so nobody else handles a rejection of this page.
       asked?.catch(() => {})
       before?.release()
       yield page
@@ -215,7 +218,7 @@ export async function* pagesOf(
   }
 }
 
-/** The view is closed behind the page that is still under way: the member may read only what was asked before. */
+/** Closes the view after the page that is under way: that page was requested earlier, and needs the view. */
 function leave(engine: Engine, page: Page | undefined, asked: Promise<Page> | undefined): void {
   const close = (last: Page | undefined) => {
     if (last && last.view !== 0) closeView(engine, last)
@@ -234,7 +237,8 @@ async function ask(
   before: Page | undefined,
 ): Promise<Page> {
   const limit = Math.min(cursor.left, CAPS.pageRows)
-  // A page may be cut short by its bytes, unless it is one row: the view is kept until the rows are there.
+  // The member may end a page early because of its bytes, unless the range is one row. So the view is needed
+  // until all rows have arrived.
   const part = range.part ?? (range.keysOnly ? 'keys' : 'both')
   const view = before?.view ?? 0
   const read: Read = [READ.page, view, limit > 1, cursor.start, cursor.end, range.reverse, limit, part]
@@ -251,13 +255,13 @@ async function ask(
   }
 }
 
-/** Runs as the answer comes: a link that is being left must learn at once that a view is open there. */
+/** Runs when the answer arrives. A link that is being left must know at once that a view is open on it. */
 function toPageOf(engine: Engine, result: unknown, call: Call): Page {
   const [view, rows, revision] = toPage(result)
   return { ...openView(engine, view, call), rows: rows as readonly Row[], revision }
 }
 
-/** The view that an answer tells of, and the link that it lives on. */
+/** The view that an answer names, and the link on which it was opened. */
 export function openView(engine: Engine, view: number, call: Call): OpenView {
   const home = call.answeredBy
   return { view, home, release: home && view !== 0 ? engine.keepOpen(home) : () => {} }
@@ -275,7 +279,7 @@ function advance(cursor: Cursor, reverse: boolean, rows: readonly Row[]): void {
   }
 }
 
-/** Said, not waited for: a view that nobody closes ends by itself. */
+/** Sends the request and does not wait for its answer: a view that is not closed expires at the member. */
 export function closeView(engine: Engine, { view, home }: OpenView): void {
   if (!home?.open) return
   const done = () => {}

@@ -1,4 +1,4 @@
-// Rule: a mistake rejects the promise; nothing is thrown at the caller.
+// Rule: turns an exception of a call with wrong arguments into a rejected promise.
 
 export function attempt<T>(run: () => Promise<T>): Promise<T> {
   try {

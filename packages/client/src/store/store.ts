@@ -1,6 +1,14 @@
-// Rule: what a user holds, embedded or remote.
+// Types: the interface of a store, embedded or remote.
 
-import type { DistributedLock, LockOptions, Locks, Watchdog } from '@latchkey/lock'
+import type {
+  DistributedLock,
+  Elections,
+  LockOptions,
+  Locks,
+  Semaphores,
+  Watchdog,
+  WebLocks,
+} from '@latchkey/lock'
 import type {
   Acquirer,
   As,
@@ -9,19 +17,40 @@ import type {
   ClusterCalls,
   Duration,
   KeyValueCalls,
+  OnUndecodable,
   Owner,
   Parsed,
   StoreEvents,
 } from '@latchkey/protocol'
+import type { Barriers } from './barriers.js'
+import type { Latches } from './latches.js'
 import type { Mirror, MirrorOptions, MirrorTarget } from './mirror.js'
 
-/** Locks, in three shapes. */
+/** The calls for locks, in the style of RheaKV and in that of Node, and for semaphores. */
 export interface LockCalls<S extends As = 'bytes'> {
-  /** RheaKV's shape. Without a watchdog the lease is a timeout. Throws a TypeError at the call. */
+  /**
+   * The style of RheaKV: a lock object. Without a watchdog the lock expires at the end of the lease. Throws a
+   * TypeError for wrong arguments.
+   */
   getDistributedLock(key: Bytes, lease: Duration, watchdog?: Watchdog, options?: LockOptions): DistributedLock
-  /** The shape a Node developer reaches for: acquire, tryAcquire, withLock, query, forceRelease. */
+  /** The style of Node: acquire, tryAcquire, withLock, query, forceRelease. */
   readonly locks: Locks<S>
-  /** RheaKV's primitive under both: one attempt, no queue, no renewal. `keepLease` renews; `fencingKey` null is the store's counter. */
+  /** Locks that up to a given number of holders share: acquire, tryAcquire, resize, query. */
+  readonly semaphores: Semaphores<S>
+  /** Elections of one leader among processes: campaign, leader, observe. */
+  readonly elections: Elections<S>
+  /**
+   * Locks with the calls of `navigator.locks`: request, query. Their names are apart from those of `locks`.
+   */
+  readonly webLocks: WebLocks
+}
+
+/** Calls for locks that a store has, and a `sub` has not. */
+export interface LockPrimitives {
+  /**
+   * The primitive of RheaKV beneath both: one attempt, without a queue and without renewal. `keepLease`
+   * renews a lock that is held. If `fencingKey` is null, the store's own counter gives the fencing token.
+   */
   tryLockWith(
     key: Bytes,
     fencingKey: Bytes | null | undefined,
@@ -29,13 +58,25 @@ export interface LockCalls<S extends As = 'bytes'> {
     acquirer: Acquirer,
     options?: CallOptions,
   ): Promise<Owner>
-  /** Gives one acquire back. Like tryLockWith it answers with the Owner, and is refused by `code`, not by an error. */
+  /**
+   * Releases one acquire: a lock that was acquired twice must be released twice. Like `tryLockWith` it
+   * resolves to an Owner, whose `code` tells whether it succeeded.
+   */
   releaseLockWith(key: Bytes, acquirer: Acquirer, options?: CallOptions): Promise<Owner>
+}
+
+/** Points where callers wait for each other. */
+export interface MeetingCalls {
+  /** Latches: they count down once, and open for all who wait. */
+  readonly latches: Latches
+  /** Barriers: a number of parties go on when all of them have come, again and again. */
+  readonly barriers: Barriers
 }
 
 export interface MirrorCalls<S extends As = 'bytes'> {
   /**
-   * A Map that follows the store, across reconnects, changes of leader and compaction: always a state that the store had.
+   * A Map that follows the store across reconnects, changes of leader and compaction. It always shows a state
+   * that the store had.
    * ```ts
    * await using flags = await store.mirror({ prefix: 'flags/' }, { as: 'json' })
    * flags.on('change', ({ key, value }) => console.log(key, value))
@@ -49,9 +90,40 @@ export interface MirrorCalls<S extends As = 'bytes'> {
   mirror<T>(target: MirrorTarget, options: MirrorOptions<Parsed>): Promise<Mirror<Parsed, T>>
 }
 
-/** As an emitter of Node's has them, so that `once` and `on` of node:events work with a store. */
+/** How a `sub` encodes and decodes values. Default: like the store, or the `sub`, that it is made of. */
+export interface SubOptions<A extends As = As> {
+  as?: A | undefined
+  onUndecodable?: OnUndecodable | undefined
+}
+export interface SubCalls<S extends As = 'bytes'> {
+  /**
+   * The same calls below a prefix: the prefix is added to each given key, range, guard and lock, and removed
+   * from returned keys.
+   * ```ts
+   * const orders = store.sub('orders/', { as: 'json' })
+   * await orders.put('42', { state: 'new' }) // the key 'orders/42'
+   * await using hold = await orders.locks.acquire('42') // the lock 'orders/42'
+   * await hold.kv.put('42', { state: 'charged' })
+   * ```
+   * It needs no connection and no close of its own. An empty prefix is a TypeError. See docs/keys.md.
+   */
+  sub<A extends As = S>(prefix: Bytes, options?: SubOptions<A>): SubStore<A>
+}
+
+/**
+ * The calls for keys and locks, below a prefix. `close`, `ready`, `status`, `on` and others exist only on the
+ * store itself.
+ */
+export interface SubStore<S extends As = 'bytes'>
+  extends KeyValueCalls<S>,
+    MirrorCalls<S>,
+    LockCalls<S>,
+    MeetingCalls,
+    SubCalls<S> {}
+
+/** The methods of Node's EventEmitter, so that `once` and `on` of node:events work with a store. */
 export interface EventCalls {
-  /** A listener that throws is the process's matter, not the store's. */
+  /** If a listener throws, the error is uncaught: the store does not handle it. */
   on<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): this
   once<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): this
   off<Name extends keyof StoreEvents>(name: Name, listener: (event: StoreEvents[Name]) => void): this
@@ -65,13 +137,13 @@ export interface EventCalls {
 }
 
 /**
- * A replicated store: embedded (`open`) or remote (`connect`), with the same calls, errors and promises. `S` is the encoding that it was
- * opened with: `Store` alone has bytes, `Store<'json'>` what `{ as: 'json' }` makes of it; `Store<As>` is any of them.
+ * A replicated store, embedded (`open`) or remote (`connect`), with the same calls, errors and guarantees.
+ * `S` is the encoding with which it was opened: `Store` has bytes, `Store<'json'>` has what `{ as: 'json' }`
+ * decodes, and `Store<As>` may have any of them.
  */
 export interface Store<S extends As = 'bytes'>
-  extends KeyValueCalls<S>,
-    MirrorCalls<S>,
-    LockCalls<S>,
+  extends SubStore<S>,
+    LockPrimitives,
     ClusterCalls,
     EventCalls,
     AsyncDisposable {}

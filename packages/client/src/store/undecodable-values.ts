@@ -1,12 +1,13 @@
-// Driver: a value that could not be decoded, and the revision that an answer without one does not tell.
+// Driver: errors about values that cannot be decoded, with the revision of the value.
 
 import { equalBytes } from '@latchkey/base'
 import { READ, type ReadArgs, undecodable, undecodableOf } from '@latchkey/protocol'
 import type { Engine } from '../engine/engine.js'
 
 /**
- * Of `get` and `multiGet` the answer is the value alone: the revision is asked for then. If the key has another value by now, it is not
- * known, and `seen` is said where there is one: the revision that was read. Rejects always.
+ * The answers of `get` and `multiGet` have no revision, so it is read after the failure. If the key has
+ * another value by then, the value's own revision is unknown; the error then names `seen`, the revision of
+ * the read, if it is given. This function always rejects.
  */
 export async function withRevision(
   engine: Engine,
@@ -33,7 +34,10 @@ async function revisionOf(
   return isTheSame && typeof modRevision === 'number' ? modRevision : undefined
 }
 
-/** The answer of a write that is done: an error about the value that it answers with must not say that nothing happened. */
+/**
+ * For the answer to a write that is done: if the previous value cannot be decoded, the error must not say
+ * that nothing was changed.
+ */
 export function afterWrite<T>(convert: () => T): T {
   try {
     return convert()

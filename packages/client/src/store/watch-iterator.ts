@@ -1,5 +1,5 @@
-// Driver: a watch as an async iterator. It begins at the call, not at the first next(); what comes waits here, and only so much of
-// it (watches.ts, range-follower.ts).
+// Driver: a watch as an async iterator. It begins at the call, not at the first `next()`. Events that arrive
+// wait here, and their number is limited (watches.ts, range-follower.ts).
 
 import { onAbort } from '@latchkey/base'
 import { type Bounds, type EventResult, LatchkeyError } from '@latchkey/protocol'
@@ -21,7 +21,7 @@ interface Sink<Raw> {
 
 export interface WatchSource<Raw, Event> {
   open(sink: Sink<Raw>): WatchHandle
-  /** Throws where it cannot be told: the watch ends with that. */
+  /** If this throws, the watch ends with that error. */
   convert(raw: Raw): Event
   readonly signal: AbortSignal | undefined
 }
@@ -65,7 +65,7 @@ export class WatchIterator<Raw, Event> implements AsyncIterableIterator<Event> {
     })
   }
 
-  /** Ends quietly; readers that wait are done. */
+  /** Ends the watch without an error; waiting `next()` calls resolve to the end. */
   async return(): Promise<IteratorResult<Event>> {
     this.#end(true)
     return DONE
@@ -100,7 +100,7 @@ export class WatchIterator<Raw, Event> implements AsyncIterableIterator<Event> {
     }
   }
 
-  /** The error once, as an iteration throws; then it is over. */
+  /** Rejects one `next()` with the error; the calls after it resolve to the end. */
   #tellEnd(reader: Reader<Event>): void {
     const error = this.#error
     this.#error = undefined
@@ -108,7 +108,7 @@ export class WatchIterator<Raw, Event> implements AsyncIterableIterator<Event> {
     else reject(reader, error)
   }
 
-  /** `now`: what has arrived and was not read is not read any more. */
+  /** `now`: events that have arrived and were not read yet are dropped. */
   #fail(error: unknown, now: boolean): void {
     if (this.#over) return
     this.#error = error
@@ -127,16 +127,16 @@ export class WatchIterator<Raw, Event> implements AsyncIterableIterator<Event> {
 
 const reject = (reader: Reader<never>, error: unknown) => reader.reject(error)
 
-// ---- with what is there
+// ---- a watch with `initial`
 
-/** One thing that a watch with `initial` tells, as it came. */
+/** One item of a watch with `initial`, before it is decoded. */
 export type InitialItem =
   | { readonly is: 'reset' }
   | { readonly is: 'synced'; readonly revision: number }
   | { readonly is: 'row'; readonly row: Row }
   | { readonly is: 'event'; readonly event: EventResult }
 
-/** The next step is taken when all of the one before was read. */
+/** The next step is requested only after the caller has read all items of the step before. */
 export function openInitial(
   engine: Engine,
   bounds: Bounds,

@@ -1,5 +1,6 @@
-// Driver: members in memory, with the faults of a network and of leaders, for the engine to be tried against. One machine stands
-// for the replicated state; what is on its way to it survives the link it came by, as a proposal survives its member.
+// Driver: members in memory, with the faults of a network and of leaders, for the engine to be tried against.
+// One machine stands for the replicated state; what is on its way to it survives the link it came by, as a
+// proposal survives its member.
 
 import { type Random, text } from '@latchkey/base'
 import {

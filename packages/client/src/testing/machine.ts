@@ -1,4 +1,5 @@
-// Rule: a trivial state machine with sessions and a reply table, as docs/locks.md 6 says, for the engine to be tried against.
+// Rule: a trivial state machine with sessions and a reply table, as docs/locks.md 6 says, for the engine to
+// be tried against.
 
 import { equalBytes, text } from '@latchkey/base'
 import {
@@ -33,7 +34,10 @@ export class Machine {
   index = 0
   /** Cluster time. */
   time = 0
-  /** How often something was executed that had been executed before, or had been cancelled. Never, if the table works. */
+  /**
+   * How often something was executed that had been executed before, or had been cancelled. Never, if the
+   * table works.
+   */
   most = 0
 
   apply(session: number, number: number, done: number, body: Uint8Array, now: number): Applied {

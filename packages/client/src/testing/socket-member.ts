@@ -1,4 +1,5 @@
-// Driver: a member's door for clients on a real socket of the loopback, with the trivial machine behind it, for tests.
+// Driver: a member's door for clients on a real socket of the loopback, with the trivial machine behind it,
+// for tests.
 
 import type { AddressInfo } from 'node:net'
 import {
@@ -16,6 +17,7 @@ import {
   errorAnswer,
   okAnswer,
 } from '@latchkey/protocol'
+import { afterEach } from 'vitest'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { Machine } from './machine.js'
 
@@ -37,6 +39,19 @@ export interface SocketMemberOptions {
   /** Addresses of the other members that it tells of. */
   readonly others?: readonly string[]
   readonly port?: number
+}
+
+/** Called once in a test file: what a test opens is closed after it, the last one first. */
+export function socketMembers() {
+  const open: { close(): unknown }[] = []
+  afterEach(async () => {
+    for (const one of open.splice(0).reverse()) await one.close()
+  })
+  const opened = <T extends { close(): unknown }>(one: T): T => {
+    open.push(one)
+    return one
+  }
+  return { opened, member: async (options?: SocketMemberOptions) => opened(await socketMember(options)) }
 }
 
 export async function socketMember(options: SocketMemberOptions = {}): Promise<SocketMember> {

@@ -11,6 +11,8 @@ export interface Scene {
   readonly cluster: FakeCluster
   readonly random: Random
   readonly store: <S extends As = 'bytes'>(options?: Partial<StoreOptions> & { as?: S }) => ClientStore<S>
+  /** A store that has a link and a session: its first write was answered. */
+  readonly warmStore: (options?: Partial<Omit<StoreOptions, 'as'>>) => Promise<ClientStore>
 }
 
 export function scene(seed: number | string = 1, urls: readonly string[] = ['a']): Scene {
@@ -26,7 +28,14 @@ export function scene(seed: number | string = 1, urls: readonly string[] = ['a']
       newId: () => `id-${ids++}`,
       ...options,
     })
-  return { world, cluster, random, store }
+  const warmStore = async (options: Partial<Omit<StoreOptions, 'as'>> = {}) => {
+    const client = store<'bytes'>(options)
+    const warm = follow(client.put('warm', '0'))
+    await world.run(100)
+    if (codeOf(warm) !== 'ok') throw new Error(`the first write of a store ended with ${codeOf(warm)}`)
+    return client
+  }
+  return { world, cluster, random, store, warmStore }
 }
 
 export type Fate<T> =

@@ -4,9 +4,11 @@
 
 import {
   type Answer,
+  CAPS,
   ERRORS,
   ERROR_CODES,
   type ErrorCode,
+  type HolderResult,
   SESSION_FULL_ANSWER,
   SESSION_OVER,
   pack,
@@ -16,15 +18,17 @@ import {
 export class Refused {
   readonly bytes: Uint8Array
 
-  constructor(code: ErrorCode, message: string = ERRORS[code].message) {
+  /** `holder`: of ERR_FENCED. */
+  constructor(code: ErrorCode, message: string = ERRORS[code].message, holder?: HolderResult | null) {
     const { retryable, outcome } = ERRORS[code]
-    this.bytes = pack([1 + ERROR_CODES.indexOf(code), message, retryable, outcome === 'unknown'])
+    const places = [1 + ERROR_CODES.indexOf(code), message, retryable, outcome === 'unknown']
+    this.bytes = pack(holder === undefined ? places : [...places, holder])
   }
 }
 
 const SIMPLE = new Map<unknown, Uint8Array>([true, false, 0, 1].map((result) => [result, pack([0, result])]))
 
-/** `outcome` is a result as in protocol's operations.ts, or a refusal. */
+/** `outcome` is a result as in protocol's results.ts, or a refusal. */
 export function answerBytes(outcome: unknown): Uint8Array {
   if (outcome instanceof Refused) return outcome.bytes
   return SIMPLE.get(outcome) ?? pack([0, outcome])
@@ -90,7 +94,8 @@ export const TOO_MANY_OF_ONE = new Refused(
   'ERR_BUSY',
   "These credentials have opened as many sessions as one identity may, and each of them holds or waits for a lock, or was used recently. Close some stores, end sessions with 'latchkey sessions --end ID', or use another token.",
 )
-export const FENCED = new Refused('ERR_FENCED')
+/** `holder`: of the guard's lock, at the entry of the write. The client puts it into the message. */
+export const fencedBy = (holder: HolderResult | null): Refused => new Refused('ERR_FENCED', undefined, holder)
 export const CANCELLED = new Refused('ERR_ABORTED', 'The call was cancelled before it was executed.')
 export const MERGED_TOO_LARGE = new Refused(
   'ERR_TOO_LARGE',
@@ -105,12 +110,32 @@ export const RESULTS_TOO_LARGE = new Refused(
   'ERR_TOO_LARGE',
   'What the transaction gets would be over 4 MiB. Nothing was changed; get fewer keys at once.',
 )
+export const USED_FOR_OTHER = new Refused(
+  'ERR_MISMATCH',
+  'Under this idempotency key another request was made. Nothing was changed. Draw a new key for each request.',
+)
+export const KEPT_TOO_LARGE = new Refused(
+  'ERR_TOO_LARGE',
+  'The answer would be over 1 MiB, which is the most that is kept for an idempotency key. Nothing was changed. Get fewer keys at once.',
+)
+export const LATCHES_FULL = new Refused(
+  'ERR_BUSY',
+  `The store has ${CAPS.latches} latches, which is the most. Remove latches that are not needed any more.`,
+)
+export const BARRIERS_FULL = new Refused(
+  'ERR_BUSY',
+  `Somebody waits at each of the ${CAPS.barriers} barriers of the store, which is the most. Try again when fewer are used.`,
+)
+export const PARTIES_FULL = new Refused(
+  'ERR_BUSY',
+  `As many wait as may: ${CAPS.partiesOfOne} at one latch or barrier, ${CAPS.parties} at all of the store. Try again when fewer wait.`,
+)
 export const SEQUENCE_USED_UP = new Refused(
   'ERR_TOO_LARGE',
   'The sequence is used up: its numbers would pass 2^53. Reset it.',
 )
 /**
- * This is not the number of an error; only the session engine of a client gets it (protocol's operations.ts).
+ * This is not the number of an error; only the session engine of a client gets it (protocol's results.ts).
  */
 export const SESSION_IS_OVER: Uint8Array = pack([
   SESSION_OVER,

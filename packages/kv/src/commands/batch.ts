@@ -5,7 +5,7 @@
 // Records follow each other without a gap, so that the leader only joins them. Session 0 is none: the record
 // opens a session, and is alone in its entry.
 
-import { assert, View } from '@latchkey/base'
+import { assert } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 import { u32, u48, writeU32, writeU48 } from '../little-endian.js'
 
@@ -120,7 +120,7 @@ export class BatchReader {
 
   /** A view of [from, end) of `data`. */
   view(from: number, end: number): Buffer {
-    return new View(this.#memory, this.#offset + from, end - from)
+    return Buffer.from(this.#memory, this.#offset + from, end - from)
   }
 
   /** There are no more records. */

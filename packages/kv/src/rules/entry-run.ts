@@ -3,8 +3,8 @@
 // loop is used up. Then it returns what it waits for, and goes on with the next call of `proceed`.
 //
 // Laws
-// - A: before the commands, in this order: sessions that ended, waits that are over, holds that expired, rows
-//   to reclaim, keys whose life is over.
+// - A: before the commands, in this order: sessions that ended, waits for locks that are over, holds that
+//   expired, rows to reclaim, waits at latches and barriers that are over, keys whose life is over.
 // - B: each command has an answer of its own; a refused command changes nothing.
 // - C: a call's number is executed at most once. A number with a kept reply gets that reply; a number below
 //   `done`, or of a session that is over, is refused (docs/locks.md, section 6).
@@ -49,6 +49,7 @@ import { Budget, OverBudget } from './budget.js'
 import { Draft } from './draft.js'
 import { neededLives, removeKeys } from './key-expiry.js'
 import { TurnWork } from './apply-turn.js'
+import { expireParties } from './parties.js'
 import { endDueSessions, endSessionOf, openSession } from './sessions.js'
 
 /** A command that waits for rows, or for another turn. */
@@ -86,8 +87,9 @@ export class EntryRun {
   /** Law A: the effects of the entry's time. */
   #letTimePass(): void {
     const { state, locks } = this.#bench
-    endDueSessions(state, locks)
-    expire(locks)
+    expire(locks, endDueSessions(state, locks))
+    locks.forgetSemaphores()
+    expireParties(state.parties, this.#entry.time)
     const lives = neededLives(state, this.#entry.time)
     if (lives !== undefined) this.#expiry = { lives }
   }

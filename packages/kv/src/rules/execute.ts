@@ -1,17 +1,35 @@
 // Rule: executes one well-formed command of a session; each case is one call.
 
 import { binary, unreachable } from '@latchkey/base'
-import { cancelWait, forceRelease, isHeldWith, release, releaseAll, renew, tryLock } from '@latchkey/lock'
+import {
+  cancelWait,
+  downgrade,
+  forceRelease,
+  guardHolder,
+  isHeldWith,
+  proclaim,
+  release,
+  releaseAll,
+  renew,
+  resize,
+  rotate,
+  steal,
+  tryLock,
+  tryLockAll,
+} from '@latchkey/lock'
 import {
   type BudgetLimits,
   type Command,
   type GuardArg,
+  guardsOf,
   LIFE_OF_SESSION,
   type LifeArg,
+  type OnceArg,
   OP,
+  type PartyCommand,
   rowsNamed,
 } from '@latchkey/protocol'
-import { FENCED, MALFORMED, refusedWith } from '../commands/answers.js'
+import { fencedBy, MALFORMED, refusedWith } from '../commands/answers.js'
 import type { Life } from '../state/data-row.js'
 import { lifeUntil } from '../state/life-rows.js'
 import type { Session } from '../state/session-rows.js'
@@ -19,6 +37,7 @@ import type { State } from '../state/state.js'
 import type { EventCaps } from '../state/changes.js'
 import { Budget } from './budget.js'
 import { Draft } from './draft.js'
+import { keptAnswer } from './kept-answers.js'
 import { increment } from './numbers.js'
 import * as kv from './key-values.js'
 import type { StateLockTransaction } from './lock-tx.js'
@@ -27,6 +46,9 @@ import { nextBlock, reset } from './sequences.js'
 import { cancelCall, closeSession } from './sessions.js'
 import { batch, txn } from './steps.js'
 import { type Turn, TurnWork } from './apply-turn.js'
+import { enterBarrier } from './barriers.js'
+import { countDown, createLatch, removeLatch, waitLatch } from './latches.js'
+import { leaveParties, moveParty } from './parties.js'
 
 /** What the commands of one entry work on. */
 export interface Bench {
@@ -60,7 +82,21 @@ export function execute(bench: Bench, session: Session, command: Command, found:
     case OP.cancelWait:
     case OP.forceRelease:
     case OP.releaseAll:
+    case OP.downgrade:
+    case OP.resize:
+    case OP.proclaim:
+    case OP.rotate:
+    case OP.steal:
+    case OP.tryLockAll:
       return lockCommand(bench.locks, session.id, command)
+    case OP.createLatch:
+    case OP.countDown:
+    case OP.removeLatch:
+    case OP.waitLatch:
+    case OP.enterBarrier:
+    case OP.leaveParties:
+    case OP.moveParty:
+      return partyCommand(bench, session.id, command)
     default:
       return guarded(bench, session, command, found)
   }
@@ -72,7 +108,10 @@ function lifeFrom(life: LifeArg, session: Session, now: number): Life | undefine
   return life === LIFE_OF_SESSION ? { kind: 'session', number: session.id } : lifeUntil(now, life)
 }
 
-type LockCommand = Extract<Command, readonly [30 | 31 | 32 | 33 | 34 | 35, ...unknown[]]>
+type LockCommand = Extract<
+  Command,
+  readonly [30 | 31 | 32 | 33 | 34 | 35 | 36 | 37 | 38 | 39 | 40 | 41, ...unknown[]]
+>
 
 function lockCommand(locks: StateLockTransaction, session: number, command: LockCommand): unknown {
   switch (command[0]) {
@@ -90,6 +129,42 @@ function lockCommand(locks: StateLockTransaction, session: number, command: Lock
       return forceRelease(locks, command[1], command[2])
     case OP.releaseAll:
       return releaseAll(locks, command[1])
+    case OP.downgrade:
+      return downgrade(locks, command[1], command[2], command[3])
+    case OP.resize:
+      return resize(locks, command[1], command[2])
+    case OP.proclaim:
+      return proclaim(locks, command[1], command[2], command[3], command[4])
+    case OP.rotate:
+      return rotate(locks, command[1], command[2], command[3])
+    case OP.steal: {
+      const [, key, id, lease, context] = command
+      return steal(locks, session, { key, id, lease, context })
+    }
+    case OP.tryLockAll: {
+      const answer = tryLockAll(locks, session, command)
+      return typeof answer === 'string' ? refusedWith(answer) : answer
+    }
+  }
+}
+
+function partyCommand({ state, locks, turn }: Bench, session: number, command: PartyCommand): unknown {
+  const { parties } = state
+  switch (command[0]) {
+    case OP.createLatch:
+      return createLatch(parties, command)
+    case OP.countDown:
+      return new TurnWork(countDown(parties, turn, command))
+    case OP.removeLatch:
+      return new TurnWork(removeLatch(parties, turn, command))
+    case OP.waitLatch:
+      return waitLatch(parties, locks.now, session, command)
+    case OP.enterBarrier:
+      return new TurnWork(enterBarrier(parties, turn, locks.now, session, command))
+    case OP.leaveParties:
+      return leaveParties(parties, command[1])
+    case OP.moveParty:
+      return moveParty(parties, session, [command[1], command[2], command[3]])
   }
 }
 
@@ -98,9 +173,19 @@ function lockCommand(locks: StateLockTransaction, session: number, command: Lock
  * section 4).
  */
 function guarded(bench: Bench, session: Session, command: WriteCommand, found: Found): unknown {
+  // Before the guard: a repeat may come when the hold of the first one is over.
+  const kept = command[0] === OP.txn ? keptFor(bench.state, command[5]) : undefined
+  if (kept !== undefined) return kept
   const guard = command[1]
-  if (guard !== null && !isHeldWith(bench.locks, guard[0], guard[1])) return FENCED
+  if (guard !== null)
+    for (const [key, token, shared] of guardsOf(guard))
+      if (!isHeldWith(bench.locks, key, token, shared)) return fencedBy(guardHolder(bench.locks, key))
   return write(bench, session, command, found)
+}
+
+function keptFor({ data }: State, once: OnceArg | undefined): unknown {
+  const row = once && data.get(binary(once[0]))
+  return once === undefined || row === undefined ? undefined : keptAnswer(once, row)
 }
 
 function write(bench: Bench, session: Session, command: WriteCommand, found: Found): unknown {

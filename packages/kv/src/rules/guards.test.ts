@@ -32,11 +32,18 @@ describe('guards', () => {
 
   test('K39: no hold, another token, or an expired hold: ERR_FENCED, and nothing is changed', async () => {
     const before = () => w.machine.revision
-    for (const answer of await w.run(...writes(1))) expect(codeOf(answer)).toBe('ERR_FENCED')
+    const expectFenced = async (token: number, holder: unknown) => {
+      for (const answer of await w.run(...writes(token))) {
+        expect(codeOf(answer)).toBe('ERR_FENCED')
+        expect((answer as unknown[])[4]).toEqual(holder)
+      }
+    }
+    await expectFenced(1, null)
     await w.one(lock('me'))
-    for (const answer of await w.run(...writes(2))) expect(codeOf(answer)).toBe('ERR_FENCED')
-    await w.tick(1_001)
-    for (const answer of await w.run(...writes(1))) expect(codeOf(answer)).toBe('ERR_FENCED')
+    await w.tick(400)
+    await expectFenced(2, ['me', null, 1, 600, 400])
+    await w.tick(601)
+    await expectFenced(1, null)
     expect(before()).toBe(0)
     expect(w.machine.read([READ.sequence, k('a')])).toBe(0)
   })
@@ -89,7 +96,7 @@ describe('locks through the log', () => {
     expect((queued as unknown[])[1]).toBe(true)
     await w.answers([record(other, 1, lock('fourth', 2_000, 500))])
     expect(show(w.machine.read([READ.lockQuery, k('l'), false, false]))).toEqual([
-      ['l', 'me', null, 1, 1, 1000, 2, 0, null],
+      ['l', 'me', null, 1, 1, 1000, 2, 0, null, 0],
     ])
     await w.one([OP.release, k('l'), 'me', 1, true])
     expect(w.granted).toEqual([[w.session, 'l', ['third', w.time + 1000, -1, 2, 1, null, 0, w.time]]])
@@ -129,7 +136,7 @@ describe('locks through the log', () => {
   test('a read may have a later cluster time than the last entry', async () => {
     await w.one(lock('me', 1_000))
     const later = w.machine.read([READ.lockQuery, null, false, false], w.time + 400)
-    expect(show(later)).toEqual([['l', 'me', null, 1, 1, 600, 0, 400, null]])
+    expect(show(later)).toEqual([['l', 'me', null, 1, 1, 600, 0, 400, null, 0]])
     expect(w.machine.read([READ.lockQuery, null, false, false], w.time + 1_001)).toEqual([])
     expect(w.machine.read([READ.lockQuery, null, false, false], 0)).toHaveLength(1)
   })

@@ -39,14 +39,17 @@ export function neededLives({ meta, lives }: State, now: number): NeededLives | 
 
 export function* removeKeys(state: State, draft: Draft, found: FoundLives): InTurns<undefined> {
   let bytes = 0
-  let at = 0
-  for (; at < found.places.length && bytes < BYTES_AN_ENTRY; at++) {
-    const indexed = indexedAt(found.places[at] as string)
+  let removed = 0
+  for (const place of found.places) {
+    if (bytes >= BYTES_AN_ENTRY) break
+    removed++
+    const indexed = indexedAt(place)
     bytes += indexed.key.length + removeKey(state, draft, indexed)
     if (draft.turnIsOver) yield
   }
   draft.commit()
-  const rest = at < found.places.length ? indexedAt(found.places[at] as string).life : undefined
+  const next = found.places[removed]
+  const rest = next === undefined ? undefined : indexedAt(next).life
   for (const session of found.wholeSessions) {
     // The keys of sessions come first in the list, in the order of the sessions. So the sessions before this
     // one have no keys left.

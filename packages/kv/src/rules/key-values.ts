@@ -1,5 +1,5 @@
 // Rule: the key-value commands of the table in docs/api.md. Each is atomic; its result is described in
-// protocol's operations.ts.
+// protocol's results.ts.
 
 import { binary, equalBytes } from '@latchkey/base'
 import { CAPS, type Command, EVENT, type LifeArg, type OP } from '@latchkey/protocol'

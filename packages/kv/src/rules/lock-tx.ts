@@ -5,8 +5,8 @@ import {
   type LockHappening,
   type LockTransaction,
   type LockView,
+  type SharedHolds,
   type WaiterRow,
-  overAt,
 } from '@latchkey/lock'
 import type { LockEvents } from '../state/lock-events.js'
 import type { State } from '../state/state.js'
@@ -23,6 +23,15 @@ export class StateLockView implements LockView {
 
   hold(key: Uint8Array): HoldRow | undefined {
     return this.state.holds.get(key)
+  }
+  sharedHold(key: Uint8Array, id: string): HoldRow | undefined {
+    return this.state.holds.sharedHold(key, id)
+  }
+  sharedHoldWith(key: Uint8Array, token: number): HoldRow | undefined {
+    return this.state.holds.sharedHoldWith(key, token)
+  }
+  shared(key: Uint8Array): SharedHolds | undefined {
+    return this.state.holds.shared(key)
   }
   waiter(key: Uint8Array, id: string): WaiterRow | undefined {
     return this.state.waiters.get(key, id)
@@ -47,28 +56,46 @@ export class StateLockTransaction extends StateLockView implements LockTransacti
     this.#granted = granted
   }
 
+  get previous(): number {
+    return this.state.meta.position.time
+  }
   putHold(row: HoldRow): void {
     this.#put = this.state.holds.put(row)
   }
-  /**
-   * Records an event for watches of locks. After a restart an expired hold is found again (holds.ts). It gets
-   * an event only at the first entry after its end, as on the members that did not restart.
-   */
+  /** Records an event for watches of locks. */
   happened(what: LockHappening, row: HoldRow | WaiterRow): void {
     if (what === 'renewed' && this.#events.renewalWatches === 0) return
-    const { revision, position } = this.state.meta
-    if (what === 'expired' && overAt(row as HoldRow) < position.time) return
-    const wasPut = what === 'acquired' || what === 'renewed' || what === 'queued'
+    const { revision } = this.state.meta
+    if (what === 'acquired') this.state.lockCounts.granted(row)
+    if (what === 'expired') this.state.lockCounts.expired(row)
+    const wasPut = what !== 'expired' && what !== 'released' && what !== 'left'
     this.#events.record(what, wasPut ? (this.#put ?? row) : row, revision)
   }
-  deleteHold(key: Uint8Array): void {
-    this.state.holds.delete(key)
+  deleteHold(row: HoldRow): void {
+    this.state.holds.delete(row)
+  }
+  permitsOf(key: Uint8Array): number | undefined {
+    return this.state.semaphores.get(key)
+  }
+  setPermits(key: Uint8Array, of: number): void {
+    this.state.semaphores.set(key, of, this.now)
+  }
+  /** Semaphores that nobody uses any more. */
+  forgetSemaphores(): void {
+    const { holds, semaphores, waiters } = this.state
+    semaphores.forget(this.now, (key) => holds.shared(key) !== undefined || waiters.count(key) > 0)
   }
   nextToken(fencingKey: Uint8Array | null): number {
     return this.state.counters.next(fencingKey)
   }
+  sharedOf(key: Uint8Array): Iterable<HoldRow> {
+    return this.state.holds.sharedOf(key)
+  }
   firstWaiter(key: Uint8Array): WaiterRow | undefined {
     return this.state.waiters.first(key)
+  }
+  waiterOfSet(arrival: number): WaiterRow | undefined {
+    return this.state.waiters.ofSet(arrival)
   }
   nextArrival(): number {
     return this.state.meta.arrival++
@@ -96,6 +123,9 @@ export class StateLockTransaction extends StateLockView implements LockTransacti
   }
   waitersOf(session: number): WaiterRow[] {
     return this.state.waiters.ofSession(session)
+  }
+  waitersOfFlow(name: string): WaiterRow[] {
+    return this.state.waiters.ofFlow(name)
   }
   untouchedHoldsOf(session: number): HoldRow[] {
     return this.state.holds.untouchedOf(session)

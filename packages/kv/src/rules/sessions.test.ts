@@ -120,6 +120,21 @@ describe('numbers', () => {
     expect((await send(w.session, 3, put, 3)).result).toBe(3)
   })
 
+  test('the bytes in kept replies have one bound, to the byte', async () => {
+    for (const [bytes, ends] of [
+      [2_999, 3],
+      [3_000, 'SESSION_FULL'],
+    ] as const) {
+      w = await World.open({ limits: { sessions: 3, sessionNumbers: 4, sessionAnswerBytes: 3_000 } })
+      // The answer to the second call has the value of the first one, and is the only one that is kept.
+      await send(w.session, 1, [OP.put, null, k('a'), new Uint8Array(bytes - 5)])
+      const { bytes: kept } = await send(w.session, 2, [OP.getAndPut, null, k('a'), k('')], 2)
+      expect(kept.length / 2).toBe(bytes)
+      const third = await send(w.session, 3, put, 2)
+      expect(ends === 3 ? third.result : codeOf(third.result)).toBe(ends)
+    }
+  })
+
   test('a large kept answer is dropped from memory, but not from the store', async () => {
     await send(w.session, 1, [OP.put, null, k('big'), new Uint8Array(2_000).fill(9)])
     const first = await send(w.session, 2, [OP.getAndPut, null, k('big'), k('')])
@@ -197,7 +212,7 @@ describe('the life of a session', () => {
     )
     expect((await send(w.session, 99, [OP.closeSession])).result).toBe(true)
     expect(show(w.machine.read([READ.lockQuery, null, false, false]))).toMatchObject([
-      ['l', 'me', null, 1, 1, 3_600_000, 0, 0, null],
+      ['l', 'me', null, 1, 1, 3_600_000, 0, 0, null, 0],
     ])
     const { spaces } = w.machine.stateHash()
     expect(
@@ -219,6 +234,24 @@ describe('the life of a session', () => {
     await send(w.session, 0, [OP.keepAlive])
     await w.tick(6_000)
     expect((w.machine.read([READ.lockOwner, k('l')]) as unknown[])[0]).toBe('third')
+  })
+
+  test('K21: of two grants one is taken away by an administrator: the other one is touched all the same', async () => {
+    const waiting = await w.openSession(5_000)
+    const lock = (key: string, id: string) =>
+      [OP.tryLock, k(key), null, false, id, 60_000, 0, null, 0] as const
+    await w.run(lock('x', 'me'), lock('y', 'me'))
+    await send(waiting, 1, lock('x', 'you'))
+    await send(waiting, 2, lock('y', 'you'))
+    await w.run([OP.release, k('x'), 'me', 0, true], [OP.release, k('y'), 'me', 0, true])
+    const owner = (key: string) => w.machine.read([READ.lockOwner, k(key)]) as [string, ...number[]]
+    await w.one([OP.forceRelease, k('x'), owner('x')[3] as number])
+    await send(w.session, 50, lock('y', 'third'))
+    for (let i = 0; i < 3; i++) {
+      await send(waiting, 0, [OP.keepAlive])
+      await w.tick(4_000)
+    }
+    expect(owner('y')[0]).toBe('you')
   })
 })
 

@@ -3,17 +3,19 @@
 // Laws
 // - 1: one identity may open only a share of all sessions, so that no client alone can keep all others out.
 // - 2: if there is no room, an idle session is ended for the new one. An idle session has no hold in force,
-//   no waiter and no ephemeral key, and has sent no command for longer than the client of an open store is
-//   ever silent. The idle session that was renewed first is ended, so that every member ends the same one. If
-//   its client returns, it opens another session, as after any end of a session.
+//   no waiter, no party at a latch or barrier and no ephemeral key, and has sent no command for longer than
+//   the client of an open store is ever silent. The idle session that was renewed first is ended, so that
+//   every member ends the same one. If its client returns, it opens another session, as after any end of a
+//   session.
 // - 3: if the share of an identity is used up, only one of its own idle sessions is ended for its new one.
 
-import { endSession, type LockTransaction } from '@latchkey/lock'
+import { endSession, type LockTransaction, removeWaiters } from '@latchkey/lock'
 import type { SessionResult } from '@latchkey/protocol'
 import { CANCELLED, answerOf, Refused, TOO_MANY_OF_ONE, TOO_MANY_SESSIONS } from '../commands/answers.js'
 import { ANY_BODY, type Session } from '../state/session-rows.js'
 import type { Sessions } from '../state/sessions.js'
 import type { State } from '../state/state.js'
+import { endParties } from './parties.js'
 
 export interface SessionLimits {
   readonly sessions: number
@@ -65,7 +67,7 @@ const renewedAt = ({ due, life }: Session): number => due - life
 
 /** Law 2: the idle session to end. `by`: only among those that this identity opened. */
 function longestIdle(
-  { sessions, holds, waiters, lives }: State,
+  { sessions, holds, waiters, lives, parties }: State,
   now: number,
   { sessionIdleMillis }: SessionLimits,
   by?: string,
@@ -76,7 +78,10 @@ function longestIdle(
     const renewed = renewedAt(session)
     if (now - renewed <= sessionIdleMillis) continue
     if (found !== undefined && !isBefore(session, found)) continue
-    const isUsed = holds.countOf(session.id) + waiters.countOf(session.id) > 0 || lives.isHolder(session.id)
+    const isUsed =
+      holds.countOf(session.id) + waiters.countOf(session.id) > 0 ||
+      lives.isHolder(session.id) ||
+      parties.countOf(session.id) > 0
     if (!isUsed) found = session
   }
   return found
@@ -94,19 +99,20 @@ export function whyNoSession(state: State, limits: SessionLimits): string | unde
 }
 
 /** All sessions, in the order of their ids. */
-export function listSessions({ sessions, holds, waiters, meta }: State): SessionResult[] {
+export function listSessions({ sessions, holds, waiters, parties, meta }: State): SessionResult[] {
   const now = meta.position.time
   return [...sessions.all()]
     .sort((a, b) => a.id - b.id)
     .map((session) => {
       const { id, by, life } = session
-      return [id, by, life, now - renewedAt(session), holds.countOf(id), waiters.countOf(id)]
+      const waits = waiters.countOf(id) + parties.countOf(id)
+      return [id, by, life, now - renewedAt(session), holds.countOf(id), waits]
     })
 }
 
 /**
- * Ends a session: its waiters leave their queues, its ephemeral keys are removed at the next entry, and its
- * holds stay until their deadlines.
+ * Ends a session: its waiters leave their queues, its parties their latches and barriers, its ephemeral keys
+ * are removed at the next entry, and its holds stay until their deadlines.
  */
 export function closeSession(state: State, locks: LockTransaction, session: Session): true {
   end(state, session)
@@ -114,9 +120,10 @@ export function closeSession(state: State, locks: LockTransaction, session: Sess
   return true
 }
 
-function end({ sessions, lives }: State, session: Session): void {
+function end({ sessions, lives, parties }: State, session: Session): void {
   sessions.end(session)
   lives.sessionOver(session.id)
+  endParties(parties, session.id)
 }
 
 /** Ends a session for an administrator. */
@@ -127,12 +134,12 @@ export function endSessionOf(state: State, locks: LockTransaction, id: number): 
 
 /**
  * In the order of deadline, then id (CT3). All due sessions end before the first one's waiters leave, so that
- * none of them is granted a lock.
+ * none of them is granted a lock. Returns the keys of the queues that lost their first waiter.
  */
-export function endDueSessions(state: State, locks: LockTransaction): void {
+export function endDueSessions(state: State, locks: LockTransaction): Uint8Array[] {
   const over = state.sessions.takeDue(locks.now)
   for (const session of over) end(state, session)
-  for (const session of over) endSession(locks, session.id)
+  return over.flatMap((session) => removeWaiters(locks, session.id))
 }
 
 /**

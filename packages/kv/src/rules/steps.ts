@@ -14,9 +14,10 @@ import {
   type Step,
   type StepResult,
 } from '@latchkey/protocol'
-import { RESULTS_TOO_LARGE, Refused } from '../commands/answers.js'
+import { KEPT_TOO_LARGE, RESULTS_TOO_LARGE, Refused } from '../commands/answers.js'
 import { createdOf, entryOf, modifiedOf, valueOf, versionOf } from '../state/data-row.js'
 import type { Draft } from './draft.js'
+import { keptRecord } from './kept-answers.js'
 import { add, numberIn } from './numbers.js'
 import { type Begin, deleteKeysIn, hasValue, mergeInto } from './key-values.js'
 import { OverBudget } from './budget.js'
@@ -38,11 +39,17 @@ export function* batch(draft: Draft, [, , steps]: Of<'batch'>, context: StepCont
 }
 
 export function* txn(draft: Draft, command: Of<'txn'>, context: StepContext): InTurns<unknown> {
-  const [, , when, then, otherwise] = command
+  const [, , when, then, otherwise, once] = command
   const succeeded = yield* allHold(draft, context.locks, when)
   if (succeeded instanceof Refused) return succeeded
   const results = yield* runSteps(draft, succeeded ? then : otherwise, context)
-  return results instanceof Refused ? results : [succeeded, draft.commit(), results]
+  if (results instanceof Refused) return results
+  if (once !== undefined) {
+    const record = keptRecord(once, succeeded, results)
+    if (record.length > CAPS.valueBytes) return KEPT_TOO_LARGE
+    draft.put(once[0], record, context.begin(once[2]))
+  }
+  return [succeeded, draft.commit(), results]
 }
 
 function* allHold(draft: Draft, locks: LockView, when: readonly ConditionArg[]): InTurns<boolean | Refused> {

@@ -59,8 +59,9 @@ function keysOf(command: Command): readonly Uint8Array[] {
     case OP.batch:
       return command[2].map((step) => step[1])
     case OP.txn: {
-      const [, , when, then, otherwise] = command
+      const [, , when, then, otherwise, once] = command
       const keys = when.map(([, , key]) => key)
+      if (once !== undefined) keys.push(once[0])
       for (const step of [...then, ...otherwise]) if (step[0] !== STEP.deleteRange) keys.push(step[1])
       return keys
     }

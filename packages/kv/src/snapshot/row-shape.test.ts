@@ -2,7 +2,7 @@
 // backup file.
 
 import { binary } from '@latchkey/base'
-import { CAPS, pack } from '@latchkey/protocol'
+import { CAPS, KIND, lockKeyOf, pack } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { SPACE, counterKey, eventKey, keyOf, keyOfNumber, replyKey } from '../keyspaces.js'
 import { sealBody } from '../storage/row-checksum.js'
@@ -27,8 +27,11 @@ const table = (count: number, bytes: number, pieces = 0, events: Uint8Array = Bu
 }
 /** One event: key 'k', put, value 'v', no previous value. */
 const event = Buffer.from('0001006b0100000076ffffffff', 'hex')
-const long = Buffer.alloc(100_000)
-const hold = ['me', 1, 1, 99, null, null, 5, 7, 0, 1]
+const LONGEST = Buffer.alloc(CAPS.keyBytes)
+const TOO_LONG = Buffer.alloc(CAPS.keyBytes + 1)
+const hold = ['me', 1, 1, 1, 99, null, null, 5, 7, 0, 1, 3, 'flow']
+const waiter = [key, 'me', 5, 7, 99, 1_000, null, null, 0, 0, 0, null, ['around']]
+const semaphore = lockKeyOf(KIND.semaphore, key)
 
 const NO_BODY = Buffer.alloc(0)
 function place(kind: number, rest: Uint8Array): Uint8Array {
@@ -42,7 +45,7 @@ const ROWS: Record<string, [right: [Uint8Array, Uint8Array], ...wrong: [Uint8Arr
     [keyOf(SPACE.data, key), Buffer.alloc(20, 0x80)],
     [keyOf(SPACE.data, key), Buffer.alloc(30, 0x40)],
     [keyOf(SPACE.data, Buffer.alloc(0)), Buffer.alloc(18)],
-    [keyOf(SPACE.data, Buffer.alloc(60_000)), Buffer.alloc(18)],
+    [keyOf(SPACE.data, TOO_LONG), Buffer.alloc(18)],
   ],
   lives: [
     [place(0, key), NO_BODY],
@@ -50,7 +53,7 @@ const ROWS: Record<string, [right: [Uint8Array, Uint8Array], ...wrong: [Uint8Arr
     [place(1, Buffer.alloc(0)), NO_BODY],
     [place(2, key), NO_BODY],
     [place(3, key), NO_BODY],
-    [place(0, Buffer.alloc(4_097)), NO_BODY],
+    [place(0, TOO_LONG), NO_BODY],
     [spaceOnly(SPACE.lives), NO_BODY],
   ],
   sequences: [
@@ -88,19 +91,51 @@ const ROWS: Record<string, [right: [Uint8Array, Uint8Array], ...wrong: [Uint8Arr
   holds: [
     [keyOf(SPACE.holds, key), pack(hold)],
     [keyOf(SPACE.holds, key), pack([{ a: 1 }])],
-    [keyOf(SPACE.holds, key), pack(['me', 'many', 1, 99, null, null, 5, 7, 0, 1])],
-    [keyOf(SPACE.holds, Buffer.alloc(60_000)), pack(hold)],
+    [keyOf(SPACE.holds, key), pack(['me', 'many', 1, 1, 99, null, null, 5, 7, 0, 1, 3, null])],
+    [keyOf(SPACE.holds, key), pack(['me', 1, 1, 1, 99, null, null, 5, 7, 0, 1, 3, 7])],
+    [keyOf(SPACE.holds, TOO_LONG), pack(hold)],
+  ],
+  shared: [
+    [keyOfNumber(SPACE.shared, 3), pack([key, 1, hold])],
+    [keyOfNumber(SPACE.shared, 4), pack([key, 1, hold])],
+    [keyOfNumber(SPACE.shared, 3), pack([key, 0, hold])],
+    [keyOfNumber(SPACE.shared, 3), pack([Buffer.alloc(0), 1, hold])],
+  ],
+  semaphores: [
+    [keyOf(SPACE.semaphores, semaphore), pack([5, 9])],
+    [keyOf(SPACE.semaphores, semaphore), pack([0, 9])],
+    [keyOf(SPACE.semaphores, Buffer.from([0xff, 9, 1])), pack([5, 9])],
   ],
   waiters: [
-    [keyOfNumber(SPACE.waiters, 3), pack([key, 'me', 5, 7, 99, 1_000, null, null])],
+    [keyOfNumber(SPACE.waiters, 3), pack(waiter)],
     [keyOfNumber(SPACE.waiters, 3), pack([key, 'me'])],
-    [spaceOnly(SPACE.waiters), pack([key, 'me', 5, 7, 99, 1_000, null, null])],
+    [keyOfNumber(SPACE.waiters, 3), pack([...waiter.slice(0, -1), ['around', 7]])],
+    [spaceOnly(SPACE.waiters), pack(waiter)],
+  ],
+  latches: [
+    [keyOf(SPACE.latches, key), pack(3)],
+    [keyOf(SPACE.latches, key), pack(-3)],
+    [keyOf(SPACE.latches, key), pack('three')],
+    [spaceOnly(SPACE.latches), pack(3)],
+  ],
+  barriers: [
+    [keyOf(SPACE.barriers, key), pack([1, 3, 9])],
+    [keyOf(SPACE.barriers, key), pack([1, 0, 9])],
+    [keyOf(SPACE.barriers, key), pack([1, 3])],
+    [keyOf(SPACE.barriers, TOO_LONG), pack([1, 3, 9])],
+  ],
+  parties: [
+    [keyOfNumber(SPACE.parties, 3), pack([[1, key, 'me'], 5, 99, 0, 1, 0])],
+    [keyOfNumber(SPACE.parties, 3), pack([[2, key, 'me'], 5, 99, 0, 1, 0])],
+    [keyOfNumber(SPACE.parties, 3), pack([[1, key, 'me'], 5, 99, 4, 1, 0])],
+    [keyOfNumber(SPACE.parties, 3), pack([[1, Buffer.alloc(0), 'me'], 5, 99, 0, 1, 0])],
+    [spaceOnly(SPACE.parties), pack([[1, key, 'me'], 5, 99, 0, 1, 0])],
   ],
   counters: [
     [counterKey(null), pack(7)],
     [counterKey(null), pack('seven')],
     [Buffer.of(SPACE.counters, 9), pack(7)],
-    [counterKey(long.subarray(0, 60_000)), pack(7)],
+    [counterKey(TOO_LONG), pack(7)],
   ],
 }
 
@@ -156,4 +191,14 @@ describe('S17: the smallest and the largest rows that the machine writes are acc
     expect(take(right)).toHaveLength(1)
     expect(() => take(wrong)).toThrow(expect.objectContaining({ code: 'ERR_CORRUPT' }))
   })
+})
+
+test.each([
+  ['data', keyOf(SPACE.data, LONGEST), nextRow(binary(LONGEST), 1, Buffer.from('v'), undefined).subarray(4)],
+  ['lives', place(0, LONGEST), NO_BODY],
+  ['holds', keyOf(SPACE.holds, LONGEST), pack(hold)],
+  ['barriers', keyOf(SPACE.barriers, LONGEST), pack([1, 3, 9])],
+  ['counters', counterKey(LONGEST), pack(7)],
+] as const)('S17: a key of the greatest length is one: %s', (_, at, body) => {
+  expect(take([at, body])).toHaveLength(1)
 })

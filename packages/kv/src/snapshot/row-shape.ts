@@ -6,7 +6,7 @@
 // byte long. Every member that starts from it then stops at its first command, for good.
 
 import { asBuffer } from '@latchkey/base'
-import { CAPS } from '@latchkey/protocol'
+import { CAPS, wrongLockKey } from '@latchkey/protocol'
 import { type SpaceName, numberIn } from '../keyspaces.js'
 import type { Row } from '../storage/row-store.js'
 import { SEAL } from '../storage/row-checksum.js'
@@ -14,7 +14,8 @@ import { isDataBody } from '../state/data-row.js'
 import { isPlace } from '../state/life-rows.js'
 import { isGroup } from '../state/event-group.js'
 import { GROUP, areEvents } from '../state/event-row.js'
-import { decodeCounter, decodeHold, decodeWaiter } from '../state/lock-rows.js'
+import { decodeCounter, decodeHold, decodeSharedHold, decodeSize, decodeWaiter } from '../state/lock-rows.js'
+import { decodeBarrier, decodeLatch, decodeParty } from '../state/party-rows.js'
 
 type Shape = (row: Row, body: Buffer) => boolean
 
@@ -24,6 +25,7 @@ const MOST_NAME_BYTES = 4 * CAPS.identityLength
 const REPLY_HEAD = 5
 
 /** The row's key is the byte of its space, followed by a key of the user. */
+const hasLockKey = ({ key }: Row): boolean => wrongLockKey(key.subarray(1)) === null
 const hasKey = ({ key }: Row): boolean => key.length > 1 && key.length <= 1 + CAPS.keyBytes
 const hasNumbers =
   (bytes: number): Shape =>
@@ -66,9 +68,14 @@ const SHAPES: Readonly<Record<Exclude<SpaceName, 'meta'>, Shape>> = {
   lives: ({ key }, body) => body.length === 0 && isPlace(key.subarray(1), CAPS.keyBytes),
   sessions: all(hasNumbers(6), isSession),
   replies: all(hasNumbers(12), (_, body) => body.length >= REPLY_HEAD && (body[0] as number) <= 1),
-  holds: all(hasKey, decodes(decodeHold)),
+  holds: all(hasLockKey, decodes(decodeHold)),
+  shared: all(hasNumbers(6), (row) => decodeSharedHold(row).arrival === numberIn(row.key, 1)),
+  semaphores: all(hasLockKey, decodes(decodeSize)),
   waiters: all(hasNumbers(6), decodes(decodeWaiter)),
   counters: all(isCounterKey, decodes(decodeCounter)),
+  latches: all(hasKey, decodes(decodeLatch)),
+  barriers: all(hasKey, decodes(decodeBarrier)),
+  parties: all(hasNumbers(6), decodes(decodeParty)),
 }
 
 /** Whether a sealed row has the form of its space; some wrong forms throw ERR_CORRUPT instead. */

@@ -9,7 +9,7 @@
 // So the checksum of the last frame covers the whole stream in its order. Rows are in key order, each once,
 // without the meta row.
 
-import { checksum } from '@latchkey/base'
+import { elementAt, checksum } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Row } from '../storage/row-store.js'
 
@@ -99,7 +99,7 @@ export class FrameReader {
     const body = this.#take(length)
     this.#crc = checksum(body, this.#crc)
     if (this.#crc !== head.readUInt32LE(4)) throw this.#damaged('a checksum that does not match')
-    const kind = body[0] as number
+    const kind = body.readUInt8(0)
     this.#ended = kind === FRAME.end
     return { kind, body: body.subarray(1) }
   }
@@ -112,13 +112,13 @@ export class FrameReader {
   }
 
   #peek(length: number): Buffer {
-    const first = this.#pieces[0] as Uint8Array
+    const first = elementAt(this.#pieces, 0)
     const all = first.length >= length ? first : this.#join()
     return Buffer.from(all.buffer, all.byteOffset, length)
   }
 
   #take(length: number): Buffer {
-    const first = this.#pieces[0] as Uint8Array
+    const first = elementAt(this.#pieces, 0)
     const all = first.length >= length ? first : this.#join()
     this.#pieces[0] = all.subarray(length)
     this.#held -= length

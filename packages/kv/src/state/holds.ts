@@ -5,13 +5,15 @@
 // an expired hold may be returned once more.
 
 import { RecyclingMap, binary } from '@latchkey/base'
-import { type HoldRow, overAt, reclaimAt } from '@latchkey/lock'
-import { SPACE, keyOfBinary } from '../keyspaces.js'
+import { type HoldRow, type SharedHolds, overAt, reclaimAt } from '@latchkey/lock'
+import { SPACE, keyOfBinary, keyOfNumber } from '../keyspaces.js'
 import type { Row, RowChange, RowStore } from '../storage/row-store.js'
 import { rowsOf } from '../storage/page-scan.js'
 import { sealOf } from '../storage/row-checksum.js'
 import { type Due, DueHeap } from './deadline-heap.js'
-import { decodeHold, encodeHold, keptHold } from './lock-rows.js'
+import { decodeHold, decodeSharedHold, encodeHold, keptHold } from './lock-rows.js'
+import type { LockCounts } from './lock-counts.js'
+import { SharedHoldsOf } from './shared-holds.js'
 
 class Hold implements Due {
   readonly key: string
@@ -39,11 +41,14 @@ function rowOf(hold: Hold): Row {
   return row
 }
 
-const byKey = (a: Hold, b: Hold) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)
+const byKey = (a: Hold, b: Hold) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.row.arrival - b.row.arrival)
 const byDue = (a: Hold, b: Hold) => a.due - b.due || byKey(a, b)
 
 export class Holds {
+  /** The exclusive holds. */
   readonly #byKey = new RecyclingMap<string, Hold>()
+  readonly #shared = new Map<string, SharedHoldsOf<Hold>>()
+  #sharedCount = 0
   readonly #live = new DueHeap<Hold>()
   readonly #over = new DueHeap<Hold>()
   readonly #untouched = new Map<number, Set<Hold>>()
@@ -51,11 +56,18 @@ export class Holds {
   readonly #inForce = new Map<number, number>()
   readonly #dirty = new RecyclingMap<Hold, true>()
   #removed = new Set<string>()
+  /** The arrivals of the shared holds that were removed. */
+  #removedShared: number[] = []
   /** The hold of the last lookup: a caller that reads a row and then replaces it needs only one lookup. */
   #last: Hold | undefined
+  readonly #counts: LockCounts
+
+  constructor(counts: LockCounts) {
+    this.#counts = counts
+  }
 
   get size(): number {
-    return this.#byKey.size
+    return this.#byKey.size + this.#sharedCount
   }
 
   get(key: Uint8Array): HoldRow | undefined {
@@ -63,29 +75,79 @@ export class Holds {
     return this.#last?.row
   }
 
+  /** The shared holds of that lock; undefined: there are none. */
+  shared(key: Uint8Array): SharedHolds | undefined {
+    return this.#sharedOf(key)
+  }
+
+  /** In the order of their grants. */
+  *sharedOf(key: Uint8Array): Iterable<HoldRow> {
+    for (const { row } of this.#sharedOf(key)?.values() ?? []) yield row
+  }
+
+  sharedHold(key: Uint8Array, id: string): HoldRow | undefined {
+    return this.#sharedOf(key)?.get(id)?.row
+  }
+
+  sharedHoldWith(key: Uint8Array, token: number): HoldRow | undefined {
+    return this.#sharedOf(key)?.withToken(token)?.row
+  }
+
+  #sharedOf(key: Uint8Array): SharedHoldsOf<Hold> | undefined {
+    return this.#sharedCount === 0 ? undefined : this.#shared.get(binary(key))
+  }
+
   /** Returns the row as the table keeps it. */
   put(row: HoldRow): HoldRow {
-    const last = this.#last?.row.key === row.key ? this.#last : undefined
-    const hold = last ?? this.#byKey.get(binary(row.key))
+    const hold = row.permits === 0 ? this.#exclusive(row.key) : this.#sharedOf(row.key)?.get(row.id)
     if (hold === undefined) return this.#add(new Hold(binary(row.key), keptHold(row)))
     this.#unlist(hold)
-    const before = hold.over ? undefined : hold.row.session
+    const wasOver = hold.over
+    const { token, session } = hold.row
     hold.row = keptHold(row, hold.row)
+    if (row.permits > 0 && row.token !== token) this.#sharedOf(row.key)?.rotated(hold, token)
     this.#placed(hold)
-    if (before !== row.session) {
+    if (wasOver) this.#begins(hold)
+    else if (session !== row.session) {
       this.#count(row.session, 1)
-      if (before !== undefined) this.#count(before, -1)
+      this.#count(session, -1)
     }
     this.#touch(hold)
     return hold.row
   }
 
+  #exclusive(key: Uint8Array): Hold | undefined {
+    return this.#last?.row.key === key ? this.#last : this.#byKey.get(binary(key))
+  }
+
   #add(hold: Hold): HoldRow {
-    this.#byKey.set(hold.key, hold)
+    this.#register(hold)
     this.#placed(hold)
-    this.#count(hold.row.session, 1)
+    this.#begins(hold)
     this.#touch(hold)
     return hold.row
+  }
+
+  #register(hold: Hold): void {
+    if (hold.row.permits === 0) {
+      this.#byKey.set(hold.key, hold)
+      return
+    }
+    const shared = this.#shared.get(hold.key) ?? new SharedHoldsOf<Hold>()
+    this.#shared.set(hold.key, shared)
+    shared.add(hold)
+    this.#sharedCount++
+  }
+
+  /** From now on the hold is in force; below, it is no more. */
+  #begins({ row }: Hold): void {
+    this.#count(row.session, 1)
+    this.#counts.held(row, 1)
+  }
+
+  #ends({ row }: Hold): void {
+    this.#count(row.session, -1)
+    this.#counts.held(row, -1)
   }
 
   #count(session: number, by: 1 | -1): void {
@@ -127,16 +189,29 @@ export class Holds {
     this.#dirty.set(hold, true)
   }
 
-  delete(key: Uint8Array): void {
-    const hold = this.#byKey.get(binary(key))
+  delete(row: HoldRow): void {
+    const hold = row.permits === 0 ? this.#byKey.get(binary(row.key)) : this.#sharedOf(row.key)?.get(row.id)
     if (hold === undefined) return
-    this.#byKey.delete(hold.key)
+    this.#unregister(hold)
     this.#last = undefined
     this.#unlist(hold)
     this.#heapOf(hold).remove(hold)
-    if (!hold.over) this.#count(hold.row.session, -1)
+    if (!hold.over) this.#ends(hold)
     this.#dirty.delete(hold)
-    if (hold.stored) this.#removed.add(hold.key)
+    if (!hold.stored) return
+    if (hold.row.permits === 0) this.#removed.add(hold.key)
+    else this.#removedShared.push(hold.row.arrival)
+  }
+
+  #unregister(hold: Hold): void {
+    if (hold.row.permits === 0) {
+      this.#byKey.delete(hold.key)
+      return
+    }
+    const shared = this.#shared.get(hold.key)
+    shared?.remove(hold)
+    if (shared?.isEmpty) this.#shared.delete(hold.key)
+    this.#sharedCount--
   }
 
   earliest(): number | undefined {
@@ -148,7 +223,7 @@ export class Holds {
     const rows = due.map((hold) => hold.row)
     for (const hold of due) {
       hold.over = true
-      this.#count(hold.row.session, -1)
+      this.#ends(hold)
       hold.due = reclaimAt(hold.row)
       this.#over.update(hold)
     }
@@ -173,10 +248,22 @@ export class Holds {
     return holds.sort(byKey).map((hold) => hold.row)
   }
 
-  /** The holds whose keys begin with `prefix`, in the order of their keys. */
+  /** The holds whose keys begin with `prefix`, in the order of their keys, shared ones in that of arrival. */
   withPrefix(prefix: string): HoldRow[] {
-    const holds = [...this.#byKey.values()].filter(({ key }) => key.startsWith(prefix))
+    const holds = [...this.#all()].filter(({ key }) => key.startsWith(prefix))
     return holds.sort(byKey).map((hold) => hold.row)
+  }
+
+  /** The holds of one lock, in order of arrival. */
+  of(key: Uint8Array): HoldRow[] {
+    const exclusive = this.get(key)
+    if (exclusive !== undefined) return [exclusive]
+    return [...this.sharedOf(key)]
+  }
+
+  *#all(): Iterable<Hold> {
+    yield* this.#byKey.values()
+    for (const shared of this.#shared.values()) yield* shared.values()
   }
 
   /**
@@ -186,6 +273,9 @@ export class Holds {
   collect(batch: RowChange[]): void {
     for (const key of this.#removed) batch.push({ key: keyOfBinary(SPACE.holds, key), value: undefined })
     this.#removed = new Set()
+    for (const arrival of this.#removedShared)
+      batch.push({ key: keyOfNumber(SPACE.shared, arrival), value: undefined })
+    this.#removedShared = []
     for (const hold of this.#dirty.keys()) {
       hold.dirty = false
       hold.stored = true
@@ -194,23 +284,29 @@ export class Holds {
     this.#dirty.clear()
   }
 
-  /** The seals of `rows`, without building again the rows that were built for a batch. */
-  *seals(): Iterable<number> {
-    for (const hold of this.#byKey.values()) yield hold.seal ?? sealOf(rowOf(hold).value)
+  /** The seals of the rows of one space, without building again the rows that were built for a batch. */
+  *seals(space: 'holds' | 'shared'): Iterable<number> {
+    for (const hold of this.#all()) {
+      const isExclusive = hold.row.permits === 0
+      if (isExclusive === (space === 'holds')) yield hold.seal ?? sealOf(rowOf(hold).value)
+    }
   }
 
   *rows(): Iterable<Row> {
-    for (const hold of this.#byKey.values()) yield encodeHold(hold.row)
+    for (const hold of this.#all()) yield encodeHold(hold.row)
   }
 
+  /** Shared holds come in the order of arrival, because their rows' keys begin with it. */
   async load(store: RowStore): Promise<void> {
-    for await (const row of rowsOf(store, SPACE.holds)) {
-      const held = decodeHold(row)
-      const hold = new Hold(binary(held.key), held)
-      hold.stored = true
-      this.#byKey.set(hold.key, hold)
-      this.#placed(hold)
-      this.#count(held.session, 1)
-    }
+    for await (const row of rowsOf(store, SPACE.holds)) this.#load(decodeHold(row))
+    for await (const row of rowsOf(store, SPACE.shared)) this.#load(decodeSharedHold(row))
+  }
+
+  #load(row: HoldRow): void {
+    const hold = new Hold(binary(row.key), row)
+    hold.stored = true
+    this.#register(hold)
+    this.#placed(hold)
+    this.#begins(hold)
   }
 }

@@ -13,7 +13,10 @@ import { assert } from '@latchkey/base'
 import type { HoldRow, LockHappening, WaiterRow } from '@latchkey/lock'
 import { type EventResult, LOCK_EVENT, pack } from '@latchkey/protocol'
 
-/** Few, because each keeps a row alive: with 16,384 of them a pair of acquire and release cost a member 3 µs more. */
+/**
+ * Few, because each keeps a row alive: with 16,384 of them a pair of acquire and release cost a member 3 µs
+ * more.
+ */
 const MOST_EVENTS = 1_024
 const MOST_BYTES = 8 * 1024 * 1024
 /** The bytes of an event besides its strings. */
@@ -24,7 +27,10 @@ type Row = HoldRow | WaiterRow
 const bytesOf = ({ key, id, context }: Row): number =>
   EVENT_BYTES + key.length + id.length + (context?.length ?? 0)
 
-/** The events are in a ring of fixed arrays. Recording one allocates nothing, because every acquire and every release records one. */
+/**
+ * The events are in a ring of fixed arrays. Recording one must not allocate memory: every acquire and every
+ * release records one.
+ */
 export class LockEvents {
   /** How many watches want renewals. */
   renewalWatches = 0
@@ -35,7 +41,10 @@ export class LockEvents {
   readonly #revisions = new Float64Array(MOST_EVENTS)
   /** A row in memory is never changed, only replaced, so the event may refer to it. */
   readonly #rows: (Row | undefined)[] = []
-  /** How many events were ever dropped and recorded. An event's number modulo the size of the ring is its position. */
+  /**
+   * How many events were ever dropped and recorded. An event's number modulo the size of the ring is its
+   * position.
+   */
   #dropped = 0
   #recorded = 0
   #bytes = 0

@@ -4,92 +4,66 @@
 import type { ContextArg } from '@latchkey/protocol'
 import { pack } from '@latchkey/protocol'
 import type { HoldRow, WaiterRow } from '@latchkey/lock'
-import { copyBytes } from '@latchkey/base'
-import { SPACE, counterKey, keyOf, keyOfNumber, numberIn } from '../keyspaces.js'
+import { binary, copyBytes } from '@latchkey/base'
+import { SPACE, counterKey, keyOf, keyOfBinary, keyOfNumber, numberIn } from '../keyspaces.js'
 import type { Row } from '../storage/row-store.js'
 import { sealBody } from '../storage/row-checksum.js'
-import { COUNTER_SHAPE, HOLD_SHAPE, unpackRow, WAITER_SHAPE } from './packed-row.js'
+import {
+  COUNTER_SHAPE,
+  HOLD_FIELDS,
+  HOLD_SHAPE,
+  SHARED_HOLD_SHAPE,
+  SIZE_SHAPE,
+  unpackRow,
+  WAITER_FIELDS,
+  WAITER_SHAPE,
+} from './packed-row.js'
 
 const sealed = (key: Uint8Array, body: unknown): Row => ({ key, value: sealBody(key, pack(body)) })
 
-export function encodeHold(row: HoldRow): Row {
-  const { id, token, acquires, deadline, context, fencingKey, session, since, touchBy, code } = row
-  return sealed(keyOf(SPACE.holds, row.key), [
-    id,
-    token,
-    acquires,
-    deadline,
-    context,
-    fencingKey,
-    session,
-    since,
-    touchBy,
-    code,
-  ])
+const namesOf = <Table extends object>(table: Table) => Object.keys(table) as (keyof Table & string)[]
+const HOLD_NAMES = namesOf(HOLD_FIELDS)
+const WAITER_NAMES = namesOf(WAITER_FIELDS)
+
+const listed = <Row extends object>(row: Row, names: readonly (keyof Row)[]) => names.map((name) => row[name])
+/** `row` with the fields of its body, which has been checked against the shape of these names. */
+function withBody<Row>(row: Partial<Row>, names: readonly (keyof Row)[], body: readonly unknown[]): Row {
+  for (const [at, name] of names.entries()) row[name] = body[at] as Row[typeof name]
+  return row as Row
 }
 
-type PackedHold = readonly [
-  string,
-  number,
-  number,
-  number,
-  ContextArg,
-  Uint8Array | null,
-  number,
-  number,
-  number,
-  number,
-]
+export function encodeHold(row: HoldRow): Row {
+  const body = listed(row, HOLD_NAMES)
+  if (row.permits === 0) return sealed(keyOf(SPACE.holds, row.key), body)
+  return sealed(keyOfNumber(SPACE.shared, row.arrival), [row.key, row.permits, body])
+}
 
 export function decodeHold({ key, value }: Row): HoldRow {
-  const packed = unpackRow(key, value, HOLD_SHAPE) as PackedHold
-  const [id, token, acquires, deadline, context, fencingKey, session, since, touchBy, code] = packed
-  return keptHold({
-    key: key.subarray(1),
-    id,
-    token,
-    acquires,
-    deadline,
-    context,
-    fencingKey,
-    session,
-    since,
-    touchBy,
-    code,
-  })
+  const body = unpackRow(key, value, HOLD_SHAPE) as unknown[]
+  return keptHold(withBody<HoldRow>({ key: key.subarray(1), permits: 0 }, HOLD_NAMES, body))
 }
 
-export function encodeWaiter(row: WaiterRow): Row {
-  const { arrival, key, id, session, since, deadline, lease, context, fencingKey } = row
-  const packed = [key, id, session, since, deadline, lease, context, fencingKey]
-  return sealed(keyOfNumber(SPACE.waiters, arrival), packed)
+export function decodeSharedHold(row: Row): HoldRow {
+  const shared = unpackRow(row.key, row.value, SHARED_HOLD_SHAPE)
+  const [key, permits, body] = shared as [Uint8Array, number, unknown[]]
+  return keptHold(withBody<HoldRow>({ key, permits }, HOLD_NAMES, body))
 }
 
-type PackedWaiter = readonly [
-  Uint8Array,
-  string,
-  number,
-  number,
-  number,
-  number,
-  ContextArg,
-  Uint8Array | null,
-]
+/** `key`: one character for each byte. */
+export const encodeSize = (key: string, of: number, due: number): Row =>
+  sealed(keyOfBinary(SPACE.semaphores, key), [of, due])
 
-export function decodeWaiter(row: Row): WaiterRow {
-  const packed = unpackRow(row.key, row.value, WAITER_SHAPE) as PackedWaiter
-  const [key, id, session, since, deadline, lease, context, fencingKey] = packed
-  return keptWaiter({
-    key,
-    arrival: numberIn(row.key, 1),
-    id,
-    session,
-    since,
-    deadline,
-    lease,
-    context,
-    fencingKey,
-  })
+export function decodeSize({ key, value }: Row): { key: string; of: number; due: number } {
+  const [of, due] = unpackRow(key, value, SIZE_SHAPE) as [number, number]
+  return { key: binary(key.subarray(1)), of, due }
+}
+
+export const encodeWaiter = (row: WaiterRow): Row =>
+  sealed(keyOfNumber(SPACE.waiters, row.arrival), listed(row, WAITER_NAMES))
+
+export function decodeWaiter({ key, value }: Row): WaiterRow {
+  const body = unpackRow(key, value, WAITER_SHAPE) as unknown[]
+  return keptWaiter(withBody<WaiterRow>({ arrival: numberIn(key, 1) }, WAITER_NAMES, body))
 }
 
 export function encodeCounter(fencingKey: Uint8Array | null, last: number): Row {
@@ -115,6 +89,7 @@ export function keptHold(row: HoldRow, before?: HoldRow): HoldRow {
     key: before?.key ?? copyBytes(row.key),
     id: row.id,
     token: row.token,
+    firstToken: row.firstToken,
     acquires: row.acquires,
     deadline: row.deadline,
     context: row.context === before?.context ? row.context : kept(row.context),
@@ -123,6 +98,9 @@ export function keptHold(row: HoldRow, before?: HoldRow): HoldRow {
     since: row.since,
     touchBy: row.touchBy,
     code: row.code,
+    permits: row.permits,
+    arrival: row.arrival,
+    flow: row.flow,
   }
 }
 
@@ -137,5 +115,10 @@ export function keptWaiter(row: WaiterRow): WaiterRow {
     lease: row.lease,
     context: kept(row.context),
     fencingKey: kept(row.fencingKey),
+    permits: row.permits,
+    setFirst: row.setFirst,
+    setCount: row.setCount,
+    flow: row.flow,
+    within: row.within,
   }
 }

@@ -2,7 +2,8 @@
 // The checksum proves only that the bytes are unchanged. Anybody can make a backup file with right checksums,
 // so the form is checked too.
 
-import { check, Malformed, unpack } from '@latchkey/protocol'
+import type { HoldRow, WaiterRow } from '@latchkey/lock'
+import { CAPS, check, Malformed, unpack, wrongLockKey } from '@latchkey/protocol'
 import { damagedRow, unseal } from '../storage/row-checksum.js'
 
 /** Decodes the body and checks it against that form; throws ERR_CORRUPT otherwise. Byte values are views. */
@@ -21,35 +22,57 @@ function unpackBody(key: Uint8Array, body: Uint8Array): unknown {
   }
 }
 
+/** A check for each field of a row. */
+type Fields<Row> = Readonly<Record<keyof Row, check.Check>>
+
 const { anyBytes, count, context, finite, flag, listOf, orNull, places, text } = check
 const name = text(0, 4096, 'a name')
 const names = listOf(name, 'names')
+const lockKey = wrongLockKey
+const atLeastOne = check.whole(1, CAPS.permits, 'permits')
 
-export const HOLD_SHAPE = places(
-  'a hold',
-  name,
-  count('a token'),
-  count('acquires'),
-  finite('a deadline'),
+/**
+ * What the body of a hold consists of, in this order. Its key is that of the row, and its permits stand before
+ * the body of a shared hold.
+ */
+export const HOLD_FIELDS = {
+  id: name,
+  token: count('a token'),
+  firstToken: count('its first token'),
+  acquires: count('acquires'),
+  deadline: finite('a deadline'),
   context,
-  orNull(anyBytes),
-  count('a session'),
-  finite('a time of grant'),
-  finite('a time'),
-  count('a code'),
-)
+  fencingKey: orNull(anyBytes),
+  session: count('a session'),
+  since: finite('a time of grant'),
+  touchBy: finite('a time'),
+  code: count('a code'),
+  arrival: count('an arrival'),
+  flow: orNull(name),
+} satisfies Fields<Omit<HoldRow, 'key' | 'permits'>>
 
-export const WAITER_SHAPE = places(
-  'a waiter',
-  anyBytes,
-  name,
-  count('a session'),
-  finite('a time of arrival'),
-  finite('a deadline'),
-  count('a lease'),
+export const HOLD_SHAPE = places('a hold', ...Object.values(HOLD_FIELDS))
+export const SHARED_HOLD_SHAPE = places('a shared hold', lockKey, atLeastOne, HOLD_SHAPE)
+export const SIZE_SHAPE = places("a semaphore's size", atLeastOne, finite('a time'))
+
+/** What the body of a waiter consists of, in this order. Its arrival is the key of the row. */
+export const WAITER_FIELDS = {
+  key: lockKey,
+  id: name,
+  session: count('a session'),
+  since: finite('a time of arrival'),
+  deadline: finite('a deadline'),
+  lease: count('a lease'),
   context,
-  orNull(anyBytes),
-)
+  fencingKey: orNull(anyBytes),
+  permits: count('permits'),
+  setFirst: count('the first arrival of a set'),
+  setCount: count('the keys of a set'),
+  flow: orNull(name),
+  within: names,
+} satisfies Fields<Omit<WaiterRow, 'arrival'>>
+
+export const WAITER_SHAPE = places('a waiter', ...Object.values(WAITER_FIELDS))
 
 export const COUNTER_SHAPE = count('a token')
 

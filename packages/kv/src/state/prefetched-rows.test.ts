@@ -59,7 +59,7 @@ test('no more is read ahead than there is room for', () => {
   rows.lookAhead(all)
   expect(store.asked).toBeLessThan(20)
   const asked = store.asked
-  for (let i = 1; i < 10; i++) expect(rows.get(`k${i}`)).toBeDefined()
+  for (let i = 1; i < 10; i++) expect(rows.get(`k${i}`)).toEqual(rowOf(`k${i}`, Buffer.alloc(10_000)))
   expect(store.asked).toBe(asked)
 })
 
@@ -68,8 +68,8 @@ test('there are two generations at most', () => {
   for (let i = 0; i < 1_000; i++) {
     ahead.missed()
     ahead.begin()
-    ahead.put(`k${i}`, Buffer.alloc(1_000))
-    expect(ahead.get(`k${i}`)).toBeDefined()
+    ahead.put(`k${i}`, Buffer.alloc(1_000, i))
+    expect(ahead.get(`k${i}`)).toEqual(Buffer.alloc(1_000, i))
   }
   const held = Array.from({ length: 1_000 }, (_, i) => ahead.get(`k${i}`)).filter((row) => row !== undefined)
   expect(held.length).toBeGreaterThan(90)

@@ -11,9 +11,12 @@ import type { KvLimits, StateHash } from '../kv-store.js'
 import { Counters } from './counters.js'
 import { Events } from './events.js'
 import { Holds } from './holds.js'
+import { LockCounts } from './lock-counts.js'
 import { type Meta, decodeMeta, emptyMeta, encodeMeta } from './meta-row.js'
 import { Lives } from './lives.js'
+import { Parties } from './parties.js'
 import { RowTable } from './row-table.js'
+import { SemaphoreSizes } from './semaphore-sizes.js'
 import { Sessions } from './sessions.js'
 import { Sum } from './set-hash.js'
 import { Waiters } from './waiters.js'
@@ -25,10 +28,13 @@ export class State {
   readonly sequences: RowTable
   readonly events: Events
   readonly sessions: Sessions
-  readonly holds = new Holds()
-  readonly waiters = new Waiters()
+  readonly lockCounts = new LockCounts()
+  readonly holds = new Holds(this.lockCounts)
+  readonly semaphores = new SemaphoreSizes()
+  readonly waiters = new Waiters(this.lockCounts)
   readonly counters: Counters
   readonly lives: Lives
+  readonly parties: Parties
 
   private constructor(store: RowStore, meta: Meta, limits: KvLimits) {
     this.store = store
@@ -39,6 +45,7 @@ export class State {
     this.sessions = new Sessions(store)
     this.counters = new Counters(meta)
     this.lives = new Lives(store, meta.sums.lives)
+    this.parties = new Parties(meta)
   }
 
   /** Reads the spaces that are kept in memory, which are all except data, sequences and events. */
@@ -47,8 +54,10 @@ export class State {
     const state = new State(store, row === undefined ? emptyMeta() : decodeMeta(row), limits)
     await state.sessions.load()
     await state.holds.load(store)
+    await state.semaphores.load(store)
     await state.waiters.load(store)
     await state.counters.load(store)
+    await state.parties.load(store)
     await state.lives.load(store, (session) => state.sessions.get(session) !== undefined)
     return state
   }
@@ -64,7 +73,14 @@ export class State {
 
   /** The number of rows that `hash` has to build again. */
   get residentRows(): number {
-    return this.sessions.rowCount + this.holds.size + this.waiters.size + this.counters.size
+    return (
+      this.sessions.rowCount +
+      this.holds.size +
+      this.semaphores.size +
+      this.waiters.size +
+      this.counters.size +
+      this.parties.rowCount
+    )
   }
 
   collect(): RowChange[] {
@@ -75,8 +91,10 @@ export class State {
     this.events.collect(batch)
     this.sessions.collect(batch)
     this.holds.collect(batch)
+    this.semaphores.collect(batch)
     this.waiters.collect(batch)
     this.counters.collect(batch)
+    this.parties.collect(batch)
     batch.push({ key: META_KEY, value: encodeMeta(this.meta) })
     return batch
   }
@@ -92,7 +110,12 @@ export class State {
 
   /** The earliest cluster time at which a session, a wait or a hold ends (CT4). */
   nextDeadline(): number | undefined {
-    const locks = [this.sessions.earliest(), this.waiters.earliest(), this.holds.earliest()]
+    const locks = [
+      this.sessions.earliest(),
+      this.waiters.earliest(),
+      this.holds.earliest(),
+      this.parties.earliest(),
+    ]
     const deadlines = [...locks, this.lives.nextExpiry(this.meta)]
     const known = deadlines.filter((deadline) => deadline !== undefined)
     return known.length === 0 ? undefined : Math.min(...known)
@@ -107,6 +130,7 @@ export class State {
   *hashInTurns(): Generator<undefined, StateHash, undefined> {
     const { sums, position } = this.meta
     const { sessions, replies } = yield* this.#sessionSums()
+    const parties = this.parties.rows
     const spaces = {
       meta: (yield* sumOf([{ key: META_KEY, value: encodeMeta(this.meta) }])).toString(),
       data: sums.data.toString(),
@@ -115,9 +139,14 @@ export class State {
       lives: sums.lives.toString(),
       sessions: sessions.toString(),
       replies: replies.toString(),
-      holds: (yield* sumOfSeals(this.holds.seals())).toString(),
+      holds: (yield* sumOfSeals(this.holds.seals('holds'))).toString(),
+      shared: (yield* sumOfSeals(this.holds.seals('shared'))).toString(),
+      semaphores: (yield* sumOf(this.semaphores.rows())).toString(),
       waiters: (yield* sumOf(this.waiters.rows())).toString(),
       counters: (yield* sumOf(this.counters.rows())).toString(),
+      latches: (yield* sumOf(parties.latches)).toString(),
+      barriers: (yield* sumOf(parties.barriers)).toString(),
+      parties: (yield* sumOf(parties.parties)).toString(),
     }
     return { position, hash: Object.values(spaces).join('/'), spaces }
   }

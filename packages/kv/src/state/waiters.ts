@@ -7,6 +7,7 @@ import { SPACE, keyOfNumber } from '../keyspaces.js'
 import type { Row, RowChange, RowStore } from '../storage/row-store.js'
 import { rowsOf } from '../storage/page-scan.js'
 import { type Due, DueHeap } from './deadline-heap.js'
+import type { LockCounts } from './lock-counts.js'
 import { decodeWaiter, encodeWaiter, keptWaiter } from './lock-rows.js'
 
 class Waiter implements Due {
@@ -55,12 +56,29 @@ class Queue {
   }
 }
 
+const flowsOf = ({ flow, within }: WaiterRow): readonly string[] =>
+  flow === null ? within : within.length === 0 ? [flow] : [flow, ...within]
+
+function byArrival(waiters: Iterable<Waiter> | undefined): WaiterRow[] {
+  if (waiters === undefined) return []
+  return Array.from(waiters, ({ row }) => row).sort((a, b) => a.arrival - b.arrival)
+}
+
 export class Waiters {
   readonly #queues = new Map<string, Queue>()
+  /** Those that wait for a key of a set, by their arrival. */
+  readonly #ofSets = new Map<number, Waiter>()
   readonly #ofSession = new Map<number, Set<Waiter>>()
+  /** By the name of their flow, and by the ids of the holds that they were asked for within. */
+  readonly #ofFlow = new Map<string, Set<Waiter>>()
   readonly #heap = new DueHeap<Waiter>()
   readonly #dirty = new Set<Waiter>()
   #removed: number[] = []
+  readonly #counts: LockCounts
+
+  constructor(counts: LockCounts) {
+    this.#counts = counts
+  }
 
   get size(): number {
     let size = 0
@@ -74,6 +92,10 @@ export class Waiters {
 
   get(key: Uint8Array, id: string): WaiterRow | undefined {
     return this.#queues.get(binary(key))?.byId.get(id)?.row
+  }
+
+  ofSet(arrival: number): WaiterRow | undefined {
+    return this.#ofSets.get(arrival)?.row
   }
 
   count(key: Uint8Array): number {
@@ -103,6 +125,9 @@ export class Waiters {
     this.#queues.set(key, queue)
     const waiter = new Waiter(row)
     queue.append(waiter)
+    this.#counts.waiting(row, 1)
+    if (row.setCount > 0) this.#ofSets.set(row.arrival, waiter)
+    for (const name of flowsOf(row)) this.#ofFlow.set(name, (this.#ofFlow.get(name) ?? new Set()).add(waiter))
     this.#list(waiter)
     return waiter
   }
@@ -135,6 +160,13 @@ export class Waiters {
     const waiter = queue?.byId.get(row.id)
     if (queue === undefined || waiter === undefined) return
     queue.remove(waiter)
+    this.#counts.waiting(waiter.row, -1)
+    this.#ofSets.delete(waiter.row.arrival)
+    for (const name of flowsOf(waiter.row)) {
+      const list = this.#ofFlow.get(name)
+      list?.delete(waiter)
+      if (list?.size === 0) this.#ofFlow.delete(name)
+    }
     if (queue.first === undefined) this.#queues.delete(key)
     this.#unlist(waiter)
     this.#dirty.delete(waiter)
@@ -162,8 +194,12 @@ export class Waiters {
 
   /** The waiters of a session, in order of arrival. */
   ofSession(session: number): WaiterRow[] {
-    const waiters = [...(this.#ofSession.get(session) ?? [])]
-    return waiters.map((waiter) => waiter.row).sort((a, b) => a.arrival - b.arrival)
+    return byArrival(this.#ofSession.get(session))
+  }
+
+  /** The waiters of a flow of that name, or within the hold of that id, in order of arrival. */
+  ofFlow(name: string): WaiterRow[] {
+    return byArrival(this.#ofFlow.get(name))
   }
 
   collect(batch: RowChange[]): void {

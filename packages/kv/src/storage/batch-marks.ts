@@ -11,6 +11,7 @@
 // If only the last batches are lost, what is left is a whole but older state. Raft's log shows whether it is
 // too old (D17).
 
+import { elementAt } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Row, RowChange } from './row-store.js'
 import { SEAL, seal, unseal } from './row-checksum.js'
@@ -66,7 +67,7 @@ export class BatchMarks {
     this.#number++
     this.#marks.push({ number: this.#number, written: this.#written })
     const old = this.#marks.splice(0, this.#firstKept())
-    const oldest = (this.#marks[0] as Mark).number
+    const oldest = elementAt(this.#marks, 0).number
     return [
       ...old.map((mark) => ({ key: markKey(mark.number), value: undefined })),
       encodeMark(this.#number, this.#written, oldest),
@@ -74,9 +75,7 @@ export class BatchMarks {
   }
 
   #firstKept(): number {
-    let at = 0
-    while ((this.#marks[at] as Mark).written < this.#written - KEEP_BYTES) at++
-    return at
+    return this.#marks.findIndex(({ written }) => written >= this.#written - KEEP_BYTES)
   }
 }
 

@@ -5,7 +5,7 @@
 import { seededRandom } from '@latchkey/base'
 import { type DiskFailure, type Loss, MemoryDisk } from '@latchkey/raft/memory'
 import { expect, test } from 'vitest'
-import { journalOnDisk } from '../testing/event-log-on-disk.js'
+import { eventLogOnDisk } from '../testing/event-log-on-disk.js'
 import type { Reach } from './event-log-format.js'
 import { EventLog } from './event-log.js'
 import type { RowChange } from './row-store.js'
@@ -53,7 +53,7 @@ async function write(eventLog: EventLog, level: Level, batch: readonly RowChange
   await eventLog.settle()
 }
 
-const port = (disk: MemoryDisk) => journalOnDisk(disk, FILE_BYTES)
+const port = (disk: MemoryDisk) => eventLogOnDisk(disk, FILE_BYTES)
 
 async function opened(disk: MemoryDisk, level: Level): Promise<EventLog> {
   if (level.reach !== undefined) return await EventLog.open(FOLDER, level.reach, port(disk))
@@ -199,12 +199,12 @@ test.each(FAILURES)(
 test('J2: what a killed batch left is gone, also if the next batch begins another file', async () => {
   const disk = new MemoryDisk()
   const level = newLevel()
-  let eventLog = await EventLog.create(FOLDER, journalOnDisk(disk, 10_000))
+  let eventLog = await EventLog.create(FOLDER, eventLogOnDisk(disk, 10_000))
   await write(eventLog, level, batchOf(0, 'first'))
   await eventLog.append(batchOf(1, 'lost'), true)
   await eventLog.close()
   // As an earlier version with smaller files would have written it.
-  eventLog = await EventLog.open(FOLDER, level.reach as Reach, journalOnDisk(disk, 40))
+  eventLog = await EventLog.open(FOLDER, level.reach as Reach, eventLogOnDisk(disk, 40))
   await write(eventLog, level, batchOf(2, 'second'))
   expect(level.reach?.last).toBe(2)
   await eventLog.close()

@@ -1,6 +1,6 @@
 // Driver: a view of the event log: its rows at the moment when the view was taken.
 
-import { EMPTY, binary, fromBinary } from '@latchkey/base'
+import { elementAt, EMPTY, binary, fromBinary } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { EventLogFile } from './event-log-file.js'
 import type { Reach } from './event-log-format.js'
@@ -47,10 +47,7 @@ export class EventLogView {
     let size = 0
     for (let i = 0; i < to - from; i++) {
       if (found.length >= rows || size >= bytes) return { rows: found, end: false }
-      const [key, place] = this.#rows[range.reverse === true ? to - 1 - i : from + i] as readonly [
-        string,
-        Place,
-      ]
+      const [key, place] = elementAt(this.#rows, range.reverse === true ? to - 1 - i : from + i)
       const value = range.keysOnly === true ? EMPTY : await valueOf(key, place)
       found.push({ key: fromBinary(key), value })
       size += key.length + value.length
@@ -98,7 +95,7 @@ function firstFrom(rows: readonly (readonly [string, Place])[], key: string): nu
   let [low, high] = [0, rows.length]
   while (low < high) {
     const middle = (low + high) >>> 1
-    if ((rows[middle] as readonly [string, Place])[0] < key) low = middle + 1
+    if (elementAt(rows, middle)[0] < key) low = middle + 1
     else high = middle
   }
   return low

@@ -15,7 +15,7 @@
 //   that it was taken with.
 
 import { join } from 'node:path'
-import { binary } from '@latchkey/base'
+import { lastOf, elementAt, binary } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import { type EventLogDisk, nodeEventLogDisk } from './event-log-disk.js'
 import { EventLogFile, eventLogName, eventLogNumber } from './event-log-file.js'
@@ -100,7 +100,7 @@ export class EventLog {
   }
 
   get #tail(): EventLogFile {
-    return this.#files[this.#files.length - 1] as EventLogFile
+    return lastOf(this.#files)
   }
 
   /** The reach that LevelDB has to store together with the batch that was appended last. */
@@ -123,8 +123,8 @@ export class EventLog {
     if (sync) await file.sync()
     const changes = new Map<string, Place | undefined>()
     rows.forEach(({ key, value }, i) => {
-      const at = file.end + (frame.values[i] as number)
-      changes.set(binary(key), value === undefined ? undefined : { file, at, length: value.length })
+      const start = file.end + elementAt(frame.values, i)
+      changes.set(binary(key), value === undefined ? undefined : { file, at: start, length: value.length })
     })
     file.end += frame.length
     file.checksum = frame.checksum
@@ -148,8 +148,10 @@ export class EventLog {
       this.#sharing = 0
     }
     for (const [key, place] of changes) this.#place(key, place)
-    while ((this.#files[0] as EventLogFile).number < reach.first)
-      await (this.#files.shift() as EventLogFile).remove()
+    for (let file = this.#files[0]; file !== undefined && file.number < reach.first; file = this.#files[0]) {
+      this.#files.shift()
+      await file.remove()
+    }
   }
 
   #place(key: string, place: Place | undefined): void {

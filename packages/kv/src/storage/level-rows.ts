@@ -15,11 +15,9 @@ export interface Level {
   getSync(key: Uint8Array): Uint8Array | undefined
   batch(operations: Operation[], options: { sync: boolean }): Promise<void>
   /**
-   * abstract-level's internal batch, for operations that are encoded already, as these are. Its public
-   * `batch` copies each operation first, which costs a third of a whole put.
+   * A chained batch. It passes each operation on at once and keeps no objects: a put costs 5 µs of CPU so,
+   * and 13 µs in a batch that is given as a list, because each operation of a list is copied first.
    */
-  _batch?(operations: Operation[], options: { sync: boolean }): Promise<void>
-  /** A chained batch: it passes each operation on at once and keeps no objects. */
   batch(): LevelBatch
   snapshot(): LevelSnapshot
   iterator(options: LevelRange): LevelIterator
@@ -103,8 +101,7 @@ export class LevelRows implements RowStore {
   async write(batch: readonly RowChange[]): Promise<void> {
     if (this.#closed) throw new LatchkeyError('ERR_CLOSED')
     try {
-      const many = batch.length > MANY || batch.some(hasOthers)
-      await (many ? this.#writeMany(batch) : this.#writeFew(batch))
+      await this.#writeBatch(batch)
       this.#reclaim(batch)
     } catch (error) {
       throw translated(error)
@@ -117,39 +114,21 @@ export class LevelRows implements RowStore {
     this.#reclaimer.written()
   }
 
-  async #writeFew(batch: readonly RowChange[]): Promise<void> {
-    let bytes = 0
-    const operations: Operation[] = []
-    for (const change of batch) {
-      bytes += bytesOf(change)
-      operations.push(operation(change))
-    }
-    for (const mark of this.#chain?.next(bytes) ?? []) operations.push(operation(mark))
-    await (this.#level._batch?.(operations, SYNC) ?? this.#level.batch(operations, SYNC))
-  }
-
-  /** Still one batch, but the event loop runs from time to time while it is being filled. */
-  async #writeMany(batch: readonly RowChange[]): Promise<void> {
+  /** One batch for all changes. The event loop runs from time to time while it is being filled. */
+  async #writeBatch(batch: readonly RowChange[]): Promise<void> {
     const filled = this.#level.batch()
-    let bytes = 0
+    let [bytes, count] = [0, 0]
     try {
-      for (const [i, change] of batch.entries()) {
-        bytes += await this.#add(filled, change)
-        if (i % SLICE === SLICE - 1) await turnOver()
+      for (const change of batch) {
+        bytes += add(filled, change)
+        if (change.others !== undefined) bytes += await this.#removeAll(filled, change.others)
+        if (++count % SLICE === 0) await turnOver()
       }
-      for (const mark of this.#chain?.next(bytes) ?? []) await this.#add(filled, mark)
+      for (const mark of this.#chain?.next(bytes) ?? []) add(filled, mark)
       await filled.write(SYNC)
     } finally {
       await filled.close()
     }
-  }
-
-  /** Resolves to the bytes that the change adds to the batch. */
-  async #add(filled: LevelBatch, change: RowChange): Promise<number> {
-    const { key, value, others } = change
-    if (value === undefined) filled.del(key)
-    else filled.put(key, value)
-    return bytesOf(change) + (others === undefined ? 0 : await this.#removeAll(filled, others))
   }
 
   async #removeAll(filled: LevelBatch, keys: RowKeys): Promise<number> {
@@ -183,12 +162,16 @@ export class LevelRows implements RowStore {
 }
 
 const SYNC = { sync: true }
-/**
- * The most rows of a batch that is filled in one turn of the event loop; larger batches are filled in slices.
- */
-const MANY = 50_000
+/** The most rows that are added to a batch in one turn of the event loop. */
 const SLICE = 5_000
-const hasOthers = ({ others }: RowChange): boolean => others !== undefined
+
+/** Returns the bytes that the change adds to the batch, without `others`. */
+function add(filled: LevelBatch, change: RowChange): number {
+  const { key, value } = change
+  if (value === undefined) filled.del(key)
+  else filled.put(key, value)
+  return bytesOf(change)
+}
 
 const turnOver = (): Promise<void> => new Promise((resolve) => nextTurn(resolve))
 

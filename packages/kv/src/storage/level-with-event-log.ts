@@ -3,6 +3,7 @@
 // A batch is complete when LevelDB has it (RW1: a batch is there whole or not at all); its events are durable
 // before that (J1).
 
+import { elementAt } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import { SPACE } from '../keyspaces.js'
 import type { EventLog } from './event-log.js'
@@ -124,7 +125,7 @@ const faultOf = (error: unknown): LatchkeyError =>
 async function reachIn(level: RowView): Promise<Reach> {
   const end = Uint8Array.of(...REACH_KEY, 0)
   const { rows } = await level.page({ start: REACH_KEY, end }, 1, 1_024)
-  return decodeReach((rows[0] as Row).value)
+  return decodeReach(elementAt(rows, 0).value)
 }
 
 /** The parts of the range before, in and after the event log's space, in the order in which they are read. */

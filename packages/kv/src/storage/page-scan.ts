@@ -1,5 +1,6 @@
 // Driver: iterates over all rows of a space, page by page.
 
+import { lastOf } from '@latchkey/base'
 import { spaceRange } from '../keyspaces.js'
 import type { Row, RowPage, RowStore, RowView } from './row-store.js'
 
@@ -30,7 +31,7 @@ export async function* pagesOf(
   try {
     while (next !== undefined) {
       const { rows, end }: RowPage = await next
-      next = end ? undefined : from(behind((rows[rows.length - 1] as Row).key))
+      next = end ? undefined : from(behind(lastOf(rows).key))
       if (rows.length > 0) yield rows
     }
   } finally {

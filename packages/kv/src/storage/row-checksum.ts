@@ -14,7 +14,7 @@
 import { checksum } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import { spaceOf } from '../keyspaces.js'
-import { writeU32 } from '../little-endian.js'
+import { u32, writeU32 } from '../little-endian.js'
 import { shortChecksum, withWord } from './short-checksum.js'
 
 export const SEAL = 4
@@ -44,12 +44,7 @@ export function sealBody(key: Uint8Array, body: Uint8Array): Uint8Array {
 }
 
 /** The seal that is stored in the row. */
-export const sealOf = (value: Uint8Array): number =>
-  ((value[0] as number) |
-    ((value[1] as number) << 8) |
-    ((value[2] as number) << 16) |
-    ((value[3] as number) << 24)) >>>
-  0
+export const sealOf = (value: Uint8Array): number => u32(value, 0)
 
 /** The seal that the row should have, whatever seal is stored. */
 export const sealFor = (key: Uint8Array, value: Uint8Array): number =>

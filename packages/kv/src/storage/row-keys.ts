@@ -1,8 +1,6 @@
 // Rule: a list of very many row keys in a few large buffers.
 // A string or a buffer for each key would take ten times the memory, and time of the garbage collector.
 
-import { View } from '@latchkey/base'
-
 const PIECE_BYTES = 256 * 1024
 /** Each key follows its length, u16le. */
 const HEAD = 2
@@ -40,7 +38,7 @@ export class RowKeys implements Iterable<Uint8Array> {
       for (let at = 0; at + HEAD <= piece.length; ) {
         const length = (piece[at] as number) | ((piece[at + 1] as number) << 8)
         if (length === 0) break
-        yield new View(piece.buffer, at + HEAD, length)
+        yield Buffer.from(piece.buffer, at + HEAD, length)
         at += HEAD + length
       }
     }

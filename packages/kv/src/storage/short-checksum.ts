@@ -1,21 +1,11 @@
 // Rule: the checksum of short byte strings, in JavaScript, because for a key the call to zlib costs ten times
 // as much.
 
-import { checksum, fromBinary } from '@latchkey/base'
+import { checksum, checksumTable, fromBinary } from '@latchkey/base'
 
 /** For more bytes than this the call to zlib is faster. */
 const SHORT = 64
-const TABLE = makeTable()
-
-function makeTable(): Int32Array {
-  const table = new Int32Array(256)
-  for (let i = 0; i < 256; i++) {
-    let crc = i
-    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1
-    table[i] = crc
-  }
-  return table
-}
+const TABLE = checksumTable(0xedb88320)
 
 /** Gives the same number as `checksum(bytes)`. */
 export function shortChecksum(bytes: Uint8Array): number {

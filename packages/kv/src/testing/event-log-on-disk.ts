@@ -8,7 +8,7 @@ import type { EventLogDisk, EventLogHandle } from '../storage/event-log-disk.js'
 const wait = (call: (done: Done) => void): Promise<void> =>
   new Promise((done, fail) => call((error) => (error === undefined ? done() : fail(error))))
 
-export function journalOnDisk(disk: MemoryDisk, fileBytes: number): EventLogDisk {
+export function eventLogOnDisk(disk: MemoryDisk, fileBytes: number): EventLogDisk {
   /** The open files by path. After a file was removed, its readers keep the bytes that it had. */
   const opened = new Map<string, Reader[]>()
   return {

@@ -10,7 +10,7 @@ export function show(value: unknown): unknown {
 
 /** The code of an error answer; undefined for any other answer. */
 export function codeOf(answer: unknown): string | undefined {
-  if (!Array.isArray(answer) || answer.length !== 4 || typeof answer[1] !== 'string') return undefined
+  if (!Array.isArray(answer) || answer.length < 4 || typeof answer[1] !== 'string') return undefined
   if (answer[0] === SESSION_OVER) return 'SESSION_OVER'
   return answer[0] === SESSION_FULL ? 'SESSION_FULL' : ERROR_CODES[(answer[0] as number) - 1]
 }

@@ -1,7 +1,7 @@
 // Rule: a random workload with every kind of command; the same seed always gives the same entries.
 
 import { type Random, seededRandom, utf8 } from '@latchkey/base'
-import { type Command, OP, type Step, encodeCommand } from '@latchkey/protocol'
+import { type Command, type FlowArg, KIND, OP, type Step, encodeCommand, lockKeyOf } from '@latchkey/protocol'
 import type { Entry } from '@latchkey/raft/core'
 import { type CommandRecord, encodeBatch } from '../commands/batch.js'
 
@@ -60,6 +60,8 @@ function drawBody(random: Random, number: number): Uint8Array {
 
 const key = (random: Random) => utf8(`k${random.between(0, 30)}`)
 const lockKey = (random: Random) => utf8(`l${random.between(0, 4)}`)
+const semaphore = (random: Random) => lockKeyOf(KIND.semaphore, utf8(`s${random.between(0, 3)}`))
+const meetingName = (random: Random) => utf8(`m${random.between(0, 2)}`)
 const holder = (random: Random) => `h${random.between(0, 8)}`
 const value = (random: Random) => utf8('v'.repeat(random.between(0, random.chance(0.05) ? 3_000 : 40)))
 const range = (random: Random) => [key(random), key(random)] as const
@@ -77,6 +79,15 @@ function drawStep(random: Random): Step {
 }
 const steps = (random: Random) => Array.from({ length: random.between(0, 5) }, () => drawStep(random))
 
+function set(r: Random, wait: number | null): Command {
+  const [first, count] = [r.between(0, 3), r.between(1, 3)]
+  const list = Array.from(
+    { length: count },
+    (_, i) => [utf8(`l${(first + i) % 5}`), r.pick([0, 0, 1])] as const,
+  )
+  return [OP.tryLockAll, holder(r), list, r.pick([null, utf8('fence')]), r.between(50, 5_000), null, wait]
+}
+
 function drawCommand(random: Random, number: number): Command {
   return random.pick(KINDS)(random, number)
 }
@@ -85,6 +96,7 @@ const KINDS: readonly ((random: Random, number: number) => Command)[] = [
   (r) => [OP.put, null, key(r), value(r)],
   (r) => [OP.put, null, key(r), value(r)],
   (r) => [OP.put, [lockKey(r), r.between(1, 20)], key(r), value(r)],
+  (r) => [OP.put, [r.chance(0.5) ? lockKey(r) : semaphore(r), r.between(1, 20), true], key(r), value(r)],
   (r) => [
     OP.putAll,
     null,
@@ -121,7 +133,18 @@ const KINDS: readonly ((random: Random, number: number) => Command)[] = [
   (r) => [OP.release, lockKey(r), holder(r), 0, r.chance(0.5)],
   (r) => [OP.release, lockKey(r), holder(r), 0, r.chance(0.5)],
   (r) => [OP.renew, [[lockKey(r), holder(r), 0, r.between(50, 5_000)]]],
-  (r) => [OP.cancelWait, lockKey(r), holder(r)],
+  (r) => shared(r, r.pick([null, 0, 2_000])),
+  (r) => shared(r, 0),
+  (r) => [...attempt(r, lockKey(r), 0), r.pick([null, [1, 0]]), flow(r)],
+  (r) => permits(r, r.pick([null, 0, 2_000])),
+  (r) => permits(r, 0),
+  (r) => [OP.release, semaphore(r), holder(r), 0, r.chance(0.5)],
+  (r) => [OP.downgrade, lockKey(r), holder(r), 0],
+  (r) => [OP.resize, semaphore(r), r.between(1, 6)],
+  (r) => [OP.steal, lockKeyOf(KIND.webLock, lockKey(r)), holder(r), r.between(50, 5_000), null],
+  (r) => [OP.rotate, r.chance(0.5) ? lockKey(r) : semaphore(r), holder(r), 0],
+  (r) => [OP.proclaim, lockKey(r), holder(r), 0, r.pick([null, 'new', utf8('said')])],
+  (r) => [OP.cancelWait, r.chance(0.5) ? lockKey(r) : semaphore(r), holder(r)],
   (r) => [
     OP.releaseAll,
     [
@@ -129,19 +152,43 @@ const KINDS: readonly ((random: Random, number: number) => Command)[] = [
       [lockKey(r), holder(r)],
     ],
   ],
+  (r) => set(r, null),
+  (r) => set(r, r.pick([0, 2_000])),
   (r) => [OP.forceRelease, lockKey(r), r.between(1, 20)],
+  (r) => [OP.createLatch, meetingName(r), r.between(0, 5)],
+  (r) => [OP.countDown, meetingName(r), r.between(1, 3)],
+  (r) => [OP.removeLatch, meetingName(r)],
+  (r) => [OP.waitLatch, meetingName(r), holder(r), r.pick([0, 0, 500, 3_000])],
+  (r) => [OP.enterBarrier, meetingName(r), holder(r), r.pick([1, 2, 3, 3]), r.pick([0, 500, 3_000])],
+  (r) => [OP.enterBarrier, meetingName(r), holder(r), 3, 0],
+  (r) => [
+    OP.leaveParties,
+    [
+      [0, meetingName(r), holder(r)],
+      [1, meetingName(r), holder(r)],
+    ],
+  ],
+  (r) => [OP.moveParty, r.pick([0, 1]), meetingName(r), holder(r)],
   (r, number) => [OP.cancelCall, number + r.between(0, 3)],
   () => [OP.keepAlive],
 ]
 
-const lock = (r: Random, wait: number | null): Command => [
-  OP.tryLock,
-  lockKey(r),
-  r.chance(0.3) ? utf8('f') : null,
-  r.chance(0.1),
-  holder(r),
-  r.between(50, 5_000),
-  0,
-  r.pick([null, 'context', utf8('bytes')]),
-  wait,
+const shared = (r: Random, wait: number | null): Command => [...attempt(r, lockKey(r), wait), [1, 0]]
+const permits = (r: Random, wait: number | null): Command => [
+  ...attempt(r, semaphore(r), wait),
+  [r.between(1, 4), r.chance(0.8) ? 3 : 4],
 ]
+const flow = (r: Random): FlowArg => [r.pick([null, 'F', 'G']), r.chance(0.5) ? [holder(r)] : []]
+const lock = (r: Random, wait: number | null): Command => attempt(r, lockKey(r), wait)
+const attempt = (r: Random, key: Uint8Array, wait: number | null) =>
+  [
+    OP.tryLock,
+    key,
+    r.chance(0.3) ? utf8('f') : null,
+    r.chance(0.1),
+    holder(r),
+    r.between(50, 5_000),
+    0,
+    r.pick([null, 'context', utf8('bytes')]),
+    wait,
+  ] as const

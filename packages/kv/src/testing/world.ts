@@ -57,6 +57,8 @@ export class World {
   readonly home: RowHome
   readonly log: Entry[] = []
   readonly granted: unknown[] = []
+  /** How many parties were told that their wait has ended. */
+  ended = 0
   machine: KvMachine
   time = 1000
   session = 0
@@ -73,6 +75,7 @@ export class World {
     return new KvMachine({
       clock: this.clock,
       nextTurn: setImmediate,
+      ended: () => void this.ended++,
       granted: (session, key, owner) => this.granted.push([session, text(key), owner]),
       ...this.#options,
       home: this.home,

@@ -4,11 +4,9 @@ import { resolve } from 'node:path'
 import type { Status } from '@latchkey/protocol'
 import { type Command, duration, flag, words } from './command.js'
 import { EXIT } from './exit.js'
-import { jsonLine, membersTable, paint, table } from './output.js'
+import { jsonLine, megabytes, membersTable, paint, span, table } from './output.js'
 import { Progress } from './progress.js'
 import { JSON_OPTION, STORE_OPTIONS, withStore } from './store.js'
-
-const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
 
 export const status: Command = {
   name: 'status',
@@ -37,14 +35,18 @@ function statusText(status: Status, colours: boolean): string {
     ['applied', String(applied)],
     ['cluster time', `${clusterTime} ms`],
     ['cluster id', clusterId],
+    ['version', status.version],
+    ['up for', span(status.uptimeMillis)],
     ...(disk === undefined
       ? []
       : [
           ['state on disk', megabytes(disk.stateBytes)] as const,
           ['log on disk', megabytes(disk.logBytes)] as const,
+          ['free on disk', `${megabytes(disk.freeBytes)} of ${megabytes(disk.totalBytes)}`] as const,
         ]),
   ])
-  return `${facts}\n${membersTable(status.members, colours)}`
+  const why = status.whyNoLeader === undefined ? '' : `${paint(colours, 'red', status.whyNoLeader)}\n\n`
+  return `${facts}\n${why}${membersTable(status.members, colours)}`
 }
 
 export const transfer: Command = {

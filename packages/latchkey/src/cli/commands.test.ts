@@ -1,10 +1,12 @@
-// Test: the commands against a real store in memory: what they print, as text and as JSON, and what they exit with.
+// Test: the commands against a real store in memory: what they print, as text and as JSON, and what they exit
+// with.
 
 import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { LatchkeyError } from '@latchkey/protocol'
 import { type FakeWorld, fakeIo } from '../../test/fake-io.js'
 import { type EmbeddedStore, open } from '../open/index.js'
+import { freePorts } from '../open/testing/ports.js'
 import type { CommandStore } from './io.js'
 import { main } from './main.js'
 
@@ -12,8 +14,21 @@ const parts = {
   version: '0',
   sidecar: () => Promise.reject(new Error('not here')),
   restore: async () => async (path: string, options: object) => void restored.push({ path, ...options }),
+  recover: async () => async (path: string, options: object) => {
+    recovered.push({ path, ...options })
+    return {
+      id: 'a',
+      cluster: 'latchkey',
+      clusterId: 'old',
+      voters: ['a', 'b', 'c'],
+      term: 3,
+      index: 1042,
+      fromLog: 17,
+    }
+  },
 }
 const restored: object[] = []
+const recovered: object[] = []
 let store: EmbeddedStore
 /** The same store for every command: closing it is the test's matter. */
 const kept = (): CommandStore =>
@@ -159,9 +174,43 @@ test('status and members, for people and as JSON', async () => {
   const text = await run(['status'])
   expect(text).toMatchObject({ code: 0, err: '' })
   expect(text.out).toMatch(/^leader +a$/m)
+  expect(text.out).toMatch(/^version +[0-9.]+$/m)
+  expect(text.out).toMatch(/^up for +[0-9]+ s$/m)
   expect(JSON.parse((await run(['status', '--json'])).out)).toMatchObject({ id: 'a', role: 'leader' })
   expect((await run(['members'])).out).toMatch(/^id +role +alive +lag +url\na +voter/)
   expect(JSON.parse((await run(['members', '--json'])).out)).toMatchObject([{ id: 'a', role: 'voter' }])
+})
+
+test('status without a leader: who is missing, and what to do, in the words of ready()', async () => {
+  const [a, b, c] = await freePorts(3)
+  const members = { a: `ws://127.0.0.1:${a}`, b: `ws://127.0.0.1:${b}`, c: `ws://127.0.0.1:${c}` }
+  const lonely = await open({ id: 'a', memory: true, members, logger: false })
+  try {
+    const said = await lonely.ready({ timeout: 50 }).catch((error: LatchkeyError) => error.message)
+    const world = { connect: () => lonely as unknown as CommandStore }
+    const io = fakeIo(world)
+    expect(await main(['status'], io, parts)).toBe(0)
+    const text = io.printed.out
+    expect(text).toMatch(/^leader +none$/m)
+    const why =
+      'This cluster is new, and starts once its members have met each other: member a has not met b, c yet. Start what is missing.'
+    expect(said).toContain(why)
+    expect(text).toContain(`\n${why}\n`)
+  } finally {
+    await lonely.close()
+  }
+})
+
+test('console: the address of the first member that answers, without a token', async () => {
+  const args = ['--endpoint', '127.0.0.1:1', '--endpoint', 'wss://there.example:7001', '--token', 'secret']
+  const connect = (urls: readonly string[]) => {
+    if (urls.includes('wss://there.example:7001')) throw new LatchkeyError('ERR_UNAUTHORIZED')
+    throw new LatchkeyError('ERR_NO_LEADER')
+  }
+  const url = 'https://there.example:7001/'
+  expect(await run(['console', ...args], { connect })).toEqual({ code: 0, out: `${url}\n`, err: '' })
+  expect(JSON.parse((await run(['console', '--json', ...args], { connect })).out)).toEqual({ url })
+  expect((await run(['console', ...args.slice(0, 2)], { connect })).code).toBe(69)
 })
 
 test('sessions: the list, as text and as JSON, and the end of one', async () => {
@@ -188,14 +237,16 @@ test('sessions: the list, as text and as JSON, and the end of one', async () => 
 })
 
 test('locks: who holds and who waits, as text and as JSON; release ends a hold by force, and only with --force', async () => {
-  expect((await run(['locks'])).out).toBe('no lock is held\n')
+  expect((await run(['locks'])).out).toBe('nothing is held\n')
   const hold = await store.locks.acquire('jobs/1', { lease: '60s', context: 'host\u001b[31m' })
   const waits = store.locks.acquire('jobs/1', { context: 'next' })
   while ((await store.locks.query('jobs/1'))[0]?.waiters !== 1)
     await new Promise((done) => setTimeout(done, 5))
   const listed = JSON.parse((await run(['locks', 'jobs/', '--queue', '--json'])).out) as object
   expect(listed).toMatchObject({
+    kind: 'lock',
     key: 'jobs/1',
+    mode: 'exclusive',
     fencingToken: hold.token,
     context: 'host\u001b[31m',
     waiters: 1,
@@ -203,11 +254,11 @@ test('locks: who holds and who waits, as text and as JSON; release ends a hold b
     sinceMillis: expect.any(Number) as number,
   })
   const { out } = await run(['locks', '--queue'])
-  expect(out).toMatch(/^key +holder +context +token +held for +lease left +waiters\n/)
+  expect(out).toMatch(/^kind +key +mode +holder +context +token +held for +lease left +waiters\n/)
   // What others have written may not command the terminal.
   expect(out).toContain('"host\\u001b[31m"')
-  expect(out).toMatch(/\n {2}1\. waits +[0-9a-f]+ +next/)
-  expect((await run(['locks', 'none/'])).out).toBe('no lock is held\n')
+  expect(out).toMatch(/\n +1\. waits +exclusive +[0-9a-f]+ +next/)
+  expect((await run(['locks', 'none/'])).out).toBe('nothing is held\n')
   expect(await run(['release', 'jobs/1'])).toMatchObject({
     code: 2,
     err: expect.stringContaining('--force') as string,
@@ -282,6 +333,25 @@ test('restore hands its words on', async () => {
   expect(restored).toEqual([
     { path: 'f', id: 'a', dir: 'd', members: { a: 'ws://127.0.0.1:7001' }, cluster: undefined },
   ])
+})
+
+test('recover does nothing before it is told that writes may be lost, and says what is lost and what comes next', async () => {
+  expect(await run(['recover', 'f', '--dir', 'd'])).toMatchObject({
+    code: 2,
+    out: '',
+    err: expect.stringMatching(/lost for good.*Nothing was done.*--writes-may-be-lost/),
+  })
+  expect(recovered).toEqual([])
+  const done = await run(['recover', 'f', '--dir', 'd', '--writes-may-be-lost'])
+  expect(done).toMatchObject({ code: 0, err: '' })
+  expect(recovered).toEqual([{ path: 'f', dir: 'd', overwrite: false }])
+  expect(done.out).toMatch(/term 3, index 1042; 17 of its entries/)
+  expect(done.out).toMatch(/LOST: every write behind index 1042/)
+  expect(done.out).toMatch(/old members \(b, c, and this one\) must never start again/)
+  expect(done.out).toMatch(/longest lease[^]*latchkey restore f /)
+  const json = await run(['recover', 'f', '--dir', 'd', '--writes-may-be-lost', '--force', '--json'])
+  expect(JSON.parse(json.out)).toMatchObject({ file: 'f', id: 'a', term: 3, index: 1042, fromLog: 17 })
+  expect(recovered.at(-1)).toMatchObject({ overwrite: true })
 })
 
 test('lock holds the lock while the command runs, and leaves it free', async () => {

@@ -1,5 +1,5 @@
-// Rule: `latchkey completion`: a script for a shell that completes commands and options. It is made from the table of commands, so that
-// it knows each of them.
+// Rule: `latchkey completion`: a script for a shell that completes commands and options. It is made from the
+// table of commands, so that it knows each of them.
 
 import { type Command, type OptionTable, UsageError, words } from './command.js'
 import { EXIT } from './exit.js'

@@ -2,6 +2,7 @@
 // lock.
 
 import { type Command, flag, positiveNumber, words } from './command.js'
+import { loadDaemon } from './daemon-package.js'
 import { Trio } from './demo-trio.js'
 import { EXIT, explain } from './exit.js'
 import type { CommandStore, Io } from './io.js'
@@ -31,6 +32,8 @@ export const demo: Command = {
   async run(line, io) {
     words(line, 0, 0)
     const seconds = positiveNumber(line, 'seconds')
+    // Its members are processes of `latchkey start`.
+    await loadDaemon(() => import('@latchkey/daemon'))
     const show = new Show(io, seconds === undefined ? undefined : seconds * 1000, flag(line, 'json'))
     return show.run()
   },

@@ -1,27 +1,27 @@
-// Driver: runs the command as a process.
+// Driver: runs the command as a process. What only some commands need is loaded by those commands: most of
+// the time of a short command is the loading of its code.
 
-import { readFileSync } from 'node:fs'
 import { main } from './main.js'
-import { keepOldHeapSmall } from '../sidecar/old-heap.js'
-import { keepYoungHeapSmall } from '../sidecar/young-heap.js'
+import { latchkeyVersion } from '../member/version.js'
 import { processIo } from './process-io.js'
 
-const version = () => {
-  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(manifest) as { version: string }).version
+async function sidecar() {
+  const [{ keepOldHeapSmall }, { loadDaemon }] = await Promise.all([
+    import('../sidecar/old-heap.js'),
+    import('./daemon-package.js'),
+  ])
+  // This process is only a member: an application that embeds one keeps its own heap settings.
+  keepOldHeapSmall()
+  return await loadDaemon(() => import('../sidecar/run.js'))
 }
 
 export async function runProcess(): Promise<void> {
   const io = processIo()
   const code = await main(process.argv.slice(2), io, {
-    sidecar: async () => {
-      // This process is only a member: an application that embeds one keeps its own heap settings.
-      keepYoungHeapSmall()
-      keepOldHeapSmall()
-      return await import('../sidecar/run.js')
-    },
+    sidecar,
     restore: async () => (await import('../open/index.js')).restore,
-    version: version(),
+    recover: async () => (await import('../open/index.js')).recover,
+    version: latchkeyVersion(),
   })
   await io.flush()
   if (io.fault !== undefined) {

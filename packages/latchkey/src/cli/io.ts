@@ -3,7 +3,7 @@
 
 import type { ChildProcess } from 'node:child_process'
 import type { Clock, Logger } from '@latchkey/base'
-import type { EventCalls } from '@latchkey/client'
+import type { EventCalls, MemberConnection } from '@latchkey/client'
 import type {
   As,
   Acquirer,
@@ -13,7 +13,11 @@ import type {
   Duration,
   KeyValueCalls,
   LockInfo,
-  LockQueryOptions,
+  LockMode,
+  LockListOptions,
+  ListOptions,
+  LatchInfo,
+  BarrierInfo,
   Owner,
 } from '@latchkey/protocol'
 
@@ -30,12 +34,29 @@ export interface AcquireOptions {
   wait?: Duration | undefined
   signal?: AbortSignal | undefined
   context?: string | undefined
+  mode?: LockMode | undefined
+}
+export type PermitOptions = Omit<AcquireOptions, 'mode'> & { of: number; permits?: number | undefined }
+export interface Semaphores {
+  acquire(name: string, options: PermitOptions): Promise<Hold>
+  tryAcquire(name: string, options: PermitOptions): Promise<Hold | undefined>
+}
+export interface Elections {
+  campaign(
+    name: string,
+    options?: Pick<AcquireOptions, 'lease' | 'wait' | 'signal'> & { value?: string | undefined },
+  ): Promise<Hold>
+  leader(name: string): Promise<{ value: Uint8Array | undefined } | undefined>
 }
 export interface Locks {
   acquire(key: string, options?: AcquireOptions): Promise<Hold>
   tryAcquire(key: string, options?: AcquireOptions): Promise<Hold | undefined>
-  query<A extends As = 'bytes'>(prefix?: Bytes, options?: LockQueryOptions<A>): Promise<LockInfo<A>[]>
+  query<A extends As = 'bytes'>(prefix?: Bytes, options?: LockListOptions<A>): Promise<LockInfo<A>[]>
   forceRelease(key: Bytes, token: number, options?: CallOptions): Promise<boolean>
+}
+/** Latches and barriers. */
+export interface Listed<Info> {
+  query(prefix?: Bytes, options?: ListOptions<'bytes'>): Promise<Info[]>
 }
 export interface LockCalls {
   tryLockWith(
@@ -50,7 +71,13 @@ export interface LockCalls {
 export type CommandStore = KeyValueCalls &
   ClusterCalls &
   LockCalls &
-  Pick<EventCalls, 'on' | 'off'> & { readonly locks: Locks }
+  Pick<EventCalls, 'on' | 'off'> & {
+    readonly locks: Locks
+    readonly semaphores: Semaphores
+    readonly elections: Elections
+    readonly latches: Listed<LatchInfo>
+    readonly barriers: Listed<BarrierInfo>
+  }
 
 export interface ConnectOptions {
   token?: string | undefined
@@ -85,6 +112,8 @@ export interface Io {
   onHangUp(run: () => void): void
   takeSignals(run: (signal: NodeJS.Signals) => void, signals: readonly NodeJS.Signals[]): () => void
   connect(endpoints: readonly string[], options: ConnectOptions): Promise<CommandStore>
+  /** One connection to the member at this address, and to no other one. */
+  connectToMember(url: string, options: ConnectOptions): Promise<MemberConnection>
   /** With the streams of this process, or `quiet`: with none but standard error. */
   spawn(command: string, args: readonly string[], env: NodeJS.ProcessEnv, streams?: 'quiet'): ChildProcess
 }

@@ -1,4 +1,5 @@
-// Test: `latchkey lock` runs a command only under a hold it can promise, passes signals on, releases, and says all by its exit code.
+// Test: `latchkey lock` runs a command only under a hold it can promise, passes signals on, releases, and
+// says all by its exit code.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,6 +14,7 @@ const parts = {
   version: '0',
   sidecar: () => Promise.reject(new Error('not here')),
   restore: () => Promise.reject(new Error('not here')),
+  recover: () => Promise.reject(new Error('not here')),
 }
 
 /** A store of which only the locks are used. */
@@ -168,18 +170,19 @@ test('a command killed by a signal is 128 + n; one that is not there 127; one th
   expect(await setup().run('k', '--', file)).toBe(126)
 })
 
+/** A command that writes into the file when it runs, and does that at SIGTERM. */
+const untilKilled = (atTerm: string, file: string) => [
+  'sh',
+  '-c',
+  `trap "${atTerm}" TERM; echo up > "$1"; while :; do sleep 0.01; done`,
+  'sh',
+  file,
+]
+
 test('signals go to the command, and its own ending counts', async () => {
   const file = tempFile()
   const { run, io, told } = setup()
-  const ended = run(
-    'k',
-    '--',
-    'sh',
-    '-c',
-    'trap "exit 9" TERM; echo up > "$1"; while :; do sleep 0.01; done',
-    'sh',
-    file,
-  )
+  const ended = run('k', '--', ...untilKilled('exit 9', file))
   await running(file)
   io.signal('SIGTERM')
   expect(await ended).toBe(9)
@@ -189,15 +192,7 @@ test('signals go to the command, and its own ending counts', async () => {
 test('K6: a lost hold ends the command by SIGTERM, and the exit code is 75 whatever the command says', async () => {
   const file = tempFile()
   const { run, lose, io } = setup()
-  const ended = run(
-    'k',
-    '--',
-    'sh',
-    '-c',
-    'trap "exit 0" TERM; echo up > "$1"; while :; do sleep 0.01; done',
-    'sh',
-    file,
-  )
+  const ended = run('k', '--', ...untilKilled('exit 0', file))
   await running(file)
   lose()
   expect(await ended).toBe(75)
@@ -207,17 +202,7 @@ test('K6: a lost hold ends the command by SIGTERM, and the exit code is 75 whate
 test('a command that does not heed SIGTERM is killed after --kill-after', async () => {
   const file = tempFile()
   const { run, lose } = setup()
-  const ended = run(
-    'k',
-    '--kill-after',
-    '50ms',
-    '--',
-    'sh',
-    '-c',
-    'trap "" TERM; echo up > "$1"; while :; do sleep 0.01; done',
-    'sh',
-    file,
-  )
+  const ended = run('k', '--kill-after', '50ms', '--', ...untilKilled('', file))
   await running(file)
   lose()
   expect(await ended).toBe(75)

@@ -1,7 +1,8 @@
 // Driver: `latchkey locks` and `latchkey release`: list who holds which lock and who waits for it, and end a
-// hold by force.
+// hold by force. An operator who looks for what blocks a program does not know of what kind it is, so that one
+// list has all kinds.
 
-import type { LockInfo } from '@latchkey/protocol'
+import type { BarrierInfo, HoldKind, LatchInfo, LockInfo } from '@latchkey/protocol'
 import { type Command, flag, keyWord, UsageError, wholeNumber, words } from './command.js'
 import { EXIT } from './exit.js'
 import { field, jsonLine, printable, seconds, table } from './output.js'
@@ -10,34 +11,46 @@ import { JSON_OPTION, STORE_OPTIONS, withStore } from './store.js'
 export const locks: Command = {
   name: 'locks',
   usage: '[PREFIX]',
-  summary: 'List the locks that are held: by whom, since when, and who waits.',
-  notes:
-    'The context is what a holder gave as its own: a host name, a job. Waiters stand in the order in which they will have the lock.',
+  summary: 'List what is held: locks, semaphores, elections, web locks; by whom, since when, and who waits.',
+  notes: `The context is what a holder gave as its own: a host name, a job; of an election what its leader says. Waiters stand in the order in
+which they will be granted. Behind the holds stand latches, with what they have still to count, and the barriers that somebody waits at.`,
   options: {
-    queue: { type: 'boolean', help: 'also list who waits for each lock' },
+    queue: { type: 'boolean', help: 'also list who waits for each hold' },
     ...JSON_OPTION,
     ...STORE_OPTIONS,
   },
   examples: ['latchkey locks', 'latchkey locks orders/ --queue', 'latchkey locks --json'],
   async run(line, io) {
-    const [prefix] = words(line, 0, 1)
+    const [given] = words(line, 0, 1)
+    const prefix = given === '' ? undefined : given
     const queue = flag(line, 'queue')
     return withStore(line, io, async ({ store, json, call }) => {
-      const list = await store.locks.query(prefix === '' ? undefined : prefix, {
-        ...call,
-        as: 'bytes',
-        queue,
-      })
-      io.out(json ? list.map((info) => jsonLine(asJson(info))).join('') : listText(list))
+      const options = { ...call, as: 'bytes' } as const
+      const [holds, latches, barriers] = await Promise.all([
+        store.locks.query(prefix, { ...options, queue, kind: 'all' }),
+        store.latches.query(prefix, options),
+        store.barriers.query(prefix, options),
+      ])
+      const lines = [...holds.map(asJson), ...latches.map(latchJson), ...barriers.map(barrierJson)]
+      io.out(json ? lines.map(jsonLine).join('') : listText(holds, latches, barriers))
       return EXIT.ok
     })
   },
 }
 
-function asJson({ key, context, queue, ...rest }: LockInfo) {
+/** As /metrics names the kinds. */
+const KINDS: Readonly<Record<HoldKind, string>> = {
+  lock: 'lock',
+  semaphore: 'semaphore',
+  election: 'election',
+  webLock: 'web_lock',
+}
+
+function asJson({ key, kind = 'lock', context, queue, ...rest }: LockInfo) {
   const waiting = queue?.map(({ context, ...waiter }) => ({ ...waiter, ...contextField(context) }))
   return {
-    ...field('key', key as Uint8Array),
+    kind: KINDS[kind],
+    ...field('key', key),
     ...rest,
     ...contextField(context),
     ...(waiting === undefined ? {} : { queue: waiting }),
@@ -47,30 +60,67 @@ function asJson({ key, context, queue, ...rest }: LockInfo) {
 const contextField = (context: string | Uint8Array | undefined) =>
   typeof context === 'string' ? { context } : field('context', context)
 
-function listText(list: readonly LockInfo[]): string {
-  if (list.length === 0) return 'no lock is held\n'
-  const rows = list.flatMap(
-    ({ key, id, context, fencingToken, sinceMillis, remainingMillis, waiters, queue }) => [
-      [
-        printable(key as Uint8Array),
-        printable(id),
-        context === undefined ? '-' : printable(context),
-        String(fencingToken),
-        seconds(sinceMillis),
-        seconds(remainingMillis),
-        String(waiters),
-      ],
-      ...(queue ?? []).map((waiter, at) => [
-        `  ${at + 1}. waits`,
-        printable(waiter.id),
-        waiter.context === undefined ? '-' : printable(waiter.context),
-        '',
-        seconds(waiter.waitedMillis),
-      ]),
-    ],
-  )
-  return table([['key', 'holder', 'context', 'token', 'held for', 'lease left', 'waiters'], ...rows])
+const latchJson = ({ name, ...rest }: LatchInfo) => ({ kind: 'latch', ...field('key', name), ...rest })
+const barrierJson = ({ name, ...rest }: BarrierInfo) => ({ kind: 'barrier', ...field('key', name), ...rest })
+
+const HEAD = ['kind', 'key', 'mode', 'holder', 'context', 'token', 'held for', 'lease left', 'waiters']
+
+function listText(
+  holds: readonly LockInfo[],
+  latches: readonly LatchInfo[],
+  barriers: readonly BarrierInfo[],
+): string {
+  if (holds.length + latches.length + barriers.length === 0) return 'nothing is held\n'
+  const ofLatch = ({ name, count, waiters }: LatchInfo) =>
+    waited('latch', name, count === 0 ? 'open' : `${count} to count`, waiters)
+  const ofBarrier = ({ name, parties, waiters }: BarrierInfo) =>
+    waited('barrier', name, `${waiters} of ${parties}`, waiters)
+  return table([HEAD, ...holds.flatMap(holdRows), ...latches.map(ofLatch), ...barriers.map(ofBarrier)])
 }
+
+const waited = (kind: string, name: Uint8Array, how: string, waiters: number): string[] => [
+  kind,
+  printable(name),
+  how,
+  '-',
+  '-',
+  '-',
+  '-',
+  '-',
+  String(waiters),
+]
+
+function holdRows(info: LockInfo): string[][] {
+  const { key, kind = 'lock', mode, permits, id, context, fencingToken, waiters, queue } = info
+  return [
+    [
+      KINDS[kind],
+      printable(key),
+      permits === undefined ? mode : permitsOf(permits),
+      printable(id),
+      shown(context),
+      String(fencingToken),
+      seconds(info.sinceMillis),
+      seconds(info.remainingMillis),
+      String(waiters),
+    ],
+    ...(queue ?? []).map((waiter, at) => [
+      '',
+      `  ${at + 1}. waits`,
+      waiter.permits === undefined ? waiter.mode : permitsOf(waiter.permits),
+      printable(waiter.id),
+      shown(waiter.context),
+      '',
+      seconds(waiter.waitedMillis),
+    ]),
+  ]
+}
+
+const permitsOf = (permits: number): string => (permits === 1 ? '1 permit' : `${permits} permits`)
+
+/** What a leader says is bytes, and mostly text. */
+const shown = (context: string | Uint8Array | undefined): string =>
+  context === undefined ? '-' : printable(context)
 
 export const release: Command = {
   name: 'release',

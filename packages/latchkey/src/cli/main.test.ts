@@ -1,16 +1,19 @@
-// Test: help, usage and exit codes of every command, before any store is met; and the settings that `start` shows.
+// Test: help, usage and exit codes of every command, before any store is met; and the settings that `start`
+// shows.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { fakeIo } from '../../test/fake-io.js'
 import { exitOf } from './exit.js'
 import { Interrupted } from './io.js'
-import { commandsOf, main } from './main.js'
+import { main } from './main.js'
+import { commandsOf } from './run-command.js'
 
 const parts = {
   version: '1.2.3',
   sidecar: () => Promise.reject(new Error('not here')),
   restore: () => Promise.reject(new Error('not here')),
+  recover: () => Promise.reject(new Error('not here')),
 }
 const commands = commandsOf(parts)
 const run = async (args: string[], world = {}) => {
@@ -19,7 +22,7 @@ const run = async (args: string[], world = {}) => {
 }
 
 const NAMES =
-  'start demo status get put incr del scan watch txn lock locks release members sessions transfer backup restore bench completion'.split(
+  'start demo doctor status get put incr del scan watch txn lock semaphore elect locks release members sessions console transfer backup restore recover bench completion'.split(
     ' ',
   )
 

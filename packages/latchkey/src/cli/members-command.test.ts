@@ -1,4 +1,5 @@
-// Test: `latchkey members` against a store that answers as a cluster does: what is asked, how long it waits, what it says meanwhile.
+// Test: `latchkey members` against a store that answers as a cluster does: what is asked, how long it waits,
+// what it says meanwhile.
 
 import { LatchkeyError, type Status } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
@@ -10,6 +11,7 @@ const parts = {
   version: '0',
   sidecar: () => Promise.reject(new Error('not here')),
   restore: () => Promise.reject(new Error('not here')),
+  recover: () => Promise.reject(new Error('not here')),
 }
 
 /** `busy`: how often promote is refused before it is done. */

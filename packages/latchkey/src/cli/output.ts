@@ -41,6 +41,22 @@ const escaped = (text: string): string =>
 
 export const seconds = (millis: number): string => `${(millis / 1000).toFixed(1)} s`
 
+export const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
+
+/** A length of time in its two largest units, as in '3 d 4 h'. */
+export function span(millis: number): string {
+  const whole = Math.floor(millis / 1000)
+  const parts = [
+    [Math.floor(whole / 86_400), 'd'],
+    [Math.floor(whole / 3600) % 24, 'h'],
+    [Math.floor(whole / 60) % 60, 'min'],
+    [whole % 60, 's'],
+  ] as const
+  const first = parts.findIndex(([count]) => count > 0)
+  const shown = first < 0 ? parts.slice(-1) : parts.slice(first, first + 2)
+  return shown.map(([count, unit]) => `${count} ${unit}`).join(' ')
+}
+
 export const jsonLine = (value: unknown): string => `${JSON.stringify(value)}\n`
 
 const ESC = String.fromCharCode(27)

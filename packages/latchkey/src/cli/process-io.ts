@@ -4,7 +4,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
 import { systemClock, type Timer } from '@latchkey/base'
-import { connect } from '@latchkey/client'
 import { Interrupted, type Io } from './io.js'
 
 const ENDING = ['SIGINT', 'SIGTERM'] as const
@@ -66,12 +65,16 @@ export function processIo(): ProcessIo {
         for (const name of signals) process.off(name, run)
       }
     },
-    connect: (endpoints, options) => connect([...endpoints], options),
+    connect: async (endpoints, options) => (await client()).connect([...endpoints], options),
+    connectToMember: async (url, options) => (await client()).connectToMember(url, options),
     spawn: (command, args, env, streams) => start(command, args, env, streams),
     flush: () =>
       new Promise((resolve) => process.stdout.write('', () => process.stderr.write('', () => resolve()))),
   }
 }
+
+/** Only a command that connects loads the client. */
+const client = () => import('@latchkey/client')
 
 function start(
   command: string,

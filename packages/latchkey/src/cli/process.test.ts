@@ -40,6 +40,12 @@ function latchkey(args: string[], env: Record<string, string> = {}, input = ''):
 
 const run = (...args: string[]) => latchkey(args).ended
 
+/** Waits until its output matches. */
+async function printedBy({ printed }: Running, what: RegExp): Promise<RegExpExecArray> {
+  await expect.poll(() => printed.out, { timeout: 30_000 }).toMatch(what)
+  return what.exec(printed.out) as RegExpExecArray
+}
+
 const freePort = async (): Promise<number> => (await freePorts(1))[0] as number
 
 const statusOf = (path: string, at = port) =>
@@ -124,6 +130,108 @@ describe('signals', () => {
     locked.child.kill('SIGTERM')
     expect((await locked.ended).code).toBe(7)
     expect(await statusOf('/v1/locks/job')).toBe(404)
+  })
+})
+
+describe('elect, semaphore and shared locks', () => {
+  test('elect: one leads, another is told who, and the next one runs when the first one ends', async () => {
+    const first = latchkey([
+      'elect',
+      'jobs',
+      '--value',
+      'one',
+      '--',
+      'sh',
+      '-c',
+      'echo $LATCHKEY_LOCK_TOKEN; while :; do sleep 0.05; done',
+    ])
+    const [, token] = await printedBy(first, /^(\d+)\n/)
+    expect(await run('elect', 'jobs', '--wait', '0', '--', 'true')).toMatchObject({
+      code: 75,
+      err: 'latchkey: another leads "jobs": one\n',
+    })
+    const second = latchkey(['elect', 'jobs', '--', 'sh', '-c', 'echo $LATCHKEY_LOCK_TOKEN'])
+    first.child.kill('SIGTERM')
+    expect((await first.ended).code).toBe(143)
+    const { code, out } = await second.ended
+    expect([code, Number(out) > Number(token)]).toEqual([0, true])
+  })
+
+  test('locks lists what commands hold, of every kind, as text and as JSON', async () => {
+    const sleep = ['--', 'sh', '-c', 'echo up; while :; do sleep 0.05; done']
+    const held = [
+      latchkey(['lock', 'every/lock', ...sleep]),
+      latchkey(['lock', 'every/read', '--shared', ...sleep]),
+      latchkey(['semaphore', 'every/permits', '--of', '3', '--permits', '2', ...sleep]),
+      latchkey(['elect', 'every/led', '--value', 'host-1', ...sleep]),
+    ]
+    for (const one of held) await printedBy(one, /up/)
+    const waits = latchkey(['semaphore', 'every/permits', '--of', '3', '--permits', '3', '--', 'true'])
+    const listed = async (...more: string[]) => (await run('locks', 'every/', ...more)).out
+    await expect.poll(() => listed('--queue'), { timeout: 20_000 }).toMatch(/1\. waits +3 permits/)
+    const text = await listed()
+    for (const line of [
+      /^lock +every\/lock +exclusive /m,
+      /^lock +every\/read +shared /m,
+      /^semaphore +every\/permits +2 permits .* 1$/m,
+      /^election +every\/led +exclusive +[0-9a-f]+ +host-1 /m,
+    ])
+      expect(text).toMatch(line)
+    const rows = (await listed('--json', '--queue'))
+      .trim()
+      .split('\n')
+      .map((row) => JSON.parse(row) as object)
+    expect(rows).toMatchObject([
+      { kind: 'lock', key: 'every/lock', mode: 'exclusive' },
+      { kind: 'lock', key: 'every/read', mode: 'shared' },
+      { kind: 'semaphore', key: 'every/permits', permits: 2, waiters: 1, queue: [{ permits: 3 }] },
+      { kind: 'election', key: 'every/led', context: 'host-1' },
+    ])
+    for (const { child } of held) child.kill('SIGTERM')
+    await Promise.all([...held, waits].map(({ ended }) => ended))
+    expect(await listed()).toBe('nothing is held\n')
+  })
+
+  test('semaphore: as many at a time as it has permits; another number is said', async () => {
+    const two = [
+      'semaphore',
+      'reports',
+      '--of',
+      '2',
+      '--permits',
+      '2',
+      '--',
+      'sh',
+      '-c',
+      'echo in; while :; do sleep 0.05; done',
+    ]
+    const first = latchkey(two)
+    await printedBy(first, /in/)
+    const busy = await run('semaphore', 'reports', '--of', '2', '--wait', '0', '--', 'true')
+    expect(busy).toMatchObject({ code: 75, err: 'latchkey: 1 of 2 permits of "reports" were not free\n' })
+    const other = await run('semaphore', 'reports', '--of', '3', '--', 'true')
+    expect([other.code, other.err]).toEqual([1, expect.stringContaining('ERR_MISMATCH')])
+    first.child.kill('SIGTERM')
+    await first.ended
+    expect((await run('semaphore', 'reports', '--of', '2', '--wait', '20s', '--', 'true')).code).toBe(0)
+    expect((await run('semaphore', 'reports', '--', 'true')).err).toContain('--of is missing')
+  })
+
+  test('lock --shared: two run beside each other, and one that wants it alone does not', async () => {
+    const first = latchkey([
+      'lock',
+      'both',
+      '--shared',
+      '--',
+      'sh',
+      '-c',
+      'echo in; while :; do sleep 0.05; done',
+    ])
+    await printedBy(first, /in/)
+    expect((await run('lock', 'both', '--shared', '--wait', '0', '--', 'true')).code).toBe(0)
+    expect((await run('lock', 'both', '--wait', '0', '--', 'true')).code).toBe(75)
+    first.child.kill('SIGTERM')
+    await first.ended
   })
 })
 

@@ -1,4 +1,5 @@
-// Test: progress is one changing line on a terminal, a line now and then elsewhere, and nothing for what is soon done.
+// Test: progress is one changing line on a terminal, a line now and then elsewhere, and nothing for what is
+// soon done.
 
 import type { Clock } from '@latchkey/base'
 import { expect, test } from 'vitest'

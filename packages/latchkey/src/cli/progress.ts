@@ -3,7 +3,7 @@
 
 import type { Clock, Timer } from '@latchkey/base'
 
-export interface ProgressPorts {
+interface ProgressPorts {
   readonly clock: Clock
   readonly errIsTerminal: boolean
   err(text: string): void

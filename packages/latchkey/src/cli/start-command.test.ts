@@ -1,4 +1,5 @@
-// Test: what ends `latchkey start`, and with which exit code: a signal, a second one, a member that stops by itself or cannot open.
+// Test: what ends `latchkey start`, and with which exit code: a signal, a second one, a member that stops by
+// itself or cannot open.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
@@ -39,6 +40,7 @@ function setup({ open = async () => {}, failed = new Promise(() => {}), stop = a
     version: '0',
     sidecar: async () => run,
     restore: () => Promise.reject(new Error('not here')),
+    recover: () => Promise.reject(new Error('not here')),
   }
   return { io, told, ended: main(['start', '--id', 'a', '--memory'], io, parts) }
 }

@@ -51,15 +51,7 @@ export async function withStore(
   run: (session: Session) => Promise<number>,
 ): Promise<number> {
   const timeout = duration(line, 'timeout')
-  const store = await io.connect(endpoints(line, io), {
-    token: text(line, 'token') ?? io.env.LATCHKEY_TOKEN,
-    cluster: text(line, 'cluster') ?? io.env.LATCHKEY_CLUSTER,
-    clusterId: (text(line, 'cluster-id') ?? io.env.LATCHKEY_CLUSTER_ID) || undefined,
-    logger: warnings(io),
-    timeout,
-    signal: io.interrupted,
-    tls: tlsOf(line, io),
-  })
+  const store = await io.connect(endpoints(line, io), connectOptions(line, io))
   try {
     return await run({ store, json: flag(line, 'json'), call: { timeout, signal: io.interrupted } })
   } catch (error) {
@@ -68,6 +60,17 @@ export async function withStore(
     await store.close()
   }
 }
+
+/** The options of `connect` that the command line and the environment give. */
+export const connectOptions = (line: Line, io: Io): ConnectOptions => ({
+  token: text(line, 'token') ?? io.env.LATCHKEY_TOKEN,
+  cluster: text(line, 'cluster') ?? io.env.LATCHKEY_CLUSTER,
+  clusterId: (text(line, 'cluster-id') ?? io.env.LATCHKEY_CLUSTER_ID) || undefined,
+  logger: warnings(io),
+  timeout: duration(line, 'timeout'),
+  signal: io.interrupted,
+  tls: tlsOf(line, io),
+})
 
 /** One line for each warning, on standard error: standard output is for programs. */
 function warnings(io: Io): Logger {
@@ -98,7 +101,7 @@ function fileText(what: string, path: string, io: Io): string {
   }
 }
 
-function endpoints(line: Line, io: Io): string[] {
+export function endpoints(line: Line, io: Io): string[] {
   const given = texts(line, 'endpoint')
   const named =
     given.length > 0 ? given : (io.env.LATCHKEY_ENDPOINT ?? '').split(',').map((part) => part.trim())

@@ -1,4 +1,5 @@
-// Test: what becomes of a command whose output cannot be written: the reader has gone, or the disk is full. Real processes.
+// Test: what becomes of a command whose output cannot be written: the reader has gone, or the disk is full.
+// Real processes.
 
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, openSync, readdirSync, rmSync } from 'node:fs'

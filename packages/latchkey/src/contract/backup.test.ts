@@ -31,7 +31,7 @@ async function filled(): Promise<{ store: Store; file: string; token: number }> 
   return { store, file, token: hold.token }
 }
 
-test('restore writes the directory and resolves to undefined; data, sequences and holds are there', async () => {
+test('restore writes the directory and resolves to undefined; data, sequences and holds are restored', async () => {
   const { file, token } = await filled()
   const dir = folder()
   expect(await restore(file, { id: 'x', dir })).toBeUndefined()
@@ -42,7 +42,7 @@ test('restore writes the directory and resolves to undefined; data, sequences an
   expect(await store.status()).toMatchObject({ id: 'x', role: 'leader', members: [{ id: 'x' }] })
 })
 
-test('K38: tokens after a restore are above every token handed out before, by 2^32', async () => {
+test('K38: tokens after a restore are larger by 2^32 than every earlier token', async () => {
   const { store: old, file, token } = await filled()
   const after = await old.locks.acquire('later')
   const dir = folder()
@@ -98,7 +98,7 @@ test('restore refuses a directory in use or not empty, a damaged file, and bad o
   await expect(restore('', { id: 'x', dir: folder() })).rejects.toThrow(TypeError)
 })
 
-test('members of the restored cluster may live anywhere: nothing listens at a restore', async () => {
+test('a restore opens no port, so the addresses of the restored members may be on other machines', async () => {
   const { file } = await filled()
   const members = { a: 'wss://10.0.0.1:7001', b: 'wss://10.0.0.2:7001' }
   expect(await restore(file, { id: 'a', dir: folder(), members })).toBeUndefined()
@@ -121,7 +121,7 @@ test('restore into a cluster of three', async () => {
   expect(await stores[0]?.get('k', { as: 'string' })).toBe('w')
 }, 40_000)
 
-test('a backup of a cluster of three, asked through any of its members', async () => {
+test('a backup of a cluster of three, through any of its members', async () => {
   const trio = later(await openTrio(folder()))
   const follower = await trio.follower()
   await follower.put('k', 'v')
@@ -139,7 +139,7 @@ test('a backup of a cluster of three, asked through any of its members', async (
   )
 }, 30_000)
 
-test('a backup never replaces a file by itself, and a failed one leaves nothing behind', async () => {
+test('a backup replaces no existing file unless overwrite is given, and a failed one leaves no file', async () => {
   const store = later(await open({ id: 'a', memory: true }))
   await store.put('k', 'v')
   const dir = folder()
@@ -152,7 +152,7 @@ test('a backup never replaces a file by itself, and a failed one leaves nothing 
   })
   await expect(store.backup(file)).rejects.toMatchObject(refused)
   expect(readFileSync(file, 'utf8')).toBe('mine')
-  // It appears while the backup is under way.
+  // The file appears while the backup is being written.
   const second = join(dir, 'second')
   const progress = () => writeFileSync(second, 'mine too')
   await expect(store.backup(second, { progress })).rejects.toMatchObject(refused)
@@ -173,7 +173,7 @@ test('a backup never replaces a file by itself, and a failed one leaves nothing 
     await expect(store.backup(join(dir, 'y'), bad as never)).rejects.toThrow(TypeError)
 })
 
-test('a backup needs the admin right, and is written where the caller is, not at the member', async () => {
+test('a backup needs the admin right, and is written on the caller’s machine, not at the member', async () => {
   const [port] = await freePorts(1)
   const members = { a: `ws://127.0.0.1:${port}` }
   const tokens = ['all', { token: 'reader', rights: ['read'] as const }]
@@ -190,7 +190,7 @@ test('a backup needs the admin right, and is written where the caller is, not at
   expect((await later(await open({ id: 'b', dir })).get('k'))?.length).toBe(100_000)
 })
 
-test('the member stops in the middle of a backup: it fails, says so, and leaves no file', async () => {
+test('if the member stops during a backup, the backup fails with an error and leaves no file', async () => {
   const [port] = await freePorts(1)
   const members = { a: `ws://127.0.0.1:${port}` }
   const member = await open({ id: 'a', memory: true, members })

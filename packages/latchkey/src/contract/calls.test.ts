@@ -1,4 +1,4 @@
-// Test: docs/api.md, the sentences about all calls: timeouts, signals, mistakes, errors.
+// Test: docs/api.md, the rules for all calls: timeouts, signals, wrong arguments, errors.
 
 import { expect, test } from 'vitest'
 import { ERRORS, LatchkeyError } from '../index.js'
@@ -30,6 +30,7 @@ test('Errors: the codes of the table, each with retryable, outcome and a message
     'ERR_NOT_A_NUMBER',
     'ERR_MISMATCH',
     'ERR_UNDECODABLE',
+    'ERR_BARRIER_BROKEN',
   ])
   const error = new LatchkeyError('ERR_BUSY')
   expect(error).toBeInstanceOf(Error)
@@ -122,7 +123,7 @@ onEveryStore((at) => {
       expect(await at.store.get(at.key(), { timeout })).toBeUndefined()
   })
 
-  test('a signal that has fired: ERR_ABORTED, not applied, its reason is the cause', async () => {
+  test('a signal that is aborted already: ERR_ABORTED, not applied, with its reason as the cause', async () => {
     const reason = new Error('mine')
     const signal = AbortSignal.abort(reason)
     for (const [name, call] of Object.entries(calls({ signal }))) {
@@ -189,7 +190,7 @@ onEveryStore((at) => {
     await at.store.put(at.key(), 'v', { guard: undefined, timeout: undefined })
   })
 
-  test('a signal that fires after sending leaves no listener, and a finished call is not touched', async () => {
+  test('a signal that aborts after sending keeps no listener, and does not affect a finished call', async () => {
     const controller = new AbortController()
     await at.store.put(at.key(), 'v', { signal: controller.signal })
     controller.abort()

@@ -20,7 +20,7 @@ afterAll(async () => {
   await trio?.close()
 })
 
-test('status: { id, role, leader, term, commit, applied, clusterTime, clusterId, members } with lag and liveness', async () => {
+test('status: { id, role, leader, term, commit, applied, clusterTime, clusterId, members, version, uptimeMillis, dateMillis, disk } with lag and liveness', async () => {
   await remote.put('k', 'v')
   const leader = await trio.leader()
   const status = await leader.status()
@@ -36,8 +36,17 @@ test('status: { id, role, leader, term, commit, applied, clusterTime, clusterId,
       'members',
       'role',
       'term',
+      'version',
+      'uptimeMillis',
+      'dateMillis',
     ].sort(),
   )
+  expect(status.version).toMatch(/^\d+\.\d+\.\d+/)
+  expect(status.uptimeMillis).toBeGreaterThan(0)
+  expect(Math.abs(status.dateMillis - Date.now())).toBeLessThan(60_000)
+  const { freeBytes = -1, totalBytes = 0 } = status.disk ?? {}
+  expect(freeBytes).toBeGreaterThanOrEqual(0)
+  expect(totalBytes).toBeGreaterThanOrEqual(freeBytes)
   expect(status).toMatchObject({ role: 'leader', leader: status.id })
   for (const number of [status.term, status.commit, status.applied, status.clusterTime])
     expect(Number.isSafeInteger(number)).toBe(true)
@@ -55,7 +64,7 @@ test('status: { id, role, leader, term, commit, applied, clusterTime, clusterId,
   expect(Object.keys(trio.stores)).toContain((await remote.status()).id)
 })
 
-test('C25: sessions: who opened each and what it holds; an ended one frees its waits, keeps its locks, and its store goes on', async () => {
+test('C25: the list of sessions names their openers and holds; an ended session loses its waits, keeps its locks, and its store opens another one', async () => {
   const other = await trio.connect()
   const hold = await other.locks.acquire('held', { lease: '20s' })
   const first = await remote.locks.acquire('elsewhere', { lease: '20s' })
@@ -75,13 +84,13 @@ test('C25: sessions: who opened each and what it holds; an ended one frees its w
   await expect(remote.sessions.end('1' as never)).rejects.toThrow(TypeError)
   await expect(remote.sessions.end(0)).rejects.toThrow(TypeError)
   await hold.release()
-  // The store whose place in the queue is gone takes another one.
+  // The store whose place in the queue has ended joins the queue again.
   await first.release()
   await (await waits).release()
   await other.close()
 })
 
-test('transferLeadership(id), and without an id to anybody; events leader and role are told', async () => {
+test('transferLeadership(id), and without an id to any member; stores emit leader and role', async () => {
   const before = await trio.leader()
   const { id: from } = await before.status()
   const target = Object.keys(trio.stores).find((id) => id !== from) as string
@@ -109,12 +118,12 @@ test('transferLeadership(id), and without an id to anybody; events leader and ro
   expect((await (await trio.leader()).status()).id).toBe(stays.id)
 })
 
-test('transferLeadership to nobody known fails', async () => {
+test('transferLeadership to an unknown member fails', async () => {
   await expect(remote.transferLeadership('nobody')).rejects.toMatchObject({ name: 'LatchkeyError' })
   await remote.put('k', 'v')
 })
 
-test('store events work with once() of node:events, as an emitter’s do', async () => {
+test('store events work with once() of node:events', async () => {
   const { id } = await (await trio.leader()).status()
   const target = Object.keys(trio.stores).find((name) => name !== id) as string
   const waiting = once(remote as never, 'leader')
@@ -123,7 +132,7 @@ test('store events work with once() of node:events, as an emitter’s do', async
   expect(event).toMatchObject({ term: expect.any(Number) })
 })
 
-test('events: on, once, off, addListener and removeListener are chained, as an emitter’s are', async () => {
+test('events: on, once, off, addListener and removeListener return the store, as those of an EventEmitter do', async () => {
   const heard: unknown[] = []
   const listener = (event: unknown) => void heard.push(event)
   expect(remote.on('leader', listener).once('leader', listener).addListener('role', listener)).toBe(remote)
@@ -139,7 +148,7 @@ test('events: on, once, off, addListener and removeListener are chained, as an e
   expect(heard).toEqual([])
 })
 
-test('a listener can be taken off', async () => {
+test('a listener can be removed', async () => {
   const heard: unknown[] = []
   const listener = (event: unknown) => heard.push(event)
   remote.on('leader', listener)
@@ -205,7 +214,7 @@ test('members: add as a learner, promote, update, remove a fourth; member events
   }
 }, 30_000)
 
-test('member events: each change, at every member, also when one comes right behind the other', async () => {
+test('member events: every member emits each change, also when changes follow each other at once', async () => {
   const stores = [remote, ...Object.values(trio.stores)]
   const told: unknown[][] = stores.map(() => [])
   const listeners = stores.map((_, at) => (event: unknown) => void told[at]?.push(event))
@@ -231,7 +240,7 @@ test('a learner that lags is not promoted: ERR_BUSY, retryable', async () => {
   await expect(remote.members.promote('ghost')).rejects.toMatchObject({ name: 'LatchkeyError' })
 }, 20_000)
 
-test('M26: an address that another member has is refused, by a sentence that names that member; nothing is changed', async () => {
+test('M26: an address of another member is refused with an error that names that member, and nothing is changed', async () => {
   const before = (await remote.status()).members.map(({ id, url }) => [id, url])
   const url = before.find(([id]) => id === 'b')?.[1] as string
   for (const ask of [
@@ -244,7 +253,7 @@ test('M26: an address that another member has is refused, by a sentence that nam
       outcome: 'not-applied',
       message: expect.stringContaining('the address of member b already'),
     })
-  // What is so already is asked for again without harm.
+  // A change that is done already may be requested again.
   await remote.members.update('b', url)
   expect((await remote.status()).members.map(({ id, url }) => [id, url])).toEqual(before)
 }, 20_000)
@@ -260,7 +269,7 @@ test('rebuild(id): the state of a member is built anew from its peers', async ()
   expect(await store.get('rebuilt', { as: 'string', timeout: '10s' })).toBe('v')
 }, 40_000)
 
-test('writes, watches and locks go on over a change of leader (C2, C11)', async () => {
+test('writes, watches and locks continue across a change of leader (C2, C11)', async () => {
   const watch = remote.watch({ prefix: 'over/' }, { as: 'string' })
   const hold = await remote.locks.acquire('over', { lease: '10s' })
   const writes: Promise<unknown>[] = []
@@ -298,7 +307,7 @@ test('bad arguments of cluster calls are TypeErrors', async () => {
     await expect(call()).rejects.toThrow(TypeError)
 })
 
-test('an id that is no member is refused at once, by a sentence that names the members; a learner cannot be led to', async () => {
+test('an unknown id is refused at once with an error that names the members; a learner cannot become the leader', async () => {
   const began = performance.now()
   for (const store of [...Object.values(trio.stores), remote])
     for (const ask of [

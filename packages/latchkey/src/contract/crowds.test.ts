@@ -1,4 +1,5 @@
-// Test: many calls at once with large answers: a session keeps 4 MiB of them, the client waits for the rest (docs/locks.md, 6).
+// Test: many calls at once with large answers: a session stores 4 MiB of answers, and the client waits with
+// the other calls (docs/locks.md, 6).
 
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'
@@ -8,7 +9,7 @@ const MiB = 1024 * 1024
 
 onEveryStore(
   (at) => {
-    test('large previous values at once: all are told, none is refused as busy', async () => {
+    test('many large previous values at once: all calls succeed, none is refused as busy', async () => {
       const keys = Array.from({ length: 12 }, (_, n) => at.key(`${n}`))
       for (const key of keys) await at.store.put(key, new Uint8Array(MiB), { timeout: '20s' })
       const told = await Promise.all(keys.map((key) => at.store.getAndPut(key, 'small', { timeout: '20s' })))

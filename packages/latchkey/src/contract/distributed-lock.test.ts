@@ -1,4 +1,4 @@
-// Test: docs/api.md, "The lock, in RheaKV's shape", and what the small print says of it.
+// Test: docs/api.md, "The lock, in RheaKV's shape", and its rules.
 
 import { once } from 'node:events'
 import { afterAll, expect, test } from 'vitest'
@@ -11,7 +11,10 @@ afterAll(() => watchdog.close())
 
 onEveryStore((at) => {
   const lock = (lease: Duration = '10s', dog?: Watchdog) => at.store.getDistributedLock(at.key(), lease, dog)
-  /** Where a commit takes longer than the lease the grant is over on arrival, and asked for again: on a busy machine it may be. */
+  /**
+   * On a busy machine a commit may take longer than the lease. Then the grant has expired on arrival, and the
+   * wait is repeated.
+   */
   const patient = { timeout: '8s' } as const
   const lost = async (lease = 150) => {
     const one = lock(lease)
@@ -65,7 +68,7 @@ onEveryStore((at) => {
     expect(await one.unlock()).toEqual({ acquires: 0 })
   })
 
-  test('unlock where another holds it: ERR_NOT_OWNER with error.owner', async () => {
+  test('unlock while another one holds the lock: ERR_NOT_OWNER with error.owner', async () => {
     const one = await lost()
     await sleep(60)
     const two = at.store.getDistributedLock(at.key(), '10s', undefined, { context: 'two' })
@@ -86,7 +89,7 @@ onEveryStore((at) => {
     expect(one.signal.aborted).toBe(true)
   })
 
-  test('getFencingToken: the number of the current hold, else it throws', async () => {
+  test('getFencingToken: the token of the current hold; throws without a hold', async () => {
     const one = lock(300)
     expect(thrown(() => one.getFencingToken())).toMatchObject(code('ERR_NOT_OWNER'))
     await one.tryLock(patient)
@@ -99,7 +102,7 @@ onEveryStore((at) => {
     expect(thrown(() => two.getFencingToken())).toMatchObject(code('ERR_NOT_OWNER'))
   })
 
-  test('getOwner and getOwnerContext: the last Owner seen', async () => {
+  test('getOwner and getOwnerContext: the Owner of the last answer', async () => {
     const one = at.store.getDistributedLock(at.key(), '10s', undefined, { context: 'standing' })
     expect(one.getOwner()).toBeUndefined()
     expect(one.getOwnerContext()).toBeUndefined()
@@ -121,7 +124,7 @@ onEveryStore((at) => {
     await one[Symbol.asyncDispose]()
   })
 
-  test('signal: of the current hold; aborted when there is none; a complete unlock does not abort it', async () => {
+  test('signal: that of the current hold; aborted if there is no hold; a complete unlock does not abort it', async () => {
     const one = lock()
     expect(one.signal).toBeInstanceOf(AbortSignal)
     expect(one.signal.aborted).toBe(true)
@@ -137,7 +140,7 @@ onEveryStore((at) => {
     expect(one.signal.reason).toMatchObject(code('ERR_NOT_OWNER'))
   })
 
-  test('signal: aborts with ERR_LOCK_LOST when the hold can no longer be promised', async () => {
+  test('signal: aborts with ERR_LOCK_LOST when the lease may have expired', async () => {
     const one = lock(200)
     await one.tryLock(patient)
     const { signal } = one
@@ -148,7 +151,7 @@ onEveryStore((at) => {
     expect(one.signal.reason).toMatchObject(code('ERR_LOCK_LOST'))
   })
 
-  test('no watchdog: the lease is a timeout; with one it goes on (K26, K27)', async () => {
+  test('without a watchdog the lock expires with its lease; with one it is renewed (K26, K27)', async () => {
     const dog = new Watchdog()
     const events: unknown[] = []
     dog.on('lost', (event) => events.push(event))
@@ -199,7 +202,7 @@ onEveryStore((at) => {
     dog.close()
   })
 
-  test('Watchdog.close: synchronous, idempotent; holds go on to the end of their lease; tryLock is ERR_CLOSED', async () => {
+  test('Watchdog.close: synchronous, idempotent; holds last until their leases expire; tryLock is ERR_CLOSED', async () => {
     const dog = new Watchdog()
     const one = lock(400, dog)
     await one.tryLock(patient)
@@ -215,7 +218,7 @@ onEveryStore((at) => {
     expect(one.signal.reason).toMatchObject(code('ERR_LOCK_LOST'))
   })
 
-  test('asyncDispose: unlocks all acquires; resolves for a lost hold and for none', async () => {
+  test('asyncDispose: unlocks all acquires; resolves also for a lost hold and without a hold', async () => {
     const one = lock()
     await one.tryLock()
     await one.tryLock()
@@ -228,7 +231,7 @@ onEveryStore((at) => {
     await lock()[Symbol.asyncDispose]()
   })
 
-  test('a wait ends with false in its time; without timeout one attempt', async () => {
+  test('a wait resolves to false after its timeout; without a timeout there is one attempt', async () => {
     const one = lock()
     await one.tryLock()
     const began = performance.now()
@@ -242,7 +245,7 @@ onEveryStore((at) => {
     await one.unlock()
   })
 
-  test('a wait may be as long as a number of milliseconds can be', async () => {
+  test('a wait may be as long as the largest number of milliseconds', async () => {
     const [one, patient] = [lock(), lock()]
     await one.tryLock()
     const waiting = patient.tryLock({ timeout: Number.MAX_SAFE_INTEGER })
@@ -252,7 +255,7 @@ onEveryStore((at) => {
     await patient.unlock()
   })
 
-  test('the queue is fair, and woken by a push', async () => {
+  test('the queue is fair, and a grant is pushed to its waiter', async () => {
     const holder = lock()
     await holder.tryLock()
     const order: number[] = []
@@ -272,7 +275,7 @@ onEveryStore((at) => {
     expect(order).toEqual([0, 1, 2])
   })
 
-  test('one that gives up leaves the queue, and is never granted (K28, K33)', async () => {
+  test('a waiter that ends its wait leaves the queue, and is never granted (K28, K33)', async () => {
     const holder = lock()
     await holder.tryLock()
     const reason = new Error('enough')
@@ -291,7 +294,7 @@ onEveryStore((at) => {
     )
   })
 
-  test('waiting attempts of one object share one place, one acquire each', async () => {
+  test('waiting attempts of one object share one place in the queue, and each is one acquire', async () => {
     const holder = lock()
     await holder.tryLock()
     const shared = lock()
@@ -310,7 +313,7 @@ onEveryStore((at) => {
     await shared[Symbol.asyncDispose]()
   })
 
-  test('attempts and unlocks of one object at the same time take their turns (K29)', async () => {
+  test('attempts and unlocks of one object at the same time run one after the other (K29)', async () => {
     const one = lock()
     expect(await Promise.all([one.tryLock(), one.tryLock(), one.lock().then(() => true)])).toEqual([
       true,
@@ -343,7 +346,7 @@ onEveryStore((at) => {
     await two.unlock()
   })
 
-  test('contexts: of the object, of the attempt, kept at reentry, and an empty one is one', async () => {
+  test('contexts: of the object or of the attempt; kept at re-entrance; an empty context counts', async () => {
     const one = at.store.getDistributedLock(at.key(), '10s', undefined, { context: 'object' })
     await one.tryLock({ context: 'attempt' })
     expect(one.getOwnerContext()).toBe('attempt')
@@ -384,7 +387,7 @@ onEveryStore((at) => {
       expect([args, thrown(() => get(...args))]).toEqual([args, expect.any(TypeError)])
   })
 
-  test('tryLock: mistakes reject with a TypeError', async () => {
+  test('tryLock: wrong arguments reject with a TypeError', async () => {
     const one = lock()
     for (const timeout of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '1', '1d'])
       await expect(one.tryLock({ timeout: timeout as Duration })).rejects.toThrow(TypeError)

@@ -1,4 +1,4 @@
-// Test: docs/keys.md: an ephemeral key goes with its store, or with its session, and not with a member.
+// Test: docs/keys.md: an ephemeral key is deleted with its store or its session, and not with a member.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { tempFolders } from './testing/ports.js'
@@ -14,7 +14,7 @@ afterAll(() => three.close())
 
 const as = { as: 'string' } as const
 
-test('A21: it goes when its store closes, and the watch says why', async () => {
+test('A21: an ephemeral key is deleted when its store closes, and the watch names the reason', async () => {
   const [store, other] = [await three.connect(), await three.connect()]
   const watch = other.watch({ prefix: 'w/' }, as)
   await store.putAll(
@@ -36,7 +36,7 @@ test('A21: it goes when its store closes, and the watch says why', async () => {
   await other.close()
 })
 
-test('A21: it goes when its session is ended by an admin, and what its store puts then is of another one', async () => {
+test('A21: it is deleted when an admin ends its session; keys that its store puts later belong to another session', async () => {
   const store = await three.connect()
   await store.batch([{ type: 'put', key: 'x', value: '1', ephemeral: true }])
   const mine = (await store.sessions.list()).at(-1)?.id as number
@@ -49,7 +49,7 @@ test('A21: it goes when its session is ended by an admin, and what its store put
   await other.close()
 })
 
-test('A21: a store that is silent for longer than its session lives keeps its keys, as long as it is there', async () => {
+test('A21: a store that makes no calls for longer than its session lives keeps its keys while it is open', async () => {
   const store = await three.connect({ sessionLife: '1s' } as never)
   await store.put('kept', '1', { ephemeral: true })
   await new Promise((resolve) => setTimeout(resolve, 2_500))
@@ -57,7 +57,7 @@ test('A21: a store that is silent for longer than its session lives keeps its ke
   await store.close()
 })
 
-test('A21: an embedded store of a follower closes; a change of leader alone removes nothing', async () => {
+test('A21: closing the embedded store of a follower deletes its keys; a change of leader deletes none', async () => {
   const other = await three.connect()
   const follower = await three.follower()
   await follower.put('embedded', '1', { ephemeral: true })

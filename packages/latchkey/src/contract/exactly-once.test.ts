@@ -1,5 +1,6 @@
-// Test: docs/api.md, "A retried write is applied once: a lost answer, a leader change or a reconnect never makes a write happen twice."
-// The remote client meets its member through a wire that loses answers and breaks.
+// Test: docs/api.md, "A retried write is applied once: a lost answer, a leader change or a reconnect never
+// makes a write happen twice." The remote client is connected to its member by a proxy that can lose answers
+// and break connections.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { connect, open, type Store } from '../index.js'
@@ -14,7 +15,7 @@ let wire: Wire
 let tests = 0
 beforeAll(async () => {
   const url = `ws://127.0.0.1:${(await freePorts(1))[0]}`
-  // No address but the wire's is told: the client must not find a way around it.
+  // The client learns only the address of the proxy, so that it cannot connect in another way.
   member = await open({ id: 'a', memory: true, listen: new URL(url).host })
   await member.ready()
   wire = await wireTo(url)
@@ -31,7 +32,9 @@ beforeEach(() => {
 })
 const key = (name = 'key') => `${tests}/${name}`
 
-/** The request arrives and is applied, its answer is lost, the connection breaks: the client asks again. */
+/**
+ * The request is applied, its answer is lost, and the connection breaks: the client sends the request again.
+ */
 async function withLostAnswer<T>(call: () => Promise<T>): Promise<T> {
   wire.loseAnswers()
   const { applied } = await member.status()
@@ -94,7 +97,7 @@ test('C2: compareAndPut and compareAndPutAll: true, although the value has chang
   expect(await withLostAnswer(() => remote.compareAndPut(key('new'), undefined, '1'))).toBe(true)
 })
 
-test('C2: delete, deleteAll, deleteRange: the count of the first time', async () => {
+test('C2: delete, deleteAll, deleteRange: the count of the first execution', async () => {
   await remote.putAll(['a', 'b', 'c', 'd'].map((name) => [key(name), ''] as const))
   expect(await withLostAnswer(() => remote.delete(key('a')))).toBe(1)
   expect(await withLostAnswer(() => remote.deleteAll([key('b')]))).toBe(1)
@@ -137,12 +140,12 @@ test('K14: a lock object counts its acquires once, and unlocks once', async () =
   expect(await member.locks.query(key())).toEqual([])
 })
 
-test('forceRelease: true, although it is gone', async () => {
+test('forceRelease: true, although the hold has ended by then', async () => {
   const hold = await member.locks.acquire(key(), { lease: '30s' })
   expect(await withLostAnswer(() => remote.locks.forceRelease(key(), hold.token))).toBe(true)
 })
 
-test('K28: an attempt of unknown fate is given back before the next one', async () => {
+test('K28: an attempt with an unknown outcome is released before the next one', async () => {
   const lock = remote.getDistributedLock(key(), '60s')
   wire.loseAnswers()
   const controller = new AbortController()
@@ -159,7 +162,7 @@ test('K28: an attempt of unknown fate is given back before the next one', async 
   await lock.unlock()
 })
 
-test('waiters keep their place over a broken connection, and are told of a grant that came meanwhile', async () => {
+test('waiters keep their places while the connection is broken, and learn of a grant that was made meanwhile', async () => {
   const holder = await member.locks.acquire(key(), { lease: '30s' })
   const waiting = remote.locks.acquire(key(), { lease: '30s', wait: '20s' })
   await until(async () => (await member.locks.query(key()))[0]?.waiters === 1)
@@ -173,13 +176,13 @@ test('waiters keep their place over a broken connection, and are told of a grant
   await hold.release()
 })
 
-/** A remote watch begins when its request arrives; what the same client writes afterwards is behind it. */
+/** A remote watch begins when its request arrives; later writes of the same client come after that. */
 async function begun(watch: AsyncIterator<WatchEvent<'string'>>): Promise<void> {
   await remote.put(key('begin'), 'begin')
   await take(watch, 1)
 }
 
-test('C11: a watch goes on after a reconnect, no gap, no repeat', async () => {
+test('C11: a watch continues after a reconnect without a gap or a repetition', async () => {
   const watch = remote.watch({ prefix: key('') }, { as: 'string' })
   await begun(watch)
   for (let n = 0; n < 50; n++) {
@@ -206,7 +209,7 @@ test('R9: an iteration whose frozen view is lost ends with an error, not in sile
   expect(await remote.scan({ prefix: key(''), keysOnly: true })).toHaveLength(3_000)
 })
 
-test('a session that is kept alive while somebody waits, and made anew after a rest (A7)', async () => {
+test('a session is kept alive during a wait, and another one is opened after an idle time (A7)', async () => {
   await using brief = await connect([wire.url], { sessionLife: '1s' })
   await brief.put(key(), '1')
   const holder = await member.locks.acquire(key('lock'), { lease: '30s' })
@@ -221,7 +224,7 @@ test('a session that is kept alive while somebody waits, and made anew after a r
   expect(await brief.get(key(), { as: 'string' })).toBe('1,2')
 })
 
-test('ERR_COMPACTED: history that no longer reaches back', async () => {
+test('ERR_COMPACTED: the history begins later than the requested revision', async () => {
   const { revision } = await remote.put(key(), 'old')
   for (let round = 0; round < 6; round++)
     await member.putAll(Array.from({ length: 20_000 }, (_, n) => [`${key()}/${n}`, ''] as const))
@@ -235,7 +238,7 @@ test('ERR_COMPACTED: history that no longer reaches back', async () => {
   }
 }, 30_000)
 
-test('many readers of a watch, and one that is far behind', async () => {
+test('many watches, and one that is far behind', async () => {
   const watches = Array.from({ length: 20 }, () => remote.watch({ prefix: key('') }, { as: 'string' }))
   await remote.put(key('begin'), 'begin')
   for (const watch of watches) await take(watch, 1)

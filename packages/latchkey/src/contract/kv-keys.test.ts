@@ -40,7 +40,7 @@ onEveryStore((at) => {
     expect(await at.store.get(utf8(spelled), { as: 'string' })).toBe('2')
   })
 
-  test('strings are UTF-8, a byte order mark at the beginning too', async () => {
+  test('strings are UTF-8, also with a byte order mark at the beginning', async () => {
     const key = `\ufeff${at.key()}`
     await at.store.put(key, '\ufeffvalue')
     expect(await at.store.get(key, { as: 'string' })).toBe('\ufeffvalue')
@@ -84,7 +84,7 @@ onEveryStore((at) => {
     expect(await at.store.get(key, { as: 'json' })).toBeNull()
   })
 
-  test('json parses on reading only: other values are a TypeError', async () => {
+  test('json: values that JSON cannot represent are a TypeError', async () => {
     const key = at.key()
     for (const value of [{ n: 1 }, 1, null, undefined, true, [1], new ArrayBuffer(1)])
       await expect(at.store.put(key, value as never)).rejects.toThrow(TypeError)
@@ -100,7 +100,7 @@ onEveryStore((at) => {
     expect(await at.store.containsKey(key)).toBe(true)
   })
 
-  test('getEntry: value, createRevision, modRevision, version and the revision that was read, or undefined', async () => {
+  test('getEntry: value, createRevision, modRevision, version and the revision of the read, or undefined', async () => {
     const key = at.key()
     expect(await at.store.getEntry(key)).toBeUndefined()
     const { revision } = await at.store.put(key, 'a')
@@ -167,7 +167,7 @@ onEveryStore((at) => {
     expect(await at.store.get(key, { as: 'string' })).toBe('b')
   })
 
-  test('compareAndPut: boolean, undefined is absent or delete', async () => {
+  test('compareAndPut: a boolean; undefined means absent or delete', async () => {
     const key = at.key()
     expect(await at.store.compareAndPut(key, 'x', 'y')).toBe(false)
     expect(await at.store.compareAndPut(key, undefined, 'a')).toBe(true)
@@ -206,7 +206,7 @@ onEveryStore((at) => {
     expect(await at.store.get(empty, { as: 'string' })).toBe(',x')
   })
 
-  test('merge: as one step, also from many sides', async () => {
+  test('merge: one atomic step, also with many clients at once', async () => {
     const key = at.key()
     await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 ? at.other : at.store).merge(key, `${n}`)))
     const parts = ((await at.store.get(key, { as: 'string' })) ?? '').split(',')
@@ -228,7 +228,7 @@ onEveryStore((at) => {
     await at.store.delete(key)
   })
 
-  test('delete: count removed', async () => {
+  test('delete: the number of deleted keys', async () => {
     const key = at.key()
     expect(await at.store.delete(key)).toBe(0)
     await at.store.put(key, 'v')

@@ -14,7 +14,7 @@ onEveryStore((at) => {
     return rows.map(({ key }) => key.slice(at.key('').length))
   }
 
-  test('multiGet: in the order asked, duplicates allowed, absent is undefined', async () => {
+  test('multiGet: in the order of the keys, duplicates allowed, undefined for absent keys', async () => {
     await fill('a', 'b')
     const keys = ['b', 'x', 'a', 'b'].map((name) => at.key(name))
     expect(await at.store.multiGet(keys, as)).toEqual(['b', undefined, 'a', 'b'])
@@ -40,7 +40,7 @@ onEveryStore((at) => {
     expect(await left()).toEqual(['a', 'b', 'c', 'd'])
   })
 
-  test('putAll: one atomic step, of a repeated key the last wins', async () => {
+  test('putAll: one atomic step; for a repeated key the last value counts', async () => {
     const { revision } = await at.store.putAll([
       { key: at.key('a'), value: '1' },
       { key: at.key('b'), value: '2' },
@@ -51,7 +51,7 @@ onEveryStore((at) => {
     expect((await at.store.getEntry(at.key('b')))?.modRevision).toBe(revision)
   })
 
-  test('putAll: with one bad entry nothing is sent', async () => {
+  test('putAll: if one entry is wrong, nothing is sent', async () => {
     const good = { key: at.key('a'), value: '1' }
     for (const bad of [{ key: '', value: '1' }, { key: at.key('b') }, 7, null, [at.key('b')]])
       await expect(at.store.putAll([good, bad as never])).rejects.toThrow(TypeError)
@@ -89,14 +89,14 @@ onEveryStore((at) => {
     expect(await at.store.compareAndPutAll([{ key: c, update: 'D' }])).toBe(false)
   })
 
-  test('deleteAll: count removed, duplicates count once', async () => {
+  test('deleteAll: the number of deleted keys; duplicates count once', async () => {
     await fill('a', 'b', 'c')
     expect(await at.store.deleteAll(['a', 'x', 'b', 'a'].map((name) => at.key(name)))).toBe(2)
     expect(await left()).toEqual(['c'])
     expect(await at.store.deleteAll([])).toBe(0)
   })
 
-  test('deleteRange: end exclusive, start >= end removes nothing', async () => {
+  test('deleteRange: end is exclusive; start >= end deletes nothing', async () => {
     await fill('a', 'b', 'c', 'd')
     expect(await at.store.deleteRange(at.key('c'), at.key('c'))).toBe(0)
     expect(await at.store.deleteRange(at.key('d'), at.key('a'))).toBe(0)
@@ -148,7 +148,7 @@ onEveryStore((at) => {
     expect(await left()).toEqual(['c'])
   })
 
-  test('batch: atomic; a merge that grows too large refuses all of it', async () => {
+  test('batch: atomic; a merge whose result is too large refuses the whole batch', async () => {
     await at.store.put(at.key('big'), new Uint8Array(1024 * 1024))
     await expect(
       at.store.batch([
@@ -221,7 +221,7 @@ onEveryStore((at) => {
     expect(await at.store.txn({})).toMatchObject({ succeeded: true, results: [] })
   })
 
-  test('txn: the matrix of conditions', async () => {
+  test('txn: all fields with all comparisons', async () => {
     const key = at.key('a')
     await at.store.put(key, 'm')
     const { revision } = await at.store.put(key, 'm')
@@ -269,7 +269,7 @@ onEveryStore((at) => {
     expect((await at.store.txn({ when })).succeeded).toBe(false)
   })
 
-  test('txn: { lock, token } holds while that lock is held with that token', async () => {
+  test('txn: { lock, token } is true while that lock is held with that token', async () => {
     const lock = at.key('lock')
     const holds = async (token: number) => (await at.store.txn({ when: [{ lock, token }] })).succeeded
     expect(await holds(1)).toBe(false)
@@ -324,7 +324,7 @@ onEveryStore((at) => {
     expect(await at.store.getLatestSequence(at.key())).toBe(Number.MAX_SAFE_INTEGER)
   })
 
-  test('any write with a guard happens only while that lock is held with that token (K39)', async () => {
+  test('a write with a guard is applied only while that lock is held with that token (K39)', async () => {
     const key = at.key()
     const hold = await at.store.locks.acquire(at.key('lock'))
     const guard = { key: at.key('lock'), token: hold.token }

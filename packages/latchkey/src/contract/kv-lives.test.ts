@@ -9,7 +9,7 @@ const as = { as: 'string' } as const
 onEveryStore((at) => {
   const gone = (key: string) => until(async () => !(await at.store.containsKey(key)))
 
-  test('A19: a key with a ttl is there until then, then goes by itself, and the watch says why', async () => {
+  test('A19: a key with a ttl exists until its end and is then deleted, and the watch names the reason', async () => {
     const key = at.key()
     const watch = at.other.watch({ key }, as)
     const began = performance.now()
@@ -18,7 +18,7 @@ onEveryStore((at) => {
     expect(left).toBeGreaterThanOrEqual(0)
     expect(left).toBeLessThanOrEqual(400)
     await gone(key)
-    // Cluster time may run ahead of this process's clock by the drift of two, and never by more.
+    // Cluster time may be faster than this process's clock by twice the drift, and never by more.
     expect(performance.now() - began).toBeGreaterThanOrEqual(400 * 0.98)
     const [put, removed] = await take(watch, 2)
     expect(put).toEqual({ revision, type: 'put', key, value: 'v', previous: undefined })
@@ -27,7 +27,7 @@ onEveryStore((at) => {
     await watch.return?.()
   })
 
-  test('a delete that was asked for has no reason', async () => {
+  test('a delete by a call has no reason', async () => {
     const key = at.key()
     const watch = at.store.watch({ key }, as)
     await at.store.put(key, 'v', { ttl: '1h' })
@@ -37,7 +37,7 @@ onEveryStore((at) => {
     await watch.return?.()
   })
 
-  test('A20: a put without a ttl ends the life of the old one', async () => {
+  test('A20: a put without a ttl ends the ttl of the previous value', async () => {
     const [stays, goes] = [at.key('stays'), at.key('goes')]
     await at.store.put(stays, '1', { ttl: 300 })
     await at.store.put(goes, '1', { ttl: 300 })
@@ -47,7 +47,7 @@ onEveryStore((at) => {
     expect(await at.store.get(stays, as)).toBe('2')
   })
 
-  test('touch: true if it was there, and a new life for it, whatever it had', async () => {
+  test('touch: true if the key exists, which then has the new ttl in place of the former one', async () => {
     const key = at.key()
     expect(await at.store.touch(key, '1h')).toBe(false)
     const { revision } = await at.store.put(key, 'v', { ttl: 200 })
@@ -60,7 +60,7 @@ onEveryStore((at) => {
     await gone(key)
   })
 
-  test('in putAll (of the call, of an entry), batch and txn', async () => {
+  test('ttl in putAll (for all entries or for one), batch and txn', async () => {
     const keys = ['a', 'b', 'c', 'd', 'e'].map((name) => at.key(name)) as [
       string,
       string,
@@ -90,7 +90,7 @@ onEveryStore((at) => {
     expect(told.results[0]).toHaveProperty('remainingMillis')
   })
 
-  test('a life that is none is a TypeError before anything is sent', async () => {
+  test('a wrong ttl is a TypeError before any request is sent', async () => {
     const key = at.key()
     for (const ttl of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5', '5 s', '', {}, null]) {
       const life = { ttl: ttl as never }
@@ -114,7 +114,7 @@ onEveryStore((at) => {
     expect(await at.store.getEntry(key, as)).not.toHaveProperty('remainingMillis')
   })
 
-  test('an ephemeral key is there while its store is; a put by another one makes it stay', async () => {
+  test('an ephemeral key exists while its store is open; a put by another store makes it permanent', async () => {
     const key = at.key()
     await at.store.put(key, 'v', { ephemeral: true })
     await sleep(250)
@@ -123,7 +123,7 @@ onEveryStore((at) => {
     expect(await at.store.get(key, as)).toBe('w')
   })
 
-  test('under a guard that does not hold nothing is touched', async () => {
+  test('with a guard whose lock is not held, touch changes nothing', async () => {
     const guard = { key: at.key('lock'), token: 99 }
     await at.store.put(at.key(), 'v')
     await expect(at.store.touch(at.key(), 1, { guard })).rejects.toMatchObject(code('ERR_FENCED'))

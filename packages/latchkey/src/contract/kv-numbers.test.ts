@@ -7,7 +7,7 @@ import { code } from './testing/small.js'
 const as = { as: 'string' } as const
 
 onEveryStore((at) => {
-  test('increment: absent is 0, by 1 unless it is said; the value is decimal text', async () => {
+  test('increment: an absent key counts as 0; by 1 by default; the value is decimal text', async () => {
     const key = at.key()
     const first = await at.store.increment(key)
     expect(first.value).toBe(1)
@@ -26,7 +26,7 @@ onEveryStore((at) => {
     )
   })
 
-  test('increment: what is no number, and what would be none', async () => {
+  test('increment: the errors for a value that is no number, and for a sum that is no safe integer', async () => {
     const key = at.key()
     await at.store.put(key, 'seven')
     const refused = { outcome: 'not-applied', retryable: false }

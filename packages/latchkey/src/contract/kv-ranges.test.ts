@@ -24,7 +24,7 @@ onEveryStore((at) => {
     ])
   })
 
-  test('with as json keys come back as strings', async () => {
+  test('under json keys are strings', async () => {
     await at.store.put(at.key('a'), '[1]')
     expect(await at.store.scan({ prefix: at.key('') }, { as: 'json' })).toEqual([
       { key: at.key('a'), value: [1] },
@@ -45,7 +45,7 @@ onEveryStore((at) => {
     expect(names(await at.store.scan({ gte: k('c'), lte: k('d') }, as))).toEqual(['c', 'd'])
   })
 
-  test('ranges that are empty or reversed give nothing', async () => {
+  test('empty and reversed ranges have no rows', async () => {
     await fill('a', 'b')
     expect(await scan({ gte: at.key('b'), lt: at.key('a') })).toEqual([])
     expect(await scan({ gt: at.key('a'), lt: at.key('a') })).toEqual([])
@@ -92,7 +92,7 @@ onEveryStore((at) => {
     expect(await all(at.store.keys({ limit: 0 }))).toEqual([])
   })
 
-  test('gte with gt, lte with lt, and other nonsense are TypeErrors; iterators throw at the call', async () => {
+  test('gte with gt, lte with lt, and other wrong ranges are TypeErrors; iterators throw at the call', async () => {
     for (const range of [
       { gte: 'a', gt: 'a' },
       { lte: 'a', lt: 'a' },

@@ -20,7 +20,9 @@ test('the numbers of RheaKV are exported', () => {
 onEveryStore((at) => {
   const lock = (id: string, keep = false, more: object = {}, lease: Duration = '10s') =>
     at.store.tryLockWith(at.key(), undefined, keep, { id, lease, ...more })
-  /** Once and once more before the lease is over: on a disk that takes its time it may be over in between, and the next ask is the first. */
+  /**
+   * Acquires twice within the lease. On a slow disk the lease may expire in between; then it begins again.
+   */
   const twice = async (lease: number, more: object = {}) => {
     for (;;) {
       const owner = await lock('me', false, more, lease)
@@ -30,7 +32,7 @@ onEveryStore((at) => {
   const release = (id: string, more: object = {}) =>
     at.store.releaseLockWith(at.key(), { id, lease: '10s', ...more })
 
-  test('none, without keepLease: FIRST_TIME', async () => {
+  test('no hold, without keepLease: FIRST_TIME', async () => {
     const owner = await lock('me', false, { context: 'why' })
     expect(owner).toEqual({
       id: 'me',
@@ -47,7 +49,7 @@ onEveryStore((at) => {
     expect(Number.isSafeInteger(owner.deadlineMillis)).toBe(true)
   })
 
-  test('none, with keepLease: KEEP_LEASE_FAIL, nothing written (K7)', async () => {
+  test('no hold, with keepLease: KEEP_LEASE_FAIL, nothing written (K7)', async () => {
     const owner = await lock('me', true)
     expect(owner).toEqual({
       id: 'me',
@@ -63,7 +65,7 @@ onEveryStore((at) => {
     expect(await at.store.locks.query(at.key())).toEqual([])
   })
 
-  test('expired: KEEP_LEASE_FAIL with the row’s id and context, NEW_ACQUIRE with the next token', async () => {
+  test('an expired hold: KEEP_LEASE_FAIL with its id and context, NEW_ACQUIRE with the next token', async () => {
     const first = await lock('old', false, { context: 'was' }, 200)
     await sleep(300)
     expect(await lock('new', true)).toMatchObject({
@@ -87,7 +89,7 @@ onEveryStore((at) => {
     expect(second.fencingToken).toBeGreaterThan(first.fencingToken)
   })
 
-  test('expired, own: NEW_ACQUIRE too, acquires is 1 again and the token is new (K13)', async () => {
+  test('an expired hold of the same id: NEW_ACQUIRE too, acquires is 1 again and the token is new (K13)', async () => {
     const before = await twice(200)
     expect(before.code).toBe('REENTRANT')
     await sleep(300)
@@ -97,7 +99,7 @@ onEveryStore((at) => {
     expect(await release('me', { fencingToken: before.fencingToken })).toMatchObject({ code: 'NOT_OWNER' })
   })
 
-  test('same, with keepLease: KEEP_LEASE, the deadline never goes back, the context is kept', async () => {
+  test('a hold of the same id, with keepLease: KEEP_LEASE, the deadline never goes back, the context is kept', async () => {
     const first = await lock('me', false, { context: 'why' })
     const kept = await lock('me', true, { context: 'other' })
     expect(kept).toMatchObject({
@@ -113,7 +115,7 @@ onEveryStore((at) => {
     expect(shorter.deadlineMillis).toBe(kept.deadlineMillis)
   })
 
-  test('same, without keepLease: REENTRANT, acquires + 1, the context if one is given', async () => {
+  test('a hold of the same id, without keepLease: REENTRANT, acquires + 1, the context if one is given', async () => {
     const first = await lock('me', false, { context: 'a' })
     expect(await lock('me')).toMatchObject({
       code: 'REENTRANT',
@@ -128,7 +130,7 @@ onEveryStore((at) => {
     expect(await lock('me', false, { fencingToken: first.fencingToken })).toMatchObject({ acquires: 5 })
   })
 
-  test('another’s: HELD with what is left, nothing written', async () => {
+  test('a hold of another id: HELD with the rest of its lease, nothing written', async () => {
     const first = await lock('me', false, { context: 'mine' })
     for (const keep of [false, true]) {
       const owner = await lock('you', keep, { context: 'yours' })
@@ -148,7 +150,7 @@ onEveryStore((at) => {
     }
   })
 
-  test('where the request carries a token, it must match (K8)', async () => {
+  test('a token in the request must be the token of the hold (K8)', async () => {
     const { fencingToken } = await lock('me')
     expect(await lock('me', true, { fencingToken: fencingToken + 1 })).toMatchObject({
       code: 'HELD',
@@ -159,7 +161,7 @@ onEveryStore((at) => {
       expect(await lock('me', true, { fencingToken: none })).toMatchObject({ code: 'KEEP_LEASE' })
   })
 
-  test('release of none: NOT_HELD (K12)', async () => {
+  test('release without a hold: NOT_HELD (K12)', async () => {
     const owner = await release('me')
     expect(owner).toEqual({
       id: 'me',
@@ -196,7 +198,7 @@ onEveryStore((at) => {
     expect(await lock('you')).toMatchObject({ code: 'FIRST_TIME', acquires: 1 })
   })
 
-  test('release of one’s own that ran out: EXPIRED, the row is gone (K11)', async () => {
+  test('release of an expired hold of the same id: EXPIRED, and the hold is deleted (K11)', async () => {
     const held = await twice(200, { context: 'c' })
     await sleep(300)
     expect(await release('me')).toMatchObject({
@@ -212,7 +214,7 @@ onEveryStore((at) => {
     expect(await lock('me')).toMatchObject({ code: 'FIRST_TIME' })
   })
 
-  test('release of another’s: NOT_OWNER with its id, token and context (K9, K10)', async () => {
+  test('release of a hold of another id: NOT_OWNER with its id, token and context (K9, K10)', async () => {
     const held = await lock('me', false, { context: 'mine' })
     for (const owner of [await release('you'), await release('me', { fencingToken: held.fencingToken + 1 })])
       expect(owner).toMatchObject({
@@ -240,7 +242,7 @@ onEveryStore((at) => {
     )
   })
 
-  test('fencing keys: a counter each; undefined and null are the store’s', async () => {
+  test('fencing keys: each has a counter of its own; undefined and null use the counter of the store', async () => {
     const take = async (key: string, fencingKey: string | null | undefined) => {
       const owner = await at.store.tryLockWith(at.key(key), fencingKey, false, { id: 'me', lease: '10s' })
       return owner.fencingToken
@@ -304,7 +306,7 @@ onEveryStore((at) => {
     expect(await at.store.locks.query(at.key())).toEqual([])
   })
 
-  test('an id is up to 4 KiB, whatever is in it', async () => {
+  test('an id may have any content up to 4 KiB', async () => {
     for (const id of ['i'.repeat(4096), 'ß'.repeat(2048), '🔑'.repeat(1024)]) {
       expect(await lock(id)).toMatchObject({ code: 'FIRST_TIME', id })
       expect(await release(id)).toMatchObject({ code: 'RELEASED', id })

@@ -11,7 +11,7 @@ const brief = ({ type, key }: LockWatchEvent<'string'>) => `${type} ${String(key
 const waiters = async (store: Store, key: string) => (await store.locks.query(key))[0]?.waiters
 
 onEveryStore((at) => {
-  test('K60: acquired, queued, released, granted to the next, left, in order and with what they are about', async () => {
+  test('K60: acquired, queued, released, granted to the next, left: in order and with all their fields', async () => {
     const key = at.key('lock')
     const watch = at.store.locks.watch(key, as)
     const first = await at.store.locks.acquire(key, { context: 'one' })
@@ -46,7 +46,7 @@ onEveryStore((at) => {
     expect(await watch.return?.()).toEqual({ done: true, value: undefined })
   })
 
-  test('below a prefix; bytes by default; the revision is the one of the store', async () => {
+  test('a watch of a prefix; keys are bytes by default; the revision is that of the store', async () => {
     const watch = at.store.locks.watch({ prefix: at.key('p') })
     const { revision } = await at.store.put(at.key(), 'v')
     const hold = await at.other.locks.acquire(at.key('p1'), { context: utf8('c') })
@@ -59,7 +59,7 @@ onEveryStore((at) => {
     await watch.return?.()
   })
 
-  test('expired, once, when the lease is over; re-entrance and renewals only with renewals: true', async () => {
+  test('expired is reported once, when the lease ends; re-entrance and renewals only with renewals: true', async () => {
     const key = at.key('lock')
     const plain = at.store.locks.watch(key, as)
     const all = at.store.locks.watch(key, { ...as, renewals: true })
@@ -79,7 +79,7 @@ onEveryStore((at) => {
     await Promise.all([plain.return?.(), all.return?.()])
   })
 
-  test('what this store does right behind the call is told, what was before is not', async () => {
+  test('changes of this store right after the call are reported, earlier ones are not', async () => {
     const hold = await at.store.locks.acquire(at.key('before'))
     const watch = at.store.locks.watch({ prefix: at.key('') }, as)
     const next = at.store.locks.acquire(at.key('after'))
@@ -90,7 +90,7 @@ onEveryStore((at) => {
     await watch.return?.()
   })
 
-  test('it ends by its signal; mistakes are TypeErrors at the call', async () => {
+  test('it ends by its signal; wrong arguments are TypeErrors at the call', async () => {
     const controller = new AbortController()
     const watch = at.store.locks.watch(at.key(), { signal: controller.signal })
     const next = watch.next()
@@ -115,7 +115,7 @@ onEveryStore((at) => {
   })
 })
 
-test('K60: a reader that falls behind what members keep is told what is different now', {
+test('K60: a reader whose missed events are dropped gets the differences between then and now', {
   timeout: 60_000,
 }, async () => {
   await using store = await open({ id: 'a', memory: true })

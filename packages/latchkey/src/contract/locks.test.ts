@@ -1,4 +1,4 @@
-// Test: docs/api.md, "The lock, as a Node developer reaches for it", and what the small print says of it.
+// Test: docs/api.md, "The lock, as a Node developer reaches for it", and its rules.
 
 import { expect, test } from 'vitest'
 import { FenceGuard, type Hold } from '../index.js'
@@ -36,7 +36,7 @@ onEveryStore((at) => {
     expect(await at.store.locks.query(at.key())).toEqual([])
   })
 
-  test('acquire is never reentrant; a wait that is over is ERR_TIMEOUT', async () => {
+  test('acquire is never reentrant; a wait ends with ERR_TIMEOUT', async () => {
     await using _ = await at.store.locks.acquire(at.key())
     await expect(at.store.locks.acquire(at.key(), { wait: 100 })).rejects.toMatchObject(
       code('ERR_TIMEOUT', { outcome: 'not-applied', retryable: true }),
@@ -44,7 +44,7 @@ onEveryStore((at) => {
     expect(await waiters()).toBe(0)
   })
 
-  test('tryAcquire returns undefined when taken', async () => {
+  test('tryAcquire resolves to undefined if the lock is held', async () => {
     const hold = await at.store.locks.tryAcquire(at.key())
     expect(hold?.held).toBe(true)
     expect(await at.store.locks.tryAcquire(at.key())).toBeUndefined()
@@ -66,7 +66,7 @@ onEveryStore((at) => {
     expect(await lapsing.release()).toBeUndefined()
   })
 
-  test('acquire: ERR_ABORTED by its signal, and the place in the queue is gone', async () => {
+  test('acquire: ERR_ABORTED by its signal, and it leaves the queue', async () => {
     await using _ = await at.store.locks.acquire(at.key())
     const controller = new AbortController()
     const reason = { enough: true }
@@ -80,7 +80,7 @@ onEveryStore((at) => {
     ).rejects.toMatchObject(code('ERR_ABORTED', { cause: reason, outcome: 'not-applied' }))
   })
 
-  test('mistakes reject with a TypeError', async () => {
+  test('wrong arguments reject with a TypeError', async () => {
     const acquire = at.store.locks.acquire.bind(at.store.locks) as (...args: unknown[]) => Promise<unknown>
     for (const args of [
       [],
@@ -131,7 +131,7 @@ onEveryStore((at) => {
     expect(await at.store.locks.query(at.key())).toEqual([])
   })
 
-  test('withLock: lost before fn settled is ERR_LOCK_LOST; fn’s own error wins', async () => {
+  test('withLock: ERR_LOCK_LOST if the hold is lost before fn settles, unless fn fails with its own error', async () => {
     const options = { lease: 150, renew: false }
     await expect(at.store.locks.withLock(at.key(), options, () => sleep(400))).rejects.toMatchObject(
       code('ERR_LOCK_LOST'),
@@ -148,7 +148,7 @@ onEveryStore((at) => {
     await expect(forced).rejects.toMatchObject(code('ERR_LOCK_LOST'))
   })
 
-  test('withLock in withLock of the same key, same flow, without wait: ERR_DEADLOCK; acquire too', async () => {
+  test('withLock or acquire of the same key inside of withLock, without wait: ERR_DEADLOCK', async () => {
     const { locks } = at.store
     await locks.withLock(at.key(), {}, async () => {
       await expect(locks.withLock(at.key(), {}, async () => {})).rejects.toMatchObject(code('ERR_DEADLOCK'))
@@ -165,7 +165,7 @@ onEveryStore((at) => {
     await locks.withLock(at.key(), {}, async () => {})
   })
 
-  test('another flow waits for withLock, and is no deadlock', async () => {
+  test('a withLock of the same key outside of the first one waits, and is no deadlock', async () => {
     const order: string[] = []
     const flow = (name: string) =>
       at.store.locks.withLock(at.key(), {}, async () => {
@@ -177,19 +177,20 @@ onEveryStore((at) => {
     expect(order.map((step) => step.slice(2))).toEqual(['in', 'out', 'in', 'out'])
   })
 
-  test('query: { key, id, context, fencingToken, acquires, remainingMillis, sinceMillis, waiters }, in key order', async () => {
+  test('query: { key, mode, id, context, fencingToken, acquires, remainingMillis, sinceMillis, waiters }, in key order', async () => {
     const b = await at.store.locks.acquire(at.key('b'), { context: 'why' })
     const a = await at.other.locks.acquire(at.key('a'), { context: bytes(1) })
     const over = await at.store.locks.acquire(at.key('c'), { lease: 150, renew: false })
     const waiting = at.store.locks.acquire(at.key('b'), { wait: '8s' }).catch(() => {})
     await until(() => !over.held)
-    // Here it is over before it is there: the clocks of a holder err towards lost.
+    // The holder may count the hold as expired earlier than the members do, because of the drift.
     await until(async () => (await at.store.locks.query(at.key('c'))).length === 0)
     await until(async () => (await at.store.locks.query(at.key('b')))[0]?.waiters === 1)
     const infos = await at.store.locks.query(at.key(''))
     expect(infos).toEqual([
       {
         key: utf8(at.key('a')),
+        mode: 'exclusive',
         id: expect.any(String),
         context: bytes(1),
         fencingToken: a.token,
@@ -200,6 +201,7 @@ onEveryStore((at) => {
       },
       {
         key: utf8(at.key('b')),
+        mode: 'exclusive',
         id: expect.any(String),
         context: 'why',
         fencingToken: b.token,
@@ -218,7 +220,7 @@ onEveryStore((at) => {
     expect(await at.store.locks.query(at.key(''))).toEqual([])
   })
 
-  test('query: mistakes are TypeErrors', async () => {
+  test('query: wrong arguments are TypeErrors', async () => {
     for (const prefix of [7, null, {}, []])
       await expect(at.store.locks.query(prefix as never)).rejects.toThrow(/prefix must be/)
     for (const options of [{ as: 'xml' }, { consistency: 'soon' }, { timeout: 0 }, 7])
@@ -241,7 +243,7 @@ onEveryStore((at) => {
     await next.release()
   })
 
-  test('hold.kv: every write carries the guard, reads are plain', async () => {
+  test('hold.kv: every write carries the guard, reads do not', async () => {
     const hold = await at.store.locks.acquire(at.key('lock'))
     await hold.kv.put(at.key('a'), '1')
     expect(await hold.kv.putIfAbsent(at.key('a'), '2', { as: 'string' })).toBe('1')
@@ -283,7 +285,7 @@ onEveryStore((at) => {
     expect(performance.now() - began).toBeLessThan(5_000)
   })
 
-  test('FenceGuard on a resource outside', async () => {
+  test('FenceGuard protects a resource outside of the store', async () => {
     const guard = new FenceGuard()
     const old = await at.store.locks.acquire(at.key())
     await guard.check('file', old.token)

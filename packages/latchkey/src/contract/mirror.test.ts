@@ -1,4 +1,4 @@
-// Test: store.mirror: a Map that follows.
+// Test: store.mirror: a Map that follows the store.
 
 import type { As, MirrorEvents } from '@latchkey/client'
 import { expect, test } from 'vitest'
@@ -10,7 +10,7 @@ const as = { as: 'string' } as const
 type Change<A extends As = 'string'> = MirrorEvents<A>['change']
 
 onEveryStore((at) => {
-  test('it shows what is there, and follows', async () => {
+  test('a mirror shows the present keys, and follows changes', async () => {
     await at.store.put(at.key('a'), '1')
     await at.store.put(at.key('b'), '2')
     await using mirror = await at.store.mirror({ prefix: at.key('') }, as)
@@ -35,7 +35,7 @@ onEveryStore((at) => {
     expect(seen.toSorted()).toEqual(expected.map((pair) => [...pair, true]))
   })
 
-  test('bytes by default, and what one does to them changes nothing; json; keys in both forms', async () => {
+  test('bytes by default, as copies; json; keys as strings or as bytes', async () => {
     await at.store.put(at.key('a'), '{"n":1}')
     await at.store.put(at.key('bad'), '{')
     await using bytes = await at.store.mirror({ key: at.key('a') })
@@ -54,7 +54,7 @@ onEveryStore((at) => {
     expect(changes.map((change) => change.value as unknown)).toEqual([utf8('{{'), 2])
   })
 
-  test('C62: changes of one revision are shown together, and each is told behind them', async () => {
+  test('C62: changes of one revision are shown together, and their events come after that', async () => {
     await using mirror = await at.store.mirror({ prefix: at.key('') }, as)
     const told: [Change, unknown[]][] = []
     mirror.on('change', (change) => told.push([change, [...mirror.values()].toSorted()]))
@@ -88,7 +88,7 @@ onEveryStore((at) => {
     expect([...mirror.values()]).toEqual(['new', 'new', 'new', 'new'])
   })
 
-  test('close(): it follows no more, says so once, and shows the last state', async () => {
+  test('close(): the mirror stops following, emits closed once, and still shows the last state', async () => {
     await at.store.put(at.key('a'), '1')
     const mirror = await at.store.mirror({ prefix: at.key('') }, as)
     const ends: MirrorEvents['closed'][] = []
@@ -105,7 +105,7 @@ onEveryStore((at) => {
     ])
   })
 
-  test('its signal ends it, while it opens and later', async () => {
+  test('its signal ends it, while it is being opened and later', async () => {
     const reason = new Error('enough')
     await expect(
       at.store.mirror({ prefix: at.key('') }, { signal: AbortSignal.abort(reason) }),
@@ -116,7 +116,7 @@ onEveryStore((at) => {
     expect(mirror.error).toMatchObject(code('ERR_ABORTED', { cause: reason }))
   })
 
-  test('mistakes are TypeErrors', async () => {
+  test('wrong arguments are TypeErrors', async () => {
     const wrong: [unknown, unknown][] = [
       [undefined, undefined],
       [{}, undefined],
@@ -133,7 +133,7 @@ onEveryStore((at) => {
   })
 })
 
-test('the end of its store ends it, and it says why', async () => {
+test('closing the store ends the mirror, with an error that says so', async () => {
   const store = await open({ id: 'a', memory: true })
   await store.put('a', '1')
   const mirror = await store.mirror({ prefix: '' }, as)

@@ -29,7 +29,7 @@ afterEach(async () => {
 const QUICK = { electionTimeout: 200, heartbeat: 20 }
 const url = async () => `ws://127.0.0.1:${(await freePorts(1))[0]}`
 
-test('bad options: a TypeError that names the option, before doing anything', async () => {
+test('bad options: a TypeError that names the option, before anything is opened', async () => {
   const dir = folder()
   const a = 'ws://127.0.0.1:7001'
   const table: [string, object | undefined][] = [
@@ -88,7 +88,7 @@ test('bad options: a TypeError that names the option, before doing anything', as
   expect(() => readdirSync(dir)).toThrow()
 })
 
-test('ERR_STORAGE_FAILED: a directory that cannot be used says why and what to do, and nothing runs', async () => {
+test('ERR_STORAGE_FAILED: the error for an unusable directory says why and what to do next, and nothing runs', async () => {
   const file = folder()
   writeFileSync(file, 'a file')
   for (const dir of [file, join(file, 'below')])
@@ -161,7 +161,7 @@ test('a restart keeps data, revisions, sequences, locks and tokens (K15, E21)', 
   expect(next.token).toBeGreaterThan(gone.token)
 })
 
-test('a watch reaches back behind a restart', async () => {
+test('a watch can begin before a restart', async () => {
   const dir = folder()
   const first = await open({ id: 'a', dir })
   const { revision } = await first.put('k', '1')
@@ -172,7 +172,7 @@ test('a watch reaches back behind a restart', async () => {
   expect([(await watch.next()).value?.value, (await watch.next()).value?.value]).toEqual(['1', '2'])
 })
 
-test('ERR_DIR_LOCKED says what to do with several workers on one host', async () => {
+test('the message of ERR_DIR_LOCKED says what to do with several workers on one host', async () => {
   const dir = folder()
   const first = await opening({ id: 'a', dir })
   const error = await open({ id: 'a', dir }).catch((error: unknown) => error)
@@ -199,7 +199,7 @@ test('ERR_WRONG_CLUSTER: a directory of another cluster', async () => {
   await opening({ id: 'a', dir, cluster: 'one' })
 })
 
-test('cluster: clients of another name get ERR_WRONG_CLUSTER at once', async () => {
+test('cluster: clients with another cluster name get ERR_WRONG_CLUSTER at once', async () => {
   const at = await url()
   await opening({ id: 'a', memory: true, members: { a: at }, cluster: 'red' })
   const began = performance.now()
@@ -210,7 +210,7 @@ test('cluster: clients of another name get ERR_WRONG_CLUSTER at once', async () 
   await store.put('k', 'v')
 })
 
-test('connect: nobody reachable within timeout is ERR_NO_LEADER', async () => {
+test('connect: ERR_NO_LEADER if no member is reached within the timeout', async () => {
   const began = performance.now()
   await expect(connect([await url()], { timeout: '300ms' })).rejects.toMatchObject(
     code('ERR_NO_LEADER', { outcome: 'not-applied', retryable: true }),
@@ -228,7 +228,7 @@ test('connect: ERR_ABORTED by its signal', async () => {
   )
 })
 
-test('tokens: none or a wrong one is ERR_UNAUTHORIZED at once, a missing right ERR_FORBIDDEN', async () => {
+test('tokens: ERR_UNAUTHORIZED at once without a token or with a wrong one, ERR_FORBIDDEN without the right', async () => {
   const at = await url()
   const auth = { tokens: ['all', { token: 'reader', rights: ['read'] as const }] }
   await opening({ id: 'a', memory: true, members: { a: at }, auth })
@@ -244,7 +244,7 @@ test('tokens: none or a wrong one is ERR_UNAUTHORIZED at once, a missing right E
   await expect(reader.members.remove('a')).rejects.toMatchObject(code('ERR_FORBIDDEN'))
 })
 
-test('as: a store default, for open and connect', async () => {
+test('as: the default of a store, for open and connect', async () => {
   const at = await url()
   const store = await opening({ id: 'a', memory: true, members: { a: at }, as: 'string' })
   const remote = await connecting([at], { as: 'json' })
@@ -298,7 +298,7 @@ test('close() is idempotent, and every call afterwards is ERR_CLOSED', async () 
   }
 })
 
-test('small bounds are bounds, not mistakes: a call is done or ERR_BUSY, and the next ones are done again', async () => {
+test('small limits are allowed: a call succeeds or is ERR_BUSY, and later calls succeed again', async () => {
   const dir = folder()
   const small = { id: 'a', dir, maxInFlightBytes: 1_000, snapshot: { everyEntries: 1, everyBytes: 1 } }
   const store = await opening(small)
@@ -324,7 +324,7 @@ test('several stores in one process', async () => {
   expect(holds.every((hold) => hold.held)).toBe(true)
 })
 
-test('members counts at the first boot only; a store opened without is grown by reopening it with its own url', async () => {
+test('members is used at the first start only; a store opened without it can be reopened with its own url and grow', async () => {
   const dir = folder()
   const [a, b] = [await url(), await url()]
   const alone = await open({ id: 'a', dir, ...QUICK })
@@ -352,7 +352,7 @@ test('members counts at the first boot only; a store opened without is grown by 
   await second.put('k', 'w')
 }, 30_000)
 
-test('open: ERR_ABORTED by a signal that fires while it opens; the directory is free again', async () => {
+test('open: ERR_ABORTED by a signal during the opening; the directory is free again', async () => {
   const dir = folder()
   const controller = new AbortController()
   const trying = open({ id: 'a', dir, signal: controller.signal })
@@ -386,7 +386,7 @@ test('ERR_CORRUPT names file, offset and what to do next; nothing is served', as
   expect(await again.get('k199', { as: 'string' })).toBe('x'.repeat(100))
 })
 
-test('a port that is taken: open rejects, and the directory is free again', async () => {
+test('a port in use: open rejects, and the directory is free again', async () => {
   const at = await url()
   await opening({ id: 'a', memory: true, members: { a: at } })
   const dir = folder()

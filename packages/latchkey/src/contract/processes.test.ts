@@ -1,5 +1,6 @@
-// Test: docs/api.md, what a library does to its process: an open store keeps it alive, lock timers do not; nothing is printed, no signal
-// handler installed; require() works. Built packages, processes of their own.
+// Test: docs/api.md, the effects of a store on its process: an open store keeps the process alive and lock
+// timers do not; nothing is printed, no signal handler is installed, and require() works. The tests start
+// processes with the built packages.
 
 import { spawn } from 'node:child_process'
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
@@ -20,16 +21,18 @@ interface Ended {
   readonly signal: string | null
   readonly out: string
   readonly err: string
-  /** From its last words to its end, ms. */
+  /** The time from its last output to its end, ms. */
   readonly lingered: number
 }
 
-/** What would end by itself has ended by then. */
+/** A process that ends by itself has ended after this time, ms. */
 const A_WHILE = 2_000
 const TOO_LONG = 40_000
 
 let made = 0
-/** `killed`: a while after its first word, however long that took; one that says nothing, or does not end, is killed anyway. */
+/**
+ * `killed`: a while after its first output. A process without output, or that does not end, is killed too.
+ */
 function run(source: string, kind: 'mjs' | 'cjs' = 'mjs', killed = false): Promise<Ended> {
   const file = join(dir, `${++made}.${kind}`)
   const head =

@@ -1,33 +1,15 @@
-// Test: docs/api.md, "Locks": a store that closes gives back what it holds and waits for, and releaseAll does so for a store that stays.
+// Test: docs/api.md, "Locks": a store that closes releases its holds and leaves its queues; releaseAll does
+// the same for a store that stays open.
 
 import { Watchdog } from '@latchkey/lock'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { Store } from '../index.js'
-import { tempFolders } from './testing/ports.js'
+import { describe, expect, test } from 'vitest'
 import { code, sleep } from './testing/small.js'
-import { openTrio, type Trio } from './testing/trio.js'
+import { trioOfFile } from './testing/trio.js'
 
-const folder = tempFolders()
-let trio: Trio
-/** Whom the tests close: connected, so that the three members stay. */
-const opened: Store[] = []
-
-beforeAll(async () => {
-  trio = await openTrio(folder())
-})
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((store) => store.close()))
-})
-afterAll(() => trio?.close())
-
-async function remote(): Promise<Store> {
-  const store = await trio.connect()
-  opened.push(store)
-  return store
-}
+const { leader, remote } = trioOfFile()
 
 describe('close', () => {
-  test('K43: the next in the queue has the lock at once, and the signal of the hold aborted before', async () => {
+  test('K43: the next waiter gets the lock at once, after the signal of the hold has aborted', async () => {
     const [first, second] = [await remote(), await remote()]
     const hold = await first.locks.acquire('next', { lease: '60s' })
     const { signal } = hold
@@ -48,7 +30,7 @@ describe('close', () => {
     await hold.release()
   })
 
-  test('a lock of getDistributedLock too, whatever it was acquired; its watchdog reports no loss', async () => {
+  test('a lock of getDistributedLock is released with all its acquires, and its watchdog reports no loss', async () => {
     const store = await remote()
     const watchdog = new Watchdog()
     const lost: unknown[] = []
@@ -60,10 +42,10 @@ describe('close', () => {
     expect(lock.held).toBe(false)
     expect(lost).toEqual([])
     watchdog.close()
-    expect(await (await trio.leader()).locks.tryAcquire('counted')).toBeDefined()
+    expect(await (await leader()).locks.tryAcquire('counted')).toMatchObject({ held: true })
   })
 
-  test('its places in queues are free: whoever stood behind it is next', async () => {
+  test('it leaves its queues: the waiter behind it is next', async () => {
     const [holder, waiter, behind] = [await remote(), await remote(), await remote()]
     const hold = await holder.locks.acquire('place', { lease: '60s' })
     const given = waiter.locks.acquire('place', { lease: '60s' })
@@ -77,7 +59,7 @@ describe('close', () => {
     await (await next).release()
   })
 
-  test('the work under withLock is stopped, and told that its lock was gone', async () => {
+  test('the signal of withLock aborts, and its promise rejects because the lock is lost', async () => {
     const store = await remote()
     let began = () => {}
     const begun = new Promise<void>((resolve) => {
@@ -94,32 +76,32 @@ describe('close', () => {
     await ends
   })
 
-  test('a thousand holds are gone when it resolves', async () => {
+  test('a thousand holds are released when it resolves', async () => {
     const store = await remote()
     const keys = Array.from({ length: 1_000 }, (_, i) => `many/${i}`)
     await Promise.all(keys.map((key) => store.locks.acquire(key, { lease: '60s' })))
     await store.close()
-    expect(await (await trio.leader()).locks.query('many/')).toEqual([])
+    expect(await (await leader()).locks.query('many/')).toEqual([])
   })
 
-  test("{ holds: 'keep' } leaves them to their leases", async () => {
+  test("{ holds: 'keep' } keeps the holds until their leases expire", async () => {
     const store = await remote()
     const hold = await store.locks.acquire('kept', { lease: '60s' })
     await store.close({ holds: 'keep' })
     expect(hold.held).toBe(true)
-    const leader = await trio.leader()
-    expect(await leader.locks.query('kept')).toMatchObject([{ fencingToken: hold.token }])
-    expect(await leader.locks.forceRelease('kept', hold.token)).toBe(true)
+    const { locks } = await leader()
+    expect(await locks.query('kept')).toMatchObject([{ fencingToken: hold.token }])
+    expect(await locks.forceRelease('kept', hold.token)).toBe(true)
   })
 
-  test('what is no option of it is a TypeError, and the store stays open', async () => {
+  test('an unknown option is a TypeError, and the store stays open', async () => {
     const store = await remote()
     await expect(store.close({ hold: 'keep' } as object)).rejects.toThrow('did you mean "holds"?')
     await expect(store.close({ holds: 'kept' } as object)).rejects.toThrow("'release' or 'keep'")
     await store.put('open', 'still')
   })
 
-  test('calls that come while it closes are ERR_CLOSED', async () => {
+  test('calls during the close are ERR_CLOSED', async () => {
     const store = await remote()
     await store.locks.acquire('closing', { lease: '60s' })
     const closing = store.close()
@@ -130,7 +112,7 @@ describe('close', () => {
 })
 
 describe('releaseAll', () => {
-  test('resolves how many holds there were; who waits, waits on', async () => {
+  test('resolves to the number of holds; waiters go on waiting', async () => {
     const [store, other] = [await remote(), await remote()]
     const theirs = await other.locks.acquire('theirs', { lease: '60s' })
     const holds = await Promise.all(['all/1', 'all/2', 'all/3'].map((key) => store.locks.acquire(key)))
@@ -147,22 +129,22 @@ describe('releaseAll', () => {
     await theirs.release()
     expect((await waits).held).toBe(true)
     expect(await store.locks.releaseAll()).toBe(1)
-    // The store goes on, and so do its locks.
+    // The store stays open and can acquire locks.
     await (await store.locks.acquire('all/1')).release()
   })
 })
 
-/** Until so many wait for it. */
+/** Resolves when that many wait for the lock. */
 async function queued(key: string, count = 1): Promise<void> {
-  const leader = await trio.leader()
+  const { locks } = await leader()
   for (;;) {
-    const [row] = await leader.locks.query(key)
+    const [row] = await locks.query(key)
     if (row !== undefined && row.waiters >= count) return
     await sleep(10)
   }
 }
 
-test('a wait that was in vain tells who holds the lock, and query tells who waits for it', async () => {
+test('the error of a failed wait names the holder, and query lists the waiters', async () => {
   const [store, other] = [await remote(), await remote()]
   const hold = await store.locks.acquire('told', { lease: '60s', context: 'host-1' })
   const waits = other.locks.acquire('told', { wait: '20s', context: 'host-2' })

@@ -1,4 +1,4 @@
-// Test: docs/api.md, "List, then watch": what reads tell of the revision that they saw.
+// Test: docs/api.md, "List, then watch": the revisions that reads return.
 
 import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'
@@ -7,7 +7,7 @@ import { all, code, take } from './testing/small.js'
 const as = { as: 'string' } as const
 
 onEveryStore((at) => {
-  test('scan, getEntry and the iterators tell the revision that they saw', async () => {
+  test('scan, getEntry and the iterators return the revision of the read', async () => {
     await at.store.put(at.key('a'), '1')
     const { revision } = await at.other.put(at.key('b'), '2')
     const range = { prefix: at.key('') }
@@ -21,7 +21,7 @@ onEveryStore((at) => {
     expect(Object.keys(rows)).toEqual(['0', '1'])
   })
 
-  test('an empty range, a limit of 0 and an absent key: the scan tells a revision', async () => {
+  test('an empty range, a limit of 0 and an absent key: the scan has a revision', async () => {
     const { revision } = await at.store.put(at.key('a'), '1')
     const absent = at.key('absent')
     expect(await at.store.getEntry(absent)).toBeUndefined()
@@ -36,7 +36,7 @@ onEveryStore((at) => {
     }
   })
 
-  test('C60: the revision of a list is that of the very view it was read from, while writes go on', async () => {
+  test('C60: the revision of a list is that of the view of its rows, while writes go on', async () => {
     const key = at.key('a')
     const valueAt: number[] = []
     let writing = true
@@ -58,7 +58,7 @@ onEveryStore((at) => {
     }
   })
 
-  test('a watch from behind the revision of a list misses nothing and repeats nothing', async () => {
+  test('a watch from the revision after a list misses nothing and repeats nothing', async () => {
     const writes = Array.from({ length: 100 }, (_, n) => at.other.put(at.key(`${n}`), `${n}`))
     const rows = await at.store.scan({ prefix: at.key('') }, as)
     const watch = at.store.watch({ prefix: at.key(''), from: rows.revision + 1 }, as)

@@ -1,4 +1,4 @@
-// Test: the words of docs/api.md, as names and as types. The function below is never run: it is there to be compiled.
+// Test: the names and types of docs/api.md. The function below is only compiled and never run.
 
 import * as client from '@latchkey/client'
 import { expect, expectTypeOf, test } from 'vitest'
@@ -16,23 +16,30 @@ import type {
   Owner,
   Status,
   Store,
+  SubOptions,
+  SubStore,
 } from '../index.js'
 
-test('what latchkey offers, and the client the same without open and restore', () => {
+test('the exports of latchkey, and those of the client, which are the same without open and restore', () => {
   const { open, restore, ...words } = latchkey
   expect([typeof open, typeof restore]).toEqual(['function', 'function'])
   expect(Object.keys(words).sort()).toEqual([
     'DistributedLock',
     'ERRORS',
+    'Elections',
     'FIRST_TIME_SUCCESS',
     'FenceGuard',
     'Hold',
+    'HoldSet',
     'KEEP_LEASE_FAIL',
     'KEEP_LEASE_SUCCESS',
     'LatchkeyError',
+    'Leadership',
     'Locks',
     'NEW_ACQUIRE_SUCCESS',
+    'Permit',
     'REENTRANT_SUCCESS',
+    'Semaphores',
     'Watchdog',
     'connect',
     'isLatchkeyError',
@@ -44,6 +51,7 @@ test('the types of docs/api.md compile', () => {
   expectTypeOf(keysAndValues).toBeFunction()
   expectTypeOf(locks).toBeFunction()
   expectTypeOf(cluster).toBeFunction()
+  expectTypeOf(subs).toBeFunction()
 })
 
 const signal = new AbortController().signal
@@ -137,6 +145,47 @@ async function locks(store: Store): Promise<unknown[]> {
   const freed: boolean = await store.locks.forceRelease('k', 3)
   await new latchkey.FenceGuard({ get: async () => undefined, set: async () => {} }).check('r', 3)
   return [got, numbers, owner, seen, success, code, nowMillis, released, maybe, token, infos, freed]
+}
+
+interface User {
+  name: string
+}
+
+async function subs(store: Store): Promise<unknown[]> {
+  const orders: SubStore = store.sub('orders/')
+  const bytes: Uint8Array | undefined = await orders.get('42')
+  const users: SubStore<'json'> = store.sub(new Uint8Array(1), { as: 'json', onUndecodable: 'error' })
+  await users.put('1', { name: 'Ada' })
+  const user: User | undefined = await users.get<User>('1')
+  const rows: KeyValue<'json', User>[] = await users.scan<User>()
+  const inner: SubStore<'json'> = users.sub('x/')
+  const text: SubStore<'string'> = inner.sub('y/', { as: 'string' })
+  const asText: string | undefined = await text.get('1')
+  const hold: Hold<'json'> = await users.locks.acquire('1')
+  await hold.kv.put('1', { name: 'Eva' })
+  const infos: LockInfo<'string'>[] = await text.locks.query()
+  const permit: latchkey.Permit<'json'> = await users.semaphores.acquire('s', { of: 2 })
+  await permit.release()
+  const lock: DistributedLock = orders.getDistributedLock('42', '10s')
+  await using mirror = await users.mirror<User>({ prefix: '' })
+  const name: string | undefined = mirror.get('1')?.name
+  const whole: SubStore = store
+  const options: SubOptions<'json'> = { as: 'json' }
+  // @ts-expect-error: a number is no value of text
+  await text.put('1', 1)
+  // @ts-expect-error: there is no such encoding
+  store.sub('x/', { as: 'yaml' })
+  // @ts-expect-error: an option that is not known
+  store.sub('x/', { ass: 'json' })
+  // @ts-expect-error: a prefix is required
+  store.sub()
+  // @ts-expect-error: a store is closed, a sub is not
+  await orders.close()
+  // @ts-expect-error: a sub emits nothing
+  orders.on('leader', () => {})
+  // @ts-expect-error: a sub is no store
+  const store_: Store = orders
+  return [bytes, user, rows, asText, infos, lock, name, whole, options, store_]
 }
 
 async function cluster(): Promise<unknown[]> {

@@ -1,5 +1,5 @@
-// Test: nothing unknown is ignored: an option, a field or an event that a call does not know is a TypeError that names the one that
-// was meant, before anything is sent.
+// Test: unknown names are refused: an unknown option, field or event is a TypeError that suggests a known
+// name, before any request is sent.
 
 import { Watchdog } from '@latchkey/lock'
 import { expect, test } from 'vitest'
@@ -66,7 +66,23 @@ const CALLS: readonly [call: string, run: (store: Loose, key: string) => unknown
     /field "tll" of entries\[0\]: did you mean "ttl"\?/,
   ],
   ['put', (s, k) => s.put?.(k, 'v', { ephemral: true }), /"ephemral" of put: did you mean "ephemeral"\?/],
+  [
+    'latches.wait',
+    (s, k) => (s['latches'] as unknown as Loose)['wait']?.(k, { timeuot: 5 }),
+    /option "timeuot" of latches.wait: did you mean "timeout"\?/,
+  ],
+  [
+    'barriers.enter',
+    (s, k) => (s['barriers'] as unknown as Loose)['enter']?.(k, { partys: 2 }),
+    /option "partys" of barriers.enter: did you mean "parties"\?/,
+  ],
   ['merge', (s, k) => s.merge?.(k, 'v', { ttl: 5 }), /unknown option "ttl" of merge/],
+  [
+    'putIfAbsent',
+    (s, k) => s.putIfAbsent?.(k, 'v', { ttl: '5s' }),
+    /unknown option "ttl" of putIfAbsent: a key gets a life by put, putAll, and the puts of a batch or a txn/,
+  ],
+  ['getAndPut', (s, k) => s.getAndPut?.(k, 'v', { ephemeral: true }), /"ephemeral" of getAndPut: a key gets/],
   [
     'compareAndPutAll',
     (s, k) => s.compareAndPutAll?.([{ key: k, expected: 'a', update: 'b' }]),
@@ -88,6 +104,7 @@ const CALLS: readonly [call: string, run: (store: Loose, key: string) => unknown
     (s, k) => s.mirror?.({ key: k }, { ass: 'json' }),
     /option "ass" of mirror: did you mean "as"\?/,
   ],
+  ['metrics', (s) => s.metrics?.({ timout: 5 }), /option "timout" of metrics: did you mean "timeout"\?/],
   ['status', (s) => s.status?.({ time: 5 }), /option "time" of status/],
   ['snapshot', (s) => s.snapshot?.({ timout: 5 }), /option "timout" of snapshot: did you mean "timeout"\?/],
   [
@@ -98,7 +115,7 @@ const CALLS: readonly [call: string, run: (store: Loose, key: string) => unknown
 ]
 
 onEveryStore((at) => {
-  test.each(CALLS)('C50: %s with a name that it does not know, %#', async (_call, run, message) => {
+  test.each(CALLS)('C50: %s with an unknown name, %#', async (_call, run, message) => {
     const key = at.key()
     const refused = Promise.resolve(run(at.store as unknown as Loose, key))
     await expect(refused).rejects.toThrow(TypeError)
@@ -106,7 +123,7 @@ onEveryStore((at) => {
     expect(await at.store.containsKey(key)).toBe(false)
   })
 
-  test('what answers with an iterator throws at the call', () => {
+  test('calls that return an iterator throw at the call', () => {
     const store = at.store as unknown as Loose
     expect(() => store.entries?.({ limt: 5 })).toThrow('unknown field "limt" of range: did you mean "limit"?')
     expect(() => store.watch?.({ prefix: 'a', form: 5 })).toThrow(
@@ -117,7 +134,7 @@ onEveryStore((at) => {
     )
   })
 
-  test('locks: an option that is none', async () => {
+  test('locks: an unknown option', async () => {
     const { locks, getDistributedLock } = at.store as unknown as { locks: Loose } & Loose
     const lock = getDistributedLock?.call(at.store, at.key(), '10s') as Loose
     for (const [refused, message] of [
@@ -157,7 +174,52 @@ onEveryStore((at) => {
     expect(await at.store.locks.query(at.key())).toEqual([])
   })
 
-  test('events that never come', () => {
+  test('a value outside its list: the message names the list and the nearest', async () => {
+    const { locks } = at.store as unknown as { locks: Loose }
+    const store = at.store as unknown as Loose
+    const condition = (more: object) =>
+      store.txn?.({ when: [{ key: at.key(), value: 1, ...more }], then: [] })
+    for (const [refused, message] of [
+      [
+        store.get?.('k', { as: 'jsn' }),
+        `as must be 'bytes', 'string', 'json' or 'msgpack'; got "jsn": did you mean "json"?`,
+      ],
+      [store.get?.('k', { consistency: 'stael' }), 'did you mean "stale"?'],
+      [store.get?.('k', { onUndecodable: 'byte' }), 'did you mean "bytes"?'],
+      [
+        store.close?.({ holds: 'keeps' }),
+        `holds must be 'release' or 'keep'; got "keeps": did you mean "keep"?`,
+      ],
+      [condition({ field: 'verson' }), 'when[0].field must be'],
+      [condition({ field: 'verson' }), 'did you mean "version"?'],
+      [condition({ is: '==' }), `when[0].is must be '=', '!=', '<' or '>'; got "=="`],
+      [store.batch?.([{ type: 'putt', key: 'k', value: 'v' }]), 'did you mean "put"?'],
+      [store.txn?.({ then: [{ type: 'gett', key: 'k' }] }), 'did you mean "get"?'],
+      [
+        locks.acquire?.call(locks, at.key(), { mode: 'share' }),
+        `mode must be 'exclusive' or 'shared'; got "share": did you mean "shared"?`,
+      ],
+    ] as const) {
+      const settled = Promise.resolve(refused)
+      await expect(settled).rejects.toThrow(TypeError)
+      await expect(settled).rejects.toThrow(message)
+    }
+    await at.store.containsKey(at.key())
+  })
+
+  test('an unknown field of an acquirer', async () => {
+    const store = at.store as unknown as Loose
+    const acquirer = { id: 'i', lease: '1s', fencngToken: 1 }
+    for (const refused of [
+      store.tryLockWith?.(at.key(), null, false, acquirer),
+      store.releaseLockWith?.(at.key(), acquirer),
+    ])
+      await expect(refused).rejects.toThrow(
+        'unknown field "fencngToken" of acquirer: did you mean "fencingToken"?',
+      )
+  })
+
+  test('unknown events', () => {
     for (const listen of ['on', 'once', 'addListener'] as const)
       expect(() => at.store[listen]('leadr' as never, () => {})).toThrow(
         'unknown event "leadr": did you mean "leader"?',
@@ -178,6 +240,15 @@ test('of connect, open and a watchdog', async () => {
   await expect(open({ id: 'a', memroy: true } as never)).rejects.toThrow(
     'unknown option "memroy" of open: did you mean "memory"?',
   )
+  await expect(open({ id: 'a', memory: true, auth: { token: ['a'] } } as never)).rejects.toThrow(
+    'unknown field "token" of auth: did you mean "tokens"?',
+  )
+  await expect(
+    open({ id: 'a', memory: true, auth: { tokens: [{ token: 'a', right: ['read'] }] } } as never),
+  ).rejects.toThrow('unknown field "right" of auth.tokens[0]: did you mean "rights"?')
+  await expect(open({ id: 'a', memory: true, tls: { certt: 'a' } } as never)).rejects.toThrow(
+    'unknown option "certt" of tls: did you mean "cert"?',
+  )
   await expect(open({ id: 'a', memory: true, snapshot: { everyEntrys: 1 } } as never)).rejects.toThrow(
     'unknown option "everyEntrys" of snapshot: did you mean "everyEntries"?',
   )
@@ -186,7 +257,7 @@ test('of connect, open and a watchdog', async () => {
   )
 })
 
-test('a name that every object has is as unknown as any other', async () => {
+test('a name that every object has (toString) is unknown too', async () => {
   await using store = await open({ id: 'a', memory: true })
   await store.ready()
   for (const name of ['constructor', 'toString', '__proto__x'])

@@ -1,4 +1,5 @@
-// Test: docs/api.md, "Keys and values": what `as` says rules values in both directions, and what becomes of a value that it does not fit.
+// Test: docs/api.md, "Keys and values": `as` encodes and decodes values; the errors for values that it
+// cannot.
 
 import { expect, test } from 'vitest'
 import { LatchkeyError } from '../index.js'
@@ -10,7 +11,7 @@ const PACKED = { as: 'msgpack' } as const
 
 onEveryStore((at) => {
   for (const as of ['json', 'msgpack'] as const) {
-    test(`${as}: any value can be put and comes back, by every call that writes one`, async () => {
+    test(`${as}: every call that writes a value stores it, and reads return it`, async () => {
       const values = [
         null,
         0,
@@ -78,7 +79,7 @@ onEveryStore((at) => {
       await watch.return?.()
     })
 
-    test(`${as}: what cannot be held is a TypeError before anything is sent`, async () => {
+    test(`${as}: a value that it cannot represent is a TypeError before any request is sent`, async () => {
       const key = at.key()
       const circle: unknown[] = []
       circle.push(circle)
@@ -93,7 +94,7 @@ onEveryStore((at) => {
     })
   }
 
-  test('json: bigint is a TypeError that names it; msgpack holds what went in, dates and Maps and bytes too', async () => {
+  test('json: a bigint is a TypeError that names it; msgpack stores bigints, dates, Maps and bytes', async () => {
     const key = at.key()
     await expect(at.store.put(key, { total: 5n }, JSON_TEXT)).rejects.toThrow(/"total" is a bigint/)
     const value = {
@@ -108,7 +109,7 @@ onEveryStore((at) => {
     expect((await at.other.get<typeof value>(key, PACKED))?.raw).toBeInstanceOf(Uint8Array)
   })
 
-  test('json: numbers go together with increment and with conditions on numbers', async () => {
+  test('json: numbers work with increment and with conditions on numbers', async () => {
     const key = at.key()
     await at.store.put(key, 41, JSON_TEXT)
     expect(await at.store.increment(key)).toMatchObject({ value: 42 })
@@ -117,7 +118,7 @@ onEveryStore((at) => {
     expect(await at.store.txn({ when }, JSON_TEXT)).toMatchObject({ succeeded: true })
   })
 
-  test('bytes and string: text or bytes go in, anything else is a TypeError', async () => {
+  test('bytes and string: text and bytes are accepted, anything else is a TypeError', async () => {
     for (const as of [undefined, 'bytes', 'string'] as const)
       for (const value of [1, null, {}, undefined])
         await expect(at.store.put(at.key(), value as never, { as })).rejects.toThrow(TypeError)
@@ -146,7 +147,7 @@ onEveryStore((at) => {
     expect(await at.store.get(key, JSON_TEXT)).toEqual({ n: 1 })
   })
 
-  test('VA3: a scan or an iteration names the one bad value, or hands it over and goes on', async () => {
+  test('VA3: a scan or an iteration fails with the key of a wrong value, or returns its bytes and goes on', async () => {
     await at.store.put(at.key('r1'), '1')
     const { revision } = await at.store.put(at.key('r2'), '{')
     await at.store.put(at.key('r3'), '3')
@@ -163,7 +164,7 @@ onEveryStore((at) => {
     expect((await at.store.scan(range, lenient)).map(({ value }) => value)).toEqual([1, utf8('{'), 3])
   })
 
-  test('VA3: a watch names the one bad value, and goes on behind it; or hands it over', async () => {
+  test('VA3: a watch fails with the key of a wrong value and can continue after it, or returns its bytes', async () => {
     const range = { prefix: at.key('w') }
     const strict = at.store.watch(range, JSON_TEXT)
     const lenient = at.store.watch(range, { ...JSON_TEXT, onUndecodable: 'bytes' })

@@ -10,7 +10,7 @@ type Told = InitialWatchEvent<WatchEvent<'string'> | WatchEvent>
 
 const as = { as: 'string', initial: true } as const
 
-/** Until the state is complete; in the order told. */
+/** The items until the state is complete, in their order. */
 async function untilSynced(watch: AsyncIterator<Told>): Promise<Told[]> {
   const told: Told[] = []
   while (told.at(-1)?.type !== 'synced') told.push(...(await take(watch, 1)))
@@ -18,7 +18,7 @@ async function untilSynced(watch: AsyncIterator<Told>): Promise<Told[]> {
 }
 
 onEveryStore((at) => {
-  test('what is there, then synced, then each change from the next revision on', async () => {
+  test('all present keys, then synced, then each change from the next revision on', async () => {
     const first = await at.store.put(at.key('a'), '1')
     const second = await at.store.put(at.key('b'), '2')
     await at.store.put(`elsewhere/${at.key()}`, 'elsewhere')
@@ -41,7 +41,7 @@ onEveryStore((at) => {
     await watch.return?.()
   })
 
-  test('nothing there: synced at once; a key, a range; bytes by default', async () => {
+  test('an empty range: synced at once; a key, a range; bytes by default', async () => {
     const { revision } = await at.store.put(at.key('b'), 'v')
     const none = at.store.watch({ prefix: at.key('none') }, as)
     const [synced] = await take(none, 1)
@@ -53,7 +53,7 @@ onEveryStore((at) => {
     await Promise.all([none.return?.(), key.return?.(), range.return?.()])
   })
 
-  test('C61: while others write, what is there and what changes make the state, without a gap or a repeat', async () => {
+  test('C61: while others write, the present keys and the changes together give the state, without a gap or a repetition', async () => {
     for (let n = 0; n < 40; n++) await at.store.put(at.key(`${n % 7}`), `before ${n}`)
     let last = { revision: 0 }
     const writes = (async () => {
@@ -87,7 +87,7 @@ onEveryStore((at) => {
     expect(seen).toBeLessThanOrEqual(last.revision)
   })
 
-  test('more than a page, read slowly while it changes', async () => {
+  test('more than a page of keys, read slowly while they change', async () => {
     const rows = Array.from({ length: 2_300 }, (_, n) => [at.key(String(n).padStart(5, '0')), 'old'] as const)
     await at.store.putAll(rows)
     const watch = at.store.watch({ prefix: at.key('') }, as)
@@ -100,7 +100,7 @@ onEveryStore((at) => {
     await watch.return?.()
   })
 
-  test('ends by its signal, by return(), by break, as any watch', async () => {
+  test('it ends by its signal, by return() and by break, like any watch', async () => {
     const controller = new AbortController()
     const watch = at.store.watch({ prefix: at.key('') }, { ...as, signal: controller.signal })
     await untilSynced(watch)
@@ -141,13 +141,13 @@ onEveryStore((at) => {
   })
 })
 
-/** So much that the history, which keeps 64 MiB of events, no longer reaches back behind it. */
+/** Writes so much that the history, which keeps 64 MiB of events, drops everything before. */
 async function compact(store: Store): Promise<void> {
   const value = new Uint8Array(1024 * 1024)
   for (let n = 0; n < 36; n++) await store.put('large', value)
 }
 
-/** A watch whose reader stopped after `taken` events, and that was left behind by the history since. */
+/** A watch whose reader stopped after `taken` events; the history has dropped the events after that. */
 async function leftBehind(
   store: Store,
   options: { initial: true; resync?: boolean },
@@ -163,7 +163,7 @@ async function leftBehind(
   return watch
 }
 
-test('a reader that falls behind the history: ERR_COMPACTED, behind what it could still be told', async () => {
+test('a reader that is too slow for the history: ERR_COMPACTED, after the events that had arrived', async () => {
   await using store = await open({ id: 'a', memory: true })
   const watch = await leftBehind(store, { initial: true })
   const told: Told[] = []
@@ -175,7 +175,7 @@ test('a reader that falls behind the history: ERR_COMPACTED, behind what it coul
   expect(told.every((event) => event.type === 'put' && !event.initial)).toBe(true)
 })
 
-test('C61: with resync it begins again with a reset, and what was told before counts no more', async () => {
+test('C61: with resync it begins again with a reset, and everything reported before is void', async () => {
   await using store = await open({ id: 'a', memory: true })
   const watch = await leftBehind(store, { initial: true, resync: true })
   const state = new Map<unknown, unknown>()

@@ -1,4 +1,4 @@
-// Test: docs/api.md, "Keys and values": watch, and its sentences in the small print.
+// Test: docs/api.md, "Keys and values": watch, and its rules.
 
 import { expect, test } from 'vitest'
 import type { WatchEvent } from '@latchkey/protocol'
@@ -65,7 +65,7 @@ onEveryStore((at) => {
     await Promise.all([late.return?.(), back.return?.(), between.return?.()])
   })
 
-  test('from a revision that is still to come', async () => {
+  test('from a future revision', async () => {
     const { revision } = await at.store.put(at.key('a'), '1')
     const watch = at.store.watch({ prefix: at.key(''), from: revision + 2 }, as)
     await at.store.put(at.key('a'), '2')
@@ -74,7 +74,7 @@ onEveryStore((at) => {
     await watch.return?.()
   })
 
-  test('events of one revision come together, in operation order; a deleteRange gives one a key', async () => {
+  test('events of one revision come together in the order of operations; a deleteRange has one event for each key', async () => {
     await at.store.putAll([
       [at.key('x'), 'x'],
       [at.key('y'), 'y'],
@@ -103,7 +103,7 @@ onEveryStore((at) => {
     await watch.return?.()
   })
 
-  test('in order, no gap, no repeat', async () => {
+  test('in order, without a gap or a repetition', async () => {
     const watch = at.store.watch({ prefix: at.key('') }, as)
     const writes = Array.from({ length: 300 }, (_, n) => at.store.put(at.key(`${n % 7}`), `${n}`))
     await Promise.all(writes)
@@ -136,7 +136,7 @@ onEveryStore((at) => {
     await expect(never.next()).rejects.toMatchObject(code('ERR_ABORTED', { cause: reason }))
   })
 
-  test('ends quietly by return(), also a reader that waits', async () => {
+  test('return() ends it without an error, also for a waiting reader', async () => {
     const watch = at.store.watch({ prefix: at.key('') }, as)
     const next = watch.next()
     await sleep(5)
@@ -151,7 +151,7 @@ onEveryStore((at) => {
     expect(await loop.next()).toEqual({ done: true, value: undefined })
   })
 
-  test('nonsense is a TypeError at the call', () => {
+  test('wrong arguments are a TypeError at the call', () => {
     for (const target of [
       undefined,
       null,

@@ -1,4 +1,5 @@
-// Test: docs/api.md, "Keys and values": what a call ends with where no leader is known, or the leader has no majority; and close().
+// Test: docs/api.md, "Keys and values": the errors of calls without a leader or without a majority, and
+// close().
 
 import { expect, type TestContext, test } from 'vitest'
 import { connect, type LatchkeyError, open, type Store } from '../index.js'
@@ -7,7 +8,7 @@ import { code, sleep } from './testing/small.js'
 import { openTrio } from './testing/trio.js'
 
 const folder = tempFolders()
-/** What a test opens is closed when it ends, the last one first. */
+/** Everything that a test opens is closed at its end, the last one first. */
 type Later = <T extends { close(): Promise<void> }>(thing: T) => T
 const laterIn =
   ({ onTestFinished }: TestContext): Later =>
@@ -40,7 +41,8 @@ test.concurrent('no leader known: waited for until the deadline, then a read is 
     ])
     expect(performance.now() - began).toBeGreaterThanOrEqual(245)
     const errors = ends.map((end) => (end as PromiseRejectedResult).reason as LatchkeyError)
-    // The member itself is asked to add one, again and again: an answer may be on its way when the time is over.
+    // The member is asked again and again to add another one: an answer may be under way when the time is
+    // over.
     const added = errors.pop() as LatchkeyError
     expect(['ERR_NO_LEADER', 'ERR_OUTCOME_UNKNOWN']).toContain(added.code)
     expect(errors.map((error) => error.code)).toEqual([

@@ -1,19 +1,12 @@
-// Test: the HTTP doors over a real member in memory: keys with their conditions, locks under the caller's own id, who may, what fails.
+// Test: the HTTP doors over a real member in memory: keys with their conditions, locks under the caller's own
+// id, who may, what fails.
 
 import { once } from 'node:events'
-import { createServer, request as httpRequest, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { LatchkeyError } from '@latchkey/protocol'
+import { request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type OpenedMember, openMember } from '../open/index.js'
-import { HttpDoor } from './request-handler.js'
-import type { HttpPorts } from './http-ports.js'
+import { type HttpMember, httpMember } from './testing/http-member.js'
 
-let member: OpenedMember
-let server: Server
-let ports: HttpPorts
-let door: HttpDoor
-let base: string
+let http: HttpMember
 let ready = true
 let warning: string | undefined
 
@@ -24,35 +17,13 @@ beforeAll(async () => {
       { token: 'writer', rights: ['read', 'write'] as const },
     ],
   }
-  member = await openMember({ id: 'a', memory: true, electionTimeout: 100, heartbeat: 10, auth })
-  await member.store.ready()
-  ports = {
-    clock: member.clock,
-    actAs: (who) => member.actAs(who),
+  http = await httpMember(auth, () => ({
     isReady: () => ready,
     warning: () => warning,
-    identify: (token, socket) => member.identify(token, socket),
     origins: new Set(['https://ok.example']),
-    hosts: new Set(),
-    metrics: async () => ({ type: 'text/plain', text: 'latchkey_up 1\n' }),
-    failed: () => {},
-    hasPlace: () => true,
-    bodies: member.unfinished,
-    wrote: () => {},
-    refused: () => {},
-    observe: () => {},
-  }
-  door = new HttpDoor(ports)
-  server = createServer(door.handle)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }))
 })
-
-afterAll(async () => {
-  server.close()
-  server.closeAllConnections()
-  await member.store.close()
-})
+afterAll(() => http.close())
 
 type Init = {
   method?: string
@@ -62,7 +33,7 @@ type Init = {
 }
 
 const call = (path: string, { headers = {}, ...init }: Init = {}) =>
-  fetch(base + path, { ...init, headers: { authorization: 'Bearer writer', ...headers } })
+  fetch(http.url + path, { ...init, headers: { authorization: 'Bearer writer', ...headers } })
 
 const put = (key: string, body: string, headers: Record<string, string> = {}) =>
   call(`/v1/kv/${key}`, { method: 'PUT', body, headers })
@@ -127,7 +98,23 @@ describe('keys', () => {
     const late = await put('guarded', 'late', { 'latchkey-guard': `g%2F1;${Number(body.fencingToken) + 1}` })
     expect([late.status, (await late.json()) as object]).toEqual([
       409,
-      { code: 'ERR_FENCED', message: expect.any(String), retryable: false, outcome: 'not-applied' },
+      {
+        title: 'Conflict',
+        status: 409,
+        detail: expect.stringContaining('me has held it'),
+        code: 'ERR_FENCED',
+        message: expect.stringContaining('me has held it'),
+        retryable: false,
+        outcome: 'not-applied',
+        key: 'g/1',
+        token: Number(body.fencingToken) + 1,
+        holder: {
+          id: 'me',
+          fencingToken: body.fencingToken,
+          remainingMillis: expect.any(Number),
+          sinceMillis: expect.any(Number),
+        },
+      },
     ])
     expect(await (await call('/v1/kv/guarded')).text()).toBe('ok')
   })
@@ -203,7 +190,7 @@ describe('locks', () => {
     for (const verb of ['renew', 'release']) {
       expect(await post(`l4:${verb}`, { id: 'two', fencingToken: token })).toMatchObject({
         status: 409,
-        body: { code: 'ERR_NOT_OWNER' },
+        body: { code: 'ERR_NOT_OWNER', key: 'l4', token, owner: { id: 'one' } },
       })
       expect(await post(`l4:${verb}`, { id: 'one', fencingToken: token + 1 })).toMatchObject({
         status: 409,
@@ -211,7 +198,7 @@ describe('locks', () => {
       })
       expect(await post(`nobody:${verb}`, { id: 'one', fencingToken: 1 })).toMatchObject({
         status: 409,
-        body: { code: 'ERR_LOCK_LOST' },
+        body: { code: 'ERR_LOCK_LOST', key: 'nobody', token: 1 },
       })
     }
   })
@@ -235,7 +222,7 @@ describe('locks', () => {
     await post('l6:acquire', { id: 'one', lease: '30s' })
     expect(await post('l6:acquire', { id: 'two', lease: '10s', wait: '100ms' })).toMatchObject({
       status: 409,
-      body: { code: 'HELD', id: 'one' },
+      body: { code: 'HELD', id: 'one', waitedMillis: expect.any(Number) },
     })
     await waiters('l6', 0)
   })
@@ -256,7 +243,7 @@ describe('locks', () => {
     const first = post('l8:acquire', { id: 'two', lease: '10s', wait: '20s' }, { signal: going.signal })
     await waiters('l8', 1)
     const again = post('l8:acquire', { id: 'two', lease: '10s', wait: '20s' })
-    await expect.poll(() => door.busy, { interval: 5, timeout: 8_000 }).toBe(2)
+    await expect.poll(() => http.door.busy, { interval: 5, timeout: 8_000 }).toBe(2)
     const third = post('l8:acquire', { id: 'three', lease: '10s', wait: '20s' })
     await waiters('l8', 2)
     going.abort()
@@ -295,13 +282,13 @@ describe('locks', () => {
 /** Waits until that many wait for the lock: the store tells, no time passes for its own sake. */
 async function waiters(key: string, count: number): Promise<void> {
   await expect
-    .poll(async () => (await member.store.locks.query(key))[0]?.waiters, { interval: 5, timeout: 8_000 })
+    .poll(async () => (await http.member.store.locks.query(key))[0]?.waiters, { interval: 5, timeout: 8_000 })
     .toBe(count)
 }
 
 describe('who may', () => {
   const as = (authorization: string | undefined, path: string, method = 'GET') =>
-    fetch(base + path, {
+    fetch(http.url + path, {
       method,
       ...(authorization ? { headers: { authorization } } : {}),
       ...(method === 'PUT' ? { body: 'x' } : {}),
@@ -339,37 +326,12 @@ describe('who may', () => {
   })
 
   test('a name that was made to lead to loopback is refused', async () => {
-    const { port } = server.address() as AddressInfo
-    const sent = httpRequest({ port, path: '/livez', headers: { host: 'attacker.example' } })
+    const sent = httpRequest({ port: http.port, path: '/livez', headers: { host: 'attacker.example' } })
     sent.end()
     const [response] = (await once(sent, 'response')) as [{ statusCode: number; resume(): void }]
     response.resume()
     expect(response.statusCode).toBe(403)
   })
-})
-
-test('a read that nobody confirms for want of a leader is 503, with a time to try again', async () => {
-  ready = false
-  const timedOut = () => Promise.reject(new LatchkeyError('ERR_TIMEOUT'))
-  const lost = new HttpDoor({
-    ...ports,
-    actAs: (who) => Object.assign(Object.create(ports.actAs(who)), { getEntry: timedOut }),
-  })
-  const other = createServer(lost.handle)
-  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
-  const at = `http://127.0.0.1:${(other.address() as AddressInfo).port}/v1/kv/a`
-  const headers = { authorization: 'Bearer reader' }
-  const response = await fetch(at, { headers })
-  expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1'])
-  expect(await response.json()).toMatchObject({
-    code: 'ERR_NO_LEADER',
-    retryable: true,
-    outcome: 'not-applied',
-  })
-  ready = true
-  expect((await fetch(at, { headers })).status).toBe(504)
-  other.close()
-  other.closeAllConnections()
 })
 
 test('/status is the status of the store; /readyz follows readiness', async () => {

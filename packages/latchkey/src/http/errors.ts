@@ -1,7 +1,8 @@
 // Rule: the HTTP status and body of each error.
 
-import { type ErrorCode, LatchkeyError } from '@latchkey/protocol'
+import { type ErrorCode, LatchkeyError, shownKey } from '@latchkey/protocol'
 import type { Reply } from './http-ports.js'
+import { contextJson } from './owner-json.js'
 
 const STATUS: Readonly<Record<ErrorCode, number>> = {
   ERR_NO_LEADER: 503,
@@ -26,6 +27,7 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   ERR_DEADLOCK: 409,
   ERR_NOT_A_NUMBER: 409,
   ERR_MISMATCH: 409,
+  ERR_BARRIER_BROKEN: 409,
   ERR_UNDECODABLE: 500,
 }
 
@@ -37,11 +39,40 @@ export function problem(
   status: number,
   code: string,
   message: string,
-  more: { retryable?: boolean; outcome?: string; headers?: Record<string, string> } = {},
+  more: { retryable?: boolean; outcome?: string; headers?: Record<string, string>; fields?: object } = {},
 ): Reply {
-  const { retryable = false, outcome = 'not-applied', headers } = more
-  return { status, headers, body: { code, message, retryable, outcome } }
+  const { retryable = false, outcome = 'not-applied', headers, fields } = more
+  return { status, headers, body: { code, message, retryable, outcome, ...fields } }
 }
+
+/** The fields of docs/errors.md under their own names, as far as the error has them. */
+function fieldsOf(error: LatchkeyError): object {
+  const { key, holder, owner, token, waitedMillis, leader, missing, revision, clusters } = error
+  const { present, circle } = error
+  return {
+    ...(key !== undefined && keyJson(key)),
+    ...(holder !== undefined && { holder: withContextJson(holder) }),
+    ...(owner !== undefined && { owner: withContextJson(owner) }),
+    ...(circle !== undefined && { circle: circle.map(({ flow, key: of }) => ({ flow, ...keyJson(of) })) }),
+    ...defined({ token, waitedMillis, leader, missing, revision, clusters, present }),
+  }
+}
+
+/** Text stays text; a key that is none is sent in base64, in a field of another name, as a context is. */
+export function keyJson(key: string | Uint8Array, field = 'key'): object {
+  const shown = typeof key === 'string' ? key : shownKey(key)
+  return typeof shown === 'string'
+    ? { [field]: shown }
+    : { [`${field}Base64`]: Buffer.from(shown).toString('base64') }
+}
+
+const withContextJson = <T extends { readonly context?: string | Uint8Array | undefined }>({
+  context,
+  ...rest
+}: T): object => ({ ...rest, ...contextJson(context ?? null) })
+
+const defined = (fields: object): object =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
 /** The caller stopped sending its body. */
 export class TooSlow extends Error {
@@ -66,5 +97,6 @@ export function errorReply(error: unknown): Reply {
     retryable: error.retryable,
     outcome: error.outcome,
     headers,
+    fields: fieldsOf(error),
   })
 }

@@ -1,55 +1,31 @@
-// Test: the forms of HTTP around the doors: OPTIONS and pages of allowed origins, ETags as proxies send them, probes with a query,
-// bodies that end early, and what is told to who asks wrongly.
+// Test: the forms of HTTP around the doors: OPTIONS and pages of allowed origins, ETags as proxies send them,
+// probes with a query, bodies that end early, and what is told to who asks wrongly.
 
-import { createServer, type Server } from 'node:http'
-import { type AddressInfo, connect as dial } from 'node:net'
+import { connect as dial } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type OpenedMember, openMember } from '../open/index.js'
-import { HttpDoor } from './request-handler.js'
+import { type HttpMember, httpMember } from './testing/http-member.js'
 
 const PAGE = 'https://ok.example'
 const seen: string[] = []
-let member: OpenedMember
-let server: Server
-let base: string
+let http: HttpMember
 let ready = true
-const faults: unknown[] = []
 
 beforeAll(async () => {
-  member = await openMember({ id: 'a', memory: true, electionTimeout: 100, heartbeat: 10 })
-  await member.store.ready()
-  const door = new HttpDoor({
-    clock: member.clock,
-    actAs: (who) => member.actAs(who),
+  http = await httpMember(undefined, () => ({
     isReady: () => ready,
-    identify: (token, socket) => member.identify(token, socket),
     origins: new Set([PAGE]),
-    hosts: new Set(),
-    metrics: async () => ({ type: 'text/plain', text: 'latchkey_up 1\n' }),
-    failed: (error) => void faults.push(error),
-    hasPlace: () => true,
-    bodies: member.unfinished,
-    wrote: () => {},
-    refused: () => {},
     observe: (route, status) => void seen.push(`${route} ${status}`),
-  })
-  server = createServer(door.handle)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }))
 })
-afterAll(async () => {
-  server.close()
-  server.closeAllConnections()
-  await member.store.close()
-})
+afterAll(() => http.close())
 
 const call = (path: string, method = 'GET', headers: Record<string, string> = {}, body?: string) =>
-  fetch(base + path, { method, headers, ...(body === undefined ? {} : { body }) })
+  fetch(http.url + path, { method, headers, ...(body === undefined ? {} : { body }) })
 
 /** The answer to bytes as they are. */
 const raw = (text: string, more?: (socket: ReturnType<typeof dial>) => void) =>
   new Promise<string>((resolve) => {
-    const socket = dial((server.address() as AddressInfo).port, '127.0.0.1')
+    const socket = dial(http.port, '127.0.0.1')
     let answer = ''
     socket.on('data', (bytes: Buffer) => (answer += bytes.toString()))
     socket.on('close', () => resolve(answer))
@@ -90,6 +66,35 @@ test('a page asks for a verb of a lock', async () => {
     'access-control-request-method': 'POST',
   })
   expect(asked.headers.get('access-control-allow-methods')).toContain('POST')
+})
+
+test('POST :increment adds to a whole number, once a call, and says what it is now', async () => {
+  const add = (key: string, body?: string, headers: Record<string, string> = {}) =>
+    call(`/v1/kv/${key}:increment`, 'POST', headers, body)
+  const first = await add('n')
+  expect([first.status, await first.json()]).toEqual([200, { value: 1, revision: expect.any(Number) }])
+  const more = await add('n', '{"by":41}')
+  const { value, revision } = (await more.json()) as { value: number; revision: number }
+  expect([value, more.headers.get('etag')]).toEqual([42, `"${revision}"`])
+  expect(await (await call('/v1/kv/n')).text()).toBe('42')
+  expect(await (await add('n', '{"by":-2}')).json()).toMatchObject({ value: 40 })
+  for (const body of ['[]', '5', 'x', '{"by":"1"}', '{"by":1.5}', '{"by":null}', '{"step":1}'])
+    expect([body, (await add('n', body)).status]).toEqual([body, 400])
+  expect((await add('n', undefined, { 'if-match': '*' })).status).toBe(400)
+  const fenced = await add('n', undefined, { 'latchkey-guard': 'nobody;1' })
+  expect([fenced.status, await fenced.json()]).toMatchObject([409, { code: 'ERR_FENCED' }])
+  await call('/v1/kv/text', 'PUT', {}, 'abc')
+  const wrong = await add('text')
+  expect([wrong.status, await wrong.json()]).toMatchObject([409, { code: 'ERR_NOT_A_NUMBER' }])
+  expect(await (await call('/v1/kv/n')).text()).toBe('40')
+  // A key may end so: only a POST has a verb.
+  expect((await call('/v1/kv/n:increment', 'PUT', {}, 'v')).status).toBe(200)
+  expect(await (await call('/v1/kv/n:increment')).text()).toBe('v')
+  const post = await call('/v1/kv/n', 'POST')
+  expect([post.status, await post.json()]).toMatchObject([
+    405,
+    { message: expect.stringMatching(/:increment/) },
+  ])
 })
 
 test('If-None-Match of a read: a list, a weak one, and any', async () => {
@@ -175,21 +180,37 @@ test('C28: values in a body that cannot be made a text, or only a long one, are 
     }
   }
   const named = await acquire(`{"id":"x",${long}:1}`)
-  expect(named).toMatchObject({ status: 400, message: expect.stringContaining('Unknown field') })
+  expect(named).toMatchObject({ status: 400, message: expect.stringContaining('unknown field') })
   expect(named.message.length).toBeLessThan(250)
-  expect(faults).toEqual([])
+  expect(http.faults).toEqual([])
 })
 
 test('?ttl= of a put: the key goes by itself, and a get says what remains; of other calls it is unknown', async () => {
-  expect((await fetch(`${base}/v1/kv/ttl?ttl=1h`, { method: 'PUT', body: 'v' })).status).toBe(200)
-  const left = Number((await fetch(`${base}/v1/kv/ttl`)).headers.get('latchkey-remaining-millis'))
+  expect((await fetch(`${http.url}/v1/kv/ttl?ttl=1h`, { method: 'PUT', body: 'v' })).status).toBe(200)
+  const left = Number((await fetch(`${http.url}/v1/kv/ttl`)).headers.get('latchkey-remaining-millis'))
   expect(left).toBeGreaterThan(3_000_000)
   expect(
-    (await fetch(`${base}/v1/kv/ttl?ttl=50`, { method: 'PUT', body: 'w', headers: { 'if-match': '*' } }))
+    (await fetch(`${http.url}/v1/kv/ttl?ttl=50`, { method: 'PUT', body: 'w', headers: { 'if-match': '*' } }))
       .status,
   ).toBe(200)
-  while ((await fetch(`${base}/v1/kv/ttl`)).status === 200)
+  while ((await fetch(`${http.url}/v1/kv/ttl`)).status === 200)
     await new Promise((resolve) => setTimeout(resolve, 20))
-  expect((await fetch(`${base}/v1/kv/ttl?ttl=soon`, { method: 'PUT', body: 'v' })).status).toBe(400)
-  expect((await fetch(`${base}/v1/kv/ttl?ttl=5s`)).status).toBe(400)
+  expect((await fetch(`${http.url}/v1/kv/ttl?ttl=soon`, { method: 'PUT', body: 'v' })).status).toBe(400)
+  expect((await fetch(`${http.url}/v1/kv/ttl?ttl=5s`)).status).toBe(400)
+})
+
+test('K61: two share a lock, a third that wants it alone is refused; the other mode under the own id too', async () => {
+  const post = async (verb: string, fields: object) => {
+    const answer = await call(`/v1/locks/shared:${verb}`, 'POST', {}, JSON.stringify(fields))
+    return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+  }
+  const one = await post('acquire', { id: 'one', mode: 'shared' })
+  const two = await post('acquire', { id: 'two', mode: 'shared' })
+  expect([one.status, two.status, one.body.fencingToken === two.body.fencingToken]).toEqual([200, 200, false])
+  expect((await post('acquire', { id: 'three' })).status).toBe(409)
+  expect(await post('acquire', { id: 'one' })).toMatchObject({ status: 409, body: { code: 'ERR_DEADLOCK' } })
+  expect((await post('acquire', { id: 'x', mode: 'read' })).status).toBe(400)
+  for (const { body } of [one, two])
+    expect((await post('release', { id: body.id, fencingToken: body.fencingToken })).status).toBe(200)
+  expect((await call('/v1/locks/shared')).status).toBe(404)
 })

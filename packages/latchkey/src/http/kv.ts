@@ -1,20 +1,16 @@
-// Door: /v1/kv/{key}. A body is the raw value; an ETag is the modRevision.
+// Door: /v1/kv/{key}. The body of a PUT is the raw value; an ETag is the modRevision.
 
-import { CAPS, type Guard, LatchkeyError, type TxnOp } from '@latchkey/protocol'
+import { CAPS, type TxnOp, type WriteOptions } from '@latchkey/protocol'
 import { problem } from './errors.js'
-import { durationOption, oneHeader, readOptions, timeoutOption } from './request-options.js'
 import type { Call, Reply } from './http-ports.js'
-import { keyOf } from './routes.js'
-
-export function serveKv(key: Uint8Array, call: Call): Promise<Reply> {
-  if (call.method === 'PUT') return put(key, call)
-  return call.method === 'DELETE' ? remove(key, call) : get(key, call)
-}
+import { objectOf } from './json-body.js'
+import { idempotencyKey, type TxnDone, writeTxn } from './once.js'
+import { durationOption, guardOf, oneHeader, readOptions, timeoutOption } from './request-options.js'
 
 const absent = () => problem(404, 'NOT_FOUND', 'No value is stored under that key.')
 const etagOf = (revision: number) => ({ etag: `"${revision}"` })
 
-async function get(key: Uint8Array, call: Call): Promise<Reply> {
+export async function getKey(call: Call, key: Uint8Array): Promise<Reply> {
   const known = oneHeader(call, 'if-none-match')
   const entry = await call.by.getEntry(key, { ...readOptions(call), as: 'bytes' })
   if (entry === undefined) return absent()
@@ -35,24 +31,41 @@ async function get(key: Uint8Array, call: Call): Promise<Reply> {
 const isNamed = (known: string, revision: number): boolean =>
   known.trim() === '*' || known.split(',').some((part) => part.trim().replace(/^W\//, '') === `"${revision}"`)
 
-async function put(key: Uint8Array, call: Call): Promise<Reply> {
+export async function putKey(call: Call, key: Uint8Array): Promise<Reply> {
   const options = { guard: guardOf(call), timeout: timeoutOption(call), signal: call.signal }
   const wanted = conditionOf(call)
   const ttl = durationOption(call, 'ttl')
   const value = await call.body(CAPS.valueBytes)
-  if (wanted === undefined)
+  if (wanted === undefined && idempotencyKey(call) === undefined)
     return written((await call.by.put(key, value, { ...options, ttl, as: 'bytes' })).revision)
   const { succeeded, revision } = await change(call, key, wanted, { type: 'put', key, value, ttl }, options)
   return succeeded ? written(revision) : refused()
 }
 
-async function remove(key: Uint8Array, call: Call): Promise<Reply> {
+export async function deleteKey(call: Call, key: Uint8Array): Promise<Reply> {
   const options = { guard: guardOf(call), timeout: timeoutOption(call), signal: call.signal }
   const wanted = conditionOf(call)
-  if (wanted === undefined) return (await call.by.delete(key, options)) > 0 ? { status: 204 } : absent()
+  if (wanted === undefined && idempotencyKey(call) === undefined)
+    return (await call.by.delete(key, options)) > 0 ? { status: 204 } : absent()
   const { succeeded, results } = await change(call, key, wanted, { type: 'delete', key }, options)
   if (!succeeded) return refused()
   return results[0] === 0 ? absent() : { status: 204 }
+}
+
+/** The body is `{ "by": 5 }`, or there is none, which is by 1. */
+export async function increment(call: Call, key: Uint8Array): Promise<Reply> {
+  const options = { guard: guardOf(call), timeout: timeoutOption(call), signal: call.signal }
+  if (conditionOf(call) !== undefined)
+    throw new TypeError('An increment takes no If-Match and no If-None-Match; use a guard, or PUT.')
+  const { by = 1 } = await objectOf(call)
+  const { value, revision } = await incremented(call, key, by as number, options)
+  return { status: 200, headers: etagOf(revision), body: { value, revision } }
+}
+
+async function incremented(call: Call, key: Uint8Array, by: number, options: WriteOptions) {
+  if (idempotencyKey(call) === undefined) return call.by.increment(key, by, options)
+  const { results, revision } = await writeTxn(call, { then: [{ type: 'increment', key, by }] }, options)
+  return { value: results[0] as number, revision }
 }
 
 const written = (revision: number): Reply => ({ status: 200, headers: etagOf(revision), body: { revision } })
@@ -67,19 +80,23 @@ interface Wanted {
 
 const NEVER = { succeeded: false, revision: 0, results: [] } as const
 
-const change = async (
+/** `wanted` undefined: whatever is there. */
+async function change(
   call: Call,
   key: Uint8Array,
-  { is, modRevision }: Wanted,
+  wanted: Wanted | undefined,
   op: TxnOp,
-  options: { guard: Guard | undefined },
-) =>
-  modRevision === null
-    ? NEVER
-    : call.by.txn(
-        { when: [{ key, field: 'modRevision', is, value: modRevision }], then: [op] },
-        { ...options, as: 'bytes' },
-      )
+  options: WriteOptions,
+): Promise<TxnDone> {
+  if (wanted === undefined) return writeTxn(call, { then: [op] }, options)
+  const { is, modRevision } = wanted
+  if (modRevision === null) return NEVER
+  return writeTxn(
+    call,
+    { when: [{ key, field: 'modRevision', is, value: modRevision }], then: [op] },
+    options,
+  )
+}
 
 /** If-Match: "7" · If-Match: * (the key exists) · If-None-Match: * (the key does not exist). */
 function conditionOf(call: Call): Wanted | undefined {
@@ -96,20 +113,4 @@ function conditionOf(call: Call): Wanted | undefined {
   if (!/^(W\/)?"[^",]*"$/.test(match)) throw new TypeError('If-Match must be * or one ETag, such as "7".')
   const revision = Number(/^"([1-9][0-9]{0,15})"$/.exec(match)?.[1])
   return { is: '=', modRevision: Number.isSafeInteger(revision) ? revision : null }
-}
-
-/** Latchkey-Guard: key;token, the key percent-encoded. */
-function guardOf(call: Call): Guard | undefined {
-  const text = oneHeader(call, 'latchkey-guard')
-  if (text === undefined) return undefined
-  const [, key, token] = /^([^;]+);([1-9][0-9]{0,15})$/.exec(text.trim()) ?? []
-  if (key === undefined || !Number.isSafeInteger(Number(token))) {
-    throw new TypeError(
-      'Latchkey-Guard must be key;token, the key percent-encoded, the token a positive number.',
-    )
-  }
-  const bytes = keyOf(key.replaceAll('/', '%2F'))
-  if (bytes.length > CAPS.keyBytes)
-    throw new LatchkeyError('ERR_TOO_LARGE', 'The key of Latchkey-Guard is too long.')
-  return { key: bytes, token: Number(token) }
 }

@@ -1,7 +1,21 @@
 // Door: the JSON bodies of requests about locks.
 
-import { CAPS, type ContextArg, type Duration, LatchkeyError, millis, show } from '@latchkey/protocol'
+import { flowNameArg, modeArg, permitsArg } from '@latchkey/lock'
+import {
+  CAPS,
+  type ContextArg,
+  type FlowArg,
+  LatchkeyError,
+  millis,
+  type ShareArg,
+  show,
+} from '@latchkey/protocol'
 import type { Call } from './http-ports.js'
+import { objectOf } from './json-body.js'
+import { oneHeader } from './request-options.js'
+import { valueOf } from './values-json.js'
+
+type Fields = Record<string, unknown>
 
 export interface AcquireBody {
   readonly id: string
@@ -9,6 +23,10 @@ export interface AcquireBody {
   /** null: one attempt, without waiting. */
   readonly wait: number | null
   readonly context: ContextArg
+  /** undefined: an exclusive hold. */
+  readonly share: ShareArg | undefined
+  /** undefined: none is named. */
+  readonly flow: FlowArg | undefined
 }
 
 export interface HoldBody {
@@ -18,46 +36,71 @@ export interface HoldBody {
   readonly lease: number | undefined
 }
 
-/** Room for a context of 4 KiB in which every character is escaped, and for the other fields. */
-const MOST_BYTES = 64 * 1024
 const DEFAULT_LEASE = '10s'
 
 export async function acquireBody(call: Call): Promise<AcquireBody> {
-  const { id, lease = DEFAULT_LEASE, wait, context, ...rest } = await objectOf(call)
-  refuseMore(rest, 'id, lease, wait and context')
+  const given = await objectOf(call)
+  return { ...askOf(call, given), context: contextOf(given.context), share: modeArg(given.mode) }
+}
+
+export async function permitsBody(call: Call): Promise<AcquireBody> {
+  const given = await objectOf(call)
+  const of = permitsArg(given.of, 'of')
+  const permits = given.permits === undefined ? 1 : permitsArg(given.permits, 'permits')
+  if (permits > of) throw new TypeError(`permits must be at most of, which is ${of}; got ${permits}`)
+  return { ...askOf(call, given), context: contextOf(given.context), share: [permits, of] }
+}
+
+export async function campaignBody(call: Call): Promise<AcquireBody> {
+  const given = await objectOf(call)
+  const context = given.value === undefined ? null : saidOf(given.value)
+  return { ...askOf(call, given), context, share: undefined }
+}
+
+/** The id may be the Idempotency-Key: both name one attempt, however often it is sent. */
+function askOf(call: Call, { id = oneHeader(call, 'idempotency-key'), ...given }: Fields) {
+  const { lease = DEFAULT_LEASE, wait } = given
+  const flow = flowNameArg(given.flow)
   return {
     id: idOf(id),
     lease: leaseOf(lease),
-    wait: wait === undefined || wait === null ? null : millis(wait as Duration, 'wait'),
-    context: contextOf(context),
+    wait: wait === undefined || wait === null ? null : millis(wait, 'wait'),
+    flow: flow === undefined ? undefined : ([flow, []] as const),
   }
 }
 
-export async function holdBody(call: Call, renewal: boolean): Promise<HoldBody> {
-  const { id, fencingToken, lease, ...rest } = await objectOf(call)
-  refuseMore(renewal ? rest : { ...rest, ...(lease === undefined ? {} : { lease }) }, 'id and fencingToken')
-  if (typeof fencingToken !== 'number' || !Number.isSafeInteger(fencingToken) || fencingToken <= 0) {
-    throw new TypeError('fencingToken must be the number that acquire answered.')
+export async function holdBody(call: Call): Promise<HoldBody> {
+  const given = await objectOf(call)
+  const { id, fencingToken, lease } = given
+  return {
+    id: idOf(id),
+    token: tokenOf(fencingToken),
+    lease: lease === undefined ? undefined : leaseOf(lease),
   }
-  return { id: idOf(id), token: fencingToken, lease: lease === undefined ? undefined : leaseOf(lease) }
 }
 
-async function objectOf(call: Call): Promise<Record<string, unknown>> {
-  const text = Buffer.from(await call.body(MOST_BYTES)).toString('utf8')
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (error) {
-    throw new TypeError('The body must be a JSON object.', { cause: error })
-  }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Record<string, unknown>
-  throw new TypeError('The body must be a JSON object.')
+export async function proclaimBody(call: Call): Promise<HoldBody & { readonly context: Uint8Array }> {
+  const { id, fencingToken, value } = await objectOf(call)
+  return { id: idOf(id), token: tokenOf(fencingToken), lease: undefined, context: saidOf(value) }
 }
 
-function refuseMore(rest: Record<string, unknown>, known: string): void {
-  const [name] = Object.keys(rest)
-  if (name !== undefined) throw new TypeError(`Unknown field ${show(name)}; there are ${known}.`)
+/** undefined: every present hold. */
+export async function forceBody(call: Call): Promise<number | undefined> {
+  const { fencingToken } = await objectOf(call)
+  return fencingToken === undefined ? undefined : tokenOf(fencingToken)
+}
+
+function tokenOf(token: unknown): number {
+  if (typeof token === 'number' && Number.isSafeInteger(token) && token > 0) return token
+  throw new TypeError(`fencingToken must be the number that acquire answered; got ${show(token)}`)
+}
+
+/** What a leader says. */
+function saidOf(value: unknown): Uint8Array {
+  const bytes = valueOf(value, 'value')
+  if (bytes.length > CAPS.contextBytes)
+    throw new LatchkeyError('ERR_TOO_LARGE', 'The value of a leader has at most 4 KiB.')
+  return bytes
 }
 
 function idOf(id: unknown): string {
@@ -69,7 +112,7 @@ function idOf(id: unknown): string {
 }
 
 function leaseOf(lease: unknown): number {
-  const ms = millis(lease as Duration, 'lease')
+  const ms = millis(lease, 'lease')
   if (ms >= CAPS.minLease && ms <= CAPS.maxLease) return ms
   throw new TypeError('lease must be from 50 ms to 30 days.')
 }

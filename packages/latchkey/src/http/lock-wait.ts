@@ -9,7 +9,7 @@
 // - The listener for pushes is added before the request to join is sent, so that no grant is missed between
 //   the two.
 
-import type { LockCallOptions, LockPort } from '@latchkey/lock'
+import { lockCommand, type LockCallOptions, type LockPort, obstacleError } from '@latchkey/lock'
 import {
   LatchkeyError,
   OP,
@@ -18,6 +18,7 @@ import {
   type RenewResult,
   renewedOwners,
   type TicketResult,
+  type TryLockResult,
 } from '@latchkey/protocol'
 import type { AcquireBody } from './lock-body.js'
 import { isGranted, tokenOf } from './owner-json.js'
@@ -36,6 +37,8 @@ export class LockWait {
   readonly #isShared: () => boolean
   #wake: () => void = () => {}
   #news = false
+  /** The position in the queue belongs to an earlier session. */
+  #isMoved = false
   /**
    * Set by the timer alone: a timer may fire a moment early, and a comparison of clocks would then wait for
    * ever.
@@ -62,7 +65,10 @@ export class LockWait {
     const { wait } = this.#ask
     const until = wait === null ? 0 : this.#port.clock.now() + wait
     const offGrant = this.#port.onGranted(this.#key, this.#ask.id, () => this.#told())
-    const offAttach = this.#port.onAttached(() => this.#told())
+    const offAttach = this.#port.onAttached((isNewSession) => {
+      this.#isMoved ||= isNewSession
+      this.#told()
+    })
     const timer = wait === null ? undefined : this.#port.clock.after(wait, this.#end, { ref: false })
     this.#options.signal?.addEventListener('abort', this.#told)
     try {
@@ -109,10 +115,14 @@ export class LockWait {
   }
 
   async #enqueue(until: number): Promise<readonly [OwnerResult, boolean]> {
-    const { id, lease, context, wait } = this.#ask
+    const { id, lease, context, wait, share = null, flow } = this.#ask
     const left = wait === null ? null : Math.max(1, Math.ceil(until - this.#port.clock.now()))
-    const command = [OP.tryLock, this.#key, null, false, id, lease, 0, context, left] as const
-    return (await this.#port.command(command, this.#options).result) as readonly [OwnerResult, boolean]
+    const attempt = [OP.tryLock, this.#key, null, false, id, lease, 0, context, left] as const
+    const command = lockCommand(attempt, share, flow)
+    const answer = await this.#port.command(command, this.#options).result
+    const [owner, queued, obstacle] = answer as TryLockResult
+    if (obstacle !== undefined) throw obstacleError(obstacle, this.#key, this.#port.decoding)
+    return [owner, queued]
   }
 
   /** Waits for a push or a timer, then reads the state of the ticket. undefined: the lock is not ours yet. */
@@ -123,9 +133,10 @@ export class LockWait {
     const read = [READ.ticket, this.#key, this.#ask.id] as const
     const [state, owner] = (await this.#port.read(read, this.#options)) as TicketResult
     if (state === 'granted' && owner !== null) return this.#confirm(owner)
-    if (state === 'queued') return undefined
+    if (state === 'queued' && !this.#isMoved) return undefined
+    this.#isMoved = false
     // The ticket ended with its session, or its grant expired: a new ticket is taken for the rest of the
-    // wait.
+    // wait. After a new session the same request keeps the position and moves it to that session.
     const [again, queued] = await this.#enqueue(until)
     return queued || !isGranted(again) ? undefined : again
   }

@@ -14,7 +14,7 @@ export function ownerJson(owner: OwnerResult): object {
 }
 
 /** Text stays text; bytes are sent in base64, in a field of another name, because JSON has no bytes. */
-function contextJson(context: ContextArg): object {
+export function contextJson(context: ContextArg): object {
   if (context === null) return {}
   return typeof context === 'string'
     ? { context }

@@ -1,28 +1,38 @@
-// Rule: which requests are let in: the right that each needs, the allowed origins of browser pages, and the
+// Rule: which requests are let in: the identity of the caller, the allowed origins of browser pages, and the
 // allowed host names.
 
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { LatchkeyError, show } from '@latchkey/protocol'
 import type { Identity, Right } from '../member/rights.js'
 import type { HttpPorts } from './http-ports.js'
-import type { Route } from './routes.js'
 
-/** undefined: no token is needed, because probes carry none. */
-export function rightFor(route: Route, method: string): Right | undefined {
-  if (route.name === 'livez' || route.name === 'readyz') return undefined
-  return method === 'GET' || method === 'HEAD' ? 'read' : 'write'
-}
+/** 'any': any caller that is known. */
+export type NeededRight = Right | 'any'
 
 /** The identity of the caller if it has this right; otherwise the reason. */
 export function callerOf(
   ports: HttpPorts,
   { headers, socket }: IncomingMessage,
-  right: Right,
+  right: NeededRight,
 ): Identity | LatchkeyError {
   const token = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1]
   const identity = ports.identify(token, socket)
   if (identity instanceof LatchkeyError) return identity
-  return identity.rights.includes(right) ? identity : new LatchkeyError('ERR_FORBIDDEN')
+  return right === 'any' || identity.rights.includes(right) ? identity : new LatchkeyError('ERR_FORBIDDEN')
+}
+
+/**
+ * Whether a request comes from the page that this port itself serves: its origin is the host that was asked.
+ * Law: this says nothing of the name of the host. A page whose own name was made to resolve to this port has
+ * such an origin too, and refuseOrigin must still refuse that name. Where the browser says that origins differ,
+ * it is believed: a page of http at the same name may be anybody's.
+ */
+export function isOwnPage(headers: IncomingHttpHeaders): boolean {
+  const { origin, host } = headers
+  const site = headers['sec-fetch-site']
+  if (origin === undefined || host === undefined || (site !== undefined && site !== 'same-origin'))
+    return false
+  return URL.canParse(origin) && /^https?:/.test(origin) && new URL(origin).host === host.toLowerCase()
 }
 
 /**
@@ -69,7 +79,8 @@ export function pageHeaders(
   return {
     ...read,
     'access-control-allow-methods': allow,
-    'access-control-allow-headers': 'Authorization, Content-Type, If-Match, If-None-Match, Latchkey-Guard',
+    'access-control-allow-headers':
+      'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Latchkey-Guard',
     'access-control-max-age': '600',
   }
 }

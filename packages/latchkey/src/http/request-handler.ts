@@ -1,21 +1,24 @@
 // Driver: owns each HTTP request from its first byte to its answer: finds the route, checks rights, reads the
 // body with a limit, and answers exactly once. The routes behind it take a Call and return a Reply.
 
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import { ERRORS, isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
+import type { Identity } from '../member/rights.js'
+import { writeStream } from './answer-stream.js'
 import { readBody } from './body.js'
 import { errorReply, problem } from './errors.js'
-import type { Identity, Right } from '../member/rights.js'
-import { callerOf, pageHeaders, refuseOrigin, rightFor } from './request-guards.js'
-import { serveKv } from './kv.js'
-import { LockDoor } from './locks.js'
-import { callOptions, refuseUnknownQuery } from './request-options.js'
+import { handlers, type Handler } from './handlers.js'
 import type { Call, HttpPorts, Reply } from './http-ports.js'
-import { METHODS, type Route, routeOf } from './routes.js'
+import { LockDoor } from './locks.js'
+import { callerOf, isOwnPage, type NeededRight, pageHeaders, refuseOrigin } from './request-guards.js'
+import { pageReply } from './page.js'
+import { refuseUnknownQuery } from './request-options.js'
+import { routeAt, type RouteId } from './route-table.js'
+import { nearestPath, nearestVerb, type Place, placeOf } from './routes.js'
 
 export class HttpDoor {
   readonly #ports: HttpPorts
-  readonly #locks = new LockDoor()
+  readonly #handlers: Readonly<Record<RouteId, Handler>>
   readonly #calls = new Set<CallEnd>()
   #stopping = false
   /** The reason with which waiting calls end when the server stops. */
@@ -24,6 +27,14 @@ export class HttpDoor {
 
   constructor(ports: HttpPorts) {
     this.#ports = ports
+    this.#handlers = {
+      ...handlers(new LockDoor()),
+      livez: async () => ({ status: 200, body: 'ok\n' }),
+      readyz: async () => this.#readiness(),
+      metrics: () => this.#metrics(),
+      page: async (call) => pageReply(this.#ports, call, ''),
+      pageFile: async (call, name) => pageReply(this.#ports, call, Buffer.from(name).toString()),
+    }
   }
 
   /** Calls that have not been answered yet. */
@@ -47,13 +58,30 @@ export class HttpDoor {
     this.#ports.observe(name, reply.status, this.#ports.clock.now() - started)
     write(request, response, withPage(this.#ports, request, reply), this.#stopping)
     this.#ports.wrote(response)
+    if (reply.stream !== undefined) await this.#stream(reply.stream, response, end)
+  }
+
+  async #stream(stream: NonNullable<Reply['stream']>, response: ServerResponse, end: CallEnd): Promise<void> {
+    end.isEndless = stream.isEndless
+    if (this.#stopping && stream.isEndless) end.end(new LatchkeyError('ERR_CLOSED'))
+    const ports = {
+      clock: this.#ports.clock,
+      signal: end.signal,
+      wrote: (to: ServerResponse) => this.#ports.wrote(to),
+    }
+    await writeStream(stream, response, ports).catch((error: unknown) => {
+      // Why a call of the store failed is known to its callers; anything else is a bug.
+      if (!isLatchkeyError(error) && !end.signal.aborted) this.#ports.failed(error)
+    })
   }
 
   /**
-   * New calls are still answered. Resolves when no call is left, and ends waiting calls after `patience` ms.
+   * New calls are still answered. Resolves when no call is left. Streams without an end are ended at once,
+   * waiting calls after `patience` ms.
    */
   async drain(patience: number): Promise<void> {
     this.#stopping = true
+    for (const call of this.#calls) if (call.isEndless) call.end(new LatchkeyError('ERR_CLOSED'))
     if (this.#calls.size === 0) return
     const drained = new Promise<void>((resolve) => (this.#idle = resolve))
     const timer = this.#ports.clock.after(patience, () => this.#endAll())
@@ -69,30 +97,37 @@ export class HttpDoor {
   async #answer(request: IncomingMessage, end: CallEnd): Promise<{ name: string; reply: Reply }> {
     let name = 'unknown'
     try {
-      const { path, query } = split(request.url ?? '/')
+      const { path, query, rawQuery } = split(request.url ?? '/')
       const method = request.method ?? 'GET'
-      const route = routeOf(path, meant(request, method))
-      if (route === undefined)
-        return { name, reply: problem(404, 'NOT_FOUND', 'There is nothing under this path.') }
-      name = route.name === 'lock' && route.verb ? 'lock verb' : route.name
-      const early = refuse(this.#ports, request, route, method, name)
+      const place = placeOf(path, meant(request, method))
+      if (place === undefined) return { name, reply: nothingThere(path) }
+      name = figureOf(place, method)
+      const early = refuse(this.#ports, request, place, method, path)
       if (early) return { name, reply: early }
-      const right = rightFor(route, method)
-      if (right === undefined) return { name, reply: this.#probe(route) }
-      const caller = admitted(this.#ports, request, right)
-      if ('status' in caller) return { name, reply: caller }
+      const id = place.routes[method] as RouteId
+      const route = routeAt(id)
+      const caller = route.right === undefined ? undefined : admitted(this.#ports, request, route.right)
+      if (caller !== undefined && 'status' in caller) return { name, reply: caller }
+      refuseUnknownQuery(route, query)
+      const ports = this.#ports
       const call: Call = {
-        by: this.#ports.actAs(caller),
+        // Probes carry no token, and do not act.
+        get by() {
+          return ports.actAs(caller as Identity)
+        },
+        caller: caller?.name ?? '',
+        who: caller,
+        route,
         method,
         headers: request.headers,
         query,
-        signal: end.signal,
-        body: (most) => readBody(request, most, this.#ports.bodies),
+        rawQuery,
+        get signal() {
+          return end.signal
+        },
+        body: (most) => readBody(request, most, ports.bodies),
       }
-      // Probes and scrapers may add any query to their path.
-      if (route.name === 'kv' || route.name === 'lock')
-        refuseUnknownQuery(query, route.name === 'kv' && method === 'PUT')
-      return { name, reply: await this.#serve(route, call) }
+      return { name, reply: await this.#handlers[id](call, place.key) }
     } catch (error) {
       const reply = errorReply(this.#reasonOf(error))
       // It is no fault of this member that the caller has disconnected.
@@ -106,29 +141,11 @@ export class HttpDoor {
    * longer timeout does not.
    */
   #reasonOf(error: unknown): unknown {
-    const leaderless = isLatchkeyError(error, 'ERR_TIMEOUT') && !this.#ports.isReady()
-    return leaderless ? new LatchkeyError('ERR_NO_LEADER', undefined, { cause: error }) : error
-  }
-
-  #serve(route: Route, call: Call): Promise<Reply> | Reply {
-    switch (route.name) {
-      case 'livez':
-      case 'readyz':
-        return this.#probe(route)
-      case 'metrics':
-        return this.#metrics()
-      case 'status':
-        return status(call)
-      case 'kv':
-        return serveKv(route.key, call)
-      case 'lock':
-        return this.#locks.serve(route.key, route.verb, call)
-    }
-  }
-
-  /** Probes carry no token. */
-  #probe({ name }: Route): Reply {
-    return name === 'readyz' ? this.#readiness() : { status: 200, body: 'ok\n' }
+    if (!isLatchkeyError(error, 'ERR_TIMEOUT') || this.#ports.isReady()) return error
+    const { missing, leader } = error
+    const why = this.#ports.whyNotReady?.()
+    const message = why === undefined ? undefined : `${ERRORS.ERR_NO_LEADER.message} ${why}`
+    return new LatchkeyError('ERR_NO_LEADER', message, { cause: error, missing, leader })
   }
 
   #readiness(): Reply {
@@ -153,6 +170,8 @@ export class HttpDoor {
  */
 class CallEnd {
   #reason: Error | undefined
+  /** Nobody waits for the end of this answer. */
+  isEndless = false
   #controller: AbortController | undefined
 
   end(reason: Error): void {
@@ -167,39 +186,45 @@ class CallEnd {
   }
 }
 
-const status = async (call: Call): Promise<Reply> => ({
-  status: 200,
-  body: await call.by.status(callOptions(call)),
-})
+/** As the figures name it. */
+const figureOf = ({ routes, methods }: Place, method: string): string => {
+  const id = routes[method] ?? routes[methods[0] as string]
+  return id === undefined ? 'unknown' : routeAt(id).figure
+}
+
+const nothingThere = (path: string): Reply => {
+  const hint = nearestPath(path)
+  return problem(404, 'NOT_FOUND', `There is nothing under this path${hint === '' ? '.' : hint}`)
+}
 
 const LATER = { retryable: true, headers: { 'retry-after': '1' } }
 
 /** 'http://host/path' means the same as '/path': every server must accept both. */
-function split(given: string): { path: string; query: URLSearchParams } {
+function split(given: string): { path: string; query: URLSearchParams; rawQuery: string } {
   const url = given.replace(/^https?:\/\/[^/?]*/i, '')
   const at = url.indexOf('?')
-  return at < 0
-    ? { path: url, query: new URLSearchParams() }
-    : { path: url.slice(0, at), query: new URLSearchParams(url.slice(at + 1)) }
+  const rawQuery = at < 0 ? '' : url.slice(at + 1)
+  return { path: at < 0 ? url : url.slice(0, at), query: new URLSearchParams(rawQuery), rawQuery }
 }
 
 function refuse(
   ports: HttpPorts,
   request: IncomingMessage,
-  route: Route,
+  place: Place,
   method: string,
-  name: string,
+  path: string,
 ): Reply | null {
-  const strange = refuseOrigin(ports, request.headers.origin, request.headers.host)
+  const origin = isOwnPage(request.headers) ? undefined : request.headers.origin
+  const strange = refuseOrigin(ports, origin, request.headers.host)
   if (strange) {
     ports.refused('origin', strange.message)
     return errorReply(strange)
   }
-  const allowed = METHODS[name] ?? []
+  const allowed = place.methods
   if (!allowed.includes(method)) {
     const headers = { allow: allowed.join(', ') }
     if (method === 'OPTIONS') return { status: 204, headers }
-    return problem(405, 'METHOD_NOT_ALLOWED', wrongMethod(route, method, allowed), { headers })
+    return problem(405, 'METHOD_NOT_ALLOWED', wrongMethod(place, method, path), { headers })
   }
   return null
 }
@@ -208,7 +233,7 @@ function refuse(
  * The identity of the caller, which takes one of the places for clients, or the reason why it may not call. A
  * probe takes no place.
  */
-function admitted(ports: HttpPorts, request: IncomingMessage, right: Right): Identity | Reply {
+function admitted(ports: HttpPorts, request: IncomingMessage, right: NeededRight): Identity | Reply {
   const caller = callerOf(ports, request, right)
   if (!(caller instanceof LatchkeyError)) return ports.hasPlace(request) ? caller : errorReply(noPlace())
   ports.refused(caller.code === 'ERR_FORBIDDEN' ? 'forbidden' : 'unauthorized', caller.message)
@@ -226,10 +251,10 @@ function meant({ headers }: IncomingMessage, method: string): string {
   return method === 'OPTIONS' ? (headers['access-control-request-method'] ?? method) : method
 }
 
-function wrongMethod(route: Route, method: string, allowed: readonly string[]): string {
-  if (route.name === 'lock' && method === 'POST')
-    return 'A POST to a lock needs a verb behind the key: :acquire, :renew or :release.'
-  return `${method} is not for this path; here one can ${allowed.join(', ')}.`
+function wrongMethod(place: Place, method: string, path: string): string {
+  if (method === 'POST' && place.path.endsWith('}'))
+    return `A POST needs a verb behind the key${nearestVerb(place, path)}`
+  return `${method} is not for this path; here one can ${place.methods.join(', ')}.`
 }
 
 /** A page of an allowed origin may read its answer, also a refusal. */
@@ -240,19 +265,33 @@ function withPage(ports: HttpPorts, request: IncomingMessage, reply: Reply): Rep
 
 function write(request: IncomingMessage, response: ServerResponse, reply: Reply, closing: boolean): void {
   if (response.destroyed) return
-  const { type, bytes } = encoded(reply.body)
+  const { status, stream } = reply
+  const { type, bytes } = encoded(status, reply.body)
   const headers: Record<string, string> = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
   if (type) headers['content-type'] = type
   // The rest of an unread body is not read only to use the connection again.
   if (closing || !request.complete) headers.connection = 'close'
-  if (reply.status !== 204 && reply.status !== 304) headers['content-length'] = String(bytes.length)
-  response.writeHead(reply.status, { ...headers, ...reply.headers })
-  response.end(request.method === 'HEAD' ? undefined : bytes)
+  if (stream === undefined && status !== 204 && status !== 304)
+    headers['content-length'] = String(bytes.length)
+  response.writeHead(status, { ...headers, ...reply.headers })
+  if (stream !== undefined) response.flushHeaders()
+  else response.end(request.method === 'HEAD' ? undefined : bytes)
 }
 
-function encoded(body: Reply['body']): { type: string | undefined; bytes: Uint8Array } {
+function encoded(status: number, body: Reply['body']): { type: string | undefined; bytes: Uint8Array } {
   if (body === undefined) return { type: undefined, bytes: new Uint8Array(0) }
   if (body instanceof Uint8Array) return { type: 'application/octet-stream', bytes: body }
   if (typeof body === 'string') return { type: 'text/plain; charset=utf-8', bytes: Buffer.from(body) }
-  return { type: 'application/json', bytes: Buffer.from(`${JSON.stringify(body)}\n`) }
+  const isProblem = status >= 400
+  const json = isProblem ? asProblem(status, body) : body
+  const type = isProblem ? 'application/problem+json' : 'application/json'
+  return { type, bytes: Buffer.from(`${JSON.stringify(json)}\n`) }
 }
+
+/** The fields of RFC 9457 beside those of every refusal. */
+const asProblem = (status: number, body: { message?: unknown }): object => ({
+  title: STATUS_CODES[status],
+  status,
+  detail: body.message,
+  ...body,
+})

@@ -1,11 +1,23 @@
-// Door: the options of a request outside its body: headers that may occur once, ?timeout=5s,
-// ?consistency=stale, ?ttl=30s of a put.
+// Door: the options of a request outside its body: headers that may occur once, and query parameters, which
+// are those of the table of routes.
 
-import { type CallOptions, millis, type ReadOptions, show } from '@latchkey/protocol'
+import {
+  type CallOptions,
+  CAPS,
+  DEFAULT_TIMEOUT,
+  type Guard,
+  LatchkeyError,
+  millis,
+  notOneOf,
+  type ReadOptions,
+  show,
+} from '@latchkey/protocol'
+import { didYouMean } from '@latchkey/base'
 import type { Call } from './http-ports.js'
-
-const KNOWN = ['timeout', 'consistency']
-const KNOWN_OF_PUT = [...KNOWN, 'ttl']
+import { LIST_ROWS } from './route-schemas.js'
+import type { Route } from './route-table.js'
+import { keyOf, percentDecoded } from './routes.js'
+import { bytesOfBase64 } from './values-json.js'
 
 export function oneHeader(call: Call, name: string): string | undefined {
   const value = call.headers[name]
@@ -13,11 +25,19 @@ export function oneHeader(call: Call, name: string): string | undefined {
   return value
 }
 
-export function refuseUnknownQuery(query: URLSearchParams, isPut: boolean): void {
-  const known = isPut ? KNOWN_OF_PUT : KNOWN
+export function refuseUnknownQuery({ method, path, query: known }: Route, query: URLSearchParams): void {
+  if (known === undefined) return
+  const names = Object.keys(known)
   for (const name of query.keys()) {
-    if (!known.includes(name))
-      throw new TypeError(`Unknown query parameter ${show(name)}; there are ${known.join(' and ')}.`)
+    if (Object.hasOwn(known, name)) {
+      if (query.getAll(name).length > 1) throw new TypeError(`${name} must be given once.`)
+      continue
+    }
+    const hint = didYouMean(name, names)
+    const all = names.length === 0 ? 'there are none' : `there are ${names.join(', ')}`
+    throw new TypeError(
+      `Unknown query parameter ${show(name)} of ${method} ${path}${hint === '' ? `: ${all}.` : hint}`,
+    )
   }
 }
 
@@ -36,10 +56,80 @@ export function callOptions(call: Call): CallOptions {
   return { timeout: timeoutOption(call), signal: call.signal }
 }
 
+/** For the calls of engine and lock port, which have no default of their own. */
+export const limits = (call: Call) => ({
+  timeout: timeoutOption(call) ?? DEFAULT_TIMEOUT,
+  signal: call.signal,
+})
+
 export function readOptions(call: Call): ReadOptions {
   const consistency = call.query.get('consistency') ?? 'linearizable'
-  if (consistency !== 'linearizable' && consistency !== 'stale') {
-    throw new TypeError("consistency must be 'linearizable' or 'stale'.")
-  }
+  if (consistency !== 'linearizable' && consistency !== 'stale')
+    throw notOneOf('consistency', consistency, ['linearizable', 'stale'])
   return { ...callOptions(call), consistency }
+}
+
+/** `true` and `1`, `false` and `0`. */
+export function flagOption(call: Call, name: string, standard = false): boolean {
+  const text = call.query.get(name)
+  if (text === null) return standard
+  if (text === 'true' || text === '1') return true
+  if (text === 'false' || text === '0') return false
+  throw notOneOf(name, text, ['true', 'false'])
+}
+
+export function wholeOption(call: Call, name: string): number | undefined {
+  const text = call.query.get(name)
+  if (text === null) return undefined
+  if (/^[0-9]{1,15}$/.test(text)) return Number(text)
+  throw new TypeError(`${name} must be a whole number; got ${show(text)}`)
+}
+
+/** The rows of a page; a greater limit is refused, because a caller would take the page for the whole. */
+export function limitOption(call: Call): number {
+  const limit = wholeOption(call, 'limit') ?? LIST_ROWS
+  if (limit <= CAPS.pageRows) return limit
+  throw new TypeError(`limit must be at most ${CAPS.pageRows}; got ${limit}. "next" leads to the next page.`)
+}
+
+/** The bytes of a parameter that is a key. */
+export function bytesOption(call: Call, name: string): Uint8Array | undefined {
+  const start = `${name}=`
+  const part = call.rawQuery.split('&').find((one) => one.startsWith(start))
+  if (part !== undefined)
+    return percentDecoded(part.slice(start.length).replaceAll('+', ' '), `the parameter ${name}`)
+  const text = call.query.get(name)
+  return text === null ? undefined : Buffer.from(text)
+}
+
+const IN_BASE64 = 'base64:'
+
+/** `next` of the page before: a key, or its base64 behind 'base64:'. */
+export function afterOption(call: Call): Uint8Array | undefined {
+  const text = call.query.get('after')
+  if (text?.startsWith(IN_BASE64) === true) return bytesOfBase64(text.slice(IN_BASE64.length), 'after')
+  return bytesOption(call, 'after')
+}
+
+/** Law: `after` of this text is that key, whatever its bytes are. */
+export function nextOf(key: Uint8Array): string {
+  const text = Buffer.from(key).toString('utf8')
+  const isText = Buffer.from(text).equals(key) && !text.startsWith(IN_BASE64)
+  return isText ? text : IN_BASE64 + Buffer.from(key).toString('base64')
+}
+
+/** Latchkey-Guard: key;token, the key percent-encoded. */
+export function guardOf(call: Call): Guard | undefined {
+  const text = oneHeader(call, 'latchkey-guard')
+  if (text === undefined) return undefined
+  const [, key, token] = /^([^;]+);([1-9][0-9]{0,15})$/.exec(text.trim()) ?? []
+  if (key === undefined || !Number.isSafeInteger(Number(token))) {
+    throw new TypeError(
+      'Latchkey-Guard must be key;token, the key percent-encoded, the token a positive number.',
+    )
+  }
+  const bytes = keyOf(key.replaceAll('/', '%2F'))
+  if (bytes.length > CAPS.keyBytes)
+    throw new LatchkeyError('ERR_TOO_LARGE', 'The key of Latchkey-Guard is too long.')
+  return { key: bytes, token: Number(token) }
 }

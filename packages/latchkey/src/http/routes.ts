@@ -1,56 +1,114 @@
-// Door: parses the path of a request to one of the routes of this port. Keys are bytes, percent-encoded.
+// Door: parses the path of a request to the routes of this port. Keys are bytes, percent-encoded.
 
-export type Route =
-  | { readonly name: 'livez' | 'readyz' | 'metrics' | 'status' }
-  | { readonly name: 'kv'; readonly key: Uint8Array }
-  | { readonly name: 'lock'; readonly key: Uint8Array; readonly verb: LockVerb | undefined }
+import { didYouMean } from '@latchkey/base'
+import { isStream, ROUTE_IDS, type Route, type RouteId, routeAt } from './route-table.js'
 
-export const LOCK_VERBS = ['acquire', 'renew', 'release'] as const
-export type LockVerb = (typeof LOCK_VERBS)[number]
-
-/** The methods of each route. HEAD is allowed where GET is. */
-export const METHODS: Readonly<Record<string, readonly string[]>> = {
-  livez: ['GET', 'HEAD'],
-  readyz: ['GET', 'HEAD'],
-  metrics: ['GET', 'HEAD'],
-  status: ['GET', 'HEAD'],
-  kv: ['GET', 'HEAD', 'PUT', 'DELETE'],
-  lock: ['GET', 'HEAD'],
-  'lock verb': ['POST'],
+/** The routes of one path by their methods. */
+export interface Place {
+  readonly path: string
+  /** The part in braces; empty if the path has none. */
+  readonly key: Uint8Array
+  readonly routes: Readonly<Record<string, RouteId>>
+  /** HEAD is allowed where GET is, except where the answer is a stream. */
+  readonly methods: readonly string[]
 }
 
-const PLAIN: Readonly<Record<string, Route>> = {
-  '/livez': { name: 'livez' },
-  '/readyz': { name: 'readyz' },
-  '/metrics': { name: 'metrics' },
-  '/status': { name: 'status' },
+interface Template {
+  readonly path: string
+  readonly before: string
+  /** Behind the key: ':acquire'. */
+  readonly after: string
+  readonly routes: Record<string, RouteId>
+  readonly methods: string[]
 }
-const KV = '/v1/kv/'
-const LOCKS = '/v1/locks/'
-const VERB = new RegExp(`:(${LOCK_VERBS.join('|')})$`)
 
-/** undefined: no such route. An invalid key is a TypeError. */
-export function routeOf(path: string, method: string): Route | undefined {
-  const plain = Object.hasOwn(PLAIN, path) ? PLAIN[path] : undefined
-  if (plain) return plain
-  if (path.startsWith(KV)) return { name: 'kv', key: keyOf(path.slice(KV.length)) }
-  if (!path.startsWith(LOCKS)) return undefined
-  const rest = path.slice(LOCKS.length)
-  // A lock's name may be 'a:renew': only a POST has an action behind the colon.
-  const verb = method === 'POST' ? (VERB.exec(rest)?.[1] as LockVerb | undefined) : undefined
-  return { name: 'lock', key: keyOf(verb ? rest.slice(0, -verb.length - 1) : rest), verb }
+const PLAIN = new Map<string, Template>()
+const WITH_KEY: Template[] = []
+
+for (const id of ROUTE_IDS) {
+  const route = routeAt(id)
+  const template = templateOf(route.path)
+  template.routes[route.method] = id
+  template.methods.push(route.method)
+  if (route.method !== 'GET' || isStream(route) || route.right === 'admin') continue
+  template.routes.HEAD = id
+  template.methods.push('HEAD')
+}
+
+function templateOf(path: string): Template {
+  const [before = path, after = ''] = path.split(/\{[a-z]+\}/)
+  const isPlain = before === path
+  const known = isPlain ? PLAIN.get(path) : WITH_KEY.find((one) => one.path === path)
+  if (known !== undefined) return known
+  const made: Template = {
+    path,
+    before,
+    after,
+    routes: Object.create(null) as object as Template['routes'],
+    methods: [],
+  }
+  if (isPlain) PLAIN.set(path, made)
+  else WITH_KEY.push(made)
+  return made
+}
+
+/** undefined: no such path. An invalid key is a TypeError. */
+export function placeOf(path: string, method: string): Place | undefined {
+  const plain = PLAIN.get(path)
+  if (plain !== undefined) return { ...plain, key: NO_KEY }
+  const here = WITH_KEY.filter(({ before }) => path.startsWith(before))
+  // A key may be 'a:renew': a verb counts only with a method that this verb has.
+  const verb = here.find(
+    ({ after, routes }) => after !== '' && routes[method] !== undefined && path.endsWith(after),
+  )
+  const found = verb ?? here.find(({ after }) => after === '') ?? withoutVerb(here)
+  if (found === undefined) return undefined
+  return { ...found, key: keyOf(path.slice(found.before.length, path.length - (verb?.after.length ?? 0))) }
+}
+
+/** Of semaphores there are only verbs: any of them says which method is meant. */
+const withoutVerb = ([first]: readonly Template[]): Template | undefined =>
+  first && { ...first, routes: {}, methods: ['POST'] }
+
+const NO_KEY = new Uint8Array(0)
+
+export const routeOf = (place: Place, method: string): Route | undefined => {
+  const id = place.routes[method]
+  return id === undefined ? undefined : routeAt(id)
+}
+
+/** A hint for a path that leads nowhere. */
+export function nearestPath(path: string): string {
+  const known = [...PLAIN.keys(), ...WITH_KEY.map(({ before }) => before.slice(0, -1))]
+  const segments = path.split('/', 3).join('/')
+  return didYouMean(path, known) || didYouMean(segments, known)
+}
+
+/** A hint for a POST to a key without a verb that is known there. */
+export function nearestVerb({ path }: Place, given: string): string {
+  const verbs = WITH_KEY.filter(
+    (one) => one.before === path.slice(0, path.indexOf('{')) && 'POST' in one.routes,
+  )
+  const names = verbs.map(({ after }) => after)
+  const tried = given.slice(given.lastIndexOf(':'))
+  const hint = tried.startsWith(':') ? didYouMean(tried, names) : ''
+  return hint || `: ${names.join(', ')}`
 }
 
 /** The bytes of a percent-encoded key. */
 export function keyOf(encoded: string): Uint8Array {
   if (encoded === '') throw new TypeError('The key is missing: it is the last part of the path.')
   if (encoded.includes('/')) throw new TypeError('A slash in a key is written %2F.')
+  return percentDecoded(encoded, 'the key')
+}
+
+export function percentDecoded(encoded: string, what: string): Uint8Array {
   const bytes: number[] = []
   for (let i = 0; i < encoded.length; i++) {
     const unit = encoded.charCodeAt(i)
     if (unit === 0x25) {
       const hex = encoded.slice(i + 1, i + 3)
-      if (!/^[0-9a-fA-F]{2}$/.test(hex)) throw new TypeError(`'%${hex}' in the key is no percent-encoding.`)
+      if (!/^[0-9a-fA-F]{2}$/.test(hex)) throw new TypeError(`'%${hex}' in ${what} is no percent-encoding.`)
       bytes.push(Number.parseInt(hex, 16))
       i += 2
     } else bytes.push(unit & 0xff)

@@ -1,32 +1,53 @@
-// Test: the pure parts of the HTTP doors: paths and keys, who may come in, what an error becomes, what a holder is promised.
+// Test: the pure parts of the HTTP doors: paths and keys, who may come in, what an error becomes, what a
+// holder is promised.
 
 import { ERROR_CODES, LatchkeyError } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { errorReply } from './errors.js'
-import { refuseOrigin, rightFor } from './request-guards.js'
+import { isOwnPage, refuseOrigin } from './request-guards.js'
+import { ROUTE_IDS, routeAt } from './route-table.js'
 import { promisedMillis } from './owner-json.js'
-import { keyOf, routeOf } from './routes.js'
+import { keyOf, nearestPath, placeOf } from './routes.js'
+import { valueJson } from './values-json.js'
 
 const bytes = (text: string) => Uint8Array.from(Buffer.from(text))
 
 describe('paths', () => {
   test.each([
-    ['/livez', 'GET', { name: 'livez' }],
-    ['/v1/kv/a%2Fb', 'PUT', { name: 'kv', key: bytes('a/b') }],
-    ['/v1/kv/%ff', 'GET', { name: 'kv', key: Uint8Array.of(0xff) }],
-    ['/v1/kv/a+b', 'GET', { name: 'kv', key: bytes('a+b') }],
-    ['/v1/kv/..', 'GET', { name: 'kv', key: bytes('..') }],
-    ['/v1/locks/orders%2F42', 'GET', { name: 'lock', key: bytes('orders/42'), verb: undefined }],
-    ['/v1/locks/orders%2F42:acquire', 'POST', { name: 'lock', key: bytes('orders/42'), verb: 'acquire' }],
-    ['/v1/locks/a:renew:release', 'POST', { name: 'lock', key: bytes('a:renew'), verb: 'release' }],
-    ['/v1/locks/a:renew', 'GET', { name: 'lock', key: bytes('a:renew'), verb: undefined }],
-    ['/v1/locks/a%3Aacquire', 'POST', { name: 'lock', key: bytes('a:acquire'), verb: undefined }],
-  ])('%s by %s', (path, method, route) => {
-    expect(routeOf(path, method)).toEqual(route)
+    ['/livez', 'GET', 'livez', ''],
+    ['/v1/kv/a%2Fb', 'PUT', 'putKey', 'a/b'],
+    ['/v1/kv/a+b', 'GET', 'getKey', 'a+b'],
+    ['/v1/kv/..', 'HEAD', 'getKey', '..'],
+    ['/v1/kv', 'GET', 'listKeys', ''],
+    ['/v1/locks/orders%2F42', 'GET', 'getLock', 'orders/42'],
+    ['/v1/locks/orders%2F42:acquire', 'POST', 'acquireLock', 'orders/42'],
+    ['/v1/locks/a:renew:release', 'POST', 'releaseLock', 'a:renew'],
+    ['/v1/locks/a:renew', 'GET', 'getLock', 'a:renew'],
+    ['/v1/locks/a:watch', 'GET', 'watchLock', 'a'],
+    ['/v1/locks/a%3Awatch', 'GET', 'getLock', 'a:watch'],
+    ['/v1/kv/a:increment', 'PUT', 'putKey', 'a:increment'],
+    ['/v1/elections/a:resign', 'POST', 'resign', 'a'],
+    ['/v1/locks/a%3Aacquire', 'POST', undefined, 'a:acquire'],
+    ['/v1/semaphores/a', 'GET', undefined, 'a'],
+  ])('%s by %s', (path, method, route, key) => {
+    const place = placeOf(path, method)
+    expect([place?.routes[method], place?.key]).toEqual([route, bytes(key)])
   })
 
-  test.each(['/', '/v1', '/v1/kv', '/v2/kv/a', '/constructor', '/livez/'])('%s is nothing', (path) => {
-    expect(routeOf(path, 'GET')).toBeUndefined()
+  test('a key is bytes', () => {
+    expect(placeOf('/v1/kv/%ff', 'GET')?.key).toEqual(Uint8Array.of(0xff))
+  })
+
+  test.each(['/v1', '/v2/kv/a', '/constructor', '/livez/'])('%s is nothing', (path) => {
+    expect(placeOf(path, 'GET')).toBeUndefined()
+  })
+
+  test.each([
+    ['/v1/lock/a', '/v1/locks'],
+    ['/v1/tnx', '/v1/txn'],
+    ['/statsu', '/status'],
+  ])('%s: the nearest is %s', (path, near) => {
+    expect(nearestPath(path)).toContain(near)
   })
 
   test.each(['', 'a/b', '%', '%2', '%zz'])('%j is no key', (encoded) => {
@@ -35,13 +56,11 @@ describe('paths', () => {
 })
 
 describe('guards', () => {
-  test('probes need no right, reads the right to read, all else the right to write', () => {
-    expect(rightFor({ name: 'livez' }, 'GET')).toBeUndefined()
-    expect(rightFor({ name: 'readyz' }, 'GET')).toBeUndefined()
-    expect(rightFor({ name: 'metrics' }, 'GET')).toBe('read')
-    expect(rightFor({ name: 'kv', key: bytes('a') }, 'HEAD')).toBe('read')
-    expect(rightFor({ name: 'kv', key: bytes('a') }, 'DELETE')).toBe('write')
-    expect(rightFor({ name: 'lock', key: bytes('a'), verb: 'release' }, 'POST')).toBe('write')
+  test('probes and the page need no right, and every other route one', () => {
+    const open = ROUTE_IDS.filter((id) => routeAt(id).right === undefined)
+    expect(open).toEqual(['page', 'pageFile', 'livez', 'readyz'])
+    const changing = ROUTE_IDS.filter((id) => routeAt(id).method !== 'GET' && routeAt(id).right !== 'write')
+    expect(changing).toEqual(['transferLeadership', 'endSession', 'getMany'])
   })
 
   const loopback = { origins: new Set(['https://ok.example']), hosts: new Set(['sidecar']) }
@@ -57,6 +76,17 @@ describe('guards', () => {
     ['null', 'localhost:7001', false],
   ])('a page of %s that calls %s: %s', (origin, host, may) => {
     expect(refuseOrigin(loopback, origin, host) === null).toBe(may)
+  })
+
+  test.each([
+    ['http://127.0.0.1:7001', '127.0.0.1:7001', undefined, true],
+    ['https://sidecar:7001', 'Sidecar:7001', 'same-origin', true],
+    ['http://127.0.0.1:7002', '127.0.0.1:7001', undefined, false],
+    ['http://sidecar:7001', 'sidecar:7001', 'cross-site', false],
+    ['null', '127.0.0.1:7001', undefined, false],
+    [undefined, '127.0.0.1:7001', undefined, false],
+  ])('a page of %s that asks %s, site %s, is our own page: %s', (origin, host, site, own) => {
+    expect(isOwnPage({ origin, host, ...(site !== undefined && { 'sec-fetch-site': site }) })).toBe(own)
   })
 
   test('beyond loopback any name leads here', () => {
@@ -76,6 +106,29 @@ describe('errors', () => {
         outcome: expect.any(String),
       })
     }
+  })
+
+  test('the body has the fields of the error under their names; what is no text is in base64', () => {
+    const holder = { id: 'h', context: undefined, fencingToken: 8, remainingMillis: 5, sinceMillis: 6 }
+    const options = {
+      token: 7,
+      waitedMillis: 9,
+      leader: 'a',
+      missing: ['b'],
+      revision: 4,
+      clusters: { one: ['ws://127.0.0.1:1'] },
+    }
+    const bodyOf = (more: object) =>
+      errorReply(new LatchkeyError('ERR_FENCED', 'No.', { ...options, ...more })).body
+    const all = { code: 'ERR_FENCED', message: 'No.', retryable: false, outcome: 'not-applied', ...options }
+    const { context: _, ...bare } = holder
+    expect(bodyOf({ key: bytes('jobs/ü'), holder })).toEqual({ ...all, key: 'jobs/ü', holder: bare })
+    expect(bodyOf({ key: 'k', holder: { ...holder, context: 'c' } })).toMatchObject({
+      key: 'k',
+      holder: { context: 'c' },
+    })
+    const binary = { key: Uint8Array.of(255), holder: { ...holder, context: Uint8Array.of(1) } }
+    expect(bodyOf(binary)).toEqual({ ...all, keyBase64: '/w==', holder: { ...bare, contextBase64: 'AQ==' } })
   })
 
   test.each([
@@ -108,4 +161,17 @@ describe('errors', () => {
 test('K4: what is left of a lease counts from the sending, on the slowest clock', () => {
   expect(promisedMillis(20_000, 10_000, 1.005 / 0.995)).toBe(9_900)
   expect(promisedMillis(10_000, 20_000, 1)).toBe(0)
+})
+
+test.each([
+  ['{"a":[1]}', { json: { a: [1] } }],
+  ['no JSON', { base64: Buffer.from('no JSON').toString('base64') }],
+])('a value is sent as JSON if it is JSON, otherwise in base64: %s', (text, sent) => {
+  expect(valueJson(bytes(text), 'json')).toEqual(sent)
+})
+
+test('a value of JSON that is too deep to be written again is sent in base64', () => {
+  const depth = 200_000
+  const deep = bytes('['.repeat(depth) + ']'.repeat(depth))
+  expect(Object.keys(valueJson(deep, 'json'))).toEqual(['base64'])
 })

@@ -9,6 +9,9 @@ import {
   errorOf,
   isError,
   LatchkeyError,
+  type MemberFigures,
+  type Metric,
+  memberMetrics,
   show,
   type Status,
 } from '@latchkey/protocol'
@@ -23,7 +26,10 @@ export interface AdminPorts {
   readonly kv: KvStore
   readonly forwarder: Forwarder
   readonly changes: MemberChanges
-  status(): Status
+  readonly status: () => Status
+  readonly figures: () => MemberFigures
+  /** What was counted since the member was opened. */
+  readonly counters: (status: Status) => Metric[]
   /** Undefined: this member stores nothing on a disk. */
   readonly diskUse: () => Promise<DiskUse | undefined>
   /** Resolves when a leader is known and this member has caught up. */
@@ -43,9 +49,10 @@ const id = (value: unknown): string => {
 type Run = (ports: AdminPorts, args: readonly unknown[]) => Promise<unknown>
 
 const HERE: Partial<Record<AdminCall, Run>> = {
-  status: async (ports) => {
-    const disk = await ports.diskUse()
-    return disk === undefined ? ports.status() : { ...ports.status(), disk }
+  status: (ports) => statusWithDisk(ports),
+  metrics: async (ports) => {
+    const status = await statusWithDisk(ports)
+    return [...memberMetrics(status, ports.figures()), ...ports.counters(status)]
   },
   ready: (ports) => ports.ready(),
   'sessions.list': ({ node, kv }) => listSessions(node, kv),
@@ -57,6 +64,11 @@ const HERE: Partial<Record<AdminCall, Run>> = {
     await kv.reclaim()
     return { bytesBefore: totalOf(before), bytesAfter: totalOf(await diskUse()) }
   },
+}
+
+async function statusWithDisk({ status, diskUse }: AdminPorts): Promise<Status> {
+  const disk = await diskUse()
+  return disk === undefined ? status() : { ...status(), disk }
 }
 
 const totalOf = (use: DiskUse | undefined): number => (use === undefined ? 0 : use.stateBytes + use.logBytes)
@@ -105,7 +117,7 @@ export class Admin {
   }
 
   right(call: AdminCall): Right {
-    return call === 'status' || call === 'ready' ? 'read' : 'admin'
+    return call === 'status' || call === 'metrics' || call === 'ready' ? 'read' : 'admin'
   }
 
   /** A call from a client of this member. */

@@ -1,4 +1,5 @@
-// Test: what one client may do to another through a member: nothing. And what it may make the member hold: a bounded lot.
+// Test: what one client may do to another through a member: nothing. And what it may make the member hold: a
+// bounded lot.
 
 import type { LinkReply, LinkRequest } from '@latchkey/client'
 import { utf8 } from '@latchkey/base'
@@ -70,8 +71,8 @@ test('R9: a view is read and closed by the client connection that opened it alon
   expect([ok, rows.length]).toEqual([0, 1])
 })
 
-// Without it: a connection that lives for months holds a number for each range that was ever read on it; or what it left open stays
-// open, and the rows that were replaced since are kept on the disk.
+// Without it: a connection that lives for months holds a number for each range that was ever read on it; or
+// what it left open stays open, and the rows that were replaced since are kept on the disk.
 test('C35: at its end a client connection closes the views that are open there, those under way too, and knows of no others', async () => {
   const { kv } = opened.current as NonNullable<OpenedMember['current']>
   const closed: number[][] = []
@@ -228,14 +229,22 @@ test('C24: who has no right to read is told holders of locks without their conte
   expect(contextIn(refused)).toBeNull()
   // Nor by calling itself the holder, whose id it was just told.
   expect(contextIn(await lock(writer, ofWriter, 'me', 2, null))).toBeNull()
+  // Nor by a write under another token, whose refusal names the holder.
+  const fenced = encodeCommand([OP.putAll, [k('l'), 99], [[k('a'), k('v')]]])
+  const holderIn = async (client: Client, session: number) =>
+    (
+      (await client.ask({ kind: 'command', session, number: 3, done: 0, body: fenced }))[4] as unknown[]
+    ).slice(0, 2)
+  expect(await holderIn(both, ofBoth)).toEqual(['me', 'a secret'])
+  expect(await holderIn(writer, ofWriter)).toEqual(['me', null])
   const ticket = { kind: 'read', stale: true, read: [READ.ticket, k('l'), 'me'] } as const
   expect(JSON.stringify(await writer.ask(ticket))).not.toContain('secret')
   const release = encodeCommand([OP.release, k('l'), 'me', 0, false])
-  const released = await writer.ask({ kind: 'command', session: ofWriter, number: 3, done: 0, body: release })
+  const released = await writer.ask({ kind: 'command', session: ofWriter, number: 4, done: 0, body: release })
   expect(released[0]).toBe(0)
   expect(JSON.stringify(released)).not.toContain('secret')
   const body = encodeCommand([OP.getAndPut, null, k('a'), k('w')])
-  const swapped = await writer.ask({ kind: 'command', session: ofWriter, number: 4, done: 0, body })
+  const swapped = await writer.ask({ kind: 'command', session: ofWriter, number: 5, done: 0, body })
   expect(swapped[0]).not.toBe(0)
   expect((await both.ask({ kind: 'command', session: ofBoth, number: 4, done: 0, body }))[0]).toBe(0)
 })

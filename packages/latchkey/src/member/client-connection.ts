@@ -1,17 +1,9 @@
-// Driver: owns what one client has requested from this member and not received yet: one object for each
-// connection, in the own process or remote. The door has checked each request before; this file sends it to
-// the log, to the state, or to the leader.
+// Driver: the connection of one client, in the own process or remote. The door has checked each request
+// before. This file sends commands to the log or to the leader, reads to client-reads.ts, and watches to
+// client-watches.ts.
 
 import type { Link, LinkReply, LinkRequest } from '@latchkey/client'
-import {
-  fitsRecord,
-  isPlainPut,
-  type KvStore,
-  RecordSource,
-  toldAs,
-  type Watch,
-  type WatchSink,
-} from '@latchkey/kv'
+import { fitsRecord, isPlainPut, type KvStore, RecordSource, toldAs } from '@latchkey/kv'
 import {
   type Answer,
   CAPS,
@@ -24,13 +16,15 @@ import {
   OP,
   overBudget,
   type OwnerResult,
-  type Read,
-  type TicketResult,
-  READ,
+  type PartyResult,
+  type PartyTicket,
   SESSION_OVER_ANSWER,
 } from '@latchkey/protocol'
 import type { Outcome, RaftNode } from '@latchkey/raft'
 import type { Admin } from './admin-calls.js'
+import { ClientReads } from './client-reads.js'
+import { ClientWatches } from './client-watches.js'
+import { type CallCounters, TimedRequests } from './call-counters.js'
 import type { CommandQueue } from './command-queue.js'
 import type { Forwarder } from './forwarder.js'
 import type { ReadTurns } from './read-turns.js'
@@ -41,11 +35,9 @@ import {
   mayTouchLock,
   openerName,
   refusalOfCommand,
-  refusalOfRead,
-  refusalOfWatch,
 } from './required-rights.js'
-import { type HiddenFields, heldBackOf, ownerWithoutContext, ticketWithoutContext } from './hidden-fields.js'
-import { refusalError, tooMany, tooWide, viewGone } from './request-errors.js'
+import { type HiddenFields, heldBackOf, ownerWithoutContext } from './hidden-fields.js'
+import { failedReply, refusalError, refusedReply, tooWide } from './request-errors.js'
 import type { Identity, Right } from './rights.js'
 
 export interface ClientConnectionPorts {
@@ -55,6 +47,7 @@ export interface ClientConnectionPorts {
   readonly admin: Admin
   readonly turns: ReadTurns
   readonly commands: CommandQueue
+  readonly calls: CallCounters
   tell(reply: LinkReply): void
   /** The identity of this connection's client. */
   readonly identity: Identity
@@ -63,14 +56,8 @@ export interface ClientConnectionPorts {
   ended(clientConnection: ClientConnection): void
 }
 
-/** An answer must fit into one message. */
-const MOST_ANSWER = CAPS.maxPayload - CAPS.frameBytes
-/** The most watches of one connection; the next one fails with ERR_BUSY. */
-const MOST_WATCHES = 1_000
 /** The most sessions that one connection opens at the same time (it needs one): ERR_BUSY beyond. */
 const MOST_OPENING = 64
-/** The most waiting reads of one connection; the next one fails with ERR_BUSY. */
-const MOST_READS = 20_000
 
 type Command = Extract<LinkRequest, { kind: 'command' }>
 type Decoded = Parameters<CommandQueue['submit']>[5]
@@ -78,39 +65,42 @@ type Told = Outcome | { type: 'returned'; answer: Uint8Array }
 
 export class ClientConnection implements Link {
   readonly #ports: ClientConnectionPorts
-  readonly #watches = new Map<number, Watch>()
-  /** The events that wait until the watch is open. */
-  readonly #credit = new Map<number, number>()
-  /** The frozen views that this client connection opened: it cannot read or close those of others. */
-  readonly #views = new Set<number>()
+  readonly #reads: ClientReads
+  readonly #watches: ClientWatches
   readonly #record = new RecordSource()
   readonly #anonymous: boolean
-  #reading = 0
+  readonly #timed = new TimedRequests()
   #opening = 0
   #closed = false
 
   constructor(ports: ClientConnectionPorts) {
     this.#ports = ports
     this.#anonymous = isAnonymous(ports.identity)
+    const tell = (reply: LinkReply) => this.tell(reply)
+    this.#reads = new ClientReads(ports, tell)
+    this.#watches = new ClientWatches(ports, tell)
   }
 
   tell(reply: LinkReply): void {
-    if (!this.#closed) this.#ports.tell(reply)
+    if (this.#closed) return
+    if (reply.kind === 'answer') this.#ports.calls.answered(reply, this.#timed)
+    this.#ports.tell(reply)
   }
 
   send(request: LinkRequest): void {
     if (this.#closed) return
+    this.#ports.calls.came(request, this.#timed)
     switch (request.kind) {
       case 'command':
         return this.#command(request)
       case 'read':
-        return this.#read(request.id, request.stale, request.read)
+        return this.#reads.read(request.id, request.stale, request.read)
       case 'watch':
-        return this.#watch(request)
+        return this.#watches.open(request)
       case 'watchMore':
-        return this.#watchMore(request.id, request.events)
+        return this.#watches.more(request.id, request.events)
       case 'watchEnd':
-        return this.#endWatch(request.id)
+        return this.#watches.end(request.id)
       case 'attach':
         if (this.#may('write') && !this.#isOthers(request.session)) this.#ports.attach(request.session, this)
         return
@@ -126,13 +116,16 @@ export class ClientConnection implements Link {
     this.tell({ kind: 'granted', key, owner: shown })
   }
 
+  /** The end of the wait of a party of the session to which this connection is attached. */
+  ended(ticket: PartyTicket, result: PartyResult): void {
+    if (mayTouchLock(this.#ports.identity, ticket[1])) this.tell({ kind: 'ended', ticket, result })
+  }
+
   close(): void {
     if (this.#closed) return
     this.#closed = true
-    for (const watch of this.#watches.values()) watch.close()
-    this.#watches.clear()
-    this.#ports.kv.closeViews(this.#views)
-    this.#ports.turns.left(this)
+    this.#watches.close()
+    this.#reads.close()
     this.#ports.commands.leave(this)
     this.#ports.ended(this)
   }
@@ -229,145 +222,7 @@ export class ClientConnection implements Link {
   }
 
   #refuse(id: number, error: LatchkeyError): void {
-    this.tell({
-      kind: 'answer',
-      id,
-      time: 0,
-      never: true,
-      answer: errorAnswer(error.code, error.message, error),
-    })
-  }
-
-  // ---- reads
-
-  #read(id: number, stale: boolean, read: Read): void {
-    const refusal = refusalOfRead(this.#ports.identity, read)
-    if (refusal !== undefined) return this.#refuse(id, refusal)
-    const view = viewOf(read)
-    if (view !== 0 && !this.#views.has(view)) {
-      if (read[0] !== READ.closeView) return this.#failed(id, viewGone())
-      return this.#served(id, read, undefined, 0)
-    }
-    // A view is frozen: its content was confirmed when it was opened.
-    if (stale || view !== 0) return this.#serve(id, read, 0)
-    if (this.#reading >= MOST_READS) return this.#refuse(id, new LatchkeyError('ERR_BUSY'))
-    this.#reading++
-    this.#ports.node.read((outcome) => {
-      this.#reading--
-      if (outcome.ok) this.#serve(id, read, outcome.time)
-      else this.#refuse(id, new LatchkeyError('ERR_NO_LEADER'))
-    })
-    this.#ports.kv.expect(read)
-  }
-
-  /** Runs the read now, or in a later turn after the reads of other connections. */
-  #serve(id: number, read: Read, time: number): void {
-    if (!this.#closed) this.#ports.turns.run(this, () => this.#serveNow(id, read, time))
-  }
-
-  /** The approximate bytes of the answer. A page of rows is read outside the event loop. */
-  #serveNow(id: number, read: Read, time: number): number {
-    if (this.#closed) return 0
-    try {
-      const result = this.#ports.kv.read(read, time === 0 ? undefined : time, this.#ports.identity.name)
-      if (result instanceof Promise)
-        result
-          .then((later) => this.#served(id, read, later, time))
-          .catch((error: unknown) => this.#failed(id, error))
-      else this.#served(id, read, result, time)
-      return result instanceof Promise ? 0 : weigh(result)
-    } catch (error) {
-      this.#failed(id, error)
-      return 0
-    }
-  }
-
-  #served(id: number, read: Read, result: unknown, time: number): void {
-    const many = read[0] === READ.multiGet || read[0] === READ.lockQuery
-    if (many && weigh(result) > MOST_ANSWER) return this.#failed(id, tooMany())
-    if (read[0] === READ.page || read[0] === READ.backup)
-      this.#keepView(read[1], (result as readonly [number])[0])
-    if (read[0] === READ.closeView) this.#views.delete(read[1])
-    const shown =
-      read[0] === READ.ticket && !this.#may('read') ? ticketWithoutContext(result as TicketResult) : result
-    this.tell({ kind: 'answer', id, time, never: false, answer: okAnswer(shown) })
-  }
-
-  #keepView(asked: number, open: number): void {
-    if (asked !== open) this.#views.delete(asked)
-    if (open !== 0) this.#views.add(open)
-    if (this.#closed) this.#ports.kv.closeViews(this.#views)
-  }
-
-  #failed(id: number, error: unknown): void {
-    const known =
-      error instanceof LatchkeyError
-        ? error
-        : new LatchkeyError('ERR_STORAGE_FAILED', String(error), { cause: error })
-    this.tell({
-      kind: 'answer',
-      id,
-      time: 0,
-      never: false,
-      answer: errorAnswer(known.code, known.message, known),
-    })
-  }
-
-  // ---- watches
-
-  #watch(request: Extract<LinkRequest, { kind: 'watch' }>): void {
-    const { id } = request
-    const refusal = refusalOfWatch(this.#ports.identity, [request.start, request.end], request.of)
-    if (refusal !== undefined) return this.#watchOver(id, refusal)
-    // A watch id that is used again ends the watch that had it.
-    this.#endWatch(id)
-    if (this.#watches.size + this.#credit.size >= MOST_WATCHES)
-      return this.#watchOver(id, new LatchkeyError('ERR_BUSY'))
-    this.#credit.set(id, 0)
-    this.#ports.node.read((outcome) => {
-      if (this.#closed || !this.#credit.has(id)) return
-      if (outcome.ok) this.#openWatch(request)
-      else this.#watchOver(id, new LatchkeyError('ERR_NO_LEADER'))
-    })
-  }
-
-  #openWatch({ id, start, end, from, of }: Extract<LinkRequest, { kind: 'watch' }>): void {
-    try {
-      const sink: WatchSink = {
-        events: (events, upTo) => this.tell({ kind: 'events', ids: [id], events, upTo }),
-        over: (error) => this.#watchOver(id, error),
-      }
-      const watch = this.#ports.kv.watch({ start, end }, from, sink, this.#ports.identity.name, of)
-      this.#watches.set(id, watch)
-      watch.more(this.#credit.get(id) ?? 0)
-      this.#credit.delete(id)
-      // The first report is sent at once: the watcher learns the revision after which its watch begins.
-      if (from === 0 && of === undefined)
-        this.tell({ kind: 'events', ids: [id], events: [], upTo: this.#ports.kv.revision })
-    } catch (error) {
-      this.#watchOver(
-        id,
-        error instanceof LatchkeyError ? error : new LatchkeyError('ERR_BUSY', String(error)),
-      )
-    }
-  }
-
-  #watchMore(id: number, events: number): void {
-    const waiting = this.#credit.get(id)
-    if (waiting === undefined) this.#watches.get(id)?.more(events)
-    else this.#credit.set(id, waiting + events)
-  }
-
-  #watchOver(id: number, error: LatchkeyError): void {
-    this.#watches.delete(id)
-    this.#credit.delete(id)
-    this.tell({ kind: 'watchOver', id, answer: errorAnswer(error.code, error.message, error) })
-  }
-
-  #endWatch(id: number): void {
-    this.#watches.get(id)?.close()
-    this.#watches.delete(id)
-    this.#credit.delete(id)
+    this.tell(refusedReply(id, error))
   }
 
   // ---- other requests
@@ -377,7 +232,7 @@ export class ClientConnection implements Link {
     if (!this.#may(admin.right(call))) return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
     admin.run(call, args).then(
       (result) => this.tell({ kind: 'answer', id, time: 0, never: false, answer: okAnswer(result) }),
-      (error) => this.#failed(id, error),
+      (error) => this.tell(failedReply(id, error)),
     )
   }
 }
@@ -390,11 +245,3 @@ const asItIs: HiddenFields = (answer) => answer
  */
 export const provenTime = ({ answer, time }: Extract<Outcome, { type: 'applied' }>): number =>
   answer.fromTable ? 0 : time
-
-const viewOf = (read: Read): number =>
-  read[0] === READ.page || read[0] === READ.closeView || read[0] === READ.backup ? read[1] : 0
-
-function weigh(value: unknown): number {
-  if (value instanceof Uint8Array || typeof value === 'string') return value.length + 5
-  return Array.isArray(value) ? value.reduce((sum: number, part) => sum + weigh(part), 5) : 9
-}

@@ -23,6 +23,7 @@ import { Outbox } from './outbox.js'
 import type { Outboxes } from './outboxes.js'
 import { ANONYMOUS, type Identity } from './rights.js'
 import type { ClientConnection } from './client-connection.js'
+import type { ClientLog } from './client-log.js'
 import type { Unfinished, WhyEnded } from './unfinished.js'
 
 /** A connection without a completed handshake is closed after this time. */
@@ -43,14 +44,17 @@ interface Arrival {
   readonly identify: (token: string | undefined) => Identity | LatchkeyError
 }
 
-export interface ClientDoorPorts {
+interface ClientDoorPorts {
   readonly clock: Clock
   readonly errors: ConnectionErrors
   readonly refusals: RefusalLog
+  readonly log: ClientLog
   readonly outboxes: Outboxes
   readonly unfinished: Unfinished
   readonly cluster: string
   clusterId(): string
+  /** The index of the last entry that this member has applied. A session has the index of its first entry. */
+  applied(): number
   readonly defer: (run: () => void) => void
   /** The reason why this member serves no client now; the client goes to another member. */
   refusal(): LatchkeyError | undefined
@@ -164,7 +168,7 @@ export class ClientDoor {
       return socket.close(1008)
     }
     this.#sockets.set(socket, verdict)
-    this.#serve(socket, named(verdict, arrival.address))
+    this.#serve(socket, named(verdict, arrival.address), arrival.address)
   }
 
   #note(kind: string, reason: string): void {
@@ -199,22 +203,32 @@ export class ClientDoor {
     return hasPlace('client') ? identity : noPlace()
   }
 
-  #serve(socket: WebSocket, identity: Identity): void {
+  #serve(socket: WebSocket, identity: Identity, address: string): void {
+    const logged = this.#ports.log.connected(identity.name, address)
+    const applied = this.#ports.applied()
     socket.send(encodeWelcome({ ok: true, version: CLIENT_WIRE.most, clusterId: this.#ports.clusterId() }))
     const outbox = this.#outbox(socket, () => clientConnection.close())
     const clientConnection = this.#ports.clientConnection(
-      // This function is called by code of other connections: its errors must not become theirs.
+      // The code of other connections calls this function. An error that it throws must not end those
+      // connections.
       this.#guard(socket, (reply: LinkReply) => outbox.tell(reply)),
       identity,
     )
     this.#watchPulse(socket)
     socket.on(
       'message',
-      this.#guard(socket, (data: RawData) => this.#hear(socket, clientConnection, data as Buffer)),
+      this.#guard(socket, (data: RawData) =>
+        this.#hear(socket, clientConnection, data as Buffer, (session) => {
+          if (session > 0 && session <= applied) logged.movedHere(session)
+        }),
+      ),
     )
     socket.on(
       'close',
-      this.#guard(socket, () => clientConnection.close()),
+      this.#guard(socket, (code: number) => {
+        logged.gone(code)
+        clientConnection.close()
+      }),
     )
   }
 
@@ -254,7 +268,12 @@ export class ClientDoor {
   }
 
   /** If the socket closes while a frame is handled, the other requests of the frame are not begun. */
-  #hear(socket: WebSocket, clientConnection: ClientConnection, frame: Buffer): void {
+  #hear(
+    socket: WebSocket,
+    clientConnection: ClientConnection,
+    frame: Buffer,
+    attached: (session: number) => void,
+  ): void {
     const requests = decodeRequests(frame)
     if (typeof requests === 'string') {
       this.#note('frame', requests)
@@ -262,6 +281,7 @@ export class ClientDoor {
     }
     for (const request of requests) {
       if (socket.readyState !== socket.OPEN) return
+      if (request.kind === 'attach') attached(request.session)
       clientConnection.send(request)
     }
   }

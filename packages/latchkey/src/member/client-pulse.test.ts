@@ -1,4 +1,5 @@
-// Test: which connections of clients are taken for gone: those that say nothing, and not those that are in the midst of saying much.
+// Test: which connections of clients are taken for gone: those that say nothing, and not those that are in
+// the midst of saying much.
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -8,6 +9,7 @@ import { encodeHello } from '@latchkey/protocol'
 import { ManualClock } from '@latchkey/raft/memory'
 import { expect, onTestFinished, test } from 'vitest'
 import { ClientDoor } from './client-door.js'
+import { ClientLog } from './client-log.js'
 import { Outboxes } from './outboxes.js'
 import { ANONYMOUS } from './rights.js'
 import type { ClientConnection } from './client-connection.js'
@@ -35,6 +37,8 @@ async function scene() {
   const door = new ClientDoor({
     clock,
     errors: new ConnectionErrors({ clock, logger: silentLogger }),
+    log: new ClientLog({ clock, logger: silentLogger }),
+    applied: () => 0,
     refusals,
     outboxes: new Outboxes(refusals),
     unfinished,

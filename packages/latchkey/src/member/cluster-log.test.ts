@@ -1,11 +1,15 @@
-// Test: what a member's log, its readiness and its store's events say of the cluster, with three members in this process.
+// Test: what a member's log, its readiness and its store's events say of the cluster, with three members in
+// this process.
 
+import { uptime } from 'node:os'
+import { systemClock } from '@latchkey/base'
 import { connect } from '@latchkey/client'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { freePorts } from '../contract/testing/ports.js'
 import { sleep } from '../contract/testing/small.js'
 import { open } from '../open/index.js'
 import { openMember } from '../open/open.js'
+import { ClusterLog } from './cluster-log.js'
 
 type Line = readonly [level: string, message: string, fields?: Readonly<Record<string, unknown>>]
 
@@ -35,6 +39,10 @@ test('one of three new members: whom it has not met is said by ready, by the log
   expect(member.whyNotReady()).toBe(
     'This cluster is new, and starts once its members have met each other: member a has not met b, c yet. Start what is missing.',
   )
+  expect(await member.store.status()).toMatchObject({
+    missing: ['b', 'c'],
+    whyNoLeader: member.whyNotReady(),
+  })
   await expect(member.store.ready({ timeout: 200 })).rejects.toMatchObject({
     code: 'ERR_NO_LEADER',
     missing: ['b', 'c'],
@@ -57,6 +65,12 @@ test('two of three new members have met each other, and miss the third', async (
   const missing = async () =>
     a.ready({ timeout: 50 }).catch(({ missing }: { missing?: readonly string[] }) => missing)
   while (`${await missing()}` !== 'c') await sleep(20)
+  const remote = await connect([members.a])
+  onTestFinished(() => remote.close())
+  expect(await remote.status()).toMatchObject({
+    missing: ['c'],
+    whyNoLeader: expect.stringContaining('member a has not met c yet. Start what is missing.'),
+  })
 }, 30_000)
 
 test('leaders, members and a majority that is lost and back: each is one line, and an event', async () => {
@@ -85,6 +99,39 @@ test('leaders, members and a majority that is lost and back: each is one line, a
     missing: ['b', 'c'],
   })
 }, 60_000)
+
+test('a member whose log is behind asks in vain, and its log says who refused', async () => {
+  const { lines, logger } = keptLines()
+  const node = {
+    options: { id: 'a' },
+    raft: {
+      role: 'candidate',
+      term: 4,
+      membership: { voters: ['a', 'b', 'c'], learners: [], peers: {} },
+      lostCampaign: undefined as unknown,
+    },
+    applied: { membership: { voters: ['a', 'b', 'c'], outgoing: [], learners: [], peers: {} } },
+    on: (_: string, run: () => void) => {
+      look = run
+      return () => {}
+    },
+  }
+  let look = () => {}
+  const transport = { connected: () => true, on: () => () => {} }
+  const log = new ClusterLog({ node, transport } as never, systemClock(uptime), logger, () => {})
+  node.raft.lostCampaign = { term: 4, votes: new Map([['b', false]]), higherTerm: undefined }
+  node.raft.role = 'follower'
+  look()
+  look()
+  expect(lines.filter(([, message]) => message === 'this member lost the election')).toEqual([
+    [
+      'info',
+      'this member lost the election',
+      { term: 4, why: "b refused (another has the vote, or this member's log is behind); c did not answer" },
+    ],
+  ])
+  log.close()
+})
 
 test('a remote store reports its connection: lost, had again, moved to the leader', async () => {
   const members = await addresses()

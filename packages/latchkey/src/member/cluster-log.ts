@@ -1,19 +1,22 @@
-// Driver: writes one log line for each thing that happens to the cluster, as this member sees it: who leads, who is missing, who
-// joined or left, who lags. It also reports when a majority of the members is out of reach, and when it is back.
+// Driver: writes a log line for each change of the cluster that this member sees: the leader, missing
+// members, members that joined, left or lag. It also reports when a majority of the members is out of reach,
+// and when it is reached again.
 //
 // Laws
-//   - a change is written once; what lasts is written again every half minute, so that a log that somebody opens late tells it too
-//   - a majority counts as lost only behind one that was reached before: a member that starts has not lost anything
-//   - the lines change nothing: no decision is made here
+//   - A change is logged once. A condition that lasts is logged again every half minute, so that a reader who
+//     opens the log later sees it too.
+//   - A majority counts as lost only after it was reached once: a member that starts has lost nothing.
+//   - Log lines change nothing: no decision is made here.
 
 import type { Clock, Logger, Timer } from '@latchkey/base'
 import type { Replica } from '@latchkey/raft'
+import { whyElectionLost } from './election-loss.js'
 import { leaderReplyOf, whyNoLeader } from './status.js'
 
-/** Milliseconds. A member that starts has so long to find a leader before its log warns. */
+/** In ms. A starting member may take this long to find a leader before its log warns. */
 const FIRST_LOOK = 5_000
 const NEXT_LOOKS = 30_000
-/** Entries. */
+/** A member that lacks more entries than this is reported as lagging. */
 const LAGS = 10_000
 const CAUGHT_UP = 100
 
@@ -31,7 +34,7 @@ export class ClusterLog {
   #leaderlessSince: number | undefined
   #warned = false
   #members: Members | undefined
-  /** undefined: none was reached yet. */
+  /** undefined: no majority was reached yet. */
   #hasMajority: boolean | undefined
   readonly #lagging = new Set<string>()
 
@@ -71,8 +74,7 @@ export class ClusterLog {
     this.#role = role
     if (role === 'candidate' && roleBefore !== 'candidate')
       this.#logger.info('this member asks for votes, since it hears no leader', { term })
-    if (role === 'follower' && roleBefore === 'candidate' && leader === undefined)
-      this.#logger.info('this member lost the election', { term })
+    if (role !== 'leader' && roleBefore === 'candidate') this.#electionLost(leader)
     if (leader === before) return
     const leaderlessMillis =
       this.#leaderlessSince === undefined ? 0 : Math.round(this.#clock.now() - this.#leaderlessSince)
@@ -82,9 +84,19 @@ export class ClusterLog {
       leader === this.#replica.node.options.id
         ? 'this member won the election and leads'
         : 'another member leads'
-    // A warning that nobody leads is answered at the same level, so that a log of warnings alone tells its end.
+    // After a warning that there is no leader, the news of a leader is a warning too: so a log that contains
+    // only warnings shows the end of the trouble.
     this.#logger[this.#warned ? 'warn' : 'info'](message, { leader, term, leaderlessMillis })
     this.#warned = false
+  }
+
+  #electionLost(leader: string | undefined): void {
+    const { raft, options } = this.#replica.node
+    const lost = raft.lostCampaign
+    if (lost === undefined) return
+    const { voters } = raft.membership
+    const why = whyElectionLost(lost, { self: options.id, voters, leader })
+    this.#logger.info('this member lost the election', { term: lost.term, why })
   }
 
   #lookAtMembers(members: Members): void {

@@ -76,7 +76,7 @@ class Lane {
   }
 }
 
-export interface CommandQueuePorts {
+interface CommandQueuePorts {
   readonly node: Pick<RaftNode, 'submit'>
   readonly kv: Pick<KvStore, 'survey' | 'weigh'>
   /** The most bytes that wait for one connection, but always one command. */
@@ -288,6 +288,7 @@ function isSmallByKind(body: Uint8Array): boolean {
       return false
     case OP.renew:
     case OP.releaseAll:
+    case OP.leaveParties:
       return body.length <= SMALL_RENEWAL
     default:
       return body.length <= SMALL_BODY

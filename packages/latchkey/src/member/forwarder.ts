@@ -29,7 +29,7 @@ interface Pending {
 }
 type Tell = Pending['tell']
 
-export interface ForwarderPorts {
+interface ForwarderPorts {
   readonly clock: Clock
   /** Gives another random sequence at each start. */
   readonly random: Random

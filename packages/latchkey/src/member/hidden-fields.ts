@@ -11,15 +11,32 @@ import {
   OP,
   type OwnerResult,
   type TicketResult,
+  type TryLockAllResult,
+  type TryLockResult,
 } from '@latchkey/protocol'
 
 export type HiddenFields = (answer: Answer | Uint8Array) => Answer | Uint8Array
 
+const OF_ONE_HOLD: ReadonlySet<number> = new Set([OP.release, OP.downgrade, OP.proclaim, OP.rotate])
+
 /** undefined: the answer contains no context. The owners in the answer to a renewal have none. */
-export function heldBackOf([op]: Command): HiddenFields | undefined {
-  if (op === OP.tryLock) return OF_ASKING
-  if (op === OP.release) return OF_RELEASE
-  return op === OP.cancelWait ? OF_TICKET : undefined
+export function heldBackOf(command: Command): HiddenFields | undefined {
+  const [op] = command
+  if (op === OP.tryLock || op === OP.steal) return OF_ASKING
+  if (op === OP.tryLockAll) return OF_ASKING_ALL
+  if (OF_ONE_HOLD.has(op)) return OF_RELEASE
+  if (op === OP.cancelWait) return OF_TICKET
+  // Of the other commands only writes have a list there, and it is their guard.
+  const isGuarded = op !== OP.renew && op !== OP.releaseAll && Array.isArray(command[1])
+  return isGuarded ? OF_GUARDED : undefined
+}
+
+/** A refused guard answers with the holder of its lock. */
+const OF_GUARDED: HiddenFields = (given) => {
+  const answer = given instanceof Uint8Array ? decodeAnswer(given) : given
+  if (!isError(answer) || !answer[4]) return given
+  const [code, message, retryable, unknown, [id, , ...rest]] = answer
+  return [code, message, retryable, unknown, [id, null, ...rest]]
 }
 
 const within =
@@ -29,10 +46,8 @@ const within =
     return isError(answer) ? answer : okAnswer(change(answer[1] as Result))
   }
 
-const OF_ASKING = within<readonly [OwnerResult, boolean]>(([owner, queued]) => [
-  ownerWithoutContext(owner),
-  queued,
-])
+const OF_ASKING = within<TryLockResult>(([owner, ...rest]) => [ownerWithoutContext(owner), ...rest])
+const OF_ASKING_ALL = within<TryLockAllResult>(([state, owners]) => [state, owners.map(ownerWithoutContext)])
 const OF_RELEASE = within<OwnerResult>((owner) => ownerWithoutContext(owner))
 const OF_TICKET = within<TicketResult>((ticket) => ticketWithoutContext(ticket))
 

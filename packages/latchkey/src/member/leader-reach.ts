@@ -1,15 +1,18 @@
-// Rule: whether this member reaches its leader: it hears from that leader, and its messages can get there.
+// Rule: whether this member reaches its leader: it receives messages from the leader, and has a connection
+// for its own messages.
 //
 // Laws
-// - time is that of the election timers: a pause of this process is no silence of its leader
-// - a member is cut off when it has not reached its leader for three quarters of an election timeout. It is cut off no more as soon as it
-//   leads or reaches the leader of another term; the same leader as before has to be reached for half a timeout, without a gap as long
-//   as those three quarters. Without the half timeout the story is: a way lets one message through now and then, and each time a store
-//   asks everything that it has under way again
-// - a member hands on what another one asks only while it has heard from its leader within half an election timeout (M28). Without this
-//   law: the leader stops, all others are cut off from it at the same time, and hand to each other what none of them can hand on
+// - Time is measured by the clock of the election timers, so that a pause of this process is not taken for
+//   silence of the leader.
+// - A member is cut off when it has not reached its leader for three quarters of an election timeout. This
+//   ends as soon as the member leads or reaches the leader of another term. If it is the same leader as
+//   before, it must be reached for half a timeout without a long gap. Without the half timeout: a bad link
+//   lets one message pass now and then, and each time all stores repeat all their requests.
+// - A member forwards requests of other members only if it has heard from its leader within half an election
+//   timeout (M28). Without this law: the leader stops, all others are cut off at the same time, and they
+//   forward requests to each other that none of them can forward to a leader.
 
-/** Of an election timeout. */
+/** The part of an election timeout after which a member is cut off. */
 const CUT_OFF = 0.75
 const BACK = 0.5
 const HEARD = 0.5
@@ -28,7 +31,10 @@ export class LeaderReach {
   readonly #electionTimeout: number
   readonly #view: () => LeaderView
   #reachedAt = 0
-  /** Of the leader that was reached last; of the one that was reached before this member was cut off. */
+  /**
+   * The term of the last reached leader, and the term of the leader that was reached before this member was
+   * cut off.
+   */
   #term = 0
   #termBefore = 0
   /** The time since when the leader is reached again. */

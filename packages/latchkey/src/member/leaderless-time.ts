@@ -10,7 +10,7 @@
 
 import type { Clock, Timer } from '@latchkey/base'
 
-export interface LeaderlessTimePorts {
+interface LeaderlessTimePorts {
   readonly clock: Clock
   /** The least time without a leader, ms. */
   readonly patience: number

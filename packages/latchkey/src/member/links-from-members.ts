@@ -1,17 +1,19 @@
-// Driver: owns the links of stores that are embedded in other members, while those do not reach the leader. To this member each is a
-// client, whose commands and reads it hands to its own leader as it does for all its clients.
+// Driver: the links from stores that are embedded in other members, while those members do not reach the
+// leader. Each is a client of this member, which forwards its requests to the leader as it does for all
+// clients.
 //
 // Laws (M28)
-// - one hop: what comes over such a link goes to the leader that this member hears, as an ordinary command of a member, and a member
-//   that gets such a command and does not lead refuses it. So there is no loop. Without this law: a and c each take the other one for
-//   the way to the leader, and one command goes to and fro between them for ever
-// - a link is opened only by a member of this cluster, and only while this member hears its leader; it is closed as soon as this member
-//   is cut off itself. Without this law: c follows a leader that has been deposed, answers for it, and a's store waits there until its
-//   lease is over, though d knows the new leader
-// - time is the leader's: an answer carries the leader's cluster time through this member unchanged, and the store counts from when it
-//   sent the request first (CT5)
-// - a session opened over a link is the same member's as one opened at that member: its id comes from the connection's proof, never from
-//   a message
+// - One hop: a request on such a link is forwarded to the leader of this member as an ordinary command
+//   between members. A member that gets such a command and does not lead refuses it. Without this law: a
+//   takes c for the way to the leader and c takes a, and one command travels between them for ever.
+// - A link is opened only by a member of this cluster, and only while this member hears its leader. It is
+//   closed as soon as this member is cut off itself. Without this law: c follows a leader that was deposed
+//   and accepts a's requests. The store of a waits there until its lease expires, although d knows the new
+//   leader.
+// - An answer carries the leader's cluster time unchanged through this member, and the store counts from its
+//   first sending of the request (CT5).
+// - A session that is opened over a link belongs to the same identity as one that is opened at that member
+//   itself. The identity comes from the authenticated connection, never from a message.
 
 import { copyBytes, type Defer, shortError } from '@latchkey/base'
 import { decodeRequests, type LinkReply } from '@latchkey/protocol'
@@ -24,7 +26,7 @@ import { embeddedIn, type Identity } from './rights.js'
 /** A store uses one link, and a second one while it moves: beyond, the oldest link is closed. */
 const MOST_LINKS = 4
 
-export interface LinksFromMembersPorts {
+interface LinksFromMembersPorts {
   readonly defer: Defer
   /** False: that member is not connected, or does not read. */
   readonly send: (to: MemberId, message: LinkMessage) => boolean

@@ -8,7 +8,7 @@ import { decodeReplies, encodeRequests, LatchkeyError, type LinkRequest } from '
 import type { MemberId } from '@latchkey/raft'
 import { firstId, type LinkMessage } from './member-messages.js'
 
-export interface LinksToMembersPorts {
+interface LinksToMembersPorts {
   /** Another stream at each start. */
   readonly random: Random
   /** False: that member is not connected, or accepts no more messages. */

@@ -1,14 +1,39 @@
 // Rule: the metrics of a member.
 
-import type { Member } from './member.js'
+import type { KvStore } from '@latchkey/kv'
+import type { MemberFigures } from '@latchkey/protocol'
+import type { Replica } from '@latchkey/raft'
 
-export function memberFigures({ replica, clientConnections, kv }: Member): Readonly<Record<string, number>> {
+interface Measured {
+  readonly replica: Replica
+  readonly kv: KvStore
+  /** How many there are. */
+  readonly clientConnections: number
+}
+
+export function memberFigures({ replica, clientConnections, kv }: Measured): MemberFigures {
   const { raft } = replica.node
+  const { latches, barriers, atLatches, atBarriers } = kv.openSessions.partyCounts
   return {
     served_clients: clientConnections,
     revision: kv.revision,
     sessions: kv.openSessions.size,
+    latches,
+    barriers,
+    ...lockFigures(kv, { latch: atLatches, barrier: atBarriers }),
     log_entries: raft.lastIndex - raft.firstIndex + 1,
     is_leader: raft.role === 'leader' ? 1 : 0,
+  }
+}
+
+function lockFigures({ openSessions }: KvStore, parties: Readonly<Record<string, number>>): MemberFigures {
+  const figures = openSessions.lockFigures
+  if (figures === undefined) return {}
+  return {
+    holds: figures.held,
+    waiters: { ...figures.waiting, ...parties },
+    permits_out: figures.permits,
+    granted_total: figures.granted,
+    expired_total: figures.expired,
   }
 }

@@ -142,7 +142,8 @@ test('M28: a connection that is lost ends the links on both sides, and what come
   expect(seen.closed).toEqual([])
   to.gone('c')
   expect([seen.closed.length, to.open]).toEqual([1, 0])
-  // The one who serves it has not noticed anything: it learns so when the other one opens another link, or by its own connection.
+  // The one who serves it has not noticed anything: it learns so when the other one opens another link, or by
+  // its own connection.
   expect(opened()).toBe(1)
   from.gone('a')
   expect(opened()).toBe(0)

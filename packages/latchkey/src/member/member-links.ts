@@ -1,5 +1,5 @@
-// Driver: owns this member's part in the links between members (M28): whether it is cut off from its leader, the links of its own store
-// to members that are not, and the links of other members' stores to it.
+// Driver: this member's links for stores that are cut off from their leader (M28): the links of its own store
+// to other members, and the links of other members' stores to this one.
 
 import type { Defer, Random } from '@latchkey/base'
 import type { Dial } from '@latchkey/client'
@@ -12,7 +12,7 @@ import { LinksToMembers } from './links-to-members.js'
 import type { LinkMessage } from './member-messages.js'
 import type { Identity } from './rights.js'
 
-export interface MemberLinksPorts {
+interface MemberLinksPorts {
   readonly replica: Replica
   readonly random: Random
   readonly defer: Defer
@@ -75,7 +75,10 @@ export class MemberLinks {
 
   // ---- for the own store
 
-  /** Connected members that may reach the leader. The last one that led comes last: most likely it is the one that is not reached. */
+  /**
+   * The connected members that may reach the leader. The last known leader is the last of them, because it is
+   * most likely the one that is not reached.
+   */
   others(): readonly MemberId[] {
     const { node, transport } = this.#ports.replica
     const isOther = (id: MemberId) => id !== node.options.id && transport.connected(id)
@@ -106,6 +109,7 @@ export class MemberLinks {
   hear(from: MemberId, message: LinkMessage): void {
     switch (message.kind) {
       case 'linkOpen':
+        this.#tellNotMember(from)
         return this.#from.open(from, message.id)
       case 'linkAsked':
         return this.#from.asked(from, message.id, message.frame)
@@ -115,7 +119,20 @@ export class MemberLinks {
         return this.#to.told(from, message.id, message.frame)
       case 'linkClosed':
         return this.#to.closed(from, message.id, message.reason)
+      case 'notMember':
+        return this.#ports.replica.heardNotMember(from, message.index)
     }
+  }
+
+  /**
+   * Law (M12): a store whose member was removed hears of it, also when the connections between the members
+   * are older than the removal, and the leader ended before it could say that the removal is committed.
+   * Without this: nobody speaks to that member any more, it waits for a leader, and a watch of its store is
+   * silent for ever (seed 320000870).
+   */
+  #tellNotMember(to: MemberId): void {
+    const index = this.#ports.replica.missing(to)
+    if (index !== undefined) this.#ports.send(to, { kind: 'notMember', index })
   }
 
   /** The connection to that member has closed. */

@@ -19,6 +19,7 @@ const all: MemberMessage[] = [
   { kind: 'compared', id: 1, rows: { sum: 'ab', last: bytes } },
   { kind: 'compared', id: 1, rows: { sum: 'ab', last: undefined } },
   { kind: 'compared', id: 1, rows: undefined },
+  { kind: 'notMember', index: 7 },
 ]
 
 test.each(all)('$kind', (message) => {

@@ -68,6 +68,8 @@ export type LinkMessage =
   | { readonly kind: 'linkTold'; readonly id: number; readonly frame: Uint8Array }
   /** The link was refused, or ended by the member that serves it. */
   | { readonly kind: 'linkClosed'; readonly id: number; readonly reason: string }
+  /** The sender has applied the entry `index`, and its cluster does not list the receiver as a member. */
+  | { readonly kind: 'notMember'; readonly index: number }
 
 const KINDS = [
   'command',
@@ -84,13 +86,15 @@ const KINDS = [
   'linkClose',
   'linkTold',
   'linkClosed',
+  'notMember',
 ] as const
 type Kind = (typeof KINDS)[number]
 
 /**
- * Law: no number is used by two processes of the same member (C5: an answer completes only its own call). A
- * peer may answer a request from before a restart over the connection made after it. There are 2^32 first
- * numbers, half a million apart; the greatest is far below 2^53.
+ * Law: two processes of the same member start from different numbers, so that an answer completes only its
+ * own call (C5). A drawn number makes it so, with a chance of one in 2^32 to fail. A peer may answer a
+ * request from before a restart over the connection made after it. There are 2^32 first numbers, half a
+ * million apart; the greatest is far below 2^53.
  */
 export const firstId = (random: Random): number => 1 + random.next() * 2 ** 19
 
@@ -125,6 +129,8 @@ export function encodeMemberMessage(message: MemberMessage): Uint8Array {
       return pack([kind, message.id, message.frame])
     case 'linkClosed':
       return pack([kind, message.id, message.reason])
+    case 'notMember':
+      return pack([kind, message.index])
   }
 }
 
@@ -204,4 +210,5 @@ const READERS: Record<Kind, (fields: unknown[]) => MemberMessage | null> = {
   linkAsked: ([id, frame]) => (count(id) && bytes(frame) ? { kind: 'linkAsked', id, frame } : null),
   linkTold: ([id, frame]) => (count(id) && bytes(frame) ? { kind: 'linkTold', id, frame } : null),
   linkClosed: ([id, reason]) => (count(id) && text(reason) ? { kind: 'linkClosed', id, reason } : null),
+  notMember: ([index]) => (count(index) ? { kind: 'notMember', index } : null),
 }

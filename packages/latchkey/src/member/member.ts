@@ -6,25 +6,27 @@ import {
   type DiskUse,
   LatchkeyError,
   type LinkReply,
+  type Metric,
   type OwnerResult,
+  type PartyResult,
+  type PartyTicket,
   type Status,
 } from '@latchkey/protocol'
 import {
   type DirectoryNote,
   type MemberId,
-  type Membership,
   membersOf,
   Replica,
   type ReplicaOptions,
   type ReplicaPorts,
 } from '@latchkey/raft'
 import type { FileSystem } from '@latchkey/raft/wal'
-import { type KvStore, SPACE_NAMES, type StateHash } from '@latchkey/kv'
+import type { KvStore, StateHash } from '@latchkey/kv'
 import { Admin } from './admin-calls.js'
-import { SessionAttachments } from './session-attachments.js'
 import { OwnMembership, removed } from './own-membership.js'
 import { type MemberMessage, decodeMemberMessage, encodeMemberMessage } from './member-messages.js'
 import { MemberChanges } from './membership-changes.js'
+import { CallCounters } from './call-counters.js'
 import { CommandQueue } from './command-queue.js'
 import { Forwarder } from './forwarder.js'
 import { LeaderlessTime } from './leaderless-time.js'
@@ -32,17 +34,21 @@ import { MemberLinks } from './member-links.js'
 import { RequestsOfMembers } from './requests-of-members.js'
 import type { Identity } from './rights.js'
 import { ReadTurns } from './read-turns.js'
-import { ClientConnection } from './client-connection.js'
-import { currentStand, type StateHashes, StateCheck, standOf } from './state-check.js'
-import { StateSearch } from './state-search.js'
-import { leaderReplyOf, statusOf } from './status.js'
+import type { ClientConnection } from './client-connection.js'
+import { ClientConnections } from './client-connections.js'
+import { knowsMembers, StateComparison } from './state-comparison.js'
+import { memberCounters } from './member-counters.js'
+import { memberFigures } from './member-figures.js'
+import { statusOf } from './status.js'
 
 /** If no leader is known for this long, this member believes others that report that it was removed. */
 const LEADERLESS_TIMEOUTS = 4
 
-export interface MemberPorts {
+interface MemberPorts {
   readonly fs: FileSystem
   readonly dir: string
+  /** The version of latchkey, for status(). */
+  readonly version: string
   readonly clock: Clock
   readonly random: Random
   readonly defer: (run: () => void) => void
@@ -60,8 +66,9 @@ export interface MemberPorts {
   rebuild(): void
   machine(hooks: {
     granted(session: number, key: Uint8Array, owner: OwnerResult): void
+    ended(session: number, ticket: PartyTicket, result: PartyResult): void
     failed(error: LatchkeyError): void
-    stood(hash: StateHash): Promise<unknown> | undefined
+    atMark(hash: StateHash): Promise<unknown> | undefined
   }): KvStore
 }
 
@@ -77,27 +84,25 @@ export class Member extends Emitter<MemberEvents> {
   readonly replica: Replica
   readonly kv: KvStore
   readonly #ports: MemberPorts
+  readonly #openedAt: number
+  readonly #calls: CallCounters
   readonly #commands: CommandQueue
   readonly #forwarder: Forwarder
   readonly #admin: Admin
-  readonly #readTurns: ReadTurns
-  readonly #clientConnections = new Set<ClientConnection>()
-  readonly #sessionAttachments = new SessionAttachments<ClientConnection>()
-  readonly #stateSearch: StateSearch
-  readonly #stateCheck: StateCheck
+  readonly #clients: ClientConnections
+  readonly #states: StateComparison
   readonly #ownMembership: OwnMembership
   readonly #leaderlessTime: LeaderlessTime
   readonly links: MemberLinks
   readonly #requestsOfMembers: RequestsOfMembers
-  /** The last entry of its own log at the start. */
-  readonly #recovered: number
 
   static async open(options: ReplicaOptions, ports: MemberPorts): Promise<Member> {
     let member: Member | undefined
     const kv = ports.machine({
       granted: (session, key, owner) => member?.push(session, key, owner),
+      ended: (session, ticket, result) => member?.tellEnd(session, ticket, result),
       failed: (error) => member?.replica.node.fail('the state', error),
-      stood: (hash) => member?.stood(hash),
+      atMark: (hash) => member?.atMark(hash),
     })
     const forwarder = new Forwarder({
       clock: ports.clock,
@@ -123,34 +128,36 @@ export class Member extends Emitter<MemberEvents> {
   constructor(replica: Replica, kv: KvStore, forwarder: Forwarder, ports: MemberPorts) {
     super()
     this.replica = replica
-    this.#recovered = replica.node.raft.lastIndex
     this.kv = kv
+    this.#calls = new CallCounters(ports.clock)
     const { maxInFlightBytes: mostBytes } = replica.node.options
     this.#commands = new CommandQueue({ node: replica.node, kv, mostBytes })
     this.#ports = ports
+    this.#openedAt = ports.clock.now()
     this.#forwarder = forwarder
-    this.#readTurns = new ReadTurns(ports.clock)
     const { node } = replica
     this.#admin = this.#makeAdmin()
+    this.#clients = new ClientConnections(replica, {
+      node,
+      kv,
+      forwarder,
+      admin: this.#admin,
+      turns: new ReadTurns(ports.clock),
+      commands: this.#commands,
+      calls: this.#calls,
+    })
     node.on('role', ({ leader }) => {
       if (leader !== undefined) this.#leads(leader)
-      this.#tellLeader()
+      this.#clients.tellLeader()
     })
-    this.#stateSearch = new StateSearch({
+    this.#states = new StateComparison({
+      id: this.id,
+      node,
+      kv,
       clock: ports.clock,
       random: ports.random.fork('state-search'),
-      freeze: (index) => kv.frozen(index),
+      logger: ports.logger,
       send: (to, message) => this.#answer(to, message),
-      found: (from, index, difference) =>
-        ports.logger.error('the first row that differs', { from, index, ...difference }),
-    })
-    this.#stateCheck = new StateCheck({
-      clock: ports.clock,
-      applied: () => node.applied.position.index,
-      stateHashes: () => (this.#isTold() ? currentStand(kv) : undefined),
-      tell: (stateHashes) => this.#tellOthers(stateHashes),
-      hold: (index) => this.#stateSearch.hold(index),
-      differs: (from, index, spaces) => this.#differs(from, index, spaces),
     })
     this.#ownMembership = new OwnMembership({
       id: this.id,
@@ -164,7 +171,7 @@ export class Member extends Emitter<MemberEvents> {
     this.#leaderlessTime = this.#makeInquiry()
     node.on('membership', (membership) => {
       this.#ownMembership.look(membership)
-      this.#tellLeader()
+      this.#clients.tellLeader()
     })
     node.on('ticked', () => this.links.look())
     node.on('failed', (error) => {
@@ -181,6 +188,8 @@ export class Member extends Emitter<MemberEvents> {
       forwarder: this.#forwarder,
       changes: new MemberChanges(node, ports.clock),
       status: () => this.status(),
+      figures: () => memberFigures(this),
+      counters: (status) => this.counters(status),
       diskUse: async () => ports.diskUse?.(),
       ready: () => this.ready(),
       handOver: (to) => replica.handOver(node.options.electionTimeout * 2, to),
@@ -219,7 +228,7 @@ export class Member extends Emitter<MemberEvents> {
       clock: this.#ports.clock,
       patience: node.options.electionTimeout * LEADERLESS_TIMEOUTS,
       isCalm: () =>
-        node.raft.leader !== undefined || node.failure !== undefined || this.isLeft || !this.#isTold(),
+        node.raft.leader !== undefined || node.failure !== undefined || this.isLeft || !knowsMembers(node),
       missedBy: () => this.replica.missedBy,
       tell: (by) => {
         this.#ports.logger.warn(removed(this.id), { id: this.id, told: by })
@@ -244,7 +253,25 @@ export class Member extends Emitter<MemberEvents> {
   }
 
   status(): Status {
-    return statusOf(this.replica)
+    const { clock, version } = this.#ports
+    return statusOf(this.replica, this.isLeft ? removed(this.id) : undefined, {
+      version,
+      uptimeMillis: clock.now() - this.#openedAt,
+      dateMillis: clock.instant().wall,
+    })
+  }
+
+  /** What was counted since the member was opened; `status`: of this moment. */
+  counters(status: Status): Metric[] {
+    const [calls, queued] = [this.#calls, this.#commands.waiting]
+    return memberCounters({
+      replica: this.replica,
+      kv: this.kv,
+      calls,
+      queued,
+      status,
+      node: process.version,
+    })
   }
 
   /** A leader is known and this member has caught up: a linearizable read proves both. */
@@ -260,53 +287,24 @@ export class Member extends Emitter<MemberEvents> {
 
   /** `tell` is called in a later turn than the request that it answers. */
   clientConnection(tell: (reply: LinkReply) => void, identity: Identity): ClientConnection {
-    const clientConnection = new ClientConnection({
-      node: this.replica.node,
-      kv: this.kv,
-      forwarder: this.#forwarder,
-      admin: this.#admin,
-      turns: this.#readTurns,
-      commands: this.#commands,
-      tell,
-      identity,
-      attach: (session, by) => this.#sessionAttachments.attach(session, by),
-      ended: (by) => this.#leave(by),
-    })
-    this.#clientConnections.add(clientConnection)
-    clientConnection.tell(leaderReplyOf(this.replica, this.#membership()))
-    return clientConnection
+    return this.#clients.open(tell, identity)
   }
 
   get clientConnections(): number {
-    return this.#clientConnections.size
-  }
-
-  #leave(clientConnection: ClientConnection): void {
-    this.#clientConnections.delete(clientConnection)
-    this.#sessionAttachments.leave(clientConnection)
+    return this.#clients.size
   }
 
   push(session: number, key: Uint8Array, owner: OwnerResult): void {
-    for (const clientConnection of this.#sessionAttachments.of(session)) clientConnection.granted(key, owner)
+    this.#clients.granted(session, key, owner)
+  }
+
+  tellEnd(session: number, ticket: PartyTicket, result: PartyResult): void {
+    this.#clients.ended(session, ticket, result)
   }
 
   /** Other members are connected than before: waiting clients learn which ones are missing. */
   reachesOthers(): void {
-    if (this.replica.node.raft.leader === undefined) this.#tellLeader()
-  }
-
-  #tellLeader(): void {
-    const reply = leaderReplyOf(this.replica, this.#membership())
-    for (const clientConnection of this.#clientConnections) clientConnection.tell(reply)
-  }
-
-  /**
-   * Each change of membership is reported when it is applied, also if the log already has a later one. But a
-   * member that starts does not report the changes that it reads from its own log.
-   */
-  #membership(): Membership {
-    const { applied, raft } = this.replica.node
-    return applied.position.index < this.#recovered ? raft.membership : applied.membership
+    if (this.replica.node.raft.leader === undefined) this.#clients.tellLeader()
   }
 
   // ---- other members
@@ -320,16 +318,15 @@ export class Member extends Emitter<MemberEvents> {
       case 'call':
         return this.#requestsOfMembers.call(from, message)
       case 'stateHashes':
-        return this.#stateCheck.hear(from, message)
       case 'compare':
-        return void this.#stateSearch.asked(from, message)
       case 'compared':
-        return this.#stateSearch.answered(from, message)
+        return this.#states.hear(from, message)
       case 'linkOpen':
       case 'linkAsked':
       case 'linkClose':
       case 'linkTold':
       case 'linkClosed':
+      case 'notMember':
         return this.links.hear(from, message)
       default:
         return this.#forwarder.answered(from, message)
@@ -337,31 +334,8 @@ export class Member extends Emitter<MemberEvents> {
   }
 
   /** Called at a mark of cluster time; the next entry waits for the returned promise. */
-  stood(hash: StateHash): Promise<unknown> | undefined {
-    return this.#isTold() ? this.#stateCheck.stood(standOf(hash)) : undefined
-  }
-
-  /** False until a joining member applies an entry with a membership; founders know the members. */
-  #isTold(): boolean {
-    return membersOf(this.replica.node.applied.membership).length > 0
-  }
-
-  #tellOthers(stateHashes: StateHashes): void {
-    for (const id of membersOf(this.replica.node.applied.membership)) {
-      if (id !== this.id) this.#answer(id, { kind: 'stateHashes', ...stateHashes })
-    }
-  }
-
-  /** Logged at each mark while the states differ. The meta row differs whenever another one does. */
-  #differs(from: MemberId, index: number, spaces: readonly string[]): Promise<boolean> {
-    this.#ports.logger.error('members hold different states: rebuild the one that is wrong', {
-      from,
-      index,
-      spaces,
-    })
-    const names = SPACE_NAMES.filter((name) => spaces.includes(name))
-    const rows = names.filter((name) => name !== 'meta')
-    return this.#stateSearch.search(from, index, rows.length > 0 ? rows : names)
+  atMark(hash: StateHash): Promise<unknown> | undefined {
+    return this.#states.atMark(hash)
   }
 
   #answer(to: MemberId, message: MemberMessage): boolean {
@@ -390,11 +364,10 @@ export class Member extends Emitter<MemberEvents> {
   async close(): Promise<void> {
     this.#ownMembership.close()
     this.#leaderlessTime.close()
-    this.#stateCheck.close()
-    this.#stateSearch.close()
+    this.#states.close()
     this.links.close(new LatchkeyError('ERR_NO_LEADER', 'This member was closed.'))
     await this.replica.handOver(this.replica.node.options.electionTimeout * 2)
-    for (const clientConnection of [...this.#clientConnections]) clientConnection.close()
+    this.#clients.close()
     await this.replica.close().finally(() => this.#forwarder.close())
   }
 }

@@ -9,7 +9,7 @@ import { encodeReplies, type LinkReply } from '@latchkey/protocol'
  */
 const MOST_GATHERED = 1024 * 1024
 
-export interface OutboxPorts {
+interface OutboxPorts {
   write(frame: Uint8Array): void
   /**
    * A frame was written. Returns false when the connection has been closed because too many bytes wait to be

@@ -16,7 +16,7 @@ import { type MemberId, type Membership, membersOf } from '@latchkey/raft'
 export const removed = (id: string): string =>
   `${id} was removed from its cluster. To have it back, start it over an empty directory with join: true and add it.`
 
-export interface OwnMembershipPorts {
+interface OwnMembershipPorts {
   readonly id: MemberId
   readonly clock: Clock
   /** ms between the removal and the report of it. */

@@ -1,6 +1,6 @@
 // Rule: keys and ranges below prefixes.
 
-import { compareBytes, prefixEnd } from '@latchkey/base'
+import { compareBytes, prefixEnd, startsWith } from '@latchkey/base'
 
 type Key = Uint8Array
 /** Start inclusive, end exclusive; null: no limit. */
@@ -21,12 +21,6 @@ export function prefixOf(prefixes: readonly Key[], key: Key): Key | undefined {
   return last !== undefined && startsWith(key, last) ? last : undefined
 }
 
-function startsWith(key: Key, prefix: Key): boolean {
-  if (key.length < prefix.length) return false
-  for (let i = 0; i < prefix.length; i++) if (key[i] !== prefix[i]) return false
-  return true
-}
-
 export function isBelowOne(prefixes: readonly Key[], [start, end]: Span): boolean {
   const prefix = start === null ? undefined : prefixOf(prefixes, start)
   if (prefix === undefined) return false
@@ -34,7 +28,7 @@ export function isBelowOne(prefixes: readonly Key[], [start, end]: Span): boolea
   return last === undefined || (end !== null && compareBytes(end, last) <= 0)
 }
 
-/** In the form of an Identity: sorted, and none begins with another. */
+/** Returns the prefixes as an Identity has them: sorted, and none of them begins with another one. */
 export function tidyPrefixes(prefixes: readonly Key[]): readonly Key[] {
   const tidy: Key[] = []
   for (const prefix of [...prefixes].sort(compareBytes)) {

@@ -1,6 +1,6 @@
 // Test: whether a member can serve now: proven again and again, and no longer believed when the proof is old.
 
-import type { Clock } from '@latchkey/base'
+import { type Clock, Emitter } from '@latchkey/base'
 import { ManualClock } from '@latchkey/raft/memory'
 import { expect, test } from 'vitest'
 import type { Member } from './member.js'
@@ -29,7 +29,9 @@ function scene(how: How = 'proves') {
       ? Promise.reject(new Error('no leader'))
       : new Promise<void>((resolve) => void state.held.push(resolve))
   }
-  const member = { ready, replica: { node: { options: { electionTimeout: TIMEOUT } } } } as unknown as Member
+  const roles = new Emitter<{ role: { leader: string | undefined } }>()
+  const node = { options: { electionTimeout: TIMEOUT }, on: roles.on.bind(roles) }
+  const member = { ready, replica: { node } } as unknown as Member
   const readiness = new Readiness(member, noted)
   const pass = async (ms: number) => {
     for (let left = ms; left > 0; left -= 50) {
@@ -37,7 +39,8 @@ function scene(how: How = 'proves') {
       await Promise.resolve()
     }
   }
-  return { clock, state, readiness, pass }
+  const leads = (leader: string | undefined) => roles.emit('role', { leader })
+  return { clock, state, readiness, pass, leads }
 }
 
 test('a member is asked for a proof twice in an election timeout, four times until there is one', async () => {
@@ -56,7 +59,8 @@ test('a member is asked for a proof twice in an election timeout, four times unt
   expect(failing.state.asked.length).toBeLessThanOrEqual(17)
 })
 
-// Without it: a member that is cut off goes on to be ready, and the load balancer sends it all that it cannot serve.
+// Without it: a member that is cut off goes on to be ready, and the load balancer sends it all that it cannot
+// serve.
 test('a member that proves nothing any more is not ready at the latest two election timeouts later, and is again with the next proof', async () => {
   for (const how of ['fails', 'is held back'] as const) {
     const { state, readiness, pass } = scene()
@@ -92,4 +96,24 @@ test('no timer keeps the process, and none is left at the end', async () => {
   const asked = state.asked.length
   await pass(TIMEOUT * 2)
   expect([clock.armed, state.asked.length]).toEqual([0, asked])
+})
+
+// Without it: a member that has just started is ready a quarter of an election timeout after its leader was
+// elected, though it could serve at once.
+test('a member that is not ready is asked at once when it learns of a leader', async () => {
+  const { state, readiness, pass, leads } = scene('fails')
+  await pass(50)
+  state.how = 'proves'
+  leads(undefined)
+  expect(state.asked).toEqual([0])
+  leads('b')
+  await pass(50)
+  expect([state.asked, readiness.ready]).toEqual([[0, 50], true])
+  leads('c')
+  await pass(100)
+  expect(state.asked).toEqual([0, 50])
+  readiness.close()
+  await pass(TIMEOUT * 2)
+  leads('a')
+  expect(state.asked).toEqual([0, 50])
 })

@@ -1,5 +1,5 @@
 // Driver: whether this member can serve now. A linearizable read proves it: one is made twice in an election
-// timeout, and more often until one succeeds.
+// timeout, more often until one succeeds, and at once when a member that is not ready learns of a leader.
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { Member } from './member.js'
@@ -10,11 +10,16 @@ export class Readiness {
   readonly #electionTimeout: number
   #provenAt = Number.NEGATIVE_INFINITY
   #timer: Timer | undefined
+  readonly #off: () => void
 
   constructor(member: Member, clock: Clock) {
     this.#member = member
     this.#clock = clock
-    this.#electionTimeout = member.replica.node.options.electionTimeout
+    const { node } = member.replica
+    this.#electionTimeout = node.options.electionTimeout
+    this.#off = node.on('role', ({ leader }) => {
+      if (leader !== undefined && !this.ready) this.#ask()
+    })
     this.#ask()
   }
 
@@ -24,6 +29,7 @@ export class Readiness {
   }
 
   #ask(): void {
+    this.#timer?.cancel()
     const asked = this.#clock.now()
     this.#member.ready().then(
       () => {
@@ -36,6 +42,7 @@ export class Readiness {
   }
 
   close(): void {
+    this.#off()
     this.#timer?.cancel()
   }
 }

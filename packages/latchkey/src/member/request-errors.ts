@@ -1,6 +1,6 @@
-// Rule: the errors that a client gets for requests that its member refuses.
+// Rule: the errors that a client gets for requests that its member refuses, and the replies that carry them.
 
-import { CAPS, LatchkeyError } from '@latchkey/protocol'
+import { CAPS, errorAnswer, LatchkeyError, type LinkReply } from '@latchkey/protocol'
 
 export const tooWide = (): LatchkeyError =>
   new LatchkeyError(
@@ -22,4 +22,22 @@ export function refusalError(reason: string): LatchkeyError {
   if (reason === 'busy') return new LatchkeyError('ERR_BUSY')
   if (reason === 'too-large') return new LatchkeyError('ERR_TOO_LARGE')
   return new LatchkeyError('ERR_NO_LEADER')
+}
+
+/** The request was not executed and will not be. */
+export const refusedReply = (id: number, error: LatchkeyError): LinkReply => reply(id, true, error)
+
+/** The request failed while it was executed. */
+export const failedReply = (id: number, error: unknown): LinkReply =>
+  reply(
+    id,
+    false,
+    error instanceof LatchkeyError
+      ? error
+      : new LatchkeyError('ERR_STORAGE_FAILED', String(error), { cause: error }),
+  )
+
+const reply = (id: number, never: boolean, error: LatchkeyError): LinkReply => {
+  const answer = errorAnswer(error.code, error.message, error)
+  return { kind: 'answer', id, time: 0, never, answer }
 }

@@ -24,7 +24,7 @@ import type { CommandQueue } from './command-queue.js'
 import type { MemberMessage } from './member-messages.js'
 import { outcomeMessage } from './outcome-message.js'
 
-export interface RequestsOfMembersPorts {
+interface RequestsOfMembersPorts {
   readonly node: RaftNode
   readonly kv: KvStore
   readonly commands: CommandQueue

@@ -1,6 +1,18 @@
-// Test: the table of required-rights.ts, row by row: which rights each request needs, what it touches, and who may.
+// Test: the table of required-rights.ts, row by row: which rights each request needs, what it touches, and
+// who may.
 
-import { type Command, FIELD, IS, type LatchkeyError, OP, READ, type Read, STEP } from '@latchkey/protocol'
+import {
+  type Command,
+  FIELD,
+  IS,
+  KIND,
+  type LatchkeyError,
+  lockKeyOf,
+  OP,
+  READ,
+  type Read,
+  STEP,
+} from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import {
   mayTouchLock,
@@ -25,6 +37,7 @@ const drawn = ({ keys, spans: ranges, locks, lockSpans }: Touched) =>
 
 const W = 'write'
 const WR = 'write read'
+const semaphore = lockKeyOf(KIND.semaphore, k('s'))
 const guard = [k('g'), 1] as const
 const v = k('v')
 
@@ -142,6 +155,61 @@ const COMMANDS: readonly (readonly [keyof typeof OP, Command, string, string])[]
     ' |  | l m | ',
   ],
   ['forceRelease', [OP.forceRelease, k('l'), 1], W, ' |  | l | '],
+  ['downgrade', [OP.downgrade, k('l'), 'me', 1], W, ' |  | l | '],
+  ['tryLock', [OP.tryLock, semaphore, null, false, 'me', 1_000, 0, null, null, [1, 2]], W, ' |  | s | '],
+  ['proclaim', [OP.proclaim, k('l'), 'me', 1, null], W, ' |  | l | '],
+  ['rotate', [OP.rotate, k('l'), 'me', 1], W, ' |  | l | '],
+  ['steal', [OP.steal, lockKeyOf(KIND.webLock, k('w')), 'me', 1_000, null], W, ' |  | w | '],
+  [
+    'tryLockAll',
+    [
+      OP.tryLockAll,
+      'me',
+      [
+        [k('l'), 0],
+        [k('m'), 1],
+      ],
+      k('f'),
+      1_000,
+      null,
+      null,
+    ],
+    W,
+    ' |  | l m f | ',
+  ],
+  [
+    'put',
+    [
+      OP.put,
+      [
+        [k('l'), 1],
+        [k('m'), 2],
+      ],
+      k('x'),
+      k('v'),
+    ],
+    W,
+    'x |  | l m | ',
+  ],
+  ['resize', [OP.resize, semaphore, 3], W, ' |  | s | '],
+  ['createLatch', [OP.createLatch, k('l'), 1], W, ' |  | l | '],
+  ['countDown', [OP.countDown, k('l'), 1], W, ' |  | l | '],
+  ['removeLatch', [OP.removeLatch, k('l')], W, ' |  | l | '],
+  ['waitLatch', [OP.waitLatch, k('l'), 'me', 0], W, ' |  | l | '],
+  ['enterBarrier', [OP.enterBarrier, k('l'), 'me', 3, 0], W, ' |  | l | '],
+  [
+    'leaveParties',
+    [
+      OP.leaveParties,
+      [
+        [0, k('l'), 'me'],
+        [1, k('m'), 'me'],
+      ],
+    ],
+    W,
+    ' |  | l m | ',
+  ],
+  ['moveParty', [OP.moveParty, 1, k('l'), 'me'], W, ' |  | l | '],
 ]
 
 const READS: readonly (readonly [keyof typeof READ, Read, Right, string])[] = [
@@ -159,6 +227,9 @@ const READS: readonly (readonly [keyof typeof READ, Read, Right, string])[] = [
   ['lockQuery', [READ.lockQuery, k('l'), true, true], 'read', ' |  | l | '],
   ['lockOwner', [READ.lockOwner, k('l')], 'read', ' |  | l | '],
   ['ticket', [READ.ticket, k('l'), 'me'], 'write', ' |  | l | '],
+  ['party', [READ.party, 0, k('l'), 'me'], 'write', ' |  | l | '],
+  ['parties', [READ.parties, 0, k('')], 'read', ' |  |  | null..null'],
+  ['parties', [READ.parties, 1, k('l/')], 'read', ' |  |  | l/..l0'],
   ['revision', [READ.revision], 'read', ' |  |  | '],
   ['backup', [READ.backup, 0], 'admin', ' | null..null |  | null..null'],
 ]

@@ -1,8 +1,9 @@
 // Rule: what a request reads, changes and touches, and whether an identity may do that. All doors use this
 // one file.
 //
-// Law: what shows something of a stored value needs the right to read, by whatever call it comes. The story without it: a token that
-// may only write learns every value by putIfAbsent, and learns it bit by bit where it may ask "is it greater than this?".
+// Law: every request that shows a part of a stored value needs the right to read. Without this law: a client
+// with only the right to write reads every value with putIfAbsent, or bit by bit with conditions such as "is
+// it greater than this?".
 //
 //   request                                     | right          | touches
 //   openSession, keepAlive, closeSession        | write          | nothing
@@ -16,10 +17,15 @@
 //   txn                                         | write          | also the keys and locks of its conditions
 //   txn with a get, an increment, or a value    | write and read | the same
 //     compared by < or >, or as a number        |                |
+//   txn that is applied once                    | the same       | also the key of its kept answer
 //   nextSequence, resetSequence                 | write          | the key, and the guard's lock
 //   tryLock                                     | write          | the lock, and the fencing key as a lock
 //   release, renew, cancelWait, forceRelease,   | write          | their locks
-//     releaseAll                                |                |
+//     releaseAll, downgrade, proclaim, resize,  |                |
+//     rotate, steal, tryLockAll                 |                |
+//   createLatch, countDown, removeLatch,        | write          | their names, as locks
+//     waitLatch, enterBarrier, leaveParties,    |                |
+//     moveParty                                 |                |
 //   read get, getEntry, multiGet, contains      | read           | their keys
 //   read page                                   | read           | its range
 //   read sequence                               | read           | the key
@@ -27,14 +33,17 @@
 //   read lockOwner                              | read           | the lock
 //   read lockQuery                              | read           | all locks below its prefix, or that one
 //   read ticket                                 | write          | the lock: part of waiting for it
+//   read party                                  | write          | its name, as a lock: part of waiting
+//   read parties                                | read           | all locks below its prefix
 //   read backup                                 | admin          | everything
 //   watch                                       | read           | its range
 //
 // Law: a client without the right to read gets no context of any hold, also if it names the hold's owner as
 // itself: the ids of holders are no secret.
 //
-// Law: what is touched lies below an allowed prefix, a range below one alone. What does not is refused, and not cut down to what is
-// allowed: a scan that leaves something out in silence is taken for the whole.
+// Law: each key of a request must have an allowed prefix, and a range must lie within a single one. Otherwise
+// the request is refused, and not reduced to its allowed part. Without this law: a client takes the result of
+// such a scan for complete.
 
 import { prefixEnd } from '@latchkey/base'
 import {
@@ -43,8 +52,10 @@ import {
   type ConditionArg,
   FIELD,
   type GuardArg,
+  guardsOf,
   IS,
   LatchkeyError,
+  nameOfLockKey,
   OP,
   READ,
   type Read,
@@ -90,7 +101,7 @@ const shows = ([step]: Step): boolean => step === STEP.get || step === STEP.incr
 
 export function rightForRead(read: Read): Right {
   if (read[0] === READ.backup) return 'admin'
-  return read[0] === READ.ticket ? 'write' : 'read'
+  return read[0] === READ.ticket || read[0] === READ.party ? 'write' : 'read'
 }
 
 // ---- what is touched
@@ -123,22 +134,43 @@ export function touchedByCommand(command: Command): Touched {
       return guarded(command[1], stepped(command[2]))
     case OP.txn:
       return touchedByTxn(command)
-    case OP.tryLock:
-      return { ...NOTHING, locks: command[2] === null ? [command[1]] : [command[1], command[2]] }
+    case OP.tryLock: {
+      const name = nameOfLockKey(command[1])
+      return { ...NOTHING, locks: command[2] === null ? [name] : [name, command[2]] }
+    }
     case OP.release:
     case OP.cancelWait:
     case OP.forceRelease:
-      return { ...NOTHING, locks: [command[1]] }
+    case OP.downgrade:
+    case OP.proclaim:
+    case OP.resize:
+    case OP.rotate:
+    case OP.steal:
+      return { ...NOTHING, locks: [nameOfLockKey(command[1])] }
+    case OP.tryLockAll: {
+      const names = command[2].map(([key]) => nameOfLockKey(key))
+      return { ...NOTHING, locks: command[3] === null ? names : [...names, command[3]] }
+    }
     case OP.renew:
     case OP.releaseAll:
-      return { ...NOTHING, locks: command[1].map(([key]) => key) }
+      return { ...NOTHING, locks: command[1].map(([key]) => nameOfLockKey(key)) }
+    case OP.createLatch:
+    case OP.countDown:
+    case OP.removeLatch:
+    case OP.waitLatch:
+    case OP.enterBarrier:
+      return { ...NOTHING, locks: [command[1]] }
+    case OP.moveParty:
+      return { ...NOTHING, locks: [command[2]] }
+    case OP.leaveParties:
+      return { ...NOTHING, locks: command[1].map(([, name]) => name) }
   }
 }
 
 const guarded = (guard: GuardArg, touched: Partial<Touched>): Touched => ({
   ...NOTHING,
   ...touched,
-  locks: guard === null ? [] : [guard[0]],
+  locks: guardsOf(guard).map(([key]) => nameOfLockKey(key)),
 })
 
 function stepped(steps: readonly Step[]): Pick<Touched, 'keys' | 'spans'> {
@@ -151,15 +183,18 @@ function stepped(steps: readonly Step[]): Pick<Touched, 'keys' | 'spans'> {
   return { keys, spans }
 }
 
-function touchedByTxn([, guard, when, then, otherwise]: Extract<
+function touchedByTxn([, guard, when, then, otherwise, once]: Extract<
   Command,
   readonly [typeof OP.txn, ...unknown[]]
 >): Touched {
   const asked = (isLock: boolean) =>
     when.filter(([field]) => (field === FIELD.lock) === isLock).map(([, , key]) => key)
   const { keys, spans } = stepped([...then, ...otherwise])
-  const touched = guarded(guard, { keys: [...asked(false), ...keys], spans })
-  return { ...touched, locks: [...touched.locks, ...asked(true)] }
+  const touched = guarded(guard, {
+    keys: [...asked(false), ...keys, ...(once === undefined ? [] : [once[0]])],
+    spans,
+  })
+  return { ...touched, locks: [...touched.locks, ...asked(true).map(nameOfLockKey)] }
 }
 
 export function touchedByRead(read: Read): Touched {
@@ -175,18 +210,38 @@ export function touchedByRead(read: Read): Touched {
       return { ...NOTHING, spans: [[read[3], read[4]]] }
     case READ.lockOwner:
     case READ.ticket:
-      return { ...NOTHING, locks: [read[1]] }
+      return { ...NOTHING, locks: [nameOfLockKey(read[1])] }
+    case READ.party:
+      return { ...NOTHING, locks: [read[2]] }
+    case READ.parties:
+      return { ...NOTHING, ...lockQuery(read[2], false) }
     case READ.lockQuery:
-      if (read[3]) return { ...NOTHING, locks: read[1] === null ? [] : [read[1]] }
-      return { ...NOTHING, lockSpans: [read[1] === null ? ALL : [read[1], prefixEnd(read[1]) ?? null]] }
+      return { ...NOTHING, ...lockQuery(read[1], read[3]) }
     case READ.lockState:
-      return { ...NOTHING, lockSpans: [[read[1], read[2]]] }
+      return { ...NOTHING, lockSpans: [spanOfNames([read[1], read[2]])] }
     case READ.backup:
       return { ...NOTHING, spans: [ALL], lockSpans: [ALL] }
     case READ.closeView:
     case READ.revision:
       return NOTHING
   }
+}
+
+function lockQuery(at: Key | null, isKey: boolean): Partial<Touched> {
+  const name = at === null ? at : nameOfLockKey(at)
+  if (isKey) return { locks: name === null ? [] : [name] }
+  return { lockSpans: [name === null || name.length === 0 ? ALL : [name, prefixEnd(name) ?? null]] }
+}
+
+/**
+ * The names between two keys of locks. The end of all keys of a kind is beyond every name of that kind, so
+ * the names have no end then.
+ */
+function spanOfNames([start, end]: Span): Span {
+  const from = start === null ? null : nameOfLockKey(start)
+  const isMarked = (key: Key | null) => key !== null && nameOfLockKey(key) !== key
+  const to = end === null || (isMarked(end) && !isMarked(start)) ? null : nameOfLockKey(end)
+  return [from?.length === 0 ? null : from, to?.length === 0 ? null : to]
 }
 
 // ---- may they
@@ -218,7 +273,10 @@ export function refusalOfWatch(
 ): LatchkeyError | undefined {
   if (!who.rights.includes('read')) return lacks('read')
   return isLimited(who)
-    ? outside(who, { ...NOTHING, [of === WATCH_OF.keys ? 'spans' : 'lockSpans']: [span] })
+    ? outside(
+        who,
+        of === WATCH_OF.keys ? { ...NOTHING, spans: [span] } : { ...NOTHING, lockSpans: [spanOfNames(span)] },
+      )
     : undefined
 }
 
@@ -226,7 +284,7 @@ export const isLimited = ({ keys, locks }: Identity): boolean => keys !== undefi
 
 /** Whether a grant of that lock may be pushed to this identity. */
 export const mayTouchLock = ({ locks }: Identity, key: Key): boolean =>
-  locks === undefined || prefixOf(locks, key) !== undefined
+  locks === undefined || prefixOf(locks, nameOfLockKey(key)) !== undefined
 
 function lacks(right: Right): LatchkeyError {
   const why = right === 'read' ? ' What answers a stored value or compares one by < or > needs it too.' : ''

@@ -4,7 +4,10 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { utf8 } from '@latchkey/base'
 import { tidyPrefixes } from './prefixes.js'
 
-/** `write` includes nothing else: a caller that reads and writes has both. `admin` changes members, backs up, transfers. */
+/**
+ * `write` does not include `read`: a caller that reads and writes needs both. `admin` is for membership,
+ * backups and transfers of leadership.
+ */
 export type Right = 'read' | 'write' | 'admin'
 export const RIGHTS: readonly Right[] = ['read', 'write', 'admin']
 
@@ -21,8 +24,9 @@ export interface AuthOptions {
    */
   file?: string | undefined
   /**
-   * What members prove to each other that they have, without showing it: 32 random bytes in hex, for one. Needed where there are several
-   * members. Of a list the first is proved and each is accepted, so that it can be replaced member by member.
+   * A secret that members prove to each other to have, without sending it: for example 32 random bytes in
+   * hex. A cluster of several members needs it. Of a list, the first one is used and all are accepted, so
+   * that it can be replaced member by member.
    */
   memberToken?: string | readonly string[] | undefined
 }
@@ -50,9 +54,15 @@ export interface TokenEntry {
   name?: string | undefined
   /** Default: all. */
   rights?: readonly Right[] | undefined
-  /** Prefixes of the keys that it may touch, sequences too; [] for none. Default: all keys. Not with the admin right. */
+  /**
+   * Prefixes of the keys and sequences that it may use; [] for none. Default: all keys. Not with the admin
+   * right.
+   */
   keys?: readonly string[] | undefined
-  /** Prefixes of the locks that it may touch, also in guards; [] for none. Default: all locks. Not with the admin right. */
+  /**
+   * Prefixes of the locks that it may use, also in guards; [] for none. Default: all locks. Not with the
+   * admin right.
+   */
   locks?: readonly string[] | undefined
 }
 

@@ -4,19 +4,19 @@
 
 export class SessionAttachments<ClientConnection> {
   readonly #bySession = new Map<number, Set<ClientConnection>>()
-  readonly #bySeat = new Map<ClientConnection, number>()
+  readonly #byConnection = new Map<ClientConnection, number>()
 
   attach(session: number, clientConnection: ClientConnection): void {
     this.leave(clientConnection)
-    this.#bySeat.set(clientConnection, session)
+    this.#byConnection.set(clientConnection, session)
     const clientConnections = this.#bySession.get(session) ?? new Set()
     this.#bySession.set(session, clientConnections.add(clientConnection))
   }
 
   leave(clientConnection: ClientConnection): void {
-    const session = this.#bySeat.get(clientConnection)
+    const session = this.#byConnection.get(clientConnection)
     if (session === undefined) return
-    this.#bySeat.delete(clientConnection)
+    this.#byConnection.delete(clientConnection)
     const clientConnections = this.#bySession.get(session)
     clientConnections?.delete(clientConnection)
     if (clientConnections?.size === 0) this.#bySession.delete(session)

@@ -12,7 +12,7 @@ export interface StateHashes {
   readonly spaces: Readonly<Record<string, string>>
 }
 
-export interface StateCheckPorts {
+interface StateCheckPorts {
   readonly clock: Clock
   /** The index up to which this member has applied. */
   readonly applied: () => number
@@ -34,7 +34,7 @@ const REST_MS = 2_000
  * How many hashes are remembered, of this member and of each other one: so a member that lags a little is
  * compared too.
  */
-const STANDS = 4
+const KEPT_HASHES = 4
 
 export class StateCheck {
   readonly #ports: StateCheckPorts
@@ -66,7 +66,7 @@ export class StateCheck {
   }
 
   /** Called at a mark; the next entry waits for the returned promise. */
-  stood(stateHashes: StateHashes): Promise<unknown> | undefined {
+  atMark(stateHashes: StateHashes): Promise<unknown> | undefined {
     this.#stateHashes(stateHashes)
     const wanted = [...this.#different.values()].some(({ known }) => !known)
     return wanted ? this.#ports.hold(stateHashes.index) : undefined
@@ -75,23 +75,23 @@ export class StateCheck {
   #stateHashes(stateHashes: StateHashes): void {
     remember(this.#own, stateHashes)
     this.#ports.tell(stateHashes)
-    for (const [from, stands] of this.#heard) {
-      for (const heard of [...stands]) this.#compare(from, heard)
+    for (const [from, hashes] of this.#heard) {
+      for (const heard of [...hashes]) this.#compare(from, heard)
     }
   }
 
   hear(from: string, stateHashes: StateHashes): void {
-    const stands = this.#heard.get(from) ?? []
-    this.#heard.set(from, stands)
-    remember(stands, stateHashes)
+    const hashes = this.#heard.get(from) ?? []
+    this.#heard.set(from, hashes)
+    remember(hashes, stateHashes)
     this.#compare(from, stateHashes)
   }
 
   #compare(from: string, heard: StateHashes): void {
     const own = this.#own.find(({ index }) => index === heard.index)?.spaces
     if (own === undefined) return
-    const stands = this.#heard.get(from) ?? []
-    stands.splice(stands.indexOf(heard), 1)
+    const hashes = this.#heard.get(from) ?? []
+    hashes.splice(hashes.indexOf(heard), 1)
     const names = [...new Set([...Object.keys(own), ...Object.keys(heard.spaces)])].sort()
     const different = names.filter((name) => own[name] !== heard.spaces[name])
     if (different.length > 0) this.#differs(from, heard.index, different)
@@ -111,16 +111,19 @@ export class StateCheck {
   }
 }
 
-function remember(stands: StateHashes[], stateHashes: StateHashes): void {
-  stands.push(stateHashes)
-  if (stands.length > STANDS) stands.shift()
+function remember(hashes: StateHashes[], stateHashes: StateHashes): void {
+  hashes.push(stateHashes)
+  if (hashes.length > KEPT_HASHES) hashes.shift()
 }
 
-export const standOf = ({ position, spaces }: StateHash): StateHashes => ({ index: position.index, spaces })
+export const stateHashesOf = ({ position, spaces }: StateHash): StateHashes => ({
+  index: position.index,
+  spaces,
+})
 
-export function currentStand(kv: KvStore): StateHashes | undefined {
+export function currentStateHashes(kv: KvStore): StateHashes | undefined {
   try {
-    return standOf(kv.stateHash())
+    return stateHashesOf(kv.stateHash())
   } catch {
     // The state is being replaced, or the member has stopped: both are reported elsewhere.
     return undefined

@@ -3,7 +3,7 @@
 // then for single rows: it needs little memory, and members that agree exchange nothing. A member that cannot
 // freeze that state any more answers so; the next mark is another try.
 
-import type { Clock, Random, Timer } from '@latchkey/base'
+import { elementAt, type Clock, type Random, type Timer } from '@latchkey/base'
 import { type StateDigest, nameOfRow, type RowsDigest, type SpaceName } from '@latchkey/kv'
 import { type MemberMessage, firstId } from './member-messages.js'
 
@@ -17,7 +17,7 @@ export interface Difference {
   readonly what: 'it is only here' | 'it is only there' | 'it is another one there'
 }
 
-export interface StateSearchPorts {
+interface StateSearchPorts {
   readonly clock: Clock
   /** Gives another random sequence at each start. */
   readonly random: Random
@@ -111,7 +111,7 @@ export class StateSearch {
   async #searchSpace(own: StateDigest, from: string, index: number, space: SpaceName): Promise<boolean> {
     let after: Uint8Array | undefined
     for (let level = 0; ; ) {
-      const theirs = await this.#ask(from, { index, space, after, rows: ROWS[level] as number })
+      const theirs = await this.#ask(from, { index, space, after, rows: elementAt(ROWS, level) })
       if (theirs === undefined) return false
       // The other member has no more rows: all rows that are left here differ.
       const ours = await own.digest(space, after, theirs.last)

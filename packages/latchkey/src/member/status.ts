@@ -3,9 +3,14 @@
 import { type LeaderReply, leaderlessMessage, type MemberStatus, type Status } from '@latchkey/protocol'
 import { type Membership, membersOf, type Replica } from '@latchkey/raft'
 
-export function statusOf(replica: Replica): Status {
+/** What the process of the member knows of itself. */
+export type OfProcess = Pick<Status, 'version' | 'uptimeMillis' | 'dateMillis'>
+
+/** `removed`: why no leader serves this member any more. */
+export function statusOf(replica: Replica, removed: string | undefined, ofProcess: OfProcess): Status {
   const { node } = replica
   const { raft } = node
+  const reply = leaderReplyOf(replica, raft.membership)
   return {
     id: node.options.id,
     role: raft.role,
@@ -16,6 +21,11 @@ export function statusOf(replica: Replica): Status {
     clusterTime: Math.floor(node.clusterTime()),
     clusterId: replica.clusterId,
     members: membersOf(raft.membership).map((id) => memberStatus(replica, id)),
+    ...ofProcess,
+    ...(reply.id === undefined && {
+      missing: [...(reply.missing ?? [])],
+      whyNoLeader: removed ?? leaderlessMessage(reply),
+    }),
   }
 }
 

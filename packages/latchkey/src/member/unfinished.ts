@@ -40,13 +40,9 @@ interface Message {
   bytesBefore: number
 }
 
-export interface UnfinishedPorts {
-  readonly clock: Clock
-  readonly refusals: RefusalLog
-}
-
 export class Unfinished {
-  readonly #ports: UnfinishedPorts
+  readonly #clock: Clock
+  readonly #refusals: RefusalLog
   /** In the order of their last bytes: the one that sent last comes last. */
   readonly #messages = new Map<Sender, Message>()
   #sum = 0
@@ -54,8 +50,9 @@ export class Unfinished {
   #timer: Timer | undefined
   #looked = 0
 
-  constructor(ports: UnfinishedPorts) {
-    this.#ports = ports
+  constructor({ clock, refusals }: { clock: Clock; refusals: RefusalLog }) {
+    this.#clock = clock
+    this.#refusals = refusals
   }
 
   /** The sum over all connections, also those that are being closed. */
@@ -82,7 +79,7 @@ export class Unfinished {
   }
 
   #begun(): Message {
-    const windowBegan = this.#ports.clock.now()
+    const windowBegan = this.#clock.now()
     return { bytes: 0, isEnding: false, isFirstWindow: true, windowBegan, bytesBefore: 0 }
   }
 
@@ -137,7 +134,7 @@ export class Unfinished {
       why === 'busy'
         ? 'a message that was not whole was ended: there was too much of such'
         : 'a message was ended: it did not go on'
-    this.#ports.refusals.note('clients', `unfinished-${why}`, text, { bytes, all: this.#sum })
+    this.#refusals.note('clients', `unfinished-${why}`, text, { bytes, all: this.#sum })
     message.isEnding = true
     this.#sum -= bytes
     this.#endingSum += bytes
@@ -148,16 +145,16 @@ export class Unfinished {
 
   #watch(): void {
     if (this.#timer !== undefined) return
-    this.#looked = this.#ports.clock.now()
+    this.#looked = this.#clock.now()
     this.#arm()
   }
 
   #arm(): void {
-    this.#timer = this.#ports.clock.after(LOOK_MS, () => this.#look(), { ref: false })
+    this.#timer = this.#clock.after(LOOK_MS, () => this.#look(), { ref: false })
   }
 
   #look(): void {
-    const now = this.#ports.clock.now()
+    const now = this.#clock.now()
     // While this member did not run it received nothing, and that was no client's fault.
     const stood = Math.max(0, now - this.#looked - 2 * LOOK_MS)
     this.#looked = now

@@ -6,7 +6,7 @@
 //   few, and nobody can say which rights it has. A text and the digest of that text are the same token.
 // - No message contains a token or a piece of the file, because messages are logged.
 
-import { CAPS, show } from '@latchkey/protocol'
+import { CAPS, unknownName } from '@latchkey/protocol'
 import { type Auth, type AuthOptions, digestOf, RIGHTS, type TokenEntry } from '../member/rights.js'
 import { checkMemberToken } from './member-proof.js'
 import { parseToken } from './token-text.js'
@@ -42,7 +42,7 @@ function listOf(given: unknown, place: string, names: readonly string[]): Placed
     throw new TypeError(`${place} must be an object such as { tokens: [...] }`)
   const inside = place.endsWith(' ') ? place : `${place}.`
   for (const name of Object.keys(given)) {
-    if (!names.includes(name)) throw new TypeError(`${inside}unknown name ${show(name)}`)
+    if (!names.includes(name)) throw unknownName('field', name, place.trim(), names)
   }
   const { tokens } = given as { tokens?: unknown }
   if (tokens === undefined) return []
@@ -67,7 +67,7 @@ function checkEntry({ given, place }: Placed): TokenEntry {
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry))
     throw new TypeError(`${place} must be a text, or an object such as { token, rights }`)
   for (const name of Object.keys(entry)) {
-    if (!FIELDS.includes(name)) throw new TypeError(`${place}: unknown name ${show(name)}`)
+    if (!FIELDS.includes(name)) throw unknownName('field', name, place, FIELDS)
   }
   const { token, sha256, cert, name, rights, keys, locks } = entry as Record<string, unknown>
   if ([token, sha256, cert].filter((one) => one !== undefined).length !== 1)

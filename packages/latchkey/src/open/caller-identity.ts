@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 import { LatchkeyError, show } from '@latchkey/protocol'
 import { certifiedName, whyUntrusted } from '@latchkey/raft'
 import type { Identities, Identity } from '../member/rights.js'
-import type { TlsOptions } from './options.js'
+import type { TlsOptions } from './tls-options.js'
 
 /** The identity, or the error if the caller has none. */
 export function callerOf(

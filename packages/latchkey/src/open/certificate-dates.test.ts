@@ -5,7 +5,7 @@ import { silentLogger } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import { refusalOfDates, warningOfDates } from './certificate-dates.js'
 import { CertificateWatch } from './certificate-watch.js'
-import type { TlsOptions } from './options.js'
+import type { TlsOptions } from './tls-options.js'
 
 const pem = (name: string) =>
   readFileSync(new URL(`../../../raft/src/net/testing/certs/${name}.pem`, import.meta.url), 'utf8')

@@ -6,7 +6,7 @@
 
 import { X509Certificate } from 'node:crypto'
 import { LatchkeyError } from '@latchkey/protocol'
-import type { TlsOptions } from './options.js'
+import type { TlsOptions } from './tls-options.js'
 
 /** An operator is warned this long before a certificate expires. */
 const WARN_DAYS = 14

@@ -1,4 +1,5 @@
-// Test: the places of one port: strangers give way to strangers, clients leave the members' places alone, idle HTTP is no client.
+// Test: the places of one port: strangers give way to strangers, clients leave the members' places alone,
+// idle HTTP is no client.
 
 import { once } from 'node:events'
 import { Agent, get } from 'node:http'

@@ -44,7 +44,10 @@ const LEAST_OF_ONE_ADDRESS = 16
 const MOST_STRANGERS = 2_000
 const KEPT_FOR_MEMBERS = 64
 
-/** Of the whole a fifth is strangers', up to 64 places are members', the rest is clients'. One address has half of a kind's places. */
+/**
+ * A fifth of all places is for strangers, up to 64 places are for members, and the rest is for clients. One
+ * address may use half of the places of a kind.
+ */
 export function placesOf(whole: number): Places {
   const strangers = Math.max(1, Math.min(MOST_STRANGERS, Math.floor(whole / 5)))
   const members = Math.min(KEPT_FOR_MEMBERS, Math.floor(whole / 4))
@@ -84,14 +87,10 @@ interface OfAddress {
   clients: number
 }
 
-export interface ConnectionsPorts {
-  readonly clock: Clock
-  readonly refusals: RefusalLog
-  readonly places: Places
-}
-
 export class Connections {
-  readonly #ports: ConnectionsPorts
+  readonly #clock: Clock
+  readonly #refusals: RefusalLog
+  readonly #places: Places
   readonly #bySocket = new WeakMap<Duplex, Connection>()
   /** Connections whose TLS handshake is under way, by the two ends' addresses. */
   readonly #shaking = new Map<string, Connection>()
@@ -101,8 +100,10 @@ export class Connections {
   #clients = 0
   #members = 0
 
-  constructor(ports: ConnectionsPorts) {
-    this.#ports = ports
+  constructor({ clock, refusals, places }: { clock: Clock; refusals: RefusalLog; places: Places }) {
+    this.#clock = clock
+    this.#refusals = refusals
+    this.#places = places
   }
 
   /** For metrics. */
@@ -189,7 +190,7 @@ export class Connections {
   }
 
   #hasPlace({ address }: Connection): boolean {
-    const { places, refusals } = this.#ports
+    const [places, refusals] = [this.#places, this.#refusals]
     const whole = this.#clients >= places.clients
     if (!whole && this.#ofAddress(address).clients < places.clientsOfOneAddress) return true
     refusals.note('port', whole ? 'clients-full' : 'address-full', 'a client found no place', {
@@ -207,44 +208,34 @@ export class Connections {
     this.#strangers.add(connection)
     strangers.add(connection)
     this.#arm(connection, patience)
-    const { places } = this.#ports
+    const places = this.#places
     if (strangers.size > places.strangersOfOneAddress) this.#giveWay(strangers, 'address-gave-way')
     else if (this.#strangers.size > places.strangers) this.#giveWay(this.#strangers, 'stranger-gave-way')
   }
 
   #arm(connection: Connection, patience: number): void {
     connection.deadline?.cancel()
-    connection.deadline = this.#ports.clock.after(patience, () => this.#tooLate(connection), { ref: false })
+    connection.deadline = this.#clock.after(patience, () => this.#tooLate(connection), { ref: false })
   }
 
   /** Law 2: the oldest stranger. */
   #giveWay(among: ReadonlySet<Connection>, reason: string): void {
     const [oldest] = among as Set<Connection>
     if (oldest === undefined) return
-    this.#ports.refusals.note(
-      'port',
-      reason,
-      'a connection that had not said who it is gave way to another one',
-      {
-        address: oldest.address,
-      },
-    )
+    this.#refusals.note('port', reason, 'a connection that had not said who it is gave way to another one', {
+      address: oldest.address,
+    })
     this.#destroy(oldest)
   }
 
   #tooLate(connection: Connection): void {
-    this.#ports.refusals.note(
-      'port',
-      'silent',
-      'a connection was closed that did not say in time who it is',
-      {
-        address: connection.address,
-      },
-    )
+    this.#refusals.note('port', 'silent', 'a connection was closed that did not say in time who it is', {
+      address: connection.address,
+    })
     const { socket, upgraded } = connection
     if (socket === undefined || upgraded || connection.asking > 0 || !socket.writable)
       this.#destroy(connection)
-    else endRefused(socket, TOO_LATE, this.#ports.clock)
+    else endRefused(socket, TOO_LATE, this.#clock)
   }
 
   #destroy(connection: Connection): void {

@@ -1,23 +1,15 @@
-// Test: a copy of a member's directory is started beside the member: the cluster goes on, and each log says what is wrong.
+// Test: a copy of a member's directory is started beside the member: the cluster goes on, and each log says
+// what is wrong.
 
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Store } from '@latchkey/client'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { open } from './open.js'
+import { expect, test } from 'vitest'
 import type { OpenOptions } from './options.js'
+import { openedInTest } from './testing/opened.js'
 import { addresses } from './testing/ports.js'
 
-const closers: (() => Promise<unknown>)[] = []
-let root = ''
-beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'latchkey-copy-'))
-})
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close().catch(() => {})
-  await rm(root, { recursive: true, force: true })
-})
+const { inFolder, opening } = openedInTest()
 
 interface Line {
   readonly level: string
@@ -25,13 +17,11 @@ interface Line {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-async function opening(log: Line[], options: OpenOptions): Promise<Store> {
+function logging(log: Line[], options: OpenOptions): Promise<Store> {
   const line = (level: string) => (text: string, fields?: Readonly<Record<string, unknown>>) =>
     void log.push({ level, text, fields: fields ?? {} })
   const logger = { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
-  const store = await open({ electionTimeout: 300, heartbeat: 60, logger, ...options })
-  closers.push(() => store.close())
-  return store
+  return opening({ electionTimeout: 300, heartbeat: 60, logger, ...options })
 }
 
 async function until(what: () => boolean): Promise<void> {
@@ -54,21 +44,21 @@ test('M23: a copy of a running member is refused while its lock says so; once it
   const listen = new URL(other).host
   const logs: Record<string, Line[]> = { a: [], b: [], c: [], copy: [] }
   const log = (id: string) => logs[id] as Line[]
-  const start = (id: string) => opening(log(id), { id, dir: join(root, id), members })
+  const start = (id: string) => logging(log(id), { id, dir: inFolder(id), members })
   const [a, b, c] = await Promise.all([start('a'), start('b'), start('c')])
   await Promise.all([a.ready(), b.ready(), c.ready()])
   await a.put('k', 'before')
-  const dir = join(root, 'copy')
-  await cp(join(root, 'a'), dir, { recursive: true })
+  const dir = inFolder('copy')
+  await cp(inFolder('a'), dir, { recursive: true })
   const copied = { id: 'a', dir, members, listen }
-  await expect(opening([], copied)).rejects.toMatchObject({
+  await expect(logging([], copied)).rejects.toMatchObject({
     code: 'ERR_DIR_LOCKED',
     message: expect.stringContaining('copy of a directory that is in use'),
   })
   // As after the process that the copied lock names has ended: nobody holds the copy.
   for (const file of await readdir(dir)) if (file.startsWith('lock.')) await rm(join(dir, file))
   await a.close()
-  await opening(log('copy'), copied)
+  await logging(log('copy'), copied)
   const again = await start('a')
   // Without c, a and b have to hear each other.
   await c.close()

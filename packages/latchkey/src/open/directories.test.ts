@@ -186,7 +186,8 @@ test('a member of a grown cluster that is opened without members is where the ot
   await first.put('k', 'v')
   expect(await again.get('k', { as: 'string' })).toBe('v')
   await again.close()
-  // The other member looks for this one there, and is sent away: a connection that nobody reads would keep the listener open.
+  // The other member looks for this one there, and is sent away: a connection that nobody reads would keep
+  // the listener open.
   const clock = systemClock(uptime)
   const taken = await listen(parseListen(members.b.slice('ws://'.length)), {
     tls: undefined,

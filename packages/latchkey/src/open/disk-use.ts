@@ -1,6 +1,6 @@
-// Driver: sums the bytes of a member's directory when a caller asks for it.
+// Driver: sums the bytes of a member's directory, and tells what is free on its disk, when a caller asks.
 
-import { readdir, stat } from 'node:fs/promises'
+import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DiskUse } from '@latchkey/protocol'
 
@@ -8,8 +8,13 @@ import type { DiskUse } from '@latchkey/protocol'
  * The sum of the folders of the state and of the log. Files come and go meanwhile, so the sum is approximate.
  */
 export async function diskUse(state: string, log: string): Promise<DiskUse> {
-  const [stateBytes, logBytes] = await Promise.all([bytesBelow(state), bytesBelow(log)])
-  return { stateBytes, logBytes }
+  const [stateBytes, logBytes, disk] = await Promise.all([bytesBelow(state), bytesBelow(log), statfs(log)])
+  return {
+    stateBytes,
+    logBytes,
+    freeBytes: disk.bavail * disk.bsize,
+    totalBytes: disk.blocks * disk.bsize,
+  }
 }
 
 /** A file or folder that is deleted before it is measured has no bytes. */

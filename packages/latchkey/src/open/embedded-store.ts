@@ -1,4 +1,5 @@
-// Driver: the store that open() gives: every call of a Store, and what can be changed of the member beneath it while it runs.
+// Driver: the store that open() returns: all calls of a Store, and `reload` for the member's certificates and
+// tokens.
 
 import { ClientStore, type Store, type StoreOptions } from '@latchkey/client'
 import type { As } from '@latchkey/protocol'
@@ -6,9 +7,9 @@ import type { ReloadOptions } from './reload.js'
 
 export interface EmbeddedStore<S extends As = 'bytes'> extends Store<S> {
   /**
-   * Takes new certificates and tokens into use, with no connection lost but those of tokens that are no more. Rejects with a TypeError
-   * where something is wrong with them, and with ERR_UNAUTHORIZED where a new certificate has expired or is not valid yet; then what was in
-   * force stays.
+   * Replaces certificates and tokens. Only connections whose token is not valid any more are closed. Rejects
+   * with a TypeError if something is wrong with them, and with ERR_UNAUTHORIZED if a new certificate has
+   * expired or is not valid yet; then the former ones stay in use.
    */
   reload(options: ReloadOptions): Promise<void>
 }

@@ -1,4 +1,5 @@
-// Test: requests of one port over HTTP: how many of one connection wait, how they take turns, and that each is told its end.
+// Test: requests of one port over HTTP: how many of one connection wait, how they take turns, and that each
+// is told its end.
 
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'

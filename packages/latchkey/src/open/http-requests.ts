@@ -33,7 +33,7 @@ const TURN_MS = 5
 /** At most 160 requests, or a large part of a head. */
 const SLICE = 4 * 1024
 
-export interface HttpRequestsPorts {
+interface HttpRequestsPorts {
   readonly clock: Pick<Clock, 'now'>
   readonly refusals: RefusalLog
   /** Runs it in the next turn of the event loop. */

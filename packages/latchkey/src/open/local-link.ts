@@ -1,5 +1,5 @@
-// Driver: a link into the own process: a client connection at this member. Each reply comes in a later
-// microtask than its request.
+// Driver: a link from a store to the member in the same process. Each reply comes in a later microtask than
+// its request.
 
 import { microtask } from '@latchkey/base'
 import type { Dial, OtherMembers, Route } from '@latchkey/client'
@@ -9,19 +9,20 @@ import type { Member } from '../member/member.js'
 import { embeddedIn, type Identity } from '../member/rights.js'
 
 export interface LocalMember {
-  /** The member, which changes when it is opened anew; undefined while it is being opened. */
+  /** The present member; undefined while it is being opened anew. */
   current(): Member | undefined
-  /** The reason why there is no member any more. */
+  /** The reason why there will be no member any more. */
   failure(): LatchkeyError | undefined
-  /** Called when the member has closed. */
+  /** `run` is called when the member has closed. */
   onGone(run: () => void): () => void
-  /** Called when there is a member, or when there will be none. */
+  /** `run` is called when there is a member, or when it is certain that there will be none. */
   onSettled(run: () => void): () => void
 }
 
 /**
- * `who`: as whom it asks; the process itself, unless it asks for somebody else. Only the process's own store goes through another member
- * while this one is cut off from the leader (M28): any other client can ask another member itself.
+ * `who`: the identity for which the store sends its requests; without it, the process itself. Only the
+ * process's own store uses another member while this one is cut off from the leader (M28). All other clients
+ * can connect to another member themselves.
  */
 export const localRoute = (local: LocalMember, who?: Identity): Route =>
   who === undefined
@@ -70,9 +71,7 @@ function otherMembers(local: LocalMember): OtherMembers {
   }
 }
 
-/**
- * No other member can be reached from here: calls that need the cluster are refused at once, and do not wait.
- */
+/** This store has no other member, so calls that need the cluster are refused at once. */
 const removedError = (id: string) =>
   new LatchkeyError(
     'ERR_NO_LEADER',
@@ -80,7 +79,10 @@ const removedError = (id: string) =>
     { retryable: false },
   )
 
-/** A dial waits for a member that is being opened: a retry would notice the opened member later. */
+/**
+ * A dial waits while the member is being opened. A dial that failed and was retried would notice the member
+ * later.
+ */
 async function settled(local: LocalMember, signal: AbortSignal): Promise<Member> {
   for (;;) {
     const failure = local.failure()

@@ -1,32 +1,13 @@
 // Test: nobody is a member without a proof where clients need a token.
 
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { connect, type Store } from '@latchkey/client'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import type { EmbeddedStore } from './embedded-store.js'
 import { open } from './open.js'
-import type { OpenOptions } from './options.js'
+import { openedInTest } from './testing/opened.js'
 import { addresses } from './testing/ports.js'
 
-const closers: (() => Promise<unknown>)[] = []
-let root = ''
-beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'latchkey-proof-'))
-})
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close().catch(() => {})
-  await rm(root, { recursive: true, force: true })
-})
-
-const later = <S extends Store>(store: S): S => {
-  closers.push(() => store.close())
-  return store
-}
-const opening = async (options: OpenOptions): Promise<EmbeddedStore> =>
-  later(await open({ electionTimeout: 200, heartbeat: 40, ...options }))
+const { inFolder, later, opening } = openedInTest()
 
 /** How the door for members answers one who has nothing to show. */
 const membersDoor = (url: string): Promise<number | 'open'> =>
@@ -65,7 +46,7 @@ test('M21: one member with tokens and no member token: its door for members is s
 
 test('M21: a directory whose log knows others is not opened with tokens alone', async () => {
   const members = await addresses(['a', 'b'])
-  const dir = join(root, 'a')
+  const dir = inFolder('a')
   const [a] = await Promise.all([
     opening({ id: 'a', dir, members }),
     opening({ id: 'b', memory: true, members }),
@@ -82,7 +63,7 @@ test('M21: a directory whose log knows others is not opened with tokens alone', 
 test('M20: a member token is replaced member by member, and the members stay together', async () => {
   const members = await addresses(['a', 'b', 'c'])
   const start = (id: string, memberToken: string[]) =>
-    opening({ id, dir: join(root, id), members, auth: { tokens: ['all'], memberToken } })
+    opening({ id, dir: inFolder(id), members, auth: { tokens: ['all'], memberToken } })
   const stores = new Map<string, Store>()
   for (const id of ['a', 'b', 'c']) stores.set(id, await start(id, ['old']))
   await Promise.all([...stores.values()].map((store) => store.ready()))

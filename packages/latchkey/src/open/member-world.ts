@@ -1,4 +1,5 @@
-// Driver: what the real world gives an embedded member: clocks, turns of the event loop, a disk and sockets. A test cluster gives others.
+// Driver: the clock, the event loop, the disk and the network that an embedded member uses. A test cluster
+// uses simulated ones.
 
 import { uptime } from 'node:os'
 import { type Clock, type Defer, nextTurn, systemClock } from '@latchkey/base'
@@ -10,7 +11,7 @@ export interface MemberWorld {
   readonly clock: Clock
   readonly nextTurn: Defer
   takeStorage(settings: Settings, clock: Clock): Promise<Storage>
-  /** The way to the other members; left out: sockets. */
+  /** The transport to the other members; if it is left out, sockets are used. */
   readonly transport?: ReplicaPorts['transport']
 }
 

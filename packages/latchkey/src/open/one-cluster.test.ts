@@ -1,48 +1,22 @@
-// Test: the directory of another cluster at a member's address: it serves nobody, and stops; the right cluster goes on.
+// Test: the directory of another cluster at a member's address: it serves nobody, and stops; the right
+// cluster goes on.
 
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { connect, type Store } from '@latchkey/client'
 import { pack } from '@latchkey/protocol'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { WebSocketServer } from 'ws'
 import type { OpenedMember } from './open-member.js'
-import { open, openMember } from './open.js'
-import { checkOptions, type OpenOptions } from './options.js'
-import { listen } from './server.js'
+import { open } from './open.js'
+import type { OpenOptions } from './options.js'
+import { openedInTest } from './testing/opened.js'
 import { addresses } from './testing/ports.js'
 
-const closers: (() => Promise<unknown>)[] = []
-let root = ''
-beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'latchkey-clusters-'))
-})
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close().catch(() => {})
-  await rm(root, { recursive: true, force: true })
-})
-
-const FAST = { electionTimeout: 200, heartbeat: 40 }
-const later = <S extends Store>(store: S): S => {
-  closers.push(() => store.close())
-  return store
-}
-const opening = async (options: OpenOptions) => later(await open({ ...FAST, ...options }))
-
-/** As a sidecar does, so that a test can ask the member behind the store. */
-async function member(options: OpenOptions): Promise<OpenedMember> {
-  const opened = await openMember({ ...FAST, ...options })
-  closers.push(() => opened.store.close())
-  const { listen: at, tls } = checkOptions(options)
-  if (at !== undefined) opened.serveAt(await listen(at, opened.arrivals(tls)))
-  return opened
-}
+const { inFolder, later, member, opening } = openedInTest()
 
 type Three = Record<'a' | 'b' | 'c', string>
 
 async function clusterX(members: Three, auth?: OpenOptions['auth']): Promise<Record<'a' | 'b' | 'c', Store>> {
-  const start = (id: string) => opening({ id, dir: join(root, `x-${id}`), members, auth })
+  const start = (id: string) => opening({ id, dir: inFolder(`x-${id}`), members, auth })
   const [a, b, c] = await Promise.all([start('a'), start('b'), start('c')])
   await Promise.all([a.ready(), b.ready(), c.ready()])
   await a.put('whose', 'x')
@@ -51,7 +25,7 @@ async function clusterX(members: Three, auth?: OpenOptions['auth']): Promise<Rec
 
 /** A directory of another cluster of one, whose member is called a too. */
 async function directoryY(auth?: OpenOptions['auth']): Promise<string> {
-  const dir = join(root, 'y')
+  const dir = inFolder('y')
   const store = await opening({ id: 'a', dir, auth })
   await store.put('whose', 'y')
   await store.close()
@@ -88,7 +62,7 @@ test('M22: a directory of another cluster, given the members of this one, serves
   await y.store.close()
   expect(await x.b.get('whose', { as: 'string' })).toBe('x')
   // And its own member comes back.
-  const again = await opening({ id: 'a', dir: join(root, 'x-a'), members })
+  const again = await opening({ id: 'a', dir: inFolder('x-a'), members })
   expect(await again.get('whose', { as: 'string' })).toBe('x')
 })
 
@@ -101,8 +75,8 @@ test('M22: while the members that were given are down it waits for them a while 
   expect(y.isReady()).toBe(false)
   expect(await y.store.get('whose', { as: 'string' })).toBe('y')
   const [b, c] = await Promise.all([
-    opening({ id: 'b', dir: join(root, 'x-b'), members }),
-    opening({ id: 'c', dir: join(root, 'x-c'), members }),
+    opening({ id: 'b', dir: inFolder('x-b'), members }),
+    opening({ id: 'c', dir: inFolder('x-c'), members }),
   ])
   expect(await stopped(y)).toMatchObject({ code: 'ERR_WRONG_CLUSTER' })
   expect(await b.get('whose', { as: 'string' })).toBe('x')
@@ -111,7 +85,7 @@ test('M22: while the members that were given are down it waits for them a while 
 
 test('M22: an address that was a member once is no stranger: a list that is older than the log stops nobody', async () => {
   const members = await addresses(['a', 'b'])
-  const dir = join(root, 'a')
+  const dir = inFolder('a')
   const [a, b] = await Promise.all([
     opening({ id: 'a', dir, members }),
     opening({ id: 'b', memory: true, members }),
@@ -134,7 +108,7 @@ test('M22: a stranger at an address that was given stops nobody: he has proved n
   const [members, auth] = [await addresses(['a', 'b']), { tokens: ['all'], memberToken: 'm' }]
   const dir = await directoryY(auth)
   const server = new WebSocketServer({ host: '127.0.0.1', port: Number(new URL(members.b).port) })
-  closers.push(async () => server.close())
+  later({ close: async () => server.close() })
   let asked = 0
   server.on('connection', (socket) => {
     socket.on('error', () => {})
@@ -152,8 +126,8 @@ test('M22: a stranger at an address that was given stops nobody: he has proved n
 test('M22: members of one cluster prove it, and serve at once, though the log of one is older than the list', async () => {
   const members = await addresses(['a', 'b', 'c'])
   const [a, b] = [
-    await opening({ id: 'a', dir: join(root, 'a'), members: { a: members.a } }),
-    await opening({ id: 'b', dir: join(root, 'b'), members: { a: members.a, b: members.b }, join: true }),
+    await opening({ id: 'a', dir: inFolder('a'), members: { a: members.a } }),
+    await opening({ id: 'b', dir: inFolder('b'), members: { a: members.a, b: members.b }, join: true }),
   ]
   await a.ready()
   await a.members.add('b', members.b)
@@ -161,14 +135,14 @@ test('M22: members of one cluster prove it, and serve at once, though the log of
   await b.close()
   await a.members.add('c', members.c)
   const c = await opening({ id: 'c', memory: true, members, join: true })
-  const again = await opening({ id: 'b', dir: join(root, 'b'), members })
+  const again = await opening({ id: 'b', dir: inFolder('b'), members })
   await again.ready()
   expect(await again.get('k', { as: 'string' })).toBe('v')
   await c.close()
 }, 15_000)
 
 test('M22: clusterId, as status tells it: a member is of that cluster, or does not start', async () => {
-  const dir = join(root, 'a')
+  const dir = inFolder('a')
   const store = await opening({ id: 'a', dir })
   await store.put('k', 'v')
   const { clusterId } = await store.status()
@@ -182,7 +156,7 @@ test('M22: clusterId, as status tells it: a member is of that cluster, or does n
     message: expect.stringMatching(new RegExp(`cluster ${clusterId}.*another`)),
   })
   // A new directory would found a cluster of its own.
-  const fresh = join(root, 'fresh')
+  const fresh = inFolder('fresh')
   const founding = await member({ id: 'a', dir: fresh, clusterId })
   expect(await stopped(founding)).toMatchObject({ code: 'ERR_WRONG_CLUSTER' })
   await founding.store.close()

@@ -1,4 +1,4 @@
-// Door: open(): an embedded store. Bad options are refused before anything is touched.
+// Door: open(), which returns an embedded store. Wrong options are refused before anything is opened.
 
 import { uptime } from 'node:os'
 import { RefusalLog, systemClock } from '@latchkey/base'
@@ -20,11 +20,12 @@ import { listen, refuseUpgrade } from './server.js'
  * })
  * await store.ready()
  * ```
- * Rejects with a TypeError that names the option, or with a LatchkeyError that says what to do (ERR_DIR_LOCKED, ERR_WRONG_CLUSTER,
- * ERR_CORRUPT, ERR_STORAGE_FAILED). The port is taken first: an address that is taken (ERR_BUSY) or cannot be had (a TypeError) is
- * refused before anything on disk is touched.
- * An open store keeps the process alive until `close()`; it installs no signal handler and never exits. Warnings and
- * errors go to the console, unless it was given a logger or `logger: false`.
+ * Rejects with a TypeError that names the option, or with a LatchkeyError whose message says what to do next
+ * (ERR_DIR_LOCKED, ERR_WRONG_CLUSTER, ERR_CORRUPT, ERR_STORAGE_FAILED). The port is opened first: if another
+ * process uses the address (ERR_BUSY), or if it is no address of this machine (a TypeError), nothing on disk
+ * is touched.
+ * An open store keeps the process alive until `close()`. It installs no signal handler and never ends the
+ * process. Warnings and errors go to the console, unless there is a `logger`, or `logger: false`.
  */
 export async function open<S extends As = 'bytes'>(options: OpenOptions<S>): Promise<EmbeddedStore<S>> {
   // The member's own store has the encoding that `as` says, and `S` is the type of it.
@@ -60,14 +61,15 @@ async function openStore(options: OpenOptions<As>): Promise<EmbeddedStore<As>> {
 }
 
 /**
- * How long a process that starts at the same moment may take from listening to its lock of the directory, ms.
+ * The longest time between listening and locking the directory in a process that starts at the same moment,
+ * ms.
  */
 const START_MS = 500
 const LOOK_MS = 20
 
 /**
- * Of two processes with the same options the second fails at the port first, but its user needs the error of
- * the directory.
+ * If two processes start with the same options, the second one fails at the port first. But the useful error
+ * is that of the directory, so this waits for it.
  */
 async function refusePort({ dir }: Settings, error: unknown): Promise<never> {
   if (dir === undefined || !isLatchkeyError(error, 'ERR_BUSY')) throw error
@@ -80,8 +82,8 @@ async function refusePort({ dir }: Settings, error: unknown): Promise<never> {
 }
 
 /**
- * A new cluster of one has no port. A member that has been given others listens at the address that its log
- * names.
+ * A new cluster of one member has no port. A member to which others were added listens at the address in its
+ * log.
  */
 async function withoutAddress(settings: Settings, options: OpenOptions<As>): Promise<EmbeddedStore<As>> {
   const member = await openIn(settings)
@@ -96,7 +98,7 @@ async function withoutAddress(settings: Settings, options: OpenOptions<As>): Pro
   }
 }
 
-/** For a caller that opens the port itself, such as the sidecar: the member without a port. */
+/** For a caller that opens the port itself, such as the sidecar: a member without a port. */
 export async function openMember(options: OpenOptions<As>): Promise<OpenedMember> {
   return openIn(checkOptions(options))
 }

@@ -106,7 +106,7 @@ describe('M21: several members and tokens for clients need a proof of members', 
     ['without tokens for clients', { ...good, members }],
     ['alone', { ...several, members: { a: members.a } }],
   ])('%s: started', (_what, options) => {
-    expect(checkOptions(options).members).toBeDefined()
+    expect(checkOptions(options).members).toEqual(options.members)
   })
 })
 

@@ -1,4 +1,5 @@
-// Door: the options of open(). Whatever is wrong is a TypeError that names the option, before anything is touched.
+// Door: checks the options of open(). A wrong option is a TypeError that names the option; nothing is opened
+// before.
 
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
@@ -7,10 +8,8 @@ import {
   type As,
   CAPS,
   type Duration,
-  knownNames,
   millis,
   type OnUndecodable,
-  refuseUnknown,
   show,
   toAs,
   toOnUndecodable,
@@ -20,72 +19,76 @@ import { sameUrl } from '@latchkey/raft'
 import type { Auth, AuthOptions } from '../member/rights.js'
 import { checkAuth, checkClientCertificates } from './auth.js'
 import { refuseUnprovenMembers } from './member-proof.js'
+import { checkTls, type TlsOptions } from './tls-options.js'
 
 export type { AuthOptions, Right, TokenEntry } from '../member/rights.js'
 
-/** Certificates as PEM, not paths. */
-export interface TlsOptions {
-  cert: string | Uint8Array
-  key: string | Uint8Array
-  /** Who may be a member: certificates signed by this authority. Also what this member trusts when it dials. */
-  ca?: string | Uint8Array | undefined
-  /**
-   * What a member's certificate must name, beside its address: '{id}.members.example', with the member's id for {id}. Without it, and
-   * without auth.memberToken, any certificate of `ca` that is good for a server may come in as any member.
-   */
-  memberName?: string | undefined
-  /**
-   * 'required': clients, also of HTTP, must show a certificate of `ca`; its name (CN) is the `cert` of an entry of `auth.tokens`, which
-   * says what it may do. Tokens are not asked for then.
-   */
-  clientCert?: 'required' | undefined
-  /** The paths of the files that `cert` and `ca` were read from: messages about certificates name them. */
-  files?: { readonly cert?: string | undefined; readonly ca?: string | undefined } | undefined
-}
-
-/** Everything but `id`, and one of `dir` and `memory`, may be left out. */
+/** Only `id`, and one of `dir` and `memory`, are required. */
 export interface OpenOptions<S extends As = 'bytes'> {
-  /** This member's name in the cluster. */
+  /** The member's id, which is unique in the cluster. */
   id: string
-  /** Everything it keeps on disk. Left out with `memory: true`. */
+  /** The directory of all files of this member. Not together with `memory: true`. */
   dir?: string | undefined
-  /** Nothing on disk: for tests. */
+  /** Keeps everything in memory, for tests. */
   memory?: boolean | undefined
-  /** All voters of a new cluster and their addresses, this one included. Read at the first boot only; later other addresses in it are asked who is there. Left out: a cluster of one, no port. */
+  /**
+   * The addresses of all voters of a new cluster by id, this member included. They found the cluster at the
+   * first start only. Later, this member asks addresses that its log does not know for their cluster. Without
+   * this option: a cluster of one member, without a port.
+   */
   members?: Readonly<Record<string, string>> | undefined
-  /** host:port; default: those of members[id]. */
+  /** host:port. Default: those of members[id]. */
   listen?: string | undefined
-  /** The cluster's name: members and clients of another one are refused. Default 'latchkey'. */
+  /** The name of the cluster: members and clients that use another name are refused. Default 'latchkey'. */
   cluster?: string | undefined
-  /** The cluster's id, as `status()` tells it: this member is of that cluster, or does not start (ERR_WRONG_CLUSTER). Default: of any. */
+  /**
+   * The id of the cluster, as in `status()`: this member does not start if its directory is of another
+   * cluster (ERR_WRONG_CLUSTER). Default: any cluster.
+   */
   clusterId?: string | undefined
-  /** A new, empty member that waits to be added. */
+  /** This is a new, empty member that waits until it is added to a cluster. */
   join?: boolean | undefined
-  /** ms. A leader that falls silent is replaced after one to two of it. Default 1000. */
+  /**
+   * In ms. If the leader is silent, another member leads after one to two election timeouts. Default 1000.
+   */
   electionTimeout?: number | undefined
-  /** ms between two words of a leader. Default 100, or a fifth of a short election timeout; at most half of it. */
+  /**
+   * The interval between two heartbeats of a leader, ms. Default 100, or a fifth of a short election timeout;
+   * at most half of it.
+   */
   heartbeat?: number | undefined
-  /** When the log is compacted: after so many entries, or bytes. */
+  /** The log is compacted after this many entries, or after this many bytes. */
   snapshot?: { everyEntries?: number | undefined; everyBytes?: number | undefined } | undefined
-  /** Of commands that wait for the log, one at least; beyond it calls are refused with ERR_BUSY. Default 16 MiB. */
+  /**
+   * The most bytes of commands that wait for the log, but always one command. Further calls fail with
+   * ERR_BUSY. Default 16 MiB.
+   */
   maxInFlightBytes?: number | undefined
-  /** How much the rate of a clock may be wrong. Default 0.005. The same on all members and clients. */
+  /**
+   * The greatest error of the rate of a clock. Default 0.005. It must be the same on all members and clients.
+   */
   drift?: number | undefined
-  /** How long a place in a queue, and the memory of answers, survive a silence of their owner. Default '30s'. */
+  /**
+   * How long a session lives after its client's last message. It keeps the client's places in queues and the
+   * answers to its commands. Default '30s'.
+   */
   sessionLife?: Duration | undefined
-  /** wss:// for members and clients. With `ca` members must show certificates. */
+  /** Members and clients use wss://. With `ca`, members must show certificates. */
   tls?: TlsOptions | undefined
-  /** Who may do what. */
+  /** Tokens and certificates of clients, with their rights. */
   auth?: AuthOptions | undefined
-  /** Allows listening beyond loopback without TLS and tokens. */
+  /** Allows other addresses than loopback without TLS and tokens. */
   insecure?: boolean | undefined
-  /** How values are written, and keys and values come back, where a call does not say. Default 'bytes'. */
+  /** The encoding of keys and values for calls that name none. Default 'bytes'. */
   as?: S | undefined
-  /** What becomes of a stored value that is not what `as` says, where a call does not say. Default: ERR_UNDECODABLE. */
+  /**
+   * What a read does with a stored value that it cannot decode, for calls that do not say. Default:
+   * ERR_UNDECODABLE.
+   */
   onUndecodable?: OnUndecodable | undefined
-  /** What there is to report. Default: warnings and errors by `console`; false: nothing. */
+  /** The logger. Default: warnings and errors go to `console`. false: nothing is logged. */
   logger?: Logger | false | undefined
-  /** Aborts the opening. */
+  /** Aborts `open`. */
   signal?: AbortSignal | undefined
 }
 
@@ -109,9 +112,9 @@ export interface Settings {
   readonly drift: number
   readonly sessionLife: number
   readonly tls: TlsOptions | undefined
-  /** What was read of a file stands in it. */
+  /** The tokens, with the contents of a file if they were given as a file. */
   readonly auth: Auth | undefined
-  /** From which it can be read again. */
+  /** The option as it was given, so that a file can be read again. */
   readonly givenAuth: AuthOptions | undefined
   readonly as: As
   readonly onUndecodable: OnUndecodable
@@ -197,7 +200,7 @@ export function checkOptions(options: OpenOptions<As>): Settings {
   return settings
 }
 
-/** No value at all is undefined; null is a mistake, and must not pass for a default. */
+/** null is a mistake and not the default: only undefined means that an option is left out. */
 function refuseNull(value: unknown, name: string): void {
   if (value === null) throw new TypeError(`${name} must not be null: leave it out for its default`)
 }
@@ -254,7 +257,10 @@ function checkListen(options: OpenOptions<As>, own: string | undefined): Setting
   return own === undefined ? undefined : hostAndPort(own)
 }
 
-/** Where a member listens that the others know under this address. A TypeError where that is too open a door. */
+/**
+ * The place where a member listens that has this address. A TypeError if the port would be open to strangers
+ * without protection.
+ */
 export function listenAt(url: string, { tls, auth, insecure }: OpenOptions<As>): Listen {
   const listen = hostAndPort(url)
   refuseOpenDoors({ listen, tls, auth }, insecure === true)
@@ -310,32 +316,6 @@ function checkSessionLife(value: Duration): number {
   const life = millis(value, 'sessionLife')
   if (life >= 1000 && life <= CAPS.maxSessionLife) return life
   throw new TypeError("sessionLife must be from '1s' to '24h'")
-}
-
-const TLS_OPTIONS = knownNames('cert', 'key', 'ca', 'memberName', 'clientCert', 'files')
-
-export function checkTls(tls: OpenOptions<As>['tls']): TlsOptions | undefined {
-  if (tls === undefined) return undefined
-  const pem = (value: unknown) => (typeof value === 'string' && value !== '') || value instanceof Uint8Array
-  if (typeof tls !== 'object' || tls === null || !pem(tls.cert) || !pem(tls.key)) {
-    throw new TypeError('tls must hold cert and key in PEM form, and ca for members that check each other')
-  }
-  refuseUnknown(tls, TLS_OPTIONS, 'option', 'tls')
-  if (tls.ca !== undefined && !pem(tls.ca)) throw new TypeError('tls.ca must be in PEM form')
-  checkMemberName(tls)
-  if (tls.clientCert !== undefined && tls.clientCert !== 'required')
-    throw new TypeError("tls.clientCert must be 'required'")
-  if (tls.clientCert !== undefined && tls.ca === undefined)
-    throw new TypeError('tls.clientCert needs tls.ca: the authority whose certificates clients show')
-  return tls
-}
-
-function checkMemberName({ memberName, ca }: TlsOptions): void {
-  if (memberName === undefined) return
-  if (typeof memberName !== 'string' || !memberName.includes('{id}'))
-    throw new TypeError("tls.memberName must be a name with {id} in it, such as '{id}.members.example'")
-  if (ca === undefined)
-    throw new TypeError('tls.memberName needs tls.ca: without it members show no certificates')
 }
 
 function checkBoolean(value: unknown, name: string): boolean {

@@ -1,56 +1,26 @@
-// Test: a member that was given other addresses for members that its log knows: they are another cluster, which it leaves alone, or
-// they are its own, and have moved.
+// Test: a member that was given other addresses for members that its log knows: they are another cluster,
+// which it leaves alone, or they are its own, and have moved.
 
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { LatchkeyError, Store } from '@latchkey/client'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { open, openMember } from './open.js'
+import { expect, test } from 'vitest'
 import type { OpenedMember } from './open-member.js'
-import { checkOptions, type OpenOptions } from './options.js'
-import { listen } from './server.js'
+import { openedInTest } from './testing/opened.js'
 import { addresses } from './testing/ports.js'
 
 const IDS = ['a', 'b', 'c'] as const
 type Id = (typeof IDS)[number]
 type Three<Of> = Record<Id, Of>
 
-const closers: (() => Promise<unknown>)[] = []
-let root = ''
-beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'latchkey-addresses-'))
-})
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close().catch(() => {})
-  await rm(root, { recursive: true, force: true })
-})
+const { inFolder, member, opening } = openedInTest()
 
-const FAST = { electionTimeout: 200, heartbeat: 40 }
-
-async function opening(options: OpenOptions): Promise<Store> {
-  const store = await open({ ...FAST, ...options })
-  closers.push(() => store.close())
-  return store
-}
-
-/** As a sidecar does, so that a test can ask the member behind the store. */
-async function member(options: OpenOptions): Promise<OpenedMember> {
-  const opened = await openMember({ ...FAST, ...options })
-  closers.push(() => opened.store.close())
-  const { listen: at, tls } = checkOptions(options)
-  if (at !== undefined) opened.serveAt(await listen(at, opened.arrivals(tls)))
-  return opened
-}
-
-const dirOf = (cluster: string, id: Id) => join(root, `${cluster}-${id}`)
+const dirOf = (cluster: string, id: Id) => inFolder(`${cluster}-${id}`)
 
 async function three(cluster: string, members: Three<string>, clusterId?: string): Promise<Three<Store>> {
   const start = (id: Id) => opening({ id, dir: dirOf(cluster, id), members, clusterId })
   const [a, b, c] = await Promise.all([start('a'), start('b'), start('c')])
   await Promise.all([a.ready(), b.ready(), c.ready()])
-  // Its first leader draws the id of the cluster. A member that is closed before it has heard the id cannot tell
-  // later that it is of another cluster.
+  // Its first leader draws the id of the cluster. A member that is closed before it has heard the id cannot
+  // tell later that it is of another cluster.
   for (const store of [a, b, c])
     await expect.poll(async () => (await store.status()).clusterId, { timeout: 10_000 }).not.toBe('')
   return { a, b, c }
@@ -116,7 +86,8 @@ test('M24: all members start at new addresses with a new list: they find each ot
   await expect.poll(() => urlsOf(after.a), { timeout: 10_000 }).toEqual(now)
   expect((await after.b.status()).clusterId).toBe(clusterId)
   await closeAll(after)
-  // And back to where they were, which the log has had: it is found again, though nobody writes down an address of former times.
+  // And back to where they were, which the log has had: it is found again, though nobody writes down an
+  // address of former times.
   const back = await three('y', old)
   for (const id of IDS) expect(await back[id].get('k', { as: 'string' })).toBe('v')
 }, 40_000)
@@ -129,9 +100,7 @@ test('M24: at the addresses of another cluster all three are that cluster in a n
   const y = await three('y', forY)
   await y.a.put('whose', 'y')
   await closeAll(y)
-  await expect(
-    open({ ...FAST, id: 'a', dir: dirOf('y', 'a'), members: forX, clusterId }),
-  ).rejects.toMatchObject({
+  await expect(opening({ id: 'a', dir: dirOf('y', 'a'), members: forX, clusterId })).rejects.toMatchObject({
     code: 'ERR_WRONG_CLUSTER',
   })
   const moved = await three('y', forX)

@@ -1,12 +1,14 @@
-// Driver: the note in a directory that says whose it is: the member, the name of its cluster, when the directory was made, and which
-// addresses its cluster has had. The log knows the member too, but neither the cluster's name nor the members of former times.
+// Driver: the file in a directory that names its owner: the member, the name of its cluster, the date when
+// the directory was made, and all addresses that members of its cluster have had. The log knows the member
+// too, but neither the name of the cluster nor former members.
 //
 // Laws
-//   - The file counts as written only if it is, byte for byte, what this build would write for what it says, its checksum included.
-//     Without that a flipped bit in a name passed for another member's directory, and the operator looked for a wrong mount
-//     where the disk was at fault.
-//   - An address that was once a member's is never forgotten while there is room. An operator's list of members is often older than
-//     the log, and names members that were removed: they are no strangers (packages/raft/src/node/one-cluster.ts), and nobody waits for them.
+//   - The file is valid only if it is, byte for byte, what this build would write for its content, with the
+//     checksum. Without this law: a flipped bit in the name makes the directory look like another member's,
+//     and the operator searches for a wrong mount although the disk is at fault.
+//   - An address of a former member is kept while there is room. An operator's list of members is often older
+//     than the log and names removed members. They are no strangers (packages/raft/src/node/one-cluster.ts),
+//     so no start waits for their answer.
 
 import { access, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -19,18 +21,21 @@ export interface DirOwner {
 }
 
 interface Note extends DirOwner {
-  /** When the directory was made, as an ISO date. */
+  /** The date when the directory was made, in ISO format. */
   readonly born: string
-  /** `id url` of every member that its cluster has had, the newest last. */
+  /** `id url` for each address that a member of the cluster has had, the newest last. */
   readonly known: readonly string[]
 }
 
 const NAME = 'member.json'
 const VERSION = 2
-/** Beyond, the oldest are forgotten. */
+/** The most addresses; the oldest ones are dropped. */
 const MOST_KNOWN = 256
 
-/** A directory that is this member's. The caller holds its lock for as long as this is used. */
+/**
+ * A directory whose owner is this member. The caller holds the lock of the directory while it uses this
+ * object.
+ */
 export class OwnDirectory {
   readonly #dir: string
   #note: Note
@@ -45,32 +50,36 @@ export class OwnDirectory {
     return this.#note.born
   }
 
-  /** Whether that address has been a member's of this directory's cluster. */
+  /** Whether a member of this directory's cluster has had this address. */
   knows(id: string, url: string): boolean {
     return this.#note.known.includes(`${id} ${url}`)
   }
 
-  /** Resolves when all that was learned is written down, or could not be. */
+  /** Resolves when all known addresses are written, or when writing has failed. */
   written(): Promise<void> {
     return this.#writing
   }
 
-  /** Those are members now. Resolves when it is written down. */
+  /** Adds the addresses of the present members. Resolves when they are written. */
   learn(members: Readonly<Record<string, string>>): Promise<void> {
     const fresh = Object.entries(members).filter(([id, url]) => url !== '' && !this.knows(id, url))
     if (fresh.length === 0) return this.#writing
     const known = [...this.#note.known, ...fresh.map(([id, url]) => `${id} ${url}`)].slice(-MOST_KNOWN)
     this.#note = { ...this.#note, known }
-    // One after the other: two writers of one file would mix. What failed before is written with what comes now.
+    // Writes run one after the other, because two writers would mix their bytes in one file. Addresses whose
+    // write failed are part of the next write.
     this.#writing = this.#writing.catch(() => {}).then(() => writeNote(this.#dir, this.#note))
     return this.#writing
   }
 }
 
-/** Rejects with ERR_WRONG_CLUSTER when it is another's. A directory without a note becomes this one's. The caller holds its lock. */
+/**
+ * Rejects with ERR_WRONG_CLUSTER if the directory belongs to another member. A directory without this file
+ * becomes this member's. The caller holds the lock of the directory.
+ */
 export async function claimDirectory(dir: string, { id, cluster }: DirOwner): Promise<OwnDirectory> {
   const found = await readNote(dir)
-  // clock: a date for people to read, which nothing is decided by.
+  // clock: a date for people to read; no decision depends on it.
   const note = found ?? { id, cluster, born: new Date().toISOString(), known: [] }
   if (found === undefined) await writeNote(dir, note)
   if (note.id === id && note.cluster === cluster) return new OwnDirectory(dir, note)
@@ -80,7 +89,13 @@ export async function claimDirectory(dir: string, { id, cluster }: DirOwner): Pr
   )
 }
 
-/** Whether somebody's member lives in that directory. */
+/** The owner that the directory names; undefined where it names none. */
+export async function ownerOf(dir: string): Promise<DirOwner | undefined> {
+  const note = await readNote(dir)
+  return note && { id: note.id, cluster: note.cluster }
+}
+
+/** Whether the directory has an owner. */
 export const isClaimed = (dir: string): Promise<boolean> =>
   access(join(dir, NAME)).then(
     () => true,
@@ -121,7 +136,7 @@ function render({ id, cluster, born, known }: Note): Buffer {
   return Buffer.from(`${JSON.stringify({ ...said, checksum: check })}\n`)
 }
 
-/** Complete and synced before it gets its name. */
+/** The file gets its name after it is complete and synced. */
 async function writeNote(dir: string, note: Note): Promise<void> {
   const path = join(dir, NAME)
   const file = await open(`${path}.new`, 'w', 0o600)

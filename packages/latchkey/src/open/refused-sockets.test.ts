@@ -1,4 +1,5 @@
-// Test: sockets that are refused, or say nothing, are gone soon, on the port of a sidecar and on that of an embedded member.
+// Test: sockets that are refused, or say nothing, are gone soon, on the port of a sidecar and on that of an
+// embedded member.
 
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -54,7 +55,9 @@ const CASES: [what: string, within: number, ...says: (string | Buffer)[]][] = [
   ['a member that never greets', SILENT_MS, upgrade('/members')],
 ]
 
-/** Never closes, and writes on until its other side is really gone: an end from there alone goes unnoticed. */
+/**
+ * Never closes, and writes on until its other side is really gone: an end from there alone goes unnoticed.
+ */
 async function goneAfter(port: number, says: readonly (string | Buffer)[]): Promise<number> {
   const socket: Socket = dial({ port, host: '127.0.0.1', allowHalfOpen: true })
   onTestFinished(() => void socket.destroy())

@@ -1,9 +1,9 @@
-// Test: certificates and tokens that change while a member runs: nobody is disconnected but who has no right any more, and what is
-// broken changes nothing.
+// Test: certificates and tokens that change while a member runs: nobody is disconnected but who has no right
+// any more, and what is broken changes nothing.
 
 import { readFileSync } from 'node:fs'
 import { silentLogger } from '@latchkey/base'
-import { connect, type ConnectOptions, type Store } from '@latchkey/client'
+import { connect, type ConnectOptions, type RemoteStore, type Store } from '@latchkey/client'
 import { connect as tlsConnect } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import type { EmbeddedStore } from './embedded-store.js'
@@ -27,7 +27,7 @@ async function opened(more: object): Promise<{ store: EmbeddedStore; port: numbe
   return { store, port, scheme }
 }
 
-async function connected(url: string, options: ConnectOptions): Promise<Store> {
+async function connected(url: string, options: ConnectOptions): Promise<RemoteStore> {
   const store = await connect([url], options)
   onTestFinished(() => store.close())
   return store
@@ -91,7 +91,7 @@ test('C41: who shows a token that is no more, or may do something else, is disco
   const url = `ws://127.0.0.1:${port}`
   const [gone, less, kept] = (await Promise.all(
     ['gone', 'less', 'kept'].map((token) => connected(url, { token })),
-  )) as [Store, Store, Store]
+  )) as [RemoteStore, RemoteStore, RemoteStore]
   await Promise.all([gone, less, kept].map((one) => one.put('k', 'v')))
   const links = countLinks(kept)
   await store.reload({ auth: { tokens: [entries.kept, { token: 'less', rights: ['read'] }, 'new'] } })
@@ -104,4 +104,43 @@ test('C41: who shows a token that is no more, or may do something else, is disco
   await kept.put('k', 'x')
   expect(links()).toBe(0)
   await (await connected(url, { token: 'new' })).put('k', 'y')
+})
+
+test('C41: a remote store goes on with a new token: its connection is closed with the old one, and made again', async () => {
+  const memberToken = 'm'
+  const { store, port } = await opened({ auth: { tokens: ['one', 'two'], memberToken } })
+  const remote = await connected(`ws://127.0.0.1:${port}`, { token: 'one' })
+  await remote.put('k', 'v')
+  let losses = 0
+  remote.on('disconnected', () => losses++)
+  await remote.reload({ token: 'two' })
+  await remote.put('k', 'w')
+  expect(losses).toBe(0)
+  await store.reload({ auth: { tokens: ['two'], memberToken } })
+  expect(await remote.get('k', { as: 'string' })).toBe('w')
+  await expect.poll(() => losses, { timeout: 20_000 }).toBe(1)
+  expect(await remote.get('k', { as: 'string' })).toBe('w')
+})
+
+test('C41: a remote store whose token was withdrawn works again after a reload', async () => {
+  const memberToken = 'm'
+  const { store, port } = await opened({ auth: { tokens: ['one'], memberToken } })
+  const remote = await connected(`ws://127.0.0.1:${port}`, { token: 'one' })
+  await store.reload({ auth: { tokens: ['two'], memberToken } })
+  const refusal = () => remote.get('k', { timeout: '1s' }).then(String, (error: Error) => error.message)
+  await expect.poll(refusal, { timeout: 20_000 }).toMatch('No valid credentials')
+  await remote.reload({ token: 'two' })
+  expect(await remote.get('k', { timeout: '20s' })).toBeUndefined()
+})
+
+test.each([
+  ['an option that is none', { tokn: 't' }, 'did you mean "token"'],
+  ['an empty token', { token: '' }, 'token must be'],
+  ['half a certificate', { tls: { cert: after.cert } }, 'go together'],
+  ['nothing', undefined, 'options'],
+])('C41: a remote store refuses %s, and what was in force stays', async (_, given, named) => {
+  const { port } = await opened({ auth: { tokens: ['one'], memberToken: 'm' } })
+  const remote = await connected(`ws://127.0.0.1:${port}`, { token: 'one' })
+  await expect(remote.reload(given as never)).rejects.toThrow(named)
+  await remote.put('k', 'v')
 })

@@ -11,21 +11,22 @@ import type { AuthOptions } from '../member/rights.js'
 import { checkAuth, checkClientCertificates } from './auth.js'
 import { refusalOfDates } from './certificate-dates.js'
 import { refuseUnprovenMembers } from './member-proof.js'
-import { checkTls, type Settings, type TlsOptions } from './options.js'
+import type { Settings } from './options.js'
+import { checkTls, type TlsOptions } from './tls-options.js'
 
 export interface ReloadOptions {
-  /** Certificates that take the place of those in force; connections stay. `ca` can be another one, but not come or go. */
+  /** The new certificates; connections stay open. `ca` may change, but it cannot be added or removed. */
   tls?: TlsOptions | undefined
   /**
-   * Tokens that take the place of those in force. Who is connected by one that is no more, or that may now do something else, is
-   * disconnected. Left out: a file that `open()` was told is read again.
+   * The new tokens. A connection is closed if its token is not valid any more or has other rights now. If it
+   * is left out, the file that was given to `open()` is read again.
    */
   auth?: AuthOptions | undefined
 }
 
 /**
- * `others`: it is a member of several; `now`: the date. A TypeError says what is wrong, or ERR_UNAUTHORIZED that a new certificate is not
- * good at this date; nothing was changed then.
+ * `others`: the cluster has several members; `now`: the date. Throws a TypeError if something is wrong, or
+ * ERR_UNAUTHORIZED if a new certificate is not valid at this date.
  */
 export function reloaded(settings: Settings, given: ReloadOptions, others: boolean, now: number): Settings {
   if (typeof given !== 'object' || given === null) throw new TypeError('reload: options must be an object')

@@ -15,7 +15,8 @@ import { serverTls } from '@latchkey/raft'
 import { Connections, IDLE_MS, placesOf, type Proven } from './connections.js'
 import { HttpRequests } from './http-requests.js'
 import { listenTrouble } from './listen-errors.js'
-import type { Listen, TlsOptions } from './options.js'
+import type { Listen } from './options.js'
+import type { TlsOptions } from './tls-options.js'
 
 /** Each response emits 'close' when it is over, also if its connection ends before its turn. */
 export type Request = (request: IncomingMessage, response: ServerResponse) => void
@@ -31,7 +32,7 @@ export interface PortOptions {
   readonly upgrade: Upgrade
 }
 
-export interface Port {
+interface Port {
   readonly server: Server
   readonly connections: Connections
 }

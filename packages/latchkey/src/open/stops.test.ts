@@ -1,41 +1,16 @@
-// Test: a member that stops, fails, is removed or built anew: whoever asked something is told, at once, and the process lives on.
+// Test: a member that stops, fails, is removed or built anew: whoever asked something is told, at once, and
+// the process lives on.
 
-import { mkdtemp, rm } from 'node:fs/promises'
 import { connect as dialTcp } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { connect, type Store } from '@latchkey/client'
+import { connect } from '@latchkey/client'
 import { LatchkeyError } from '@latchkey/protocol'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { OpenedMember } from './open-member.js'
-import { open, openMember } from './open.js'
-import { checkOptions, type OpenOptions } from './options.js'
-import { listen } from './server.js'
+import { open } from './open.js'
+import { openedInTest } from './testing/opened.js'
 import { addresses } from './testing/ports.js'
 
-const closers: (() => Promise<unknown>)[] = []
-let root = ''
-beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'latchkey-stops-'))
-})
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close().catch(() => {})
-  await rm(root, { recursive: true, force: true })
-})
-
-async function member(options: OpenOptions): Promise<OpenedMember> {
-  const opened = await openMember({ electionTimeout: 200, heartbeat: 40, ...options })
-  closers.push(() => opened.store.close())
-  const { listen: at, tls } = checkOptions(options)
-  if (at !== undefined) opened.serveAt(await listen(at, opened.arrivals(tls)))
-  return opened
-}
-
-async function remote(urls: string[]): Promise<Store> {
-  const store = await connect(urls)
-  closers.push(() => store.close())
-  return store
-}
+const { inFolder, later, member } = openedInTest()
 
 async function trio(): Promise<Record<'a' | 'b' | 'c', OpenedMember>> {
   const members = await addresses(['a', 'b', 'c'])
@@ -90,7 +65,7 @@ test('C6 A5: clients of a member that failed go on with another one', async () =
   const urls = Object.values(all).map(
     ({ current }) => current?.status().members.find(({ id }) => id === current.id)?.url ?? '',
   )
-  const store = await remote(urls)
+  const store = later(await connect(urls))
   await store.put('k', 'v')
   fail(all.b)
   const [ms, result] = await took(store.put('k', 'w'))
@@ -104,7 +79,7 @@ test('a member is built anew while it serves: twice asked is once done, its clie
   const { leader } = await all.a.store.status()
   const id = (['a', 'b', 'c'] as const).find((one) => one !== leader) as 'a'
   const url = all[id].current?.status().members.find((one) => one.id === id)?.url as string
-  const store = await remote([url])
+  const store = later(await connect([url]))
   await store.put('k', 'v')
   const seen: number[] = []
   const watch = all[id].store.watch({ prefix: '' })
@@ -127,7 +102,7 @@ test('M25: who asks a member itself to be built anew is told that it does, befor
   for (const id of ['a', 'b', 'c'] as const) {
     const url = all[id].current?.status().members.find((one) => one.id === id)?.url as string
     const before = all[id].current
-    await (await remote([url])).members.rebuild(id)
+    await later(await connect([url])).members.rebuild(id)
     await expect.poll(() => all[id].current !== before && all[id].isReady(), { timeout: 10_000 }).toBe(true)
   }
 }, 30_000)
@@ -145,8 +120,7 @@ test('C9: a close while it is built anew leaves nothing running', async () => {
 })
 
 test('the only member is never built anew: there is nobody to have its state from', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'latchkey-'))
-  closers.push(() => rm(dir, { recursive: true, force: true }))
+  const dir = inFolder('a')
   const alone = await member({ id: 'a', dir })
   await alone.store.put('k', 'v')
   await expect(alone.store.members.rebuild('a')).rejects.toMatchObject({ code: 'ERR_PROTOCOL' })
@@ -159,7 +133,7 @@ test('M11 M12: a leader that is removed says so, and the clients of a removed me
   const gone = all[leader as 'a']
   const urls = Object.fromEntries((await all.a.store.status()).members.map(({ id, url }) => [id, url]))
   const others = (['a', 'b', 'c'] as const).filter((id) => id !== leader)
-  const store = await remote([urls[leader as string] as string, urls[others[0] as string] as string])
+  const store = later(await connect([urls[leader as string] as string, urls[others[0] as string] as string]))
   await store.put('k', 'v')
   await gone.store.members.remove(leader as string)
   const [ms, result] = await took(store.put('k', 'w'))
@@ -213,7 +187,7 @@ test.each([true, false])(
   'M12: who was removed and is started again over its directory says so, its removal known to it: %s',
   async (known) => {
     const members = await addresses(['a', 'b', 'c'])
-    const start = (id: 'a' | 'b' | 'c') => member({ id, dir: join(root, id), members })
+    const start = (id: 'a' | 'b' | 'c') => member({ id, dir: inFolder(id), members })
     const [a, , c] = await Promise.all((['a', 'b', 'c'] as const).map(start))
     await (a as OpenedMember).store.ready()
     // Before it knows its cluster it is refused at the door, and told so there.
@@ -256,7 +230,7 @@ test('M12: who is removed and added again goes on, in the same life', async () =
 test('C6: clients of a member that is cut off from the others find another one', async () => {
   const all = await trio()
   const { leader, members } = await all.a.store.status()
-  const store = await remote(members.map(({ url }) => url))
+  const store = later(await connect(members.map(({ url }) => url)))
   // A client prefers the leader: so that one is cut off.
   await store.put('k', 'v')
   const cut = all[leader as 'a'].current?.replica
@@ -284,8 +258,7 @@ test('the first call after open() is answered without a pause, however long the 
 })
 
 test('an aborted opening leaves nothing behind', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'latchkey-'))
-  closers.push(() => rm(dir, { recursive: true, force: true }))
+  const dir = inFolder('a')
   const stop = new AbortController()
   const opening = open({ id: 'a', dir, signal: stop.signal })
   stop.abort(new Error('no more'))
@@ -299,7 +272,7 @@ test('a connection that is refused and never closed does not hold up the close',
   const opened = await member({ id: 'a', memory: true, members })
   const { port } = new URL(members.a)
   const socket = dialTcp({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true })
-  closers.push(async () => socket.destroy())
+  later({ close: async () => void socket.destroy() })
   await new Promise((resolve) => socket.once('connect', resolve))
   socket.write('GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
   await new Promise((resolve) => socket.once('data', resolve))
@@ -310,7 +283,7 @@ test('a connection that is refused and never closed does not hold up the close',
 test('a leader that closes under load loses nothing: every call of its clients is answered, each once', async () => {
   const all = await trio()
   const { leader, members } = await all.a.store.status()
-  const store = await remote(members.map(({ url }) => url))
+  const store = later(await connect(members.map(({ url }) => url)))
   let stop = false
   let done = 0
   const flow = async () => {

@@ -1,4 +1,5 @@
-// Test: what the system refuses at a start is told as something to act on: which address or directory, why, and what to do.
+// Test: what the system refuses at a start is told as something to act on: which address or directory, why,
+// and what to do.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'

@@ -4,8 +4,15 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { ConnectionErrors, RefusalLog } from '@latchkey/base'
-import type { LockPort } from '@latchkey/lock'
-import type { ClusterCalls, KeyValueCalls, LatchkeyError } from '@latchkey/protocol'
+import type {
+  ClusterCalls,
+  KeyValueCalls,
+  LatchkeyError,
+  MemberFigures,
+  Metric,
+  Status,
+} from '@latchkey/protocol'
+import type { Acting } from '../http/index.js'
 import type { Proven } from '../open/connections.js'
 import type { Outboxes } from '../member/outboxes.js'
 import type { Unfinished } from '../member/unfinished.js'
@@ -16,7 +23,7 @@ import type { ReloadOptions } from '../open/reload.js'
 export interface Member {
   readonly store: KeyValueCalls & Pick<ClusterCalls, 'status' | 'transferLeadership' | 'close'>
   /** The store of an HTTP caller, with that caller's rights. */
-  actAs(who: Identity): KeyValueCalls & Pick<ClusterCalls, 'status'> & { readonly lockPort: LockPort }
+  actAs(who: Identity): Acting
   readonly connectionErrors: ConnectionErrors
   readonly refusals: RefusalLog
   readonly outboxes: Outboxes
@@ -32,7 +39,8 @@ export interface Member {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven): void
   /** New certificates and tokens; throws a TypeError if one is wrong, and then nothing has changed. */
   reload(given: ReloadOptions): void
-  figures(): Readonly<Record<string, number>>
+  figures(): MemberFigures
+  counters(status: Status): Metric[]
   /** Settles when the member has stopped by itself, with the reason. */
   readonly failed: Promise<Error>
 }

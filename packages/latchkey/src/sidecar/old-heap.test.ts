@@ -1,4 +1,5 @@
-// Test: V8's old heap is collected when it has grown by half, where V8 heeds that (Node 20); elsewhere the flag does no harm.
+// Test: V8's old heap is collected when it has grown by half, where V8 heeds that (Node 20); elsewhere the
+// flag does no harm.
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -10,7 +11,10 @@ import { build } from 'vite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isHeeded } from './old-heap.js'
 
-/** Objects that grow old and are replaced: what the heap comes to at the most, and what is alive in the end, in MiB. */
+/**
+ * Objects that grow old and are replaced: what the heap comes to at the most, and what is alive in the end,
+ * in MiB.
+ */
 const CHILD = `
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -52,7 +56,10 @@ async function growthOf(flags: string[], ...args: string[]): Promise<number> {
   return most / alive
 }
 
-/** Marking goes on beside, in a thread that a busy machine may not let run while the heap grows: then it is tried again. */
+/**
+ * Marking goes on beside, in a thread that a busy machine may not let run while the heap grows: then it is
+ * tried again.
+ */
 const MOST_TRIES = 6
 
 test('by itself it grows far beyond what is alive, kept small by about half; what was given is left alone', async () => {

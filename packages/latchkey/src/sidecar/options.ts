@@ -2,6 +2,7 @@
 // would refuse, before a port is opened, and every refusal is a ConfigError.
 
 import type { Logger } from '@latchkey/base'
+import type { LogLevel } from '@latchkey/daemon'
 import type { Auth } from '../member/rights.js'
 import {
   type AuthOptions,
@@ -9,14 +10,13 @@ import {
   type Listen,
   type OpenOptions,
   parseListen,
-  type TlsOptions,
 } from '../open/options.js'
+import type { TlsOptions } from '../open/tls-options.js'
 import { memberTokens } from '../open/member-proof.js'
 import { DEFAULT_LISTEN, rowOf, variableOf } from './settings-table.js'
 import { ConfigError, type ResolvedSettings } from './settings.js'
 
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const satisfies readonly LogLevel[]
 
 export interface SidecarOptions {
   readonly open: OpenOptions

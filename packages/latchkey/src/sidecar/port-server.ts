@@ -5,11 +5,12 @@ import type { AddressInfo } from 'node:net'
 import type { Clock, RefusalLog } from '@latchkey/base'
 import type { Connections } from '../open/connections.js'
 import { cannotListen } from '../open/listen-errors.js'
-import type { Listen, TlsOptions } from '../open/options.js'
+import type { Listen } from '../open/options.js'
+import type { TlsOptions } from '../open/tls-options.js'
 import { makePort, type Request, refuseUpgrade, type Upgrade, useTls } from '../open/server.js'
 import { ConfigError } from './settings.js'
 
-export interface GateOptions {
+interface GateOptions {
   readonly listen: Listen
   readonly tls: TlsOptions | undefined
   readonly maxConnections: number

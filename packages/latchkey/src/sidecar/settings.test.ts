@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { LatchkeyError } from '@latchkey/protocol'
-import { jsonLogger } from './log.js'
+import { jsonLogger } from '@latchkey/daemon'
 import { sidecarOptions } from './options.js'
 import { configJson, configText } from './print-config.js'
 import { ConfigError, resolveSettings, type Sources } from './settings.js'

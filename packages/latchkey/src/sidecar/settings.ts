@@ -1,4 +1,5 @@
-// Rule: settings from flags, then LATCHKEY_* variables, then the configuration file, then defaults; each with its source.
+// Rule: settings from flags, then LATCHKEY_* variables, then the configuration file, then defaults; each with
+// its source.
 
 import { type Duration, millis } from '@latchkey/protocol'
 import type { TokenEntry } from '../member/rights.js'
@@ -111,8 +112,11 @@ export function parseMembers(given: readonly string[], name: string): Record<str
       throw new ConfigError(
         `${name} must be ID=URL, such as a=ws://127.0.0.1:7001; got ${JSON.stringify(text)}`,
       )
-    if (Object.hasOwn(members, id)) throw new ConfigError(`${name}: ${JSON.stringify(id)} is named twice`)
-    members[id] = text.slice(at + 1)
+    const url = text.slice(at + 1)
+    // The same twice is no mistake: a template may name the first members, and then the own one.
+    if (Object.hasOwn(members, id) && members[id] !== url)
+      throw new ConfigError(`${name}: ${JSON.stringify(id)} is named twice, with two addresses`)
+    members[id] = url
   }
   return members
 }

@@ -10,9 +10,9 @@ import { tmpdir, uptime } from 'node:os'
 import { dirname, join } from 'node:path'
 import { silentLogger, systemClock } from '@latchkey/base'
 import { connect } from '@latchkey/client'
+import { FRESH_MS, Metrics } from '@latchkey/daemon'
 import { expect, onTestFinished, test } from 'vitest'
 import WebSocket from 'ws'
-import { FRESH_MS, Metrics } from '../http/metrics.js'
 import { openMember } from '../open/index.js'
 import { freePorts } from '../open/testing/ports.js'
 import { sidecarOptions } from './options.js'
@@ -71,6 +71,42 @@ test('the figures are in the format of Prometheus, with the members', async () =
   expect(text).toContain('latchkey_refused_total{door="http",reason="unauthorized"} 0')
   expect(text).toContain('latchkey_refused_total{door="members",reason="stranger-ERR_UNAUTHORIZED"} 0')
   expect(text).toContain('latchkey_refused_total{door="clients",reason="frame"} 0')
+})
+
+test('locks of every kind are in the figures, as gauges and counters by kind', async () => {
+  const { at } = await start()
+  const store = await connect([`ws://${at}`])
+  await store.locks.acquire('a')
+  await store.locks.acquire('b', { mode: 'shared' })
+  await store.semaphores.acquire('c', { of: 5, permits: 3 })
+  await store.elections.campaign('d')
+  const waits = [store.locks.acquire('a'), store.elections.campaign('d')]
+  const text = async () => (await fetch(`http://${at}/metrics`)).text()
+  await expect.poll(text).toMatch(/^latchkey_waiters\{kind="election"\} 1$/m)
+  const page = await text()
+  for (const line of [
+    '# TYPE latchkey_holds gauge',
+    'latchkey_holds{kind="lock"} 1',
+    'latchkey_holds{kind="shared_lock"} 1',
+    'latchkey_holds{kind="semaphore"} 1',
+    'latchkey_holds{kind="election"} 1',
+    'latchkey_holds{kind="web_lock"} 0',
+    'latchkey_permits_out 3',
+    'latchkey_waiters{kind="lock"} 1',
+    'latchkey_waiters{kind="latch"} 0',
+    '# TYPE latchkey_granted_total counter',
+    'latchkey_granted_total{kind="semaphore"} 1',
+    'latchkey_expired_total{kind="lock"} 0',
+  ])
+    expect(page.split('\n')).toContain(line)
+  const own = await store.metrics()
+  expect(own.find(({ name }) => name === 'latchkey_granted_total')).toMatchObject({
+    type: 'counter',
+    values: expect.arrayContaining([{ labels: { kind: 'lock' }, value: 1 }]),
+  })
+  const over = waits.map((wait) => wait.catch((error: unknown) => error))
+  await store.close()
+  for (const wait of over) expect(await wait).toMatchObject({ code: 'ERR_CLOSED' })
 })
 
 test('C29: a tokens file gives names, rights and prefixes, for WebSockets and HTTP alike', async () => {
@@ -284,6 +320,7 @@ test('figures that many ask for at once, or soon after, are made once', async ()
     },
     isReady: () => true,
     figures: () => ({}),
+    counters: () => [],
     connectionErrors: () => new Map(),
     connections: () => ({}),
     refusals: () => [],

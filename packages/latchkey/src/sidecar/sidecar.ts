@@ -9,7 +9,8 @@
 
 import type { ServerResponse } from 'node:http'
 import { type Clock, type Logger, RefusalLog } from '@latchkey/base'
-import { HttpDoor, Metrics, refuseOrigin } from '../http/index.js'
+import { Metrics, pageFile } from '@latchkey/daemon'
+import { HttpDoor, refuseOrigin } from '../http/index.js'
 import type { Outboxes } from '../member/outboxes.js'
 import { isClaimed } from '../open/owner-file.js'
 import { isLoopback, type Listen, listenAt, type OpenOptions } from '../open/options.js'
@@ -19,7 +20,7 @@ import type { Member, OpenMember } from './member-port.js'
 import { type SidecarOptions, withLogger } from './options.js'
 import { ConfigError } from './settings.js'
 
-export interface SidecarPorts {
+interface SidecarPorts {
   readonly clock: Clock
   readonly logger: Logger
   readonly openMember: OpenMember
@@ -134,6 +135,7 @@ export class Sidecar {
       status,
       isReady,
       figures: () => member.figures(),
+      counters: (now) => member.counters(now),
       connectionErrors: () => connectionErrors.counts(),
       connections: () => gate.connections.counts(),
       reloads: () => this.#ports.reloads?.() ?? {},
@@ -148,6 +150,7 @@ export class Sidecar {
       warning: () => member.warning?.(),
       identify: (token, socket) => member.identify(token, socket),
       ...guards,
+      pageFile,
       hasPlace: (request) => gate.connections.proven(request.socket, 'client'),
       bodies: member.unfinished,
       wrote: (response) => watchAnswer(member.outboxes, response),

@@ -1,4 +1,5 @@
-// Driver: a network of clients in one process: dialling a member, and the frames between a store and its client connection there.
+// Driver: the simulated network between clients and members: dialling a member, and the frames between a
+// store and its client connection at that member.
 
 import type { Random } from '@latchkey/base'
 import type { Dial, Link, LinkEvents } from '@latchkey/client'
@@ -20,18 +21,21 @@ import {
   type Timeline,
 } from '@latchkey/raft/memory'
 
-/** A member as its clients meet it. */
+/** The parts of a member that its clients use. */
 export interface ServingMember {
   readonly id: string
   readonly host: Host
-  /** Whether it runs. */
+  /** Whether the member's process runs. */
   readonly isUp: boolean
-  /** Whether it serves clients: who is no member sends them elsewhere. */
+  /** Whether the member serves clients. A removed member asks its clients to use another one. */
   readonly serves: boolean
-  /** '' until it is known there. */
+  /** Empty until the member knows the id of its cluster. */
   readonly clusterId: string
   clientConnection(tell: (reply: LinkReply) => void): ClientConnection
-  /** Called once, when the member has ended; `silent`: together with its machine. */
+  /**
+   * `run` is called once, when the member has ended. `silent`: its whole machine has ended, so nothing closes
+   * its connections.
+   */
   onGone(run: (silent: boolean) => void): void
 }
 
@@ -40,12 +44,12 @@ interface ClientConnection {
   close(): void
 }
 
-export interface ClientNetworkOptions extends ConnectionOptions {
-  /** Frames are made bytes and read again. */
+interface ClientNetworkOptions extends ConnectionOptions {
+  /** Frames are encoded to bytes and decoded again. */
   readonly encoded: boolean
-  /** Left out: the protocol's own. */
+  /** If it is left out, the codec of the protocol is used. */
   readonly codec?: FrameCodec
-  /** Microseconds from a dial until the member hears of it, and until the dialler hears of a refusal: at least and at most. */
+  /** The least and the most microseconds from a dial to its arrival at the member, and back for a refusal. */
   readonly dialling: readonly [number, number]
 }
 
@@ -56,11 +60,11 @@ export interface FrameCodec {
   readonly decodeReplies: typeof decodeReplies
 }
 
-/** Is told what goes by between a store and a member. */
+/** It is notified of everything that passes between a store and a member. */
 export interface Observer {
   asked(process: HostProcess, request: LinkRequest): void
   answered(process: HostProcess, reply: LinkReply, member: ServingMember): void
-  /** Bytes came, of whatever kind. */
+  /** Bytes of any kind have arrived. */
   heard(process: HostProcess): void
 }
 
@@ -111,12 +115,15 @@ export class ClientNetwork {
     return this.#connections
   }
 
-  /** Cuts have changed. */
+  /** Called when links of the network were cut or healed. */
   changed(): void {
     for (const connection of this.connections()) connection.look()
   }
 
-  /** `identity`: which cluster the store is of, once it knows, as the real handshake tells and asks. */
+  /**
+   * `identity`: the id of the store's cluster as soon as the store knows it. The real handshake exchanges it
+   * too.
+   */
   dialTo(process: HostProcess, url: string, identity: Identity = { clusterId: undefined }): Dial {
     return (events, signal) =>
       new Promise((resolve, reject) => {
@@ -160,7 +167,8 @@ export class ClientNetwork {
     member: ServingMember,
     there: HostProcess,
   ): void {
-    // The welcome tells it; another dial of the same store may have been quicker.
+    // The welcome of the handshake contains the cluster's id. Another dial of the same store may have set it
+    // before.
     const { clusterId } = member
     const welcomed = (link: Link) => {
       if (clusterId !== '') identity.clusterId ??= clusterId

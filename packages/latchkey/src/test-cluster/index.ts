@@ -1,4 +1,4 @@
-// Rule: what `latchkey/testing` offers.
+// Rule: the exports of `latchkey/testing`.
 export { testCluster } from './test-cluster.js'
 export type { TestCluster, TestConnectOptions, TestStores } from './test-cluster-types.js'
 export type { MemberIds, MemberOptions, TestClusterOptions } from './options.js'

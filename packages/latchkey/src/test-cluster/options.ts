@@ -1,10 +1,10 @@
-// Door: the options of testCluster(). Whatever is wrong is a TypeError that names the option.
+// Door: checks the options of testCluster(). A wrong option is a TypeError that names the option.
 
 import { silentLogger } from '@latchkey/base'
 import { type As, unknownName } from '@latchkey/protocol'
 import { checkOptions, type OpenOptions, type Settings } from '../open/options.js'
 
-/** How many members a test cluster may have, and what they are called. */
+/** The possible numbers of members, and the members' ids for each number. */
 export interface MemberIds {
   1: 'a'
   2: 'a' | 'b'
@@ -15,7 +15,10 @@ export interface MemberIds {
   7: 'a' | 'b' | 'c' | 'd' | 'e' | 'f' | 'g'
 }
 
-/** What all members are opened with, with the defaults of `open()`; but `heartbeat` is 250 ms under a manual clock, and nothing is logged. */
+/**
+ * The options of all members, with the defaults of `open()`, except that `heartbeat` is 250 ms with a manual
+ * clock and nothing is logged.
+ */
 export type MemberOptions<S extends As = 'bytes'> = Pick<
   OpenOptions<S>,
   | 'as'
@@ -30,20 +33,23 @@ export type MemberOptions<S extends As = 'bytes'> = Pick<
 
 export interface TestClusterOptions<Count extends keyof MemberIds = 3, S extends As = 'bytes'>
   extends MemberOptions<S> {
-  /** How many, from 1 to 7. Default 3: a, b and c. */
+  /** The number of members, from 1 to 7. Default 3: a, b and c. */
   members?: Count | undefined
-  /** 'real': time is the system's. 'manual': it stands until the test advances it. Default 'real'. */
+  /** 'real': the system's time. 'manual': time stands still until the test advances it. Default 'real'. */
   clock?: 'real' | 'manual' | undefined
 }
 
 export interface TestSettings {
   readonly ids: readonly string[]
   readonly isManual: boolean
-  /** As open() would have checked them, of that member. */
+  /** The options of that member as open() returns them after its checks. */
   settingsOf(id: string): Settings
 }
 
-/** ms. An hour that a test skips is made of heartbeats: the fewer, the sooner it is over. */
+/**
+ * In ms. To advance an hour the test cluster runs all heartbeats of that hour, so fewer heartbeats are
+ * faster.
+ */
 const MANUAL_HEARTBEAT = 250
 const IDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
 const OWN = ['members', 'clock']
@@ -58,7 +64,7 @@ const PASSED: Record<keyof MemberOptions, true> = {
   snapshot: true,
 }
 
-/** Nobody listens there: it is what members and clients call each other by. */
+/** The addresses by which members and clients name each other; no port is open there. */
 export const urlOf = (id: string): string => `ws://127.0.0.1:${7001 + IDS.indexOf(id)}`
 
 export function checkTestOptions(options: unknown): TestSettings {

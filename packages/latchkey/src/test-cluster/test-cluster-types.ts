@@ -1,49 +1,60 @@
-// Types: the cluster that a test holds.
+// Types: the object that testCluster() returns.
 
 import type { ConnectOptions, Store } from '@latchkey/client'
 import type { As, Duration } from '@latchkey/protocol'
 import type { EmbeddedStore } from '../open/index.js'
 
-/** The stores of all members, by id: `stores.a`, and all that a Map has. Of a member that was started again, the new one. */
+/**
+ * The stores of all members by id, as properties (`stores.a`) and with the methods of a Map. After a member
+ * was started again, its new store.
+ */
 export type TestStores<Id extends string, S extends As = 'bytes'> = ReadonlyMap<Id, EmbeddedStore<S>> &
   Readonly<Record<Id, EmbeddedStore<S>>>
 
-/** Tokens and certificates have no meaning in a test cluster. */
+/** The options of `connect` without those that a test cluster ignores. */
 export type TestConnectOptions<S extends As = 'bytes'> = Omit<ConnectOptions<S>, 'token' | 'tls' | 'cluster'>
 
-/** `S`: the `as` that its members were opened with. */
+/** `S`: the option `as` with which its members were opened. */
 export interface TestCluster<Id extends string = string, S extends As = 'bytes'> extends AsyncDisposable {
-  /** The members' ids. */
+  /** The ids of the members. */
   readonly ids: readonly Id[]
   readonly stores: TestStores<Id, S>
-  /** A remote store, on a machine of its own. It is closed with the cluster. */
+  /** A remote store on a simulated machine of its own. It is closed together with the cluster. */
   connect<Remote extends As = 'bytes'>(options?: TestConnectOptions<Remote>): Promise<Store<Remote>>
   /**
-   * Who leads, and reaches a majority: an old leader that is cut off or stands still does not count. Waits until there is one; time
-   * that stands is moved as far as the election needs. ERR_NO_LEADER, with `missing`, after 30 s; where time stands, at once when
-   * no majority is left.
+   * Resolves to the leader that reaches a majority: a former leader that is cut off or paused does not count.
+   * Waits until there is one. With a manual clock, time advances as far as the election needs. Rejects with
+   * ERR_NO_LEADER and `missing` after 30 s; with a manual clock at once, if no majority is left.
    */
   leader(): Promise<Id>
   /**
-   * The process of that member ends at once, as in a crash: what its disk had not synced is lost. Its store ends with ERR_CLOSED. The
-   * others see that it is gone, and elect another leader in about 10 ms; time that stands is moved so far.
+   * Ends the process of that member at once, as in a crash: data that its disk had not synced is lost. Calls
+   * of its store end with ERR_CLOSED. The other members notice it and elect another leader in about 10 ms;
+   * with a manual clock, time advances that far.
    */
   kill(id: Id): Promise<void>
   /**
-   * A killed member, or one whose store was closed, is started again on its disk. `stores` has its new store. Where somebody leads it
-   * resolves when the member knows who; time that stands is moved so far.
+   * Starts a member again that was killed, or whose store was closed, on its disk. `stores` then has its new
+   * store. If there is a leader, this resolves when the member can serve; with a manual clock, time advances
+   * that far.
    */
   start(id: Id): Promise<void>
-  /** The process of that member stands still, as after SIGSTOP. Calls of its own store wait until it goes on. */
+  /** Pauses the process of that member, as SIGSTOP does. Calls of its own store wait until it is resumed. */
   pause(id: Id): Promise<void>
-  /** It goes on, as after SIGCONT. */
+  /** Resumes a paused process, as SIGCONT does. */
   resume(id: Id): Promise<void>
-  /** Nothing passes between the two members; of one alone, nothing between it and all others, clients included. */
+  /**
+   * Cuts the link between two members. With one argument: cuts that member off from all others and from
+   * clients.
+   */
   cut(a: Id, b?: Id): Promise<void>
-  /** Nothing is cut any more. */
+  /** Heals all cut links. */
   heal(): Promise<void>
-  /** Lets that much time pass for all members and stores: leases run out, elections happen, watchdogs renew. With clock: 'manual' only. */
+  /**
+   * Advances the time of all members and stores: leases expire, elections happen, watchdogs renew. Only with
+   * clock: 'manual'.
+   */
   advance(duration: Duration): Promise<void>
-  /** All members and remote stores end, as in a crash: nothing has to be handed over. Idempotent. */
+  /** Ends all members and remote stores as in a crash: nothing is handed over. It may be called again. */
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-// Test: the cluster for tests: faults, time moved by hand, fake timers, and clusters beside each other.
+// Test: testCluster(): faults, a manual clock, fake timers, and several clusters at a time.
 
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { Watchdog } from '@latchkey/client'
@@ -17,7 +17,7 @@ type Trio = Awaited<ReturnType<typeof manual>>
 const othersOf = (trio: Trio, id: string) =>
   trio.ids.filter((one) => one !== id) as ['a' | 'b' | 'c', 'a' | 'b' | 'c']
 
-test('stores are found by id as in an object and as in a Map, and answer for each other', async () => {
+test('stores are found by id as properties and as in a Map, and each sees the writes of the others', async () => {
   const trio = await manual()
   expect(Object.keys(trio.stores)).toEqual(['a', 'b', 'c'])
   expect([...trio.stores].map(([id]) => id)).toEqual(['a', 'b', 'c'])
@@ -38,7 +38,7 @@ test.each([1, 2, 5] as const)('%i members', async (members) => {
 })
 
 test.each(CLOCKS)(
-  'the lock of a killed holder goes to the next when its lease is over, %s',
+  'the lock of a killed holder is granted to the next waiter when the lease expires, %s',
   async (clock) => {
     const trio = await cluster({ clock })
     const leader = await trio.leader()
@@ -59,7 +59,7 @@ test.each(CLOCKS)(
 )
 
 test.each(CLOCKS)(
-  'what was acknowledged is there when all members were killed and started, %s',
+  'acknowledged writes survive when all members are killed and started again, %s',
   async (clock) => {
     const trio = await cluster({ clock })
     for (let i = 0; i < 20; i++) await trio.stores.a.put(`k${i}`, 'v')
@@ -71,7 +71,7 @@ test.each(CLOCKS)(
 )
 
 test.each(CLOCKS)(
-  'after a kill of the leader another one leads, and its store is the new one, %s',
+  'after the leader is killed another member leads; a restarted member has a new store, %s',
   async (clock) => {
     const trio = await cluster({ clock })
     const first = await trio.leader()
@@ -89,7 +89,7 @@ test.each(CLOCKS)(
 )
 
 test.each(CLOCKS)(
-  'a paused leader is replaced, and its holder finds out when it goes on, %s',
+  'a paused leader is replaced, and a holder in its process learns when it is resumed that its hold is lost, %s',
   async (clock) => {
     const trio = await cluster({ clock })
     const first = await trio.leader()
@@ -111,7 +111,7 @@ test.each(CLOCKS)(
   },
 )
 
-test('a cut minority cannot write, and a remote store goes where it can', async () => {
+test('a minority that is cut off cannot write, and a remote store moves to the majority', async () => {
   const trio = await manual()
   const remote = await trio.connect({ as: 'string' })
   const first = await trio.leader()
@@ -128,7 +128,7 @@ test('a cut minority cannot write, and a remote store goes where it can', async 
   expect(await trio.stores[first].get('k', { as: 'string' })).toBe('kept')
 })
 
-test('of two that are cut from each other both still reach the third', async () => {
+test('two members that are cut off from each other both reach the third one', async () => {
   const trio = await manual()
   const leader = await trio.leader()
   const [one, two] = othersOf(trio, leader)
@@ -138,7 +138,7 @@ test('of two that are cut from each other both still reach the third', async () 
   for (const store of trio.stores.values()) await store.put('k', 'v')
 })
 
-test('T11: the clock stands, nothing was written, the leader is killed: locks are taken', async () => {
+test('T11: with a manual clock and an empty log, locks can be acquired after the leader is killed', async () => {
   const trio = await manual()
   const first = await trio.leader()
   await trio.kill(first)
@@ -148,14 +148,14 @@ test('T11: the clock stands, nothing was written, the leader is killed: locks ar
   expect(await trio.stores[other].put('first', 'v')).toMatchObject({ revision: 1 })
 })
 
-test('with a majority gone there is no leader, and the error names who is missing', async () => {
+test('without a majority there is no leader, and the error names the missing members', async () => {
   const trio = await manual()
   await trio.kill('a')
   await trio.kill('b')
   await expect(trio.leader()).rejects.toMatchObject({ code: 'ERR_NO_LEADER', missing: ['a', 'b'] })
 })
 
-test('T11: time stands: a lease of ten seconds is there after any real time, and over when it was advanced', async () => {
+test('T11: with a manual clock a lease of ten seconds expires when time is advanced, and not by real time', async () => {
   const trio = await manual()
   const hold = await trio.stores.a.locks.acquire('k', { lease: '10s', renew: false })
   const left = hold.remainingMillis()
@@ -170,14 +170,14 @@ test('T11: time stands: a lease of ten seconds is there after any real time, and
   expect((await waiting).held).toBe(true)
 })
 
-test('T11: an hour is advanced in little real time', async () => {
+test('T11: an hour is advanced in a few seconds of real time', async () => {
   const trio = await manual()
   const hold = await trio.stores.a.locks.acquire('k', { lease: '59m', renew: false })
   const begun = process.cpuUsage()
   await trio.advance('1h')
   expect(hold.held).toBe(false)
   const { user, system } = process.cpuUsage(begun)
-  // On a machine of its own half a second.
+  // On an idle machine this takes half a second.
   expect((user + system) / 1_000).toBeLessThan(10_000)
 }, 60_000)
 
@@ -194,7 +194,7 @@ test('T11: a watchdog renews when it is due', async () => {
   expect(lock.held).toBe(false)
 })
 
-test('two that advance at once add up', async () => {
+test('two calls of advance at the same time add up', async () => {
   const trio = await manual()
   const leader = trio.stores[await trio.leader()]
   const clusterTime = async () => {
@@ -206,41 +206,44 @@ test('two that advance at once add up', async () => {
   expect((await clusterTime()) - before).toBe(5_000)
 })
 
-test.each(CLOCKS)('T10: with fake timers installed locks are taken and handed over, %s', async (clock) => {
-  vi.useFakeTimers({
-    toFake: [
-      'setTimeout',
-      'clearTimeout',
-      'setImmediate',
-      'setInterval',
-      'Date',
-      'performance',
-      'queueMicrotask',
-    ],
-  })
-  vi.setSystemTime('2099-01-01')
-  const trio = await cluster({ clock })
-  const hold = await trio.stores.a.locks.acquire('k', { lease: '10s' })
-  const waiting = trio.stores.b.locks.acquire('k', { wait: '20s' })
-  vi.setSystemTime('2199-01-01')
-  expect(hold.held).toBe(true)
-  await hold.release()
-  const second = await waiting
-  const remote = await trio.connect()
-  await remote.put('k', 'v', { guard: { key: 'k', token: second.token } })
-  if (clock === 'manual') await trio.advance('1m')
-  expect(second.held).toBe(true)
-})
+test.each(CLOCKS)(
+  'T10: with fake timers installed locks are acquired and granted to waiters, %s',
+  async (clock) => {
+    vi.useFakeTimers({
+      toFake: [
+        'setTimeout',
+        'clearTimeout',
+        'setImmediate',
+        'setInterval',
+        'Date',
+        'performance',
+        'queueMicrotask',
+      ],
+    })
+    vi.setSystemTime('2099-01-01')
+    const trio = await cluster({ clock })
+    const hold = await trio.stores.a.locks.acquire('k', { lease: '10s' })
+    const waiting = trio.stores.b.locks.acquire('k', { wait: '20s' })
+    vi.setSystemTime('2199-01-01')
+    expect(hold.held).toBe(true)
+    await hold.release()
+    const second = await waiting
+    const remote = await trio.connect()
+    await remote.put('k', 'v', { guard: { key: 'k', token: second.token } })
+    if (clock === 'manual') await trio.advance('1m')
+    expect(second.held).toBe(true)
+  },
+)
 
-test('T10: under a real clock time goes on while fake timers stand', async () => {
+test('T10: with a real clock time goes on while fake timers stand still', async () => {
   vi.useFakeTimers()
   const trio = await cluster()
   const hold = await trio.stores.a.locks.acquire('k', { lease: '300ms', renew: false })
-  await expect(trio.stores.b.locks.acquire('k', { wait: '20s' })).resolves.toBeDefined()
+  await expect(trio.stores.b.locks.acquire('k', { wait: '20s' })).resolves.toMatchObject({ held: true })
   expect(hold.held).toBe(false)
 })
 
-test('clusters beside each other have each their own keys, time and faults', async () => {
+test('several clusters at a time have separate keys, time and faults', async () => {
   const clusters = await Promise.all(Array.from({ length: 4 }, manual))
   await Promise.all(clusters.map((one, i) => one.stores.a.put('k', String(i))))
   const holds = await Promise.all(clusters.map((one) => one.stores.b.locks.acquire('l', { renew: false })))
@@ -251,7 +254,7 @@ test('clusters beside each other have each their own keys, time and faults', asy
   expect(holds.map(({ held }) => held)).toEqual([false, true, true, true])
 })
 
-test('closed, it ends everything: calls, holds, remote stores, and what is called later', async () => {
+test('close ends everything: calls, holds, remote stores, and calls that come later', async () => {
   const trio = await manual()
   const hold = await trio.stores.a.locks.acquire('k')
   const remote = await trio.connect()
@@ -265,7 +268,7 @@ test('closed, it ends everything: calls, holds, remote stores, and what is calle
   await expect(trio.leader()).rejects.toMatchObject({ code: 'ERR_CLOSED' })
 })
 
-test('a store that the test closes leaves like a member that is stopped, and is started again', async () => {
+test('a store that the test closes stops its member in order, and the member can be started again', async () => {
   const trio = await manual()
   const leader = await trio.leader()
   await trio.stores[leader].close()
@@ -275,7 +278,7 @@ test('a store that the test closes leaves like a member that is stopped, and is 
 })
 
 test.each([
-  ['an option that is none', () => testCluster({ member: 3 } as never), 'did you mean "members"'],
+  ['an unknown option', () => testCluster({ member: 3 } as never), 'did you mean "members"'],
   ['no members', () => testCluster({ members: 0 as never }), 'members'],
   ['too many', () => testCluster({ members: 8 as never }), '1 to 7'],
   ['another clock', () => testCluster({ clock: 'fake' as never }), "'real' or 'manual'"],
@@ -287,7 +290,7 @@ test.each([
   expect((error as Error).message).toContain(named)
 })
 
-test('a TypeError says what is wrong with a call', async () => {
+test('a TypeError names the wrong argument of a call', async () => {
   const trio = await cluster()
   await expect(trio.advance('1s')).rejects.toThrow("clock: 'manual'")
   await expect(trio.kill('d' as never)).rejects.toThrow('a, b, c')

@@ -1,5 +1,5 @@
-// Driver: owns a cluster in this process: members as open() makes them, on disks in memory and a network in memory, with a time of
-// their own. It opens no port, writes no file, and leaves nothing behind.
+// Driver: a cluster in this process: real members on simulated disks and a simulated network, with a time of
+// its own. It opens no port, writes no file, and leaves nothing behind.
 
 import { newId, seededRandom } from '@latchkey/base'
 import { checkConnect, type ClientStore, type ClientWorld, connectIn, type Store } from '@latchkey/client'
@@ -18,22 +18,27 @@ import type { TestCluster, TestConnectOptions, TestStores } from './test-cluster
 import { endStore, TestMember } from './test-member.js'
 import { TestTime } from './test-time.js'
 
-/** What goes to another member or to a client is there in the same moment, and a connection that was closed is noticed in it. */
+/**
+ * Messages arrive in the same moment as they are sent, and a closed connection is noticed in the same moment.
+ */
 const NO_DELAY = { base: 0, tail: 0, closing: { within: 0, gap: 0 } } as const
-/** Microseconds. A silence is noticed as over sockets: by members after 3 s, by clients after 5 s. */
+/**
+ * In microseconds. A silent connection is noticed as over sockets: by members after 3 s, by clients after 5
+ * s.
+ */
 const MEMBERS = {
   ...NO_DELAY,
-  // An hour of heartbeats takes twice as long when each is made bytes.
+  // Encoding every heartbeat would double the real time of an advanced hour.
   encoded: false,
   pulse: [3_000_000, 3_000_000],
   dial: { first: [0, 0], afterEnd: [0, 0], again: [100_000, 100_000] },
 } as const
 const CLIENTS = { ...NO_DELAY, encoded: true, pulse: [5_000_000, 5_000_000], dialling: [0, 0] } as const
-/** Hosts of clients are numbered behind those of members. */
+/** The numbers of clients' machines come after those of members. */
 const FIRST_CLIENT = 100
-/** So much time has passed when a cluster is handed over, ms. */
+/** The cluster's time when it is returned to the test, ms. */
 const FIRST_MS = 1_000
-/** How long a leader is waited for, ms. */
+/** The longest wait for a leader, ms. */
 const LEADER_MS = 30_000
 
 /**
@@ -52,7 +57,7 @@ export async function testCluster<Count extends keyof MemberIds = 3, S extends A
   const cluster = new MemoryCluster<MemberIds[Count]>(checkTestOptions(options))
   try {
     await cluster.begin()
-    // The members were opened with that `as`.
+    // The members were opened with the option `as` that `S` names.
     return cluster as TestCluster<MemberIds[Count], As> as TestCluster<MemberIds[Count], S>
   } catch (error) {
     await cluster.close()
@@ -71,7 +76,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
   readonly #members: readonly TestMember[]
   readonly #network: MemoryNetwork
   readonly #clients: ClientNetwork
-  /** Machines of remote stores. */
+  /** The simulated machines of remote stores. */
   readonly #hosts: Host[] = []
   readonly #remote = new Set<ClientStore<As>>()
   readonly #isolated = new Set<TestMember>()
@@ -96,13 +101,17 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     this.stores = byId(settings.ids, this.#stores) as TestStores<Id>
   }
 
-  /** Time stands until all are ready, also where it runs later, so that a first election takes no time. */
+  /**
+   * Time stands still until all members are ready, also with a real clock, so that the first election takes
+   * no time.
+   */
   async begin(): Promise<void> {
     await Promise.all(this.#members.map((member) => this.#open(member)))
     const ready = Promise.all(this.#members.map(({ store }) => store.ready({ timeout: LEADER_MS })))
     await this.#waitFor(ready)
-    // Cluster time 0 proves nothing to a holder (ClusterBound): with a clock that stands no hold could be promised. An entry has to carry
-    // a later time, or the next leader begins with 0 again. What changes nothing takes no revision.
+    // A holder cannot trust cluster time 0 (ClusterBound), so with a manual clock no hold would be valid. An
+    // entry must carry a later time, because the next leader would begin with 0 again. The entry changes no
+    // key, so it takes no revision.
     await this.#time.advance(FIRST_MS)
     const [first] = this.#members
     await first?.store.delete('test cluster')
@@ -115,7 +124,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     this.#network.dialNow(member.id)
   }
 
-  /** Time that stands is moved as far as it needs. */
+  /** With a manual clock, advances time until the promise settles. */
   async #waitFor<T>(what: Promise<T>): Promise<T> {
     let over = false
     const settled = () => {
@@ -126,7 +135,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     return what
   }
 
-  // ---- who is there
+  // ---- members and the leader
 
   get ids(): readonly Id[] {
     return this.#settings.ids as readonly Id[]
@@ -160,7 +169,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     return reached.length * 2 > this.#members.length
   }
 
-  /** False: whatever time passes, nobody can be elected. */
+  /** False: no member can be elected, however much time passes. */
   #canElect(): boolean {
     return this.#members.some((one) => this.#reachesMajority(one))
   }
@@ -207,8 +216,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
       const leader = this.#leader()
       return leader === undefined || !this.#reaches(leader, member)
     }
-    const knows = () => member.member?.replica.node.raft.leader !== undefined
-    await this.#time.until(() => knows() || isAlone(), LEADER_MS)
+    await this.#time.until(() => member.isReady || isAlone(), LEADER_MS)
   }
 
   async pause(id: Id): Promise<void> {
@@ -290,7 +298,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
   }
 }
 
-/** A Map that has each of its keys as a property too. */
+/** Returns a Map whose keys are properties too. */
 function byId(ids: readonly string[], stores: Map<string, EmbeddedStore>): unknown {
   for (const id of ids)
     Object.defineProperty(stores, id, { enumerable: true, configurable: true, get: () => stores.get(id) })

@@ -1,10 +1,11 @@
-// Driver: one member of a test cluster: its machine and its disk, which stay, and the process on them, which comes and goes. What runs
-// in the process is what open() runs.
+// Driver: one member of a test cluster. Its machine and its disk stay; its process may end and be started
+// again. The process runs the same code as open().
 //
 // Laws
-//   - Killed, it is as a process that has crashed: nothing that it began goes on, and of its disk only what was synced is there when it
-//     is started again. The store that the test holds of it ends its calls with ERR_CLOSED.
-//   - Paused, it is as a process under SIGSTOP: nothing reaches it, its clocks go on, and it hears all in its order when it goes on.
+//   - A killed member behaves like a crashed process: nothing that it began continues, and after a restart
+//     its disk has only the data that was synced. Calls of its store end with ERR_CLOSED.
+//   - A paused member behaves like a process under SIGSTOP: it receives nothing and its clocks go on. When it
+//     is resumed, it receives all messages in their order.
 
 import { type Random, microtask } from '@latchkey/base'
 import type { ClientStore } from '@latchkey/client'
@@ -18,11 +19,11 @@ import type { MemberWorld } from '../open/member-world.js'
 import type { Settings } from '../open/options.js'
 import type { ServingMember } from './client-network.js'
 
-export interface TestMemberPorts {
+interface TestMemberPorts {
   readonly timeline: Timeline
   readonly network: MemoryNetwork
   readonly random: Random
-  /** Milliseconds since 1970 at the beginning of the cluster's time. */
+  /** The wall clock at the start of the cluster, in milliseconds since 1970. */
   readonly wall: number
 }
 
@@ -52,7 +53,7 @@ export class TestMember implements ServingMember {
     })
   }
 
-  /** Of its last process, also when that was killed. */
+  /** The store of the last process, also after that process was killed. */
   get store(): EmbeddedStore {
     if (this.#store === undefined) throw new LatchkeyError('ERR_CLOSED', `${this.id} was never started.`)
     return this.#store
@@ -64,6 +65,10 @@ export class TestMember implements ServingMember {
 
   get isUp(): boolean {
     return this.member !== undefined
+  }
+
+  get isReady(): boolean {
+    return this.#opened?.isReady() === true
   }
 
   get serves(): boolean {
@@ -112,7 +117,7 @@ export class TestMember implements ServingMember {
         dir: 'log',
         diskUse: undefined,
         note: undefined,
-        // The last thing of a store that the test itself has closed.
+        // This runs last when the test itself closes the store.
         release: async () => this.#end(process),
       }),
     }
@@ -132,7 +137,7 @@ export class TestMember implements ServingMember {
     if (this.host.life !== process) return
     this.#opened = undefined
     this.host.die()
-    // A process that is no more stands still no more.
+    // The host must not stay paused without a process.
     while (this.host.stopped) this.host.resume(false)
     this.#ports.network.died(this.id, false)
     this.#tellGone()
@@ -153,7 +158,10 @@ export class TestMember implements ServingMember {
   }
 }
 
-/** Signals and calls of a store end with ERR_CLOSED at once. Its process is gone: no release leaves it, and no answer is waited for. */
+/**
+ * All calls and signals of the store end with ERR_CLOSED at once. Its process has ended, so no release is
+ * sent and no answer is awaited.
+ */
 export function endStore(store: ClientStore<As>): void {
   void store.close()
   store.engine.close()

@@ -1,17 +1,22 @@
-// Driver: owns the time of a test cluster: what is due, in its order, one event a turn of the event loop.
+// Driver: the time of a test cluster. It runs due events in their order, one in each turn of the event loop.
 //
 // Laws
-//   - Before the next event every promise that can go on has gone on, so an event sees all that the one before it led to.
-//   - Time that stands moves in `advance` and `until` only, from one event to the next. What is due at the time that is has no need of
-//     them: a cluster whose network and disks take no time answers while its clocks stand.
-//   - Time that runs is the system's, whatever a test runner makes of the global timers.
+//   - Before the next event, all promises that can continue have continued: so an event sees all effects of
+//     the event before.
+//   - Manual time advances only in `advance` and `until`, from one event to the next. Events that are due at
+//     the present time run without them. So a cluster whose network and disks have no delay answers while its
+//     clocks stand still.
+//   - Real time is the system's time, also if a test runner replaces the global timers.
 //   - After `close` nothing runs, and no timer is left.
 
 import { microtask, nextTurn, systemClock, type Timer } from '@latchkey/base'
 import { EventHeap, type Timeline } from '@latchkey/raft/memory'
 import { uptime } from 'node:os'
 
-/** Turns of the event loop that are asked for at once while time is moved: between two of them all promises go on. */
+/**
+ * How many turns of the event loop are scheduled at once while time is advanced. All promises continue
+ * between two turns.
+ */
 const TURNS = 64
 
 const call = (run: () => void): void => run()
@@ -19,19 +24,22 @@ const call = (run: () => void): void => run()
 export class TestTime implements Timeline {
   readonly #heap = new EventHeap()
   readonly #clock = systemClock(uptime)
-  /** Microseconds at the time when it began to run; while it stands, the time that is. */
+  /** Manual time: the present time in microseconds. Real time: the time at which it began to run. */
   #base = 0
-  /** Undefined while time stands; else the system's milliseconds when it began to run. */
+  /** Undefined for manual time; otherwise the system's milliseconds at which time began to run. */
   #runsSince: number | undefined
   #armed = false
   #timer: Timer | undefined
   #timerAt = Number.POSITIVE_INFINITY
-  /** How far time may be moved by now, and what ends the moving. */
+  /**
+   * The advance that is under way: how far it may go, the condition that ends it, and the call that reports
+   * its end.
+   */
   #moving: { readonly end: number; readonly done: () => boolean; readonly over: () => void } | undefined
   #queue: Promise<void> = Promise.resolve()
   #closed = false
 
-  /** Milliseconds since 1970, of the system. */
+  /** The system's wall clock, in milliseconds since 1970. */
   static wall(): number {
     return systemClock(uptime).instant().wall
   }
@@ -51,18 +59,21 @@ export class TestTime implements Timeline {
     this.#arm()
   }
 
-  /** From now on time is the system's. */
+  /** Changes from manual time to real time. */
   run(): void {
     this.#runsSince = this.#clock.now()
     this.#arm()
   }
 
-  /** Moves time that stands. One call after another. */
+  /** Advances manual time. Calls run one after the other. */
   advance(millis: number): Promise<void> {
     return this.#inTurn(() => this.#move(this.#base + millis * 1000, () => false))
   }
 
-  /** Moves time that stands until `done`, at most so far; waits as long where it runs. */
+  /**
+   * Advances manual time until `done` returns true, by `mostMillis` at most. Waits for as long if time is
+   * real.
+   */
   until(done: () => boolean, mostMillis: number): Promise<void> {
     if (this.#runsSince !== undefined) return this.#watch(done, this.#clock.now() + mostMillis)
     return this.#inTurn(() => this.#move(this.#base + mostMillis * 1000, done))
@@ -81,7 +92,7 @@ export class TestTime implements Timeline {
     return this.#queue
   }
 
-  // ---- time that stands
+  // ---- manual time
 
   #move(end: number, done: () => boolean): Promise<void> {
     if (this.#closed) return Promise.resolve()
@@ -98,7 +109,7 @@ export class TestTime implements Timeline {
     })
   }
 
-  /** The next event, also if time has to be moved to it. */
+  /** Runs the next event, and advances time to it if necessary. */
   readonly #step = (): void => {
     const moving = this.#moving
     if (moving === undefined || this.#closed) return
@@ -114,7 +125,7 @@ export class TestTime implements Timeline {
     moving.over()
   }
 
-  // ---- what is due
+  // ---- due events
 
   #arm(): void {
     if (this.#armed || this.#closed || this.#moving !== undefined) return
@@ -147,14 +158,14 @@ export class TestTime implements Timeline {
     try {
       event?.run(event.payload as never)
     } catch (error) {
-      // As an error in a callback of Node's is: the process hears of it, and the cluster goes on.
+      // Like an error in a callback of Node: it is an uncaught error of the process, and the cluster goes on.
       microtask(() => {
         throw error
       })
     }
   }
 
-  // ---- time that runs
+  // ---- real time
 
   #watch(done: () => boolean, end: number): Promise<void> {
     return new Promise((resolve) => {

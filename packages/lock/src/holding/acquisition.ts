@@ -4,39 +4,50 @@
 import type { Instant } from '@latchkey/base'
 import {
   type Command,
+  type FlowArg,
   type LatchkeyError,
   type OwnerResult,
   OP,
   READ,
+  type ShareArg,
   type TicketResult,
+  type TryLockResult,
   type ContextArg,
 } from '@latchkey/protocol'
 import { NOT_IN_SET } from './indexed-set.js'
-import type { BoundRenewal } from './bound-renewal.js'
 import { type CallLimit, OVER, type Over } from './call-limit.js'
-import { codeOf, isSuccess } from './owner-decoding.js'
-import type { LockCall, LockPort } from './lock-port.js'
-import type { Confirmed, Renewals } from './renewals.js'
+import { codeOf, isSuccess, obstacleError } from './owner-decoding.js'
+import { lockCommand } from './lock-command.js'
+import type { LockCall } from './lock-port.js'
+import type { Confirmed } from './renewals.js'
 import { isWorthRetry, mayBeApplied, pause, untilAnswered } from './background-retry.js'
 import { type Renewal, HoldValidity } from './hold-validity.js'
+import type { Place, Releasable } from './place.js'
 
 export interface Terms {
   readonly key: Uint8Array
   readonly fencingKey: Uint8Array | null
   readonly lease: number
+  /** undefined: an exclusive hold. */
+  readonly share: ShareArg | undefined
+  /** Takes it from whoever holds it, and goes before all who wait. */
+  readonly steals?: boolean
 }
-export interface Place {
-  readonly port: LockPort
-  readonly boundRenewal: BoundRenewal
-  readonly renewals: Renewals
-  /** The acquisitions that have, or may have, a hold or a position in a queue in the store. */
-  readonly acquisitions: Set<Acquisition>
+/** One attempt of a caller to acquire the lock. */
+export interface Attempt {
+  readonly context: ContextArg
+  /** undefined: the caller names no flow, and asks within no hold. */
+  readonly flow: FlowArg | undefined
+  readonly limit: CallLimit
 }
-/**
- * again: the attempt got no hold, but was not refused either. It may ask once more, with the acquisition that
- * is then the current one.
- */
+/** again: neither got nor refused; the attempt may ask once more, with the acquisition that is then current. */
 export type Step = 'held' | 'refused' | 'queued' | 'again'
+
+/** The operation, and what it has behind key, id and token. */
+export type HoldChange =
+  | readonly [typeof OP.downgrade]
+  | readonly [typeof OP.rotate]
+  | readonly [typeof OP.proclaim, context: ContextArg]
 
 interface Listener {
   owner(owner: OwnerResult): void
@@ -55,7 +66,7 @@ const TICKET_PAUSE = 100
  * - Its methods run one after the other (RequestOrder). Grants, losses and the end of a wait arrive at any
  *   time; they only store a value and wake the callers.
  */
-export class Acquisition {
+export class Acquisition implements Releasable {
   readonly id: string
   validity: HoldValidity | undefined
   /**
@@ -96,23 +107,44 @@ export class Acquisition {
    * Takes a grant that has arrived, otherwise sends a request. wait null: without queueing; otherwise the
    * milliseconds to wait, 0 without limit.
    */
-  step(context: ContextArg, wait: number | null, limit: CallLimit): Promise<Step> {
+  step({ context, flow, limit }: Attempt, wait: number | null): Promise<Step> {
     const { validity } = this
     if (validity === undefined && this.#grant !== undefined)
       return Promise.resolve(this.#take(this.#grant, limit))
     const waits = validity === undefined ? wait : null
     if (waits !== null) this.#listen()
-    const { key, fencingKey, lease } = this.#terms
-    const token = validity?.token ?? 0
-    const ask = [OP.tryLock, key, fencingKey, false, this.id, lease, token, context, waits] as const
     this.#place.acquisitions.add(this)
-    return this.#send(ask, limit, (answer) => {
-      const [owner, queued] = answer as [OwnerResult, boolean]
+    return this.#send(this.#attempt(context, flow, waits), limit, (answer) => {
+      const [owner, queued, obstacle] = answer as TryLockResult
+      if (obstacle !== undefined) throw obstacleError(obstacle, this.#terms.key, this.#place.port.decoding)
       this.#listener.owner(owner)
       this.#queued ||= queued
       if (queued) return 'queued'
       if (!isSuccess(owner)) return this.#refused(validity)
       return validity === undefined ? this.#take(owner, limit) : this.#reentered(validity, owner, limit)
+    })
+  }
+
+  #attempt(context: ContextArg, flow: FlowArg | undefined, wait: number | null): Command {
+    const { key, fencingKey, lease, share, steals } = this.#terms
+    if (steals) return [OP.steal, key, this.id, lease, context]
+    const token = this.validity?.token ?? 0
+    const attempt = [OP.tryLock, key, fencingKey, false, this.id, lease, token, context, wait] as const
+    return lockCommand(attempt, share ?? null, flow)
+  }
+
+  /**
+   * Sends a change of this hold: a downgrade, a rotation, or another context. Loses the hold if the store
+   * does not know it any more.
+   */
+  change(validity: HoldValidity, what: HoldChange, limit: CallLimit): Promise<OwnerResult> {
+    const [op, ...rest] = what
+    const ask = [op, this.#terms.key, this.id, validity.token, ...rest] as unknown as Command
+    return this.#send(ask, limit, (answer) => {
+      const owner = answer as OwnerResult
+      if (isSuccess(owner)) validity.rotated(owner[3])
+      else validity.lose('it had already ended when it was changed')
+      return owner
     })
   }
 
@@ -303,7 +335,7 @@ export class Acquisition {
     boundRenewal.add(waiting, Number.POSITIVE_INFINITY)
     this.#offQueue = [
       port.onGranted(key, this.id, (owner) => this.#granted(owner)),
-      port.onAttached(() => void this.#askForTicket()),
+      port.onAttached((isNewSession) => void this.#askForTicket(isNewSession)),
       () => boundRenewal.remove(waiting),
     ]
   }
@@ -325,8 +357,14 @@ export class Acquisition {
     for (const wake of this.#wakers ?? []) wake()
   }
 
-  /** After a reconnect a pushed grant may have been missed, so the ticket is read until a member answers. */
-  async #askForTicket(): Promise<void> {
+  /**
+   * After a reconnect a pushed grant may have been missed, so the ticket is read until a member answers.
+   * Law: after a new session each attempt asks again, which keeps its position and moves it to that session.
+   * Without this: nobody leads for longer than the session lives. Its client opens another one, but in cluster
+   * time, which stood, the old one still lives, and the ticket says that it waits. Then the old session ends,
+   * its waiters leave the queue, and nobody hears of it: the lock is free, and the caller waits for ever.
+   */
+  async #askForTicket(isNewSession: boolean): Promise<void> {
     const round = ++this.#ticketRound
     const { port } = this.#place
     while (round === this.#ticketRound && !port.closed.aborted) {
@@ -337,7 +375,7 @@ export class Acquisition {
         if (state === 'granted' && owner !== null) this.#granted(owner)
         // unknown: the position in the queue ended with its session or its wait. Each attempt asks again if
         // it has time left.
-        if (state === 'unknown') this.#wakeAll()
+        if (state === 'unknown' || (state === 'queued' && isNewSession)) this.#wakeAll()
         return
       } catch (error) {
         // The read was refused for good. Each attempt gets the same refusal when it asks again.

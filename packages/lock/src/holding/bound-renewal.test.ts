@@ -1,7 +1,7 @@
 // Test: the one timer for a store's holds ends each hold on time, while holds are added, removed and renewed
 // and clocks jump.
 
-import { seededRandom } from '@latchkey/base'
+import { EMPTY, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import { ProcessClock, settle, World } from '../testing/world.js'
 import { ClusterBound } from './cluster-time-bound.js'
@@ -33,6 +33,7 @@ class Trial {
     this.port = {
       clock: this.clock,
       bound: this.bound,
+      decoding: { as: 'bytes', onUndecodable: 'error', prefix: EMPTY },
       closed: new AbortController().signal,
       read: () => this.#read(),
     } as unknown as LockPort

@@ -16,8 +16,8 @@ export class CallLimit implements LockCallOptions {
   readonly #port: LockPort
   readonly due: number | undefined
   /**
-   * The callbacks for the end, and the listeners for it; created for the first caller that waits, because
-   * most calls never wait.
+   * #waiting: what to call when the limit ends the call. #offs: the functions that remove this limit's
+   * listeners. Both are created for the first caller that waits, because most calls never wait.
    */
   #waiting: Set<() => void> | undefined
   #offs: (() => void)[] | undefined

@@ -46,6 +46,14 @@ export class ClusterBound {
     if (time + elapsed(sentAt, now) * this.rate < this.upper(now)) this.#best = { time, sentAt }
   }
 
+  /**
+   * Forgets what was learned and keeps the holds. For the clock of a single server, which may be set forward;
+   * cluster time never jumps.
+   */
+  beginAgain(): void {
+    this.#best = undefined
+  }
+
   /** Cluster time is at most this value; Infinity: unknown. */
   upper(now: Instant): number {
     const best = this.#best

@@ -8,16 +8,21 @@ import {
   knownNames,
   type Owner,
 } from '@latchkey/protocol'
-import { contextArg, durationArg, optionsArg, signalArg } from './lock-arguments.js'
-import type { Place } from './acquisition.js'
+import { contextArg, DEFAULT_TIMEOUT, durationArg, optionsArg, signalArg } from './lock-arguments.js'
+import type { Place } from './place.js'
+import type { Attempt } from './acquisition.js'
+import { flowArg } from './flow.js'
 import { Holder, type HolderTerms } from './holder.js'
 import type { LockAttempt, LockObject } from './lock-interface.js'
 
-/** The time for an attempt or an unlock that gives no `timeout`. */
-export const DEFAULT_TIMEOUT = 5_000
-
 const ATTEMPT_OPTIONS = knownNames('context', 'timeout', 'signal')
 const LOCK_OPTIONS = knownNames('context', 'signal')
+
+/** Of every attempt that gives no other. */
+export interface LockDefaults {
+  readonly context: ContextArg
+  readonly flow: string | undefined
+}
 
 /**
  * A lock with RheaKV's interface: reentrant, counted, and held until its lease ends unless a Watchdog renews
@@ -35,13 +40,14 @@ const LOCK_OPTIONS = knownNames('context', 'signal')
  */
 export class DistributedLock implements LockObject {
   readonly #holder: Holder
-  /** The context of every attempt that gives none. */
-  readonly #context: ContextArg
+  readonly #place: Place
+  readonly #defaults: LockDefaults
 
   /** Internal: `store.getDistributedLock` creates locks. */
-  constructor(place: Place, terms: HolderTerms, context: ContextArg) {
+  constructor(place: Place, terms: HolderTerms, defaults: LockDefaults) {
+    this.#place = place
     this.#holder = new Holder(place, terms, this)
-    this.#context = context
+    this.#defaults = defaults
   }
 
   /**
@@ -53,7 +59,7 @@ export class DistributedLock implements LockObject {
       const { context, timeout, signal } = optionsArg('tryLock', options, ATTEMPT_OPTIONS)
       const wait = durationArg(timeout, 'timeout')
       return this.#holder.enter({
-        context: contextArg(context) ?? this.#context,
+        ...this.#attempt(context),
         waits: wait !== undefined,
         limit: this.#holder.limit(wait ?? DEFAULT_TIMEOUT, signalArg(signal)),
       })
@@ -66,10 +72,15 @@ export class DistributedLock implements LockObject {
   async lock(options?: Omit<LockAttempt, 'timeout'>): Promise<void> {
     const { context, signal } = optionsArg('lock', options, LOCK_OPTIONS)
     await this.#holder.enter({
-      context: contextArg(context) ?? this.#context,
+      ...this.#attempt(context),
       waits: true,
       limit: this.#holder.limit(undefined, signalArg(signal)),
     })
+  }
+
+  #attempt(context: unknown): Pick<Attempt, 'context' | 'flow'> {
+    const { context: usual, flow } = this.#defaults
+    return { context: contextArg(context) ?? usual, flow: flowArg(this.#place.around, flow) }
   }
 
   /**

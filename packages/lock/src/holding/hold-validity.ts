@@ -2,13 +2,12 @@
 // that aborts when not.
 
 import type { Instant } from '@latchkey/base'
-import { LatchkeyError, type OwnerResult } from '@latchkey/protocol'
+import { LatchkeyError, type OwnerResult, shownLockKey } from '@latchkey/protocol'
 import { NOT_IN_SET, type Indexed } from './indexed-set.js'
 import type { BoundRenewal, Concern } from './bound-renewal.js'
 import type { LockCall, LockPort } from './lock-port.js'
-import { shownKey } from './owner-decoding.js'
 
-export interface HoldValidityPorts {
+interface HoldValidityPorts {
   readonly key: Uint8Array
   readonly id: string
   readonly lease: number
@@ -65,7 +64,8 @@ export class HoldValidity implements Concern {
   readonly key: Uint8Array
   readonly id: string
   readonly lease: number
-  readonly token: number
+  /** The current token, as far as this process knows; a rotation raises it. */
+  token: number
   /** Set and cleared by Renewals; undefined: the hold is not renewed. */
   renewal: Renewal | undefined = undefined
   readonly #port: LockPort
@@ -133,6 +133,11 @@ export class HoldValidity implements Concern {
     return Math.max(0, bound.upper(clock.instant()) - (this.#deadline - this.lease))
   }
 
+  /** An answer told the token of this hold. Answers may come out of order, so a lower one is ignored. */
+  rotated(token: number): void {
+    this.token = Math.max(this.token, token)
+  }
+
   /** A renewal or reentry succeeded. Does nothing if the hold is lost or released. */
   prolong(deadline: number): void {
     if (!this.held) return
@@ -143,7 +148,8 @@ export class HoldValidity implements Concern {
     if (this.#state === 'lost' || this.#state === 'over') return
     const message = `The lock was lost: ${why}. Stop the work it guarded and acquire it again.`
     const { token } = this
-    const error = new LatchkeyError('ERR_LOCK_LOST', message, { cause, key: shownKey(this.key), token })
+    const key = shownLockKey(this.key, this.#port.decoding)
+    const error = new LatchkeyError('ERR_LOCK_LOST', message, { cause, key, token })
     this.#loss = error
     this.#finish('lost')
     this.#abort?.abort(error)

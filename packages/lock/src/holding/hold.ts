@@ -1,94 +1,68 @@
-// Driver: one hold as callers see it, with a token, a signal and a release.
+// Driver: one hold of a lock as callers see it: its mode, and the rotation of its token.
 
-import { type As, LatchkeyError, type KeyValueCalls } from '@latchkey/protocol'
-import type { Holder } from './holder.js'
-import type { LockPort } from './lock-port.js'
-import type { HoldValidity } from './hold-validity.js'
+import type { Timer } from '@latchkey/base'
+import { type As, type LockMode, OP } from '@latchkey/protocol'
+import { BaseHold, type HoldParts } from './base-hold.js'
 
-/** A lock that is held. Release it, or let `await using` do it. */
-export class Hold<S extends As = 'bytes'> implements AsyncDisposable {
-  readonly key: string | Uint8Array
-  /**
-   * The fencing token: higher than that of every hold before. Pass it to resources outside the store
-   * (FenceGuard).
-   */
-  readonly token: number
-  readonly #port: LockPort
-  readonly #holder: Holder
-  readonly #validity: HoldValidity
-  #release: Promise<LatchkeyError | undefined> | undefined
-  #kv: KeyValueCalls<S> | undefined
+/**
+ * A lock that is held. Release it, or let `await using` do it. A write of `kv` under a shared hold is
+ * ERR_FENCED: to write there, call the store itself with the guard `{ key, token, shared: true }`.
+ */
+export class Hold<S extends As = 'bytes'> extends BaseHold<S> {
+  #mode: LockMode
+  #rotation: Timer | undefined
 
-  /** Internal. */
-  constructor(port: LockPort, holder: Holder, validity: HoldValidity, key: string | Uint8Array) {
-    this.#port = port
-    this.#holder = holder
-    this.#validity = validity
-    this.key = key
-    this.token = validity.token
+  /** Internal. `rotateEvery`: in ms; undefined: the token is rotated only when `rotate` is called. */
+  constructor(parts: HoldParts, mode: LockMode, rotateEvery: number | undefined) {
+    super(parts)
+    this.#mode = mode
+    if (rotateEvery !== undefined) this.#rotateAfter(rotateEvery)
+  }
+
+  /** 'exclusive', unless it was acquired as 'shared' or downgraded. */
+  get mode(): LockMode {
+    return this.#mode
   }
 
   /**
-   * Aborts with ERR_LOCK_LOST at the latest when the hold can no longer be promised. A release does not abort
-   * it.
+   * Makes an exclusive hold a shared one, in one step: nobody else writes in between. It keeps its token and
+   * its lease, and the shared requests that wait first are granted. Does nothing for a shared hold; rejects
+   * with ERR_LOCK_LOST or ERR_NOT_OWNER if nothing is held.
    */
-  get signal(): AbortSignal {
-    // After the event loop was blocked, no timer has fired yet: the clocks decide (CT7).
-    this.#validity.remaining()
-    return this.#validity.signal
-  }
-
-  /** Compares the clocks at each read. Where they are uncertain the hold counts as lost. */
-  get held(): boolean {
-    return this.#validity.held
-  }
-
-  /** How many milliseconds the hold can be promised if it is not renewed; 0 when it is lost or released. */
-  remainingMillis(): number {
-    return this.#validity.remaining()
-  }
-
-  /** Throws ERR_LOCK_LOST after a loss, ERR_NOT_OWNER after a release. */
-  assertHeld(): void {
-    if (this.#validity.held) return
-    if (!this.#validity.lost)
-      throw new LatchkeyError('ERR_NOT_OWNER', 'This hold was released. Acquire the lock again.')
-    throw new LatchkeyError('ERR_LOCK_LOST', undefined, { cause: this.signal.reason })
-  }
-
-  /** May be called again; also resolves for a lost hold. */
-  async release(): Promise<void> {
-    await this.end()
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.end()
+  async downgrade(): Promise<void> {
+    this.assertHeld()
+    if (this.#mode === 'shared') return
+    await this.change([OP.downgrade])
+    this.#mode = 'shared'
   }
 
   /**
-   * The key-value calls of the store. Every write carries the guard of this hold and rejects with ERR_FENCED
-   * once the hold is over.
+   * Gives the hold a new, higher token, while the lock is kept; resolves to it. From then on guards with the
+   * old token are ERR_FENCED, so that work that was started under it can write no more. Renewals and the
+   * release go on as before.
    */
-  get kv(): KeyValueCalls<S> {
-    this.#kv ??= this.#port.guardedKv(this.#validity.key, this.token, () =>
-      this.#isKnownLost(),
-    ) as KeyValueCalls<S>
-    return this.#kv
+  async rotate(): Promise<number> {
+    this.assertHeld()
+    await this.change([OP.rotate])
+    return this.token
   }
 
-  /** In a closed store every call rejects with ERR_CLOSED, also a write of a hold; that is not ERR_FENCED. */
-  #isKnownLost(): boolean {
-    return !this.held && !this.#port.closed.aborted
+  /** A rotation that fails is tried again at its next time: the hold itself is renewed apart from it. */
+  #rotateAfter(every: number): void {
+    this.#rotation = this.parts.port.clock.after(
+      every,
+      () => {
+        if (!this.held) return
+        this.rotate()
+          .catch(() => {})
+          .finally(() => this.#rotateAfter(every))
+      },
+      { ref: false },
+    )
   }
 
-  /** Internal: why the hold was lost, as far as this process knows. */
-  get loss(): LatchkeyError | undefined {
-    return this.#validity.loss
-  }
-
-  /** Internal, for withLock: resolves to the loss that the release found, if any. */
-  end(): Promise<LatchkeyError | undefined> {
-    this.#release ??= this.#holder.leaveAll()
-    return this.#release
+  override async release(): Promise<void> {
+    this.#rotation?.cancel()
+    await super.release()
   }
 }

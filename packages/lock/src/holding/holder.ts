@@ -1,14 +1,15 @@
 // Driver: owns the acquisitions of one lock object, one after the other, and the order of its requests.
 
 import {
-  type ContextArg,
   type ErrorCode,
   LatchkeyError,
   type Owner,
   type OwnerResult,
   isLatchkeyError,
+  shownLockKey,
 } from '@latchkey/protocol'
-import { Acquisition, type Place, type Step, type Terms } from './acquisition.js'
+import { Acquisition, type Attempt, type HoldChange, type Step, type Terms } from './acquisition.js'
+import type { Place } from './place.js'
 import { CallLimit, OVER, type Over } from './call-limit.js'
 import type { LockObject } from './lock-interface.js'
 import { codeOf, toKept, toOwner } from './owner-decoding.js'
@@ -20,11 +21,9 @@ import type { Watchdog } from './watchdog.js'
 export interface HolderTerms extends Terms {
   readonly watchdog: Watchdog | undefined
 }
-export interface Wanted {
-  readonly context: ContextArg
+export interface Wanted extends Attempt {
   /** Whether the attempt queues until its limit is over; otherwise it asks once. */
   readonly waits: boolean
-  readonly limit: CallLimit
 }
 
 /** The loss of the last hold. `reported`: an unlock has already rejected with it. */
@@ -108,8 +107,18 @@ export class Holder {
 
   /** The error that says why there is no hold. */
   notHeld(): LatchkeyError {
-    if (this.#loss === undefined) return new LatchkeyError('ERR_NOT_OWNER')
-    return new LatchkeyError('ERR_LOCK_LOST', this.#loss.error.message, { cause: this.#loss.error })
+    if (this.#loss === undefined) return this.#neverHeld()
+    const { error } = this.#loss
+    const { token } = error
+    return new LatchkeyError('ERR_LOCK_LOST', error.message, { cause: error, key: this.#shownKey, token })
+  }
+
+  #neverHeld(): LatchkeyError {
+    return new LatchkeyError('ERR_NOT_OWNER', undefined, { key: this.#shownKey })
+  }
+
+  get #shownKey(): string | Uint8Array {
+    return shownLockKey(this.#terms.key, this.#place.port.decoding)
   }
 
   async enter(wanted: Wanted): Promise<boolean> {
@@ -138,11 +147,28 @@ export class Holder {
    */
   leave(limit: CallLimit, all: boolean): Promise<{ acquires: number }> {
     if (this.#acquisition.validity === undefined && !this.#hasLossToReport())
-      return Promise.reject(new LatchkeyError('ERR_NOT_OWNER'))
+      return Promise.reject(this.#neverHeld())
     return this.#turns.run(
       () => this.#unlock(limit, all),
       limit,
       () => this.#leaveBehind(limit, all),
+    )
+  }
+
+  /** Changes the hold; rejects if there is none. */
+  change(what: HoldChange, limit: CallLimit): Promise<void> {
+    return this.#turns.run(
+      async () => {
+        const acquisition = this.#acquisition
+        const { validity } = this
+        if (validity === undefined) throw this.notHeld()
+        await acquisition.change(validity, what, limit)
+        if (!validity.held) throw this.notHeld()
+      },
+      limit,
+      () => {
+        throw limit.error()
+      },
     )
   }
 
@@ -178,7 +204,7 @@ export class Holder {
     if (wanted.limit.end !== undefined) return OVER
     const acquisition = this.#acquisition
     try {
-      const step = await acquisition.step(wanted.context, waitOf(wanted), wanted.limit)
+      const step = await acquisition.step(wanted, waitOf(wanted))
       if (step === 'queued') return { woken: acquisition.sleep(wanted.limit) }
       if (step === 'again') this.#retire(acquisition)
       if (step === 'held') this.#nowHeld(acquisition)
@@ -310,7 +336,7 @@ export class Holder {
   /** The hold is lost; the row in the store shows whether another acquirer holds the lock now. */
   async #askRow(limit: CallLimit): Promise<never> {
     const loss = this.#loss
-    if (loss === undefined || loss.reported) throw new LatchkeyError('ERR_NOT_OWNER')
+    if (loss === undefined || loss.reported) throw this.#neverHeld()
     let owner: OwnerResult | undefined
     try {
       owner = await loss.acquisition.release(true, limit)
@@ -325,6 +351,8 @@ export class Holder {
     if (owner === undefined || codeOf(owner) !== 'NOT_OWNER') return this.notHeld()
     return new LatchkeyError('ERR_NOT_OWNER', 'The lock was lost, and another holds it now.', {
       owner: toOwner(owner),
+      key: this.#shownKey,
+      token: this.#loss?.error.token,
     })
   }
 }

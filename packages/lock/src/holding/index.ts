@@ -1,13 +1,31 @@
 // Rule: exports the lock objects, which work over a LockPort.
 
+export { isWorthRetry, mayBeApplied, pause, untilAnswered } from './background-retry.js'
+export { CallLimit, OVER } from './call-limit.js'
 export { ClusterBound, DEFAULT_DRIFT } from './cluster-time-bound.js'
 export { DistributedLock } from './distributed-lock.js'
 export { FenceGuard, type FencePort } from './fence-guard.js'
 export { Hold } from './hold.js'
+export { HoldSet } from './hold-set.js'
 export type { LockAttempt, LockObject } from './lock-interface.js'
 export { type LockOptions, Locking } from './locking.js'
-export { type AcquireOptions, Locks } from './locks.js'
-export { toLockInfo, toOwner } from './owner-decoding.js'
+export { type AcquireOptions, type LockOfSet, Locks, type SetOptions } from './locks.js'
+export { BaseHold } from './base-hold.js'
+export { type CampaignOptions, type ElectionEvent, Elections, type Leader, Leadership } from './elections.js'
+export { type PermitOptions, Permit, Semaphores } from './semaphores.js'
+export type { WaitOptions } from './acquire-call.js'
+export { lockCommand } from './lock-command.js'
+export { flowNameArg } from './flow.js'
+export { modeArg, permitsArg } from './lock-arguments.js'
+export { obstacleError, toLockInfo, toOwner } from './owner-decoding.js'
 export type { LockCall, LockCallOptions, LockPort } from './lock-port.js'
 export type { LockWatchEvent, LockWatchOptions } from './lock-watch-event.js'
 export { Watchdog, type WatchdogEvents } from './watchdog.js'
+export {
+  type WebLock,
+  type WebLockInfo,
+  type WebLockMode,
+  type WebLockOptions,
+  WebLocks,
+  type WebLockSnapshot,
+} from './web-locks.js'

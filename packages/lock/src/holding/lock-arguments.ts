@@ -2,55 +2,106 @@
 // nothing was sent then.
 // All bytes are copied, so that the caller may reuse its own buffers.
 
-import { copyBytes, prefixEnd, utf8 } from '@latchkey/base'
+import { EMPTY, copyBytes, prefixEnd, utf8 } from '@latchkey/base'
 import {
   type Acquirer,
   type Bytes,
+  CALL_OPTIONS,
+  type CallOptions,
   CAPS,
   type ContextArg,
   type Duration,
+  type HoldKind,
+  KIND,
+  type Kind,
   type KnownNames,
+  keyBelow,
   LatchkeyError,
+  lockKeyOf,
   millis,
   knownNames,
+  notOneOf,
   refuseUnknown,
+  type ShareArg,
+  show,
   toRecord,
 } from '@latchkey/protocol'
+import type { LockCallOptions } from './lock-port.js'
 
-export function keyArg(key: unknown, name = 'key'): Uint8Array {
+/** How long a call without a `timeout` waits for its answer. */
+export const DEFAULT_TIMEOUT = 5_000
+
+/** The whole key. `above` is the prefix of a `sub`; it is empty in the store itself. */
+export function keyArg(above: Uint8Array, key: unknown, name = 'key'): Uint8Array {
   const bytes = bytesArg(key, name)
   if (bytes.length === 0) throw new TypeError(`${name} must not be empty`)
-  if (bytes.length <= CAPS.keyBytes) return bytes
+  if (bytes.length <= CAPS.keyBytes) return keyBelow(above, bytes, name)
   throw tooLarge(name, bytes.length, CAPS.keyBytes)
 }
 
-/** Returns null for an empty prefix, which means all keys. */
-export function prefixArg(prefix: unknown): Uint8Array | null {
-  const bytes = bytesArg(prefix, 'prefix')
-  if (bytes.length <= CAPS.keyBytes) return bytes.length === 0 ? null : bytes
-  throw tooLarge('prefix', bytes.length, CAPS.keyBytes)
+/** The key of a lock, as the members know it. `above`: as of keyArg. */
+export const lockKeyArg = (above: Uint8Array, key: unknown): Uint8Array =>
+  lockKeyOf(KIND.lock, keyArg(above, key))
+
+/**
+ * Where the keys of that kind begin whose names begin with `prefix`; null: all locks. `above`: as of keyArg.
+ */
+export function prefixArg(above: Uint8Array, prefix: unknown, kind: Kind = KIND.lock): Uint8Array | null {
+  const bytes = prefix === undefined ? EMPTY : bytesArg(prefix, 'prefix')
+  if (bytes.length > CAPS.keyBytes) throw tooLarge('prefix', bytes.length, CAPS.keyBytes)
+  const whole = keyBelow(above, bytes, 'prefix')
+  return whole.length === 0 && kind === KIND.lock ? null : lockKeyOf(kind, whole)
+}
+
+const HOLD_KINDS: readonly HoldKind[] = ['lock', 'semaphore', 'election', 'webLock']
+
+export function kindsArg(kind: unknown): readonly HoldKind[] {
+  if (kind === 'all') return HOLD_KINDS
+  const known = HOLD_KINDS.find((one) => one === kind)
+  if (known === undefined) throw notOneOf('kind', kind, [...HOLD_KINDS, 'all'])
+  return [known]
+}
+
+export function modeArg(mode: unknown): ShareArg | undefined {
+  if (mode === undefined || mode === 'exclusive') return undefined
+  if (mode === 'shared') return SHARED
+  throw notOneOf('mode', mode, ['exclusive', 'shared'])
+}
+/** A lock is shared by any number of holders. */
+const SHARED: ShareArg = [1, 0]
+
+/** A number of permits. */
+export function permitsArg(permits: unknown, name: string): number {
+  const isCount = typeof permits === 'number' && Number.isSafeInteger(permits)
+  if (isCount && permits >= 1 && permits <= CAPS.permits) return permits
+  throw new TypeError(`${name} must be a whole number from 1 to ${CAPS.permits}; got ${show(permits)}`)
 }
 
 const SPAN_FIELDS = knownNames('prefix')
+/** Behind the keys of all locks, before those of other kinds. */
+const END_OF_LOCKS = lockKeyOf(KIND.semaphore, new Uint8Array(0))
 
 /** Checks what to watch: one lock by its key, or all locks whose keys begin with a prefix. */
-export function lockSpan(target: unknown): {
+export function lockSpan(
+  above: Uint8Array,
+  target: unknown,
+): {
   readonly start: Uint8Array | null
   readonly end: Uint8Array | null
 } {
   if (typeof target === 'string' || target instanceof Uint8Array) {
-    const start = keyArg(target)
+    const start = lockKeyArg(above, target)
     return { start, end: Buffer.concat([start, Uint8Array.of(0)]) }
   }
   const given = toRecord(target, 'target')
   refuseUnknown(given, SPAN_FIELDS, 'field', 'target')
-  const start = prefixArg(given.prefix)
-  return { start, end: start === null ? null : (prefixEnd(start) ?? null) }
+  const start = prefixArg(above, given.prefix)
+  return { start, end: start === null ? END_OF_LOCKS : (prefixEnd(start) ?? null) }
 }
 
 /** undefined and null: the store's counter. */
-export function fencingKeyArg(key: unknown): Uint8Array | null {
-  return key === undefined || key === null ? null : keyArg(key, 'fencingKey')
+export function fencingKeyArg(above: Uint8Array, key: unknown): Uint8Array | null {
+  return key === undefined || key === null ? null : keyArg(above, key, 'fencingKey')
 }
 
 export function leaseArg(lease: unknown, name = 'lease'): number {
@@ -90,8 +141,11 @@ export interface AcquirerArgs {
   readonly context: ContextArg
 }
 
+const ACQUIRER_FIELDS = knownNames('id', 'lease', 'fencingToken', 'context')
+
 export function acquirerArg(acquirer: Acquirer): AcquirerArgs {
   if (typeof acquirer !== 'object' || acquirer === null) throw new TypeError('acquirer must be an object')
+  refuseUnknown(acquirer, ACQUIRER_FIELDS, 'field', 'acquirer')
   const { fencingToken } = acquirer
   const none = fencingToken === undefined || fencingToken === null || fencingToken === 0
   return {
@@ -115,6 +169,12 @@ export function optionsArg<T extends object>(
     throw new TypeError('options must be an object')
   refuseUnknown(options, known, 'option', call)
   return options
+}
+
+/** The options of a call that has no others than those of every call. */
+export function callOptions(call: string, options: CallOptions | undefined): LockCallOptions {
+  const { timeout, signal } = optionsArg(call, options, CALL_OPTIONS)
+  return { timeout: durationArg(timeout, 'timeout') ?? DEFAULT_TIMEOUT, signal: signalArg(signal) }
 }
 
 function idArg(id: unknown): string {

@@ -5,6 +5,7 @@ import type {
   As,
   Command,
   Decoding,
+  GuardArg,
   KeyValueCalls,
   LatchkeyError,
   OwnerResult,
@@ -66,6 +67,11 @@ export interface LockPort {
     readonly start: Uint8Array | null
     readonly end: Uint8Array | null
     readonly renewals: boolean
+    /**
+     * It begins with the present hold, or with a release if there is none; and a release is left out where
+     * the same entry has the next hold.
+     */
+    readonly isElection?: boolean
     readonly decoding: Decoding
     readonly signal: AbortSignal | undefined
   }): AsyncIterableIterator<LockWatchEvent<As>>
@@ -79,11 +85,13 @@ export interface LockPort {
   /**
    * Calls `run` after each reconnect or new session, but not after the first. From then on grants are pushed
    * again, and tickets must be read because a push may have been missed.
+   * After a new session a position in a queue must be asked for again: it belongs to the old session, and is
+   * lost with it.
    */
-  onAttached(run: () => void): () => void
+  onAttached(run: (isNewSession: boolean) => void): () => void
   /**
-   * Key-value calls whose writes carry the guard { key, token }; reads carry none. `knownLost` is called at
+   * Key-value calls whose writes carry the guard of that moment; reads carry none. `knownLost` is called at
    * each write: if it returns true, the write rejects with ERR_FENCED and no request is sent.
    */
-  guardedKv(key: Uint8Array, token: number, knownLost: () => boolean): KeyValueCalls<As>
+  guardedKv(guard: () => GuardArg, knownLost: () => boolean): KeyValueCalls<As>
 }

@@ -20,7 +20,8 @@ export interface LockWatchEvent<A extends As = 'bytes'> {
    * - `expired`: the lease was over.
    * - `released`: by its holder, by force, or because its store closed.
    * - `queued`, `left`: a caller joined the queue, or left it without being granted the lock.
-   * - `rotated`: not sent yet.
+   * - `rotated`: the hold has a new fencing token.
+   * - `proclaimed`: only in elections, where the leader says something else.
    */
   type: LockEventName
   key: KeyAs<A>

@@ -1,16 +1,19 @@
 // Driver: owns what the lock objects of one store share: the bound's renewal, the holds' renewals, and the
 // store's own watchdog.
 
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { setMaxListeners } from 'node:events'
+import { startsWith } from '@latchkey/base'
 import {
   type Acquirer,
   type As,
   type Bytes,
-  CALL_OPTIONS,
   type CallOptions,
   type Duration,
   knownNames,
   LatchkeyError,
+  nameOfLockKey,
+  type LockMode,
   OP,
   type Owner,
   type OwnerResult,
@@ -18,23 +21,27 @@ import {
 } from '@latchkey/protocol'
 import {
   acquirerArg,
+  callOptions,
   contextArg,
-  durationArg,
   fencingKeyArg,
-  keyArg,
   leaseArg,
+  lockKeyArg,
+  modeArg,
   optionsArg,
-  signalArg,
 } from './lock-arguments.js'
-import type { Acquisition, Place } from './acquisition.js'
-import { DEFAULT_TIMEOUT, DistributedLock } from './distributed-lock.js'
+import type { Place, Releasable } from './place.js'
+import { DistributedLock } from './distributed-lock.js'
 import { BoundRenewal } from './bound-renewal.js'
+import { Elections } from './elections.js'
+import { flowArg } from './flow.js'
 import { Locks } from './locks.js'
 import { toOwner } from './owner-decoding.js'
 import type { LockCallOptions, LockPort } from './lock-port.js'
 import { Renewals } from './renewals.js'
+import { Semaphores } from './semaphores.js'
 import { splitRequests } from './split-requests.js'
 import { Watchdog } from './watchdog.js'
+import { WebLocks } from './web-locks.js'
 
 /** Options of a lock that few callers need. */
 export interface LockOptions {
@@ -42,25 +49,36 @@ export interface LockOptions {
   fencingKey?: Bytes | null | undefined
   /** Up to 4 KiB that other callers see as the holder's context. */
   context?: Bytes | undefined
+  /** As of `locks.acquire`. */
+  mode?: LockMode | undefined
+  /** As of `locks.acquire`. */
+  flow?: string | undefined
 }
 
+/**
+ * The lock calls of a store, or of one of its subs: a sub shares everything with the store, except its port,
+ * which says below which prefix its names are. Hence `close` of the store releases what was acquired in a
+ * sub, and one request renews the holds of both.
+ */
 export class Locking<S extends As = 'bytes'> {
   readonly locks: Locks<S>
+  readonly semaphores: Semaphores<S>
+  readonly elections: Elections<S>
+  readonly webLocks: WebLocks
   readonly #place: Place
 
-  constructor(port: LockPort) {
-    // Each waiting call adds one listener. More than ten of them are no leak, so Node must not print a
-    // warning.
-    setMaxListeners(0, port.closed)
-    this.#place = {
-      port,
-      boundRenewal: new BoundRenewal(port),
-      renewals: new Renewals(port),
-      acquisitions: new Set(),
-    }
-    const watchdog = new Watchdog()
-    port.closed.addEventListener('abort', () => watchdog.close(), { once: true })
-    this.locks = new Locks<S>(this.#place, watchdog, (limits) => this.#releaseHolds(limits))
+  /** `store`: the store's own, where this is for a sub of it. */
+  constructor(port: LockPort, store?: Locking<As>) {
+    this.#place = store === undefined ? placeOf(port) : { ...store.#place, port }
+    const release = (limits: LockCallOptions) => this.#releaseHolds(limits)
+    this.locks = new Locks<S>(this.#place, release)
+    this.semaphores = new Semaphores<S>(this.#place)
+    this.elections = new Elections<S>(this.#place)
+    this.webLocks = new WebLocks(this.#place)
+  }
+
+  get #prefix(): Uint8Array {
+    return this.#place.port.decoding.prefix
   }
 
   /**
@@ -73,7 +91,9 @@ export class Locking<S extends As = 'bytes'> {
   }
 
   #releaseHolds(limits: LockCallOptions): Promise<number> {
-    const held = [...this.#place.acquisitions].filter(({ validity }) => validity?.held)
+    const held = [...this.#place.acquisitions].filter(
+      ({ validity }) => validity?.held && startsWith(nameOfLockKey(validity.key), this.#prefix),
+    )
     const why = 'The lock was released by releaseAll(). Stop the work it guarded, or acquire it again.'
     // A caller without holds sends the request too, because the members decide whether the caller may call
     // this.
@@ -87,7 +107,7 @@ export class Locking<S extends As = 'bytes'> {
    * gave the lock, writes there too.
    */
   async #release(
-    acquisitions: readonly Acquisition[],
+    acquisitions: readonly Releasable[],
     why: LatchkeyError,
     limits: LockCallOptions,
   ): Promise<number> {
@@ -122,14 +142,16 @@ export class Locking<S extends As = 'bytes'> {
     if (watchdog !== undefined && watchdog !== null && !(watchdog instanceof Watchdog)) {
       throw new TypeError('watchdog must be a Watchdog')
     }
-    const { fencingKey, context } = optionsArg('getDistributedLock', options, LOCK_OPTIONS)
+    const { fencingKey, context, mode, flow } = optionsArg('getDistributedLock', options, LOCK_OPTIONS)
+    flowArg(this.#place.around, flow)
     const terms = {
-      key: keyArg(key),
-      fencingKey: fencingKeyArg(fencingKey),
+      key: lockKeyArg(this.#prefix, key),
+      fencingKey: fencingKeyArg(this.#prefix, fencingKey),
       lease: leaseArg(lease),
+      share: modeArg(mode),
       watchdog: watchdog ?? undefined,
     }
-    return new DistributedLock(this.#place, terms, contextArg(context))
+    return new DistributedLock(this.#place, terms, { context: contextArg(context), flow })
   }
 
   async tryLockWith(
@@ -143,8 +165,8 @@ export class Locking<S extends As = 'bytes'> {
     const { id, lease, token, context } = acquirerArg(acquirer)
     const ask = [
       OP.tryLock,
-      keyArg(key),
-      fencingKeyArg(fencingKey),
+      lockKeyArg(this.#prefix, key),
+      fencingKeyArg(this.#prefix, fencingKey),
       keepLease,
       id,
       lease,
@@ -162,16 +184,31 @@ export class Locking<S extends As = 'bytes'> {
   async releaseLockWith(key: Bytes, acquirer: Acquirer, options?: CallOptions): Promise<Owner> {
     const { id, token } = acquirerArg(acquirer)
     const call = this.#place.port.command(
-      [OP.release, keyArg(key), id, token, false],
+      [OP.release, lockKeyArg(this.#prefix, key), id, token, false],
       callOptions('releaseLockWith', options),
     )
     return toOwner((await call.result) as OwnerResult)
   }
 }
 
-const LOCK_OPTIONS = knownNames('fencingKey', 'context')
-
-function callOptions(call: string, options: CallOptions | undefined): LockCallOptions {
-  const { timeout, signal } = optionsArg(call, options, CALL_OPTIONS)
-  return { timeout: durationArg(timeout, 'timeout') ?? DEFAULT_TIMEOUT, signal: signalArg(signal) }
+function placeOf(port: LockPort): Place {
+  // Each waiting call adds one listener. More than ten of them are no leak, so Node must not print a warning.
+  setMaxListeners(0, port.closed)
+  return {
+    port,
+    boundRenewal: new BoundRenewal(port),
+    renewals: new Renewals(port),
+    acquisitions: new Set(),
+    around: new AsyncLocalStorage(),
+    watchdog: watchdogOf(port),
+  }
 }
+
+/** The watchdog that renews the holds of `store.locks`. */
+function watchdogOf(port: LockPort): Watchdog {
+  const watchdog = new Watchdog()
+  port.closed.addEventListener('abort', () => watchdog.close(), { once: true })
+  return watchdog
+}
+
+const LOCK_OPTIONS = knownNames('fencingKey', 'context', 'mode', 'flow')

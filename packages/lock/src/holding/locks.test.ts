@@ -8,6 +8,32 @@ import { K } from '../testing/asks.js'
 import { codeOf, finish, scene, stateOf } from '../testing/scene.js'
 import type { Hold } from './hold.js'
 
+describe('what a store releases when it closes', () => {
+  const why = new LatchkeyError('ERR_CLOSED')
+
+  test('K43: a hold whose later attempt was refused', async () => {
+    const { world, locking, port, store } = scene()
+    const lock = locking.getDistributedLock('k', '10s')
+    expect(await finish(world, lock.tryLock())).toBe(true)
+    port.fault = () => new LatchkeyError('ERR_FORBIDDEN')
+    expect(await codeOf(world, lock.tryLock())).toBe('ERR_FORBIDDEN')
+    port.fault = () => undefined
+    expect([lock.held, store.tx.hold(K)?.acquires]).toEqual([true, 1])
+    await finish(world, locking.releaseForClose(why, 1_000))
+    expect([lock.held, store.tx.hold(K)]).toEqual([false, undefined])
+  })
+
+  test('nothing of the attempts that were refused because others hold the lock', async () => {
+    const { world, locking, port, process } = scene()
+    await finish(world, process().locking.locks.acquire('k', { lease: '1h' }))
+    for (let i = 0; i < 10; i++)
+      expect(await finish(world, locking.getDistributedLock('k', '10s').tryLock())).toBe(false)
+    const before = port.sent.length
+    await finish(world, locking.releaseForClose(why, 1_000))
+    expect(port.sent.slice(before)).toEqual([])
+  })
+})
+
 describe('acquire and Hold', () => {
   test('a hold has key, token, signal, held and remaining time; release may be called again', async () => {
     const { world, locking, store } = scene()
@@ -76,10 +102,10 @@ describe('acquire and Hold', () => {
     const { world, locking } = scene()
     const hold = await finish(world, locking.locks.acquire('k'))
     const { guarded } = hold.kv as unknown as {
-      guarded: { key: Uint8Array; token: number; knownLost: () => boolean }
+      guarded: { guard: () => unknown; knownLost: () => boolean }
     }
     expect(hold.kv).toBe(hold.kv)
-    expect([guarded.key, guarded.token, guarded.knownLost()]).toEqual([K, 1, false])
+    expect([guarded.guard(), guarded.knownLost()]).toEqual([[K, 1], false])
     await finish(world, hold.release())
     expect(guarded.knownLost()).toBe(true)
   })

@@ -1,97 +1,96 @@
 // Driver: the calls of store.locks. Each acquire uses a holder of its own, so that no hold is reentrant by
 // accident.
 
-import { AsyncLocalStorage } from 'node:async_hooks'
-import { binary, copyBytes } from '@latchkey/base'
+import { binary } from '@latchkey/base'
 import {
   type As,
   type Bytes,
-  CALL_OPTIONS,
   type CallOptions,
+  CAPS,
   type Duration,
+  KIND,
   knownNames,
   LatchkeyError,
   type LockInfo,
-  type LockHolder,
-  type LockInfoResult,
+  type LockMode,
   OP,
-  READ,
   refuseUnknown,
-  type LockQueryOptions,
   show,
   toRecord,
-  readArgs,
+  type LockListOptions,
+  shownLockKey,
   decodingArg,
 } from '@latchkey/protocol'
 import {
-  contextArg,
+  callOptions,
   durationArg,
-  fencingKeyArg,
-  keyArg,
+  lockKeyArg,
   lockSpan,
-  leaseArg,
+  kindsArg,
+  modeArg,
   optionsArg,
-  prefixArg,
   signalArg,
   tokenArg,
 } from './lock-arguments.js'
-import type { Place } from './acquisition.js'
-import { DEFAULT_TIMEOUT } from './distributed-lock.js'
+import {
+  ACQUIRE_OPTIONS,
+  type Acquired,
+  type WaitOptions,
+  WAIT_OPTIONS,
+  type Wanted,
+  acquire,
+  acquireAll,
+  enter,
+  enterAll,
+  wantedOf,
+} from './acquire-call.js'
+import type { Place } from './place.js'
+import { holdsAround } from './flow.js'
+import { HoldCalls, queryHolds } from './hold-calls.js'
 import { Hold } from './hold.js'
-import { Holder } from './holder.js'
+import type { HoldSet } from './hold-set.js'
 import type { LockWatchEvent, LockWatchOptions } from './lock-watch-event.js'
-import { toLockInfo } from './owner-decoding.js'
+import { toHoldInfo, toLockInfo } from './owner-decoding.js'
 import type { LockCallOptions } from './lock-port.js'
-import type { Watchdog } from './watchdog.js'
 
 /** The options of acquire, tryAcquire and withLock. */
-export interface AcquireOptions {
-  /** Default '10s'. */
-  lease?: Duration | undefined
+export interface AcquireOptions extends WaitOptions {
   /**
-   * The time in the fair queue. After it the call rejects with ERR_TIMEOUT, or with ERR_NO_LEADER if no
-   * leader is known. Default: no limit; for tryAcquire one attempt.
+   * 'shared' holds stand beside each other, an 'exclusive' one stands alone; all wait in one queue, in the
+   * order of their arrival. Default: 'exclusive'.
    */
-  wait?: Duration | undefined
-  /** Whether the hold is renewed at 2/3 of its lease. Default: true. */
-  renew?: boolean | undefined
-  /** When it aborts, the caller leaves the queue and the call rejects with ERR_ABORTED. */
-  signal?: AbortSignal | undefined
-  /** The counter that the token comes from; default: the store's own. A lock must always use the same one. */
-  fencingKey?: Bytes | null | undefined
-  /** Up to 4 KiB that other callers see as the holder's context, for example a host name or a job. */
-  context?: Bytes | undefined
+  mode?: LockMode | undefined
+  /** Rotates the token again and again while the lock is held, as `hold.rotate()` does. At least 100 ms. */
+  rotateEvery?: Duration | undefined
 }
 
-/** A lock that withLock holds around the current asynchronous call, and the one around that. */
-interface Flow {
-  readonly key: string
-  readonly outer: Flow | undefined
-  active: boolean
+/** A lock of acquireAll: its key, or its key and mode. */
+export type LockOfSet = Bytes | { readonly key: Bytes; readonly mode?: LockMode | undefined }
+/** The options of acquireAll and tryAcquireAll. */
+export type SetOptions = WaitOptions
+const SET_OPTIONS = knownNames(...WAIT_OPTIONS)
+const LOCK_OF_SET = knownNames('key', 'mode')
+
+function lockOfSetArg(one: LockOfSet): { readonly key: Bytes; readonly mode?: LockMode | undefined } {
+  if (typeof one === 'string' || one instanceof Uint8Array) return { key: one }
+  const given = toRecord(one, 'keys')
+  refuseUnknown(given, LOCK_OF_SET, 'field', 'keys')
+  return given as { key: Bytes; mode?: LockMode }
 }
 
-const DEFAULT_LEASE = 10_000
-const HOLDER_TIMEOUT = 500
-
-const QUERY_OPTIONS = knownNames('queue', 'as', 'consistency', 'timeout', 'signal')
 const WATCH_OPTIONS = knownNames('as', 'renewals', 'signal')
-const ACQUIRE_OPTIONS = knownNames('lease', 'wait', 'renew', 'signal', 'fencingKey', 'context')
 
 /**
  * Locks for most callers: `store.locks`. A hold is never reentrant, is renewed by default, and waiters are
  * granted in order.
  */
-export class Locks<S extends As = 'bytes'> {
-  readonly #place: Place
-  readonly #watchdog: Watchdog
+export class Locks<S extends As = 'bytes'> extends HoldCalls {
   readonly #releaseAll: (limits: LockCallOptions) => Promise<number>
-  readonly #flow = new AsyncLocalStorage<Flow>()
 
-  /** Internal. `watchdog` is the store's own and renews the holds that are acquired here. */
-  constructor(place: Place, watchdog: Watchdog, releaseAll: (limits: LockCallOptions) => Promise<number>) {
-    this.#place = place
+  /** Internal. */
+  constructor(place: Place, releaseAll: (limits: LockCallOptions) => Promise<number>) {
+    super(place)
     this.#releaseAll = releaseAll
-    this.#watchdog = watchdog
   }
 
   /**
@@ -102,55 +101,64 @@ export class Locks<S extends As = 'bytes'> {
    * ```
    */
   async acquire(key: Bytes, options?: AcquireOptions): Promise<Hold<S>> {
-    return this.#acquire('acquire', key, options)
+    return (await this.#acquire('acquire', key, options)).hold
   }
 
-  async #acquire(call: string, key: Bytes, options: AcquireOptions | undefined): Promise<Hold<S>> {
+  /** `id`: that of its acquirer. */
+  async #acquire(call: string, key: Bytes, options: AcquireOptions | undefined) {
     const given = optionsArg(call, options, ACQUIRE_OPTIONS)
-    this.#refuseDeadlock(keyArg(key), durationArg(given.wait, 'wait'))
-    const { clock } = this.#place.port
-    const began = clock.now()
-    const hold = await this.#enter(key, given, true)
-    if (hold !== undefined) return hold
-    throw await this.#waitIsOver(key, Math.round(clock.now() - began))
-  }
-
-  /**
-   * The caller must be able to tell a lock that others hold from a cluster without a leader, so the two have
-   * different codes.
-   */
-  async #waitIsOver(given: Bytes, waitedMillis: number): Promise<LatchkeyError> {
-    const key = typeof given === 'string' ? given : copyBytes(given)
-    const leaderless = this.#place.port.noLeader()
-    if (leaderless !== undefined) {
-      const { message, missing } = leaderless
-      return new LatchkeyError('ERR_NO_LEADER', message, { missing, key, waitedMillis })
-    }
-    const holder = await this.#holderOf(keyArg(given))
-    const whose = holder === undefined ? '' : ` ${describeHolder(holder)}`
-    const message = `The wait of ${waitedMillis} ms was over before the lock was free.${whose} Try again, or wait longer.`
-    return new LatchkeyError('ERR_TIMEOUT', message, { key, waitedMillis, holder })
-  }
-
-  /**
-   * The holder, for an error message. The read has a short timeout. If it fails, for example because this
-   * client may not read, the message names no holder.
-   */
-  async #holderOf(key: Uint8Array): Promise<LockHolder | undefined> {
-    const read = [READ.lockQuery, key, false, true] as const
-    const rows = await this.#place.port.read(read, { timeout: HOLDER_TIMEOUT }).catch(() => [])
-    const [row] = rows as LockInfoResult[]
-    if (row === undefined) return undefined
-    const { id, context, fencingToken, remainingMillis, sinceMillis } = toLockInfo(
-      row,
-      this.#place.port.decoding,
-    )
-    return { id, context, fencingToken, remainingMillis, sinceMillis }
+    const wanted = this.#wanted(key, given)
+    this.#refuseDeadlock(wanted.key, durationArg(given.wait, 'wait'))
+    const every = rotateArg(given.rotateEvery)
+    const acquired = await acquire(this.place, wanted, given)
+    return { hold: this.#hold(wanted, acquired, every), id: acquired.validity.id }
   }
 
   /** Makes one attempt, or waits if `wait` is given. Resolves to undefined if another holder has the lock. */
   async tryAcquire(key: Bytes, options?: AcquireOptions): Promise<Hold<S> | undefined> {
-    return this.#enter(key, optionsArg('tryAcquire', options, ACQUIRE_OPTIONS), false)
+    const given = optionsArg('tryAcquire', options, ACQUIRE_OPTIONS)
+    const wanted = this.#wanted(key, given)
+    const every = rotateArg(given.rotateEvery)
+    const acquired = await enter(this.place, wanted, given, false)
+    return acquired && this.#hold(wanted, acquired, every)
+  }
+
+  /**
+   * Acquires several locks in one step: all of them or none. It takes no lock before it can take all, so two
+   * callers that name the same locks never wait for each other, in whatever order they name them. 1 to 64
+   * keys, each with a mode of its own if need be; each has its own token. See docs/locks.md, section 12.
+   * ```ts
+   * await using set = await store.locks.acquireAll(['account/1', 'account/2'], { wait: '30s' })
+   * await set.kv.batch(transfer) // ERR_FENCED if one of the two is gone
+   * ```
+   */
+  async acquireAll(keys: readonly LockOfSet[], options?: SetOptions): Promise<HoldSet<S>> {
+    const given = optionsArg('acquireAll', options, SET_OPTIONS)
+    const wanted = this.#wantedAll(keys)
+    for (const { key } of wanted) this.#refuseDeadlock(key, durationArg(given.wait, 'wait'))
+    return acquireAll<S>(this.place, wanted, given)
+  }
+
+  /** Makes one attempt, or waits if `wait` is given. Resolves to undefined if one of the locks is not free. */
+  async tryAcquireAll(keys: readonly LockOfSet[], options?: SetOptions): Promise<HoldSet<S> | undefined> {
+    const given = optionsArg('tryAcquireAll', options, SET_OPTIONS)
+    return enterAll<S>(this.place, this.#wantedAll(keys), given, false)
+  }
+
+  #wantedAll(keys: readonly LockOfSet[]): Wanted[] {
+    if (!Array.isArray(keys)) throw new TypeError(`keys must be an array; got ${show(keys)}`)
+    if (keys.length === 0 || keys.length > CAPS.keysOfSet)
+      throw new TypeError(`keys must have 1 to ${CAPS.keysOfSet} entries; got ${keys.length}`)
+    const wanted = (keys as readonly LockOfSet[]).map((one) => {
+      const { key, mode } = lockOfSetArg(one)
+      return this.#wanted(key, { mode })
+    })
+    const seen = new Set<string>()
+    for (const { key, name } of wanted) {
+      if (seen.has(binary(key))) throw new TypeError(`keys has ${show(name)} twice`)
+      seen.add(binary(key))
+    }
+    return wanted
   }
 
   /**
@@ -177,31 +185,36 @@ export class Locks<S extends As = 'bytes'> {
   ): Promise<T> {
     const work = typeof options === 'function' ? options : fn
     if (typeof work !== 'function') throw new TypeError('withLock needs a function')
-    const hold = await this.#acquire('withLock', key, typeof options === 'function' ? undefined : options)
-    const flow = { key: binary(keyArg(key)), outer: this.#flow.getStore(), active: true }
+    const given = typeof options === 'function' ? undefined : options
+    const { hold, id } = await this.#acquire('withLock', key, given)
+    const { around } = this.place
+    const flow = given?.flow ?? null
+    const outer = around.getStore()
+    const own = { key: binary(lockKeyArg(this.prefix, key)), id, flow, outer, active: true }
     try {
-      const result = await this.#flow.run(flow, async () => work(hold))
+      const result = await around.run(own, async () => work(hold))
       await settleLoss(hold)
       return result
     } finally {
-      flow.active = false
+      own.active = false
       // A release that is not answered goes on in the background; the caller gets fn's own result or error.
       await hold.release().catch(() => {})
     }
   }
 
-  /** All holds in force, in the order of their keys. A linearizable read. */
-  async query<A extends As = S>(prefix?: Bytes, options?: LockQueryOptions<A>): Promise<LockInfo<A>[]> {
-    const given = toRecord(options ?? {}, 'options') as LockQueryOptions<A>
-    refuseUnknown(given, QUERY_OPTIONS, 'option', 'locks.query')
-    const { queue = false, ...rest } = given
-    if (typeof queue !== 'boolean') throw new TypeError(`queue must be true or false; got ${show(queue)}`)
-    const read = readArgs('locks.query', rest, this.#place.port.decoding)
-    const { timeout, signal } = read
-    const from = prefix === undefined ? null : prefixArg(prefix)
-    const asked = [READ.lockQuery, from, queue, false] as const
-    const rows = (await this.#place.port.read(asked, { timeout, signal })) as LockInfoResult[]
-    return rows.map((row) => toLockInfo(row, read)) as LockInfo<A>[]
+  /**
+   * All holds of locks in force, in the order of their keys; `{ kind }`: those of semaphores, elections, web
+   * locks, or of all of them. A linearizable read.
+   */
+  async query<A extends As = S>(prefix?: Bytes, options?: LockListOptions<A>): Promise<LockInfo<A>[]> {
+    const { port } = this
+    const { kind, ...rest } = (options ?? {}) as LockListOptions<A>
+    if (kind === undefined)
+      return queryHolds(port, 'locks.query', KIND.lock, prefix, options, toLockInfo) as Promise<LockInfo<A>[]>
+    const lists = kindsArg(kind).map((one) =>
+      queryHolds(port, 'locks.query', KIND[one], prefix, rest, (row, how) => toHoldInfo(one, row, how)),
+    )
+    return (await Promise.all(lists)).flat() as LockInfo<A>[]
   }
 
   /**
@@ -218,13 +231,13 @@ export class Locks<S extends As = 'bytes'> {
     target: Bytes | { prefix: Bytes },
     options?: LockWatchOptions<A>,
   ): AsyncIterableIterator<LockWatchEvent<A>> {
-    const { port } = this.#place
+    const { port } = this.place
     const given = optionsArg('locks.watch', options, WATCH_OPTIONS)
     const { renewals = false } = given
     if (typeof renewals !== 'boolean') throw new TypeError('renewals must be true or false')
     const decoding = decodingArg(given, port.decoding)
     const signal = signalArg(given.signal)
-    const events = port.watchLocks({ ...lockSpan(target), renewals, decoding, signal })
+    const events = port.watchLocks({ ...lockSpan(this.prefix, target), renewals, decoding, signal })
     return events as AsyncIterableIterator<LockWatchEvent<A>>
   }
 
@@ -233,12 +246,9 @@ export class Locks<S extends As = 'bytes'> {
    * waiter was granted the lock.
    */
   async forceRelease(key: Bytes, token: number, options?: CallOptions): Promise<boolean> {
-    const { timeout, signal } = optionsArg('forceRelease', options, CALL_OPTIONS)
-    const call = this.#place.port.command([OP.forceRelease, keyArg(key), tokenArg(token)], {
-      timeout: durationArg(timeout, 'timeout') ?? DEFAULT_TIMEOUT,
-      signal: signalArg(signal),
-    })
-    return (await call.result) as boolean
+    const limits = callOptions('forceRelease', options)
+    const asked = [OP.forceRelease, lockKeyArg(this.prefix, key), tokenArg(token)] as const
+    return (await this.port.command(asked, limits).result) as boolean
   }
 
   /**
@@ -247,62 +257,31 @@ export class Locks<S extends As = 'bytes'> {
    * work under them has to stop.
    */
   async releaseAll(options?: CallOptions): Promise<number> {
-    const { timeout, signal } = optionsArg('releaseAll', options, CALL_OPTIONS)
-    return this.#releaseAll({
-      timeout: durationArg(timeout, 'timeout') ?? DEFAULT_TIMEOUT,
-      signal: signalArg(signal),
-    })
+    return this.#releaseAll(callOptions('releaseAll', options))
   }
 
-  async #enter(key: Bytes, options: Partial<AcquireOptions>, waits: boolean): Promise<Hold<S> | undefined> {
-    const wait = durationArg(options.wait, 'wait')
-    const renew = renewArg(options.renew)
-    const terms = {
-      key: keyArg(key),
-      fencingKey: fencingKeyArg(options.fencingKey),
-      lease: options.lease === undefined ? DEFAULT_LEASE : leaseArg(options.lease),
-      watchdog: renew ? this.#watchdog : undefined,
-    }
-    const holder = new Holder(this.#place, terms)
-    const queues = waits || wait !== undefined
-    const limit = holder.limit(wait ?? (queues ? undefined : DEFAULT_TIMEOUT), signalArg(options.signal))
-    const context = contextArg(options.context)
-    // enter resolves to true only while the lock is held, and there is no await before the validity is read.
-    while (await holder.enter({ context, waits: queues, limit })) {
-      const { validity } = holder
-      if (validity === undefined) continue
-      return new Hold<S>(
-        this.#place.port,
-        holder,
-        validity,
-        typeof key === 'string' ? key : copyBytes(terms.key),
-      )
-    }
-    return undefined
+  #wanted(key: Bytes, { mode }: Partial<AcquireOptions>): Wanted {
+    return wantedOf(lockKeyArg(this.prefix, key), key, modeArg(mode))
+  }
+
+  #hold({ name, share }: Wanted, { holder, validity }: Acquired, rotateEvery: number | undefined): Hold<S> {
+    const parts = { port: this.port, holder, validity, name }
+    return new Hold<S>(parts, share === undefined ? 'exclusive' : 'shared', rotateEvery)
   }
 
   /**
    * Without a `wait` the call would wait for its own caller's lock for ever. With a `wait` it just times out.
    */
   #refuseDeadlock(key: Uint8Array, wait: number | undefined): void {
-    const inner = this.#flow.getStore()
-    if (wait !== undefined || inner === undefined) return
+    if (wait !== undefined) return
     const wanted = binary(key)
-    for (let flow: Flow | undefined = inner; flow !== undefined; flow = flow.outer) {
-      if (flow.active && flow.key === wanted) throw new LatchkeyError('ERR_DEADLOCK')
-    }
+    if (holdsAround(this.place.around.getStore()).some((hold) => hold.key === wanted))
+      throw new LatchkeyError('ERR_DEADLOCK', undefined, { key: shownLockKey(key, this.port.decoding) })
   }
 }
 
 const CLOSED_MEANWHILE =
   'The store was closed, and the lock released, before the work was done. Close the store after the work has ended.'
-
-/** A context that is a string is part of the message; one of bytes is not. */
-function describeHolder({ id, context, fencingToken, remainingMillis, sinceMillis }: LockHolder): string {
-  const what =
-    typeof context === 'string' && context !== '' ? ` (${JSON.stringify(context.slice(0, 64))})` : ''
-  return `${id}${what} has held it for ${sinceMillis} ms, with token ${fencingToken}, and has ${remainingMillis} ms of its lease left.`
-}
 
 /**
  * Finds out by the release whether the hold was lost before the work was done. A hold that fn released itself
@@ -312,10 +291,13 @@ async function settleLoss(hold: Hold<As>): Promise<void> {
   const loss = await hold.end().catch(() => hold.loss)
   if (loss === undefined) return
   const message = loss.code === 'ERR_CLOSED' ? CLOSED_MEANWHILE : undefined
-  throw new LatchkeyError('ERR_LOCK_LOST', message, { cause: loss })
+  const { key, token } = hold
+  throw new LatchkeyError('ERR_LOCK_LOST', message, { cause: loss, key, token })
 }
 
-function renewArg(renew: unknown): boolean {
-  if (renew === undefined || typeof renew === 'boolean') return renew ?? true
-  throw new TypeError('renew must be a boolean')
+function rotateArg(every: unknown): number | undefined {
+  const ms = durationArg(every, 'rotateEvery')
+  if (ms === undefined || ms >= LEAST_ROTATION) return ms
+  throw new TypeError(`rotateEvery must be at least ${LEAST_ROTATION} ms; got ${ms} ms`)
 }
+const LEAST_ROTATION = 100

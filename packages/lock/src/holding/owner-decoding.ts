@@ -1,17 +1,26 @@
 // Door: turns an owner of the wire format into the Owner that callers get.
 
+import { startsWith } from '@latchkey/base'
 import {
   type As,
   type ContextArg,
   type Decoding,
+  type FlowLink,
+  type HoldKind,
+  LatchkeyError,
   type LockInfo,
   type LockInfoResult,
+  type LockMode,
+  nameOfLockKey,
+  type ObstacleResult,
   OWNER_CODES,
   type Owner,
   type OwnerCode,
   type OwnerResult,
-  type QueuedInfo,
+  type PermitInfo,
   type QueuedResult,
+  show,
+  shownLockKey,
   toUserKey,
 } from '@latchkey/protocol'
 
@@ -69,36 +78,74 @@ export function toContext(context: ContextArg): string | Uint8Array | undefined 
   return typeof context === 'string' ? context : plain(context)
 }
 
-/**
- * The key for an error message, if the caller's own key is not known here: a string if the bytes are valid
- * text.
- */
-export function shownKey(key: Uint8Array): string | Uint8Array {
-  try {
-    return utf8Only.decode(key)
-  } catch {
-    return plain(key)
-  }
-}
-const utf8Only = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const modeOf = (permits: number): LockMode => (permits === 0 ? 'exclusive' : 'shared')
 
 export function toLockInfo(row: LockInfoResult, how: Decoding): LockInfo<As> {
-  const [key, id, context, fencingToken, acquires, remainingMillis, waiters, sinceMillis, queue] = row
+  const [key, , , , , , , , queue, permits] = row
   return {
-    key: toUserKey(key, how),
-    id,
-    context: toContext(context),
-    fencingToken,
-    acquires,
-    remainingMillis,
-    sinceMillis,
-    waiters,
-    ...(queue === null ? {} : { queue: queue.map(toQueued) }),
+    key: toUserKey(nameOfLockKey(key), how),
+    mode: modeOf(permits),
+    ...heldOf(row),
+    ...(queue === null ? {} : { queue: queue.map((one) => ({ ...queuedOf(one), mode: modeOf(one[3]) })) }),
   }
 }
 
-const toQueued = ([id, context, waitedMillis]: QueuedResult): QueuedInfo => ({
+export function toHoldInfo(kind: HoldKind, row: LockInfoResult, how: Decoding): LockInfo<As> {
+  const { queue, ...info } = { kind, ...toLockInfo(row, how) }
+  const permits = kind === 'semaphore'
+  const waiters = queue?.map((one, at) => (permits ? { ...one, permits: row[8]?.[at]?.[3] } : one))
+  return { ...info, ...(permits ? { permits: row[9] } : {}), ...(waiters && { queue: waiters }) }
+}
+
+export function toPermitInfo(row: LockInfoResult, how: Decoding): PermitInfo<As> {
+  const [key, , , , , , , , queue, permits] = row
+  return {
+    name: toUserKey(nameOfLockKey(key), how),
+    permits,
+    ...heldOf(row),
+    ...(queue === null ? {} : { queue: queue.map((one) => ({ ...queuedOf(one), permits: one[3] })) }),
+  }
+}
+
+const heldOf = ([, id, context, token, acquires, remaining, waiters, since]: LockInfoResult) => ({
+  id,
+  context: toContext(context),
+  fencingToken: token,
+  acquires,
+  remainingMillis: remaining,
+  sinceMillis: since,
+  waiters,
+})
+
+const queuedOf = ([id, context, waitedMillis]: QueuedResult) => ({
   id,
   context: toContext(context),
   waitedMillis,
 })
+
+/** Why an attempt neither holds nor waits. */
+export function obstacleError(obstacle: ObstacleResult, lockKey: Uint8Array, how: Decoding): LatchkeyError {
+  const key = shownLockKey(lockKey, how)
+  if (obstacle[0] === 'deadlock') return new LatchkeyError('ERR_DEADLOCK', OTHER_MODE, { key })
+  if (obstacle[0] === 'circle') return circleError(obstacle[1], key, how)
+  const [, present] = obstacle
+  const message = `The semaphore has ${present} permits. Name that number as \`of\`, or change it with semaphores.resize().`
+  return new LatchkeyError('ERR_MISMATCH', message, { key, present })
+}
+
+/** What a caller of a sub is not to see is left out: keys that are not below its prefix. */
+export function circleError(
+  links: readonly FlowLink[],
+  asked: string | Uint8Array,
+  how: Decoding,
+): LatchkeyError {
+  const circle = links
+    .filter(([, key]) => startsWith(nameOfLockKey(key), how.prefix))
+    .map(([flow, key]) => ({ flow, key: shownLockKey(key, how) }))
+  const waits = circle.map(({ flow, key }) => `${show(flow)} for ${show(key)}`).join(', ')
+  const message = `The wait would never end: ${waits === '' ? 'flows' : waits} wait for each other. Release what this flow holds and begin again, or take all locks in one step with acquireAll().`
+  return new LatchkeyError('ERR_DEADLOCK', message, { key: asked, circle })
+}
+
+const OTHER_MODE =
+  'This owner holds the lock in the other mode and would wait for itself. Release the hold first, or downgrade an exclusive one.'

@@ -1,7 +1,7 @@
 // Driver: owns the renewals of all holds of one store: one timer, and one request for all renewals that are
 // due together.
 
-import type { Timer } from '@latchkey/base'
+import { elementAt, type Timer } from '@latchkey/base'
 import { OP, type OwnerResult, type RenewalArg, type RenewResult, renewedOwners } from '@latchkey/protocol'
 import { IndexedSet, NOT_IN_SET } from './indexed-set.js'
 import type { CallLimit } from './call-limit.js'
@@ -179,7 +179,7 @@ export class Renewals {
     this.#roundTrip.took(this.#port.clock.now() - sentAt)
     renewals.forEach((renewal, i) => {
       renewal.tries--
-      if (renewal.place !== NOT_IN_SET) this.#decide(renewal, owners[i] as OwnerResult)
+      if (renewal.place !== NOT_IN_SET) this.#decide(renewal, elementAt(owners, i))
     })
     this.#rearm()
   }
@@ -201,6 +201,8 @@ export class Renewals {
       this.remove(validity)
       return validity.lose('its renewal was refused, because another holds it or nobody does')
     }
+    // The answer to a rotation may have been lost; the answer to a renewal tells the token too.
+    validity.rotated(owner[3])
     validity.prolong(owner[1])
     // prolong may find the hold over by the clocks; then the renewal was removed and needs no new time.
     if (validity.renewal === renewal) renewal.at = this.#dueAt(validity, renewal)

@@ -98,8 +98,17 @@ function stateOf(c: Case): MapTransaction {
   for (let i = 0; i < 7; i++) tx.nextToken(null)
   if (c.stored !== 'none') {
     const deadline = c.stored.endsWith('in force') ? 900 : 499
-    const row = { key: K, id: c.rowId, token: 7, acquires: 2, deadline, context: 'old', fencingKey: null }
-    tx.putHold({ ...row, session: 1, since: 0, touchBy: 0, code: 0 })
+    const row = {
+      key: K,
+      id: c.rowId,
+      token: 7,
+      firstToken: 7,
+      acquires: 2,
+      deadline,
+      context: 'old',
+      fencingKey: null,
+    }
+    tx.putHold({ ...row, session: 1, since: 0, touchBy: 0, code: 0, permits: 0, arrival: 0, flow: null })
   }
   for (let i = 0; i < c.waiters; i++) ask(tx, `w${i}`, { wait: 0 })
   return tx
@@ -288,7 +297,7 @@ describe('fencing tokens (docs/locks.md, 4)', () => {
     const tx = new MapTransaction()
     ask(tx, 'a', { lease: 100 })
     tx.tick(100 + 3_600_000)
-    expect(tx.hold(K)).toBeDefined()
+    expect(tx.hold(K)).toMatchObject({ id: 'a', token: 1, deadline: 100 })
     tx.tick(100 + 3_600_001)
     expect(tx.hold(K)).toBeUndefined()
     expect(drawn(ask(tx, 'b'))).toContain('FIRST_TIME b t2')

@@ -1,9 +1,30 @@
 // Rule: decides tryLockWith and renewals; each function is one row of the table in docs/locks.md, section 2.
 
-import type { Command, ErrorCode, OP, OwnerResult, RenewalArg, RenewResult } from '@latchkey/protocol'
-import { CODE, acquired, inForce, isSame, keepLeaseFailed, overAt, refusedHeld } from './lock-answers.js'
+import type {
+  Command,
+  ErrorCode,
+  OP,
+  OwnerResult,
+  RenewalArg,
+  RenewResult,
+  TryLockResult,
+} from '@latchkey/protocol'
+import { circleOf } from './circles.js'
+import {
+  CODE,
+  acquired,
+  inForce,
+  isSame,
+  keepLeaseFailed,
+  notHeld,
+  overAt,
+  refusedBehind,
+  refusedHeld,
+} from './lock-answers.js'
+import { holderOf } from './lock-reads.js'
 import type { HoldRow, LockTransaction } from './lock-transaction.js'
-import { type Ask, enqueue, heldBy } from './queue.js'
+import { type Ask, enqueue, heldBy, hold, NO_FLOW } from './queue.js'
+import { firstNotPassed, fits } from './waiting-sets.js'
 
 export type TryLockCommand = Extract<Command, readonly [typeof OP.tryLock, ...unknown[]]>
 export type RenewCommand = Extract<Command, readonly [typeof OP.renew, ...unknown[]]>
@@ -20,11 +41,19 @@ export interface TryLock extends Ask {
 }
 
 /** The answer to send, or the error code to refuse with. After a refusal with a code nothing was written. */
-export type TryLockAnswer = readonly [owner: OwnerResult, queued: boolean] | ErrorCode
+export type TryLockAnswer = TryLockResult | ErrorCode
 
 export function tryLock(tx: LockTransaction, session: number, command: TryLockCommand): TryLockAnswer {
-  const [, key, fencingKey, keepLease, id, lease, token, context, wait] = command
-  return decide(tx, session, { key, fencingKey, keepLease, id, lease, token, context, wait })
+  const [, key, fencingKey, keepLease, id, lease, token, context, wait, share = null, by = NO_FLOW] = command
+  const permits = share === null ? 0 : share[0]
+  const [flow, within] = by
+  if (share !== null && share[1] > 0) {
+    const present = tx.permitsOf(key)
+    if (present === undefined) tx.setPermits(key, share[1])
+    else if (present !== share[1]) return [notHeld(id, tx.now), false, ['mismatch', present]]
+  }
+  const ask = { key, fencingKey, keepLease, id, lease, token, context, wait, permits, flow, within }
+  return decide(tx, session, ask)
 }
 
 /**
@@ -50,8 +79,9 @@ function renewOne(tx: LockTransaction, one: RenewalArg): OwnerResult | number {
   const id = one[1]
   const token = one[2]
   const lease = one[3]
-  const row = tx.hold(key)
-  if (!inForce(row, tx.now)) return bare(keepLeaseFailed(row, id, tx.now))
+  const exclusive = tx.hold(key)
+  const row = inForce(exclusive, tx.now) ? exclusive : tx.sharedHold(key, id)
+  if (!inForce(row, tx.now)) return bare(keepLeaseFailed(exclusive, id, tx.now))
   if (!isSame(row, id, token)) return bare(refusedHeld(row, tx.now))
   const kept = prolong(tx, row, lease)
   const asAsked = kept.token === token && kept.acquires === 1
@@ -70,19 +100,37 @@ const bare = ([id, deadline, remaining, token, acquires, , code, now]: OwnerResu
 ]
 
 function decide(tx: LockTransaction, session: number, ask: TryLock): TryLockAnswer {
-  const row = tx.hold(ask.key)
-  if (!inForce(row, tx.now)) {
-    if (ask.keepLease) return [keepLeaseFailed(row, ask.id, tx.now), false]
-    return [take(tx, session, ask, row === undefined ? CODE.FIRST_TIME : CODE.NEW_ACQUIRE), false]
+  const exclusive = tx.hold(ask.key)
+  if (inForce(exclusive, tx.now)) {
+    if (!isSame(exclusive, ask.id, ask.token)) return refuse(tx, session, ask, exclusive)
+    return again(tx, exclusive, ask)
   }
-  if (!isSame(row, ask.id, ask.token)) return refuse(tx, session, ask, row)
-  return [ask.keepLease ? keep(tx, row, ask.lease) : reenter(tx, row, ask), false]
+  const own = tx.sharedHold(ask.key, ask.id)
+  if (own !== undefined) {
+    return isSame(own, ask.id, ask.token) ? again(tx, own, ask) : [refusedHeld(own, tx.now), false]
+  }
+  if (ask.keepLease) return [keepLeaseFailed(exclusive, ask.id, tx.now), false]
+  if (!isFree(tx, ask)) return refuse(tx, session, ask, holderOf(tx, ask.key))
+  return [take(tx, session, ask, exclusive === undefined ? CODE.FIRST_TIME : CODE.NEW_ACQUIRE), false]
+}
+
+/** Nobody overtakes those who wait, even where the new hold would fit beside the present ones. */
+const isFree = (tx: LockTransaction, ask: TryLock): boolean =>
+  firstNotPassed(tx, ask.key) === undefined && fits(tx, ask.key, ask.permits)
+
+/**
+ * The asker holds the lock already. A holder that asks for the other mode would wait for itself, and two
+ * shared holders that both ask for the exclusive mode would wait for each other, so it is refused.
+ */
+function again(tx: LockTransaction, own: HoldRow, ask: TryLock): TryLockAnswer {
+  if (ask.keepLease) return [keep(tx, own, ask.lease), false]
+  const isSameMode = own.permits === ask.permits
+  return isSameMode ? [reenter(tx, own, ask), false] : [refusedHeld(own, tx.now), false, ['deadlock']]
 }
 
 function take(tx: LockTransaction, session: number, ask: TryLock, code: number): OwnerResult {
   const row = heldBy(tx, ask, session, code, 0)
-  tx.putHold(row)
-  tx.happened('acquired', row)
+  hold(tx, row)
   return acquired(row, code, tx.now)
 }
 
@@ -116,9 +164,13 @@ function reenter(tx: LockTransaction, row: HoldRow, ask: TryLock): OwnerResult {
 /**
  * A renewal never queues. An acquirer that meets a hold of its own id under another token does not queue
  * either. It would wait for itself, and its ticket (key, id) would name both a hold and a waiter.
+ * `row` is a hold that stands in the way; undefined: only those who wait do.
  */
-function refuse(tx: LockTransaction, session: number, ask: TryLock, row: HoldRow): TryLockAnswer {
-  const owner = refusedHeld(row, tx.now)
-  if (ask.wait === null || ask.keepLease || row.id === ask.id) return [owner, false]
+function refuse(tx: LockTransaction, session: number, ask: TryLock, row: HoldRow | undefined): TryLockAnswer {
+  const owner =
+    row === undefined ? refusedBehind(tx.firstWaiter(ask.key), ask.id, tx.now) : refusedHeld(row, tx.now)
+  if (ask.wait === null || ask.keepLease || row?.id === ask.id) return [owner, false]
+  const circle = tx.waiter(ask.key, ask.id) === undefined ? circleOf(tx, session, [ask], false) : undefined
+  if (circle !== undefined) return [owner, false, ['circle', circle]]
   return enqueue(tx, ask, session, ask.wait) ? [owner, true] : 'ERR_BUSY'
 }

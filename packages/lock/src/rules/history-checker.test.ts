@@ -113,6 +113,8 @@ const SAMPLES: readonly (readonly [Law, string, readonly LockEvent[]])[] = [
     'released twice',
     [first(), release(10, 'a', 'RELEASED', 1), release(11, 'a', 'RELEASED', 1)],
   ],
+  ['exactly once', 'released with another token', [first(), release(10, 'a', 'RELEASED', 2)]],
+  ['exactly once', "released by another with the holder's token", [first(), release(10, 'b', 'RELEASED', 1)]],
   [
     'exactly once',
     'refused because of a hold that is over',

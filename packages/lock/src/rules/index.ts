@@ -1,10 +1,19 @@
 // Rule: exports the lock rules, which are pure functions over a transaction.
 
 export { type RenewCommand, type TryLockAnswer, type TryLockCommand, renew, tryLock } from './acquire.js'
-export { endSession, expire, touch } from './expiry.js'
+export { endSession, expire, removeWaiters, touch } from './expiry.js'
 export { type Law, type LockEvent, type Violation, judgeHistory } from './history-checker.js'
 export { CODE, inForce, overAt, ownerOfHold, reclaimAt } from './lock-answers.js'
-export type { HoldRow, LockHappening, LockTransaction, LockView, WaiterRow } from './lock-transaction.js'
-export { isHeldWith, lockInfo, lockOwner, ticketOf } from './lock-reads.js'
+export type {
+  HoldRow,
+  LockHappening,
+  LockTransaction,
+  LockView,
+  SharedHolds,
+  WaiterRow,
+} from './lock-transaction.js'
+export { guardHolder, isHeldWith, lockInfo, lockOwner, ticketOf } from './lock-reads.js'
 export { grantNext } from './queue.js'
-export { cancelWait, forceRelease, release, releaseAll } from './release.js'
+export { downgrade, proclaim, rotate } from './hold-changes.js'
+export { type TryLockAllCommand, tryLockAll } from './acquire-all.js'
+export { cancelWait, forceRelease, release, releaseAll, resize, steal } from './release.js'

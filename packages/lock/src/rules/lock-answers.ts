@@ -11,7 +11,7 @@ import {
   type OwnerResult,
   REENTRANT_SUCCESS,
 } from '@latchkey/protocol'
-import type { HoldRow } from './lock-transaction.js'
+import type { HoldRow, WaiterRow } from './lock-transaction.js'
 
 /** The number that stands for each code on the wire. */
 export const CODE = Object.fromEntries(OWNER_CODES.map((code, i) => [code, i])) as Readonly<
@@ -45,14 +45,14 @@ export function reclaimAt(row: HoldRow): number {
 
 /**
  * Whether the request comes from the holder: the id is the same, and the token too if the request carries
- * one.
+ * one. A token from before a rotation is still the holder's: the request was sent before its answer came.
  */
 export function isSame(row: HoldRow, id: string, token: number): boolean {
-  return row.id === id && (token === 0 || row.token === token)
+  return row.id === id && (token === 0 || (token >= row.firstToken && token <= row.token))
 }
 
-/** The number that RheaKV uses for each success of an acquire. */
-const SUCCESS_NUMBER: Readonly<Record<number, number>> = {
+/** The number that RheaKV uses for each success of an acquire, by CODE. */
+export const SUCCESS_NUMBER: Readonly<Record<number, number>> = {
   [CODE.FIRST_TIME]: FIRST_TIME_SUCCESS,
   [CODE.NEW_ACQUIRE]: NEW_ACQUIRE_SUCCESS,
   [CODE.KEEP_LEASE]: KEEP_LEASE_SUCCESS,
@@ -77,6 +77,11 @@ export function ownerOfHold(row: HoldRow, now: number): OwnerResult {
 
 export function refusedHeld(row: HoldRow, now: number): OwnerResult {
   return [row.id, overAt(row), overAt(row) - now, 0, 0, row.context, CODE.HELD, now]
+}
+
+/** Nobody holds it, but a waiter that came before has to be served first. */
+export function refusedBehind(first: WaiterRow | undefined, id: string, now: number): OwnerResult {
+  return [first?.id ?? id, now, 0, 0, 0, first?.context ?? null, CODE.HELD, now]
 }
 
 /** `row` is the expired hold, if there is one; the answer carries its id and context. */

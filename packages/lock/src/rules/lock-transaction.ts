@@ -3,13 +3,20 @@
 import type { ContextArg, LockEventName } from '@latchkey/protocol'
 
 /**
- * A hold. Its row stays after the lease is over, until another acquirer takes the lock, its owner releases
- * it, or the row is reclaimed.
+ * A hold. A lock has either one exclusive hold or any number of shared ones; a semaphore has shared ones.
+ * The row of an exclusive hold stays after the lease is over, until another acquirer takes the lock, its
+ * owner releases it, or the row is reclaimed. The row of a shared hold is removed when its lease is over.
  */
 export interface HoldRow {
   readonly key: Uint8Array
   readonly id: string
+  /** The current fencing token: guards accept no other. */
   readonly token: number
+  /**
+   * The token with which this ownership began. A rotation gives a new token; requests of the owner that were
+   * sent with an older one of this ownership are still the owner's.
+   */
+  readonly firstToken: number
   readonly acquires: number
   /** The cluster time of its end: the hold is over at the first entry with now > deadline. */
   readonly deadline: number
@@ -30,6 +37,23 @@ export interface HoldRow {
    * answer with this code.
    */
   readonly code: number
+  /** 0: exclusive. Otherwise the hold is shared: 1 for a lock, or how many permits of a semaphore. */
+  readonly permits: number
+  /**
+   * Its number in the order of grants, from the counter of arrivals. All members agree on the order of shared
+   * holds, also after a restart.
+   */
+  readonly arrival: number
+  /** What its caller named its flow; null: nothing. */
+  readonly flow: string | null
+}
+
+/** The shared holds of a lock or semaphore. */
+export interface SharedHolds {
+  /** The sum of their permits. */
+  readonly permits: number
+  /** The one that was granted first. */
+  readonly first: HoldRow
 }
 
 export interface WaiterRow {
@@ -45,6 +69,18 @@ export interface WaiterRow {
   readonly lease: number
   readonly context: ContextArg
   readonly fencingKey: Uint8Array | null
+  /** As of a hold. */
+  readonly permits: number
+  /**
+   * The members of a set of keys wait in a row: their arrivals are those from `setFirst` on, `setCount` of
+   * them. 0: it waits for one key alone.
+   */
+  readonly setFirst: number
+  readonly setCount: number
+  /** As of a hold. */
+  readonly flow: string | null
+  /** The ids of the holds of withLock that it was asked for within, the innermost first. */
+  readonly within: readonly string[]
 }
 
 /**
@@ -53,7 +89,13 @@ export interface WaiterRow {
  */
 export interface LockView {
   readonly now: number
+  /** The exclusive hold, in force or not. */
   hold(key: Uint8Array): HoldRow | undefined
+  /** The shared hold of that id, and the one with that token. */
+  sharedHold(key: Uint8Array, id: string): HoldRow | undefined
+  sharedHoldWith(key: Uint8Array, token: number): HoldRow | undefined
+  /** undefined: there is no shared hold. */
+  shared(key: Uint8Array): SharedHolds | undefined
   waiter(key: Uint8Array, id: string): WaiterRow | undefined
   waiterCount(key: Uint8Array): number
   /** The waiters of a lock, in order of arrival. */
@@ -61,24 +103,30 @@ export interface LockView {
 }
 
 /** The events that the lock rules can cause. */
-export type LockHappening = Exclude<LockEventName, 'rotated'>
+export type LockHappening = LockEventName
 
 export interface LockTransaction extends LockView {
   /** Cluster time of the entry. */
   readonly now: number
-  hold(key: Uint8Array): HoldRow | undefined
+  /** That of the entry before. */
+  readonly previous: number
   putHold(row: HoldRow): void
   /**
    * Records an event for watches of locks. For a row that was put, this is called directly after `putHold` or
    * `putWaiter`; for a row that is removed, with the row as it was.
    */
   happened(what: LockHappening, row: HoldRow | WaiterRow): void
-  deleteHold(key: Uint8Array): void
+  deleteHold(row: HoldRow): void
+  /** How many permits that semaphore has; undefined: it is not known yet, or is no semaphore. */
+  permitsOf(key: Uint8Array): number | undefined
+  setPermits(key: Uint8Array, of: number): void
   /** The next token of that counter: higher than every token it gave before. */
   nextToken(fencingKey: Uint8Array | null): number
+  /** The shared holds of a lock, in the order of their grants. */
+  sharedOf(key: Uint8Array): Iterable<HoldRow>
   firstWaiter(key: Uint8Array): WaiterRow | undefined
-  waiter(key: Uint8Array, id: string): WaiterRow | undefined
-  waiterCount(key: Uint8Array): number
+  /** A member of a set of keys, by its arrival. */
+  waiterOfSet(arrival: number): WaiterRow | undefined
   nextArrival(): number
   /**
    * Replaces the row with that (key, id), if there is one. The caller keeps its arrival; its session may be
@@ -86,7 +134,10 @@ export interface LockTransaction extends LockView {
    */
   putWaiter(row: WaiterRow): void
   deleteWaiter(row: WaiterRow): void
-  /** The life of that session in milliseconds; undefined if it has ended before or in this entry. */
+  /**
+   * The whole life of that session in milliseconds, not what is left of it; undefined if the session ended in
+   * this entry or before it.
+   */
   sessionLife(session: number): number | undefined
   /** A waiter was granted this hold in this entry: the waiter's member pushes ownerOfHold(row, now) to it. */
   granted(row: HoldRow): void
@@ -100,8 +151,8 @@ export interface LockTransaction extends LockView {
    */
   dueWaiters(): Iterable<WaiterRow>
   /**
-   * Holds with now > overAt(row), in the order of overAt, then key. A row needs to be listed only once: what
-   * is left of it is an expired row without waiters, and no waiter can queue behind such a row.
+   * Holds with now > overAt(row), in the order of overAt, then key, then arrival. A row needs to be listed
+   * only once, and may be listed again.
    */
   dueHolds(): Iterable<HoldRow>
   /**
@@ -109,6 +160,8 @@ export interface LockTransaction extends LockView {
    */
   reclaimableHolds(): Iterable<HoldRow>
   /** The waiters of a session, and below the grants that the session has not touched yet. */
-  waitersOf(session: number): Iterable<WaiterRow>
+  waitersOf(session: number): WaiterRow[]
+  /** The waiters of a flow of that name, or within the hold of that id, in order of arrival. */
+  waitersOfFlow(name: string): WaiterRow[]
   untouchedHoldsOf(session: number): Iterable<HoldRow>
 }

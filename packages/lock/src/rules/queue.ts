@@ -1,34 +1,71 @@
 // Rule: the fair queue of waiters behind a hold (docs/locks.md, section 7).
 
-import { CAPS } from '@latchkey/protocol'
+import { CAPS, type FlowArg } from '@latchkey/protocol'
 import { CODE } from './lock-answers.js'
 import type { HoldRow, LockTransaction, WaiterRow } from './lock-transaction.js'
+import { firstNotPassed, fits, membersOf, setFits } from './waiting-sets.js'
 
-export type Ask = Pick<WaiterRow, 'key' | 'id' | 'lease' | 'context' | 'fencingKey'>
+export type Ask = Pick<
+  WaiterRow,
+  'key' | 'id' | 'lease' | 'context' | 'fencingKey' | 'permits' | 'flow' | 'within'
+>
+
+/** Of a caller that names no flow, and asks within no hold. */
+export const NO_FLOW: FlowArg = [null, []]
 
 /**
- * Grants the lock to the first waiter that is still alive.
- * Law: a queue exists only behind a hold in force. Therefore each rule that ends a hold calls grantNext in
- * the same entry, and a caller joins a queue only when it is refused with HELD.
+ * Grants the lock to the first living waiter, and to those behind it, as long as the first one of the queue
+ * fits beside the holds. Nobody overtakes a first waiter that does not fit: a stream of readers would starve
+ * a writer, and many small requests for permits a large one. Sets of keys may be passed (waiting-sets.ts).
+ * Law: a queue exists only behind holds beside which its first waiter does not fit. Therefore each rule that
+ * ends or weakens a hold, or removes the first waiter, calls grantNext in the same entry; and a caller joins
+ * a queue only when it is refused with HELD.
  */
-export function grantNext(tx: LockTransaction, key: Uint8Array, code: number): HoldRow | undefined {
-  for (let next = tx.firstWaiter(key); next !== undefined; next = tx.firstWaiter(key)) {
-    tx.deleteWaiter(next)
-    const life = tx.sessionLife(next.session)
-    if (life === undefined || waitIsOver(next, tx.now)) {
-      tx.happened('left', next)
-      continue
-    }
-    const row = heldBy(tx, next, next.session, code, tx.now + Math.min(next.lease, life))
-    tx.putHold(row)
-    tx.happened('acquired', row)
-    tx.granted(row)
-    return row
-  }
-  return undefined
+export function grantNext(tx: LockTransaction, key: Uint8Array, code: number): void {
+  // What is granted or removed together with a key of a set changes the queues of its other keys too.
+  const keys = [key]
+  for (let next = keys.pop(); next !== undefined; next = keys.pop()) grantAt(tx, next, code, keys)
 }
 
-/** The row of a new ownership, with the next token of its counter. */
+function grantAt(tx: LockTransaction, key: Uint8Array, code: number, others: Uint8Array[]): void {
+  for (let next = nextAt(tx, key); next !== undefined; next = nextAt(tx, key)) {
+    const life = tx.sessionLife(next.session)
+    if (life === undefined || waitIsOver(next, tx.now)) {
+      others.push(...remove(tx, next))
+      continue
+    }
+    if (next.setCount === 0 ? !fits(tx, key, next.permits) : !setFits(tx, next)) return
+    const members = membersOf(tx, next)
+    for (const member of members) grant(tx, member, life, code)
+    if (members.length > 1) others.push(...members.filter(({ permits }) => permits > 0).map((row) => row.key))
+    if (next.permits === 0) return
+  }
+}
+
+/** A set is served in its turn where it fits; where it does not, those who may pass it are. */
+function nextAt(tx: LockTransaction, key: Uint8Array): WaiterRow | undefined {
+  const first = tx.firstWaiter(key)
+  if (first === undefined || first.setCount === 0 || isOver(tx, first) || setFits(tx, first)) return first
+  return firstNotPassed(tx, key)
+}
+
+const isOver = (tx: LockTransaction, row: WaiterRow): boolean =>
+  tx.sessionLife(row.session) === undefined || waitIsOver(row, tx.now)
+
+function grant(tx: LockTransaction, waiter: WaiterRow, life: number, code: number): void {
+  tx.deleteWaiter(waiter)
+  const touchBy = tx.now + Math.min(waiter.lease, life)
+  const row = heldBy(tx, waiter, waiter.session, code, touchBy)
+  hold(tx, row)
+  tx.granted(row)
+}
+
+/**
+ * The row of a new ownership, with the next token of its counter.
+ * Law: its number is that of its grant, not that of its wait: a set may have been passed meanwhile. Otherwise a
+ * member that reads the shared holds of a lock from its disk, in the order of these numbers, would have them
+ * in another order than the members that saw the grants.
+ */
 export function heldBy(
   tx: LockTransaction,
   ask: Ask,
@@ -36,10 +73,12 @@ export function heldBy(
   code: number,
   touchBy: number,
 ): HoldRow {
+  const token = tx.nextToken(ask.fencingKey)
   return {
     key: ask.key,
     id: ask.id,
-    token: tx.nextToken(ask.fencingKey),
+    token,
+    firstToken: token,
     acquires: 1,
     deadline: tx.now + ask.lease,
     context: ask.context,
@@ -48,20 +87,49 @@ export function heldBy(
     since: tx.now,
     touchBy,
     code,
+    permits: ask.permits,
+    arrival: tx.nextArrival(),
+    flow: ask.flow,
   }
 }
 
 /**
+ * Puts the row of a new ownership.
+ * Law: an exclusive hold that is over leaves no row beside shared ones. Otherwise its former owner, who
+ * shares the lock now, would release the old row in place of its hold.
+ */
+export function hold(tx: LockTransaction, row: HoldRow): void {
+  const over = row.permits === 0 ? undefined : tx.hold(row.key)
+  if (over !== undefined) tx.deleteHold(over)
+  tx.putHold(row)
+  tx.happened('acquired', row)
+}
+
+/**
  * Puts the caller in the queue; `wait` is in milliseconds, 0 is no limit. Returns false if the queue is full.
- * A caller that waits already keeps its position. Asking again never shortens its wait, because several
- * attempts of one lock object share that position.
+ * A caller that waits already keeps its position and what it asked for. Asking again never shortens its wait,
+ * because several attempts of one lock object share that position.
  */
 export function enqueue(tx: LockTransaction, ask: Ask, session: number, wait: number): boolean {
   const place = tx.waiter(ask.key, ask.id)
   if (place === undefined && tx.waiterCount(ask.key) >= CAPS.waiters) return false
+  const arrival = place?.arrival ?? tx.nextArrival()
+  join(tx, ask, session, wait, { arrival, setFirst: place?.setFirst ?? 0, setCount: place?.setCount ?? 0 })
+  return true
+}
+
+/** Puts the caller in the queue at that arrival, or changes the row that it has there. */
+export function join(
+  tx: LockTransaction,
+  ask: Ask,
+  session: number,
+  wait: number,
+  at: Pick<WaiterRow, 'arrival' | 'setFirst' | 'setCount'>,
+): void {
+  const place = tx.waiter(ask.key, ask.id)
   const row = {
+    ...at,
     key: ask.key,
-    arrival: place?.arrival ?? tx.nextArrival(),
     id: ask.id,
     session,
     since: place?.since ?? tx.now,
@@ -69,10 +137,12 @@ export function enqueue(tx: LockTransaction, ask: Ask, session: number, wait: nu
     lease: ask.lease,
     context: ask.context ?? place?.context ?? null,
     fencingKey: ask.fencingKey,
+    permits: place?.permits ?? ask.permits,
+    flow: place === undefined ? ask.flow : place.flow,
+    within: place?.within ?? ask.within,
   }
   tx.putWaiter(row)
   if (place === undefined) tx.happened('queued', row)
-  return true
 }
 
 function longer(place: WaiterRow | undefined, deadline: number): number {
@@ -85,17 +155,33 @@ export function waitIsOver(row: WaiterRow, now: number): boolean {
 }
 
 /**
- * Ends a hold that its owner released or an operator forced: the row is deleted, and the first live waiter is
- * granted the lock in the same entry.
+ * Ends a hold that its owner released, or that an operator ended by force: the row is deleted, and the
+ * waiters that now fit are granted the lock in the same entry.
  */
 export function freeAndGrant(tx: LockTransaction, row: HoldRow): void {
-  tx.deleteHold(row.key)
+  tx.deleteHold(row)
   tx.happened('released', row)
   grantNext(tx, row.key, CODE.FIRST_TIME)
 }
 
-/** Ends a wait of a caller that was not granted the lock. */
+/** Ends a wait of a caller that was not granted the lock; those behind it may fit now. */
 export function leave(tx: LockTransaction, waiter: WaiterRow): void {
-  tx.deleteWaiter(waiter)
-  tx.happened('left', waiter)
+  for (const key of remove(tx, waiter)) grantNext(tx, key, CODE.FIRST_TIME)
+}
+
+/**
+ * Takes a waiter out of its queue, and with it all keys of its set. Returns the keys at which those behind it
+ * may be served now.
+ */
+export function remove(tx: LockTransaction, waiter: WaiterRow): Uint8Array[] {
+  // A list of due waiters names each key of a set; the first of them removes all.
+  if (tx.waiter(waiter.key, waiter.id)?.arrival !== waiter.arrival) return []
+  return membersOf(tx, waiter)
+    .filter((member) => {
+      const first = tx.firstWaiter(member.key)
+      tx.deleteWaiter(member)
+      tx.happened('left', member)
+      return first?.arrival === member.arrival || first?.setCount !== 0
+    })
+    .map(({ key }) => key)
 }

@@ -62,8 +62,19 @@ function stateOf(c: Case): MapTransaction {
   for (let i = 0; i < 7; i++) tx.nextToken(null)
   if (c.stored !== 'none') {
     const id = c.stored === 'own' ? 'me' : 'other'
-    const row = { key: K, id, token: 7, acquires: c.acquires, deadline: c.over ? 499 : 900 }
-    tx.putHold({ ...row, context: 'old', fencingKey: null, session: 1, since: 0, touchBy: 0, code: 0 })
+    const row = { key: K, id, token: 7, firstToken: 7, acquires: c.acquires, deadline: c.over ? 499 : 900 }
+    tx.putHold({
+      ...row,
+      context: 'old',
+      fencingKey: null,
+      session: 1,
+      since: 0,
+      touchBy: 0,
+      code: 0,
+      permits: 0,
+      arrival: 0,
+      flow: null,
+    })
   }
   for (let i = 0; i < c.waiters; i++) ask(tx, `w${i}`, { wait: 0, lease: 200, context: `of w${i}` })
   return tx
@@ -97,8 +108,18 @@ describe('the truth table of releaseLockWith', () => {
     if (row.includes('more acquires')) return { ...(before as object), acquires: 2 }
     if (!row.includes('the last')) return before
     if (!c.waiters) return undefined
-    const grant = { key: K, id: 'w0', token: 8, acquires: 1, deadline: 700, context: 'of w0' }
-    return { ...grant, fencingKey: null, session: 1, since: 500, touchBy: 700, code: 0 }
+    const grant = { key: K, id: 'w0', token: 8, firstToken: 8, acquires: 1, deadline: 700, context: 'of w0' }
+    return {
+      ...grant,
+      fencingKey: null,
+      session: 1,
+      since: 500,
+      touchBy: 700,
+      code: 0,
+      permits: 0,
+      arrival: 3,
+      flow: null,
+    }
   }
 })
 
@@ -183,8 +204,8 @@ describe('forced release and cancelled waits', () => {
       [other, 'a'],
       [K, 'b'],
     ])
-    expect(answer).toEqual([1, 0, 2])
-    expect(tx.hold(K)).toMatchObject({ id: 'c', token: 3 })
+    expect(answer).toEqual([1, 0, 0])
+    expect(tx.hold(K)).toMatchObject({ id: 'c', token: 2 })
     expect(releaseAll(tx, [[K, 'a']])).toEqual([0])
     expect(tx.hold(K)).toMatchObject({ id: 'c' })
   })

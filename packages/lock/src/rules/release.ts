@@ -1,9 +1,20 @@
 // Rule: ends a hold or a wait for its owner or for an operator (docs/locks.md, sections 3 and 7).
 
-import type { OwnerResult, TicketArg, TicketResult } from '@latchkey/protocol'
-import { CODE, inForce, isSame, notHeld, notOwner, overAt, ownerOfHold, released } from './lock-answers.js'
-import type { LockTransaction } from './lock-transaction.js'
-import { freeAndGrant, grantNext, leave } from './queue.js'
+import type { OwnerResult, TicketArg, TicketResult, TryLockResult } from '@latchkey/protocol'
+import {
+  CODE,
+  acquired,
+  inForce,
+  isSame,
+  notHeld,
+  notOwner,
+  overAt,
+  ownerOfHold,
+  released,
+} from './lock-answers.js'
+import { holdOf } from './lock-reads.js'
+import type { HoldRow, LockTransaction, WaiterRow } from './lock-transaction.js'
+import { freeAndGrant, grantNext, heldBy, hold, leave, remove } from './queue.js'
 
 /** `token` 0: the request carries none. `all`: releases every acquire at once. */
 export function release(
@@ -13,11 +24,11 @@ export function release(
   token: number,
   all: boolean,
 ): OwnerResult {
-  const row = tx.hold(key)
+  const row = holdOf(tx, key, id) ?? tx.hold(key) ?? tx.shared(key)?.first
   if (row === undefined) return notHeld(id, tx.now)
   if (!isSame(row, id, token)) return notOwner(row, tx.now)
   if (tx.now > overAt(row)) {
-    tx.deleteHold(key)
+    tx.deleteHold(row)
     grantNext(tx, key, CODE.NEW_ACQUIRE)
     return released(row, CODE.EXPIRED, 0, tx.now)
   }
@@ -40,8 +51,8 @@ export function cancelWait(tx: LockTransaction, key: Uint8Array, id: string): Ti
     leave(tx, waiter)
     return ['queued', null]
   }
-  const row = tx.hold(key)
-  if (row === undefined || row.id !== id) return ['unknown', null]
+  const row = holdOf(tx, key, id)
+  if (row === undefined) return ['unknown', null]
   const before: TicketResult = inForce(row, tx.now)
     ? ['granted', ownerOfHold(row, tx.now)]
     : ['unknown', null]
@@ -52,15 +63,61 @@ export function cancelWait(tx: LockTransaction, key: Uint8Array, id: string): Ti
 /**
  * Cancels or releases every ticket of the list. Returns for each the token of the hold that was released, or
  * 0 if there was none.
+ * Law: all of them have ended before any lock is passed on. Otherwise a caller who waits for two of the locks
+ * would be passed by one who came later and waits for the first of them alone.
  */
 export function releaseAll(tx: LockTransaction, list: readonly TicketArg[]): number[] {
-  return list.map(([key, id]) => cancelWait(tx, key, id)[1]?.[3] ?? 0)
+  const changed: [key: Uint8Array, code: number][] = []
+  const tokens = list.map(([key, id]) => {
+    const waiter = tx.waiter(key, id)
+    const row = waiter === undefined ? holdOf(tx, key, id) : undefined
+    for (const left of waiter === undefined ? [] : remove(tx, waiter)) changed.push([left, CODE.FIRST_TIME])
+    if (row === undefined) return 0
+    const wasInForce = inForce(row, tx.now)
+    tx.deleteHold(row)
+    if (wasInForce) tx.happened('released', row)
+    changed.push([key, wasInForce ? CODE.FIRST_TIME : CODE.NEW_ACQUIRE])
+    return wasInForce ? row.token : 0
+  })
+  for (const [key, code] of changed) grantNext(tx, key, code)
+  return tokens
 }
 
 /** Ends the hold with exactly that token, with all its acquires, if it is in force. */
 export function forceRelease(tx: LockTransaction, key: Uint8Array, token: number): boolean {
-  const row = tx.hold(key)
-  if (!inForce(row, tx.now) || row.token !== token) return false
+  const exclusive = tx.hold(key)
+  const row = exclusive?.token === token ? exclusive : tx.sharedHoldWith(key, token)
+  if (!inForce(row, tx.now)) return false
   freeAndGrant(tx, row)
   return true
+}
+
+/** A larger semaphore has room for waiters at once; of a smaller one no permit that is out is taken back. */
+export function resize(tx: LockTransaction, key: Uint8Array, of: number): true {
+  tx.setPermits(key, of)
+  grantNext(tx, key, CODE.FIRST_TIME)
+  return true
+}
+
+/**
+ * Ends every hold of a web lock and gives it to the caller alone, before all who wait; they wait on behind
+ * it. The former holders hear of it by their next renewal.
+ */
+export function steal(
+  tx: LockTransaction,
+  session: number,
+  ask: Pick<WaiterRow, 'key' | 'id' | 'lease' | 'context'>,
+): TryLockResult {
+  const exclusive = tx.hold(ask.key)
+  if (exclusive !== undefined) end(tx, exclusive)
+  for (let next = tx.shared(ask.key); next !== undefined; next = tx.shared(ask.key)) end(tx, next.first)
+  const terms = { ...ask, fencingKey: null, permits: 0, flow: null, within: [] }
+  const row = heldBy(tx, terms, session, CODE.FIRST_TIME, 0)
+  hold(tx, row)
+  return [acquired(row, CODE.FIRST_TIME, tx.now), false]
+}
+
+function end(tx: LockTransaction, row: HoldRow): void {
+  tx.deleteHold(row)
+  tx.happened('released', row)
 }

@@ -1,7 +1,7 @@
 // Rule: short functions for the commands of lock tests.
 
 import { utf8 } from '@latchkey/base'
-import { type ContextArg, OP, OWNER_CODES, type OwnerResult } from '@latchkey/protocol'
+import { type ContextArg, OP, OWNER_CODES, type OwnerResult, type ShareArg } from '@latchkey/protocol'
 import { type TryLockCommand, tryLock } from '../rules/acquire.js'
 import type { MapTransaction } from './map-transaction.js'
 
@@ -16,12 +16,19 @@ export interface AskOptions {
   readonly context?: ContextArg
   readonly wait?: number | null
   readonly session?: number
+  readonly share?: ShareArg
+  /** The name of the flow, and the holds of withLock around the request. */
+  readonly flow?: string
+  readonly within?: readonly string[]
 }
 
 export function askCommand(id: string, options: AskOptions = {}): TryLockCommand {
   const { key = K, fencingKey = null, keepLease = false, lease = 1000 } = options
   const { token = 0, context = null, wait = null } = options
-  return [OP.tryLock, key, fencingKey, keepLease, id, lease, token, context, wait]
+  const attempt = [OP.tryLock, key, fencingKey, keepLease, id, lease, token, context, wait] as const
+  const { share, flow = null, within = [] } = options
+  if (flow !== null || within.length > 0) return [...attempt, share ?? null, [flow, within]]
+  return share === undefined ? attempt : [...attempt, share]
 }
 
 /** The owner in the answer to an attempt in the current entry; a refusal with an error code is thrown. */

@@ -1,10 +1,11 @@
 // Driver: a store for tests of lock objects, with the real rules on maps, cluster time, and links that lose
 // and delay requests.
 
-import { type Instant, binary, equalBytes } from '@latchkey/base'
+import { EMPTY, type Instant, binary, compareBytes, equalBytes } from '@latchkey/base'
 import {
   type As,
   type Command,
+  type GuardArg,
   type KeyValueCalls,
   LatchkeyError,
   type LockInfoResult,
@@ -16,9 +17,11 @@ import {
 import { ClusterBound } from '../holding/cluster-time-bound.js'
 import type { LockCall, LockCallOptions, LockPort } from '../holding/lock-port.js'
 import { renew, tryLock } from '../rules/acquire.js'
+import { tryLockAll } from '../rules/acquire-all.js'
 import { ownerOfHold } from '../rules/lock-answers.js'
 import { lockInfo, ticketOf } from '../rules/lock-reads.js'
-import { cancelWait, forceRelease, release, releaseAll } from '../rules/release.js'
+import { downgrade, proclaim, rotate } from '../rules/hold-changes.js'
+import { cancelWait, forceRelease, release, releaseAll, resize, steal } from '../rules/release.js'
 import { MapTransaction } from './map-transaction.js'
 import { ProcessClock, type World } from './world.js'
 
@@ -67,6 +70,9 @@ export class FakeStore {
     const at = {
       now: this.time,
       hold: tx.hold.bind(tx),
+      sharedHold: tx.sharedHold.bind(tx),
+      sharedHoldWith: tx.sharedHoldWith.bind(tx),
+      shared: tx.shared.bind(tx),
       waiter: tx.waiter.bind(tx),
       waiterCount: tx.waiterCount.bind(tx),
       queueOf: tx.queueOf.bind(tx),
@@ -78,7 +84,7 @@ export class FakeStore {
   }
 
   #query(at: Parameters<typeof lockInfo>[0], prefix: Uint8Array | null, isKey: boolean): LockInfoResult[] {
-    const rows = [...this.tx.holds].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
+    const rows = this.tx.all().sort((a, b) => compareBytes(a.key, b.key) || a.arrival - b.arrival)
     const wanted = rows.filter(
       ({ key }) => prefix === null || equalBytes(isKey ? key : key.subarray(0, prefix.length), prefix),
     )
@@ -105,6 +111,23 @@ export class FakeStore {
         return forceRelease(tx, command[1], command[2])
       case OP.releaseAll:
         return releaseAll(tx, command[1])
+      case OP.downgrade:
+        return downgrade(tx, command[1], command[2], command[3])
+      case OP.proclaim:
+        return proclaim(tx, command[1], command[2], command[3], command[4])
+      case OP.steal: {
+        const [, key, id, lease, context] = command
+        return steal(tx, session, { key, id, lease, context })
+      }
+      case OP.tryLockAll: {
+        const answer = tryLockAll(tx, session, command)
+        if (typeof answer === 'string') throw new LatchkeyError(answer)
+        return answer
+      }
+      case OP.rotate:
+        return rotate(tx, command[1], command[2], command[3])
+      case OP.resize:
+        return resize(tx, command[1], command[2])
       default:
         throw new Error(`a command that lock objects do not send: ${command[0]}`)
     }
@@ -138,7 +161,7 @@ interface Late {
 export class FakePort implements LockPort {
   readonly clock: ProcessClock
   readonly bound = new ClusterBound()
-  readonly decoding = { as: 'bytes', onUndecodable: 'error', skip: 0 } as const
+  readonly decoding = { as: 'bytes', onUndecodable: 'error', prefix: EMPTY } as const
   readonly closing = new AbortController()
   readonly closed = this.closing.signal
   readonly sent: Command[] = []
@@ -159,7 +182,7 @@ export class FakePort implements LockPort {
   readonly #store: FakeStore
   readonly #life: number
   readonly #granted = new Map<string, Set<(owner: OwnerResult) => void>>()
-  readonly #attached = new Set<() => void>()
+  readonly #attached = new Set<(isNewSession: boolean) => void>()
   readonly #waiting = new Set<() => void>()
   #late: Late[] = []
   #ids = 0
@@ -260,13 +283,13 @@ export class FakePort implements LockPort {
     }
   }
 
-  onAttached(run: () => void): Off {
+  onAttached(run: (isNewSession: boolean) => void): Off {
     this.#attached.add(run)
     return () => this.#attached.delete(run)
   }
 
-  guardedKv(key: Uint8Array, token: number, knownLost: () => boolean): KeyValueCalls<As> {
-    return { guarded: { key, token, knownLost } } as unknown as KeyValueCalls<As>
+  guardedKv(guard: () => GuardArg, knownLost: () => boolean): KeyValueCalls<As> {
+    return { guarded: { guard, knownLost } } as unknown as KeyValueCalls<As>
   }
 
   /** The number of registered listeners, for tests of leaks. */
@@ -297,7 +320,7 @@ export class FakePort implements LockPort {
     }
     for (const run of [...this.#waiting]) run()
     this.#waiting.clear()
-    for (const run of [...this.#attached]) run()
+    for (const run of [...this.#attached]) run(newSession)
   }
 
   /** Delivers the late requests now; those that were settled are refused. */

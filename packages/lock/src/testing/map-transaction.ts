@@ -1,9 +1,15 @@
 // Driver: the lock transaction on maps, for tests. It runs one entry at a time, as the state machine does.
 
-import { binary } from '@latchkey/base'
-import { endSession, expire, touch } from '../rules/expiry.js'
+import { binary, compareBytes } from '@latchkey/base'
+import { endSession, expire, removeWaiters, touch } from '../rules/expiry.js'
 import { overAt, reclaimAt } from '../rules/lock-answers.js'
-import type { HoldRow, LockHappening, LockTransaction, WaiterRow } from '../rules/lock-transaction.js'
+import type {
+  HoldRow,
+  LockHappening,
+  LockTransaction,
+  SharedHolds,
+  WaiterRow,
+} from '../rules/lock-transaction.js'
 
 interface Session {
   readonly life: number
@@ -12,7 +18,12 @@ interface Session {
 
 export class MapTransaction implements LockTransaction {
   now = 0
+  previous = 0
+  /** The exclusive holds. */
   readonly holds = new Map<string, HoldRow>()
+  /** In the order of their grants. */
+  sharedHolds: HoldRow[] = []
+  readonly sizes = new Map<string, number>()
   readonly sessions = new Map<number, Session>()
   /** The grants of the current entry. */
   grants: HoldRow[] = []
@@ -34,13 +45,19 @@ export class MapTransaction implements LockTransaction {
   }
 
   tick(now: number): void {
+    this.previous = this.now
     this.now = now
     this.grants = []
     this.told = []
     const over = [...this.sessions].filter(([, { deadline }]) => now > deadline)
-    for (const [session] of over.sort((a, b) => a[1].deadline - b[1].deadline || a[0] - b[0]))
-      this.end(session)
-    expire(this)
+    const ended = over
+      .sort((a, b) => a[1].deadline - b[1].deadline || a[0] - b[0])
+      .map(([session]) => session)
+    for (const session of ended) this.sessions.delete(session)
+    expire(
+      this,
+      ended.flatMap((session) => removeWaiters(this, session)),
+    )
   }
 
   openSession(id: number, life = 30_000): void {
@@ -55,14 +72,41 @@ export class MapTransaction implements LockTransaction {
   hold(key: Uint8Array): HoldRow | undefined {
     return this.holds.get(binary(key))
   }
+  sharedOf(key: Uint8Array): HoldRow[] {
+    return this.sharedHolds.filter((row) => binary(row.key) === binary(key))
+  }
+  sharedHold(key: Uint8Array, id: string): HoldRow | undefined {
+    return this.sharedOf(key).find((row) => row.id === id)
+  }
+  sharedHoldWith(key: Uint8Array, token: number): HoldRow | undefined {
+    return this.sharedOf(key).find((row) => row.token === token)
+  }
+  shared(key: Uint8Array): SharedHolds | undefined {
+    const rows = this.sharedOf(key)
+    const [first] = rows
+    return first && { first, permits: rows.reduce((sum, { permits }) => sum + permits, 0) }
+  }
+  permitsOf(key: Uint8Array): number | undefined {
+    return this.sizes.get(binary(key))
+  }
+  setPermits(key: Uint8Array, of: number): void {
+    this.sizes.set(binary(key), of)
+  }
   putHold(row: HoldRow): void {
-    this.holds.set(binary(row.key), row)
+    if (row.permits === 0) {
+      this.holds.set(binary(row.key), row)
+      return
+    }
+    this.sharedHolds = [...this.sharedHolds.filter(({ arrival }) => arrival !== row.arrival), row].sort(
+      (a, b) => a.arrival - b.arrival,
+    )
   }
   happened(what: LockHappening, row: HoldRow | WaiterRow): void {
     this.told.push(`${what} ${row.id}`)
   }
-  deleteHold(key: Uint8Array): void {
-    this.holds.delete(binary(key))
+  deleteHold(row: HoldRow): void {
+    if (row.permits === 0) this.holds.delete(binary(row.key))
+    else this.sharedHolds = this.sharedHolds.filter(({ arrival }) => arrival !== row.arrival)
   }
   nextToken(fencingKey: Uint8Array | null): number {
     const counter = fencingKey === null ? '' : binary(fencingKey)
@@ -76,8 +120,16 @@ export class MapTransaction implements LockTransaction {
   waiter(key: Uint8Array, id: string): WaiterRow | undefined {
     return this.queue(key).find((row) => row.id === id)
   }
+  waiterOfSet(arrival: number): WaiterRow | undefined {
+    return this.#waiters.find((row) => row.setCount > 0 && row.arrival === arrival)
+  }
   waiterCount(key: Uint8Array): number {
     return this.queue(key).length
+  }
+  waitersOfFlow(name: string): WaiterRow[] {
+    return this.#waiters
+      .filter(({ flow, within }) => flow === name || within.includes(name))
+      .sort((a, b) => a.arrival - b.arrival)
   }
   queueOf(key: Uint8Array): WaiterRow[] {
     return this.queue(key)
@@ -112,7 +164,7 @@ export class MapTransaction implements LockTransaction {
     return this.#waiters.filter((row) => row.session === session)
   }
   untouchedHoldsOf(session: number): HoldRow[] {
-    return [...this.holds.values()].filter((row) => row.session === session && row.touchBy !== 0)
+    return this.all().filter((row) => row.session === session && row.touchBy !== 0)
   }
 
   queue(key: Uint8Array): WaiterRow[] {
@@ -120,15 +172,21 @@ export class MapTransaction implements LockTransaction {
     return rows.sort((a, b) => a.arrival - b.arrival)
   }
 
+  all(): HoldRow[] {
+    return [...this.holds.values(), ...this.sharedHolds]
+  }
+
   #sorted(end: (row: HoldRow) => number): HoldRow[] {
-    const due = [...this.holds.values()].filter((row) => this.now > end(row))
-    return due.sort((a, b) => end(a) - end(b) || (binary(a.key) < binary(b.key) ? -1 : 1))
+    const due = this.all().filter((row) => this.now > end(row))
+    return due.sort((a, b) => end(a) - end(b) || compareBytes(a.key, b.key) || a.arrival - b.arrival)
   }
 
   nextDeadline(): number | undefined {
     const ends = [
       ...this.#waiters.map((row) => row.deadline).filter((deadline) => deadline !== 0),
-      ...[...this.holds.values()].filter((row) => this.waiterCount(row.key) > 0).map(overAt),
+      ...this.all()
+        .filter((row) => this.waiterCount(row.key) > 0)
+        .map(overAt),
       ...[...this.sessions.values()].map(({ deadline }) => deadline),
     ]
     return ends.length === 0 ? undefined : Math.min(...ends)

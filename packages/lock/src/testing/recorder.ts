@@ -6,7 +6,7 @@ import { tryLock } from '../rules/acquire.js'
 import { renew } from '../rules/acquire.js'
 import type { LockEvent } from '../rules/history-checker.js'
 import { ownerOfHold } from '../rules/lock-answers.js'
-import type { HoldRow, WaiterRow } from '../rules/lock-transaction.js'
+import type { HoldRow, LockHappening, WaiterRow } from '../rules/lock-transaction.js'
 import { cancelWait, forceRelease, release } from '../rules/release.js'
 import { type AskOptions, K, askCommand } from './asks.js'
 import { MapTransaction } from './map-transaction.js'
@@ -16,32 +16,15 @@ export class Recorder extends MapTransaction {
   /** Real time is a little ahead of cluster time, as after a time without a leader. */
   readonly at = () => this.now + 7
   #calls = 0
-  #grantees = new Set<number>()
 
   override granted(row: HoldRow): void {
     super.granted(row)
     this.events.push({ kind: 'grant', ...this.#where(row.key), owner: ownerOfHold(row, this.now) })
   }
 
-  override deleteWaiter(row: WaiterRow): void {
-    super.deleteWaiter(row)
-    // A grant and a repeated attempt also delete the waiter's row, but then the waiter has not left the
-    // queue.
-    if (!this.#grantees.delete(row.arrival)) {
-      this.events.push({ kind: 'left', ...this.#where(row.key), id: row.id })
-    }
-  }
-
-  override putWaiter(row: WaiterRow): void {
-    this.#grantees.add(row.arrival)
-    super.putWaiter(row)
-    this.#grantees.delete(row.arrival)
-  }
-
-  override firstWaiter(key: Uint8Array): WaiterRow | undefined {
-    const first = super.firstWaiter(key)
-    if (first !== undefined) this.#grantees.add(first.arrival)
-    return first
+  override happened(what: LockHappening, row: HoldRow | WaiterRow): void {
+    super.happened(what, row)
+    if (what === 'left') this.events.push({ kind: 'left', ...this.#where(row.key), id: row.id })
   }
 
   ask(time: number, id: string, options: AskOptions = {}): void {

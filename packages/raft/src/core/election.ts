@@ -1,5 +1,5 @@
-// Rule: elections: pre-vote, votes, stickiness, and the fast election when the leader's process is known to
-// have ended.
+// Rule: elections: pre-vote, votes, stickiness, and the two fast elections: when the leader's process is known
+// to have ended, and when the members of a new cluster have met.
 //
 // Laws
 //   - a member gives one vote in a term, its own vote for itself included, and a vote is durable before it is
@@ -185,17 +185,29 @@ export function onLeaderGone(state: State, id: MemberId, term: number): void {
   if (state.role === 'leader' || id !== state.leader || term !== state.term || state.goneTerm >= term) return
   state.goneTerm = term
   state.leaderHeardAt = Number.NEGATIVE_INFINITY
-  state.electionAt = state.clock + fastWait(state, id)
+  state.electionAt = state.clock + fastWait(state, votersBut(state.membership, id))
 }
 
 /**
- * Two voters that see the leader's end in the same millisecond would each vote for itself, and both would
- * wait for a whole timeout. So each voter has a slot, by the order of the ids. It starts at a random moment
+ * This member's fresh directory is not that of a wiped member (first-boot.ts). If its log is empty, the
+ * cluster is new and nobody has led it: there is no leader whom an election could disturb, and nothing to
+ * wait for. The rules of the election stay the same, and after a failed one the ordinary timeout applies. A
+ * member that votes before others may, asks them in vain; the last one of them asks all.
+ */
+export function onVotingAllowed(state: State): void {
+  state.mayVote = true
+  if (state.leader !== undefined || state.log.lastIndex > 0) return
+  state.electionAt = Math.min(state.electionAt, state.clock + fastWait(state, state.membership.voters))
+}
+
+/**
+ * Two voters that see the same event in the same millisecond would each vote for itself, and both would wait
+ * for a whole timeout. So each voter has a slot, by the order of the ids. It starts at a random moment
  * in the first half of its slot. In the second half no new voter starts, so that the election can be won
  * there.
  */
-function fastWait({ membership, id, options, random }: State, gone: MemberId): number {
-  const place = Math.max(0, votersBut(membership, gone).indexOf(id)) % FAST_SLOTS
+function fastWait({ id, options, random }: State, voters: readonly MemberId[]): number {
+  const place = Math.max(0, voters.indexOf(id)) % FAST_SLOTS
   return Math.floor(place * options.fastDelay) + random.between(0, Math.ceil(options.fastDelay / 2))
 }
 

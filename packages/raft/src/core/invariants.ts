@@ -1,7 +1,7 @@
 // Rule: the laws of a core as code: laws of one state, and laws of two states in a row. Tests and the
 // simulator check them after every step. A check costs no more than a loop over the members.
 
-import { assert } from '@latchkey/base'
+import { elementAt, assert } from '@latchkey/base'
 import { isMember, whyInvalid } from './membership.js'
 import type { Progress } from './progress.js'
 import type { Raft } from './raft.js'
@@ -64,9 +64,8 @@ function checkLeading(state: State, leading: Leading): void {
   )
   assert(leading.uncommittedBytes === log.bytesAfter(commit), 'uncommitted bytes are miscounted (L14)')
   assert(peers.length === byId.size, 'a peer is listed twice or not at all')
-  for (let i = 0; i < peers.length; i++) {
-    const peer = peers[i] as Progress
-    assert(i === 0 || (peers[i - 1] as Progress).id < peer.id, 'peers are out of order')
+  for (const [i, peer] of peers.entries()) {
+    assert(i === 0 || elementAt(peers, i - 1).id < peer.id, 'peers are out of order')
     assert(peer.leaving !== undefined || isMember(membership, peer.id), 'sends to a stranger')
     checkProgress(state, peer)
   }

@@ -70,7 +70,9 @@ test('E19: invalid bytes decode to undefined, and nothing is thrown', () => {
   ]) {
     expect(decodeMembership(utf8(text))).toBeUndefined()
   }
-  expect(decodeMembership(utf8('[1,["__proto__"],[],[],[],[["__proto__","u","i"]]]'))).toBeDefined()
+  const proto = decodeMembership(utf8('[1,["__proto__"],[],[],[],[["__proto__","u","i"]]]'))
+  expect(proto?.voters).toEqual(['__proto__'])
+  expect(Object.entries(proto?.peers ?? {})).toEqual([['__proto__', { url: 'u', incarnation: 'i' }]])
 })
 
 test('M2, M14: in force is the latest of the log, else the one it starts behind', () => {

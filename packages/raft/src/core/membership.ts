@@ -6,7 +6,7 @@
 //   - the one in force is the latest of the log; a log without one uses the configuration at its start (M14)
 //   - the encoding is canonical: equal configurations have equal bytes
 
-import { assert } from '@latchkey/base'
+import { lastOf, elementAt, assert } from '@latchkey/base'
 import type { MemberId, Membership, Peer } from './types.js'
 
 const encoder = new TextEncoder()
@@ -58,7 +58,7 @@ export function whyInvalid(membership: Membership): string | undefined {
   for (const list of [voters, outgoing, learners, learnersNext]) {
     if (!isIdList(list)) return 'an id is empty, too long or no text'
     if (new Set(list).size !== list.length) return 'a member is named twice'
-    if (list.some((id, i) => i > 0 && (list[i - 1] as MemberId) > id)) return 'a list is not in order'
+    if (list.some((id, i) => i > 0 && elementAt(list, i - 1) > id)) return 'a list is not in order'
   }
   if (voters.length === 0) return 'there would be no voter'
   if (learners.some((id) => isVoter(membership, id))) return 'a learner is a voter too'
@@ -131,20 +131,19 @@ export class Configurations {
   }
 
   get current(): Membership {
-    return (this.#placed[this.#placed.length - 1] as Placed).membership
+    return lastOf(this.#placed).membership
   }
 
   /**
    * The index of the entry with the configuration in force; for the first one, the index of the log's start.
    */
   get index(): number {
-    return (this.#placed[this.#placed.length - 1] as Placed).index
+    return lastOf(this.#placed).index
   }
 
   /** The configuration in force at `index`, which is not before the log's start. */
   at(index: number): Membership {
-    return (this.#placed.findLast((placed) => placed.index <= index) ?? (this.#placed[0] as Placed))
-      .membership
+    return (this.#placed.findLast((placed) => placed.index <= index) ?? elementAt(this.#placed, 0)).membership
   }
 
   append(index: number, membership: Membership): void {

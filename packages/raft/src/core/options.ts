@@ -36,8 +36,8 @@ export interface RaftOptions {
   /** In ms, the most that one reading of the clock adds to cluster time (CT2). */
   readonly clamp?: number
   /**
-   * In ms, the length of a slot. After `leaderGone` the other voters start their pre-votes one slot after the
-   * other, in the order of their ids.
+   * In ms, the length of a slot. After `leaderGone`, and after `allowVoting` in a new cluster, the voters start
+   * their pre-votes one slot after the other, in the order of their ids.
    */
   readonly fastDelay?: number
   /** The most snapshot transfers to followers at one time. */

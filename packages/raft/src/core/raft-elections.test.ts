@@ -70,6 +70,25 @@ describe('elections', () => {
     }
   })
 
+  test('E20: the members of a new cluster elect a leader when they have met, without waiting for a timeout', () => {
+    for (let seed = 0; seed < 200; seed++)
+      expect(firstElection(['a', 'b', 'c'], seed), `seed ${seed}`).toBeLessThan(200)
+  })
+
+  test('M13: a member that may vote later, in a cluster that has a log, waits for a timeout like any other', () => {
+    const options = { electionTimeout: 1000, random: seededRandom(1) }
+    const raft = make(
+      { mayVote: false, entries: [entry(1, 1)], hardState: { term: 1, vote: undefined } },
+      options,
+    )
+    raft.allowVoting(0)
+    expect(raft.untilTick).toBeGreaterThanOrEqual(1000)
+    const led = make({ mayVote: false }, options)
+    led.step(to('heartbeat', 'b', { commit: 0, round: 0 }), 0)
+    led.allowVoting(0)
+    expect(led.untilTick).toBeGreaterThanOrEqual(1000)
+  })
+
   test('E13, M12: a removed member does not disturb members that hear from their leader', () => {
     const raft = make()
     raft.step(to('heartbeat', 'b', { commit: 0, round: 0 }), 0)
@@ -117,6 +136,36 @@ describe('elections', () => {
       ),
     ).toEqual([])
     expect(raft.describe()).toBe(before)
+  })
+
+  test('a lost campaign is kept for the log: whose votes came, and whether another term began', () => {
+    const candidate = () => {
+      const raft = make({ membership: of(['a', 'b', 'c']) }, { preVote: false })
+      let now = 0
+      while (raft.role !== 'candidate') raft.tick((now += 10))
+      raft.persisted(1, now)
+      expect(raft.lostCampaign).toBeUndefined()
+      return { raft, now, term: raft.term }
+    }
+    const refused = candidate()
+    refused.raft.step(to('voteReply', 'b', { granted: false }), refused.now)
+    refused.raft.step(to('voteReply', 'c', { granted: false }), refused.now)
+    expect(refused.raft.role).toBe('follower')
+    expect(refused.raft.lostCampaign).toEqual({
+      term: refused.term,
+      votes: new Map([
+        ['a', true],
+        ['b', false],
+        ['c', false],
+      ]),
+      higherTerm: undefined,
+    })
+    const late = candidate()
+    late.raft.step({ ...to('voteReply', 'b', { granted: false }), term: 9 }, late.now)
+    expect(late.raft.lostCampaign).toMatchObject({ term: late.term, higherTerm: 9 })
+    const won = candidate()
+    won.raft.step(to('voteReply', 'b', { granted: true }), won.now)
+    expect([won.raft.role, won.raft.lostCampaign]).toEqual(['leader', undefined])
   })
 
   test('the first answer of a voter counts, a later one does not', () => {
@@ -168,6 +217,27 @@ function fastRound(left: string[], seed: number): number {
     raft.leaderGone('a', 1, 0)
     return { id, raft }
   })
+  return electionOf(rafts)
+}
+
+/**
+ * The same for the members of a new cluster. Each may vote some milliseconds after the one before it, in an
+ * order of the seed.
+ */
+function firstElection(ids: string[], seed: number): number {
+  const random = seededRandom(`order/${seed}`)
+  const rafts = ids.map((id) => {
+    const boot = { membership: of(ids), mayVote: false }
+    const raft = make(boot, { electionTimeout: 1000, random: seededRandom(`${seed}/${id}`) }, id)
+    return { id, raft, at: random.between(1, 40) }
+  })
+  return electionOf(rafts, (now) => {
+    for (const { raft, at } of rafts) if (at === now) expect(raft.allowVoting(now)).toEqual([])
+  })
+}
+
+/** The time until one of them leads, in ms; each message and each write takes 3 ms. */
+function electionOf(rafts: { id: string; raft: Raft }[], before: (now: number) => void = () => {}): number {
   const later: { at: number; run: () => void }[] = []
   let now = 0
   const in3ms = (run: () => void) => void later.push({ at: now + 3, run })
@@ -183,6 +253,7 @@ function fastRound(left: string[], seed: number): number {
   }
   while (!rafts.some(({ raft }) => raft.role === 'leader') && now < 1000) {
     now++
+    before(now)
     for (const { raft } of rafts) perform(raft, raft.tick(now))
     for (const { run } of later.filter(({ at }) => at === now)) run()
   }

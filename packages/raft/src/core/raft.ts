@@ -11,7 +11,7 @@ import { type ChangeRefusal, planChange } from './membership-change.js'
 import { describe } from './describe.js'
 import { receive, refuse, sendKept } from './dispatch.js'
 import { whyRefused } from './message-checks.js'
-import { electionTick, onLeaderGone, ownVoteDurable } from './election.js'
+import { electionTick, onLeaderGone, onVotingAllowed, ownVoteDurable } from './election.js'
 import { finish } from './end-of-call.js'
 import { announce } from './heartbeat.js'
 import { leaderTick } from './leader.js'
@@ -24,7 +24,7 @@ import { appendOwn, onUnreachable } from './replication.js'
 import { adjustRole, resetElectionTimer } from './roles.js'
 import { onInstallFailed, onInstalled } from './snapshot-in.js'
 import { type SnapshotPiece, giveUp, onPiece, pinned } from './snapshot-out.js'
-import { State } from './state.js'
+import { type LostCampaign, State } from './state.js'
 import { transfer } from './leadership-transfer.js'
 import type { Effect, Entry, EntryKind, LogPosition, MemberId } from './types.js'
 import type { Membership, MembershipChange, Message, Role } from './types.js'
@@ -215,8 +215,10 @@ export class Raft {
   /**
    * Enough other members have answered that this fresh directory is not that of a member which lost its disk.
    */
-  allowVoting(): void {
-    this.state.mayVote = true
+  allowVoting(now: number): readonly Effect[] {
+    this.#begin(now)
+    onVotingAllowed(this.state)
+    return finish(this.state)
   }
 
   #begin(now: number): void {
@@ -246,6 +248,11 @@ export class Raft {
 
   get leader(): MemberId | undefined {
     return this.state.leader
+  }
+
+  /** Changes nothing that is decided here: for the log. */
+  get lostCampaign(): LostCampaign | undefined {
+    return this.state.lostCampaign
   }
 
   get commit(): number {

@@ -28,6 +28,10 @@ const restingRole = (state: State) => (state.votes ? 'follower' : 'learner')
 export function becomeFollower(state: State, term: number, leader: MemberId | undefined): void {
   assert(term >= state.term, 'the term goes back')
   if (state.leading !== undefined) stopLeading(state)
+  if (state.campaign?.kind === 'real') {
+    const higherTerm = term > state.term ? term : undefined
+    state.lostCampaign = { term: state.term, votes: state.campaign.votes, higherTerm }
+  }
   if (term > state.term) newTerm(state, term)
   if (leader !== state.leader) newLeader(state)
   state.campaign = undefined

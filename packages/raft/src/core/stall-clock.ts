@@ -7,10 +7,7 @@
 //   - for one heartbeat after a pause nobody campaigns or steps down: the messages that wait in the sockets
 //     are read first
 
-export interface TimerOptions {
-  readonly electionTimeout: number
-  readonly heartbeat: number
-}
+import type { RaftOptions } from './options.js'
 
 export class Timers {
   clock = 0
@@ -20,7 +17,7 @@ export class Timers {
   readonly #stall: number
   readonly #heartbeat: number
 
-  constructor(options: TimerOptions, now: number) {
+  constructor(options: Pick<RaftOptions, 'electionTimeout' | 'heartbeat'>, now: number) {
     this.#reading = now
     this.#stall = Math.max(options.electionTimeout / 4, 1)
     this.#heartbeat = options.heartbeat

@@ -19,6 +19,14 @@ export interface Campaign {
   readonly votes: Map<MemberId, boolean>
 }
 
+/** The last campaign of this member that failed, for its log. */
+export interface LostCampaign {
+  readonly term: number
+  readonly votes: ReadonlyMap<MemberId, boolean>
+  /** Another member had entered that term meanwhile; undefined: this member heard of none. */
+  readonly higherTerm: number | undefined
+}
+
 export interface ReadRequest {
   /** The member that asked; this member's own id for its own callers. */
   readonly from: MemberId
@@ -129,6 +137,7 @@ export class State {
   rebuilding: boolean
 
   campaign: Campaign | undefined
+  lostCampaign: LostCampaign | undefined
   leading: Leading | undefined
   electionAt = 0
   /** Timer time of the leader's last message. */

@@ -1,5 +1,6 @@
-// Driver: one connection between two processes of simulated hosts. Frames of a lane arrive in order; a connection that breaks takes along what was on
-// its way, from some frame on; a cut holds frames back until it is mended or the silence is noticed.
+// Driver: one connection between two processes of simulated hosts. Frames of a lane arrive in order; a
+// connection that breaks takes along what was on its way, from some frame on; a cut holds frames back until
+// it is mended or the silence is noticed.
 
 import type { Random } from '@latchkey/base'
 import type { Cuts } from './cuts.js'
@@ -20,8 +21,8 @@ export interface ConnectionOptions {
   /** Microseconds of silence after which an end gives up, at least and at most. */
   readonly pulse: readonly [number, number]
   /**
-   * Microseconds in which an end hears that the other one closed the connection, or that it was reset, and microseconds between the last
-   * frame that still comes and that.
+   * Microseconds in which an end hears that the other one closed the connection, or that it was reset, and
+   * microseconds between the last frame that still comes and that.
    */
   readonly closing: { readonly within: number; readonly gap: number }
 }
@@ -45,7 +46,9 @@ export class MemoryConnection {
   readonly #told: [boolean, boolean] = [false, false]
   /** By receiver: frames that arrive later are lost. */
   readonly #until: [number, number] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
-  /** An end that closed it by itself hears nothing more, also not what waited for a process that stood still. */
+  /**
+   * An end that closed it by itself hears nothing more, also not what waited for a process that stood still.
+   */
   readonly #closedBySelf: [boolean, boolean] = [false, false]
   #held: Frame[] = []
   #watching = false

@@ -31,8 +31,9 @@ export interface DiskOp {
   readonly kind: DiskOpKind
   readonly path: string
   /**
-   * The number of the operation, from 1. Only operations that change the disk count: write, sync, truncate,
-   * create, remove, rename, syncDir. Other operations have the last number.
+   * The number of the operation, from 1. Only operations that change the disk are counted: write, sync,
+   * truncate, create, remove, rename, syncDir. Any other operation has the number of the last one that was
+   * counted.
    */
   readonly number: number
   readonly bytes: number
@@ -46,7 +47,7 @@ export interface DiskFailure {
   readonly short?: number
 }
 
-export interface MemoryDiskOptions {
+interface MemoryDiskOptions {
   /**
    * Decides when an operation completes; the simulator's clock uses this. By default at the end of the turn.
    */

@@ -1,8 +1,9 @@
 // Driver: a simulated machine and the process on it: its clocks, its timers, its pauses and its deaths.
 //
 // Laws
-//   - What reaches a process that stands still waits, and is delivered when it goes on: the timers first or the messages first.
-//     What comes in that very moment comes behind it: nothing overtakes on its connection.
+//   - What reaches a process that stands still waits, and is delivered when it goes on: the timers first or
+//     the messages first. What comes in that very moment comes behind it: nothing overtakes on its
+//     connection.
 //   - A process that has died hears nothing more, and nothing it began goes on.
 //   - A timer never fires before its time on the machine's monotonic clock; it may fire late.
 
@@ -10,7 +11,7 @@ import type { Clock, Random, Timer } from '@latchkey/base'
 import type { Timeline } from './timeline.js'
 import { VirtualClock } from './virtual-clock.js'
 
-export interface HostOptions {
+interface HostOptions {
   /** Local seconds a true second. */
   readonly rate: number
   readonly uptime: number

@@ -1,5 +1,5 @@
-// Driver: a network of members in one process: who is connected with whom, and the transports that the members hold. What members do
-// to each other's connections (TR1 to TR5 of net/transport.ts) holds here too.
+// Driver: a network of members in one process: who is connected with whom, and the transports that the
+// members hold. What members do to each other's connections (TR1 to TR5 of net/transport.ts) holds here too.
 
 import { Emitter, type Random } from '@latchkey/base'
 import { pack, unpack } from '@latchkey/protocol'

@@ -3,7 +3,10 @@
 export interface Timeline {
   /** Microseconds. Never goes back. */
   readonly now: number
-  /** Runs it that many microseconds from now, in an event of its own, behind whatever is due at the same time already. */
+  /**
+   * Runs it that many microseconds from now, in an event of its own, behind whatever is due at the same time
+   * already.
+   */
   later(micros: number, run: () => void): void
   /** The same at a given time; now, where that time is over. */
   at(micros: number, run: () => void): void

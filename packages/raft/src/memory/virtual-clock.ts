@@ -1,4 +1,5 @@
-// Rule: one member's clocks, as functions of real (virtual) time. Real time is integer microseconds, readings are milliseconds.
+// Rule: one member's clocks, as functions of real (virtual) time. Real time is integer microseconds, readings
+// are milliseconds.
 
 import type { Instant } from '@latchkey/base'
 
@@ -41,7 +42,10 @@ export class VirtualClock {
     this.#rate = rate
   }
 
-  /** A step of the monotonic clock. It is promised not to happen, so it may cost something, but never safety by more than the clamp. */
+  /**
+   * A step of the monotonic clock. It is promised not to happen, so it may cost something, but never safety
+   * by more than the clamp.
+   */
   step(real: number, millis: number): void {
     this.#anchor(real)
     this.#localOrigin += millis
@@ -53,7 +57,7 @@ export class VirtualClock {
     this.#wallAhead += millis
   }
 
-  /** Suspended: the monotonic clock stands still, uptime and wall go on. */
+  /** While the machine is suspended its monotonic clock stands still; its uptime and its wall clock go on. */
   suspend(real: number): void {
     this.#anchor(real)
     this.#frozen = true

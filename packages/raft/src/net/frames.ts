@@ -11,7 +11,7 @@
 //     announces
 //   - entries' data and pieces of a snapshot are copied out: nothing that is kept shares memory with a frame
 
-import { copyBytes, EMPTY } from '@latchkey/base'
+import { elementAt, copyBytes, EMPTY } from '@latchkey/base'
 import { CAPS, Malformed, pack, unpack } from '@latchkey/protocol'
 import type { Parcel } from './message-decoder.js'
 import { APP } from './message-encoder.js'
@@ -101,7 +101,7 @@ export class Cutting {
 
   #fill(frame: Buffer, from: number): void {
     for (let at = from; at < frame.length; ) {
-      const part = this.#parts[this.#part] as Uint8Array
+      const part = elementAt(this.#parts, this.#part)
       const end = Math.min(part.length, this.#at + frame.length - at)
       frame.set(part.subarray(this.#at, end), at)
       at += end - this.#at

@@ -32,7 +32,7 @@ import { WIRE } from './frames.js'
 import { type Meeting, proofOf, provenWith, type Side } from './proof.js'
 import type { PeerInfo } from './transport.js'
 
-export interface DiallingPorts {
+interface DiallingPorts {
   /** A function, because the cluster's id may be drawn during a handshake; it is called at each step. */
   readonly self: () => Self
   readonly admit: Admit

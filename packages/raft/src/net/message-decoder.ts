@@ -3,9 +3,10 @@
 // Law: no later code checks a message's shape again, and every term and index that is accepted here is a
 // valid number.
 
+import { elementAt } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 import { decodeMembership } from '../core/membership.js'
-import type { Entry, LogPosition, MemberId, Message, MessageType } from '../core/types.js'
+import type { Entry, MemberId, Message, MessageType } from '../core/types.js'
 import { KINDS, TYPE } from './message-encoder.js'
 
 /** An item and the blobs that belong to it. */
@@ -75,37 +76,36 @@ const row = (type: MessageType, places: number, read: Reader, blobs = 0): [numbe
 ]
 
 const ROWS: ReadonlyMap<number, Row> = new Map([
-  row('preVote', 2, (envelope, f) => {
-    if (!areCounts(f, 0, 2)) return 'preVote: a log position is no number'
-    return { ...envelope, type: 'preVote', lastIndex: f[0] as number, lastTerm: f[1] as number }
+  row('preVote', 2, (envelope, [lastIndex, lastTerm]) => {
+    if (!isCount(lastIndex) || !isCount(lastTerm)) return 'preVote: a log position is no number'
+    return { ...envelope, type: 'preVote', lastIndex, lastTerm }
   }),
   row('preVoteReply', 2, (envelope, [granted, campaignTerm]) => {
     if (!isFlag(granted) || !isCount(campaignTerm)) return 'preVoteReply: a field is wrong'
     return { ...envelope, type: 'preVoteReply', granted, campaignTerm }
   }),
-  row('vote', 3, (envelope, f) => {
-    const transfer = f[2]
-    if (!areCounts(f, 0, 2) || !isFlag(transfer)) return 'vote: a field is wrong'
-    return { ...envelope, type: 'vote', lastIndex: f[0] as number, lastTerm: f[1] as number, transfer }
+  row('vote', 3, (envelope, [lastIndex, lastTerm, transfer]) => {
+    if (!isCount(lastIndex) || !isCount(lastTerm) || !isFlag(transfer)) return 'vote: a field is wrong'
+    return { ...envelope, type: 'vote', lastIndex, lastTerm, transfer }
   }),
   row('voteReply', 1, (envelope, [granted]) =>
     isFlag(granted) ? { ...envelope, type: 'voteReply', granted } : 'voteReply: a field is wrong',
   ),
   row('append', 5, readAppend, ANY),
   row('appendReply', 3, readAppendReply),
-  row('heartbeat', 2, (envelope, f) => {
-    if (!areCounts(f, 0, 2)) return 'heartbeat: a field is wrong'
-    return { ...envelope, type: 'heartbeat', commit: f[0] as number, round: f[1] as number }
+  row('heartbeat', 2, (envelope, [commit, round]) => {
+    if (!isCount(commit) || !isCount(round)) return 'heartbeat: a field is wrong'
+    return { ...envelope, type: 'heartbeat', commit, round }
   }),
-  row('heartbeatReply', 2, (envelope, f) => {
-    if (!areCounts(f, 0, 2)) return 'heartbeatReply: a field is wrong'
-    return { ...envelope, type: 'heartbeatReply', round: f[0] as number, match: f[1] as number }
+  row('heartbeatReply', 2, (envelope, [round, match]) => {
+    if (!isCount(round) || !isCount(match)) return 'heartbeatReply: a field is wrong'
+    return { ...envelope, type: 'heartbeatReply', round, match }
   }),
   row('snapshot', 5, readSnapshot, 2),
-  row('snapshotReply', 5, (envelope, f) => {
-    const installed = f[4]
-    if (!areCounts(f, 0, 4) || !isFlag(installed)) return 'snapshotReply: a field is wrong'
-    return { ...envelope, type: 'snapshotReply', position: positionOf(f), offset: f[3] as number, installed }
+  row('snapshotReply', 5, (envelope, [index, term, time, offset, installed]) => {
+    if (!isCount(index) || !isCount(term) || !isCount(time) || !isCount(offset) || !isFlag(installed))
+      return 'snapshotReply: a field is wrong'
+    return { ...envelope, type: 'snapshotReply', position: { index, term, time }, offset, installed }
   }),
   row('timeoutNow', 0, (envelope) => ({ ...envelope, type: 'timeoutNow' })),
   row('readIndex', 1, (envelope, [context]) =>
@@ -118,37 +118,33 @@ const ROWS: ReadonlyMap<number, Row> = new Map([
   }),
 ])
 
-const positionOf = (f: Fields): LogPosition => ({
-  index: f[0] as number,
-  term: f[1] as number,
-  time: f[2] as number,
-})
-
 // The two answers that come with every commit list their fields one by one: a spread object costs V8 five
 // times as much.
 function readAppendReply(envelope: Envelope, f: Fields): Message | string {
-  const [ok, round] = f
-  if (!isFlag(ok) || !areCounts(f, 1, f.length)) return 'appendReply: a field is wrong'
+  const [ok, round, match, hintIndex, hintTerm] = f
+  if (!isFlag(ok)) return 'appendReply: a field is wrong'
   if (f.length !== (ok ? 3 : 5)) return 'appendReply has a wrong number of places'
+  if (!isCount(round) || !isCount(match)) return 'appendReply: a field is wrong'
   const { group, from, to, term } = envelope
   const type = 'appendReply'
-  if (ok) return { group, from, to, term, type, round: round as number, ok, match: f[2] as number }
-  const [rejected, hintIndex, hintTerm] = [f[2] as number, f[3] as number, f[4] as number]
-  return { group, from, to, term, type, round: round as number, ok, rejected, hintIndex, hintTerm }
+  if (ok) return { group, from, to, term, type, round, ok, match }
+  if (!isCount(hintIndex) || !isCount(hintTerm)) return 'appendReply: a field is wrong'
+  return { group, from, to, term, type, round, ok, rejected: match, hintIndex, hintTerm }
 }
 
 function readSnapshot(envelope: Envelope, f: Fields, blobs: readonly Uint8Array[]): Message | string {
-  const done = f[4]
-  if (!areCounts(f, 0, 4) || !isFlag(done)) return 'snapshot: a field is wrong'
-  const membership = decodeMembership(blobs[0] as Uint8Array)
+  const [index, term, time, offset, done] = f
+  if (!isCount(index) || !isCount(term) || !isCount(time) || !isCount(offset) || !isFlag(done))
+    return 'snapshot: a field is wrong'
+  const membership = decodeMembership(elementAt(blobs, 0))
   if (membership === undefined) return 'snapshot: its members are no configuration'
   return {
     ...envelope,
     type: 'snapshot',
-    position: positionOf(f),
+    position: { index, term, time },
     membership,
-    offset: f[3] as number,
-    chunk: blobs[1] as Uint8Array,
+    offset,
+    chunk: elementAt(blobs, 1),
     done,
   }
 }
@@ -175,7 +171,7 @@ function readEntries(
   if (!isCount(prevIndex + blobs.length)) return 'append: an index is out of range'
   const entries: Entry[] = []
   let least = prevTerm
-  for (let i = 0; i < blobs.length; i++) {
+  for (const [i, data] of blobs.entries()) {
     const term = heads[3 * i]
     const time = heads[3 * i + 1]
     const code = heads[3 * i + 2]
@@ -183,7 +179,7 @@ function readEntries(
     if (!isCount(term) || term < least || term > most || term === 0)
       return "append: an entry's term is out of order"
     if (!isCount(time) || kind === undefined) return 'append: an entry is wrong'
-    entries.push({ index: prevIndex + 1 + i, term, time, kind, data: blobs[i] as Uint8Array })
+    entries.push({ index: prevIndex + 1 + i, term, time, kind, data })
     least = term
   }
   return entries

@@ -56,8 +56,7 @@ export function appItem(bytes: Uint8Array, blobs: Uint8Array[]): unknown[] {
 export function messageItem(message: Message, blobs: Uint8Array[]): unknown[] {
   const from = blobs.length
   const fields = fieldsOf(message, blobs)
-  const lengths: number[] = []
-  for (let i = from; i < blobs.length; i++) lengths.push((blobs[i] as Uint8Array).length)
+  const lengths = blobs.slice(from).map((bytes) => bytes.length)
   return [TYPE[message.type], lengths, message.group, message.term, ...fields]
 }
 

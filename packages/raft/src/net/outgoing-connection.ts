@@ -26,7 +26,7 @@ import { bytesOf, farewell, SOCKET_CAPS, SOCKET_FULL } from './websocket-setting
 import { channelOf, clientTls, whyNotNamed } from './tls.js'
 import type { PeerEvent, PeerInfo, RefusedEvent } from './transport.js'
 
-export interface OutgoingConnectionEvents {
+interface OutgoingConnectionEvents {
   peer(event: PeerEvent): void
   refused(event: RefusedEvent, where: string): void
 }

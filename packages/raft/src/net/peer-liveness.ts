@@ -10,7 +10,7 @@
 
 import type { Clock, Timer } from '@latchkey/base'
 
-export interface PeerLivenessPorts {
+interface PeerLivenessPorts {
   readonly clock: Clock
   readonly defer: (run: () => void) => void
   /** The bytes received on the socket so far. */

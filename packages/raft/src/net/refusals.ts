@@ -34,7 +34,8 @@ export class Refusals {
     // Without a proof there is one line, whatever reasons a stranger invents. Numbers in a reason come from
     // the other side, so they are ignored here.
     const key = JSON.stringify([peer, by, code, proven ? reason.replace(/\d+/g, '#') : ''])
-    // A stranger's refusals never keep a member's refusals out of the log.
+    // Refusals of strangers are counted apart: however many there are, those of members are still written to
+    // the log.
     const who = by === 'them' ? 'refused-us' : way === 'dialled' ? 'dialled' : proven ? 'member' : 'stranger'
     const kind = `${who}-${code}`
     if (this.#said.has(key)) return this.#log.count('members', kind)

@@ -53,7 +53,7 @@ export interface PeerInfo {
 export interface PeerEvent {
   readonly id: MemberId
   readonly state: 'up' | 'gone' | 'dead'
-  /** The peer of the connection that is up or gone; for 'dead' the process that has ended. */
+  /** For the states 'up' and 'gone': the peer of that connection. For 'dead': the process that has ended. */
   readonly info: PeerInfo
 }
 
@@ -93,12 +93,21 @@ export type TransportEvents = {
   /** `bytes` is a view of the frame: copy the parts to keep. */
   app: { readonly from: MemberId; readonly bytes: Uint8Array }
   peer: PeerEvent
-  /** Which process answers at an additional address of a member (TR5). */
+  /** Reports which process has answered at an additional address of a member (TR5). */
   answered: AnsweredEvent
   refused: RefusedEvent
 }
 
+export interface TransportStats {
+  readonly bytesSent: number
+  readonly bytesReceived: number
+  /** Messages not sent because a peer was not connected or too slow. */
+  readonly dropped: number
+}
+
 export interface Transport {
+  /** What was sent and received from the start on; undefined: it is not counted. */
+  readonly stats?: TransportStats | undefined
   /**
    * Queues a message; one frame carries all messages of this turn of the event loop. The message is dropped
    * when the peer is not connected or too slow.

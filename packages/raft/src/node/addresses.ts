@@ -25,7 +25,7 @@ import type { PeerUrls } from '../net/index.js'
 
 type Urls = Readonly<Record<MemberId, string>>
 
-export interface AddressPorts {
+interface AddressPorts {
   readonly id: MemberId
   /** The addresses of members in this member's options. */
   readonly given: Urls
@@ -125,8 +125,8 @@ export class Addresses {
       !sameUrl(peers[id].url, url) &&
       !this.#ports.wasAt(id, url)
     if (this.#moved.size === 0) return {}
-    // This member's own address is first: once the others' are written, nothing shows any more that they had
-    // moved.
+    // This member's own address is written first: when the new addresses of the others are in the log, #moved
+    // is empty, and this method returns nothing any more.
     const ownFirst = [...new Set([own, ...Object.keys(given)])].map((id) => [id, given[id] ?? ''] as const)
     return Object.fromEntries(ownFirst.filter(isFound))
   }

@@ -2,7 +2,7 @@
 // Entries that the core hands out are durable in the own log. While a snapshot is installed nothing is
 // applied, and afterwards no entry from before it (S3).
 
-import { assert } from '@latchkey/base'
+import { lastOf, assert } from '@latchkey/base'
 import { decodeMembership } from '../core/index.js'
 import type { Entry, LogPosition, Membership } from '../core/types.js'
 import type { Applied, AppliedState, StateMachine } from './state-machine.js'
@@ -11,7 +11,7 @@ import type { Applied, AppliedState, StateMachine } from './state-machine.js'
 const SLICE_ENTRIES = 256
 const SLICE_BYTES = 4 * 1024 * 1024
 
-export interface ApplierPorts {
+interface ApplierPorts {
   readonly machine: StateMachine
   /** An entry by its index, while the core keeps that entry. */
   entry(index: number): Entry
@@ -114,10 +114,10 @@ export class Applier {
   #apply(slice: readonly Entry[]): void {
     const epoch = this.#epoch
     const before = this.#state.membership
-    const last = slice[slice.length - 1] as Entry
-    const after = last.kind === 'members' ? decodeMembership(last.data) : before
-    assert(after !== undefined, `the members of entry ${last.index} cannot be read`)
-    const membershipAt = (index: number): Membership => (index === last.index ? after : before)
+    const newest = lastOf(slice)
+    const after = newest.kind === 'members' ? decodeMembership(newest.data) : before
+    assert(after !== undefined, `the members of entry ${newest.index} cannot be read`)
+    const membershipAt = (index: number): Membership => (index === newest.index ? after : before)
     this.#busy = true
     const results = this.#ports.machine.apply(slice, membershipAt)
     if (!(results instanceof Promise)) return this.#finish(epoch, slice, after, results)
@@ -130,7 +130,7 @@ export class Applier {
     if (epoch !== this.#epoch) return
     this.#busy = false
     if (!this.#stopped) {
-      const { index, term, time } = slice[slice.length - 1] as Entry
+      const { index, term, time } = lastOf(slice)
       this.#state = { position: { index, term, time }, membership }
       this.#ports.applied(slice, results)
     }

@@ -5,7 +5,7 @@
 import type { MemberId, Membership, MembershipChange } from '../core/types.js'
 import type { RaftNode } from './node.js'
 
-export interface ClusterFounderPorts {
+interface ClusterFounderPorts {
   readonly node: RaftNode
   /** Undefined: this member may not found a cluster. */
   newClusterId(): string | undefined

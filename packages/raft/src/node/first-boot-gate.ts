@@ -3,7 +3,7 @@
 import type { MemberId, Membership } from '../core/types.js'
 import { type Answer, mayVote } from './first-boot.js'
 
-export interface FirstBootPorts {
+interface FirstBootPorts {
   readonly id: MemberId
   readonly incarnation: string
   voters(): readonly MemberId[]

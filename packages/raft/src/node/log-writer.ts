@@ -14,16 +14,30 @@ export interface LogPort {
   compact(index: number): void
 }
 
+/** Measures how long each write takes with its sync. */
+export interface SyncMeter {
+  now(): number
+  /** In ms. */
+  took(millis: number): void
+}
+
 export class LogWriter {
   readonly #log: LogPort
   readonly #durable: (batchId: number) => void
   readonly #failed: (error: Error) => void
+  readonly #meter: SyncMeter
   #writing = 0
 
-  constructor(log: LogPort, durable: (batchId: number) => void, failed: (error: Error) => void) {
+  constructor(
+    log: LogPort,
+    durable: (batchId: number) => void,
+    failed: (error: Error) => void,
+    meter: SyncMeter,
+  ) {
     this.#log = log
     this.#durable = durable
     this.#failed = failed
+    this.#meter = meter
   }
 
   get idle(): boolean {
@@ -32,9 +46,11 @@ export class LogWriter {
 
   write(batch: PersistBatch): void {
     this.#writing++
+    const began = this.#meter.now()
     this.#log.append(batch, (error) => {
       if (error !== undefined) return this.#failed(error)
       this.#writing--
+      this.#meter.took(this.#meter.now() - began)
       this.#durable(batch.id)
     })
   }

@@ -44,7 +44,9 @@ export type NodeEvents = {
   /** The members to connect to: this configuration is in force from its append on. */
   peers: Membership
   applied: { index: number; time: number }
-  /** After each tick: at least ten in an election timeout, and after the messages that came before it (N2). */
+  /**
+   * After each tick: at least ten in an election timeout, and after the messages that came before it (N2).
+   */
   ticked: undefined
   failed: LatchkeyError
 }

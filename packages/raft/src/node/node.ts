@@ -7,8 +7,9 @@
 //   N3  Commands that arrive while the log is being written go into the next entry together (proposer.ts).
 //   N4  Results of apply are answered in the order of the log, to the callers of that entry (L16).
 //   N5  A fault of the disk or the machine stops the whole member; no part of it goes on.
+// long: one loop; each event and each effect of the core is one short method
 
-import { Emitter } from '@latchkey/base'
+import { lastOf, Emitter } from '@latchkey/base'
 import { CAPS, LatchkeyError } from '@latchkey/protocol'
 import type { Effect, Entry, MemberId, MembershipChange, Message, Role } from '../core/index.js'
 import { type Proposal, Raft } from '../core/index.js'
@@ -20,6 +21,7 @@ import { LogWriter } from './log-writer.js'
 import type { Applied, AppliedState } from './state-machine.js'
 import type { NodeBoot, NodeEvents, NodeOptions, NodePorts } from './node-types.js'
 import type { Done, LogRecord } from './proposals.js'
+import { NodeCounters } from './node-counters.js'
 import { Proposer } from './proposer.js'
 import { type ReadDone, Reads } from './linearizable-reads.js'
 import { Snapshots } from './snapshots.js'
@@ -28,6 +30,7 @@ import { Ticker } from './tick-timer.js'
 export class RaftNode extends Emitter<NodeEvents> {
   readonly options: NodeOptions
   readonly raft: Raft
+  readonly counters = new NodeCounters()
   readonly #ports: NodePorts
   readonly #proposer: Proposer
   readonly #reads = new Reads()
@@ -94,6 +97,7 @@ export class RaftNode extends Emitter<NodeEvents> {
       idle: () => this.#writer.idle,
       now: () => this.#now(),
       run: (effects) => this.#run(effects),
+      counters: this.counters,
     })
   }
 
@@ -105,6 +109,7 @@ export class RaftNode extends Emitter<NodeEvents> {
         if (this.#proposer.gathered > 0) this.#soon()
       },
       (error) => this.fail('the log', error),
+      { now: () => this.#now(), took: (ms) => this.counters.logSync.observe(ms / 1000) },
     )
   }
 
@@ -114,6 +119,7 @@ export class RaftNode extends Emitter<NodeEvents> {
       machine: this.#ports.machine,
       logger: this.#ports.logger,
       pieceBytes: CAPS.frameBytes,
+      sending: () => void this.counters.snapshotsSent++,
       step: (event) => this.#step(event),
       receive: (message, incarnation) => this.receive(message, incarnation),
       pause: (then) => this.#applier.pause(then),
@@ -167,7 +173,10 @@ export class RaftNode extends Emitter<NodeEvents> {
   /** A command for the log, one record. `alone`: in an entry of its own. `done` is called with `ticket`. */
   submit(record: LogRecord, done: Done, alone = false, ticket = 0): void {
     const reason = this.#closed === undefined ? this.#proposer.add(record, done, alone, ticket) : 'closed'
-    if (reason !== undefined) return done({ type: 'refused', reason }, ticket)
+    if (reason !== undefined) {
+      this.counters.refused++
+      return done({ type: 'refused', reason }, ticket)
+    }
     this.#soon()
   }
 
@@ -180,7 +189,8 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   /** The fresh directory is known not to be a wiped member's (first-boot.ts). */
   allowVoting(): void {
-    this.raft.allowVoting()
+    this.#step((raft, now) => raft.allowVoting(now))
+    this.#ticker.within(this.raft.untilTick)
   }
 
   proposeChange(change: MembershipChange): Proposal {
@@ -209,6 +219,11 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   get role(): Role {
     return this.raft.role
+  }
+
+  /** Entries that wait to be proposed, or to be applied. */
+  get pending(): number {
+    return this.#proposer.pending
   }
 
   get applied(): AppliedState {
@@ -257,7 +272,8 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#compaction.ifDue()
     this.#snapshots.tidy(this.raft.state.staging !== undefined)
     this.#applier.pump()
-    // A failed transfer ends by a tick: the commands that gathered during the transfer continue.
+    // A tick ends a transfer of leadership that has failed. The commands that gathered meanwhile are proposed
+    // now.
     if (this.#proposer.gathered > 0) this.#soon()
     if (this.#closed === undefined) this.#ticker.within(this.#untilTick())
     this.emit('ticked', undefined)
@@ -341,22 +357,24 @@ export class RaftNode extends Emitter<NodeEvents> {
       this.#proposer.abandon('not-leader')
       this.#snapshots.endAll()
     }
+    this.counters.role(role, term, leader)
     this.emit('role', { role, term, leader })
   }
 
   #onApplied(entries: readonly Entry[], results: readonly Applied[]): void {
     this.#proposer.applied(entries, results)
-    const last = entries[entries.length - 1] as Entry
-    this.#step((raft) => raft.applied(last.index))
-    if (last.kind === 'members') this.emit('membership', this.#applier.state.membership)
-    this.emit('applied', { index: last.index, time: last.time })
-    this.#reads.serve(last.index)
+    const newest = lastOf(entries)
+    this.#step((raft) => raft.applied(newest.index))
+    if (newest.kind === 'members') this.emit('membership', this.#applier.state.membership)
+    this.emit('applied', { index: newest.index, time: newest.time })
+    this.#reads.serve(newest.index)
     this.#ticker.within(this.#untilTickEntry())
     if (this.#applier.behind) this.#soon()
   }
 
   #onInstalled(state: AppliedState): void {
     if (this.#closed !== undefined) return
+    this.counters.snapshotsReceived++
     this.#rebuilding = false
     this.#applier.restart(state)
     this.#step((raft, now) => raft.snapshotInstalled(state.position, state.membership, now))

@@ -1,8 +1,10 @@
 // Test: which callers wait for which entry.
 
 import { expect, test } from 'vitest'
+import { NodeCounters } from './node-counters.js'
 import { type Outcome, Proposals } from './proposals.js'
 
+const counters = new NodeCounters()
 const caps = { entryBytes: 10, gatheredBytes: 25 }
 const record = (length: number) => Buffer.alloc(length, length)
 
@@ -62,7 +64,7 @@ test('a record that cannot be copied leaves nothing behind', () => {
   expect(() => proposals.add(broken, () => {})).toThrow('no bytes')
   const batch = proposals.take()
   expect(batch?.data).toEqual(record(2))
-  proposals.proposed(1, 1, batch as never)
+  proposals.proposed(1, 1, batch as never, 0)
   const answer = { bytes: record(1), fromTable: false }
   proposals.answer({ index: 1, term: 1, time: 9 }, [answer])
   expect(told).toEqual([[{ type: 'applied', answer, time: 9 }]])
@@ -74,12 +76,12 @@ test('N4: each caller is called with the ticket of its own command, in every out
   const done = (outcome: Outcome, ticket: number) => told.push([outcome.type, ticket])
   proposals.add(record(1), done, false, 71)
   proposals.add(record(1), done, false, 72)
-  proposals.proposed(1, 1, proposals.take() as never)
+  proposals.proposed(1, 1, proposals.take() as never, 0)
   proposals.add(record(1), done, true, 73)
-  proposals.proposed(2, 1, proposals.take() as never)
+  proposals.proposed(2, 1, proposals.take() as never, 0)
   proposals.add(record(1), done, false, 74)
   proposals.answer({ index: 1, term: 1, time: 1 }, [{ bytes: record(1), fromTable: false }])
-  proposals.abandon('closed')
+  proposals.abandon('closed', counters)
   expect(told).toEqual([
     ['applied', 71],
     ['unknown', 72],
@@ -109,7 +111,7 @@ test('C7: one command may always gather, even when it is larger than the limit',
 test('L16, A9: callers are answered by the entry at their index AND term, never by the index alone', () => {
   const proposals = new Proposals(caps)
   const [told] = gather(proposals, 1)
-  proposals.proposed(7, 2, proposals.take() as never)
+  proposals.proposed(7, 2, proposals.take() as never, 0)
   expect(proposals.settle(6, 2)).toBeUndefined()
   expect(proposals.settle(7, 3)).toBeUndefined()
   expect(told).toEqual([{ type: 'unknown' }])
@@ -118,17 +120,19 @@ test('L16, A9: callers are answered by the entry at their index AND term, never 
 test('an entry that is applied hands back its callers once', () => {
   const proposals = new Proposals(caps)
   gather(proposals, 1, 1)
-  proposals.proposed(7, 2, proposals.take() as never)
-  expect(proposals.settle(7, 2)?.dones).toHaveLength(2)
+  proposals.proposed(7, 2, proposals.take() as never, 0)
+  expect(proposals.settle(7, 2)?.callers.dones).toHaveLength(2)
   expect(proposals.settle(7, 2)).toBeUndefined()
 })
 
 test('C4: after the loss of leadership gathered commands are refused, and proposed ones are unknown', () => {
   const proposals = new Proposals(caps)
   const [proposed] = gather(proposals, 1)
-  proposals.proposed(7, 2, proposals.take() as never)
+  proposals.proposed(7, 2, proposals.take() as never, 0)
   const [gathered] = gather(proposals, 1)
-  proposals.abandon('not-leader')
+  const counted = new NodeCounters()
+  proposals.abandon('not-leader', counted)
+  expect([counted.unknown, counted.refused]).toEqual([1, 1])
   expect(proposed).toEqual([{ type: 'unknown' }])
   expect(gathered).toEqual([{ type: 'refused', reason: 'not-leader' }])
   expect(proposals.gathered + proposals.inFlight).toBe(0)

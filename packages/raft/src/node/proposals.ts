@@ -3,6 +3,7 @@
 // the callers learn that their command is not in it (L16, A9).
 
 import type { LogPosition } from '../core/types.js'
+import type { NodeCounters } from './node-counters.js'
 import type { Applied, MachineAnswer } from './state-machine.js'
 
 /** The result of a command that was passed to `submit`. */
@@ -37,6 +38,8 @@ interface Waiting {
   readonly index: number
   readonly term: number
   readonly callers: Callers
+  /** When it was proposed, on the monotonic clock. */
+  readonly at: number
 }
 
 /** The next entry's bytes, and its callers. */
@@ -150,30 +153,32 @@ export class Proposals {
     return batch
   }
 
-  proposed(index: number, term: number, batch: Batch): void {
-    this.#waiting.push({ index, term, callers: batch.callers })
+  proposed(index: number, term: number, batch: Batch, at: number): void {
+    this.#waiting.push({ index, term, callers: batch.callers, at })
   }
 
   /**
-   * The entry at `index` is applied. Returns its callers when the term is theirs; other callers that waited
+   * The entry at `index` is applied. Returns it when the term is that of its callers; other callers that waited
    * for that index get `unknown`.
    */
-  settle(index: number, term: number): Callers | undefined {
-    while (this.#waiting.length > 0) {
-      const first = this.#waiting[0] as Waiting
+  settle(index: number, term: number): Waiting | undefined {
+    for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
       if (first.index > index) return undefined
       this.#waiting.shift()
-      if (first.index === index && first.term === term) return first.callers
+      if (first.index === index && first.term === term) return first
       tell(first.callers, { type: 'unknown' })
     }
     return undefined
   }
 
-  /** The entry is applied: each caller gets the answer to its own command. */
-  answer({ index, term, time }: LogPosition, answers: NonNullable<Applied['answers']>): void {
-    const callers = this.settle(index, term)
-    if (callers === undefined) return
-    const { dones, tickets } = callers
+  /**
+   * The entry is applied: each caller gets the answer to its own command. Returns the entry if callers waited
+   * for it.
+   */
+  answer({ index, term, time }: LogPosition, answers: NonNullable<Applied['answers']>): Waiting | undefined {
+    const waiting = this.settle(index, term)
+    if (waiting === undefined) return undefined
+    const { dones, tickets } = waiting.callers
     for (let k = 0; k < dones.length; k++) {
       const answer = answers[k]
       const done = dones[k] as Done
@@ -181,20 +186,27 @@ export class Proposals {
       if (answer === undefined) done({ type: 'unknown' }, ticket)
       else done({ type: 'applied', answer, time }, ticket)
     }
+    return waiting
   }
 
   /**
    * This member does not lead any more. Gathered commands were never proposed, so they are refused; proposed
    * commands may still commit.
    */
-  abandon(reason: Refusal): void {
+  abandon(reason: Refusal, counters: Pick<NodeCounters, 'refused' | 'unknown'>): void {
     const waiting = this.#waiting
     this.#waiting = []
-    for (const { callers } of waiting) tell(callers, { type: 'unknown' })
+    for (const { callers } of waiting) {
+      counters.unknown += callers.dones.length
+      tell(callers, { type: 'unknown' })
+    }
     const gathered = this.#gathered
     this.#gathered = []
     this.#bytes = 0
-    for (const callers of gathered) tell(callers, { type: 'refused', reason })
+    for (const callers of gathered) {
+      counters.refused += callers.dones.length
+      tell(callers, { type: 'refused', reason })
+    }
   }
 }
 

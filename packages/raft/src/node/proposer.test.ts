@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest'
 import type { Raft } from '../core/index.js'
+import { NodeCounters } from './node-counters.js'
 import { Proposer } from './proposer.js'
 
 /** A leader whose entries are applied at once; its cluster time is that of its clock. */
@@ -18,7 +19,14 @@ function leader() {
     },
   } as unknown as Raft
   const caps = { records: 1, bytes: 1 } as never
-  const proposer = new Proposer({ raft, caps, idle: () => true, now: () => 0, run: () => {} })
+  const proposer = new Proposer({
+    raft,
+    caps,
+    idle: () => true,
+    now: () => 0,
+    run: () => {},
+    counters: new NodeCounters(),
+  })
   const run = (from: number, to: number, deadline: (now: number) => number | undefined): number[] => {
     proposed.length = 0
     for (let now = from; now < to; now++) proposer.tick(now, 0, () => deadline(now))

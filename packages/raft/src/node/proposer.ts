@@ -7,6 +7,7 @@
 //     (E17)
 
 import type { Effect, Entry, Proposal, Raft } from '../core/index.js'
+import type { NodeCounters } from './node-counters.js'
 import type { Applied } from './state-machine.js'
 import {
   type Batch,
@@ -21,19 +22,21 @@ import {
 /** At most one tick entry in this many ms (CT4), ... */
 const TICK_ENTRY_MS = 50
 /**
- * ... unless the deadline has been over for longer than that, so that the entry before was one for it too: there was more to do than one
- * entry may (a million keys whose life is over). Then the next one follows as soon as that one is applied.
+ * ... unless the deadline has been over for longer than that, so that the entry before was one for it too:
+ * there was more to do than one entry may (a million keys whose life is over). Then the next one follows as
+ * soon as that one is applied.
  */
 const BACKLOG_ENTRY_MS = 2
 const NOTHING = new Uint8Array(0)
 
-export interface ProposerPorts {
+interface ProposerPorts {
   readonly raft: Raft
   readonly caps: ProposalCaps
   /** True when the log is not being written. */
   readonly idle: () => boolean
   readonly now: () => number
   readonly run: (effects: readonly Effect[]) => void
+  readonly counters: NodeCounters
 }
 
 export class Proposer {
@@ -50,6 +53,10 @@ export class Proposer {
     return this.#proposals.gathered
   }
 
+  get pending(): number {
+    return this.#proposals.gathered + this.#proposals.inFlight
+  }
+
   add(record: LogRecord, done: Done, alone: boolean, ticket: number): Refusal | undefined {
     if (this.#ports.raft.role !== 'leader') return 'not-leader'
     return this.#proposals.add(record, done, alone, ticket)
@@ -57,17 +64,18 @@ export class Proposer {
 
   /** Proposes one entry of all gathered commands, when an entry may be proposed now. */
   pump(): void {
-    const { raft, idle, now } = this.#ports
+    const { raft, idle, now, counters } = this.#ports
     while (this.#proposals.gathered > 0 && raft.role === 'leader' && idle() && !raft.transferring) {
       const batch = this.#proposals.take()
       if (batch === undefined) return
       const at = now()
       const proposal = this.#propose(batch, at)
       if (!proposal.ok) {
+        counters.refused += batch.callers.dones.length
         tell(batch.callers, { type: 'refused', reason: refusal(proposal.reason) })
         continue
       }
-      this.#proposals.proposed(proposal.index, proposal.term, batch)
+      this.#proposals.proposed(proposal.index, proposal.term, batch, at)
       this.#lastAppendAt = at
       this.#ports.run(proposal.effects)
     }
@@ -118,12 +126,17 @@ export class Proposer {
   }
 
   applied(entries: readonly Entry[], results: readonly Applied[]): void {
-    for (let i = 0; i < entries.length; i++)
-      this.#proposals.answer(entries[i] as Entry, results[i]?.answers ?? [])
+    const { counters, now } = this.#ports
+    for (const [i, entry] of entries.entries()) {
+      const settled = this.#proposals.answer(entry, results[i]?.answers ?? [])
+      if (settled === undefined) continue
+      counters.committed += settled.callers.dones.length
+      counters.commit.observe((now() - settled.at) / 1000)
+    }
   }
 
   abandon(reason: Refusal): void {
-    this.#proposals.abandon(reason)
+    this.#proposals.abandon(reason, this.#ports.counters)
   }
 }
 

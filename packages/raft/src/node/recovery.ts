@@ -1,5 +1,6 @@
 // Driver: reads the log and the machine at a start, and makes the two agree.
 
+import { elementAt } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import { decodeMembership, encodeMembership, membersOf, NO_MEMBERS } from '../core/index.js'
 import type { Entry, HardState, LogPosition, Membership } from '../core/types.js'
@@ -23,8 +24,8 @@ const membershipCodec: MembershipCodec = {
 }
 
 export function openLog(
-  options: ReplicaOptions,
-  ports: ReplicaPorts,
+  options: Pick<ReplicaOptions, 'group' | 'id'>,
+  ports: Pick<ReplicaPorts, 'fs' | 'dir' | 'newId' | 'clock' | 'logger'>,
 ): Promise<{ wal: Wal; recovered: Recovered }> {
   return Wal.open({
     fs: ports.fs,
@@ -102,7 +103,7 @@ function extentOf(start: LogPosition, entries: readonly Entry[]) {
     start,
     lastIndex: start.index + entries.length,
     termAt: (index: number) =>
-      index === start.index ? start.term : (entries[index - start.index - 1] as Entry).term,
+      index === start.index ? start.term : elementAt(entries, index - start.index - 1).term,
   }
 }
 

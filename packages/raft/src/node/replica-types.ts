@@ -54,8 +54,9 @@ export interface TransportOwner {
   /** Undefined, or the reason why that member is refused. */
   admit(info: Pick<PeerInfo, 'id' | 'incarnation' | 'clusterId'>): string | undefined
   /**
-   * For an admitted peer that is no member: the index of the entry up to which this is known. It is sent in
-   * the handshake.
+   * For a connected peer that is not in this member's configuration: the index of the last applied entry. The
+   * peer compares it with its own log, to find out whether it was removed or is only being added. It is sent
+   * in the handshake.
    */
   missing(id: MemberId): number | undefined
   /** What this member sends about itself in a handshake. */

@@ -97,7 +97,7 @@ export class Replica {
     })
     this.transport = ports.transport({
       admit: (info) => this.#admit(info),
-      missing: (one) => this.#missing(one),
+      missing: (one) => this.missing(one),
       identity: () => ({ ...this.#identity, born: ports.note?.born }),
     })
     this.#clusterFounder = new ClusterFounder({
@@ -287,20 +287,27 @@ export class Replica {
     return `${id} has another directory than the one it joined with: remove ${id}, then start it with join: true and add it again`
   }
 
-  #missing(id: MemberId): number | undefined {
+  /** The index up to which this member does not list that one as a member; undefined: it does. */
+  missing(id: MemberId): number | undefined {
     const { membership, position } = this.node.applied
     const members = membersOf(membership)
     return members.length === 0 || members.includes(id) ? undefined : position.index
   }
 
   /**
-   * A connected member that does not list this one, and has committed at least as much. Then this member was
-   * removed, or is just being added.
+   * A connected member whose membership does not list this member, and which has committed at least as much
+   * as this member. If there is one, this member was removed, or it is just being added.
    */
   get missedBy(): MemberId | undefined {
     const { commit } = this.node.raft
     const others = [...this.#met.values()].filter(({ id }) => this.transport.connected(id))
     return others.find(({ missing }) => missing !== undefined && missing >= commit)?.id
+  }
+
+  /** That member says so over a connection that is older than the removal. */
+  heardNotMember(by: MemberId, index: number): void {
+    const info = this.#met.get(by)
+    if (info !== undefined) this.#met.set(by, { ...info, missing: index })
   }
 
   #onMet(info: PeerInfo): void {

@@ -20,7 +20,7 @@ export interface StagedPiece {
   readonly done: boolean
 }
 
-export interface SnapshotInPorts {
+interface SnapshotInPorts {
   readonly machine: StateMachine
   /** Nothing may be applied from here on; `then` is called once no apply is under way. */
   pause(then: () => void): void

@@ -12,7 +12,7 @@ export interface Piece {
   readonly done: boolean
 }
 
-export interface SnapshotOutPorts {
+interface SnapshotOutPorts {
   readonly machine: StateMachine
   readonly pieceBytes: number
   started(to: MemberId, index: number): void

@@ -7,11 +7,13 @@ import type { AppliedState, StateMachine } from './state-machine.js'
 import { SnapshotIn } from './snapshot-in.js'
 import { SnapshotOut } from './snapshot-out.js'
 
-export interface SnapshotsPorts {
+interface SnapshotsPorts {
   readonly id: MemberId
   readonly machine: StateMachine
   readonly logger: Logger
   readonly pieceBytes: number
+  /** A snapshot is being sent. */
+  readonly sending: () => void
   /** Makes one call of the core. */
   readonly step: (event: (raft: Raft, now: number) => readonly Effect[]) => void
   readonly receive: (message: Message, incarnation: string | undefined) => void
@@ -35,12 +37,14 @@ export class Snapshots {
   }
 
   #makeOut(): SnapshotOut {
-    const { machine, pieceBytes, logger, step } = this.#ports
+    const { machine, pieceBytes, logger, step, sending } = this.#ports
     return new SnapshotOut({
       machine,
       pieceBytes,
-      started: (to, index) =>
-        logger.info('a member is too far behind for the log: a snapshot is sent', { to, index }),
+      started: (to, index) => {
+        sending()
+        logger.info('a member is too far behind for the log: a snapshot is sent', { to, index })
+      },
       piece: (to, { state, offset, chunk, done }) =>
         step((raft, now) => raft.snapshotChunk({ to, ...state, offset, chunk, done }, now)),
       failed: (to, error) => {

@@ -106,11 +106,12 @@ async function waitForTurn(
   const givesUpAt = clock.now() + PATIENCE_MS
   for (;;) {
     const others = await livingOthers(dir, processes, self, nonce)
-    if (others.length === 0) return
+    const [first] = others
+    if (first === undefined) return
     for (const other of others) {
       if (other.nonce < nonce || (await isHeld(joinPath(dir, other.file)))) throw locked(dir, other)
     }
-    if (clock.now() > givesUpAt) throw locked(dir, others[0] as Opener)
+    if (clock.now() > givesUpAt) throw locked(dir, first)
     await new Promise<void>((done) => clock.after(POLL_MS, done))
   }
 }

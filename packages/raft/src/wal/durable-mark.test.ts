@@ -103,6 +103,29 @@ test('MK3: 100 ms after the last append both slots say, durably, how far the log
   expect(clock.armed).toBe(0)
 })
 
+test('MK4: a lone append costs the mark one write and one sync of each slot', async () => {
+  const kinds: string[] = []
+  const disk = new MemoryDisk({
+    schedule: ({ kind, path }, run) => {
+      if (path === MARK) kinds.push(kind)
+      queueMicrotask(run)
+    },
+  })
+  const clock = new ManualClock()
+  const { wal } = await openWal(disk, { clock, segmentBytes: 1e6 })
+  clock.advance(1000)
+  await turn()
+  kinds.length = 0
+  await appended(wal, { entries: [entry(1, 1)] })
+  clock.advance(10)
+  await turn()
+  expect(kinds).toEqual(['write'])
+  clock.advance(100)
+  await turn()
+  expect(kinds).toEqual(['write', 'sync', 'write', 'sync'])
+  await wal.close()
+})
+
 test('MK3: after a close both slots state how far the log reaches', async () => {
   const disk = new MemoryDisk()
   const { wal } = await openWal(disk)

@@ -12,6 +12,7 @@
 //        is time: at a roll, at close, and after 100 ms without an advance. An advance is written within 10
 //        ms and not at once, because a write for each commit would be a second trip to the thread pool. No
 //        promise depends on the mark before its sync.
+//   MK4  What the slot already says is not written again before a sync.
 
 import { type Clock, microtask, type Timer } from '@latchkey/base'
 import type { Done, File } from './file-system.js'
@@ -21,7 +22,7 @@ import { type Mark, putMark } from './durable-mark-slot.js'
 const IDLE_MS = 100
 const LAG_MS = 10
 
-export interface MarkPorts {
+interface MarkPorts {
   readonly file: File
   readonly clock: Clock
   failed(error: Error): void
@@ -38,8 +39,10 @@ export class DurableMark {
   readonly #bytes = Buffer.alloc(MARK_SLOT_BYTES)
   readonly #mark: { -readonly [K in keyof Mark]: Mark[K] }
   #slot: 0 | 1
-  /** True when #mark has changed since the slot was last written. */
+  /** True when the slot has to be written before a sync. */
   #behind = false
+  /** True when the last write put #mark as it is into the slot. */
+  #isWritten = false
   #busy = false
   #failure: Error | undefined
   #waiting: Waiting[] = []
@@ -63,6 +66,7 @@ export class DurableMark {
     this.#mark.reach = reach
     this.#mark.checksum = checksum
     this.#behind = true
+    this.#isWritten = false
     this.#lagging ??= this.#ports.clock.after(LAG_MS, this.#catchUp, { ref: false })
     this.#advancedAt = this.#ports.clock.now()
     this.#arm(IDLE_MS)
@@ -70,7 +74,9 @@ export class DurableMark {
 
   keepFrom(first: number): void {
     this.#mark.first = first
-    this.#changed()
+    this.#behind = true
+    this.#isWritten = false
+    this.#step()
   }
 
   /**
@@ -120,11 +126,7 @@ export class DurableMark {
     const failure = this.#failure
     if (failure !== undefined) return microtask(() => done(failure))
     this.#waiting.push({ rounds, done })
-    this.#changed()
-  }
-
-  #changed(): void {
-    this.#behind = true
+    this.#behind ||= !this.#isWritten
     this.#step()
   }
 
@@ -138,6 +140,7 @@ export class DurableMark {
   #write(): void {
     this.#busy = true
     this.#behind = false
+    this.#isWritten = true
     this.#mark.sequence++
     putMark(this.#bytes, 0, this.#mark)
     this.#ports.file.write(MARK_SLOT_AT[this.#slot], this.#bytes, this.#written)
@@ -158,6 +161,7 @@ export class DurableMark {
       if (error !== undefined) this.#fail(error)
       if (this.#failure !== undefined) return this.#step()
       this.#slot = this.#slot === 0 ? 1 : 0
+      this.#isWritten = false
       for (const one of this.#waiting.slice(0, asked)) one.rounds--
       const served = this.#waiting.filter((one) => one.rounds === 0)
       this.#waiting = this.#waiting.filter((one) => one.rounds > 0)

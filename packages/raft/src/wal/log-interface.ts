@@ -44,7 +44,9 @@ export interface WalOptions {
 }
 
 export interface Recovered {
-  /** True when the folder was just created, so that nothing was ever promised from it. */
+  /**
+   * True when the folder was just created: no vote and no acknowledgement was ever given from what it holds.
+   */
   readonly fresh: boolean
   readonly identity: Identity
   readonly hardState: HardState

@@ -30,7 +30,8 @@ export const NOTHING: Turn = {
 /** The log's last index when `turn` comes after `last`. */
 export function lastIndexAfter(turn: Turn, last: number): number {
   const { entries } = turn
-  if (entries.length > 0) return (entries[entries.length - 1] as Entry).index
+  const newest = entries.at(-1)
+  if (newest !== undefined) return newest.index
   if (turn.start !== undefined) return turn.start.position.index
   return turn.voidFrom === undefined ? last : Math.min(last, turn.voidFrom - 1)
 }

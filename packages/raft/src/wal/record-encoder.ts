@@ -1,6 +1,6 @@
 // Rule: encodes a turn as a record.
 
-import { checksum } from '@latchkey/base'
+import { elementAt, checksum } from '@latchkey/base'
 import type { Entry, GroupId, HardState } from '../core/types.js'
 import type { Identity } from './log-interface.js'
 import { putU64 } from './little-endian-bytes.js'
@@ -90,7 +90,7 @@ function putStart(buffer: Buffer, at: number, { position, membership }: Start): 
 }
 
 function putEntries(buffer: Buffer, from: number, entries: readonly Entry[]): number {
-  putU64(buffer, from, (entries[0] as Entry).index)
+  putU64(buffer, from, elementAt(entries, 0).index)
   buffer.writeUInt32LE(entries.length, from + 8)
   let at = from + 12
   for (const entry of entries) {

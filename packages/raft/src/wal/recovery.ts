@@ -88,7 +88,7 @@ export function matches({ when }: Row, facts: Facts): boolean {
 }
 
 export function decide(facts: Facts): Verdict {
-  const rows = ROWS.filter((row) => matches(row, facts))
-  assert(rows.length === 1, `${rows.length} rows of the recovery table match ${JSON.stringify(facts)}`)
-  return (rows[0] as Row).then
+  const [row, ...others] = ROWS.filter((one) => matches(one, facts))
+  assert(row && others.length === 0, `not one row of the recovery table matches ${JSON.stringify(facts)}`)
+  return row.then
 }

@@ -22,7 +22,7 @@ const SEGMENT_BYTES = 16 * 1024 * 1024
 /** A larger buffer, which a big write needed, is not kept. */
 const KEPT_BUFFER_BYTES = 2 * 1024 * 1024
 
-export interface WriterPorts {
+interface WriterPorts {
   readonly fs: FileSystem
   readonly dir: string
   readonly origin: Origin

@@ -7,6 +7,7 @@
 // conflict voids heads from time to time, but the next head is valid again. So the removal may be late, but
 // never stops.
 
+import { elementAt } from '@latchkey/base'
 export interface Segment {
   readonly number: number
   /** The last index before this segment, as its head record states it. */
@@ -21,7 +22,7 @@ export class Segments {
   #kept: Kept[] = []
 
   get first(): Segment {
-    return this.#kept[0] as Kept
+    return elementAt(this.#kept, 0)
   }
 
   get count(): number {

@@ -42,7 +42,10 @@ export class Wal {
   readonly #state: LogState
   readonly #compaction: Compaction
   #life: Life = { type: 'open' }
-  /** The turns that wait for a write; the callbacks of their appends follow. */
+  /**
+   * #turns: the appended records, one group for each turn of the event loop, that wait for the next write.
+   * #dones: the callbacks of those appends.
+   */
   #turns: Turn[] = []
   #dones: Appended[] = []
   /** The callbacks of the write under way. */
@@ -159,10 +162,11 @@ export class Wal {
     const dones = this.#dones
     let size = 0
     let count = 0
-    for (; count < turns.length; count++) {
-      const bytes = recordBytes(turns[count] as Turn)
+    for (const turn of turns) {
+      const bytes = recordBytes(turn)
       if (count > 0 && size + bytes > WRITE_BYTES) break
       size += bytes
+      count++
     }
     this.#turns = turns.splice(count)
     this.#dones = dones.splice(count)

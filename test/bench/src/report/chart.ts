@@ -1,4 +1,5 @@
-// Rule: locks a second and their p99 over callers, one line a system, as an SVG that reads well on light and on dark.
+// Rule: locks a second and their p99 over callers, one line a system, as an SVG that reads well on light and
+// on dark.
 
 import type { LoadRow } from './report.js'
 

@@ -1,4 +1,5 @@
-// Rule: what the project set itself to reach, judged from what a run found. Ratios are against peers of the same run.
+// Rule: what the project set itself to reach, judged from what a run found. Ratios are against peers of the
+// same run.
 
 import type { Fact, LoadRow, Report, Verdict } from './report.js'
 
@@ -7,15 +8,17 @@ type Found = Pick<Report, 'rows' | 'facts'>
 export function judge(found: Found): Verdict[] {
   return [
     ...pairGoals(found),
-    ratio(found, 'put of 256 B, 256 callers', ['put 256 B', 256], 'etcd', 8),
-    ratio(found, 'linearizable get, 256 callers', ['get', 256], 'etcd', 8),
-    ratio(found, 'contended hand-over, 8 waiters', ['hand-over', 8], 'etcd', 10),
-    ratio(found, 'contended hand-over, 64 waiters', ['hand-over', 64], 'etcd', 10),
+    ...everydayGoals(found),
+    ratio(found, 'put of 256 B, 256 callers', ['put 256 B', 256], 'etcd', 10),
+    ratio(found, 'linearizable get, 256 callers', ['get', 256], 'etcd', 25),
+    handOver(found, 8),
+    handOver(found, 64),
     orderly(found),
     ...failoverGoals(found),
     ...heldGoals(found),
     ...keyGoals(found),
     growsWithCallers(found),
+    ...startGoals(found),
     proposalGoal(found),
     soakGoal(found),
   ].filter((verdict) => verdict !== undefined)
@@ -54,24 +57,25 @@ const untold = (goal: string, wanted: string): Verdict => ({
 })
 
 function pairGoals(found: Found): Verdict[] {
-  const goal = 'lock pair, 1 caller, p50'
-  const ours = rowOf(found, 'lock pair', 1)
-  const etcd = rowOf(found, 'lock pair', 1, 'etcd')
-  const wanted = "half of etcd's"
-  const one =
-    ours === undefined || etcd === undefined
-      ? untold(goal, wanted)
-      : {
-          goal,
-          wanted,
-          found: `${(ours.p50 / etcd.p50).toFixed(2)} x (${ours.p50} ms, ${etcd.p50} ms)`,
-          met: ours.samples > 0 && ours.p50 <= etcd.p50 / 2,
-        }
+  const alone = 'lock pair, 1 caller, p50'
   return [
-    ratio(found, 'lock pairs, 256 callers', ['lock pair', 256], 'etcd', 10),
-    ratio(found, 'lock pairs, 256 callers', ['lock pair', 256], 'Redlock', 1.5),
-    one,
+    ratio(found, 'lock pairs, 256 callers', ['lock pair', 256], 'etcd', 14),
+    ratio(found, 'lock pairs, 256 callers', ['lock pair', 256], 'Redlock', 2),
+    shorter(found, alone, 'lock pair', ['etcd', 0.5]),
+    shorter(found, alone, 'lock pair', ['ZooKeeper', 0.5]),
   ]
+}
+
+/** Hand-overs are one commit after the other, as are the frames of the scene `floor`. */
+function handOver(found: Found, waiters: number): Verdict {
+  const goal = `contended hand-over, ${waiters} waiters`
+  const wanted = '0.8 x three bare processes'
+  const ours = rowOf(found, 'hand-over', waiters)
+  const bare = rowOf(found, 'a frame on two of three disks', 1, 'three processes, no logic')
+  if (ours === undefined || bare === undefined) return untold(goal, wanted)
+  const part = ours.perSecond / bare.perSecond
+  const told = `${part.toFixed(2)} x (${ours.perSecond}/s, ${bare.perSecond}/s)`
+  return { goal, wanted, found: told, met: part >= 0.8 }
 }
 
 function orderly(found: Found): Verdict {
@@ -87,6 +91,8 @@ function orderly(found: Found): Verdict {
   }
 }
 
+const KILLED = '100 ms, slowest 150 ms'
+
 function failoverGoals(found: Found): Verdict[] {
   const killed = rowOf(found, 'leader killed: gap', 1)
   const stopped = rowOf(found, 'leader stopped: longest gap', 8)
@@ -94,11 +100,11 @@ function failoverGoals(found: Found): Verdict[] {
     killed
       ? {
           goal: 'kill -9 of the leader to the next success, median',
-          wanted: '300 ms',
+          wanted: KILLED,
           found: `${killed.p50} ms, slowest ${killed.p99} ms of ${killed.samples}, ${killed.errors} errors`,
-          met: killed.errors === 0 && killed.p50 <= 300,
+          met: killed.errors === 0 && killed.p50 <= 100 && killed.p99 <= 150,
         }
-      : untold('kill -9 of the leader to the next success, median', '300 ms'),
+      : untold('kill -9 of the leader to the next success, median', KILLED),
     stopped
       ? {
           goal: 'graceful stop of the leader',
@@ -108,6 +114,39 @@ function failoverGoals(found: Found): Verdict[] {
         }
       : untold('graceful stop of the leader', 'no failed call, no gap over 100 ms'),
   ]
+}
+
+/** The p50 of a load with one caller beside that of a peer. */
+function shorter(found: Found, goal: string, load: string, [peer, most]: readonly [string, number]): Verdict {
+  const wanted = `at most ${most} x ${peer}'s`
+  const ours = rowOf(found, load, 1)
+  const theirs = rowOf(found, load, 1, peer)
+  if (ours === undefined || theirs === undefined) return untold(goal, wanted)
+  const told = `${(ours.p50 / theirs.p50).toFixed(2)} x (${ours.p50} ms, ${theirs.p50} ms)`
+  return { goal, wanted, found: told, met: ours.samples > 0 && ours.p50 <= theirs.p50 * most }
+}
+
+function everydayGoals(found: Found): Verdict[] {
+  const goal = 'lock pair ten times a second, fresh members, p50'
+  const load = 'lock pair, 10 a second, fresh members'
+  return [shorter(found, goal, load, ['etcd', 0.5]), shorter(found, goal, load, ['Redlock', 1.5])]
+}
+
+/** Each in ms; those of the command are for a machine where Node alone takes up to 130 ms. */
+const START_GOALS = [
+  ['latchkey --version', 'version', 200],
+  ['latchkey put', 'put', 250],
+  ['a new member alone is ready', 'one', 400],
+  ['three new members have a leader and are ready', 'three', 1000],
+] as const
+
+function startGoals(found: Found): Verdict[] {
+  return START_GOALS.map(([goal, id, most]) => {
+    const fact = factOf(found, `start.${id}`)
+    const wanted = `under ${most} ms`
+    if (fact === undefined) return untold(goal, wanted)
+    return { goal, wanted, found: `${fact.value} ms`, met: fact.value < most }
+  })
 }
 
 const HELD = 10_000
@@ -139,7 +178,7 @@ function keyGoals(found: Found): Verdict[] {
   }
   return [
     under('memory of a member with 1,000,000 keys', `keys.rss.${MILLION}`, 250),
-    under('restart with 1,000,000 keys', `keys.restart.${MILLION}`, 3000),
+    under('restart with 1,000,000 keys', `keys.restart.${MILLION}`, 1500),
     flat(found, 'put 100 B', 1),
     flat(found, 'get', 1),
     flat(found, 'put 100 B', 16),

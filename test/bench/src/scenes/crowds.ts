@@ -1,4 +1,5 @@
-// Driver: thousands of watchers, of waiters, of sessions: what they cost everybody else, and whether each gets what is its own.
+// Driver: thousands of watchers, of waiters, of sessions: what they cost everybody else, and whether each
+// gets what is its own.
 
 import { connect, type Store } from '@latchkey/client'
 import type { Cluster } from '@latchkey/test-chaos/cluster'

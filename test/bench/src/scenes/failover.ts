@@ -12,7 +12,7 @@ export const failover: LatchkeyScene = {
   on: 'latchkey',
   fresh: true,
   async run({ cluster }, stage) {
-    stage.row(await killLeader(cluster, stage.quick ? 3 : 9))
+    stage.row(await killLeader(cluster, stage.quick ? 3 : 20))
     stage.row(await stopGracefully(cluster, stage.quick ? 1 : 3))
   },
 }

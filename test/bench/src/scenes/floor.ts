@@ -1,5 +1,6 @@
-// Driver: the floor under every commit here: three processes that write a frame durably and pass it on, and nothing else. What a lone
-// caller, or one lock that goes from waiter to waiter, can come to at the most is seen by it: they are one commit after the other.
+// Driver: the floor under every commit here: three processes that write a frame durably and pass it on, and
+// nothing else. What a lone caller, or one lock that goes from waiter to waiter, can come to at the most is
+// seen by it: they are one commit after the other.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
-// Driver: a store that grows to a million keys: latency on the way, then memory of a member, a scan of all, restarts, and a member
-// that comes new while writes go on.
+// Driver: a store that grows to a million keys: latency on the way, then memory of a member, a scan of all,
+// restarts, and a member that comes new while writes go on.
 
 import { connect, type Store } from '@latchkey/client'
 import { isLatchkeyError } from '@latchkey/protocol'
@@ -16,7 +16,10 @@ const LOOKERS = [1, CALLERS]
 const LOADERS = 8
 const A_WRITE = 500
 const name = (i: number) => `big/${String(i).padStart(8, '0')}`
-/** What apps keep: fields with a name, half of it the same in each. Tables of one letter would compress as nothing real does. */
+/**
+ * What apps keep: fields with a name, half of it the same in each. Tables of one letter would compress as
+ * nothing real does.
+ */
 const value = (i: number): Uint8Array => {
   const noise = Math.imul(i + 1, 0x9e3779b1) >>> 0
   const [id, user, at] = [noise.toString(16), noise % 1_000_003, 1_700_000_000_000 + (noise % 999_999_937)]
@@ -65,7 +68,10 @@ export const keys: LatchkeyScene = {
   },
 }
 
-/** What comes in at full speed leaves LevelDB some merging to do: latency is that of a store that is used, not of one being filled. */
+/**
+ * What comes in at full speed leaves LevelDB some merging to do: latency is that of a store that is used, not
+ * of one being filled.
+ */
 async function settled(cluster: Cluster): Promise<void> {
   const pids = cluster.members.map((member) => member.pid as number)
   for (let i = 0; i < 60 && Math.max(...(await cpuOf(pids, 0.5))) > 0.2; i++);
@@ -154,7 +160,10 @@ async function restartMillis(cluster: Cluster): Promise<number> {
   return Math.round(quantiles(millis).p99)
 }
 
-/** As soon as it has caught up, and its leader has written down which process it is; it is asked again until then. */
+/**
+ * As soon as it has caught up, and its leader has written down which process it is; it is asked again until
+ * then.
+ */
 async function promoted(store: Store): Promise<void> {
   for (const deadline = performance.now() + 120_000; ; await pause(100)) {
     try {

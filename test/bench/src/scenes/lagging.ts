@@ -1,4 +1,5 @@
-// Driver: a follower that stands still and comes back: what the others' callers notice, and how long it takes to catch up.
+// Driver: a follower that stands still and comes back: what the others' callers notice, and how long it takes
+// to catch up.
 
 import { connect } from '@latchkey/client'
 import type { Sidecar } from '@latchkey/test-chaos/sidecar'

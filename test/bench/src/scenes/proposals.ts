@@ -1,4 +1,5 @@
-// Driver: small proposals through three processes, with no state machine work: what the core, the log and the wire can do.
+// Driver: small proposals through three processes, with no state machine work: what the core, the log and the
+// wire can do.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
-// Driver: before a system is measured it has to show, with two connections, that it does what is measured: a lock that a second
-// caller cannot have, and a value that everybody sees once it was acknowledged.
+// Driver: before a system is measured it has to show, with two connections, that it does what is measured: a
+// lock that a second caller cannot have, and a value that everybody sees once it was acknowledged.
 
 import type { System, SystemClient } from './system.js'
 

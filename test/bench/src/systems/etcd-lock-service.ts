@@ -1,4 +1,5 @@
-// Door: etcd's own lock service over gRPC (v3lockpb.Lock), which etcd3 does not offer: its two calls and their few fields.
+// Door: etcd's own services of locks and elections over gRPC (v3lockpb.Lock and v3electionpb.Election). etcd3 does
+// not offer the first, and builds the second out of keys in the client: two calls each and their few fields.
 
 import type { Client } from '@grpc/grpc-js'
 
@@ -6,6 +7,9 @@ export interface LockService {
   /** Resolves when it is held, with the key that stands for that. */
   lock(name: string, leaseId: string): Promise<Buffer>
   unlock(key: Buffer): Promise<void>
+  /** Resolves when it leads, with what stands for that. */
+  campaign(name: string, leaseId: string): Promise<Buffer>
+  resign(leader: Buffer): Promise<void>
   close(): void
 }
 
@@ -17,7 +21,7 @@ export async function lockService(ports: readonly number[]): Promise<LockService
   const next = () => clients[turn++ % clients.length] as Client
   return {
     async lock(name, leaseId) {
-      const answer = await call(next(), 'Lock', [
+      const answer = await call(next(), 'v3lockpb.Lock/Lock', [
         ...field(1, Buffer.from(name)),
         2 << 3,
         ...varint(BigInt(leaseId)),
@@ -25,7 +29,19 @@ export async function lockService(ports: readonly number[]): Promise<LockService
       return fieldOf(answer, 2)
     },
     unlock: async (key) => {
-      await call(next(), 'Unlock', field(1, key))
+      await call(next(), 'v3lockpb.Lock/Unlock', field(1, key))
+    },
+    async campaign(name, leaseId) {
+      const answer = await call(next(), 'v3electionpb.Election/Campaign', [
+        ...field(1, Buffer.from(name)),
+        2 << 3,
+        ...varint(BigInt(leaseId)),
+        ...field(3, Buffer.from('me')),
+      ])
+      return fieldOf(answer, 2)
+    },
+    resign: async (leader) => {
+      await call(next(), 'v3electionpb.Election/Resign', field(1, leader))
     },
     close: () => {
       for (const client of clients) client.close()
@@ -38,7 +54,7 @@ const LIMIT_MILLIS = 60_000
 function call(client: Client, method: string, request: readonly number[]): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     client.makeUnaryRequest(
-      `/v3lockpb.Lock/${method}`,
+      `/${method}`,
       (bytes: Buffer) => bytes,
       (bytes: Buffer) => bytes,
       Buffer.from(request),

@@ -78,6 +78,12 @@ function etcdClient(client: Etcd3, service: LockService): SystemClient {
       served()
       await service.unlock(held)
     },
+    // etcd has no semaphore.
+    async passLeadership(name, waiter, served) {
+      const leader = await service.campaign(name, await leaseOf(waiter))
+      served()
+      await service.resign(leader)
+    },
     async close() {
       service.close()
       client.close()

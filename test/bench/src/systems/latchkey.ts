@@ -8,8 +8,11 @@ export interface Latchkey extends System {
   readonly cluster: Cluster
 }
 
+/** What the unit and the image in deploy/ set for memory, except what depends on the C library. */
+const DEPLOYED = { NODE_OPTIONS: '--max-semi-space-size=4' }
+
 export async function latchkey(flags: readonly string[] = []): Promise<Latchkey> {
-  const cluster = await Cluster.start({ flags })
+  const cluster = await Cluster.start({ flags, env: DEPLOYED })
   return {
     name: 'Latchkey',
     setting: 'three members, every commit synced on a majority, defaults; @latchkey/client, one connection',
@@ -47,6 +50,17 @@ export function latchkeyClient(store: Store): SystemClient {
       const hold = await store.locks.acquire(key, { lease: '30s', wait: '60s', renew: false })
       served()
       await hold.release()
+    },
+    async passPermit(name, _waiter, served) {
+      const terms = { of: 1, lease: '30s', wait: '60s', renew: false } as const
+      const permit = await store.semaphores.acquire(name, terms)
+      served()
+      await permit.release()
+    },
+    async passLeadership(name, _waiter, served) {
+      const leadership = await store.elections.campaign(name, { value: 'me', lease: '30s', wait: '60s' })
+      served()
+      await leadership.resign()
     },
     close: () => store.close(),
   }

@@ -21,10 +21,14 @@ export interface SystemClient {
   /** Never older than the last put that was acknowledged to anybody. */
   get?(key: string): Promise<Uint8Array | undefined>
   /**
-   * Waits for the lock in the system's own queue and passes it on at once; calls `served` while holding it. A waiter has
-   * one call under way. Absent where a system has no queue.
+   * Waits for the lock in the system's own queue and passes it on at once; calls `served` while holding it. A
+   * waiter has one call under way. Absent where a system has no queue.
    */
   passOn?(key: string, waiter: number, served: () => void): Promise<void>
+  /** The same of the only permit of a semaphore. */
+  passPermit?(name: string, waiter: number, served: () => void): Promise<void>
+  /** The same of the leadership of an election. */
+  passLeadership?(name: string, waiter: number, served: () => void): Promise<void>
   close(): Promise<void>
 }
 

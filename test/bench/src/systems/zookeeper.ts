@@ -1,18 +1,23 @@
-// Driver: three ZooKeeper members with their defaults, and node-zookeeper-client. A lock is an ephemeral node.
+// Driver: three ZooKeeper members with their defaults, and node-zookeeper-client. A lock is an ephemeral
+// node; who waits in a line does so by Curator's recipes.
 
 import { access, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePorts } from '@latchkey/test-chaos/ports'
 import type { Client } from 'node-zookeeper-client'
+import { CuratorRecipes } from './curator-recipes.js'
 import { findProgram, Servers } from './servers.js'
 import type { System, SystemClient } from './system.js'
 
-/** Where distributions put its jars; what it needs stands in the jar's own list. */
+/**
+ * Where distributions put its jars; what it needs stands in the jar's own list. ZOOKEEPER_CLASSPATH names them where
+ * they stand elsewhere.
+ */
 const JARS = ['/usr/share/java/zookeeper.jar', '/usr/share/zookeeper/zookeeper.jar']
 
 export async function zookeeper(): Promise<System | string> {
   const java = findProgram('java')
-  const jar = await firstThere(JARS)
+  const jar = process.env.ZOOKEEPER_CLASSPATH ?? (await firstThere(JARS))
   if (java === undefined || jar === undefined) return 'ZooKeeper is not installed'
   const module = await import('node-zookeeper-client').catch(() => undefined)
   if (module === undefined) return 'node-zookeeper-client is not installed'
@@ -90,7 +95,15 @@ async function probe(client: Client): Promise<void> {
 
 const pathOf = (key: string) => `/${key.replaceAll('/', '-')}`
 
-function zookeeperClient(client: Client, modes: { EPHEMERAL: number }): SystemClient {
+type Modes = { readonly EPHEMERAL: number; readonly EPHEMERAL_SEQUENTIAL: number }
+
+function zookeeperClient(client: Client, modes: Modes): SystemClient {
+  const recipes = new CuratorRecipes(client, modes)
+  const inLine = async (folder: string, served: () => void) => {
+    const path = await recipes.enterLine(folder)
+    served()
+    await recipes.remove(path)
+  }
   const create = (path: string, data: Buffer, mode?: number) =>
     new Promise<boolean>((resolve) => {
       const done = (error: unknown) => resolve(!error)
@@ -115,6 +128,13 @@ function zookeeperClient(client: Client, modes: { EPHEMERAL: number }): SystemCl
       const path = pathOf(key)
       const data = Buffer.from(value)
       return (await set(path, data)) || (await create(path, data)) || set(path, data)
+    },
+    passOn: (key, _waiter, served) => inLine(`/locks${pathOf(key)}`, served),
+    passLeadership: (name, _waiter, served) => inLine(`/leaders${pathOf(name)}`, served),
+    async passPermit(name, _waiter, served) {
+      const path = await recipes.acquirePermit(`/permits${pathOf(name)}`, 1)
+      served()
+      await recipes.remove(path)
     },
     // No get: what a ZooKeeper member answers may be older than the last write.
     close: async () => client.close(),

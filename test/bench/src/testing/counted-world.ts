@@ -1,5 +1,5 @@
-// Test: three whole members in one process, their disks and network simulated, time by hand: the same to the last count each
-// time. What they do to disks and network is counted.
+// Test: three whole members in one process, their disks and network simulated, time by hand: the same to the
+// last count each time. What they do to disks and network is counted.
 
 import { seededRandom, silentLogger, Turns } from '@latchkey/base'
 import { ClientStore } from '@latchkey/client'
@@ -68,7 +68,8 @@ export class CountedWorld implements WireWorld {
       },
       {
         fs: new MemoryDisk({ schedule: (op, run) => this.#onDisk(op, run) }),
-        ...{ dir: 'log', clock: this.clock, random: this.#random.fork(id), logger: silentLogger },
+        ...{ dir: 'log', version: 'counted' },
+        ...{ clock: this.clock, random: this.#random.fork(id), logger: silentLogger },
         defer: turns.work,
         newId: () => this.#newId(),
         transport: (owner) => new Wire(this, id, owner, turns.end),

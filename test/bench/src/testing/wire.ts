@@ -1,5 +1,5 @@
-// Test: members' network in one process. Messages of one turn go through the real lanes into real frames, which are counted; what
-// arrives is what was sent.
+// Test: members' network in one process. Messages of one turn go through the real lanes into real frames,
+// which are counted; what arrives is what was sent.
 
 import { type Defer, Emitter } from '@latchkey/base'
 import type { MemberId, Message, PeerInfo, Transport, TransportEvents, TransportOwner } from '@latchkey/raft'

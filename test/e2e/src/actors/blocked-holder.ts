@@ -1,6 +1,5 @@
-// Driver: a process that holds a lock, renewed, and then blocks its event loop. What it finds in its first instructions after
-// waking, it prints as one line of JSON.
-// Arguments: KEY LEASE BLOCK_MILLIS URL...
+// Driver: a process that holds a lock, renewed, and then blocks its event loop. What it finds in its first
+// instructions after waking, it prints as one line of JSON. Arguments: KEY LEASE BLOCK_MILLIS URL...
 
 import { connect, type Duration } from '@latchkey/client'
 

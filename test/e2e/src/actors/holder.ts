@@ -1,5 +1,5 @@
-// Driver: a process that takes a lock and holds it, renewed, until it is killed. It prints the token once it has it.
-// Arguments: KEY LEASE URL...
+// Driver: a process that takes a lock and holds it, renewed, until it is killed. It prints the token once it
+// has it. Arguments: KEY LEASE URL...
 
 import { connect, type Duration } from '@latchkey/client'
 

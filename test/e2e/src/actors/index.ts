@@ -2,5 +2,5 @@
 
 import { fileURLToPath } from 'node:url'
 
-export const actor = (name: 'holder' | 'blocked-holder'): string =>
+export const actor = (name: 'holder' | 'blocked-holder' | 'leading'): string =>
   fileURLToPath(new URL(`../../dist/actors/${name}.js`, import.meta.url))

@@ -1,9 +1,12 @@
-// Test: the simulator bites. A quick part of the known bugs, each in a copy of the core; `npm run sim -- --bugs` runs all.
+// Test: the simulator bites. A quick part of the known bugs, each in a copy of the core; `npm run sim --
+// --bugs` runs all.
 
 import { expect, test } from 'vitest'
 import { scenarios } from '../scenarios/all.js'
 import { idsOf } from '../scenarios/scenario.js'
-import { checkPatch, patchedCore } from '../run/load-core.js'
+import type * as raft from '../../../../packages/raft/dist/core/raft.js'
+import { checkChange, replaced } from '../run/changed-packages.js'
+import { changedCore, realCore } from '../run/load-core.js'
 import { bugs } from './all.js'
 import { hunt, isCaught } from './runner.js'
 
@@ -29,8 +32,8 @@ test.each(QUICK)('%s', async (name) => {
 })
 
 test('every bug still fits the compiled core', () => {
-  for (const { name, patches } of bugs) {
-    for (const patch of patches) expect(() => checkPatch(patch), name).not.toThrow()
+  for (const { name, changes } of bugs) {
+    for (const change of changes) expect(() => checkChange(change), name).not.toThrow()
   }
 })
 
@@ -43,9 +46,36 @@ test('at least 40 bugs, each with another name, and with a scenario where one is
   }
 })
 
-test('a patch that does not fit is an error that says so', async () => {
+test('a change that does not fit is an error that says so', async () => {
   const patches = [{ file: 'raft/dist/core/log.js', find: 'nothing like that', replace: '' }]
-  await expect(patchedCore(patches)).rejects.toThrow(
+  await expect(changedCore(patches)).rejects.toThrow(
     'does not fit any more: raft/dist/core/log.js has 0 times',
   )
+  const replacements = [{ file: 'raft/dist/core/log.js', name: 'Logg', put: (real: unknown) => real }]
+  await expect(changedCore(replacements)).rejects.toThrow(
+    'does not fit any more: raft/dist/core/log.js exports no Logg',
+  )
+})
+
+test('a line is changed and a method is replaced in one module, and only in that copy', async () => {
+  const file = 'raft/dist/core/raft.js'
+  const { core, remove } = await changedCore([
+    replaced<typeof raft, 'Raft'>(
+      'raft/core/raft',
+      'Raft',
+      (Real) =>
+        class extends Real {
+          override describe() {
+            return `replaced: ${super.describe()}`
+          }
+        },
+    ),
+    { file, find: 'describe() {', replace: "describe() { return 'a changed line';" },
+  ])
+  try {
+    expect(core.Raft.prototype.describe.call({})).toBe('replaced: a changed line')
+    expect(realCore.Raft.prototype.describe).not.toBe(core.Raft.prototype.describe)
+  } finally {
+    remove()
+  }
 })

@@ -1,12 +1,14 @@
 // Rule: known bugs of elections.
 
+import type * as log from '../../../../packages/raft/dist/core/log.js'
+import { replaced } from '../run/changed-packages.js'
 import { type Bug, patch } from './bug.js'
 
 export const electionBugs: readonly Bug[] = [
   {
     name: 'vote reply before sync',
     ids: ['E1'],
-    patches: [
+    changes: [
       patch(
         'election',
         'resetElectionTimer(state); state.disk.promiseHardState(reply);',
@@ -19,7 +21,7 @@ export const electionBugs: readonly Bug[] = [
   {
     name: 'vote request before own sync',
     ids: ['E4'],
-    patches: [
+    changes: [
       patch(
         'election',
         'for (const to of otherVoters(state)) { state.disk.promiseHardState({',
@@ -31,7 +33,7 @@ export const electionBugs: readonly Bug[] = [
   {
     name: 'votes twice in a term',
     ids: ['E3'],
-    patches: [
+    changes: [
       patch('election', 'const granted = state.mayVote && free &&', 'const granted = state.mayVote &&'),
       patch(
         'election',
@@ -45,7 +47,7 @@ export const electionBugs: readonly Bug[] = [
     name: 'a new term is not made durable',
     breaks: 'liveness',
     ids: ['E1'],
-    patches: [
+    changes: [
       patch('roles', 'state.vote = undefined; state.disk.noteHardState();', 'state.vote = undefined;'),
     ],
     seeds: 100,
@@ -53,17 +55,33 @@ export const electionBugs: readonly Bug[] = [
   {
     name: 'vote ignores the length of the log',
     ids: ['E5'],
-    patches: [patch('log', 'lastTerm === last.term && lastIndex >= last.index', 'lastTerm === last.term')],
+    changes: [
+      replaced<typeof log, 'Log'>(
+        'raft/core/log',
+        'Log',
+        (Real) =>
+          class extends Real {
+            override isUpToDate(_: number, lastTerm: number) {
+              return lastTerm >= this.last.term
+            }
+          },
+      ),
+    ],
     seeds: 100,
   },
   {
     name: 'vote compares the length before the term',
     ids: ['E5'],
-    patches: [
-      patch(
-        'log',
-        'return lastTerm > last.term || (lastTerm === last.term && lastIndex >= last.index)',
-        'return lastIndex >= last.index',
+    changes: [
+      replaced<typeof log, 'Log'>(
+        'raft/core/log',
+        'Log',
+        (Real) =>
+          class extends Real {
+            override isUpToDate(lastIndex: number) {
+              return lastIndex >= this.lastIndex
+            }
+          },
       ),
     ],
     seeds: 1_000,
@@ -71,13 +89,13 @@ export const electionBugs: readonly Bug[] = [
   {
     name: 'majority off by one for even sizes',
     ids: ['E6'],
-    patches: [patch('quorum', '(size >>> 1) + 1', '(size + 1) >>> 1')],
+    changes: [patch('quorum', '(size >>> 1) + 1', '(size + 1) >>> 1')],
     seeds: 200,
   },
   {
     name: 'a pre-vote bumps the term',
     ids: ['E12'],
-    patches: [
+    changes: [
       patch(
         'election',
         'export function onPreVote(state, m) {',
@@ -90,28 +108,28 @@ export const electionBugs: readonly Bug[] = [
   {
     name: 'no stickiness to a living leader',
     ids: ['E10', 'E13'],
-    patches: [patch('election', "if (state.role === 'leader') return true;", 'return false;')],
+    changes: [patch('election', "if (state.role === 'leader') return true;", 'return false;')],
     seeds: 0,
     scenario: 'E10',
   },
   {
     name: 'no check-quorum',
     ids: ['E11'],
-    patches: [patch('leader', 'state.clock >= state.timers.calmAt && !hearsQuorum(state, leading)', 'false')],
+    changes: [patch('leader', 'state.clock >= state.timers.calmAt && !hearsQuorum(state, leading)', 'false')],
     seeds: 0,
     scenario: 'E11',
   },
   {
     name: 'election timeouts are all the same',
     ids: ['E20'],
-    patches: [patch('roles', '+ state.random.between(0, electionTimeout)', '+ 0')],
+    changes: [patch('roles', '+ state.random.between(0, electionTimeout)', '+ 0')],
     seeds: 0,
     scenario: 'E20',
   },
   {
     name: 'the leader of a higher term is followed without taking its term',
     ids: ['E22'],
-    patches: [patch('dispatch', 'if (m.term > state.term) becomeFollower(state, m.term, m.from);', '')],
+    changes: [patch('dispatch', 'if (m.term > state.term) becomeFollower(state, m.term, m.from);', '')],
     seeds: 200,
   },
 ]

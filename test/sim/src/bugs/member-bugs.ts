@@ -1,12 +1,14 @@
 // Rule: known bugs of configurations and snapshots.
 
+import type * as quorum from '../../../../packages/raft/dist/core/quorum.js'
+import { replaced } from '../run/changed-packages.js'
 import { type Bug, patch } from './bug.js'
 
 export const memberBugs: readonly Bug[] = [
   {
     name: 'a configuration counts from its commit, not from its append',
     ids: ['M2'],
-    patches: [
+    changes: [
       patch(
         'replication',
         'state.configs.append(index, membership); trackMembers(state); leading.dirty = true;',
@@ -33,7 +35,7 @@ export const memberBugs: readonly Bug[] = [
   {
     name: 'a second change while one is pending',
     ids: ['M3'],
-    patches: [
+    changes: [
       patch('membership-change', 'isJoint(now) || state.configs.index > state.commit', 'isJoint(now)'),
     ],
     profile: 'membership',
@@ -43,7 +45,7 @@ export const memberBugs: readonly Bug[] = [
   {
     name: 'a change before an entry of the own term is committed',
     ids: ['M1'],
-    patches: [
+    changes: [
       patch('membership-change', 'if (state.commit < leading.firstIndex) {', 'if (false) {'),
       patch('membership-change', 'isJoint(now) || state.configs.index > state.commit', 'isJoint(now)'),
     ],
@@ -54,7 +56,7 @@ export const memberBugs: readonly Bug[] = [
   {
     name: 'a learner is counted',
     ids: ['M9'],
-    patches: [
+    changes: [
       patch(
         'replication',
         'quorumValue(state.membership, leading.matchOf)',
@@ -68,11 +70,13 @@ export const memberBugs: readonly Bug[] = [
   {
     name: 'joint: a majority of the union is enough',
     ids: ['M4'],
-    patches: [
-      patch(
-        'quorum',
-        'return outgoing.length === 0 ? value : Math.min(value, majorityValue(outgoing, valueOf));',
-        'return outgoing.length === 0 ? value : majorityValue([...new Set([...voters, ...outgoing])], valueOf);',
+    changes: [
+      replaced<typeof quorum, 'quorumValue'>(
+        'raft/core/quorum',
+        'quorumValue',
+        (real) =>
+          ({ voters, outgoing }, valueOf) =>
+            real({ voters: [...new Set([...voters, ...outgoing])], outgoing: [] }, valueOf),
       ),
     ],
     profile: 'membership',
@@ -83,7 +87,7 @@ export const memberBugs: readonly Bug[] = [
     name: 'joint: never left',
     breaks: 'liveness',
     ids: ['M5'],
-    patches: [patch('leader', 'if (!isJoint(state.membership)) return;', 'return;')],
+    changes: [patch('leader', 'if (!isJoint(state.membership)) return;', 'return;')],
     profile: 'membership',
     seeds: 200,
     scenario: 'M5',
@@ -91,7 +95,7 @@ export const memberBugs: readonly Bug[] = [
   {
     name: 'a removed leader counts itself',
     ids: ['M11'],
-    patches: [
+    changes: [
       patch(
         'replication',
         'quorumValue(state.membership, leading.matchOf)',
@@ -104,28 +108,28 @@ export const memberBugs: readonly Bug[] = [
   {
     name: 'many voters change at once without a joint configuration',
     ids: ['M4'],
-    patches: [patch('membership-change', 'if (come.length + gone.length <= 1)', 'if (true)')],
+    changes: [patch('membership-change', 'if (come.length + gone.length <= 1)', 'if (true)')],
     profile: 'membership',
     seeds: 200,
   },
   {
     name: 'a truncation does not bring the configuration before back',
     ids: ['M2'],
-    patches: [patch('follower', 'state.configs.truncate(from);', '')],
+    changes: [patch('follower', 'state.configs.truncate(from);', '')],
     profile: 'membership',
     seeds: 1_000,
   },
   {
     name: 'a stale snapshot is taken',
     ids: ['S1'],
-    patches: [patch('snapshot-in', '!state.rebuilding && isHere(state, position)', 'false')],
+    changes: [patch('snapshot-in', '!state.rebuilding && isHere(state, position)', 'false')],
     profile: 'snapshots',
     seeds: 300,
   },
   {
     name: 'the configuration of a snapshot is lost',
     ids: ['M14'],
-    patches: [
+    changes: [
       patch(
         'snapshot-in',
         'state.configs.restart(position.index, membership);',
@@ -137,9 +141,8 @@ export const memberBugs: readonly Bug[] = [
   },
   {
     name: 'pieces of a snapshot are taken in any order',
-    breaks: 'liveness',
     ids: ['S4'],
-    patches: [
+    changes: [
       patch('snapshot-in', 'staging.installing || m.offset !== staging.offset', 'staging.installing'),
     ],
     profile: 'snapshots',
@@ -148,7 +151,7 @@ export const memberBugs: readonly Bug[] = [
   {
     name: 'entries are handed out while a snapshot is being installed',
     ids: ['S3'],
-    patches: [patch('end-of-call', 'state.rebuilding || state.staging?.installing', 'state.rebuilding')],
+    changes: [patch('end-of-call', 'state.rebuilding || state.staging?.installing', 'state.rebuilding')],
     profile: 'snapshots',
     seeds: 500,
   },

@@ -1,12 +1,14 @@
 // Rule: known bugs of reads and of cluster time.
 
+import type * as clusterTime from '../../../../packages/raft/dist/core/cluster-time.js'
+import { replaced } from '../run/changed-packages.js'
 import { type Bug, patch } from './bug.js'
 
 export const readBugs: readonly Bug[] = [
   {
     name: 'ReadIndex without a commit of the own term',
     ids: ['R1'],
-    patches: [patch('read-index', 'if (state.commit < leading.firstIndex) return;', '')],
+    changes: [patch('read-index', 'if (state.commit < leading.firstIndex) return;', '')],
     profile: 'reads',
     seeds: 500,
     scenario: 'R1',
@@ -14,7 +16,7 @@ export const readBugs: readonly Bug[] = [
   {
     name: 'the leader reads locally',
     ids: ['R2'],
-    patches: [
+    changes: [
       patch(
         'read-index',
         'if (state.leading !== undefined) return addRead(state, state.leading, state.id, context);',
@@ -28,7 +30,7 @@ export const readBugs: readonly Bug[] = [
   {
     name: 'ReadIndex: the number of a round is used again',
     ids: ['R3'],
-    patches: [patch('read-index', 'round: ++leading.round', 'round: leading.round')],
+    changes: [patch('read-index', 'round: ++leading.round', 'round: leading.round')],
     profile: 'reads',
     seeds: 2_000,
     scenario: 'R3',
@@ -36,7 +38,7 @@ export const readBugs: readonly Bug[] = [
   {
     name: 'ReadIndex: a read joins the round that is under way',
     ids: ['R5'],
-    patches: [
+    changes: [
       patch(
         'read-index',
         'leading.readsWaiting.length === 0 || leading.rounds.length >= MAX_ROUNDS',
@@ -60,7 +62,7 @@ export const readBugs: readonly Bug[] = [
   {
     name: 'a read is answered with what it was asked at, not with what is applied',
     ids: ['R4'],
-    patches: [
+    changes: [
       patch('read-index', 'index: state.commit, requests', 'index: Math.max(0, state.commit - 1), requests'),
     ],
     profile: 'reads',
@@ -69,7 +71,7 @@ export const readBugs: readonly Bug[] = [
   {
     name: 'stamp from a clock reading of the last tick',
     ids: ['K41'],
-    patches: [
+    changes: [
       patch(
         'leader',
         'leading.clock.read(state.now);',
@@ -86,11 +88,16 @@ export const readBugs: readonly Bug[] = [
   {
     name: 'cluster time starts from the own clock',
     ids: ['K1', 'K3'],
-    patches: [
-      patch(
-        'roles',
-        'new ClusterClock(log.last.time,',
-        'new ClusterClock(Math.max(log.last.time, state.now),',
+    changes: [
+      replaced<typeof clusterTime, 'ClusterClock'>(
+        'raft/core/cluster-time',
+        'ClusterClock',
+        (Real) =>
+          class extends Real {
+            constructor(last: number, now: number, clamp: number) {
+              super(Math.max(last, now), now, clamp)
+            }
+          },
       ),
     ],
     seeds: 50,
@@ -98,7 +105,7 @@ export const readBugs: readonly Bug[] = [
   {
     name: 'a new leader adds time for the gap before it',
     ids: ['K18'],
-    patches: [
+    changes: [
       patch(
         'roles',
         'new ClusterClock(log.last.time,',
@@ -110,21 +117,32 @@ export const readBugs: readonly Bug[] = [
   {
     name: 'cluster time follows a clock that goes back',
     ids: ['K2'],
-    patches: [patch('cluster-time', 'if (elapsed > 0) {', 'if (true) {')],
+    changes: [patch('cluster-time', 'if (elapsed > 0) {', 'if (true) {')],
     profile: 'clocks',
     seeds: 300,
   },
   {
     name: 'cluster time without the clamp',
     ids: ['K3'],
-    patches: [patch('cluster-time', 'elapsed < this.#clamp ? elapsed : this.#clamp', 'elapsed')],
+    changes: [
+      replaced<typeof clusterTime, 'ClusterClock'>(
+        'raft/core/cluster-time',
+        'ClusterClock',
+        (Real) =>
+          class extends Real {
+            constructor(last: number, now: number) {
+              super(last, now, Number.POSITIVE_INFINITY)
+            }
+          },
+      ),
+    ],
     profile: 'clocks',
     seeds: 300,
   },
   {
     name: 'the time of a read is that of the last entry',
     ids: ['K4'],
-    patches: [
+    changes: [
       patch('read-index', 'const time = leading.clock.read(state.now);', 'const time = state.log.last.time;'),
     ],
     profile: 'reads',

@@ -1,12 +1,14 @@
 // Rule: known bugs of the log, its commit index and its acknowledgements.
 
+import type * as disk from '../../../../packages/raft/dist/core/durable-before-send.js'
+import { replaced } from '../run/changed-packages.js'
 import { type Bug, patch } from './bug.js'
 
 export const replicationBugs: readonly Bug[] = [
   {
     name: 'ack before sync',
     ids: ['L5', 'L6'],
-    patches: [
+    changes: [
       patch(
         'follower',
         'const match = Math.min(state.matched, state.disk.durable); if (match < state.matched && !synced)',
@@ -18,7 +20,7 @@ export const replicationBugs: readonly Bug[] = [
   {
     name: 'Figure 8: an entry of an old term is committed by counting',
     ids: ['L1'],
-    patches: [
+    changes: [
       patch(
         'replication',
         'if (index <= state.commit || index < leading.firstIndex) return false;',
@@ -31,14 +33,27 @@ export const replicationBugs: readonly Bug[] = [
   {
     name: 'ack ABA: a truncation leaves the durable end where it was',
     ids: ['L5'],
-    patches: [patch('durable-before-send', 'if (this.durable >= from) this.durable = from - 1;', '')],
+    changes: [
+      replaced<typeof disk, 'Disk'>(
+        'raft/core/durable-before-send',
+        'Disk',
+        (Real) =>
+          class extends Real {
+            override noteTruncate(from: number) {
+              const { durable } = this
+              super.noteTruncate(from)
+              this.durable = durable
+            }
+          },
+      ),
+    ],
     seeds: 1_000,
     scenario: 'L5',
   },
   {
     name: 'commit beyond what agrees',
     ids: ['L2'],
-    patches: [
+    changes: [
       patch(
         'follower',
         'Math.min(leaderCommit, state.matched)',
@@ -51,7 +66,7 @@ export const replicationBugs: readonly Bug[] = [
   {
     name: 'truncates on every append',
     ids: ['L3'],
-    patches: [
+    changes: [
       patch(
         'follower',
         'if (here === undefined || here === entry.term) continue;',
@@ -64,7 +79,7 @@ export const replicationBugs: readonly Bug[] = [
   {
     name: 'the leader counts itself before its own sync',
     ids: ['L6'],
-    patches: [
+    changes: [
       patch('roles', 'id === state.id ? state.disk.durable :', 'id === state.id ? state.log.lastIndex :'),
     ],
     seeds: 20,
@@ -72,14 +87,14 @@ export const replicationBugs: readonly Bug[] = [
   {
     name: 'an entry is applied before the own disk has it',
     ids: ['L6', 'A5'],
-    patches: [patch('end-of-call', 'Math.min(state.commit, state.disk.durable)', 'state.commit')],
+    changes: [patch('end-of-call', 'Math.min(state.commit, state.disk.durable)', 'state.commit')],
     seeds: 50,
   },
   {
     name: 'a lost probe is never sent again',
     breaks: 'liveness',
     ids: ['L11'],
-    patches: [
+    changes: [
       patch(
         'replication',
         "if (peer.state === 'probe') peer.probing = false;",
@@ -92,13 +107,13 @@ export const replicationBugs: readonly Bug[] = [
     name: 'the window of appends under way is never freed',
     breaks: 'liveness',
     ids: ['L11'],
-    patches: [patch('progress', 'this.#count > 0 && this.#lasts[this.#head] <= match', 'false')],
+    changes: [patch('progress', 'this.#count > 0 && this.#lasts[this.#head] <= match', 'false')],
     seeds: 200,
   },
   {
     name: 'a follower that lacks the previous entry takes the rest',
     ids: ['L13'],
-    patches: [
+    changes: [
       patch(
         'follower',
         'if (index > state.commit) return here === term;',
@@ -111,7 +126,7 @@ export const replicationBugs: readonly Bug[] = [
     name: 'hint skips a common entry for ever',
     breaks: 'liveness',
     ids: ['L8'],
-    patches: [
+    changes: [
       patch(
         'replication',
         'peer.toProbe(Math.min(m.rejected, common + 1));',

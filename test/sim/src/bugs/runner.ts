@@ -1,7 +1,8 @@
 // Driver: puts each known bug into a copy of the compiled core and looks whether the simulator notices.
 
 import type { CoreModule } from '../member/core-module.js'
-import { patchedCore, PatchMisfit, realCore } from '../run/load-core.js'
+import { PatchMisfit } from '../run/changed-packages.js'
+import { changedCore, realCore } from '../run/load-core.js'
 import { run } from '../run/run.js'
 import { scenarios } from '../scenarios/all.js'
 import { idsOf, play } from '../scenarios/scenario.js'
@@ -29,7 +30,7 @@ export const isCaught = ({ bug, scenario, seed }: Catch): boolean =>
   (bug.scenario === undefined || scenario !== undefined) && (bug.seeds === 0 || seed !== undefined)
 
 export async function hunt(bug: Bug, options: Hunt = {}): Promise<Catch> {
-  const { core, remove } = await patchedCore(bug.patches)
+  const { core, remove } = await changedCore(bug.changes)
   try {
     const scenario = bug.scenario === undefined ? undefined : byScenario(bug.scenario, core, options)
     return { bug, scenario, ...bySeed(bug, core, options) }

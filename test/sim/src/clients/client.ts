@@ -1,6 +1,8 @@
-// Driver: simulated clients. Each calls one operation after the other at some member, over a lossy way of its own, and writes down what it saw.
+// Driver: simulated clients. Each calls one operation after the other at some member, over a lossy way of its
+// own, and writes down what it saw.
 //
-// Law: a client's truth has three values. Only a member that says so proves that nothing happened; silence proves nothing.
+// Law: a client's truth has three values. Only a member that says so proves that nothing happened; silence
+// proves nothing.
 
 import type { Random } from '@latchkey/base'
 import type { History, Operation } from '../history/history.js'

@@ -1,4 +1,5 @@
-// Rule: what clients saw: one operation a line, from its call to its return. A return that never came is infinity.
+// Rule: what clients saw: one operation a line, from its call to its return. A return that never came is
+// infinity.
 
 export interface Operation {
   readonly client: number

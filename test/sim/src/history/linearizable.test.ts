@@ -1,4 +1,5 @@
-// Test: the checker of linearizability, on histories whose verdict is known and on small ones against brute force.
+// Test: the checker of linearizability, on histories whose verdict is known and on small ones against brute
+// force.
 
 import { seededRandom } from '@latchkey/base'
 import { describe, expect, test } from 'vitest'

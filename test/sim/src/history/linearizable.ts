@@ -1,9 +1,13 @@
-// Rule: linearizability of a history, by the search of Wing and Gong with Lowe's memory of (done, state) pairs that led nowhere.
+// Rule: linearizability of a history, by the search of Wing and Gong with Lowe's memory of (done, state)
+// pairs that led nowhere.
 //
-// An operation may take effect at any moment between its call and its return. One of unknown outcome has no return: it may
-// take effect late, or never.
+// An operation may take effect at any moment between its call and its return. One of unknown outcome has no
+// return: it may take effect late, or never.
 
-/** A sequential specification: the state after the operation, or undefined when it could not have answered so in this state. */
+/**
+ * A sequential specification: the state after the operation, or undefined when it could not have answered so
+ * in this state.
+ */
 export interface Model<State, Op> {
   readonly initial: State
   step(state: State, operation: Op): State | undefined
@@ -71,7 +75,10 @@ export function linearizable<State, Op extends Timed>(
   return { ok: true }
 }
 
-/** Only operations that returned must be placed; when none of their returns is left, the rest may never have happened. */
+/**
+ * Only operations that returned must be placed; when none of their returns is left, the rest may never have
+ * happened.
+ */
 function mustGoOn(head: Mark): boolean {
   for (let mark = head.next; mark !== undefined; mark = mark.next) if (mark.isReturn) return true
   return false

@@ -1,4 +1,5 @@
-// Rule: the register as a sequential object, and what may be left out of its histories without changing the verdict.
+// Rule: the register as a sequential object, and what may be left out of its histories without changing the
+// verdict.
 
 import type { Operation } from './history.js'
 import { type Model, type Verdict, linearizable } from './linearizable.js'
@@ -18,8 +19,9 @@ export const register: Model<number, Operation> = {
 }
 
 /**
- * Every written value is another, and every operation but those of unknown outcome says what it saw. So an operation of unknown
- * outcome whose value nobody saw, and no unknown swap waits for, can always stand at the end, where it changes nothing.
+ * Every written value is another, and every operation but those of unknown outcome says what it saw. So an
+ * operation of unknown outcome whose value nobody saw, and no unknown swap waits for, can always stand at the
+ * end, where it changes nothing.
  */
 export function relevant(operations: readonly Operation[]): readonly Operation[] {
   const seen = new Set<number>()

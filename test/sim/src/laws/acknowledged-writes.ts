@@ -1,4 +1,5 @@
-// Rule: no acknowledged write is lost. It is committed at its place, and every log that reaches so far holds it for ever.
+// Rule: no acknowledged write is lost. It is committed at its place, and every log that reaches so far holds
+// it for ever.
 
 import { LawBroken } from './broken.js'
 import type { MakeLaw } from './law.js'
@@ -19,7 +20,8 @@ export const acknowledgedWrites: MakeLaw = (ledger) => {
     },
     role(member, role, term) {
       if (role !== 'leader') return
-      // What was committed in this term or later, a leader of this term that was late need not have (leader-completeness.ts).
+      // What was committed in this term or later, a leader of this term that was late need not have
+      // (leader-completeness.ts).
       const index = Math.min(highest, ledger.committedBefore(term))
       const wanted = acknowledged.get(index)
       if (wanted === undefined || ledger.holds(member.live, index, wanted)) return

@@ -1,8 +1,9 @@
-// Rule: cluster time (docs/locks.md, section 1). Along the log it never goes back (CT1), and for entries x before y of the final log
-// y.time - x.time <= (1 + drift) * (real time between their stampings). An answer's L bounds it from the sending on (CT5).
+// Rule: cluster time (docs/locks.md, section 1). Along the log it never goes back (CT1), and for entries x
+// before y of the final log y.time - x.time <= (1 + drift) * (real time between their stampings). An answer's
+// L bounds it from the sending on (CT5).
 //
-// The real time of a stamping is that of the clock reading the leader used. A monotonic clock is promised not to step; where the
-// simulator steps one all the same, each step may cost at most the clamp (CT2).
+// The real time of a stamping is that of the clock reading the leader used. A monotonic clock is promised not
+// to step; where the simulator steps one all the same, each step may cost at most the clamp (CT2).
 
 import type { Entry, MemberId } from '@latchkey/raft/core'
 import { LawBroken } from './broken.js'

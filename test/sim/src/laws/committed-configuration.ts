@@ -1,4 +1,5 @@
-// Rule: configurations follow each other so that their quorums always meet, one at a time, from the moment they are appended.
+// Rule: configurations follow each other so that their quorums always meet, one at a time, from the moment
+// they are appended.
 
 import type { Entry, Membership } from '@latchkey/raft/core'
 import { LawBroken } from './broken.js'

@@ -1,5 +1,6 @@
-// Rule: what a leader commits is of its own term at the end and on the disks of a quorum at that moment, counted by the configuration
-// of its log. A leader that commits a joint configuration leaves it in the same step, so one looks at the end of the step.
+// Rule: what a leader commits is of its own term at the end and on the disks of a quorum at that moment,
+// counted by the configuration of its log. A leader that commits a joint configuration leaves it in the same
+// step, so one looks at the end of the step.
 
 import { LawBroken } from './broken.js'
 import type { MakeLaw } from './law.js'

@@ -1,4 +1,5 @@
-// Rule: a leader was chosen by a quorum of votes that were on disk, counted by the configuration of its own log.
+// Rule: a leader was chosen by a quorum of votes that were on disk, counted by the configuration of its own
+// log.
 
 import { isQuorum } from './ledger.js'
 import { LawBroken } from './broken.js'

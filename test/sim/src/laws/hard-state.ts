@@ -1,4 +1,5 @@
-// Rule: a durable term never goes back, a vote of a term never changes, and a member finds after a crash what it had been promised.
+// Rule: a durable term never goes back, a vote of a term never changes, and a member finds after a crash what
+// it had been promised.
 
 import { LawBroken } from './broken.js'
 import type { Found } from './heard.js'

@@ -4,10 +4,15 @@ import type { LogPosition, MemberId, Membership, Message, PersistBatch } from '@
 import type { Ledger, MemberRecord } from './ledger.js'
 import type { Acknowledged, Found, ReadServed } from './heard.js'
 
-/** Everything a member does that a law may judge. A member tells its watcher at once, before the next effect. */
+/**
+ * Everything a member does that a law may judge. A member tells its watcher at once, before the next effect.
+ */
 export interface Watcher {
   booted(id: MemberId, found: Found): void
-  /** The member's log in memory has changed so; `stampedAt` is the real time of the clock reading it was given. */
+  /**
+   * The member's log in memory has changed so; `stampedAt` is the real time of the clock reading it was
+   * given.
+   */
   persisting(id: MemberId, batch: PersistBatch, stampedAt: number): void
   /** That batch is on the medium, whether or not the member knows. */
   durable(id: MemberId, batch: PersistBatch): void
@@ -21,7 +26,9 @@ export interface Watcher {
   committed(id: MemberId, from: number, to: number): void
   /** `hash`: of the whole state machine after this entry. */
   applied(id: MemberId, index: number, hash: number): void
-  /** All of a snapshot is here, and the state machine is being replaced: nothing may be handed out to it (S3). */
+  /**
+   * All of a snapshot is here, and the state machine is being replaced: nothing may be handed out to it (S3).
+   */
   installing(id: MemberId): void
   /** The state machine was replaced by a snapshot's. */
   installed(id: MemberId, position: LogPosition, membership: Membership, hash: number): void

@@ -1,6 +1,7 @@
 // Rule: leader completeness. What was committed in earlier terms is in the log of every later leader.
 //
-// Only earlier terms count: a candidate of term 7 may win late, after an entry was committed in term 9, without that entry.
+// Only earlier terms count: a candidate of term 7 may win late, after an entry was committed in term 9,
+// without that entry.
 
 import { LawBroken } from './broken.js'
 import type { MakeLaw } from './law.js'

@@ -1,4 +1,5 @@
-// Rule: what is true of the whole cluster, seen from outside: every member's log in memory and on disk, and what is committed.
+// Rule: what is true of the whole cluster, seen from outside: every member's log in memory and on disk, and
+// what is committed.
 
 import type { Entry, HardState, LogPosition, MemberId, Membership, PersistBatch } from '@latchkey/raft/core'
 import type { Found } from './heard.js'
@@ -26,7 +27,10 @@ export class MemberRecord {
   installing = false
   /** The durable snapshot's index: a start finds at least this, whatever the log says. */
   snapshot = 0
-  /** A snapshot is in use and the log's record of it is not durable yet: what was written before does not count any more. */
+  /**
+   * A snapshot is in use and the log's record of it is not durable yet: what was written before does not
+   * count any more.
+   */
   restarting = false
 
   constructor(id: MemberId, decode: ReadMembership) {

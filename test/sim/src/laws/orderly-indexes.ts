@@ -1,4 +1,5 @@
-// Rule: within one life of a member its term, commit index and applied index never go back, and snapshot <= applied <= commit <= last.
+// Rule: within one life of a member its term, commit index and applied index never go back, and snapshot <=
+// applied <= commit <= last.
 
 import { LawBroken } from './broken.js'
 import type { MakeLaw } from './law.js'

@@ -1,4 +1,5 @@
-// Rule: state-machine safety. All members commit the same entry at an index, apply each once and in order, and hold the same state after it.
+// Rule: state-machine safety. All members commit the same entry at an index, apply each once and in order,
+// and hold the same state after it.
 
 import { LawBroken } from './broken.js'
 import type { MakeLaw } from './law.js'

@@ -1,4 +1,5 @@
-// Driver: starts a member from its disk. Until what was found is synced, the process hears nobody: the cache may hold what the medium does not.
+// Driver: starts a member from its disk. Until what was found is synced, the process hears nobody: the cache
+// may hold what the medium does not.
 
 import type { LogPosition, MemberId, MembershipChange, Message } from '@latchkey/raft/core'
 import type { MemberOptions } from '../swarm/options.js'
@@ -87,7 +88,10 @@ const ASLEEP = {
   describe: () => 'starting',
 }
 
-/** Log and snapshot, made to fit: a crash between an installed snapshot and the log's record of it leaves the log behind. */
+/**
+ * Log and snapshot, made to fit: a crash between an installed snapshot and the log's record of it leaves the
+ * log behind.
+ */
 function readDisk(host: Host, birth: Birth): Started {
   const journal = recoverJournal(host.disk, birth.membership)
   const snapshot = readSnapshot(host.disk)

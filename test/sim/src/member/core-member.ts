@@ -1,8 +1,10 @@
-// Driver: a member made of the real core, a journal and a snapshot on the simulated disk, and a few registers. No promise, no timer of its own.
+// Driver: a member made of the real core, a journal and a snapshot on the simulated disk, and a few
+// registers. No promise, no timer of its own.
 //
 // Laws
 //   - effects are carried out in order; a process that dies in the middle does nothing more
-//   - what a client is answered was applied here, at the index and term at which its request was proposed here
+//   - what a client is answered was applied here, at the index and term at which its request was proposed
+//     here
 //   - nothing is applied while a snapshot is being installed (S3)
 
 import type {

@@ -1,4 +1,5 @@
-// Door: the simulated journal's records as bytes. Each checksum goes on from the record before, so nothing stands in a wrong place.
+// Door: the simulated journal's records as bytes. Each checksum goes on from the record before, so nothing
+// stands in a wrong place.
 
 import { checksum, copyBytes, text, utf8 } from '@latchkey/base'
 import type { Entry, EntryKind, HardState, LogPosition, Membership } from '@latchkey/raft/core'

@@ -1,6 +1,8 @@
-// Driver: a member's log on the simulated disk. One write and one sync a turn; batches that arrive meanwhile share the next turn.
+// Driver: a member's log on the simulated disk. One write and one sync a turn; batches that arrive meanwhile
+// share the next turn.
 //
-// Law: `durable` of a batch is told after the sync that covers it and all before it returned. A failed sync is never repeated.
+// Law: `durable` of a batch is told after the sync that covers it and all before it returned. A failed sync
+// is never repeated.
 
 import type { Entry, HardState, LogPosition, Membership, PersistBatch } from '@latchkey/raft/core'
 import type { DiskHandle } from '../world/disk-handle.js'
@@ -94,7 +96,9 @@ export class EventLog {
     this.#disk.sync(JOURNAL, (ok) => this.#done(ok, batches))
   }
 
-  /** A new file beside the old one, synced before it takes its name, the name synced before anyone is told. */
+  /**
+   * A new file beside the old one, synced before it takes its name, the name synced before anyone is told.
+   */
   #rewrite(batches: readonly PersistBatch[]): void {
     this.#writer = new RecordWriter(0)
     this.#writer.base(++this.#generation, this.#base, this.#membership)

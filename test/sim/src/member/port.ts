@@ -1,4 +1,5 @@
-// Rule: the port between the world and whatever a member is made of. The world knows time, network, disk, faults and laws, no more.
+// Rule: the port between the world and whatever a member is made of. The world knows time, network, disk,
+// faults and laws, no more.
 
 import type { Instant, Random } from '@latchkey/base'
 import type { MemberId, Membership, MembershipChange, Message } from '@latchkey/raft/core'
@@ -18,7 +19,9 @@ export interface Request {
   readonly floor: number
 }
 
-/** A client's truth has three values. 'done' carries what the register held before; of a read, what it holds. */
+/**
+ * A client's truth has three values. 'done' carries what the register held before; of a read, what it holds.
+ */
 export type Answer =
   | { readonly type: 'done'; readonly value: number; readonly swapped: boolean }
   | { readonly type: 'refused'; readonly leader: MemberId | undefined }
@@ -46,7 +49,9 @@ export interface Host {
   stop(reason: string): void
 }
 
-/** A running member. Made by a Boot from what its disk holds; a crash is simply that nobody calls it again. */
+/**
+ * A running member. Made by a Boot from what its disk holds; a crash is simply that nobody calls it again.
+ */
 export interface SimMember {
   message(message: Message, now: number): void
   tick(now: number): void
@@ -71,7 +76,9 @@ export interface MemberView {
   readonly clusterTime: number
   readonly membership: Membership
   readonly stateHash: number
-  /** What is waiting: a snapshot under way, a transfer, something to persist or to apply; undefined: nothing. */
+  /**
+   * What is waiting: a snapshot under way, a transfer, something to persist or to apply; undefined: nothing.
+   */
   readonly pending: string | undefined
   /** For people. */
   describe(): string

@@ -1,6 +1,7 @@
 // Driver: the callers' commands on their way into the log and their answers on the way back.
 //
-// Law (L16): a caller is answered from the entry it was proposed in, index and term; anything else leaves its outcome unknown.
+// Law (L16): a caller is answered from the entry it was proposed in, index and term; anything else leaves its
+// outcome unknown.
 
 import type { Effect, Entry } from '@latchkey/raft/core'
 import type { MemberParts } from './parts.js'
@@ -52,7 +53,10 @@ export class Proposals {
     return proposal.effects
   }
 
-  /** Whoever does not lead any more cannot say what becomes of its entries: another leader may keep or cut them (L16). */
+  /**
+   * Whoever does not lead any more cannot say what becomes of its entries: another leader may keep or cut
+   * them (L16).
+   */
   role(role: string): void {
     if (role === 'leader') return
     for (const request of this.#gathered.splice(0)) this.#refuse(request)

@@ -1,4 +1,5 @@
-// Door: what a member's disk says at its start, or that it must not start. A torn tail is cut; damage before the mark is refused.
+// Door: what a member's disk says at its start, or that it must not start. A torn tail is cut; damage before
+// the mark is refused.
 
 import type { Entry, HardState, LogPosition, Membership } from '@latchkey/raft/core'
 import type { SimDisk } from '../world/disk.js'
@@ -67,7 +68,8 @@ function replay(fresh: JournalState, records: readonly JournalRecord[], chain: n
     else if (record.type === 'entry') entries.push(record.entry)
     else hard = record.hard
   }
-  // A tail that lost its hard state still tells a term: an entry of term t was only ever taken in term t or later.
+  // A tail that lost its hard state still tells a term: an entry of term t was only ever taken in term t or
+  // later.
   const lastTerm = entries[entries.length - 1]?.term ?? base.term
   if (lastTerm > hard.term) hard = { term: lastTerm, vote: undefined }
   return { generation, chain, hard, base, membership, entries }

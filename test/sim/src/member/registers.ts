@@ -1,4 +1,5 @@
-// Rule: the smallest state machine that can go wrong: a few registers, written, compared and swapped. Deterministic, with a hash of its whole state.
+// Rule: the smallest state machine that can go wrong: a few registers, written, compared and swapped.
+// Deterministic, with a hash of its whole state.
 
 import type { Entry } from '@latchkey/raft/core'
 import type { Request } from './port.js'

@@ -1,9 +1,11 @@
-// Driver: snapshots of a member: taken, kept, handed out in pieces, received and installed. One disk sequence at a time.
+// Driver: snapshots of a member: taken, kept, handed out in pieces, received and installed. One disk sequence
+// at a time.
 //
 // Laws
 //   - the log is compacted only behind a snapshot whose name is durable (S15)
 //   - a received snapshot is in use only once it is complete and durable; until then the old state stays (S4)
 
+import { assert } from '@latchkey/base'
 import type { Effect, Entry, LogPosition, MemberId, Membership } from '@latchkey/raft/core'
 import type { MemberParts } from './parts.js'
 import { type Snapshot, writeSnapshot } from './snapshot-file.js'
@@ -88,7 +90,10 @@ export class Snapshots {
 
   // ---- to others
 
-  /** The core wants the bytes from `offset` of the view at `position`, or of a new one. Reading takes a moment. */
+  /**
+   * The core wants the bytes from `offset` of the view at `position`, or of a new one. Reading takes a
+   * moment.
+   */
   read(to: MemberId, offset: number, position: LogPosition | undefined): void {
     const { host } = this.#member
     this.#wanted.add(to)
@@ -123,7 +128,12 @@ export class Snapshots {
   stage(piece: Stage): void {
     if (piece.offset === 0) this.#staged = { of: piece, chunks: [], size: 0 }
     const staged = this.#staged
-    if (staged === undefined || staged.size !== piece.offset) return
+    // The core takes pieces in order (S4): a driver that were to skip the others in silence would hide a core
+    // that does not.
+    assert(
+      staged !== undefined && staged.size === piece.offset,
+      'a piece of a snapshot is handed over out of its order (S4)',
+    )
     staged.chunks.push(piece.chunk)
     staged.size += piece.chunk.length
     if (!piece.done) return

@@ -2,13 +2,13 @@
 
 import { randomInt } from 'node:crypto'
 import { runBugs } from '../bugs/runner.js'
-import { LawBroken } from '../laws/broken.js'
+import { LawBroken, type Verdict } from '../laws/broken.js'
 import { scenarios } from '../scenarios/all.js'
 import { play } from '../scenarios/scenario.js'
 import { type Args, HELP, parseArgs, UsageError } from './args.js'
 import { faultsOf, optionsOf, type Print, replayCommand, reportFailure, Totals } from './campaign.js'
 import { realCore } from './load-core.js'
-import { run, type RunResult, type Verdict } from './run.js'
+import { run, type RunResult } from './run.js'
 
 export type Outcome = Verdict | 'usage' | 'missed'
 

@@ -1,11 +1,12 @@
-// Driver: loads the core: the one under test, or a copy of the compiled packages with one line changed.
+// Driver: loads the core: the one under test, or a copy of the compiled packages with changes.
 
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import * as real from '@latchkey/raft/core'
 import type { CoreModule } from '../member/core-module.js'
+import { applyChanges, type Change, isCode, PACKAGES } from './changed-packages.js'
 
 type Exports = typeof real & { readonly checkInvariants?: (raft: real.Raft) => void }
 
@@ -17,19 +18,9 @@ const asModule = (exports: Exports): CoreModule => ({
 
 export const realCore: CoreModule = asModule(real)
 
-export interface Patch {
-  /** Below the packages folder, compiled: raft/dist/core/election.js */
-  readonly file: string
-  /** Stands there exactly once, whatever the white space. */
-  readonly find: string
-  readonly replace: string
-}
-
-const PACKAGES = fileURLToPath(new URL('../../../../packages/', import.meta.url))
-
-/** The compiled core with these lines changed, and a function that takes its files away again. */
-export async function patchedCore(
-  patches: readonly Patch[],
+/** The compiled core with these changes, and a function that takes its files away again. */
+export async function changedCore(
+  changes: readonly Change[],
 ): Promise<{ readonly core: CoreModule; readonly remove: () => void }> {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-bug-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
@@ -39,7 +30,7 @@ export async function patchedCore(
       mkdirSync(dirname(target), { recursive: true })
       cpSync(join(PACKAGES, part), target, { recursive: true, filter: isCode })
     }
-    for (const patch of patches) apply(folder, patch)
+    applyChanges(join(folder, 'node_modules', '@latchkey'), changes)
     const entry = join(folder, 'node_modules', '@latchkey', 'raft', 'dist', 'core', 'index.js')
     const exports = (await import(/* @vite-ignore */ pathToFileURL(entry).href)) as Exports
     return { core: { ...asModule(exports), check: undefined }, remove }
@@ -47,37 +38,4 @@ export async function patchedCore(
     remove()
     throw error
   }
-}
-
-const isCode = (path: string): boolean => !/\.(map|d\.ts|tsbuildinfo)$/.test(path)
-
-export class PatchMisfit extends Error {
-  override readonly name = 'PatchMisfit'
-}
-
-/** Whatever the white space: a compiler may break lines otherwise tomorrow. */
-function loosely(text: string): RegExp {
-  const words = text.trim().split(/\s+/)
-  return new RegExp(words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('\\s+'), 'g')
-}
-
-/** Throws where a patch does not fit the compiled packages. */
-export function checkPatch(patch: Patch): void {
-  patched(PACKAGES, patch)
-}
-
-function apply(folder: string, patch: Patch): void {
-  const root = join(folder, 'node_modules', '@latchkey')
-  writeFileSync(join(root, patch.file), patched(root, patch))
-}
-
-function patched(root: string, { file, find, replace }: Patch): string {
-  const source = readFileSync(join(root, file), 'utf8')
-  const places = [...source.matchAll(loosely(find))]
-  if (places.length !== 1) {
-    throw new PatchMisfit(
-      `does not fit any more: ${file} has ${places.length} times "${find}"; write it anew`,
-    )
-  }
-  return source.replace(loosely(find), () => replace)
 }

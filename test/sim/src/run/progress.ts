@@ -1,23 +1,15 @@
 // Driver: after the faults: heals a majority and demands progress. The rest may stay dead for ever.
 //
-// Within 20 election timeouts there is one leader, its members hold the same committed log and state, nothing is pending, a write
-// and a read succeed, and the traffic goes back to that of an idle cluster whose time goes on.
+// Within 20 election timeouts there is one leader, its members hold the same committed log and state, nothing
+// is pending, a write and a read succeed, and the traffic goes back to that of an idle cluster whose time
+// goes on.
 
 import type { MemberId, Membership } from '@latchkey/raft/core'
+import { NoProgress } from '../laws/broken.js'
 import { isMajority, isQuorum } from '../laws/ledger.js'
 import type { ClientConnection } from '../world/seat.js'
 import type { MemberView } from '../member/port.js'
 import type { Simulation } from './simulation.js'
-
-export class NoProgress extends Error {
-  override readonly name = 'NoProgress'
-  readonly missing: string
-
-  constructor(missing: string, message: string) {
-    super(message)
-    this.missing = missing
-  }
-}
 
 const TIMEOUTS = 20
 /** How many times that a member may catch up that gets on all the while. */
@@ -29,8 +21,8 @@ export function demandProgress(simulation: Simulation): void {
   const { world, options } = simulation
   const timeout = options.member.electionTimeout * 1000
   const deadline = world.now + TIMEOUTS * timeout + 60 * options.network.base + 40 * options.disk.syncBase
-  // Of two members both have to have an entry of the term before anything commits: the one that is behind gets on by its log alone
-  // (seed 1840841478, where it is sent one entry at a time).
+  // Of two members both have to have an entry of the term before anything commits: the one that is behind
+  // gets on by its log alone (seed 1840841478, where it is sent one entry at a time).
   const doneBy = ({ applied, lastIndex, role }: MemberView) => applied + (role === 'leader' ? 0 : lastIndex)
   const doneAll = () =>
     core.reduce((sum, { member }) => sum + (member === undefined ? 0 : doneBy(member.view)), 0)
@@ -72,7 +64,10 @@ function waitFor(
   }
 }
 
-/** Everything works again, for a majority or for all. Undefined when the faults have left no majority that could work. */
+/**
+ * Everything works again, for a majority or for all. Undefined when the faults have left no majority that
+ * could work.
+ */
 function heal(simulation: Simulation): readonly ClientConnection[] | undefined {
   const { world } = simulation
   world.network.heal()
@@ -109,7 +104,10 @@ function chooseCore({ world, options }: Simulation): readonly MemberId[] | undef
   return all.every((other) => other.voters.length === 0 || isQuorum(other, has)) ? keep : undefined
 }
 
-/** Everybody who can is healed. Who must agree is known once there is a leader; so it is asked for in `unsettled`. */
+/**
+ * Everybody who can is healed. Who must agree is known once there is a leader; so it is asked for in
+ * `unsettled`.
+ */
 function waitForAll({ world }: Simulation): readonly ClientConnection[] | undefined {
   const whole = world.seats.filter(({ ruined }) => !ruined)
   const has = (id: MemberId) => whole.some((seat) => seat.id === id)

@@ -1,18 +1,16 @@
 // Driver: runs one seed to its verdict: first faults and safety, then a healed majority and progress.
 
 import { checkRegister } from '../history/register.js'
-import { LawBroken } from '../laws/broken.js'
+import { type Ending, endingOf, LawBroken, NoProgress, PASS, type Verdict } from '../laws/broken.js'
 import type { CoreModule } from '../member/core-module.js'
 import { drawPlan, type Fault } from '../swarm/faults.js'
 import { Nemesis } from '../swarm/nemesis.js'
 import type { Options } from '../swarm/options.js'
-import { demandProgress, NoProgress } from './progress.js'
+import { demandProgress } from './progress.js'
 import { type RunMode, Simulation } from './simulation.js'
 
 /** More than this many events in one seed is a storm of messages, and a failure of its own. */
 export const EVENT_BUDGET = 1_500_000
-
-export type Verdict = 'pass' | 'crash' | 'safety' | 'liveness'
 
 export interface RunResult {
   readonly seed: number
@@ -45,24 +43,12 @@ export function run(
   return summary(simulation, faults, failure)
 }
 
-interface Failure {
-  readonly verdict: Verdict
-  readonly law: string
-  readonly message: string
-}
-
-const PASS: Failure = { verdict: 'pass', law: '', message: '' }
-
-function attempt(simulation: Simulation, faults: readonly Fault[]): Failure {
+function attempt(simulation: Simulation, faults: readonly Fault[]): Ending {
   try {
     live(simulation, faults)
     return PASS
   } catch (error) {
-    if (error instanceof LawBroken) return { verdict: 'safety', law: error.law, message: error.message }
-    if (error instanceof NoProgress)
-      return { verdict: 'liveness', law: error.missing, message: error.message }
-    const { name, message, stack } = error as Error
-    return { verdict: 'crash', law: name, message: `${message}\n${stack ?? ''}` }
+    return endingOf(error)
   }
 }
 
@@ -97,7 +83,7 @@ function judgeHistory({ history }: Simulation): void {
 function summary(
   { world, history, options }: Simulation,
   faults: readonly Fault[],
-  failure: Failure,
+  failure: Ending,
 ): RunResult {
   const { counts } = world.watch
   for (const seat of world.seats) {

@@ -73,7 +73,10 @@ export function fewer<T>(items: readonly T[], fails: (some: readonly T[]) => boo
   return kept
 }
 
-/** A copy with one value changed, named by its path. Unknown paths are an error: a typo must not look like a pass. */
+/**
+ * A copy with one value changed, named by its path. Unknown paths are an error: a typo must not look like a
+ * pass.
+ */
 export function setOption(options: Options, path: string, value: unknown): Options {
   const copy = structuredClone(options) as unknown as Record<string, unknown>
   const names = path.split('.')

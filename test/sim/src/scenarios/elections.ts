@@ -9,7 +9,8 @@ export const elections: readonly Scenario[] = [
     title: 'E1, E4: a vote that was told is not forgotten by a power loss',
     stage: { members: 3, sync: 20_000, electionTimeout: 400 },
     run(stage) {
-      // b dies while its vote for a is being synced; a word that left before is on its way. Then c asks b in the same term.
+      // b dies while its vote for a is being synced; a word that left before is on its way. Then c asks b in
+      // the same term.
       stage.isolate('c').crashAt('b', 'syncing')
       stage.drop(({ type, from }) => (type === 'preVote' || type === 'vote') && from === 'b')
       stage.until('b dies at its vote', () => stage.seat('b').state === 'down')

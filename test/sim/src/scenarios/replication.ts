@@ -31,7 +31,8 @@ export const replication: readonly Scenario[] = [
         .until('e has written its own', () => termAt(stage, 'e', at) === 2)
         .run(10)
         .crash('e')
-      // a is back, leads again and brings its old entry to c: now on a majority, but of an old term. Its new one reaches b only.
+      // a is back, leads again and brings its old entry to c: now on a majority, but of an old term. Its new
+      // one reaches b only.
       stage.heal().drop(({ type, from, to, ...rest }) => {
         if (type !== 'append' || from !== 'a') return false
         const { entries } = rest as { readonly entries: readonly Entry[] }

@@ -1,4 +1,5 @@
-// Rule: a directed scenario: what is given, what happens, what must come out. Its title begins with the ids of docs/laws.md.
+// Rule: a directed scenario: what is given, what happens, what must come out. Its title begins with the ids
+// of docs/laws.md.
 
 import type { CoreModule } from '../member/core-module.js'
 import type { RunMode } from '../run/simulation.js'

@@ -1,4 +1,5 @@
-// Driver: a small, calm world for directed scenarios: no loss, no chance in the network, and a script that says what breaks.
+// Driver: a small, calm world for directed scenarios: no loss, no chance in the network, and a script that
+// says what breaks.
 //
 // All laws watch as in any run; a scenario only says what else must come out.
 

@@ -1,4 +1,5 @@
-// Rule: the faults of a run as a list, drawn before it starts. Each has its own dice, so leaving one out does not change the others.
+// Rule: the faults of a run as a list, drawn before it starts. Each has its own dice, so leaving one out does
+// not change the others.
 
 import { seededRandom } from '@latchkey/base'
 import { FAULT_KINDS, type FaultKind } from './kinds.js'

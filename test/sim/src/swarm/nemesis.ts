@@ -1,6 +1,8 @@
-// Driver: carries out faults. Whom a fault meets is decided when it strikes, from its own dice and the state of the world.
+// Driver: carries out faults. Whom a fault meets is decided when it strikes, from its own dice and the state
+// of the world.
 //
-// Law: it breaks no more than was promised. Rot never ruins the last majority of any configuration that may be in force.
+// Law: it breaks no more than was promised. Rot never ruins the last majority of any configuration that may
+// be in force.
 
 import type { MemberId, Membership } from '@latchkey/raft/core'
 import { isMajority } from '../laws/ledger.js'
@@ -118,7 +120,9 @@ export class Nemesis {
     })
   }
 
-  /** Dies in the middle of its next persist sequence, and is back soon: what it promised meanwhile must hold. */
+  /**
+   * Dies in the middle of its next persist sequence, and is back soon: what it promised meanwhile must hold.
+   */
   #crashPoint({ dice, span }: Fault): void {
     const seat = this.#target(dice)
     if (seat === undefined) return
@@ -131,7 +135,9 @@ export class Nemesis {
     watch()
   }
 
-  /** Figure 8: the leader reaches one follower only, dies soon, and is back before the next election is over. */
+  /**
+   * Figure 8: the leader reaches one follower only, dies soon, and is back before the next election is over.
+   */
   #orphan({ dice, span }: Fault): void {
     const leader = this.#leader()
     if (leader === undefined) return

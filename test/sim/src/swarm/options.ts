@@ -1,4 +1,5 @@
-// Rule: swarm testing. Each seed draws its own mix: which faults there are at all, how often, how slow things are, who asks for what.
+// Rule: swarm testing. Each seed draws its own mix: which faults there are at all, how often, how slow things
+// are, who asks for what.
 
 import { type Random, seededRandom } from '@latchkey/base'
 import type { ClientOptions } from '../clients/client.js'

@@ -1,13 +1,15 @@
-// Door: `npm run sim -- --whole`: the production wiring in the simulator, seed by seed, and the known bugs in a copy of it.
+// Door: `npm run sim -- --whole`: the production wiring in the simulator, seed by seed, and the known bugs in
+// a copy of it.
 
 import { randomInt } from 'node:crypto'
 import { drawFaults, type WholeFault } from './faults.js'
 import { type House, loadHouse } from './house.js'
 import { drawWhole, isWholeProfile, WHOLE_PROFILES, type WholeOptions, type WholeProfile } from './options.js'
-import { runWhole, type WholeResult, type WholeVerdict } from './run.js'
+import type { Verdict } from '../laws/broken.js'
+import { runWhole, type WholeResult } from './run.js'
 
 type Print = (line: string) => void
-export type WholeOutcome = WholeVerdict | 'usage' | 'missed'
+export type WholeOutcome = Verdict | 'usage' | 'missed'
 
 interface Args {
   readonly seeds: number

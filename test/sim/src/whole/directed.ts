@@ -4,7 +4,7 @@ import type { Message } from '@latchkey/raft/core'
 import type { Host } from '@latchkey/raft/memory'
 import type { Deed } from './deed.js'
 import { killClient } from './clients/kill-client.js'
-import { Broken } from './judge/broken.js'
+import { LawBroken } from '../laws/broken.js'
 import { foreignStation } from './members/foreign-station.js'
 import type { Station } from './members/station.js'
 
@@ -12,9 +12,9 @@ import type { Station } from './members/station.js'
 const REBOOT = 20_000
 
 /**
- * E1: a vote that was told is not forgotten by a power loss. The leader is cut off. As soon as another one has heard the vote that
- * makes it leader, whoever gave that vote loses power, and the new leader is cut off instead: the old one knows nothing of that
- * term, and asks for a vote in it too.
+ * E1: a vote that was told is not forgotten by a power loss. The leader is cut off. As soon as another one
+ * has heard the vote that makes it leader, whoever gave that vote loses power, and the new leader is cut off
+ * instead: the old one knows nothing of that term, and asks for a vote in it too.
  */
 export function forgottenVote({ world, who, undo }: Deed): void {
   const { ground, stations, wires } = world
@@ -37,8 +37,8 @@ export function forgottenVote({ world, who, undo }: Deed): void {
 }
 
 /**
- * D12: one dies, and all others lose their states but not their logs. One of them may have the only log that can win: it leads
- * without a state to send, while others ask it for one, until the dead one is back.
+ * D12: one dies, and all others lose their states but not their logs. One of them may have the only log that
+ * can win: it leads without a state to send, while others ask it for one, until the dead one is back.
  */
 export function statesLost({ world, peer, undo }: Deed): void {
   peer.crash(false)
@@ -47,9 +47,9 @@ export function statesLost({ world, peer, undo }: Deed): void {
 }
 
 /**
- * M22, C30: the directory of another cluster is started at the address of the first member, under the same id, and with this cluster's
- * list of members. It leads itself there. It must find out where it is, and stop; and no client, however few of the right members it
- * reaches meanwhile, may be served by it.
+ * M22, C30: the directory of another cluster is started at the address of the first member, under the same
+ * id, and with this cluster's list of members. It leads itself there. It must find out where it is, and stop;
+ * and no client, however few of the right members it reaches meanwhile, may be served by it.
  */
 export const foreignDirectory = (deed: Deed): void =>
   meetForeign(deed, {
@@ -59,7 +59,10 @@ export const foreignDirectory = (deed: Deed): void =>
     mustStop: true,
   })
 
-/** C30: all who come reach all members: what keeps them from the foreign one is their own asking, whatever that one does. */
+/**
+ * C30: all who come reach all members: what keeps them from the foreign one is their own asking, whatever
+ * that one does.
+ */
 export const foreignAmongOthers = (deed: Deed): void =>
   meetForeign(deed, { missed: () => [[], [], []], silence: 0, mustStop: false })
 
@@ -67,7 +70,10 @@ export const foreignAmongOthers = (deed: Deed): void =>
 const SILENCE = 2_000
 
 interface Meeting {
-  /** Of each client that comes meanwhile, and knows of no cluster yet: whom of the right members it does not reach. */
+  /**
+   * Of each client that comes meanwhile, and knows of no cluster yet: whom of the right members it does not
+   * reach.
+   */
   missed(others: readonly Host[]): readonly (readonly Host[])[]
   readonly silence: number
   readonly mustStop: boolean
@@ -108,7 +114,7 @@ function meetForeign({ world, undo }: Deed, { missed, silence, mustStop }: Meeti
     const code = (stoppedBy as { code?: string } | undefined)?.code
     if (mustStop && world.foreign !== undefined && code !== 'ERR_WRONG_CLUSTER')
       ground.fail(
-        new Broken('one cluster', `the foreign member did not find out where it is: ${String(stoppedBy)}`),
+        new LawBroken('one cluster', `the foreign member did not find out where it is: ${String(stoppedBy)}`),
       )
     foreign.retire()
     world.foreign = undefined

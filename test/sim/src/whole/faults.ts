@@ -1,4 +1,5 @@
-// Rule: what goes wrong in a seed, as a list that can be shortened. Who is hit is told by number; -1 is the leader of that moment.
+// Rule: what goes wrong in a seed, as a list that can be shortened. Who is hit is told by number; -1 is the
+// leader of that moment.
 
 import { type Random, seededRandom } from '@latchkey/base'
 import type { WholeOptions, WholeProfile } from './options.js'
@@ -53,6 +54,7 @@ const BIAS: Readonly<Partial<Record<WholeProfile, readonly FaultKind[]>>> = {
   snapshots: ['compact', 'kill', 'power', 'isolate', 'compact'],
   deadline: ['rate', 'clientPause', 'pause', 'transfer', 'clientSuspend', 'slowNet'],
   renewing: ['clientPause', 'pause', 'transfer', 'clientCut', 'slowNet'],
+  meetings: ['clientKill', 'kill', 'transfer', 'clientCut', 'clientReset', 'clientPause'],
   waiters: ['clientKill', 'kill', 'transfer', 'clientCut', 'clientReset'],
 }
 

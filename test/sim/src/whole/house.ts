@@ -1,7 +1,7 @@
-// Driver: loads the house: a copy of the compiled packages, as they are or with a line changed. Each copy is a world of modules of
-// its own, so that a run with a known bug leaves nothing behind.
+// Driver: loads the house: a copy of the compiled packages, as they are or with changes. Each copy is
+// a world of modules of its own, so that a run with a known bug leaves nothing behind.
 
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -20,13 +20,13 @@ import type {
 } from '../../../../packages/kv/dist/storage/event-log-format.js'
 import type { RowsWithEventLog, split } from '../../../../packages/kv/dist/storage/level-with-event-log.js'
 import type { StateLockTransaction } from '../../../../packages/kv/dist/rules/lock-tx.js'
-import type { journalOnDisk } from '../../../../packages/kv/dist/testing/event-log-on-disk.js'
+import type { eventLogOnDisk } from '../../../../packages/kv/dist/testing/event-log-on-disk.js'
 import type { Member } from '../../../../packages/latchkey/dist/member/member.js'
 import type { ANONYMOUS } from '../../../../packages/latchkey/dist/member/rights.js'
 import type { localRoute } from '../../../../packages/latchkey/dist/open/local-link.js'
 import type { toMessage } from '../../../../packages/raft/dist/net/message-decoder.js'
 import type { messageItem } from '../../../../packages/raft/dist/net/message-encoder.js'
-import { type Patch, PatchMisfit } from '../run/load-core.js'
+import { applyChanges, type Change, isCode, PACKAGES as SOURCES } from '../run/changed-packages.js'
 
 export interface House {
   readonly Member: typeof Member
@@ -41,7 +41,7 @@ export interface House {
   readonly REACH_KEY: typeof REACH_KEY
   readonly decodeReach: typeof decodeReach
   readonly encodeReach: typeof encodeReach
-  readonly journalOnDisk: typeof journalOnDisk
+  readonly eventLogOnDisk: typeof eventLogOnDisk
   readonly StateLockTransaction: typeof StateLockTransaction
   readonly BatchReader: typeof BatchReader
   readonly MemoryDisk: typeof MemoryDisk
@@ -70,7 +70,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   'kv/dist/storage/event-log.js': ['EventLog'],
   'kv/dist/storage/event-log-format.js': ['REACH_KEY', 'decodeReach', 'encodeReach'],
   'kv/dist/storage/level-with-event-log.js': ['RowsWithEventLog', 'split'],
-  'kv/dist/testing/event-log-on-disk.js': ['journalOnDisk'],
+  'kv/dist/testing/event-log-on-disk.js': ['eventLogOnDisk'],
   'kv/dist/rules/lock-tx.js': ['StateLockTransaction'],
   'kv/dist/commands/batch.js': ['BatchReader'],
   'raft/dist/memory/disk.js': ['MemoryDisk'],
@@ -89,23 +89,17 @@ export interface LoadedHouse {
   readonly remove: () => void
 }
 
-export async function loadHouse(patches: readonly Patch[] = []): Promise<LoadedHouse> {
+export async function loadHouse(changes: readonly Change[] = []): Promise<LoadedHouse> {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-house-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
   try {
     copyInto(folder)
-    for (const one of patches)
-      writeFileSync(placeOf(folder, one.file), patched(placeOf(folder, one.file), one))
+    applyChanges(placeOf(folder, ''), changes)
     return { house: await modulesOf(folder), remove }
   } catch (error) {
     remove()
     throw error
   }
-}
-
-/** Throws where a patch does not fit the compiled packages. */
-export function checkHousePatch(patch: Patch): void {
-  patched(join(ROOT, 'packages', patch.file), patch)
 }
 
 const placeOf = (folder: string, file: string) => join(folder, 'node_modules', '@latchkey', file)
@@ -115,7 +109,7 @@ function copyInto(folder: string): void {
     for (const part of ['package.json', 'dist']) {
       const target = placeOf(folder, join(name, part))
       mkdirSync(dirname(target), { recursive: true })
-      cpSync(join(ROOT, 'packages', name, part), target, { recursive: true, filter: isCode })
+      cpSync(join(SOURCES, name, part), target, { recursive: true, filter: isCode })
     }
   }
   for (const name of OTHERS)
@@ -132,20 +126,4 @@ async function modulesOf(folder: string): Promise<House> {
   }
   const rows = await load('kv/dist/storage/simulated-rows.js')
   return { ...house, SimulatedRowHome: rows.SimulatedRowHome, RowsDisk: rows.MemoryDisk } as unknown as House
-}
-
-const isCode = (path: string): boolean => !/\.(map|d\.ts|tsbuildinfo)$/.test(path)
-
-/** Whatever the white space: a compiler may break lines otherwise tomorrow. */
-function loosely(text: string): RegExp {
-  const words = text.trim().split(/\s+/)
-  return new RegExp(words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('\\s+'), 'g')
-}
-
-function patched(path: string, { file, find, replace }: Patch): string {
-  const source = readFileSync(path, 'utf8')
-  const places = [...source.matchAll(loosely(find))].length
-  if (places !== 1)
-    throw new PatchMisfit(`does not fit any more: ${file} has ${places} times "${find}"; write it anew`)
-  return source.replace(loosely(find), () => replace)
 }

@@ -186,7 +186,10 @@ function slow(pipes: readonly MemoryConnection[], host: Host, millis: number): v
     if (touches(pipe, host)) pipe.slow = pipe.hostOf(0) === host.index ? [millis * 300, 0] : [0, millis * 300]
 }
 
-/** A read through a follower takes three ways to or from its leader, and has an election timeout for them: a calm network is faster. */
+/**
+ * A read through a follower takes three ways to or from its leader, and has an election timeout for them: a
+ * calm network is faster.
+ */
 function fast(pipes: readonly MemoryConnection[]): void {
   for (const pipe of pipes) pipe.slow = [0, 0]
 }

@@ -1,4 +1,5 @@
-// Rule: what a seed stands for: sizes, speeds, clocks, disks and what is done there. Drawn from the seed alone.
+// Rule: what a seed stands for: sizes, speeds, clocks, disks and what is done there. Drawn from the seed
+// alone.
 
 import { type Random, seededRandom } from '@latchkey/base'
 
@@ -12,6 +13,8 @@ export const WHOLE_PROFILES = [
   'members',
   'idle',
   'lives',
+  'sharing',
+  'meetings',
 ] as const
 export type WholeProfile = (typeof WHOLE_PROFILES)[number]
 export const isWholeProfile = (name: string): name is WholeProfile =>
@@ -30,7 +33,10 @@ export interface WholeOptions {
   /** ms of virtual time before faults end. */
   readonly duration: number
   readonly drift: number
-  /** 'extreme': each clock is as wrong as it may be. 'beyond': ten times as wrong; then only the tokens protect. */
+  /**
+   * 'extreme': each clock is as wrong as it may be. 'beyond': ten times as wrong; then only the tokens
+   * protect.
+   */
   readonly clocks: 'true' | 'near' | 'extreme' | 'beyond'
   readonly encoded: boolean
   readonly electionTimeout: number
@@ -129,10 +135,12 @@ function drawLoad(random: Random, profile: WholeProfile) {
   return {
     sessionLife: random.pick([1_500, 5_000, 30_000]),
     keys: random.between(1, 5),
-    locks: profile === 'waiters' ? 1 : random.between(1, 3),
+    locks: profile === 'waiters' || profile === 'sharing' ? 1 : random.between(1, 3),
     lease: [least, least * random.pick([1, 3])] as const,
     // Idle: longer than leases and sessions, so that nothing happens for a while and much runs out.
-    think: profile === 'idle' ? 20_000 : random.pick([20, 60, 200]),
+    // Meetings: also so seldom that a party waits alone when its session ends.
+    think:
+      profile === 'idle' ? 20_000 : random.pick(profile === 'meetings' ? [20, 200, 1_500] : [20, 60, 200]),
     faults: profile === 'idle' ? 0.1 : random.pick([0.2, 0.6, 1, 2]),
   }
 }

@@ -1,4 +1,5 @@
-// Driver: ears at the compiled house: what a log is given, and what the lock rules do. The house itself stays as it is.
+// Driver: ears at the compiled house: what a log is given, and what the lock rules do. The house itself stays
+// as it is.
 
 import type { HoldRow, WaiterRow } from '@latchkey/lock'
 import type { Entry } from '@latchkey/raft/core'
@@ -77,7 +78,8 @@ function listenToLocks({ StateLockTransaction, BatchReader }: House, ear: { prob
   })
   wrap(prototype, 'putHold', (original) => {
     return function putHold(this: Tx, row) {
-      if (isTouch(this.hold(row.key), row)) ear.probe.touched(this, row)
+      const before = row.permits === 0 ? this.hold(row.key) : this.sharedHold(row.key, row.id)
+      if (isTouch(before, row)) ear.probe.touched(this, row)
       original.call(this, row)
     }
   })
@@ -96,7 +98,10 @@ function listenToLocks({ StateLockTransaction, BatchReader }: House, ear: { prob
   })
 }
 
-/** Nothing else was done: a reentry or a renewal from another session of the same owner touches too, and tells so itself. */
+/**
+ * Nothing else was done: a reentry or a renewal from another session of the same owner touches too, and tells
+ * so itself.
+ */
 function isTouch(before: HoldRow | undefined, row: HoldRow): boolean {
   return (
     before !== undefined &&

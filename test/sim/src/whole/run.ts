@@ -1,24 +1,25 @@
-// Driver: runs one seed to its verdict: faults and laws first, then everything works again and must come to its end.
+// Driver: runs one seed to its verdict: faults and laws first, then everything works again and must come to
+// its end.
 
 import type { Client } from './clients/crew.js'
 import { KEY_PREFIX, keyNames, mergedNames } from './clients/kv-workers.js'
 import { fencingKeyOf, lockNames } from './clients/lock-workers.js'
 import { employ } from './clients/workload.js'
 import { drawFaults, type WholeFault } from './faults.js'
-import { Storm } from './ground/ground.js'
 import type { House } from './house.js'
-import { Broken, Stuck } from './judge/broken.js'
+import { type Ending, endingOf, LawBroken, NoProgress, PASS, type Verdict } from '../laws/broken.js'
 import type { WatchStory } from './judge/ledger.js'
 import type { MirrorStory } from './judge/mirrors.js'
 import { Nemesis } from './nemesis.js'
 import type { WholeOptions } from './options.js'
+import { ELECTION, PERMITS, SEMAPHORE, sharedNames } from './clients/sharing-worker.js'
+import { isSharedKey } from './judge/shared-story.js'
+import { endMeetings } from './clients/meeting-worker.js'
 import { WholeWorld } from './world.js'
-
-export type WholeVerdict = 'pass' | 'crash' | 'safety' | 'liveness'
 
 export interface WholeResult {
   readonly seed: number
-  readonly verdict: WholeVerdict
+  readonly verdict: Verdict
   readonly law: string
   readonly message: string
   readonly hash: string
@@ -70,33 +71,19 @@ export async function runWhole(
   }
 }
 
-interface Failure {
-  readonly verdict: WholeVerdict
-  readonly law: string
-  readonly message: string
-}
-
-async function attempt(world: WholeWorld, faults: readonly WholeFault[]): Promise<Failure> {
+async function attempt(world: WholeWorld, faults: readonly WholeFault[]): Promise<Ending> {
   const stray = (error: unknown) => world.ground.fail(error)
   process.on('unhandledRejection', stray)
   process.on('uncaughtException', stray)
   try {
     await live(world, faults)
-    return { verdict: 'pass', law: '', message: '' }
+    return PASS
   } catch (error) {
-    return failureOf(error)
+    return endingOf(error)
   } finally {
     process.off('unhandledRejection', stray)
     process.off('uncaughtException', stray)
   }
-}
-
-function failureOf(error: unknown): Failure {
-  if (error instanceof Broken) return { verdict: 'safety', law: error.law, message: error.message }
-  if (error instanceof Stuck) return { verdict: 'liveness', law: error.missing, message: error.message }
-  if (error instanceof Storm) return { verdict: 'liveness', law: 'storm', message: error.message }
-  const { name, message, stack } = error as Error
-  return { verdict: 'crash', law: name, message: `${message}\n${stack ?? ''}` }
 }
 
 /** Microseconds within which all members of a calm world know their cluster. */
@@ -111,7 +98,8 @@ async function live(world: WholeWorld, faults: readonly WholeFault[]): Promise<v
   const nemesis = new Nemesis(world)
   world.start()
   await ground.run(BIRTH, laws, () => isBorn(world))
-  if (!isBorn(world)) throw new Stuck('first boot', `no cluster after ${BIRTH / 1e6} s: ${positions(world)}`)
+  if (!isBorn(world))
+    throw new NoProgress('first boot', `no cluster after ${BIRTH / 1e6} s: ${positions(world)}`)
   nemesis.schedule(faults)
   await ground.run(ground.now + options.duration * 1000, laws)
   nemesis.end()
@@ -132,7 +120,7 @@ async function demandProgress(world: WholeWorld, laws: () => void): Promise<void
   // What is under way comes to its end, and what was given up is cancelled.
   await ground.run(ground.now + 1_000_000, laws)
   await ground.run(ground.now + PATIENCE * 1000, laws, () => isCalm(world))
-  if (!isCalm(world)) throw new Stuck('calm', `no calm within ${PATIENCE} ms: ${positions(world)}`)
+  if (!isCalm(world)) throw new NoProgress('calm', `no calm within ${PATIENCE} ms: ${positions(world)}`)
   const before = world.log.last
   await ground.run(ground.now + 7_000_000, laws)
   world.findMembersAgain()
@@ -144,31 +132,34 @@ async function demandProgress(world: WholeWorld, laws: () => void): Promise<void
       over = true
     },
     (error: Error) =>
-      ground.fail(new Stuck('last calls', `a call on a healed world ended with ${error.message}`)),
+      ground.fail(new NoProgress('last calls', `a call on a healed world ended with ${error.message}`)),
   )
   await ground.run(ground.now + PATIENCE * 1000, laws, () => over)
   demandTime(world, before, healedAt)
   if (!over)
-    throw new Stuck('last calls', `${client.name} is not done within ${PATIENCE} ms of a healed world`)
+    throw new NoProgress('last calls', `${client.name} is not done within ${PATIENCE} ms of a healed world`)
   await ground.run(ground.now + PATIENCE * 1000, laws, () => same(world))
-  if (!same(world)) throw new Stuck('equal members', `the members do not come together: ${positions(world)}`)
+  if (!same(world))
+    throw new NoProgress('equal members', `the members do not come together: ${positions(world)}`)
   await ground.run(ground.now + 5_000_000, laws, () => deafWatches(world).length === 0)
   const [deaf] = deafWatches(world)
-  if (deaf !== undefined) throw new Stuck('watches', `${deaf.name} did not hear of the last changes`)
+  if (deaf !== undefined) throw new NoProgress('watches', `${deaf.name} did not hear of the last changes`)
   await ground.run(ground.now + 5_000_000, laws, () => staleMirrors(world).length === 0)
   const [stale] = staleMirrors(world)
-  if (stale !== undefined) throw new Stuck('mirrors', `${stale.name} does not show what is there`)
+  if (stale !== undefined) throw new NoProgress('mirrors', `${stale.name} does not show what is there`)
 }
 
 /**
- * No change of members is under way, and the one who leads has brought an entry of its own to its end. An operator who removes
- * the leader ends its term, and switches it off at once: the others may have to wait for a timeout, and none of that gap counts.
+ * No change of members is under way, and the one who leads has brought an entry of its own to its end. An
+ * operator who removes the leader ends its term, and switches it off at once: the others may have to wait for
+ * a timeout, and none of that gap counts.
  */
 function isCalm(world: WholeWorld): boolean {
   const leader = world.leader()?.member?.replica.node.raft
   const works = [...world.operators].some(({ life }) => !life.dead)
   if (works || leader === undefined || world.log.last.term !== leader.term) return false
-  // One that was away in a later term, and whose connection comes back late, ends this leader's term when it is heard.
+  // One that was away in a later term, and whose connection comes back late, ends this leader's term when it
+  // is heard.
   return world.membersNow().every(({ member }) => {
     const raft = member?.replica.node.raft
     return raft?.term === leader.term && raft.leader === leader.leader
@@ -186,11 +177,16 @@ function demandTime(
   const truth = (log.last.at - before.at) / 1000
   const told = log.last.time - before.time
   if (truth > 1_000 && told < truth * 0.9 - 500)
-    throw new Stuck('cluster time', `in ${truth} calm ms the cluster's time went on by ${told}`)
+    throw new NoProgress('cluster time', `in ${truth} calm ms the cluster's time went on by ${told}`)
 }
 
-/** What every client may ask for once nothing is in the way: write and read each key, take and leave each lock. */
-async function lastCalls(world: WholeWorld, { store, desk, name, life }: Client): Promise<void> {
+/**
+ * What every client may ask for once nothing is in the way: write and read each key, take and leave each
+ * lock.
+ */
+async function lastCalls(world: WholeWorld, client: Client): Promise<void> {
+  const { store, desk, name, life } = client
+  if (desk.options.profile === 'meetings') await endMeetings(world, client)
   const options = { timeout: PATIENCE }
   await store.put(`${KEY_PREFIX}end`, 'over', options)
   for (const key of [...keyNames(desk.options.keys), ...mergedNames]) {
@@ -207,6 +203,14 @@ async function lastCalls(world: WholeWorld, { store, desk, name, life }: Client)
     world.holds.began(name, life, key, hold.token, () => hold.held)
     await hold.release()
   }
+  for (const key of sharedNames(desk.options.locks)) {
+    const hold = await store.locks.acquire(key, { lease: 5_000, wait: PATIENCE })
+    await hold.release()
+  }
+  const all = await store.semaphores.acquire(SEMAPHORE, { of: PERMITS, permits: PERMITS, wait: PATIENCE })
+  await all.release()
+  const leadership = await store.elections.campaign(ELECTION, { wait: PATIENCE })
+  await leadership.resign()
 }
 
 function positions({ stations }: WholeWorld): string {
@@ -237,13 +241,13 @@ function staleMirrors({ desk, finals }: WholeWorld): readonly MirrorStory[] {
 function judge(world: WholeWorld): void {
   const { desk, locks, holds } = world
   const clusters = new Set(world.membersNow().map(({ member }) => member?.replica.clusterId))
-  if (clusters.size !== 1) throw new Broken('one cluster', `the members name ${[...clusters].join(', ')}`)
+  if (clusters.size !== 1) throw new LawBroken('one cluster', `the members name ${[...clusters].join(', ')}`)
   desk.history.judge(world.finals)
   desk.sequences.judge()
   for (const mirror of desk.mirrors) mirror.judge(desk.states)
   for (const promise of holds.promises()) {
-    if (promise.kind === 'promise' && !locks.forced.has(`${promise.key}/${promise.token}`))
-      locks.events.push(promise)
+    if (promise.kind !== 'promise' || isSharedKey(promise.key)) continue
+    if (!locks.forced.has(`${promise.key}/${promise.token}`)) locks.events.push(promise)
   }
   locks.judge()
 }

@@ -1,10 +1,12 @@
-// Test: the production wiring in the simulator: fixed seeds and fresh ones, the same run twice, and known bugs that must be noticed.
+// Test: the production wiring in the simulator: fixed seeds and fresh ones, the same run twice, and known
+// bugs that must be noticed.
 
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { wholeBugs } from './bugs/all.js'
 import { huntWhole } from './bugs/runner.js'
-import { checkHousePatch, type LoadedHouse, loadHouse } from './house.js'
+import { checkChange } from '../run/changed-packages.js'
+import { type LoadedHouse, loadHouse } from './house.js'
 import { drawWhole, WHOLE_PROFILES } from './options.js'
 import { runWhole } from './run.js'
 
@@ -68,7 +70,7 @@ describe("M22 C30: the directory of another cluster at a member's address", () =
 
 describe('known bugs', () => {
   test.each(wholeBugs.map((bug) => [bug.name, bug] as const))('the patch fits: %s', (_, bug) => {
-    for (const patch of bug.patches) checkHousePatch(patch)
+    for (const change of bug.changes) checkChange(change)
   })
 
   test.each([
@@ -83,6 +85,10 @@ describe('known bugs', () => {
     ['A19', 'a key goes a little early'],
     ['A20', 'a put keeps the life of the one before'],
     ['A21', 'an ephemeral key outlives its session'],
+    ['K73', 'a barrier opens one party early'],
+    ['K72', 'a party of a session that is over is counted on'],
+    ['K71', 'a latch opens for the first who waits alone'],
+    ['K70', 'after a reconnect nobody asks how a wait has ended'],
     ['M22', 'a member serves before the strangers that it was given have answered'],
     ['C30', 'a client asks the other addresses, and does not mind what they say'],
   ])('%s: noticed: %s', async (_, name) => {

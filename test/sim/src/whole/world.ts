@@ -13,11 +13,12 @@ import { PAIR_KEYS } from './clients/pair-worker.js'
 import { Ground } from './ground/ground.js'
 import { Cuts, Host, type HostProcess, MemoryNetwork, type NetworkOptions } from '@latchkey/raft/memory'
 import type { House } from './house.js'
-import { Broken } from './judge/broken.js'
+import { LawBroken } from '../laws/broken.js'
 import { Holds } from './judge/holds.js'
 import { KeyLives } from './judge/key-lives.js'
 import { OneClusterLaw } from './judge/one-cluster.js'
 import { Reach } from './judge/reach.js'
+import { Meetings } from './judge/meetings.js'
 import { Renewed } from './judge/renewed.js'
 import { Leaders } from './judge/leaders.js'
 import { LockStory } from './judge/lock-story.js'
@@ -54,6 +55,7 @@ export class WholeWorld {
   readonly locks: LockStory
   readonly holds: Holds
   readonly renewed: Renewed
+  readonly meetings: Meetings
   readonly lives = new KeyLives()
   readonly reach: Reach
   readonly oneCluster = new OneClusterLaw()
@@ -87,6 +89,7 @@ export class WholeWorld {
     this.desk = new Desk(this.ground, options)
     this.log = new LogStory(Math.max(options.drift, spreadOf(options)))
     this.renewed = new Renewed(options.drift)
+    this.meetings = new Meetings(2 + (options.seed % 3), 1 + (options.seed % 4))
     // A lone member's clients have nowhere else to go: one that dialled into its darkness waits for that dial.
     const hasOthers = options.members >= 3
     this.reach = new Reach(options.electionTimeout, hasOthers && ALWAYS_ASKING.has(options.profile))
@@ -268,7 +271,7 @@ export class WholeWorld {
 
   #stopped(station: Station, error: Error): void {
     const { code } = error as { code?: string }
-    throw new Broken('members live', `${station.id} stopped by itself: ${code} ${error.stack}`)
+    throw new LawBroken('members live', `${station.id} stopped by itself: ${code} ${error.stack}`)
   }
 
   #roleChanged({ id }: Station, life: HostProcess, { role, term, leader }: RaftView): void {
@@ -345,7 +348,7 @@ export class WholeWorld {
         entries.forEach((entry, i) => {
           const result = given[i]
           if (result === undefined)
-            throw new Broken('one log', `entry ${entry.index} was applied without a result`)
+            throw new LawBroken('one log', `entry ${entry.index} was applied without a result`)
           if (!this.log.applied(station.id, entry, result)) return
           this.locks.applied(entry, result, notes[i] ?? [])
           this.lives.applied(entry, result)

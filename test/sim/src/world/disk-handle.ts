@@ -1,4 +1,5 @@
-// Driver: a disk as one process holds it. When the process has died, in the middle of its own work too, its handle does nothing.
+// Driver: a disk as one process holds it. When the process has died, in the middle of its own work too, its
+// handle does nothing.
 
 import type { SimDisk } from './disk.js'
 

@@ -1,4 +1,5 @@
-// Driver: one member's simulated disk. Writes are visible at once and durable after a sync that returned; a name is durable after its folder's sync.
+// Driver: one member's simulated disk. Writes are visible at once and durable after a sync that returned; a
+// name is durable after its folder's sync.
 //
 // Law: after a crash nothing that a returned sync covered is missing; of the rest any part may be there.
 
@@ -14,7 +15,10 @@ export interface DiskOptions {
   readonly longest: number
 }
 
-/** Where a crash can be asked for. 'sync': before it begins; 'syncing': while it is under way; 'synced': durable, the caller not yet told. */
+/**
+ * Where a crash can be asked for. 'sync': before it begins; 'syncing': while it is under way; 'synced':
+ * durable, the caller not yet told.
+ */
 export type DiskStep = 'write' | 'sync' | 'syncing' | 'synced' | 'rename' | 'folder' | 'foldered'
 
 /** A change of the folder, not durable yet: `name` stands for `file`, and `gone` for nothing. */
@@ -84,7 +88,10 @@ export class SimDisk {
     this.#file(name).truncate(length)
   }
 
-  /** Makes what was written to this file before now durable. A failed sync promises nothing (`ok` false), and must not be repeated. */
+  /**
+   * Makes what was written to this file before now durable. A failed sync promises nothing (`ok` false), and
+   * must not be repeated.
+   */
   sync(name: string, done: (ok: boolean) => void): void {
     const life = this.#life
     if (this.#meet('sync', life)) return

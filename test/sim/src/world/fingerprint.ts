@@ -1,4 +1,5 @@
-// Rule: one number for a whole run. Everything that happens is folded in, so two runs are equal when their fingerprints are.
+// Rule: one number for a whole run. Everything that happens is folded in, so two runs are equal when their
+// fingerprints are.
 
 export class Fingerprint {
   #low = 0x9e3779b9 | 0

@@ -110,7 +110,10 @@ export class Network {
     for (const delivery of link.held.splice(0)) this.#schedule(link, delivery, 0)
   }
 
-  /** No cut, no clog, no loss any more; what was held arrives now. Doubles that are still on their way are dropped. */
+  /**
+   * No cut, no clog, no loss any more; what was held arrives now. Doubles that are still on their way are
+   * dropped.
+   */
   heal(): void {
     this.#healed = true
     for (const row of this.#links) {
@@ -164,7 +167,9 @@ export class Network {
     else this.#arrive(delivery)
   }
 
-  /** A power of a uniform number has a long tail, without a logarithm whose last bits differ between machines. */
+  /**
+   * A power of a uniform number has a long tail, without a logarithm whose last bits differ between machines.
+   */
   #delay(): number {
     const { base, tail } = this.#options
     if (tail === 0) return base

@@ -1,4 +1,5 @@
-// Test: one member's process under pauses and stalls: messages keep their order, and each its own clock reading.
+// Test: one member's process under pauses and stalls: messages keep their order, and each its own clock
+// reading.
 
 import { seededRandom } from '@latchkey/base'
 import type { Message } from '@latchkey/raft/core'

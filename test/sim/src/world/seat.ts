@@ -1,7 +1,9 @@
-// Driver: one member's place in the world: its machine (clock and disk, which survive) and its process (which does not).
+// Driver: one member's place in the world: its machine (clock and disk, which survive) and its process (which
+// does not).
 //
-// Law: a process sees messages in the order of their arrival, each with a clock reading taken after the arrival. A stall between
-// that reading and the handling delays everything behind it (docs/locks.md, CT2); it never makes a later message use the older reading.
+// Law: a process sees messages in the order of their arrival, each with a clock reading taken after the
+// arrival. A stall between that reading and the handling delays everything behind it (docs/locks.md, CT2); it
+// never makes a later message use the older reading.
 
 import type { Random } from '@latchkey/base'
 import type { MemberId, Message } from '@latchkey/raft/core'
@@ -182,7 +184,10 @@ export class ClientConnection {
     return done && this.#member !== undefined
   }
 
-  /** Counts as a pause of its own: what it was about to handle comes first when nothing holds the process any more. */
+  /**
+   * Counts as a pause of its own: what it was about to handle comes first when nothing holds the process any
+   * more.
+   */
   #stallWith(arrival: Arrival, now: number): void {
     const world = this.#world
     const life = this.#life

@@ -1,4 +1,5 @@
-// Rule: one simulated file: what the process sees (cached), what survives a power loss (durable), and the writes in between.
+// Rule: one simulated file: what the process sees (cached), what survives a power loss (durable), and the
+// writes in between.
 
 import type { Random } from '@latchkey/base'
 
@@ -78,7 +79,9 @@ export class SimFile {
     for (const write of settled) apply(this.#durable, write)
   }
 
-  /** Power loss: of the unsynced writes any part may have reached the medium, the last one torn at a sector. */
+  /**
+   * Power loss: of the unsynced writes any part may have reached the medium, the last one torn at a sector.
+   */
   lose(random: Random): void {
     const pending = this.#pending.splice(0)
     this.#settled += pending.length

@@ -19,7 +19,9 @@ export interface WorldParts {
   readonly network: NetworkOptions
   /** Microseconds between two ticks of a member. */
   readonly tickEvery: number
-  /** Tells members when another's process has died (closed connections), µs later; undefined: nobody tells. */
+  /**
+   * Tells members when another's process has died (closed connections), µs later; undefined: nobody tells.
+   */
   readonly goneAfter: number | undefined
   readonly trace: boolean
 }

@@ -2,38 +2,23 @@
 // have another one.
 // It uses eight tables, for eight bytes at a time.
 
-const POLYNOMIAL = 0x82f63b78
-const TABLES = makeTables()
+import { checksumTable } from '@latchkey/base'
 
-function makeTables(): readonly Int32Array[] {
-  const tables = Array.from({ length: 8 }, () => new Int32Array(256))
-  const first = tables[0] as Int32Array
-  for (let i = 0; i < 256; i++) {
-    let crc = i
-    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ POLYNOMIAL : crc >>> 1
-    first[i] = crc
-  }
-  for (let t = 1; t < 8; t++) {
-    const before = tables[t - 1] as Int32Array
-    const table = tables[t] as Int32Array
-    for (let i = 0; i < 256; i++) {
-      const crc = before[i] as number
-      table[i] = (crc >>> 8) ^ (first[crc & 0xff] as number)
-    }
-  }
-  return tables
+const T0 = checksumTable(0x82f63b78)
+const T1 = withZeros(1)
+const T2 = withZeros(2)
+const T3 = withZeros(3)
+const T4 = withZeros(4)
+const T5 = withZeros(5)
+const T6 = withZeros(6)
+const T7 = withZeros(7)
+
+/** The checksum of each byte followed by that many zeros. */
+function withZeros(zeros: number): Int32Array {
+  let table = T0
+  for (let i = 0; i < zeros; i++) table = table.map((crc) => (crc >>> 8) ^ at8(T0, crc))
+  return table
 }
-
-const [T0, T1, T2, T3, T4, T5, T6, T7] = TABLES as [
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-]
 
 /** The checksum of bytes[from, to). */
 export function crc32c(bytes: Uint8Array, from: number, to: number): number {
@@ -56,7 +41,9 @@ export function crc32c(bytes: Uint8Array, from: number, to: number): number {
   return ~crc >>> 0
 }
 
-const at8 = (table: Int32Array, index: number): number => table[index & 0xff] as number
+function at8(table: Int32Array, index: number): number {
+  return table[index & 0xff] as number
+}
 
 const word = (bytes: Uint8Array, at: number): number =>
   (bytes[at] as number) |

@@ -7,6 +7,7 @@
 //   kind    1 whole, 2 first, 3 middle, 4 last
 //   edit    a tag and its fields, repeated; tag 7 adds a table, tag 6 removes one
 
+import { elementAt } from '@latchkey/base'
 import { crc32c, masked } from './crc32c.js'
 import { Varints } from './varints.js'
 
@@ -91,8 +92,8 @@ function apply(edit: Buffer, live: Set<number>): boolean {
       else numbers.push(number)
       if (Number.isNaN(number)) return false
     }
-    if (tag === 6) live.delete(numbers[1] as number)
-    if (tag === 7) live.add(numbers[1] as number)
+    if (tag === 6) live.delete(elementAt(numbers, 1))
+    if (tag === 7) live.add(elementAt(numbers, 1))
   }
   return true
 }

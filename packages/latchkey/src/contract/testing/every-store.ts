@@ -1,4 +1,4 @@
-// Driver: the same behaviour on every kind of store: one member, a leader, a follower, a remote client.
+// Driver: runs a test on every kind of store: one member, a leader, a follower, a remote client.
 
 import type { Store } from '@latchkey/client'
 import { afterAll, beforeAll, beforeEach, describe } from 'vitest'
@@ -12,7 +12,7 @@ export type Kind = (typeof KINDS)[number]
 export interface At {
   readonly kind: Kind
   readonly store: Store
-  /** Another way to the same data, where there is one. */
+  /** Another store with the same data, if there is one. */
   readonly other: Store
   /** A key that no other test uses. */
   key(name?: string): string

@@ -1,4 +1,4 @@
-// Driver: free ports and temporary folders, gone after the test file.
+// Driver: free ports and temporary folders, which are removed after the test file.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,7 @@ import { afterAll } from 'vitest'
 
 export { freePorts } from '../../open/testing/ports.js'
 
-/** A new folder at each call of what it returns; all are removed when the file is done. */
+/** Returns a function that makes a new folder at each call; all are removed after the test file. */
 export function tempFolders(): () => string {
   const root = mkdtempSync(join(tmpdir(), 'latchkey-contract-'))
   afterAll(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }))

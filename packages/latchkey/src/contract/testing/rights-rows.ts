@@ -1,17 +1,18 @@
-// Driver: every call of a store and every route of HTTP, each as something that can be asked with any credentials.
+// Driver: every call of a store and every route of HTTP, as requests that can be sent with any credentials.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Store } from '@latchkey/client'
-import { LOCK_VERBS, METHODS } from '../../http/routes.js'
+import { ROUTE_EXAMPLES } from '../../http/testing/route-examples.js'
 
-/** `at`: what its keys and locks begin with. */
+/** `at`: the prefix of its keys and locks. */
 export type StoreRow = (store: Store, at: string) => Promise<unknown>
 export interface HttpRow {
   readonly method: string
   path(at: string): string
-  readonly body?: string
+  body?(at: string): string
+  readonly isStream: boolean
 }
 
 const first = async (items: AsyncIterableIterator<unknown>): Promise<unknown> => {
@@ -20,7 +21,9 @@ const first = async (items: AsyncIterableIterator<unknown>): Promise<unknown> =>
   return next.value
 }
 const range = (at: string) => ({ prefix: at })
-/** A member, a session, a hold that is none: who may ask is told so. */
+/**
+ * Names of a member, a session and a hold that do not exist: an allowed request gets an error that says so.
+ */
 const NOBODY = 'nobody'
 const NOWHERE = 'ws://127.0.0.1:1'
 const NO_SESSION = 1
@@ -64,12 +67,16 @@ export const STORE_ROWS: Readonly<Record<string, StoreRow>> = {
     const watch = store.locks.watch({ prefix: `${at}l` })
     const next = watch.next()
     next.catch(() => {})
-    // Answers come in the order of the questions, so a refusal of the watch is here before this answer.
+    // Answers come in the order of the requests, so a refusal of the watch arrives before this answer.
     await store.locks.query(`${at}l`).catch(() => {})
     await watch.return?.()
     return next
   },
   mirror: async (store, at) => (await store.mirror(range(at))).close(),
+  'sub, and a scan of it': (store, at) => store.sub(at).scan(),
+  'sub, and a put into it': (store, at) => store.sub(at).put('k', 'v'),
+  'sub, and a latch of it': (store, at) => store.sub(at).latches.create('s', 1),
+  'sub, and a lock of it': async (store, at) => (await store.sub(at).locks.tryAcquire('s'))?.release(),
   put: (store, at) => store.put(`${at}k`, 'v'),
   'put, under a guard': (store, at) => store.put(`in/k`, 'v', { guard: { key: `${at}none`, token: 1 } }),
   putAll: (store, at) => store.putAll([[`${at}k`, 'v']]),
@@ -113,12 +120,39 @@ export const STORE_ROWS: Readonly<Record<string, StoreRow>> = {
   releaseLockWith: (store, at) => store.releaseLockWith(`${at}w`, acquirer),
   'locks.acquire': locking,
   'locks.tryAcquire': async (store, at) => (await store.locks.tryAcquire(`${at}t`))?.release(),
+  'locks.acquireAll': async (store, at) =>
+    (await store.locks.acquireAll([`${at}1`, `${at}2`], { wait: '20s' })).release(),
+  'locks.tryAcquireAll': async (store, at) =>
+    (await store.locks.tryAcquireAll([`${at}3`, `${at}4`]))?.release(),
   'locks.withLock': (store, at) => store.locks.withLock(`${at}l`, { wait: '20s' }, async () => {}),
   'locks.query': (store, at) => store.locks.query(at),
   'locks.forceRelease': (store, at) => store.locks.forceRelease(`${at}none`, 1),
   'locks.releaseAll': (store) => store.locks.releaseAll(),
+  'semaphores.acquire': async (store, at) =>
+    (await store.semaphores.acquire(`${at}sem`, { of: 9, wait: '20s' })).release(),
+  'semaphores.tryAcquire': async (store, at) =>
+    (await store.semaphores.tryAcquire(`${at}sem`, { of: 9 }))?.release(),
+  'semaphores.resize': (store, at) => store.semaphores.resize(`${at}sized`, 3),
+  'semaphores.query': (store, at) => store.semaphores.query(at),
+  'elections.campaign': async (store, at) =>
+    (await store.elections.campaign(`${at}led`, { wait: '20s' })).resign(),
+  'webLocks.request': (store, at) => store.webLocks.request(`${at}web`, () => {}),
+  'webLocks.query': (store) => store.webLocks.query(),
+  'elections.leader': (store, at) => store.elections.leader(`${at}led`),
+  'elections.observe': async (store, at) => {
+    for await (const event of store.elections.observe(`${at}led`)) return event
+    return undefined
+  },
+  'latches.query': (store, at) => store.latches.query(at),
+  'barriers.query': (store, at) => store.barriers.query(at),
+  'latches.create': (store, at) => store.latches.create(`${at}h`, 1),
+  'latches.countDown': (store, at) => store.latches.countDown(`${at}h`),
+  'latches.wait': (store, at) => store.latches.wait(`${at}h`, { timeout: '20s' }),
+  'latches.remove': (store, at) => store.latches.remove(`${at}h`),
+  'barriers.enter': (store, at) => store.barriers.enter(`${at}h`, { parties: 1 }),
   ready: (store) => store.ready(),
   status: (store) => store.status(),
+  metrics: (store) => store.metrics(),
   snapshot: (store) => store.snapshot(),
   backup: (store) => withFile((file) => store.backup(file)),
   transferLeadership: (store) => store.transferLeadership(NOBODY),
@@ -131,14 +165,27 @@ export const STORE_ROWS: Readonly<Record<string, StoreRow>> = {
   'sessions.end': (store) => store.sessions.end(NO_SESSION),
 }
 
-/** Asks nothing of a member. */
-export const NO_CALLS: readonly string[] = ['close', 'on', 'once', 'off', 'addListener', 'removeListener']
+/** Calls that send no request to a member. */
+export const NO_CALLS: readonly string[] = [
+  'close',
+  'reload',
+  'on',
+  'once',
+  'off',
+  'addListener',
+  'removeListener',
+]
 
-/** What can be called on it, by name: those of the objects that hang on it too. */
+/** The names of all methods of a store, with those of its properties. */
 export function callsOf(store: Store): string[] {
   const parts: [string, object][] = [
     ['', store],
     ['locks.', store.locks],
+    ['semaphores.', store.semaphores],
+    ['elections.', store.elections],
+    ['webLocks.', store.webLocks],
+    ['latches.', store.latches],
+    ['barriers.', store.barriers],
     ['members.', store.members],
     ['sessions.', store.sessions],
   ]
@@ -154,38 +201,6 @@ function functionsOf(part: object): string[] {
   return [...names]
 }
 
-const named = (part: string, name: string) => `/v1/${part}/${encodeURIComponent(name)}`
-const hold = JSON.stringify({ id: 'rights', fencingToken: 1 })
-const ask = JSON.stringify({ id: 'rights', lease: '10s' })
-
-const PATHS: Readonly<Record<string, (at: string) => string>> = {
-  kv: (at) => named('kv', `${at}h`),
-  lock: (at) => named('locks', `${at}h`),
-}
-
-/** From the routes themselves: a new one has its row at once. */
-export function httpRows(): Record<string, HttpRow> {
-  const rows: Record<string, HttpRow> = {}
-  for (const [route, methods] of Object.entries(METHODS)) {
-    for (const method of methods) {
-      if (route !== 'lock verb') {
-        const path = PATHS[route] ?? (() => `/${route}`)
-        rows[`${method} ${path('key').replace(/%2F.*|keyh/, '{key}')}`] = {
-          method,
-          path,
-          ...(method === 'PUT' && { body: 'v' }),
-        }
-        continue
-      }
-      for (const verb of LOCK_VERBS) {
-        const body = verb === 'acquire' ? ask : hold
-        rows[`${method} /v1/locks/{key}:${verb}`] = {
-          method,
-          path: (at) => `${named('locks', `${at}h`)}:${verb}`,
-          body,
-        }
-      }
-    }
-  }
-  return rows
-}
+/** Made from the table of routes, so that a new route has its row at once. */
+export const httpRows = (): Record<string, HttpRow> =>
+  Object.fromEntries(ROUTE_EXAMPLES.map((row) => [`${row.method} ${row.route}`, row]))

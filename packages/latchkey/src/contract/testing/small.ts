@@ -1,4 +1,4 @@
-// Rule: little words that the tests share.
+// Rule: small functions that the tests share.
 
 export const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values)
 export const utf8 = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'utf8'))
@@ -24,7 +24,7 @@ export async function all<T>(from: AsyncIterable<T>): Promise<T[]> {
   return found
 }
 
-/** Waits until it is true; the test's own timeout ends it. */
+/** Waits until the condition is true; the timeout of the test limits the wait. */
 export async function until(
   true_: () => boolean | Promise<boolean>,
   pause: () => Promise<void> = () => sleep(10),
@@ -32,7 +32,7 @@ export async function until(
   while (!(await true_())) await pause()
 }
 
-/** What `run` throws; undefined: nothing. */
+/** Returns the error that `run` throws; undefined: none. */
 export const thrown = (run: () => unknown): unknown => {
   try {
     run()
@@ -43,8 +43,8 @@ export const thrown = (run: () => unknown): unknown => {
 }
 
 /**
- * What a process may rightly fail at that stood still for so long: it is tried again then, and only then. The loop is looked at
- * every few milliseconds meanwhile.
+ * What a process may rightly fail at that stood still for so long: it is tried again then, and only then. The
+ * loop is looked at every few milliseconds meanwhile.
  */
 export async function unlessStalled(most: number, run: () => Promise<void>): Promise<void> {
   for (;;) {

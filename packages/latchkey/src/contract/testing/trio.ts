@@ -3,11 +3,12 @@
 import { join } from 'node:path'
 import { connect, type ConnectOptions, type Store } from '@latchkey/client'
 import type { Status } from '@latchkey/protocol'
+import { afterAll, afterEach, beforeAll } from 'vitest'
 import { open } from '../../open/index.js'
 import type { OpenOptions } from '../../open/options.js'
-import { freePorts } from './ports.js'
+import { freePorts, tempFolders } from './ports.js'
 
-/** Quick elections, but not so quick that a busy machine holds one after the other. */
+/** Short election timeouts, but not so short that a busy machine needs several elections. */
 export const QUICK = { electionTimeout: 600, heartbeat: 50 } as const
 
 export interface Trio {
@@ -43,6 +44,34 @@ export async function openTrio(folder: string, more: Partial<OpenOptions> = {}):
     connect: (options) => connect(Object.values(urls), options),
     close: async () => {
       await Promise.all(opened.map((store) => store.close()))
+    },
+  }
+}
+
+export interface TrioOfFile {
+  readonly leader: Trio['leader']
+  /** A store that is closed after the test that asked for it. It is remote, so that the three members stay. */
+  remote(): Promise<Store>
+}
+
+/** Called once in a test file: the three members are started before its tests and closed after them. */
+export function trioOfFile(): TrioOfFile {
+  const folder = tempFolders()
+  const opened: Store[] = []
+  let trio: Trio
+  beforeAll(async () => {
+    trio = await openTrio(folder())
+  })
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((store) => store.close()))
+  })
+  afterAll(() => trio?.close())
+  return {
+    leader: () => trio.leader(),
+    async remote() {
+      const store = await trio.connect()
+      opened.push(store)
+      return store
     },
   }
 }

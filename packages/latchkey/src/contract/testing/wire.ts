@@ -1,12 +1,12 @@
-// Driver: a wire between a client and a member that can lose what the member answers, and break.
+// Driver: a proxy between a client and a member that can lose the member's answers and break connections.
 
 import { connect, createServer, type Socket } from 'node:net'
 
 export interface Wire {
   readonly url: string
-  /** From now on answers get lost; then break() it. */
+  /** From now on all answers are lost, until break(). */
   loseAnswers(): void
-  /** All connections end; new ones work as on the first day. */
+  /** Ends all connections; new connections work normally. */
   break(): void
   close(): Promise<void>
 }

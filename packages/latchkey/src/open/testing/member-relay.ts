@@ -1,5 +1,5 @@
-// Driver: a TCP relay in front of one member, through which the other members reach it. It can cut the way between two members alone:
-// it reads in the handshake which member dials.
+// Driver: a TCP relay in front of one member, through which the other members reach it. It can cut the way
+// between two members alone: it reads in the handshake which member dials.
 
 import { connect, createServer, type Socket } from 'node:net'
 import { freePorts } from './ports.js'
@@ -16,7 +16,9 @@ export interface MemberRelay {
   readonly url: string
   /** Where the member itself listens. */
   readonly listen: string
-  /** From now on no byte passes between it and that member in either direction, and no connection is closed. */
+  /**
+   * From now on no byte passes between it and that member in either direction, and no connection is closed.
+   */
   cut(from: string): void
   heal(): void
   close(): Promise<void>

@@ -1,6 +1,6 @@
-// Driver: addresses on this machine that nobody listens at just now: below the range from which the system gives out ports for outgoing
-// connections, so that none of those takes a port before its member listens there, now or after a restart. Each process begins at a
-// place of its own.
+// Driver: addresses on this machine that nobody listens at just now: below the range from which the system
+// gives out ports for outgoing connections, so that none of those takes a port before its member listens
+// there, now or after a restart. Each process begins at a place of its own.
 
 import { createServer } from 'node:net'
 

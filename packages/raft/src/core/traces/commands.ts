@@ -279,7 +279,7 @@ export const commands: Record<string, Command | undefined> = {
   crash: (stage, [id = '', , kept]) => stage.world.crash(id, Number(kept ?? 0)),
   restart,
   'roll-back': rollBack,
-  'allow-votes': (stage, [id = '']) => stage.live(id).raft?.allowVoting(),
+  'allow-votes': (stage, [id = '']) => stage.world.call(id, (raft, now) => raft.allowVoting(now)),
   time: (stage, [id = '']) => {
     const { raft, now } = stage.live(id)
     stage.say(`${id}: cluster time ${raft?.clusterTime(now)}`)

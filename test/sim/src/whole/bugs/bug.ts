@@ -1,6 +1,7 @@
-// Rule: a known bug of the whole wiring: what to change in the compiled packages, and within how many seeds it must be noticed.
+// Rule: a known bug of the whole wiring: what to change in the compiled packages, and within how many seeds
+// it must be noticed.
 
-import type { Patch } from '../../run/load-core.js'
+import { type Change, fileAt, type Patch } from '../../run/changed-packages.js'
 import type { WholeFault } from '../faults.js'
 import type { WholeOptions, WholeProfile } from '../options.js'
 
@@ -8,7 +9,7 @@ export interface WholeBug {
   readonly name: string
   /** Of docs/laws.md. */
   readonly ids: readonly string[]
-  readonly patches: readonly Patch[]
+  readonly changes: readonly Change[]
   readonly profile: WholeProfile
   readonly seeds: number
   /** A directed scene: what the seeds of the hunt have in common, where chance alone would take too long. */
@@ -18,7 +19,7 @@ export interface WholeBug {
 }
 
 export const edit = (file: string, find: string, replace: string): Patch => ({
-  file: file.replace('/', '/dist/').concat('.js'),
+  file: fileAt(file),
   find,
   replace,
 })

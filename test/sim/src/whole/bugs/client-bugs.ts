@@ -1,16 +1,30 @@
 // Rule: known bugs of stores and of what they believe: attempts, answers, clocks, holds.
 
+import type * as clock from '../../../../../packages/base/dist/clock.js'
+import type * as active from '../../../../../packages/client/dist/engine/active-link.js'
+import type * as reach from '../../../../../packages/latchkey/dist/member/leader-reach.js'
+import type * as renewal from '../../../../../packages/lock/dist/holding/renewal-times.js'
+import { replaced } from '../../run/changed-packages.js'
 import { edit, type WholeBug } from './bug.js'
+
+/** Clients are suspended, one after the other, and meanwhile their wall clocks are set back by 0.8 s. */
+const SUSPENDED_AND_SET_BACK = Array.from({ length: 40 }, (_, i) => ({
+  at: 1_000_000 + Math.floor(i / 2) * 250_000 + (i % 2) * 10_000,
+  kind: i % 2 === 0 ? ('clientSuspend' as const) : ('wall' as const),
+  who: 0,
+  other: Math.floor(i / 2),
+  millis: i % 2 === 0 ? 150 : 40,
+}))
 
 export const clientBugs: readonly WholeBug[] = [
   {
     name: 'only the monotonic clock counts',
     ids: ['T8'],
-    patches: [
-      edit(
+    changes: [
+      replaced<typeof clock, 'elapsed'>(
         'base/clock',
-        'return Math.max(0, to.hr - from.hr, to.up - from.up - UPTIME_RESOLUTION, to.wall - from.wall);',
-        'return Math.max(0, to.hr - from.hr);',
+        'elapsed',
+        () => (from, to) => Math.max(0, to.hr - from.hr),
       ),
     ],
     profile: 'deadline',
@@ -18,9 +32,24 @@ export const clientBugs: readonly WholeBug[] = [
     scene: { faults: 2, locks: 1 },
   },
   {
+    name: 'the time of a suspended machine is counted without the error of its uptime',
+    ids: ['CT7'],
+    changes: [
+      replaced<typeof clock, 'elapsed'>(
+        'base/clock',
+        'elapsed',
+        () => (from, to) => Math.max(0, to.hr - from.hr, to.up - from.up - 10, to.wall - from.wall),
+      ),
+    ],
+    profile: 'deadline',
+    seeds: 50,
+    scene: { clocks: 'extreme', locks: 1, lease: [400, 400] },
+    faults: SUSPENDED_AND_SET_BACK,
+  },
+  {
     name: 'a hold that was lost comes back',
     ids: ['K30'],
-    patches: [
+    changes: [
       edit(
         'lock/holding/hold-validity',
         "if (left > 0) return left; this.lose('its lease is over, as far as this process can tell'); return 0;",
@@ -39,8 +68,12 @@ export const clientBugs: readonly WholeBug[] = [
   {
     name: 'a renewal is given up after a twelfth of the lease',
     ids: ['K42'],
-    patches: [
-      edit('lock/holding/renewal-times', 'return Math.min(lease * 2, ', 'return Math.min(lease / 12, '),
+    changes: [
+      replaced<typeof renewal, 'patienceOf'>(
+        'lock/holding/renewal-times',
+        'patienceOf',
+        (real) => (lease) => Math.min(lease / 12, real(lease)),
+      ),
     ],
     profile: 'renewing',
     seeds: 300,
@@ -49,7 +82,7 @@ export const clientBugs: readonly WholeBug[] = [
   {
     name: 'a leader that is silent is waited for',
     ids: ['C13'],
-    patches: [edit('client/engine/silence-detector', 'this.#beats++;', '')],
+    changes: [edit('client/engine/silence-detector', 'this.#beats++;', '')],
     profile: 'kv',
     seeds: 20,
     scene: { members: 3, embedded: 0, electionTimeout: 300, heartbeat: 75 },
@@ -58,8 +91,17 @@ export const clientBugs: readonly WholeBug[] = [
   {
     name: 'an embedded store waits for its own member alone',
     ids: ['M28'],
-    patches: [
-      edit('latchkey/member/leader-reach', 'this.isCutOff = isSilent; return true;', 'return false;'),
+    changes: [
+      replaced<typeof reach, 'LeaderReach'>(
+        'latchkey/member/leader-reach',
+        'LeaderReach',
+        (Real) =>
+          class extends Real {
+            override look() {
+              return false
+            }
+          },
+      ),
     ],
     profile: 'kv',
     seeds: 20,
@@ -69,11 +111,11 @@ export const clientBugs: readonly WholeBug[] = [
   {
     name: 'what may be in the log is told as refused',
     ids: ['C4', 'C1'],
-    patches: [
+    changes: [
       edit(
         'raft/node/proposals',
-        "this.#waiting = []; for (const { callers } of waiting) tell(callers, { type: 'unknown' });",
-        "this.#waiting = []; for (const { callers } of waiting) tell(callers, { type: 'refused', reason });",
+        "tell(callers, { type: 'unknown' }); } const gathered",
+        "tell(callers, { type: 'refused', reason }); } const gathered",
       ),
     ],
     profile: 'kv',
@@ -83,8 +125,17 @@ export const clientBugs: readonly WholeBug[] = [
   {
     name: 'ids of attempts are given again',
     ids: ['C5'],
-    patches: [
-      edit('client/engine/active-link', 'return ++this.#ids;', 'return (this.#ids = (this.#ids % 4) + 1);'),
+    changes: [
+      replaced<typeof active, 'ActiveLink'>(
+        'client/engine/active-link',
+        'ActiveLink',
+        (Real) =>
+          class extends Real {
+            override nextId() {
+              return ((super.nextId() - 1) % 4) + 1
+            }
+          },
+      ),
     ],
     profile: 'kv',
     seeds: 50,
@@ -92,11 +143,11 @@ export const clientBugs: readonly WholeBug[] = [
   {
     name: 'a mirror shows the changes of a revision one by one',
     ids: ['C62'],
-    patches: [
+    changes: [
       edit(
         'client/store/mirror',
-        'this.#set(events[at]);',
-        '{ this.#set(events[at]); this.#tell(events[at]); }',
+        'this.#set(event); same.push(event);',
+        '{ this.#set(event); this.#tell(event); } same.push(event);',
       ),
     ],
     profile: 'kv',
@@ -105,7 +156,7 @@ export const clientBugs: readonly WholeBug[] = [
   {
     name: 'the changes behind a list begin one revision late',
     ids: ['C61'],
-    patches: [
+    changes: [
       edit(
         'client/store/range-follower',
         'new History(engine, bounds, revision + 1, signal)',
@@ -118,7 +169,7 @@ export const clientBugs: readonly WholeBug[] = [
   {
     name: 'a mirror keeps what was deleted while the history was lost',
     ids: ['C62'],
-    patches: [
+    changes: [
       edit(
         'client/store/mirror',
         'this.#next = new Map(); return;',
@@ -132,7 +183,7 @@ export const clientBugs: readonly WholeBug[] = [
   {
     name: 'a keep-alive that is refused is sent again at once',
     ids: ['C7'],
-    patches: [edit('client/engine/keep-alive', 'if (kept) this.check();', 'this.check();')],
+    changes: [edit('client/engine/keep-alive', 'if (kept) this.check();', 'this.check();')],
     profile: 'waiters',
     seeds: 300,
     scene: { embedded: 1, sessionLife: 1_500, faults: 2 },

@@ -1,5 +1,8 @@
-// Rule: known bugs by which a member of another cluster serves the clients of this one.
+// Rule: known bugs by which a member of another cluster serves the clients of this one, or one that was removed
+// does not hear of it.
 
+import type * as oneCluster from '../../../../../packages/raft/dist/node/one-cluster.js'
+import { replaced } from '../../run/changed-packages.js'
 import type { WholeFault } from '../faults.js'
 import { edit, type WholeBug } from './bug.js'
 
@@ -7,18 +10,36 @@ const SCENE = { members: 3, embedded: 0, clients: 2, electionTimeout: 300, heart
 const met = (kind: WholeFault['kind']): readonly WholeFault[] => [
   { at: 2_000_000, kind, who: 0, other: 0, millis: 8_000 },
 ]
-const SERVES_AT_ONCE = edit('raft/node/one-cluster', 'return !this.#isOver;', 'return false;')
+const SERVES_AT_ONCE = replaced<typeof oneCluster, 'OneCluster'>(
+  'raft/node/one-cluster',
+  'OneCluster',
+  (Real) =>
+    class extends Real {
+      override get isAsking() {
+        return false
+      }
+    },
+)
 const STAYS = edit(
   'raft/node/one-cluster',
   'if (others.length > 0) return this.#ports.stop(this.#error(own, others));',
   '',
 )
 
+/** The leader is killed for 60 ms, again and again: sometimes just when it has taken the removal of a member. */
+const LEADERS_KILLED = Array.from({ length: 24 }, (_, i) => ({
+  at: 1_500_000 + i * 450_000,
+  kind: 'kill' as const,
+  who: -1,
+  other: i,
+  millis: 60,
+}))
+
 export const clusterBugs: readonly WholeBug[] = [
   {
     name: 'a member serves before the strangers that it was given have answered',
     ids: ['M22'],
-    patches: [SERVES_AT_ONCE],
+    changes: [SERVES_AT_ONCE],
     profile: 'kv',
     seeds: 20,
     scene: SCENE,
@@ -27,7 +48,7 @@ export const clusterBugs: readonly WholeBug[] = [
   {
     name: 'a member does not mind that strangers are of another cluster',
     ids: ['M22'],
-    patches: [STAYS],
+    changes: [STAYS],
     profile: 'kv',
     seeds: 5,
     scene: SCENE,
@@ -36,7 +57,7 @@ export const clusterBugs: readonly WholeBug[] = [
   {
     name: 'a client asks the other addresses, and does not mind what they say',
     ids: ['C30'],
-    patches: [
+    changes: [
       SERVES_AT_ONCE,
       STAYS,
       edit('client/one-cluster', 'if (foreign.length > 0) throw this.#fail(this.#two(clusterId));', ''),
@@ -46,5 +67,14 @@ export const clusterBugs: readonly WholeBug[] = [
     seeds: 20,
     scene: SCENE,
     faults: met('foreignAmongOthers'),
+  },
+  {
+    name: 'a removed member whose connections are older than its removal is not told',
+    ids: ['M12'],
+    changes: [edit('latchkey/member/member-links', 'if (index !== undefined)', 'if (index === -1)')],
+    profile: 'members',
+    seeds: 300,
+    scene: { members: 3, embedded: 3, electionTimeout: 500, heartbeat: 125 },
+    faults: LEADERS_KILLED,
   },
 ]

@@ -9,14 +9,14 @@ export const journalBugs: readonly WholeBug[] = [
   {
     name: 'a batch of events counts before it is synced',
     ids: ['D8'],
-    patches: [edit('kv/storage/event-log', 'if (sync) await file.sync();', '')],
+    changes: [edit('kv/storage/event-log', 'if (sync) await file.sync();', '')],
     profile: 'power',
     seeds: 50,
   },
   {
     name: 'the folder is not synced behind a new file of events',
     ids: ['D7'],
-    patches: [edit('kv/storage/event-log', 'await disk.sync(folder);', '')],
+    changes: [edit('kv/storage/event-log', 'await disk.sync(folder);', '')],
     profile: 'power',
     seeds: 50,
     scene: BUSY,
@@ -24,11 +24,11 @@ export const journalBugs: readonly WholeBug[] = [
   {
     name: 'a file of events goes before it is known durably that it may',
     ids: ['S15'],
-    patches: [
+    changes: [
       edit(
         'kv/storage/event-log',
-        'while (this.#files[0].number < reach.first)',
-        'const first = this.#files.find((file) => file.live > 0)?.number ?? this.#tail.number; while (this.#files[0].number < first)',
+        'file.number < reach.first',
+        'file.number < (this.#files.find((one) => one.live > 0)?.number ?? this.#tail.number)',
       ),
     ],
     profile: 'power',

@@ -1,5 +1,8 @@
 // Rule: known bugs of keys with a life.
 
+import type * as lifeRows from '../../../../../packages/kv/dist/state/life-rows.js'
+import type * as lives from '../../../../../packages/kv/dist/state/lives.js'
+import { replaced } from '../../run/changed-packages.js'
 import { edit, type WholeBug } from './bug.js'
 
 const SCENE = { members: 3, think: 60 } as const
@@ -8,7 +11,7 @@ export const lifeBugs: readonly WholeBug[] = [
   {
     name: "a key goes by the member's own clock",
     ids: ['A1', 'A19'],
-    patches: [
+    changes: [
       edit(
         'kv/machine',
         'new EntryRun({ state, locks, caps: this.#limits, turn: this.#turn }',
@@ -27,11 +30,11 @@ export const lifeBugs: readonly WholeBug[] = [
   {
     name: 'a key goes a little early',
     ids: ['A19'],
-    patches: [
-      edit(
+    changes: [
+      replaced<typeof lifeRows, 'lifeUntil'>(
         'kv/state/life-rows',
-        'number: Math.min(Math.ceil(now) + ttl, MOST)',
-        'number: Math.min(Math.ceil(now) + Math.ceil(ttl * 0.9), MOST)',
+        'lifeUntil',
+        (real) => (now, ttl) => real(now, Math.ceil(ttl * 0.9)),
       ),
     ],
     profile: 'lives',
@@ -41,7 +44,7 @@ export const lifeBugs: readonly WholeBug[] = [
   {
     name: 'keys are looked for too seldom',
     ids: ['A19'],
-    patches: [edit('kv/state/life-rows', 'export const PERIOD = 100;', 'export const PERIOD = 3_000;')],
+    changes: [edit('kv/state/life-rows', 'export const PERIOD = 100;', 'export const PERIOD = 3_000;')],
     profile: 'lives',
     seeds: 50,
     scene: SCENE,
@@ -49,7 +52,7 @@ export const lifeBugs: readonly WholeBug[] = [
   {
     name: 'a put keeps the life of the one before',
     ids: ['A20'],
-    patches: [
+    changes: [
       edit(
         'kv/rules/draft',
         'value, before, undefined, life);',
@@ -63,7 +66,16 @@ export const lifeBugs: readonly WholeBug[] = [
   {
     name: 'an ephemeral key outlives its session',
     ids: ['A21'],
-    patches: [edit('kv/rules/sessions', 'lives.sessionOver(session.id);', '')],
+    changes: [
+      replaced<typeof lives, 'Lives'>(
+        'kv/state/lives',
+        'Lives',
+        (Real) =>
+          class extends Real {
+            override sessionOver() {}
+          },
+      ),
+    ],
     profile: 'lives',
     seeds: 50,
     scene: { ...SCENE, sessionLife: 1_500 },
@@ -71,7 +83,7 @@ export const lifeBugs: readonly WholeBug[] = [
   {
     name: 'a start forgets which keys go when',
     ids: ['A23'],
-    patches: [
+    changes: [
       edit(
         'kv/state/lives',
         'this.#earliest = row && indexedAt(binary(row.key.subarray(1))).life.number;',

@@ -1,11 +1,23 @@
 // Rule: known bugs of locks: of their time, their tokens, their queues and their retries.
 
+import type { Instant } from '@latchkey/base'
+import type * as clock from '../../../../../packages/base/dist/clock.js'
+import type * as counters from '../../../../../packages/kv/dist/state/counters.js'
+import type * as bound from '../../../../../packages/lock/dist/holding/cluster-time-bound.js'
+import type * as lockReads from '../../../../../packages/lock/dist/rules/lock-reads.js'
+import type * as clusterTime from '../../../../../packages/raft/dist/core/cluster-time.js'
+import { replaced } from '../../run/changed-packages.js'
 import { edit, type WholeBug } from './bug.js'
 
-const LEARN = edit(
+const LEARN = replaced<typeof bound, 'ClusterBound'>(
   'lock/holding/cluster-time-bound',
-  'this.#best = { time, sentAt };',
-  'this.#best = { time, sentAt: now };',
+  'ClusterBound',
+  (Real) =>
+    class extends Real {
+      override learn(time: number, _: Instant, now: Instant) {
+        super.learn(time, now, now)
+      }
+    },
 )
 /** Answers that take long, and clocks that differ as much as they may. */
 const LATE = { netBase: 2_000, netTail: 60_000, clocks: 'extreme', faults: 2, locks: 1 } as const
@@ -14,7 +26,7 @@ export const timeBugs: readonly WholeBug[] = [
   {
     name: 'the lease counts from the answer',
     ids: ['K4'],
-    patches: [LEARN],
+    changes: [LEARN],
     profile: 'deadline',
     seeds: 300,
     scene: LATE,
@@ -22,7 +34,7 @@ export const timeBugs: readonly WholeBug[] = [
   {
     name: 'the bound is taken from a stored answer',
     ids: ['K5'],
-    patches: [
+    changes: [
       edit(
         'client/engine/active-link',
         'return reply.answer instanceof Uint8Array ? decodeAnswer(reply.answer) : reply.answer;',
@@ -38,7 +50,7 @@ export const timeBugs: readonly WholeBug[] = [
   {
     name: 'the bound is taken from the last applied entry',
     ids: ['K4'],
-    patches: [
+    changes: [
       edit(
         'raft/core/read-index',
         'const time = leading.clock.read(state.now);',
@@ -52,7 +64,7 @@ export const timeBugs: readonly WholeBug[] = [
   {
     name: 'the clamp is per entry, not per reading',
     ids: ['K2'],
-    patches: [
+    changes: [
       edit('raft/core/leader', 'leading.clock.read(state.now);', ''),
       // Whoever asks for the time only looks: no reading but that of an entry.
       edit(
@@ -72,11 +84,16 @@ export const timeBugs: readonly WholeBug[] = [
   {
     name: 'the anchor of a new leader was read before a stall',
     ids: ['K41'],
-    patches: [
-      edit(
-        'raft/core/roles',
-        'new ClusterClock(log.last.time, state.now, options.clamp)',
-        'new ClusterClock(log.last.time, state.now - options.clamp, options.clamp)',
+    changes: [
+      replaced<typeof clusterTime, 'ClusterClock'>(
+        'raft/core/cluster-time',
+        'ClusterClock',
+        (Real) =>
+          class extends Real {
+            constructor(last: number, now: number, clamp: number) {
+              super(last, now - clamp, clamp)
+            }
+          },
       ),
     ],
     profile: 'deadline',
@@ -85,7 +102,7 @@ export const timeBugs: readonly WholeBug[] = [
   {
     name: 'a stamp is of a reading from before a stall',
     ids: ['K41'],
-    patches: [
+    changes: [
       edit(
         'raft/node/node',
         'return this.#ports.clock.now();',
@@ -103,11 +120,12 @@ export const timeBugs: readonly WholeBug[] = [
   {
     name: 'the greatest clock is followed, not the greatest difference',
     ids: ['T3'],
-    patches: [
-      edit(
+    changes: [
+      replaced<typeof clock, 'elapsed'>(
         'base/clock',
-        'return Math.max(0, to.hr - from.hr, to.up - from.up - UPTIME_RESOLUTION, to.wall - from.wall);',
-        'return Math.max(0, Math.max(to.hr, to.up, to.wall) - Math.max(from.hr, from.up, from.wall));',
+        'elapsed',
+        () => (from, to) =>
+          Math.max(0, Math.max(to.hr, to.up, to.wall) - Math.max(from.hr, from.up, from.wall)),
       ),
     ],
     profile: 'deadline',
@@ -117,7 +135,7 @@ export const timeBugs: readonly WholeBug[] = [
   {
     name: 'the clock of the leader is the wall clock',
     ids: ['K1', 'K3'],
-    patches: [
+    changes: [
       edit('raft/node/node', 'return this.#ports.clock.now();', 'return this.#ports.clock.instant().wall;'),
     ],
     profile: 'deadline',
@@ -126,11 +144,11 @@ export const timeBugs: readonly WholeBug[] = [
   {
     name: 'a bound of time is taken from a push',
     ids: ['K4'],
-    patches: [
+    changes: [
       edit(
-        'client/engine/engine',
-        'return this.grants.granted(reply.key, reply.owner);',
-        'this.bound.learn(reply.owner[7], this.#activeLink.now(), this.#activeLink.now()); return this.grants.granted(reply.key, reply.owner);',
+        'client/engine/link-reports',
+        'return grants.granted(reply.key, reply.owner);',
+        'this.#to.bound.learn(reply.owner[7], activeLink.now(), activeLink.now()); return grants.granted(reply.key, reply.owner);',
       ),
     ],
     profile: 'waiters',
@@ -143,16 +161,16 @@ export const ruleBugs: readonly WholeBug[] = [
   {
     name: 'a dead waiter is granted',
     ids: ['K13'],
-    patches: [
+    changes: [
       edit(
         'lock/rules/queue',
-        "if (life === undefined || waitIsOver(next, tx.now)) { tx.happened('left', next); continue; }",
+        'if (life === undefined || waitIsOver(next, tx.now)) { others.push(...remove(tx, next)); continue; }',
         '',
       ),
-      edit('lock/rules/queue', 'tx.now + Math.min(next.lease, life)', 'tx.now + next.lease'),
+      edit('lock/rules/queue', 'tx.now + Math.min(waiter.lease, life)', 'tx.now + waiter.lease'),
       edit(
         'lock/rules/expiry',
-        'for (const waiter of tx.dueWaiters()) if (waitIsOver(waiter, tx.now)) leave(tx, waiter);',
+        'for (const waiter of tx.dueWaiters()) if (waitIsOver(waiter, tx.now)) changed.push(...remove(tx, waiter));',
         'tx.dueWaiters();',
       ),
     ],
@@ -162,13 +180,13 @@ export const ruleBugs: readonly WholeBug[] = [
   {
     name: 'the end of a session frees its holds',
     ids: ['K14'],
-    patches: [
+    changes: [
       edit(
         'lock/rules/expiry',
-        'for (const waiter of tx.waitersOf(session)) leave(tx, waiter);',
-        `for (const waiter of tx.waitersOf(session)) leave(tx, waiter);
+        'export function removeWaiters(tx, session) {',
+        `export function removeWaiters(tx, session) {
          const freed = [...tx.state.holds.held()].filter((row) => row.session === session);
-         for (const row of freed) { tx.deleteHold(row.key); grantNext(tx, row.key, CODE.FIRST_TIME); }`,
+         for (const row of freed) { tx.deleteHold(row); grantNext(tx, row.key, CODE.FIRST_TIME); }`,
       ),
       edit(
         'kv/state/holds',
@@ -183,12 +201,12 @@ export const ruleBugs: readonly WholeBug[] = [
   {
     name: 'a renewal after the release makes the hold anew',
     ids: ['K7'],
-    patches: [
+    changes: [
       edit(
         'lock/rules/acquire',
-        'if (!inForce(row, tx.now)) return bare(keepLeaseFailed(row, id, tx.now));',
+        'if (!inForce(row, tx.now)) return bare(keepLeaseFailed(exclusive, id, tx.now));',
         `if (!inForce(row, tx.now)) {
-           const again = { key, id, token, acquires: 1, deadline: tx.now + lease, context: null, fencingKey: null, session: 0, touchBy: 0, code: 0 };
+           const again = { key, id, token, acquires: 1, deadline: tx.now + lease, context: null, fencingKey: null, session: 0, touchBy: 0, code: 0, since: tx.now, permits: 0, arrival: tx.nextArrival() };
            tx.putHold(again);
            return bare(acquired(again, CODE.KEEP_LEASE, tx.now));
          }`,
@@ -200,21 +218,30 @@ export const ruleBugs: readonly WholeBug[] = [
   {
     name: 'tokens start anew with the process',
     ids: ['K20'],
-    patches: [edit('kv/state/counters', 'this.#counter(fencingKey).last = last;', '')],
+    changes: [
+      replaced<typeof counters, 'Counters'>(
+        'kv/state/counters',
+        'Counters',
+        (Real) =>
+          class extends Real {
+            override async load() {}
+          },
+      ),
+    ],
     profile: 'renewing',
     seeds: 100,
   },
   {
     name: 'a release wakes nobody',
     ids: ['K16'],
-    patches: [edit('lock/rules/queue', 'grantNext(tx, row.key, CODE.FIRST_TIME);', '')],
+    changes: [edit('lock/rules/queue', 'grantNext(tx, row.key, CODE.FIRST_TIME);', '')],
     profile: 'waiters',
     seeds: 100,
   },
   {
     name: 'a release that is sent again is done again',
     ids: ['C2', 'K5'],
-    patches: [
+    changes: [
       edit(
         'kv/rules/entry-run',
         'if (kept !== undefined) {',
@@ -228,11 +255,12 @@ export const ruleBugs: readonly WholeBug[] = [
   {
     name: 'a holder whose lease is over may still write',
     ids: ['K6'],
-    patches: [
-      edit(
+    changes: [
+      replaced<typeof lockReads, 'isHeldWith'>(
         'lock/rules/lock-reads',
-        'return inForce(row, view.now) && row.token === token;',
-        'return row !== undefined && row.token === token;',
+        'isHeldWith',
+        (real) => (view, key, token, shared) =>
+          view.hold(key)?.token === token || real(view, key, token, shared),
       ),
     ],
     profile: 'deadline',
@@ -241,7 +269,7 @@ export const ruleBugs: readonly WholeBug[] = [
   {
     name: 'the queue loses its order with the leader',
     ids: ['K15'],
-    patches: [
+    changes: [
       edit(
         'kv/rules/lock-tx',
         'return this.state.waiters.first(key);',
@@ -260,7 +288,7 @@ export const ruleBugs: readonly WholeBug[] = [
   {
     name: 'a release asks for nothing but the key',
     ids: ['K9', 'K10'],
-    patches: [edit('lock/rules/release', 'if (!isSame(row, id, token)) return notOwner(row, tx.now);', '')],
+    changes: [edit('lock/rules/release', 'if (!isSame(row, id, token)) return notOwner(row, tx.now);', '')],
     profile: 'renewing',
     seeds: 200,
     scene: { faults: 2 },
@@ -268,11 +296,11 @@ export const ruleBugs: readonly WholeBug[] = [
   {
     name: 'a renewal goes on behind the end of the lease',
     ids: ['K20'],
-    patches: [
+    changes: [
       edit(
         'lock/rules/acquire',
-        'if (!inForce(row, tx.now)) return bare(keepLeaseFailed(row, id, tx.now));',
-        'if (row === undefined) return bare(keepLeaseFailed(row, id, tx.now));',
+        'const row = inForce(exclusive, tx.now) ? exclusive : tx.sharedHold(key, id); if (!inForce(row, tx.now)) return',
+        'const row = exclusive ?? tx.sharedHold(key, id); if (row === undefined) return',
       ),
     ],
     profile: 'renewing',
@@ -282,11 +310,11 @@ export const ruleBugs: readonly WholeBug[] = [
   {
     name: 'tokens are counted in the row of the hold',
     ids: ['K17', 'K15'],
-    patches: [
+    changes: [
       edit(
         'lock/rules/queue',
-        'token: tx.nextToken(ask.fencingKey),',
-        'token: (tx.hold(ask.key)?.token ?? 0) + 1,',
+        'const token = tx.nextToken(ask.fencingKey);',
+        'const token = (tx.hold(ask.key)?.token ?? 0) + 1;',
       ),
     ],
     profile: 'renewing',
@@ -295,7 +323,7 @@ export const ruleBugs: readonly WholeBug[] = [
   {
     name: 'the kept answers of a session are not in the snapshot',
     ids: ['S7'],
-    patches: [
+    changes: [
       edit(
         'kv/snapshot/reader',
         'const rows = page.filter(({ key }) => !META.equals(key));',
@@ -309,7 +337,7 @@ export const ruleBugs: readonly WholeBug[] = [
   {
     name: 'the fencing counters are not in the snapshot',
     ids: ['S6', 'K15'],
-    patches: [
+    changes: [
       edit(
         'kv/snapshot/reader',
         'const rows = page.filter(({ key }) => !META.equals(key));',

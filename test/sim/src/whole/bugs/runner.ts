@@ -1,6 +1,6 @@
 // Driver: puts each known bug into a copy of the compiled packages and looks whether the simulator notices.
 
-import { PatchMisfit } from '../../run/load-core.js'
+import { PatchMisfit } from '../../run/changed-packages.js'
 import { needsForeign } from '../faults.js'
 import { type House, loadHouse } from '../house.js'
 import { drawWhole, type WholeOptions } from '../options.js'
@@ -24,15 +24,15 @@ const modeOf = ({ faults }: WholeBug): WholeMode => (faults === undefined ? {} :
 
 /** The first seed that fails with the bug and passes without it. */
 export async function huntWhole(bug: WholeBug, real: House): Promise<WholeCatch> {
-  const loaded = [await loadHouse(bug.patches)]
-  const another = async (patches: WholeBug['patches']): Promise<House | undefined> => {
+  const loaded = [await loadHouse(bug.changes)]
+  const another = async (changes: WholeBug['changes']): Promise<House | undefined> => {
     if (!needsForeign(bug.faults)) return undefined
-    loaded.push(await loadHouse(patches))
+    loaded.push(await loadHouse(changes))
     return loaded.at(-1)?.house
   }
   try {
     const house = loaded[0]?.house as House
-    const broken = { ...modeOf(bug), foreignHouse: await another(bug.patches) }
+    const broken = { ...modeOf(bug), foreignHouse: await another(bug.changes) }
     const sound = { ...modeOf(bug), foreignHouse: await another([]) }
     for (let seed = 1; seed <= bug.seeds; seed++) {
       const options = optionsFor(bug, seed)

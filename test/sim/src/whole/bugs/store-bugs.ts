@@ -1,5 +1,7 @@
 // Rule: known bugs of retries, of apply, and of what is on disk.
 
+import type * as metaRow from '../../../../../packages/kv/dist/state/meta-row.js'
+import { replaced } from '../../run/changed-packages.js'
 import { edit, type WholeBug } from './bug.js'
 
 const SLOW_DISK = { syncBase: 3_000, syncTail: 200_000, faults: 2 } as const
@@ -8,7 +10,7 @@ export const storeBugs: readonly WholeBug[] = [
   {
     name: 'the reply table is forgotten',
     ids: ['C2', 'A7'],
-    patches: [
+    changes: [
       edit('kv/rules/entry-run', 'const kept = session.replies.get(number);', 'const kept = undefined;'),
     ],
     profile: 'kv',
@@ -17,13 +19,13 @@ export const storeBugs: readonly WholeBug[] = [
   {
     name: 'a member speaks before its log is synced',
     ids: ['L6', 'D8'],
-    patches: [
+    changes: [
       edit(
         'raft/node/log-writer',
         'this.#log.append(batch, (error) => {',
         'queueMicrotask(() => this.#durable(batch.id)); this.#log.append(batch, (error) => {',
       ),
-      edit('raft/node/log-writer', 'this.#writing--; this.#durable(batch.id);', 'this.#writing--;'),
+      edit('raft/node/log-writer', 'began); this.#durable(batch.id);', 'began);'),
     ],
     profile: 'power',
     seeds: 200,
@@ -32,7 +34,7 @@ export const storeBugs: readonly WholeBug[] = [
   {
     name: 'a vote is not durable before it is given',
     ids: ['E1'],
-    patches: [
+    changes: [
       edit(
         'raft/node/log-writer',
         'this.#log.append(batch, (error) => {',
@@ -59,7 +61,7 @@ export const storeBugs: readonly WholeBug[] = [
   {
     name: 'the folder is not synced behind a new segment',
     ids: ['D7'],
-    patches: [
+    changes: [
       edit(
         'raft/wal/segment-writer',
         'fs.syncDir(dir, (error) => {',
@@ -73,7 +75,7 @@ export const storeBugs: readonly WholeBug[] = [
   {
     name: 'apply reads a clock',
     ids: ['A1'],
-    patches: [
+    changes: [
       edit(
         'kv/machine',
         'const locks = new StateLockTransaction(state, entry.time,',
@@ -87,7 +89,7 @@ export const storeBugs: readonly WholeBug[] = [
   {
     name: 'the applied index is written behind the data',
     ids: ['A2'],
-    patches: [
+    changes: [
       edit(
         'kv/flusher',
         'await this.#state.store.write(this.#state.collect());',
@@ -101,7 +103,7 @@ export const storeBugs: readonly WholeBug[] = [
   {
     name: 'a batch of rows counts before it is synced',
     ids: ['S15'],
-    patches: [
+    changes: [
       edit('kv/flusher', 'this.#writing = position;', 'this.#writing = position; this.#durable = position;'),
     ],
     profile: 'power',
@@ -111,12 +113,11 @@ export const storeBugs: readonly WholeBug[] = [
   {
     name: 'the applied index lags behind the data',
     ids: ['A2'],
-    patches: [
-      edit(
-        'kv/state/meta-row',
-        '[position.index, position.term, position.time],',
-        '[Math.max(0, position.index - 1), position.term, position.time],',
-      ),
+    changes: [
+      replaced<typeof metaRow, 'encodeMeta'>('kv/state/meta-row', 'encodeMeta', (real) => (meta) => {
+        const { position } = meta
+        return real({ ...meta, position: { ...position, index: Math.max(0, position.index - 1) } })
+      }),
     ],
     profile: 'power',
     seeds: 100,
@@ -124,7 +125,7 @@ export const storeBugs: readonly WholeBug[] = [
   {
     name: 'a record is believed whatever its checksum says',
     ids: ['D2', 'D9'],
-    patches: [
+    changes: [
       edit(
         'raft/wal/record-decoder',
         "if (sum !== buffer.readUInt32LE(at)) return damaged('a checksum that does not match');",
@@ -157,7 +158,7 @@ export const storeBugs: readonly WholeBug[] = [
   {
     name: 'a read is served before its index is applied',
     ids: ['R4'],
-    patches: [
+    changes: [
       edit(
         'raft/node/linearizable-reads',
         'this.#confirmed.filter((one) => one.index <= applied)',
@@ -172,8 +173,11 @@ export const storeBugs: readonly WholeBug[] = [
   {
     name: 'the rows forget which cluster they are of',
     ids: ['M13'],
-    patches: [
-      edit('kv/state/meta-row', 'learnersNext, peers, cluster ?? null],', 'learnersNext, peers, null],'),
+    changes: [
+      replaced<typeof metaRow, 'encodeMeta'>('kv/state/meta-row', 'encodeMeta', (real) => (meta) => {
+        const { cluster: _, ...membership } = meta.membership
+        return real({ ...meta, membership })
+      }),
     ],
     profile: 'snapshots',
     seeds: 100,
@@ -182,7 +186,7 @@ export const storeBugs: readonly WholeBug[] = [
   {
     name: 'a leader without a state looks for one to send, for ever',
     ids: ['D12', 'S8'],
-    patches: [edit('raft/core/snapshot-out', 'if (state.rebuilding) return;', '')],
+    changes: [edit('raft/core/snapshot-out', 'if (state.rebuilding) return;', '')],
     profile: 'kv',
     seeds: 20,
     scene: { members: 3, everyEntries: 10, electionTimeout: 200, heartbeat: 20 },

@@ -1,4 +1,5 @@
-// Driver: the clients' processes, and what they remember of what they asked. The stores inside are production's.
+// Driver: the clients' processes, and what they remember of what they asked. The stores inside are
+// production's.
 
 import type { Random } from '@latchkey/base'
 import type { ClientStore } from '@latchkey/client'

@@ -1,7 +1,7 @@
 // Driver: what all clients share: what is asked for, whether it goes on, and what they saw.
 
 import type { Ground } from '../ground/ground.js'
-import { Broken } from '../judge/broken.js'
+import { LawBroken } from '../../laws/broken.js'
 import { KvHistory } from '../judge/kv-history.js'
 import type { KvKind, KvOp } from '../judge/kv-op.js'
 import { Sequences, type WatchStory } from '../judge/ledger.js'
@@ -25,6 +25,7 @@ const USUAL = new Set([
   'ERR_FENCED',
   'ERR_LOCK_LOST',
   'ERR_NOT_OWNER',
+  'ERR_DEADLOCK',
 ])
 
 export class Desk {
@@ -88,7 +89,7 @@ export class Desk {
   }
 
   fault(error: unknown): Fault {
-    if (error instanceof Broken) {
+    if (error instanceof LawBroken) {
       this.ground.fail(error)
       return { code: 'ERR_CLOSED', outcome: 'unknown' }
     }
@@ -96,7 +97,7 @@ export class Desk {
     const isUsual = (one: string) => USUAL.has(one) || (this.twoClusters && one === 'ERR_WRONG_CLUSTER')
     if (code === undefined || outcome === undefined || !isUsual(code)) {
       this.ground.fail(
-        new Broken('known refusals', `a call ended with ${String((error as Error).stack ?? error)}`),
+        new LawBroken('known refusals', `a call ended with ${String((error as Error).stack ?? error)}`),
       )
       return { code: 'ERR_CLOSED', outcome: 'unknown' }
     }

@@ -1,4 +1,5 @@
-// Driver: the end of a client's process, whose connections its system closes, and the start of another one in its place.
+// Driver: the end of a client's process, whose connections its system closes, and the start of another one in
+// its place.
 
 import type { Host } from '@latchkey/raft/memory'
 import type { WholeWorld } from '../world.js'

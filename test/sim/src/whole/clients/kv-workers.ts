@@ -88,7 +88,10 @@ export async function sequenceWorker(client: Client): Promise<void> {
   }
 }
 
-/** Reads on until the run is over; a watch that ends with a fault goes on behind what it told, one that fell behind begins anew. */
+/**
+ * Reads on until the run is over; a watch that ends with a fault goes on behind what it told, one that fell
+ * behind begins anew.
+ */
 export async function watchWorker(client: Client): Promise<void> {
   const { desk, store } = client
   let story = newStory(client)

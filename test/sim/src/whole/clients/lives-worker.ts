@@ -1,4 +1,5 @@
-// Driver: a workload on keys with a life: each client has some of its own, and puts them in every way that there is.
+// Driver: a workload on keys with a life: each client has some of its own, and puts them in every way that
+// there is.
 
 import { LIVES_PREFIX } from '../judge/key-lives.js'
 import type { Client } from './crew.js'

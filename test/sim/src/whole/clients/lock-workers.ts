@@ -1,5 +1,5 @@
-// Driver: workloads on locks: holders that renew, holders that use their lease to its last millisecond, waiters that give up,
-// reentrant ones, and guarded writes all along.
+// Driver: workloads on locks: holders that renew, holders that use their lease to its last millisecond,
+// waiters that give up, reentrant ones, and guarded writes all along.
 
 import type { DistributedLock, Hold } from '@latchkey/lock'
 import type { WholeWorld } from '../world.js'

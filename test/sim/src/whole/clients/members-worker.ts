@@ -1,5 +1,5 @@
-// Driver: an operator who adds members, promotes them and removes others, again and again, over a store like anybody else's. Who was
-// removed is switched off, or left alone: it may run on, and be added again.
+// Driver: an operator who adds members, promotes them and removes others, again and again, over a store like
+// anybody else's. Who was removed is switched off, or left alone: it may run on, and be added again.
 
 import type { Station } from '../members/station.js'
 import type { WholeWorld } from '../world.js'

@@ -1,4 +1,5 @@
-// Driver: a client's mirrors, opened anew whenever one ends. Each state that one shows is handed to the judge.
+// Driver: a client's mirrors, opened anew whenever one ends. Each state that one shows is handed to the
+// judge.
 
 import type { Mirror } from '@latchkey/client'
 import { MirrorStory } from '../judge/mirrors.js'

@@ -1,4 +1,5 @@
-// Rule: the route of an embedded store, with an ear on what it asks and what is answered, by its own member or through another one.
+// Rule: the route of an embedded store, with an ear on what it asks and what is answered, by its own member
+// or through another one.
 
 import type { Dial, Route } from '@latchkey/client'
 import { decodeAnswer, errorOf, type LinkReply } from '@latchkey/protocol'

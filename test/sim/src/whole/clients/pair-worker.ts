@@ -1,8 +1,9 @@
-// Driver: a workload on two keys that are only ever written together, by every call that changes or reads many at once. The two are
-// one register for the judge; whoever sees them differ has seen the middle of an atomic step.
+// Driver: a workload on two keys that are only ever written together, by every call that changes or reads
+// many at once. The two are one register for the judge; whoever sees them differ has seen the middle of an
+// atomic step.
 
 import type { WriteOp } from '@latchkey/protocol'
-import { Broken } from '../judge/broken.js'
+import { LawBroken } from '../../laws/broken.js'
 import type { KvOp } from '../judge/kv-op.js'
 import type { Client } from './crew.js'
 
@@ -82,7 +83,7 @@ async function compare(
 
 const half = (count: number): number => {
   if (count !== 0 && count !== PAIR_KEYS.length)
-    throw new Broken('atomic steps', `${count} of the two were removed`)
+    throw new LawBroken('atomic steps', `${count} of the two were removed`)
   return count / PAIR_KEYS.length
 }
 
@@ -93,7 +94,7 @@ function see(client: Client, limit: Limit): Promise<KvOp> {
 }
 
 function whole([first, second]: readonly (string | undefined)[]): string | undefined {
-  if (first !== second) throw new Broken('atomic steps', `one holds ${first}, the other ${second}`)
+  if (first !== second) throw new LawBroken('atomic steps', `one holds ${first}, the other ${second}`)
   return first
 }
 

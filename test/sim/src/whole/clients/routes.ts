@@ -1,5 +1,5 @@
-// Driver: how clients reach members: remote ones by addresses, behind the product's own check that all are of one cluster; embedded
-// ones through the member in their own process.
+// Driver: how clients reach members: remote ones by addresses, behind the product's own check that all are of
+// one cluster; embedded ones through the member in their own process.
 
 import type { Logger } from '@latchkey/base'
 import type { Route } from '@latchkey/client'

@@ -10,6 +10,8 @@ import { membersWorker } from './members-worker.js'
 import { livesWorker } from './lives-worker.js'
 import { operatorWorker } from './operator-worker.js'
 import { type Habit, lockWorker } from './lock-workers.js'
+import { meetingWorker } from './meeting-worker.js'
+import { sharingWorker } from './sharing-worker.js'
 
 const HABITS: Readonly<Record<WholeProfile, readonly Habit[]>> = {
   kv: [],
@@ -21,6 +23,8 @@ const HABITS: Readonly<Record<WholeProfile, readonly Habit[]>> = {
   waiters: ['waiting', 'waiting', 'deadline'],
   idle: ['renewing', 'deadline', 'waiting', 'reentrant'],
   lives: [],
+  sharing: [],
+  meetings: [],
 }
 
 const WITH_KEYS: ReadonlySet<WholeProfile> = new Set(['kv', 'power', 'snapshots', 'members', 'idle'])
@@ -35,11 +39,14 @@ export function employ(world: WholeWorld, client: Client): void {
     start(sequenceWorker(client))
     start(watchWorker(client))
     start(pairWorker(client))
-    // One remote client, and those that live in a member: each state that is shown is looked at, which takes its time.
+    // One remote client, and those that live in a member: each state that is shown is looked at, which takes
+    // its time.
     if (client.name === 'p0' || !client.name.startsWith('p'))
       for (const prefix of [KEY_PREFIX, PAIR_PREFIX]) start(mirrorWorker(client, prefix))
   }
   if (profile === 'lives') start(livesWorker(client))
+  if (profile === 'sharing') for (let i = 0; i < 3; i++) start(sharingWorker(world, client))
+  if (profile === 'meetings') for (let i = 0; i < 3; i++) start(meetingWorker(world, client))
   const isOperator = client.name === 'p0' && ['snapshots', 'power', 'lives'].includes(profile)
   if (isOperator) start(operatorWorker(world, client))
   if (profile === 'members' && client.name === 'p0') {

@@ -1,23 +1,25 @@
-// Driver: virtual time for the whole wiring. One event a turn; before the next one every promise that can go on has gone on.
+// Driver: virtual time for the whole wiring. One event a turn; before the next one every promise that can go
+// on has gone on.
 //
-// Law: nothing but the heap decides what happens next. Promises are woken in the order in which the code under test made them,
-// and no timer, socket or thread of this machine takes part, so the same seed is the same run.
+// Law: nothing but the heap decides what happens next. Promises are woken in the order in which the code
+// under test made them, and no timer, socket or thread of this machine takes part, so the same seed is the
+// same run.
 
+import { NoProgress } from '../../laws/broken.js'
 import { Fingerprint } from '../../world/fingerprint.js'
 import { EventHeap } from '@latchkey/raft/memory'
 
 /** More than this in one seed is a storm, and a failure of its own. */
 export const EVENT_BUDGET = 2_000_000
-/** More looks at clocks than this in one event is an endless loop: promises that wake each other and let nothing else go on. */
+/**
+ * More looks at clocks than this in one event is an endless loop: promises that wake each other and let
+ * nothing else go on.
+ */
 const LOOKS = 200_000
 /** Immediates queued at once: between two of them the runtime wakes all promises. */
 const TURNS = 64
 
 const call = (run: () => void): void => run()
-
-export class Storm extends Error {
-  override readonly name = 'Storm'
-}
 
 export class Ground {
   /** Microseconds of true time. */
@@ -45,7 +47,10 @@ export class Ground {
   /** Somebody looks at a clock. Whoever goes round in promises does so at some point. */
   looked(): void {
     if (++this.#looks > LOOKS) {
-      const storm = new Storm(`${LOOKS} looks at clocks within one event at ${this.now / 1000} ms`)
+      const storm = new NoProgress(
+        'storm',
+        `${LOOKS} looks at clocks within one event at ${this.now / 1000} ms`,
+      )
       this.fail(storm)
       throw storm
     }
@@ -89,7 +94,7 @@ export class Ground {
       this.now = until
       return true
     }
-    if (++this.events > EVENT_BUDGET) throw new Storm(`more than ${EVENT_BUDGET} events`)
+    if (++this.events > EVENT_BUDGET) throw new NoProgress('storm', `more than ${EVENT_BUDGET} events`)
     const event = this.#heap.pop()
     this.now = next
     this.#looks = 0

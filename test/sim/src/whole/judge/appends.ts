@@ -1,4 +1,5 @@
-// Rule: a key that is only appended to and read. Its value is the ledger: one pass tells whether one order explains every answer.
+// Rule: a key that is only appended to and read. Its value is the ledger: one pass tells whether one order
+// explains every answer.
 //
 // Laws
 //   - Each read shows the beginning of what was there in the end; a later read does not show less.
@@ -6,13 +7,14 @@
 //   - Of two words, one acknowledged before the other was asked for stands before it.
 //   - No word stands there twice, and none that was refused.
 
-import { Broken } from './broken.js'
+import { LawBroken } from '../../laws/broken.js'
 import type { KvOp } from './kv-op.js'
 
 export function judgeAppends(key: string, ops: readonly KvOp[], end: string | undefined): void {
   const words = split(end)
   const places = new Map(words.map((word, i) => [word, i]))
-  if (places.size !== words.length) throw new Broken('exactly once', `${key}: a word is there twice: ${end}`)
+  if (places.size !== words.length)
+    throw new LawBroken('exactly once', `${key}: a word is there twice: ${end}`)
   for (const op of ops) if (op.kind === 'merge') judgeWord(key, op, places)
   judgeOrder(key, ops, places)
   judgeReads(key, ops, words)
@@ -23,18 +25,22 @@ const split = (value: unknown): string[] => (typeof value === 'string' ? value.s
 function judgeWord(key: string, { word, end, refused }: KvOp, places: ReadonlyMap<string, number>): void {
   const isThere = places.has(word)
   if (!isThere && end !== Number.POSITIVE_INFINITY)
-    throw new Broken('nothing is lost', `${key}: ${word} was acknowledged and is not there`)
-  if (isThere && refused) throw new Broken('refused is refused', `${key}: ${word} was refused and is there`)
+    throw new LawBroken('nothing is lost', `${key}: ${word} was acknowledged and is not there`)
+  if (isThere && refused)
+    throw new LawBroken('refused is refused', `${key}: ${word} was refused and is there`)
 }
 
-/** Walks the words from the last to the first: none may have been acknowledged before an earlier one was asked for. */
+/**
+ * Walks the words from the last to the first: none may have been acknowledged before an earlier one was asked
+ * for.
+ */
 function judgeOrder(key: string, ops: readonly KvOp[], places: ReadonlyMap<string, number>): void {
   const merged = ops.filter(({ kind, word }) => kind === 'merge' && places.has(word))
   merged.sort((a, b) => (places.get(b.word) ?? 0) - (places.get(a.word) ?? 0))
   let firstEnd = Number.POSITIVE_INFINITY
   for (const { word, call, end } of merged) {
     if (call > firstEnd)
-      throw new Broken('linearizability', `${key}: ${word} stands before what was done before it`)
+      throw new LawBroken('linearizability', `${key}: ${word} stands before what was done before it`)
     firstEnd = Math.min(firstEnd, end)
   }
 }
@@ -45,16 +51,22 @@ function judgeReads(key: string, ops: readonly KvOp[], words: readonly string[])
   for (const read of reads) {
     const seen = split(read.result)
     if (seen.some((word, i) => word !== words[i]))
-      throw new Broken('linearizability', `${key}: ${String(read.result)} is no beginning of ${words.join()}`)
+      throw new LawBroken(
+        'linearizability',
+        `${key}: ${String(read.result)} is no beginning of ${words.join()}`,
+      )
     const next = merges.get(words[seen.length] ?? '')
     if (next !== undefined && next.end < read.call)
-      throw new Broken(
+      throw new LawBroken(
         'linearizability',
         `${key}: a read lacks ${next.word}, which was acknowledged before it`,
       )
     const last = merges.get(seen.at(-1) ?? '')
     if (last !== undefined && last.call > read.end)
-      throw new Broken('linearizability', `${key}: a read shows ${last.word}, which was asked for behind it`)
+      throw new LawBroken(
+        'linearizability',
+        `${key}: a read shows ${last.word}, which was asked for behind it`,
+      )
   }
   judgeBackwards(key, reads)
 }
@@ -67,6 +79,6 @@ function judgeBackwards(key: string, reads: readonly KvOp[]): void {
     for (; at < byEnd.length && (byEnd[at] as KvOp).end < read.call; at++)
       most = Math.max(most, split((byEnd[at] as KvOp).result).length)
     if (split(read.result).length < most)
-      throw new Broken('linearizability', `${key}: a read shows less than one before`)
+      throw new LawBroken('linearizability', `${key}: a read shows less than one before`)
   }
 }

@@ -1,10 +1,17 @@
-// Rule: who believes to hold what, in true time. The one law that all others are for: at no moment do two running processes both
-// say `held` of one key (CT6). Looked at after every event. And whoever said no once never says yes again (K30).
+// Rule: who believes to hold what, in true time. The one law that all others are for: at no moment do two
+// running processes both say `held` of one key (CT6). Looked at after every event. And whoever said no once
+// never says yes again (K30).
 
 import type { LockEvent } from '@latchkey/lock'
 import type { Ground } from '../ground/ground.js'
 import type { HostProcess } from '@latchkey/raft/memory'
-import { Broken } from './broken.js'
+import { LawBroken } from '../../laws/broken.js'
+
+/**
+ * Two that cannot both hold it: one of them is exclusive, or all together have more permits than there are.
+ */
+const isTooMuch = (a: Believer, b: Believer, permits: number): boolean =>
+  a.permits === 0 || b.permits === 0 || (b.of > 0 && permits > b.of)
 
 /** Microseconds after which one who said no is asked once more. */
 const AGAIN = 300_000
@@ -16,7 +23,17 @@ interface Believer {
   readonly held: () => boolean
   readonly since: number
   last: number
+  /** 0: exclusive. Otherwise so many of a semaphore that has `of`; of a lock any number. */
+  permits: number
+  readonly of: number
 }
+
+interface Share {
+  readonly permits: number
+  /** 0: any number. */
+  readonly of: number
+}
+const EXCLUSIVE: Share = { permits: 0, of: 0 }
 
 export class Holds {
   readonly #ground: Ground
@@ -35,12 +52,21 @@ export class Holds {
   }
 
   /** That process has got it. `held` is asked until it says no. */
-  began(name: string, life: HostProcess, key: string, token: number, held: () => boolean): void {
+  began(
+    name: string,
+    life: HostProcess,
+    key: string,
+    token: number,
+    held: () => boolean,
+    share = EXCLUSIVE,
+  ): { permits: number } {
     const { now } = this.#ground
     const believers = this.#keys.get(key) ?? []
     this.#keys.set(key, believers)
-    believers.push({ name, life, token, held, since: now, last: now })
+    const believer = { name, life, token, held, since: now, last: now, ...share }
+    believers.push(believer)
     this.count++
+    return believer
   }
 
   /** What is ended by force is not known to its holder: it is judged no more. */
@@ -49,6 +75,7 @@ export class Holds {
     for (const [key, believers] of this.#keys) {
       if (believers.length === 0) continue
       let holder: Believer | undefined
+      let permits = 0
       for (let i = believers.length - 1; i >= 0; i--) {
         const one = believers[i] as Believer
         if (one.life.dead || forced.has(`${key}/${one.token}`)) this.#over(key, believers, i)
@@ -56,8 +83,10 @@ export class Holds {
           if (!one.held()) {
             this.#over(key, believers, i)
             this.#lost.push({ key, one, again: this.#ground.now + AGAIN })
-          } else if (holder !== undefined && this.#exclusive) this.#two(key, holder, one)
-          else {
+          } else {
+            permits += one.permits
+            if (holder !== undefined && this.#exclusive && isTooMuch(holder, one, permits))
+              this.#two(key, holder, one)
             holder = one
             one.last = this.#ground.now
           }
@@ -72,13 +101,13 @@ export class Holds {
       this.#lost.shift()
       const { key, one } = first
       if (one.life.running && one.held())
-        throw new Broken('lost is lost', `${one.name} holds ${key} again, with token ${one.token}`)
+        throw new LawBroken('lost is lost', `${one.name} holds ${key} again, with token ${one.token}`)
     }
   }
 
   #two(key: string, a: Believer, b: Believer): never {
     const told = (one: Believer) => `${one.name} token ${one.token} since ${one.since / 1000} ms`
-    throw new Broken(
+    throw new LawBroken(
       'one holder',
       `${key} is held by two: ${told(a)}; ${told(b)}; now ${this.#ground.now / 1000} ms`,
     )
@@ -86,7 +115,7 @@ export class Holds {
 
   #over(key: string, believers: Believer[], at: number): void {
     const [one] = believers.splice(at, 1)
-    if (one === undefined || !this.#exclusive) return
+    if (one === undefined || !this.#exclusive || one.permits > 0) return
     this.#promises.push({ kind: 'promise', key, token: one.token, at: one.since })
     if (one.last > one.since) this.#promises.push({ kind: 'promise', key, token: one.token, at: one.last })
   }

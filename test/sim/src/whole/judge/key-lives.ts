@@ -1,8 +1,9 @@
-// Rule: laws of keys with a life. What each key was promised is written down from the commands of the log, apart from the code that is
-// judged; after each piece of the log the keys of one member are looked at.
+// Rule: laws of keys with a life. What each key was promised is written down from the commands of the log,
+// apart from the code that is judged; after each piece of the log the keys of one member are looked at.
 //
 // Laws
-//   - Never early: a key is there until cluster time has passed its due, and one that is bound to a session as long as that is open.
+//   - Never early: a key is there until cluster time has passed its due, and one that is bound to a session
+//     as long as that is open.
 //   - In time: it is gone a second of cluster time later.
 //   - The last put decides: one without a life is there until somebody deletes it.
 
@@ -19,7 +20,7 @@ import {
 } from '@latchkey/protocol'
 import type { Entry } from '@latchkey/raft/core'
 import type { Applied } from '@latchkey/raft/node'
-import { Broken } from './broken.js'
+import { LawBroken } from '../../laws/broken.js'
 
 export const LIVES_PREFIX = 'life/'
 /** ms of cluster time. */
@@ -92,7 +93,7 @@ export class KeyLives {
         life.overSince ??= this.#time
       if (!seen.isThere(utf8(key))) this.#gone(key, 'it is not there')
       else if (this.#time > overAt(life) + LATE)
-        throw new Broken(
+        throw new LawBroken(
           'keys go in time',
           `${key} is there at ${this.#time}, its life was over at ${overAt(life)}`,
         )
@@ -106,7 +107,7 @@ export class KeyLives {
       this.#time <= overAt(life) &&
       !(typeof life !== 'string' && 'session' in life && life.overSince !== undefined)
     )
-      throw new Broken(
+      throw new LawBroken(
         'no key goes early',
         `${key} at ${this.#time}: ${how}; its life: ${JSON.stringify(life)}`,
       )

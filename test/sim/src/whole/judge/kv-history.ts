@@ -1,8 +1,9 @@
-// Rule: what clients asked of keys and what they were told, and whether one order of it all explains every answer.
+// Rule: what clients asked of keys and what they were told, and whether one order of it all explains every
+// answer.
 
 import { linearizable, type Model } from '../../history/linearizable.js'
 import { judgeAppends } from './appends.js'
-import { Broken } from './broken.js'
+import { LawBroken } from '../../laws/broken.js'
 import type { KvOp } from './kv-op.js'
 
 /** undefined is a state of a key, so it cannot say "impossible": states are boxed. */
@@ -68,7 +69,7 @@ export class KvHistory {
       const verdict = linearizable(relevant(ops), keyModel)
       if (verdict.ok === true) continue
       if (verdict.ok === undefined) this.undecided++
-      else throw new Broken('linearizability', `${key}: no order of its ${ops.length} operations fits`)
+      else throw new LawBroken('linearizability', `${key}: no order of its ${ops.length} operations fits`)
     }
   }
 }
@@ -88,7 +89,7 @@ function judgeRefused(key: string, ops: readonly KvOp[]): void {
   const seen = wordsSeen(ops)
   for (const op of ops)
     if (op.refused && seen.has(op.word))
-      throw new Broken('refused is refused', `${key}: ${op.word} was said not to be applied, and was seen`)
+      throw new LawBroken('refused is refused', `${key}: ${op.word} was said not to be applied, and was seen`)
 }
 
 /** Law: what was merged once is there once, in every value that shows it (C2). */
@@ -97,11 +98,14 @@ function judgeMerged(key: string, ops: readonly KvOp[]): void {
     if (typeof result !== 'string') continue
     const words = result.split(',')
     if (new Set(words).size !== words.length)
-      throw new Broken('exactly once', `${key}: a word is there twice: ${result}`)
+      throw new LawBroken('exactly once', `${key}: a word is there twice: ${result}`)
   }
 }
 
-/** What changed nothing is left out. A write of unknown outcome stays: a delete or a compare may tell of it without a word. */
+/**
+ * What changed nothing is left out. A write of unknown outcome stays: a delete or a compare may tell of it
+ * without a word.
+ */
 function relevant(ops: readonly KvOp[]): KvOp[] {
   return ops.filter((op) => !op.refused && (op.end !== Number.POSITIVE_INFINITY || op.kind !== 'get'))
 }

@@ -1,7 +1,8 @@
-// Rule: election safety. Of one term there is one leader, and it leads in one life: one that comes back has voted for itself, and
-// knows it. Who led is remembered to the end of the run, whoever notices the other (E1, E3, E4).
+// Rule: election safety. Of one term there is one leader, and it leads in one life: one that comes back has
+// voted for itself, and knows it. Who led is remembered to the end of the run, whoever notices the other (E1,
+// E3, E4).
 
-import { Broken } from './broken.js'
+import { LawBroken } from '../../laws/broken.js'
 
 export class Leaders {
   /** By term: who led, and in which life. */
@@ -11,8 +12,8 @@ export class Leaders {
     const first = this.#byTerm.get(term)
     if (first === undefined) this.#byTerm.set(term, { member, life })
     else if (first.member !== member)
-      throw new Broken('one leader', `${first.member} and ${member} both lead in term ${term}`)
+      throw new LawBroken('one leader', `${first.member} and ${member} both lead in term ${term}`)
     else if (first.life !== life)
-      throw new Broken('one leader', `${member} leads in term ${term} again, in another life`)
+      throw new LawBroken('one leader', `${member} leads in term ${term} again, in another life`)
   }
 }

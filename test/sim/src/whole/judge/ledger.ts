@@ -1,6 +1,6 @@
 // Rule: what was acknowledged is there once, in the end and in every watch on the way.
 
-import { Broken } from './broken.js'
+import { LawBroken } from '../../laws/broken.js'
 
 /** Numbers out of a sequence: no two answers overlap, and later asked is later numbered. */
 export class Sequences {
@@ -24,9 +24,9 @@ export class Sequences {
       const [before, next] = [sorted[i - 1], sorted[i]]
       if (before === undefined || next === undefined || before.key !== next.key) continue
       if (next.start < before.end)
-        throw new Broken('exactly once', `${next.key}: ${next.start} was given out twice`)
+        throw new LawBroken('exactly once', `${next.key}: ${next.start} was given out twice`)
       if (next.done < before.call)
-        throw new Broken(
+        throw new LawBroken(
           'linearizability',
           `${next.key}: ${next.start} was given out before ${before.start} was asked for`,
         )
@@ -108,6 +108,6 @@ export class WatchStory {
   }
 
   #broken(message: string): never {
-    throw new Broken('watches', `${this.name}: ${message}`)
+    throw new LawBroken('watches', `${this.name}: ${message}`)
   }
 }

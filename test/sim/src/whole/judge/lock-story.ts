@@ -1,7 +1,9 @@
-// Rule: what the log did with locks, as events in log order for the judge of histories, and what clients were answered.
+// Rule: what the log did with locks, as events in log order for the judge of histories, and what clients were
+// answered.
 //
 // Laws looked at here, at each entry
-//   - A guarded write happens only while that very hold is in force at the entry that writes (docs/locks.md, 4).
+//   - A guarded write happens only while that very hold is in force at the entry that writes (docs/locks.md,
+//     4).
 //   - Nobody is granted whose wait or session is over (docs/locks.md, 7).
 //   - The tokens of guarded writes never go down in log order.
 //   - A counter gives each token once, in growing order, over all the keys that share it (docs/locks.md, 4).
@@ -14,6 +16,8 @@ import {
   decodeAnswer,
   decodeCommand,
   type GuardArg,
+  guardsOf,
+  type OneGuardArg,
   isBadCommand,
   type LinkReply,
   type LinkRequest,
@@ -24,19 +28,15 @@ import {
   renewedOwners,
   type TicketArg,
   type TicketResult,
+  type TryLockAllResult,
+  type TryLockResult,
 } from '@latchkey/protocol'
 import type { Entry } from '@latchkey/raft/core'
 import type { Applied } from '@latchkey/raft/node'
-import { Broken } from './broken.js'
+import { LawBroken } from '../../laws/broken.js'
 import type { LogStory } from './log-story.js'
-
-/** What the rules did beside a command's own answer; `command`: behind which one, -1: before all. */
-export interface Note {
-  readonly command: number
-  readonly kind: 'grant' | 'left' | 'touched'
-  readonly row: HoldRow | WaiterRow
-  readonly now: number
-}
+import { type Note, Recording } from './recording.js'
+import { isSharedKey, SharedStory } from './shared-story.js'
 
 interface Place {
   readonly time: number
@@ -48,43 +48,20 @@ interface InForce {
   readonly deadline: number
 }
 
-/** What one apply of one member did beside the answers. */
-class Recording {
-  readonly notes: Note[][] = []
-  #current: object | undefined
-  #early: Note[] = []
-  #command = -1
-
-  note(tx: object, note: Omit<Note, 'command' | 'now'>): void {
-    const { now } = tx as { readonly now: number }
-    if (this.#current === tx) this.notes.at(-1)?.push({ ...note, now, command: this.#command })
-    // The ends of sessions come before everything else of their entry.
-    else this.#early.push({ ...note, now, command: -1 })
-  }
-
-  entry(tx: object): void {
-    this.#current = tx
-    this.#command = -1
-    this.notes.push(this.#early)
-    this.#early = []
-  }
-
-  nextCommand(): void {
-    this.#command++
-  }
-}
-
 export class LockStory {
   readonly events: LockEvent[] = []
+  readonly #shared = new SharedStory()
   readonly #log: LogStory
   readonly #told: (event: LockEvent) => void
   /** Of the apply that is being called just now. */
   #starting: Recording | undefined
-  /** By the state that a transaction works on: members apply in turns, and one's turns are between another's. */
+  /**
+   * By the state that a transaction works on: members apply in turns, and one's turns are between another's.
+   */
   readonly #byState = new WeakMap<object, Recording>()
   readonly #byReader = new WeakMap<object, Recording>()
   /** What was seen in the middle of an apply, for when it is over. */
-  readonly #wrong: Broken[] = []
+  readonly #wrong: LawBroken[] = []
   readonly #inForce = new Map<string, InForce>()
   readonly #written = new Map<string, number>()
   /** The last token of each counter, whatever key it was for. */
@@ -100,8 +77,10 @@ export class LockStory {
   }
 
   #push(event: LockEvent): void {
-    this.events.push(event)
     this.#told(event)
+    if (event.kind !== 'answer' && event.kind !== 'promise' && isSharedKey(event.key))
+      return this.#shared.told(event)
+    this.events.push(event)
   }
 
   // ---- while a member applies
@@ -142,7 +121,7 @@ export class LockStory {
   granted(tx: object, row: HoldRow): void {
     const { sessionLife } = tx as { sessionLife(session: number): number | undefined }
     if (sessionLife.call(tx, row.session) === undefined)
-      this.#wrong.push(new Broken('waiters', `a grant to ${row.id}, whose session ${row.session} is over`))
+      this.#wrong.push(new LawBroken('waiters', `a grant to ${row.id}, whose session ${row.session} is over`))
     this.#note(tx, { kind: 'grant', row })
   }
 
@@ -161,6 +140,11 @@ export class LockStory {
     if (wrong !== undefined) throw wrong
     const place = { time: entry.time, at: this.#log.stampedAt(entry) }
     this.#tellNotes(place, notes, -1, 'all')
+    this.#tellCommands(entry, answers, place, notes)
+    this.#shared.entryOver(entry.time)
+  }
+
+  #tellCommands(entry: Entry, answers: Applied['answers'], place: Place, notes: readonly Note[]): void {
     if (entry.kind !== 'commands' || answers === undefined) return
     const reader = new BatchReader(entry.data)
     for (let i = 0; reader.next(); i++) {
@@ -193,7 +177,7 @@ export class LockStory {
       const next = here[i + 1]
       const isGrant = next?.kind === 'grant' && (next.row as HoldRow).id === id && text(next.row.key) === key
       if (isGrant && deadline !== 0 && note.now > deadline)
-        throw new Broken('waiters', `a grant to ${id} at ${note.now}, whose wait was over at ${deadline}`)
+        throw new LawBroken('waiters', `a grant to ${id} at ${note.now}, whose wait was over at ${deadline}`)
       if (!isGrant) this.#push({ kind: 'left', ...place, key, id })
     })
   }
@@ -201,7 +185,9 @@ export class LockStory {
   #tell(place: Place, command: Command, call: string, result: unknown): void {
     switch (command[0]) {
       case OP.tryLock:
-        return this.#tellAsk(place, command, call, result as readonly [OwnerResult, boolean])
+        return this.#tellAsk(place, command, call, result as TryLockResult)
+      case OP.tryLockAll:
+        return this.#tellAskAll(place, command, call, result as TryLockAllResult)
       case OP.release:
         return this.#tellRelease(place, command, call, result as OwnerResult)
       case OP.renew:
@@ -223,6 +209,17 @@ export class LockStory {
           if (token !== 0) this.#ended(place, text(key), token, 'forced')
         })
         return
+      case OP.downgrade:
+        if ((result as OwnerResult)[6] === CODE.KEEP_LEASE)
+          this.#shared.downgraded(text(command[1]), command[2])
+        return
+      case OP.rotate: {
+        const owner = result as OwnerResult
+        if (owner[6] === CODE.KEEP_LEASE) this.#shared.rotated(text(command[1]), command[2], owner[3])
+        return
+      }
+      case OP.resize:
+        return this.#shared.resized(text(command[1]), command[2])
       default:
         return this.#guarded(place, command)
     }
@@ -232,19 +229,45 @@ export class LockStory {
     place: Place,
     command: Extract<Command, readonly [typeof OP.tryLock, ...unknown[]]>,
     call: string,
-    [owner, queued]: readonly [OwnerResult, boolean],
+    [owner, queued, obstacle]: TryLockResult,
   ): void {
     const key = text(command[1])
     if (owner[6] === CODE.FIRST_TIME || owner[6] === CODE.NEW_ACQUIRE) this.#givenOut(command[2], owner[3])
+    if (isSharedKey(key)) {
+      const [permits, of] = command[9] ?? [0, 0]
+      const is = obstacle?.[0] === 'circle' ? 'circle' : queued ? 'queued' : 'other'
+      this.#shared.askedBy(command[4], command[10], [{ key, permits }], place.time, is)
+      this.#shared.asked(key, permits, of, owner, command[4], queued)
+    }
     this.#push({ kind: 'ask', ...place, key, call, id: command[4], owner, queued, lease: command[5] })
     if (owner[4] > 0 && owner[3] > 0) this.#inForce.set(key, { token: owner[3], deadline: owner[1] })
+  }
+
+  #tellAskAll(
+    place: Place,
+    [, id, list, fencingKey, lease, , , by]: Extract<Command, readonly [typeof OP.tryLockAll, ...unknown[]]>,
+    call: string,
+    [state, owners]: TryLockAllResult,
+  ): void {
+    const wants = list.map(([key, permits]) => ({ key: text(key), permits }))
+    const isNew = state === 'held' && owners.every(({ 6: code }) => code !== CODE.KEEP_LEASE)
+    if (isNew) for (const owner of owners) this.#givenOut(fencingKey, owner[3])
+    const is = state === 'circle' || state === 'queued' ? state : 'other'
+    this.#shared.askedBy(id, by, wants, place.time, is)
+    if (state === 'queued' || isNew) this.#shared.askedAll(id, wants, isNew ? owners : [])
+    if (state !== 'held') return
+    owners.forEach((owner, i) => {
+      const key = wants[i]?.key as string
+      this.#push({ kind: 'ask', ...place, key, call: `${call}#${i}`, id, owner, queued: false, lease })
+      this.#inForce.set(key, { token: owner[3], deadline: owner[1] })
+    })
   }
 
   #givenOut(fencingKey: Uint8Array | null, token: number): void {
     const counter = fencingKey === null ? '' : `/${text(fencingKey)}`
     const last = this.#tokens.get(counter) ?? 0
     if (token <= last)
-      throw new Broken(
+      throw new LawBroken(
         'growing tokens',
         `token ${token} of counter '${counter}' was given out behind ${last}`,
       )
@@ -298,17 +321,20 @@ export class LockStory {
   /** A write that was let through. */
   #guarded({ time }: Place, command: Command): void {
     if (command[0] < OP.put || command[0] > OP.resetSequence) return
-    const guard = command[1] as GuardArg
-    if (guard === null) return
+    for (const guard of guardsOf(command[1] as GuardArg)) this.#guardedBy(guard, time)
+  }
+
+  #guardedBy(guard: OneGuardArg, time: number): void {
     const key = text(guard[0])
+    if (isSharedKey(key)) return this.#shared.guarded(key, guard[1], guard[2] === true, time)
     const held = this.#inForce.get(key)
     if (held === undefined || held.token !== guard[1] || time > held.deadline)
-      throw new Broken(
+      throw new LawBroken(
         'fenced writes',
         `a write with token ${guard[1]} of ${key} at ${time}: ${JSON.stringify(held)}`,
       )
     const last = this.#written.get(key) ?? 0
-    if (guard[1] < last) throw new Broken('fenced writes', `token ${guard[1]} wrote behind token ${last}`)
+    if (guard[1] < last) throw new LawBroken('fenced writes', `token ${guard[1]} wrote behind token ${last}`)
     this.#written.set(key, guard[1])
   }
 
@@ -318,6 +344,7 @@ export class LockStory {
     if (request.kind !== 'command' || request.number === 0) return
     const command = decodeCommand(request.body)
     if (isBadCommand(command) || (command[0] !== OP.tryLock && command[0] !== OP.release)) return
+    if (isSharedKey(text(command[1]))) return
     const open = this.#asked.get(life) ?? new Map<number, { call: string; op: number }>()
     this.#asked.set(life, open)
     open.set(request.id, { call: `${request.session}/${request.number}`, op: command[0] })
@@ -338,7 +365,7 @@ export class LockStory {
   judge(): void {
     const [first, ...more] = judgeHistory(this.events)
     if (first !== undefined)
-      throw new Broken(
+      throw new LawBroken(
         `locks: ${first.law}`,
         `${first.message} (and ${more.length} more) ${JSON.stringify(first.event)}`,
       )

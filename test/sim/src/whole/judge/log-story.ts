@@ -1,16 +1,18 @@
-// Rule: the one log that all members apply, as it was first seen, and what every other application of it must agree with.
+// Rule: the one log that all members apply, as it was first seen, and what every other application of it must
+// agree with.
 //
 // Laws
 //   - One index, one entry: the same term, time and bytes on every member and in every life.
 //   - One entry, the same answers: apply decides alike everywhere, and again after a restart (A1, A2).
 //   - At equal positions the states' hashes are equal, by key space (A10).
-//   - CT1: along the log the time never goes back. CT2: it never runs ahead of true time by more than the drift allows.
+//   - CT1: along the log the time never goes back. CT2: it never runs ahead of true time by more than the
+//     drift allows.
 
 import { checksum } from '@latchkey/base'
 import type { StateHash } from '@latchkey/kv'
 import type { Applied } from '@latchkey/raft/node'
 import type { Entry } from '@latchkey/raft/core'
-import { Broken } from './broken.js'
+import { LawBroken } from '../../laws/broken.js'
 
 interface Line {
   readonly term: number
@@ -67,15 +69,15 @@ export class LogStory {
   #compare(member: string, entry: Entry, line: Line, bytes: number, answers: number | undefined): void {
     const at = `entry ${entry.index}: ${member} and ${line.by}`
     if (line.term !== entry.term || line.bytes !== bytes)
-      throw new Broken('one log', `${at} applied different ones (terms ${entry.term} and ${line.term})`)
+      throw new LawBroken('one log', `${at} applied different ones (terms ${entry.term} and ${line.term})`)
     if (line.time !== entry.time)
-      throw new Broken('one log', `${at} see the times ${entry.time} and ${line.time}`)
-    if (line.answers !== answers) throw new Broken('equal answers', `${at} answered differently`)
+      throw new LawBroken('one log', `${at} see the times ${entry.time} and ${line.time}`)
+    if (line.answers !== answers) throw new LawBroken('equal answers', `${at} answered differently`)
   }
 
   #judgeTime(entry: Entry): void {
     if (entry.time < this.#lastTime)
-      throw new Broken(
+      throw new LawBroken(
         'cluster time',
         `entry ${entry.index}: time goes back from ${this.#lastTime} to ${entry.time}`,
       )
@@ -83,7 +85,7 @@ export class LogStory {
     const ahead = entry.time - (1 + this.#drift) * (this.stampedAt(entry) / 1000)
     // Whole milliseconds, rounded down at the stamp.
     if (ahead > this.#least + 1)
-      throw new Broken(
+      throw new LawBroken(
         'cluster time',
         `entry ${entry.index}: it ran ${ahead - this.#least} ms ahead of true time`,
       )
@@ -106,7 +108,7 @@ export class LogStory {
     if (line.hash.hash === hash.hash) return
     const first = line.hash.spaces
     const spaces = Object.keys(hash.spaces).filter((space) => hash.spaces[space] !== first[space])
-    throw new Broken(
+    throw new LawBroken(
       'equal states',
       `${member} differs at entry ${hash.position.index} in ${spaces.join(', ')}`,
     )

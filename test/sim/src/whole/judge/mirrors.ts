@@ -1,14 +1,17 @@
-// Rule: what mirrors show (C62). Each state shown is a state that the store had, of the revision that the mirror names; nobody is shown
-// an older one than before; and in the end each mirror shows what is there.
+// Rule: what mirrors show (C62). Each state shown is a state that the store had, of the revision that the
+// mirror names; nobody is shown an older one than before; and in the end each mirror shows what is there.
 
-import { Broken } from './broken.js'
+import { LawBroken } from '../../laws/broken.js'
 import type { Reader } from './ledger.js'
 
 export type Rows = ReadonlyMap<string, string>
 
 const textOf = (rows: Rows): string => JSON.stringify([...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)))
 
-/** The states of the store, as far as some member stood still at that revision: of two that were applied at once the first is not known. */
+/**
+ * The states of the store, as far as some member stood still at that revision: of two that were applied at
+ * once the first is not known.
+ */
 export class StoreStates {
   readonly #byRevision = new Map<number, Rows>()
 
@@ -80,6 +83,6 @@ export class MirrorStory {
   }
 
   #broken(message: string): never {
-    throw new Broken('mirrors', `${this.name}: ${message}`)
+    throw new LawBroken('mirrors', `${this.name}: ${message}`)
   }
 }

@@ -1,11 +1,15 @@
-// Rule: a client of one cluster is served by no member of another (M22, C30). The cluster of the world is the first that answers.
+// Rule: a client of one cluster is served by no member of another (M22, C30). The cluster of the world is the
+// first that answers.
 
 import { decodeAnswer, isError, type LinkReply } from '@latchkey/protocol'
-import { Broken } from './broken.js'
+import { LawBroken } from '../../laws/broken.js'
 
 export class OneClusterLaw {
   #clusterId: string | undefined
-  /** Of each member, as it was told last: one that has ended since then has none any more, and its answers are on their way. */
+  /**
+   * Of each member, as it was told last: one that has ended since then has none any more, and its answers are
+   * on their way.
+   */
   readonly #known = new WeakMap<object, string>()
 
   answered(
@@ -20,7 +24,7 @@ export class OneClusterLaw {
     if (isError(answer)) return
     this.#clusterId ??= clusterId
     if (clusterId !== this.#clusterId)
-      throw new Broken(
+      throw new LawBroken(
         'one cluster',
         `${client} was served by ${member.id} of cluster ${clusterId}, and not of ${this.#clusterId}`,
       )

@@ -1,9 +1,10 @@
-// Rule: law of liveness: a client finds the new leader in time. While somebody leads, is in office, and nothing stands in the way, no
-// client that asks is left without a word for longer than it may take to notice a silent member and to go to another one. A store that is
-// embedded in a member is a client too: a word is an answer that only a leader gives, and the way may lead through a third member (M28).
+// Rule: law of liveness: a client finds the new leader in time. While somebody leads, is in office, and
+// nothing stands in the way, no client that asks is left without a word for longer than it may take to notice
+// a silent member and to go to another one. A store that is embedded in a member is a client too: a word is
+// an answer that only a leader gives, and the way may lead through a third member (M28).
 
 import type { HostProcess } from '@latchkey/raft/memory'
-import { Stuck } from './broken.js'
+import { NoProgress } from '../../laws/broken.js'
 
 /** Of election timeouts: one and a half to notice, the rest for one more that does not answer. */
 const TIMEOUTS = 3
@@ -36,7 +37,10 @@ export class Reach {
     this.#changedAt = now
   }
 
-  /** Something was made slow for good, or clients begin nothing new any more: one whose callers gave up then waits for nothing. */
+  /**
+   * Something was made slow for good, or clients begin nothing new any more: one whose callers gave up then
+   * waits for nothing.
+   */
   end(): void {
     this.#off = true
   }
@@ -53,7 +57,7 @@ export class Reach {
   #judge(life: HostProcess, since: number, now: number, works: (life: HostProcess) => boolean): void {
     if (!works(life)) return this.changed(now)
     const waited = Math.floor((now - Math.max(since, this.#changedAt)) / 1000)
-    throw new Stuck(
+    throw new NoProgress(
       'new leader',
       `${life.host.name} asks, somebody leads, and for ${waited} ms it heard nothing`,
     )

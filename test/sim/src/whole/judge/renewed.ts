@@ -1,5 +1,6 @@
-// Rule: law of liveness: a connected client whose renewals are answered keeps its hold. What each answer of a renewal proves is written
-// down here, apart from the code that is judged; a hold that is lost although they prove that it is in force breaks the law.
+// Rule: law of liveness: a connected client whose renewals are answered keeps its hold. What each answer of a
+// renewal proves is written down here, apart from the code that is judged; a hold that is lost although they
+// prove that it is in force breaks the law.
 
 import { elapsed, type Instant, text } from '@latchkey/base'
 import {
@@ -15,12 +16,15 @@ import {
   renewedOwners,
 } from '@latchkey/protocol'
 import type { HostProcess } from '@latchkey/raft/memory'
-import { Broken } from './broken.js'
+import { LawBroken } from '../../laws/broken.js'
 
 const KEPT = OWNER_CODES.indexOf('KEEP_LEASE')
 /** ms: rounding, and timers. */
 const SLACK = 5
-/** ms by which the three clocks of a machine may differ before it was suspended or set: then a hold may be lost for that. */
+/**
+ * ms by which the three clocks of a machine may differ before it was suspended or set: then a hold may be
+ * lost for that.
+ */
 const AGREE = 20
 
 interface Asked {
@@ -94,7 +98,8 @@ export class Renewed {
     const asked = process?.open.get(reply.id)
     if (process === undefined || asked === undefined) return
     process.open.delete(reply.id)
-    // A hold that is over by what its process knew until now is judged by that: this answer came too late for it.
+    // A hold that is over by what its process knew until now is judged by that: this answer came too late for
+    // it.
     this.look()
     const [code, result] = reply.answer instanceof Uint8Array ? decodeAnswer(reply.answer) : reply.answer
     if (code !== 0 || process.answered.has(asked.call)) return
@@ -129,14 +134,17 @@ export class Renewed {
     this.judged++
     const now = life.clock.instant()
     let upper = Number.POSITIVE_INFINITY
+    // A client keeps the lowest proof of when it heard it; later, where the clocks differ, another may be lower.
+    let differ = 0
     for (const { time, sentAt } of this.#processOf(life).proofs) {
       const past = elapsed(sentAt, now)
-      if (past - (now.hr - sentAt.hr) > AGREE) return
+      differ = Math.max(differ, past - (now.hr - sentAt.hr))
+      if (differ > AGREE) return
       upper = Math.min(upper, time + past * this.#rate)
     }
     const left = deadline - upper
-    if (left > SLACK)
-      throw new Broken(
+    if (left > SLACK + differ)
+      throw new LawBroken(
         'renewed holds',
         `${name} lost ${id} with ${Math.floor(left)} ms left by the answers that came`,
       )

@@ -1,5 +1,5 @@
-// Driver: the place of a member of another cluster, with the id of a member of this one. Its code is a house of its own, to which no law
-// listens: what it writes into its own log is no part of this world.
+// Driver: the place of a member of another cluster, with the id of a member of this one. Its code is a house
+// of its own, to which no law listens: what it writes into its own log is no part of this world.
 
 import { MemoryNetwork } from '@latchkey/raft/memory'
 import type { House } from '../house.js'

@@ -1,6 +1,7 @@
-// Driver: a member's rows as on a real disk: LevelDB's part in memory, slow and whole or not at all (slow-home.ts), the events in
-// production's event log on the disk of the log, with all its faults. What production's home does with folders is done here with
-// numbers: a store's event log is in the folder of its number, and the number is a row of LevelDB's part.
+// Driver: a member's rows as on a real disk: LevelDB's part in memory, slow and whole or not at all
+// (slow-home.ts), the events in production's event log on the disk of the log, with all its faults. What
+// production's home does with folders is done here with numbers: a store's event log is in the folder of its
+// number, and the number is a row of LevelDB's part.
 
 import type { RowBuilder, RowChange, RowHome, RowStore } from '@latchkey/kv'
 import type { MemoryDisk } from '@latchkey/raft/memory'
@@ -19,7 +20,7 @@ export class JournaledHome implements RowHome {
   readonly #house: House
   readonly #slow: SlowHome
   readonly #disk: MemoryDisk
-  readonly #files: ReturnType<House['journalOnDisk']>
+  readonly #files: ReturnType<House['eventLogOnDisk']>
   /** The store that was opened or committed last; 0: none in this life of the process. */
   #live = 0
 
@@ -27,7 +28,7 @@ export class JournaledHome implements RowHome {
     this.#house = house
     this.#slow = slow
     this.#disk = disk
-    this.#files = house.journalOnDisk(disk, fileBytes)
+    this.#files = house.eventLogOnDisk(disk, fileBytes)
   }
 
   crash(): void {

@@ -1,5 +1,5 @@
-// Driver: rows on a disk that takes its time. A batch is issued at once and durable later; a crash in between leaves it whole or not
-// at all, by chance; and so does a write that fails.
+// Driver: rows on a disk that takes its time. A batch is issued at once and durable later; a crash in between
+// leaves it whole or not at all, by chance; and so does a write that fails.
 
 import type { Random } from '@latchkey/base'
 import type { SimulatedRowHome, RowBuilder, RowChange, RowHome, RowStore } from '@latchkey/kv'

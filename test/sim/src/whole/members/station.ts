@@ -1,4 +1,5 @@
-// Driver: one member's place: its machine, its disks, and the process that comes and goes on them. The wiring inside is production's.
+// Driver: one member's place: its machine, its disks, and the process that comes and goes on them. The wiring
+// inside is production's.
 
 import type { Logger, Random } from '@latchkey/base'
 import type { KvMachine, KvLimits } from '@latchkey/kv'
@@ -133,7 +134,10 @@ export class Station {
     return this.member !== undefined
   }
 
-  /** As the door does: who is no member, or still asks strangers which cluster they are of, sends its clients elsewhere. */
+  /**
+   * As the door does: who is no member, or still asks strangers which cluster they are of, sends its clients
+   * elsewhere.
+   */
   get serves(): boolean {
     return this.member !== undefined && !this.member.isOutside && !this.member.replica.isAsking
   }
@@ -165,7 +169,10 @@ export class Station {
     )
   }
 
-  /** A sick disk stops the member, and with it its process; whoever watches over it starts it again. Anything else is a finding. */
+  /**
+   * A sick disk stops the member, and with it its process; whoever watches over it starts it again. Anything
+   * else is a finding.
+   */
   #failed(life: HostProcess, error: Error): void {
     if (life.dead) return
     if (!this.#sick) return this.#ports.failed(this, error)
@@ -231,6 +238,7 @@ export class Station {
       {
         fs: this.disk,
         dir: 'log',
+        version: 'simulated',
         clock,
         random: random.fork(`core-${++this.crashes}`),
         defer,

@@ -1,0 +1,28 @@
+// Settings that every process follows: first what is there, then each change, in order, across lost connections. Start it, then change one:
+//   node examples/config-watch.mjs [ws://127.0.0.1:7001 ...]
+//   npx latchkey put config/limit 20
+import { connect } from 'latchkey'
+
+const urls = process.argv.slice(2)
+const store = await connect(urls.length > 0 ? urls : ['ws://127.0.0.1:7001'], { as: 'json' })
+process.once('SIGTERM', () => void store.close())
+
+/** @type {Map<string, unknown>} */
+const config = new Map()
+// One person's typing error must not stop everybody: what is no JSON is handed over as bytes.
+const watch = store.watch({ prefix: 'config/' }, { initial: true, resync: true, onUndecodable: 'bytes' })
+try {
+  for await (const event of watch) {
+    if (event.type === 'reset')
+      config.clear() // the history was compacted meanwhile: everything comes once more
+    else if (event.type === 'synced') console.log(`in force: ${JSON.stringify(Object.fromEntries(config))}`)
+    else if (event.type === 'delete') config.delete(event.key)
+    else if (event.value instanceof Uint8Array) console.log(`${event.key} is no JSON, the old value stays`)
+    else config.set(event.key, event.value)
+    if (event.type === 'put' && !event.initial)
+      console.log(`${event.key} is ${JSON.stringify(config.get(event.key))}`)
+    if (event.type === 'delete') console.log(`${event.key} is gone`)
+  }
+} catch (error) {
+  if (/** @type {{ code?: string }} */ (error).code !== 'ERR_CLOSED') throw error
+}

@@ -1,0 +1,35 @@
+// Rule: counts values by size, in fixed steps, as Prometheus wants a histogram. One value costs a few comparisons.
+
+/** In seconds: from a quarter of a millisecond, a sync of a fast disk, to ten seconds. */
+export const DURATION_STEPS: readonly number[] = [
+  0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+]
+
+export class Histogram {
+  readonly steps: readonly number[]
+  /** How many values were at most as large as each step, and larger than the one before; the last: larger than all. */
+  readonly #counts: number[]
+  #sum = 0
+
+  constructor(steps: readonly number[] = DURATION_STEPS) {
+    this.steps = steps
+    this.#counts = Array.from({ length: steps.length + 1 }, () => 0)
+  }
+
+  observe(value: number): void {
+    let at = 0
+    while (at < this.steps.length && value > (this.steps[at] as number)) at++
+    this.#counts[at] = (this.#counts[at] as number) + 1
+    this.#sum += value
+  }
+
+  get sum(): number {
+    return this.#sum
+  }
+
+  /** For each step, and then for infinity: how many values were at most as large. */
+  cumulative(): number[] {
+    let sum = 0
+    return this.#counts.map((count) => (sum += count))
+  }
+}

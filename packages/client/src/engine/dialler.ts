@@ -1,0 +1,98 @@
+// Driver: opens links to members. It ends an attempt that takes too long, and all attempts at `stop`.
+
+import type { Clock, Timer } from '@latchkey/base'
+import { LatchkeyError } from '@latchkey/protocol'
+import type { Dial, LinkEvents } from '../link.js'
+import type { Live } from './call.js'
+import { InFlightRequests } from './in-flight-requests.js'
+import type { Route } from './route.js'
+
+interface Attempt {
+  readonly stop: AbortController
+  readonly timer: Timer
+}
+
+export class Dialler {
+  readonly #route: Route
+  readonly #clock: Clock
+  readonly #eventsOf: (live: Live) => LinkEvents
+  readonly #attempts = new Set<Attempt>()
+  #closed = false
+
+  /** `eventsOf`: what a link reports, also before `dial` has reported the link itself. */
+  constructor(route: Route, clock: Clock, eventsOf: (live: Live) => LinkEvents) {
+    this.#route = route
+    this.#clock = clock
+    this.#eventsOf = eventsOf
+  }
+
+  get isDialling(): boolean {
+    return this.#attempts.size > 0
+  }
+
+  /**
+   * Calls one of both: `arrived` with a link that is open, or `failed`. Neither is called after `close`.
+   * `url` undefined: the own member of an embedded store. `patience`: the longest time of the attempt, ms.
+   */
+  async dial(
+    url: string | undefined,
+    patience: number,
+    arrived: (live: Live) => void,
+    failed: (error: unknown) => void,
+  ): Promise<void> {
+    const live: Live = {
+      url,
+      link: undefined,
+      inflight: new InFlightRequests(),
+      leader: undefined,
+      views: 0,
+      open: true,
+      stranded: undefined,
+      cutOff: false,
+    }
+    const stop = new AbortController()
+    const timer = this.#clock.after(patience, () => stop.abort(unreachable(url)))
+    const attempt = { stop, timer }
+    this.#attempts.add(attempt)
+    try {
+      live.link = await this.#dialOf(url)(this.#eventsOf(live), stop.signal)
+      this.#attempts.delete(attempt)
+      if (stop.signal.aborted || !live.open) throw stop.signal.reason ?? unreachable(url)
+      arrived(live)
+    } catch (error) {
+      this.#attempts.delete(attempt)
+      shut(live)
+      if (!this.#closed) failed(error)
+    } finally {
+      timer.cancel()
+    }
+  }
+
+  #dialOf(url: string | undefined): Dial {
+    if (!('dial' in this.#route)) return this.#route.dialTo(url as string)
+    const { dial, others } = this.#route
+    return url === undefined || others === undefined ? dial : others.dialTo(url)
+  }
+
+  /** Ends all attempts. */
+  stop(): void {
+    for (const { stop, timer } of this.#attempts) {
+      timer.cancel()
+      stop.abort(new LatchkeyError('ERR_CLOSED'))
+    }
+    this.#attempts.clear()
+  }
+
+  close(): void {
+    this.#closed = true
+    this.stop()
+  }
+}
+
+export function shut(live: Live): void {
+  live.open = false
+  live.link?.close()
+}
+
+const unreachable = (url: string | undefined) =>
+  new LatchkeyError('ERR_NO_LEADER', `${url ?? 'The member'} did not answer the handshake in time.`)

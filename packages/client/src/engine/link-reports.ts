@@ -1,0 +1,148 @@
+// Driver: hands on what links report: answers, events, grants and ends of waits, the leader, and that a link
+// was opened, lost or left.
+
+import type { Emitter } from '@latchkey/base'
+import type { ClusterBound } from '@latchkey/lock'
+import type { LeaderReply, LinkReply, StoreEvents } from '@latchkey/protocol'
+import type { ActiveLink } from './active-link.js'
+import type { Live } from './call.js'
+import { leaderEvents, type LinkEvents } from './cluster-events.js'
+import type { Commands } from './commands.js'
+import type { GrantPushes } from './grant-pushes.js'
+import type { ReadsAndAdminCalls } from './reads-and-admin-calls.js'
+import type { Watches } from './watches.js'
+
+interface Receivers {
+  readonly activeLink: ActiveLink
+  readonly commands: Commands
+  readonly readsAndAdmin: ReadsAndAdminCalls
+  readonly watches: Watches
+  readonly grants: GrantPushes
+  readonly bound: ClusterBound
+  readonly events: Emitter<StoreEvents>
+  /** undefined: an embedded store, which has no events about connections. */
+  readonly linkEvents: LinkEvents | undefined
+}
+
+export class LinkReports {
+  readonly #to: Receivers
+  readonly #connected: { done: () => void; failed: (error: unknown) => void }[] = []
+  #cluster: LeaderReply | undefined
+  #lastLeader: string | undefined
+  /** The session that was last attached. */
+  #attached: number | undefined
+
+  constructor(to: Receivers) {
+    this.#to = to
+  }
+
+  /** The last report about the cluster. */
+  get cluster(): LeaderReply | undefined {
+    return this.#cluster
+  }
+
+  /** The last report about the cluster, if it names no leader. */
+  get leaderless(): LeaderReply | undefined {
+    return this.#cluster?.id === undefined ? this.#cluster : undefined
+  }
+
+  /** The leader that a report about the cluster has named last. */
+  get lastLeader(): string | undefined {
+    return this.#lastLeader
+  }
+
+  /** `done` is called at the first link, `failed` each time that an address cannot be reached until then. */
+  connected(done: () => void, failed: (error: unknown) => void): void {
+    if (this.#to.activeLink.link) done()
+    else this.#connected.push({ done, failed })
+  }
+
+  active(live: Live): void {
+    this.#to.linkEvents?.active(live.url)
+    for (const { done } of this.#connected.splice(0)) done()
+    this.attach()
+    this.#to.watches.resume()
+    this.#to.readsAndAdmin.pump()
+  }
+
+  failed(error: unknown): void {
+    for (const { failed } of this.#connected) failed(error)
+  }
+
+  leader(live: Live, leader: LeaderReply): void {
+    // A member that has not met its cluster yet does not know the cluster's id.
+    if (leader.clusterId !== '') this.#to.bound.meet(leader.clusterId)
+    // An embedded store reports the cluster as its own member sees it.
+    if (live !== this.#to.activeLink.local) return this.resume()
+    const before = this.#cluster
+    this.#cluster = leader
+    this.#lastLeader = leader.id ?? this.#lastLeader
+    leaderEvents(before, leader, this.#to.events)
+    if (leader.id !== undefined) this.resume()
+  }
+
+  /** A leader is known, or the pause before a retry is over: what waits is sent. */
+  resume(): void {
+    this.#to.commands.resume()
+    this.#to.readsAndAdmin.pump()
+    this.#to.watches.resume()
+  }
+
+  reply(live: Live, reply: Exclude<LinkReply, LeaderReply>): void {
+    const { activeLink, commands, readsAndAdmin, watches, grants } = this.#to
+    switch (reply.kind) {
+      case 'answer': {
+        const call = live.inflight.get(reply.id)
+        if (!call) return
+        if (call.payload.what === 'command') commands.received(live, call, reply)
+        else readsAndAdmin.received(live, call, reply)
+        return activeLink.settle(live)
+      }
+      case 'events':
+        for (const id of reply.ids) watches.received(live, id, reply.events, reply.upTo)
+        return
+      case 'watchOver':
+        return watches.over(live, reply.id, reply.answer)
+      case 'granted':
+        return grants.granted(reply.key, reply.owner)
+      case 'ended':
+        return grants.ended(reply.ticket[2], reply.result)
+    }
+  }
+
+  lost(live: Live, reason: Error): void {
+    const { activeLink, commands, readsAndAdmin, linkEvents } = this.#to
+    const owed = live.inflight.takeAll()
+    for (const call of owed) {
+      // This call has been sent on another link since then, or waits to be sent again.
+      if (call.live !== live) continue
+      if (call.payload.what === 'command') commands.lost(call)
+      else readsAndAdmin.lost(call, reason)
+    }
+    // The store had left this link and another one is active. No report of the active link would wake the
+    // calls that waited for an answer here, so a timer does.
+    if (owed.length > 0 && activeLink.link) activeLink.later()
+    linkEvents?.lost(live.url, reason)
+  }
+
+  /** The store has left this link for another one. */
+  left(live: Live): void {
+    for (const call of live.inflight.all()) {
+      if (call.live !== live) continue
+      if (call.payload.what === 'command') this.#to.commands.left(live, call)
+      else this.#to.readsAndAdmin.left(call)
+    }
+  }
+
+  /** A member pushes grants and the ends of waits on the link that has named the session. */
+  attach(): void {
+    const { activeLink, commands, grants } = this.#to
+    const session = commands.sessionId
+    const link = activeLink.link?.link
+    if (session === undefined || !link) return
+    link.send({ kind: 'attach', session })
+    const before = this.#attached
+    this.#attached = session
+    if (before !== undefined) grants.attached(before !== session)
+  }
+}

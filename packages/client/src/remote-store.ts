@@ -1,0 +1,32 @@
+// Driver: the store that connect() returns: all calls of a Store, and `reload` for its token and certificates.
+
+import type { As } from '@latchkey/protocol'
+import { type ClientReload, checkReload, type Credentials } from './connect-options.js'
+import { ClientStore, type StoreOptions } from './store/create-store.js'
+import type { Store } from './store/store.js'
+
+export interface RemoteStore<S extends As = 'bytes'> extends Store<S> {
+  /**
+   * Replaces the token or the certificates. The connection stays open; each new one uses them. Rejects with a
+   * TypeError if something is wrong with them; then the former ones stay in use.
+   * ```ts
+   * await store.reload({ token: nextToken })
+   * ```
+   */
+  reload(options: ClientReload): Promise<void>
+}
+
+export class ConnectedStore<S extends As = 'bytes'> extends ClientStore<S> implements RemoteStore<S> {
+  readonly #credentials: Credentials
+
+  /** `credentials` are read at each dial, and changed here. */
+  constructor(options: StoreOptions, credentials: Credentials) {
+    super(options)
+    this.#credentials = credentials
+  }
+
+  async reload(options: ClientReload): Promise<void> {
+    Object.assign(this.#credentials, checkReload(options, this.#credentials))
+    this.engine.retry()
+  }
+}

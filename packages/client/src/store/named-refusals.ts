@@ -1,0 +1,50 @@
+// Rule: adds to the error of a refused write what the caller gave: the lock and the token of the guard, or
+// the key of an increment. The answers of members do not contain them.
+
+import { copyBytes } from '@latchkey/base'
+import {
+  type Command,
+  type Decoding,
+  fenced,
+  guardsOf,
+  isLatchkeyError,
+  type KeyValueCommand,
+  LatchkeyError,
+  nameOfLockKey,
+  OP,
+  show,
+  shownKey,
+} from '@latchkey/protocol'
+
+export interface NamedGuard {
+  readonly key: Uint8Array
+  readonly token: number
+}
+
+/**
+ * For the error of a refused guard; of a set of locks the first is named. The key is a copy, because the caller may change its bytes after the
+ * call. For a sub it is without the prefix.
+ */
+export function guardNamed([, guard]: KeyValueCommand, { prefix }: Decoding): NamedGuard | undefined {
+  const [first] = guardsOf(guard)
+  if (first === undefined) return undefined
+  return { key: copyBytes(nameOfLockKey(first[0]).subarray(prefix.length)), token: first[1] }
+}
+
+/** Throws the refusal with the lock and the token of its guard, or with the key of its increment. */
+export function throwNamed(
+  error: unknown,
+  command: Command,
+  how: Decoding,
+  guard: NamedGuard | undefined,
+): never {
+  if (guard !== undefined && isLatchkeyError(error, 'ERR_FENCED')) throw fenced(guard, error)
+  if (command[0] === OP.increment && isLatchkeyError(error, 'ERR_NOT_A_NUMBER')) {
+    const key = shownKey(command[2].subarray(how.prefix.length))
+    throw new LatchkeyError(error.code, `${error.message} The key is ${show(key)}.`, { key })
+  }
+  throw error
+}
+
+/** The error of a write that is not sent, because its hold is known to be lost. */
+export const refusedAsLost = (guard: NamedGuard): LatchkeyError => fenced(guard)

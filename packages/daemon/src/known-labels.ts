@@ -1,0 +1,38 @@
+// Rule: labels of counters that are shown with 0 before anything has happened, so that an alert can be
+// written before the first event.
+
+import type { ConnectionHandler, RefusalCount } from '@latchkey/base'
+
+const HANDLERS: Readonly<Record<ConnectionHandler, 0>> = {
+  client: 0,
+  http: 0,
+  upgrade: 0,
+  member: 0,
+  'dialled member': 0,
+}
+
+export const CONNECTION_HANDLERS = Object.keys(HANDLERS) as readonly ConnectionHandler[]
+
+const CODES = ['ERR_UNAUTHORIZED', 'ERR_WRONG_CLUSTER', 'ERR_PROTOCOL']
+const MEMBERS = ['refused-us', 'dialled', 'member', 'stranger']
+
+/** A refusal for a rarer reason appears after its first event. */
+const REASONS: Readonly<Record<string, readonly string[]>> = {
+  port: ['clients-full', 'address-full', 'address-gave-way', 'stranger-gave-way', 'silent'],
+  http: ['400', '408', '431', 'failed', 'forbidden', 'origin', 'path', 'pipelined', 'unauthorized'],
+  clients: [
+    ...CODES,
+    'frame',
+    'origin',
+    'reload',
+    'slow-reader',
+    'slowest-of-all',
+    'unfinished-busy',
+    'unfinished-slow',
+  ],
+  members: MEMBERS.flatMap((who) => CODES.map((code) => `${who}-${code}`)),
+}
+
+export const KNOWN_REFUSALS: readonly RefusalCount[] = Object.entries(REASONS).flatMap(([door, reasons]) =>
+  reasons.map((reason) => ({ door, reason, count: 0 })),
+)

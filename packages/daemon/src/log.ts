@@ -1,0 +1,78 @@
+// Driver: writes the log: one JSON object a line, with every secret replaced, wherever it occurs in a line.
+
+import { codePlace, type Logger, shortText } from '@latchkey/base'
+import { pino } from 'pino'
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+
+/** A shorter text is not treated as a secret: replacing it would blank out common words. */
+const SHORTEST = 4
+
+export function jsonLogger(
+  level: LogLevel,
+  secrets: () => readonly string[],
+  write: (line: string) => void,
+): Logger {
+  let known: readonly string[] | undefined
+  let hidden: readonly string[] = []
+  const scrub = (line: string) => {
+    const now = secrets()
+    if (now !== known) hidden = hiddenOf(now)
+    known = now
+    return hidden.reduce((text, secret) => text.replaceAll(secret, '***'), line)
+  }
+  const log = pino(
+    {
+      level,
+      base: undefined,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    { write: (line) => write(scrub(line)) },
+  )
+  const describe = level === 'debug' ? describeWhole : describeShort
+  const plain = (fields: Fields = {}) => plainFields(fields, describe)
+  return {
+    debug: (message, fields) => log.debug(plain(fields), message),
+    info: (message, fields) => log.info(plain(fields), message),
+    warn: (message, fields) => log.warn(plain(fields), message),
+    error: (message, fields) => log.error(plain(fields), message),
+  }
+}
+
+/** The longest secret first: a shorter one may be a part of it. */
+const hiddenOf = (secrets: readonly string[]): string[] =>
+  secrets
+    .filter((secret) => secret.length >= SHORTEST)
+    .flatMap(forms)
+    .toSorted((a, b) => b.length - a.length)
+
+/** A secret as plain text, and as it is escaped in JSON. */
+function forms(secret: string): string[] {
+  const quoted = JSON.stringify(secret).slice(1, -1)
+  return quoted === secret ? [secret] : [quoted, secret]
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** JSON would show none of an error's fields. */
+function plainFields(fields: Fields, describe: (error: Error) => object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? describe(value) : value]),
+  )
+}
+
+/**
+ * An error with a code is expected, and its message says what to do. Any other error is a bug, so its stack
+ * is logged too.
+ */
+function describeShort(error: Error): object {
+  const { name } = error
+  const more = 'code' in error ? { code: error.code } : { at: codePlace(error) }
+  return { name, ...more, message: shortText(error.message) }
+}
+
+function describeWhole(error: Error): object {
+  const code = 'code' in error ? { code: error.code } : {}
+  return { name: error.name, ...code, message: error.message, stack: error.stack }
+}

@@ -1,0 +1,148 @@
+// Driver: owns the registry of metrics and fills it when metrics are requested.
+//
+// Law: metrics are computed at most once in FRESH_MS, however often they are requested. Without this law: one
+// caller sends a thousand requests at once, the leader computes metrics for seconds and sends no heartbeats,
+// and another member takes over.
+
+import type { Clock, RefusalCount } from '@latchkey/base'
+import { type MemberFigures, memberMetrics, type Metric, type Status } from '@latchkey/protocol'
+import { CONNECTION_HANDLERS, KNOWN_REFUSALS } from './known-labels.js'
+import { expositionOf } from './exposition.js'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+
+/** Metrics may be this old. */
+export const FRESH_MS = 200
+
+interface MetricsPorts {
+  readonly clock: Pick<Clock, 'now'>
+  status(): Promise<Status>
+  isReady(): boolean
+  /** Further metrics by name, such as open connections. */
+  figures(): MemberFigures
+  /** What the member has counted since it was opened. */
+  counters(status: Status): readonly Metric[]
+  /** Connections that were closed because their handler failed, by kind of handler. */
+  connectionErrors(): ReadonlyMap<string, number>
+  /** Connections of the port, by kind. */
+  connections(): Readonly<Record<string, number>>
+  /** How often certificates and tokens were read again, by result. */
+  reloads?(): Readonly<Record<string, number>>
+  /** Refused requests, by route and reason. */
+  refusals(): readonly RefusalCount[]
+}
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+interface Figures {
+  readonly type: string
+  readonly text: string
+}
+
+export class Metrics {
+  readonly #registry = new Registry()
+  readonly #ports: MetricsPorts
+  readonly #calls: Histogram<'route' | 'status'>
+  readonly #connectionErrors: Counter<'where'>
+  readonly #refused: Counter<'door' | 'reason'>
+  readonly #reloads: Counter<'result'>
+  #watching = false
+  #made: Promise<Figures> | undefined
+  #madeAt = 0
+
+  constructor(ports: MetricsPorts) {
+    this.#ports = ports
+    const registers = [this.#registry]
+    this.#calls = new Histogram({
+      name: 'latchkey_http_request_duration_seconds',
+      help: 'HTTP calls by route and status, and how long each took',
+      labelNames: ['route', 'status'],
+      buckets: SECONDS,
+      registers,
+    })
+    this.#connectionErrors = new Counter({
+      name: 'latchkey_connection_errors_total',
+      help: 'Connections and calls that were ended by an error in their handler, by kind of handler',
+      labelNames: ['where'],
+      registers,
+    })
+    this.#reloads = new Counter({
+      name: 'latchkey_reloads_total',
+      help: 'How often certificates and tokens were read again, by result: ok or refused',
+      labelNames: ['result'],
+      registers,
+    })
+    this.#refused = new Counter({
+      name: 'latchkey_refused_total',
+      help: 'Connections, frames and calls that were refused, by door and reason',
+      labelNames: ['door', 'reason'],
+      registers,
+    })
+  }
+
+  observe(route: string, status: number, millis: number): void {
+    this.#calls.observe({ route, status: String(status) }, millis / 1000)
+  }
+
+  /** Requests that come while metrics are being computed, or a moment later, share the result. */
+  collect(): Promise<Figures> {
+    const now = this.#ports.clock.now()
+    if (this.#made === undefined || now - this.#madeAt >= FRESH_MS) {
+      this.#madeAt = Number.POSITIVE_INFINITY
+      this.#made = this.#make().then(
+        (figures) => {
+          this.#madeAt = this.#ports.clock.now()
+          return figures
+        },
+        (error: unknown) => {
+          this.#made = undefined
+          throw error
+        },
+      )
+    }
+    return this.#made
+  }
+
+  async #make(): Promise<Figures> {
+    this.#watchNode()
+    this.#set('latchkey_ready', 'Whether ready() would resolve', this.#ports.isReady() ? 1 : 0)
+    const status = await this.#ports.status()
+    this.#connectionErrors.reset()
+    for (const where of CONNECTION_HANDLERS) this.#connectionErrors.inc({ where }, 0)
+    for (const [where, count] of this.#ports.connectionErrors()) this.#connectionErrors.inc({ where }, count)
+    this.#reloads.reset()
+    for (const [result, count] of Object.entries(this.#ports.reloads?.() ?? {}))
+      this.#reloads.inc({ result }, count)
+    this.#refused.reset()
+    for (const { door, reason, count } of [...KNOWN_REFUSALS, ...this.#ports.refusals()])
+      this.#refused.inc({ door, reason }, count)
+    const kinds = this.#gauge('latchkey_connections', 'Open connections of the port, by kind', ['kind'])
+    for (const [kind, count] of Object.entries(this.#ports.connections())) kinds.set({ kind }, count)
+    const ports = this.#ports
+    const ofMember = [...memberMetrics(status, ports.figures()), ...ports.counters(status)]
+    return {
+      type: this.#registry.contentType,
+      text: `${expositionOf(ofMember)}\n${await this.#registry.metrics()}`,
+    }
+  }
+
+  /**
+   * Node measures how late the event loop is, from the first request on, by a timer of a hundred times a
+   * second.
+   */
+  #watchNode(): void {
+    if (this.#watching) return
+    this.#watching = true
+    collectDefaultMetrics({ register: this.#registry })
+    // The measurement has no value before the second request, and always contains the interval of that timer.
+    this.#registry.removeSingleMetric('nodejs_eventloop_lag_min_seconds')
+  }
+
+  #set(name: string, help: string, value: number): void {
+    this.#gauge(name, help, []).set(value)
+  }
+
+  #gauge(name: string, help: string, labelNames: string[]): Gauge {
+    const known = this.#registry.getSingleMetric(name)
+    return known instanceof Gauge ? known : new Gauge({ name, help, labelNames, registers: [this.#registry] })
+  }
+}

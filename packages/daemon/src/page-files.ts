@@ -1,0 +1,43 @@
+// Driver: reads the files of the page for people, once for each process.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+
+interface PageFile {
+  readonly type: string
+  readonly bytes: Uint8Array
+  readonly gzip: Uint8Array
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+}
+/** The scripts are compiled; the other files are shipped as they are. */
+const FOLDERS = ['page/', 'dist/page/']
+/** This file is in src/ or dist/, or its code is in dist/bundle/. */
+const ROOTS = ['../', '../../'].map((way) => new URL(way, import.meta.url))
+let files: ReadonlyMap<string, PageFile> | undefined
+
+/** The file of that name; '': the page itself. */
+export function pageFile(name: string): PageFile | undefined {
+  files ??= readAll()
+  return files.get(name === '' ? 'index.html' : name)
+}
+
+/** Only these names are served, so that no name leads to another file. */
+function readAll(): ReadonlyMap<string, PageFile> {
+  const found = new Map<string, PageFile>()
+  const root = ROOTS.find((one) => existsSync(new URL('page/index.html', one)))
+  for (const folder of root === undefined ? [] : FOLDERS.map((name) => new URL(name, root))) {
+    for (const name of readdirSync(folder)) {
+      const type = TYPES[name.slice(name.lastIndexOf('.') + 1)]
+      if (type === undefined) continue
+      const bytes = readFileSync(new URL(name, folder))
+      found.set(name, { type, bytes, gzip: gzipSync(bytes) })
+    }
+  }
+  return found
+}

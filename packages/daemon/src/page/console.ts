@@ -1,0 +1,44 @@
+// Types: what the views of the page share.
+
+import type { Api } from './api.js'
+import type { LockHistory } from './lock-history.js'
+import type { Person } from './person.js'
+
+export interface Member {
+  readonly id: string
+  readonly url: string
+  readonly role: 'voter' | 'learner'
+  readonly lag?: number
+  readonly alive?: boolean
+}
+
+export interface Status {
+  readonly id: string
+  readonly role: string
+  readonly leader?: string
+  readonly term: number
+  readonly applied: number
+  readonly commit: number
+  readonly clusterId: string
+  readonly members: readonly Member[]
+  readonly whyNoLeader?: string
+  readonly disk?: { readonly freeBytes: number; readonly totalBytes: number; readonly stateBytes: number }
+  readonly version: string
+  readonly uptimeMillis: number
+}
+
+export interface Console {
+  readonly api: Api
+  readonly person: Person
+  readonly history: LockHistory
+  /** Says something in the line that a screen reader reads at once. */
+  say(text: string): void
+}
+
+/** One view, for as long as it is shown. */
+export interface View {
+  readonly title: string
+  readonly root: HTMLElement
+  start(): void
+  stop(): void
+}

@@ -1,0 +1,73 @@
+// Rule: builds the elements of the page.
+//
+// Law: what comes from the store becomes text, never markup: there is no innerHTML here, and a link leads only
+// inside the page or to http(s). Without this law: whoever may write one key runs a program in the browser of
+// whoever looks at it.
+
+export type Child = Node | string | undefined | false
+
+type Attributes = Readonly<Record<string, string | boolean | undefined>>
+
+export function el<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag)
+  setAttributes(element, attributes)
+  element.append(...children.filter((child) => child !== undefined && child !== false))
+  return element
+}
+
+const DRAWING = 'http://www.w3.org/2000/svg'
+
+export function drawing(tag: string, attributes: Attributes, ...children: readonly Node[]): SVGElement {
+  const element = document.createElementNS(DRAWING, tag) as SVGElement
+  setAttributes(element, attributes)
+  element.append(...children)
+  return element
+}
+
+function setAttributes(element: Element, attributes: Attributes): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === false) continue
+    if (name === 'href' && !/^(#|https?:)/.test(String(value))) continue
+    element.setAttribute(name, value === true ? '' : value)
+  }
+}
+
+export function button(label: string, run: () => void, kind = ''): HTMLButtonElement {
+  const made = el('button', { type: 'button', class: kind }, label)
+  made.addEventListener('click', run)
+  return made
+}
+
+/** A text that is written only where it is another one: a screen reader hears no news that is none. */
+export function setText(element: Element, text: string): void {
+  if (element.textContent !== text) element.textContent = text
+}
+
+export function field(
+  label: string,
+  attributes: Attributes,
+  changed?: (value: string) => void,
+): { root: HTMLLabelElement; input: HTMLInputElement } {
+  const input = el('input', {
+    autocomplete: 'off',
+    spellcheck: 'false',
+    autocapitalize: 'off',
+    ...attributes,
+  })
+  if (changed !== undefined) input.addEventListener('input', () => changed(input.value))
+  return { root: el('label', { class: 'field' }, el('span', {}, label), input), input }
+}
+
+/** A short statement with its name. */
+export const fact = (name: string, value: Child, note?: string): HTMLElement =>
+  el(
+    'div',
+    { class: 'fact' },
+    el('dt', {}, name),
+    el('dd', {}, value),
+    note !== undefined && el('dd', { class: 'note' }, note),
+  )

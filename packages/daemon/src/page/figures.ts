@@ -1,0 +1,87 @@
+// Rule: rates and quantiles from two readings of a member's figures.
+
+export interface Sample {
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+/** The figures of one moment, as /metrics writes them. */
+export class Figures {
+  readonly at: number
+  readonly #samples: ReadonlyMap<string, readonly Sample[]>
+
+  constructor(text: string, at: number) {
+    this.at = at
+    const samples = new Map<string, Sample[]>()
+    for (const sample of samplesOf(text)) {
+      const known = samples.get(sample.name)
+      if (known === undefined) samples.set(sample.name, [sample])
+      else known.push(sample)
+    }
+    this.#samples = samples
+  }
+
+  of(name: string, labels: Readonly<Record<string, string>> = {}): readonly Sample[] {
+    const wanted = Object.entries(labels)
+    const named = this.#samples.get(name) ?? []
+    return wanted.length === 0 ? named : named.filter((one) => wanted.every(([k, v]) => one.labels[k] === v))
+  }
+
+  sum(name: string, labels?: Readonly<Record<string, string>>): number {
+    return this.of(name, labels).reduce((all, { value }) => all + value, 0)
+  }
+}
+
+function* samplesOf(text: string): Generator<Sample> {
+  for (const line of text.split('\n')) {
+    const [, name, inside, value] = /^([a-z_]+)(?:\{(.*)\})? (\S+)/.exec(line) ?? []
+    if (name?.startsWith('latchkey_') !== true) continue
+    const labels = [...(inside ?? '').matchAll(/([a-z_]+)="((?:[^"\\]|\\.)*)"/g)]
+    yield {
+      name,
+      labels: Object.fromEntries(labels.map(([, label, said]) => [label as string, said as string])),
+      value: Number(value),
+    }
+  }
+}
+
+/** How much a counter grew each second. A member that started again counts from nothing. */
+export function rate(before: Figures | undefined, after: Figures, name: string): number | undefined {
+  if (before === undefined || after.at <= before.at) return undefined
+  const grown = after.sum(name) - before.sum(name)
+  return grown < 0 ? undefined : (grown * 1000) / (after.at - before.at)
+}
+
+/** The duration that this part of the calls between two readings stays below; undefined: there was none. */
+export function quantile(
+  before: Figures | undefined,
+  after: Figures,
+  name: string,
+  part: number,
+  labels?: Readonly<Record<string, string>>,
+): number | undefined {
+  const counts = new Map<number, number>()
+  const add = (figures: Figures, sign: number) => {
+    for (const { labels: its, value } of figures.of(`${name}_bucket`, labels)) {
+      const bound = its['le'] === '+Inf' ? Number.POSITIVE_INFINITY : Number(its['le'])
+      counts.set(bound, (counts.get(bound) ?? 0) + sign * value)
+    }
+  }
+  add(after, 1)
+  if (before !== undefined) add(before, -1)
+  const bounds = [...counts].toSorted(([a], [b]) => a - b)
+  const all = bounds.at(-1)?.[1] ?? 0
+  if (all <= 0) return undefined
+  let below = 0
+  let under = 0
+  for (const [bound, count] of bounds) {
+    if (count >= all * part)
+      return bound === Number.POSITIVE_INFINITY
+        ? below
+        : below + ((bound - below) * (all * part - under)) / Math.max(1, count - under)
+    below = bound
+    under = count
+  }
+  return below
+}

@@ -1,0 +1,121 @@
+// Driver: keys by prefix with their values. The list follows the member's watch.
+
+import { Stream } from './api.js'
+import type { Console, View } from './console.js'
+import { button, el, field, setText } from './dom.js'
+import { whyOf } from './question.js'
+import { Table } from './table.js'
+import { encodedKey, type SentKey, shownKey, whole } from './texts.js'
+import { after, Refresher } from './timers.js'
+import { preview, type SentValue } from './values.js'
+
+interface Entry extends SentKey {
+  readonly value: SentValue
+  readonly modRevision: number
+}
+
+interface Page {
+  readonly entries: readonly Entry[]
+  readonly next: string | null
+  readonly revision: number
+}
+
+const ROWS = 50
+/** Somebody still types. */
+const TYPING_MS = 250
+
+export class KeyList implements View {
+  readonly title = 'Keys'
+  readonly root = el('div', { class: 'view' })
+  readonly #console: Console
+  readonly #table = new Table<Entry>('Keys and their values', COLUMNS, encodedKey, 'No key begins with this.')
+  readonly #problem = el('p', { class: 'refused', role: 'alert', hidden: true })
+  readonly #sum = el('p', { class: 'note', role: 'status' })
+  readonly #more: HTMLButtonElement
+  readonly #first: HTMLButtonElement
+  #prefix: string
+  #after: string | undefined
+  #next: string | null = null
+  #reader = new Refresher(() => this.#read())
+  #watch: Stream | undefined
+  #typing = () => {}
+
+  constructor(console: Console) {
+    this.#console = console
+    this.#prefix = console.person.keys?.[0]?.prefix ?? ''
+    const attributes = { type: 'search', placeholder: 'orders/', value: this.#prefix, name: 'prefix' }
+    const prefix = field('Keys that begin with', attributes, (text) => {
+      this.#prefix = text
+      this.#typing()
+      this.#typing = after(TYPING_MS, () => this.#follow())
+    })
+    this.#more = button('Next page', () => this.#go(this.#next ?? undefined))
+    this.#first = button('First page', () => this.#go(undefined))
+    const form = el('form', { class: 'bar', role: 'search' }, prefix.root)
+    form.addEventListener('submit', (event) => {
+      event.preventDefault()
+      if (this.#prefix !== '') location.hash = `#/keys/${encodedKey({ key: this.#prefix })}`
+    })
+    this.root.append(form, this.#problem, this.#sum, this.#table.root)
+    this.root.append(el('div', { class: 'buttons' }, this.#first, this.#more))
+  }
+
+  start(): void {
+    this.#reader = new Refresher(() => this.#read())
+    this.#follow()
+  }
+
+  stop(): void {
+    this.#typing()
+    this.#watch?.close()
+    this.#reader.stop()
+  }
+
+  #follow(): void {
+    this.#watch?.close()
+    this.#go(undefined)
+    this.#watch = new Stream(this.#console.api, `/v1/watch?prefix=${encodedKey({ key: this.#prefix })}`, {
+      event: () => this.#reader.soon(),
+      opened: () => this.#reader.soon(),
+      // The list is refused for the same reason, and says so.
+      refused: () => {},
+    })
+  }
+
+  #go(from: string | undefined): void {
+    this.#after = from
+    void this.#reader.now()
+  }
+
+  async #read(): Promise<void> {
+    const from = this.#after === undefined ? '' : `&after=${encodeURIComponent(this.#after)}`
+    const prefix = encodedKey({ key: this.#prefix })
+    try {
+      this.#show(await this.#console.api.get<Page>(`/v1/kv?prefix=${prefix}&limit=${ROWS}${from}`))
+      this.#problem.hidden = true
+    } catch (error) {
+      setText(this.#problem, whyOf(error))
+      this.#problem.hidden = false
+    }
+  }
+
+  #show({ entries, next, revision }: Page): void {
+    this.#next = next
+    this.#table.show(entries)
+    const more = next === null ? '' : ' and more'
+    setText(this.#sum, `${whole(entries.length)} keys${more}, at revision ${whole(revision)}.`)
+    this.#more.hidden = next === null
+    this.#first.hidden = this.#after === undefined
+  }
+}
+
+const COLUMNS = [
+  {
+    head: 'Key',
+    kind: 'wide',
+    text: (entry: Entry) => shownKey(encodedKey(entry)),
+    link: (entry: Entry) => `#/keys/${encodedKey(entry)}`,
+  },
+  { head: 'Value', kind: 'wide value', text: ({ value }: Entry) => preview(value) },
+  { head: 'Changed at', kind: 'number', text: ({ modRevision }: Entry) => whole(modRevision) },
+]

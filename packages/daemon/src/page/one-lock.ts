@@ -1,0 +1,256 @@
+// Driver: one lock: who holds it, who waits in which order, and what happened since the page was opened.
+
+import type { Console, View } from './console.js'
+import { may } from './person.js'
+import { button, el, fact, setText } from './dom.js'
+import type { LockEvent } from './lock-history.js'
+import { callers, heldFor, leftOf, type Lock, readLocks, type Waiter } from './locks.js'
+import { ask, whyOf } from './question.js'
+import { Table } from './table.js'
+import { duration, encodedKey, shownHolder, shownKey, visible, whole } from './texts.js'
+import { every, now, Refresher, timeOfDay } from './timers.js'
+
+/** Renewals are no changes that the watch tells. */
+const RENEWALS_MS = 2_000
+
+interface Place extends Waiter {
+  readonly place: number
+  readonly at: number
+}
+
+export class OneLock implements View {
+  readonly title: string
+  readonly root = el('div', { class: 'view' })
+  readonly #console: Console
+  readonly #lock: string
+  readonly #headline = el('p', { class: 'headline', role: 'status' })
+  readonly #problem = el('p', { class: 'refused', role: 'alert', hidden: true })
+  readonly #holders = el('div')
+  readonly #waiters: Table<Place>
+  readonly #events: Table<LockEvent>
+  /** What the first lists told of the time before. */
+  readonly #before = new Map<string, LockEvent>()
+  #shown = ''
+  #held: readonly Lock[] = []
+  #ticks: (() => void)[] = []
+  #ends: (() => void)[] = []
+
+  constructor(console: Console, lock: string) {
+    this.#console = console
+    this.#lock = lock
+    this.title = shownKey(lock)
+    const placeOf = ({ place, id }: Place) => `${place} ${id}`
+    this.#waiters = new Table<Place>('Callers that wait, in their order', WAITERS, placeOf, 'Nobody waits.')
+    this.#events = new Table<LockEvent>(
+      'Changes, the newest first',
+      EVENTS,
+      (event) => `${event.number} ${nameOf(event)}`,
+      'Nothing has happened yet.',
+    )
+    const since = `What the member knows of the present hold and its waiters, and each change since ${console.history.since}, when this page was opened.`
+    this.root.append(
+      el('p', {}, el('a', { href: '#/locks' }, '← All locks')),
+      this.#headline,
+      this.#problem,
+      this.#holders,
+      el('h2', {}, 'Waiting'),
+      this.#waiters.root,
+      el('h2', {}, 'History'),
+      el('p', { class: 'note' }, since),
+      this.#events.root,
+    )
+  }
+
+  start(): void {
+    const reader = new Refresher(() => this.#read(), 100)
+    void reader.now()
+    this.#showHistory()
+    this.#ends = [
+      this.#console.history.listen((lock) => {
+        if (lock !== '' && lock !== this.#lock) return
+        this.#showHistory()
+        reader.soon()
+      }),
+      every(RENEWALS_MS, () => reader.soon()),
+      every(1000, () => {
+        for (const tick of this.#ticks) tick()
+        this.#waiters.tick()
+      }),
+      () => reader.stop(),
+    ]
+  }
+
+  stop(): void {
+    for (const end of this.#ends) end()
+  }
+
+  #showHistory(): void {
+    const heard = this.#console.history.of(this.#lock)
+    const known = new Set(heard.map(nameOf))
+    for (const event of this.#held.flatMap(beginsOf)) {
+      const name = nameOf(event)
+      if (!known.has(name) && !this.#before.has(name)) this.#before.set(name, event)
+    }
+    const all = [...heard, ...this.#before.values()].toSorted(
+      (a, b) => b.when - a.when || b.number - a.number,
+    )
+    this.#events.show(all.slice(0, MOST_EVENTS))
+    const { refusal } = this.#console.history
+    if (refusal !== undefined) this.#events.sayEmpty(refusal.message)
+  }
+
+  async #read(): Promise<void> {
+    try {
+      // A lock's own name is the first one that begins with it, and its holders are never cut in two.
+      const { locks } = await readLocks(this.#console, `prefix=${this.#lock}&limit=1`)
+      this.#show(locks.filter((lock) => encodedKey(lock) === this.#lock))
+      this.#problem.hidden = true
+    } catch (error) {
+      setText(this.#problem, whyOf(error))
+      this.#problem.hidden = false
+    }
+  }
+
+  #show(held: readonly Lock[]): void {
+    const [first] = held
+    const waiters = first?.waiters ?? 0
+    const who =
+      held.length > 1 ? `${held.length} holders share it` : first && `${shownHolder(first)} holds it`
+    setText(this.#headline, who === undefined ? 'Nobody holds it.' : `${who}. ${callers(waiters)}`)
+    this.#headline.dataset['mark'] = waiters > 0 ? 'warn' : 'good'
+    this.#held = held
+    const shown = held.map(({ id, fencingToken }) => `${id} ${fencingToken}`).join('\n')
+    if (shown !== this.#shown || held.length === 0) this.#build()
+    this.#shown = shown
+    for (const tick of this.#ticks) tick()
+    const at = first?.at ?? now()
+    this.#showHistory()
+    this.#waiters.show((first?.queue ?? []).map((waiter, i) => ({ ...waiter, place: i + 1, at })))
+  }
+
+  /** Only when the holders are others, so that a button that has the focus keeps it. */
+  #build(): void {
+    this.#ticks = []
+    this.#holders.replaceChildren(...this.#held.map((_, at) => this.#card(at)))
+  }
+
+  #card(at: number): HTMLElement {
+    const lock = this.#held[at] as Lock
+    const left = el('span')
+    const since = el('span')
+    const acquires = el('span')
+    const bar = el('meter', { min: '0', max: '1', 'aria-label': 'Lease left' })
+    let longest = 1
+    this.#ticks.push(() => {
+      const present = this.#held[at] as Lock
+      const millis = Math.max(0, present.remainingMillis - (now() - present.at))
+      longest = Math.max(longest, present.remainingMillis)
+      bar.value = millis / longest
+      setText(left, leftOf(present))
+      setText(since, heldFor(present))
+      setText(acquires, whole(present.acquires))
+    })
+    return el(
+      'section',
+      { class: 'card', 'aria-label': 'Holder' },
+      el(
+        'dl',
+        { class: 'facts' },
+        fact('Holder', shownHolder(lock)),
+        fact('Held for', since),
+        fact('Lease left', el('span', {}, left, bar)),
+        fact('Fencing token', String(lock.fencingToken)),
+        fact('Mode', lock.mode),
+        fact('Acquired', acquires, 'times'),
+        fact('Id', el('code', {}, visible(lock.id))),
+      ),
+      may(this.#console.person, 'write') &&
+        el(
+          'div',
+          { class: 'buttons' },
+          button('Release by force…', () => this.#force(lock), 'danger'),
+        ),
+    )
+  }
+
+  #force(lock: Lock): void {
+    const next = lock.waiters > 0 ? 'The lock goes to the first who waits.' : 'The lock is free then.'
+    ask(this.#console, {
+      title: `Release ${this.title} by force?`,
+      text: `${shownHolder(lock)} is not asked. It may still be at work: only writes with its fencing token ${lock.fencingToken} are refused from then on. ${next}`,
+      action: 'Release by force',
+      run: async () => {
+        const body = { fencingToken: lock.fencingToken }
+        const answer = await this.#console.api.post<{ released: number }>(
+          `/v1/locks/${this.#lock}:forceRelease`,
+          body,
+        )
+        return answer?.released === 1 ? `${this.title} is released.` : 'That hold was over already.'
+      },
+    })
+  }
+}
+
+const MOST_EVENTS = 100
+
+const nameOf = ({ type, id, fencingToken }: LockEvent): string => `${type} ${id} ${fencingToken}`
+
+/** What the list of locks tells of the past: when the hold began, and since when each waits. */
+function beginsOf(lock: Lock): LockEvent[] {
+  const { id, context, contextBase64, fencingToken, sinceMillis, queue = [], at } = lock
+  const whose = (who: Pick<Lock, 'context' | 'contextBase64'>) => ({
+    ...(who.context !== undefined && { context: who.context }),
+    ...(who.contextBase64 !== undefined && { contextBase64: who.contextBase64 }),
+  })
+  const event = (type: string, ago: number, more: { id: string; fencingToken: number }): LockEvent => ({
+    ...more,
+    type,
+    number: 0,
+    lock: encodedKey(lock),
+    time: timeOfDay(now() - at + ago),
+    when: at - ago,
+  })
+  return [
+    { ...event('acquired', sinceMillis, { id, fencingToken }), ...whose({ context, contextBase64 } as Lock) },
+    ...queue.map((waiter) => ({
+      ...event('queued', waiter.waitedMillis, { id: waiter.id, fencingToken: 0 }),
+      ...whose(waiter),
+    })),
+  ]
+}
+
+const WAITERS = [
+  { head: 'Place', text: ({ place }: Place) => String(place) },
+  { head: 'Who', kind: 'wide', text: shownHolder },
+  {
+    head: 'Waits for',
+    kind: 'number',
+    text: ({ waitedMillis, at }: Place) => duration(waitedMillis + now() - at),
+  },
+  { head: 'Mode', text: ({ mode }: Place) => mode },
+  { head: 'Id', kind: 'wide', text: ({ id }: Place) => visible(id) },
+]
+
+const MEANINGS: Readonly<Record<string, string>> = {
+  acquired: 'acquired',
+  released: 'released',
+  expired: 'lease ran out',
+  queued: 'began to wait',
+  left: 'waits no more',
+  rotated: 'new token',
+}
+
+const EVENTS = [
+  { head: 'Time', text: ({ time }: LockEvent) => time },
+  {
+    head: 'What',
+    text: ({ type }: LockEvent) => MEANINGS[type] ?? type,
+    mark: ({ type }: LockEvent) => (type === 'expired' ? 'bad' : type === 'acquired' ? 'good' : ''),
+  },
+  { head: 'Who', kind: 'wide', text: shownHolder },
+  {
+    head: 'Token',
+    kind: 'number',
+    text: ({ fencingToken }: LockEvent) => (fencingToken === 0 ? '–' : String(fencingToken)),
+  },
+]

@@ -1,0 +1,18 @@
+// Types: who looks at the page.
+
+export type Right = 'read' | 'write' | 'admin'
+
+export interface SentPrefix {
+  readonly prefix?: string
+  readonly prefixBase64?: string
+}
+
+/** Who the person is to this member. */
+export interface Person {
+  readonly name: string
+  readonly rights: readonly Right[]
+  readonly keys?: readonly SentPrefix[]
+  readonly locks?: readonly SentPrefix[]
+}
+
+export const may = ({ rights }: Person, right: Right): boolean => rights.includes(right)

@@ -1,0 +1,107 @@
+// Rule: a table whose rows are known by a key.
+//
+// Law: a row that stays keeps its elements, and only texts that changed are written. Without this law: the
+// focus of somebody who uses the keyboard is lost each second, and a screen reader reads the table again.
+
+import { type Child, el, setText } from './dom.js'
+
+export interface Column<Row> {
+  readonly head: string
+  /** How wide it is, and how it is aligned: a class of the style sheet. */
+  readonly kind?: string
+  text(row: Row): string
+  /** The text is a link to there. */
+  link?(row: Row): string
+  /** A mark beside the text. */
+  mark?(row: Row): string | undefined
+  /** The text is a button that does this. */
+  press?(row: Row): void
+}
+
+interface Shown<Row> {
+  readonly element: HTMLTableRowElement
+  readonly cells: readonly HTMLElement[]
+  row: Row
+}
+
+export class Table<Row> {
+  readonly root: HTMLElement
+  readonly #columns: readonly Column<Row>[]
+  readonly #keyOf: (row: Row) => string
+  readonly #body = el('tbody')
+  readonly #empty: HTMLElement
+  #rows = new Map<string, Shown<Row>>()
+
+  constructor(caption: string, columns: readonly Column<Row>[], keyOf: (row: Row) => string, empty: string) {
+    this.#columns = columns
+    this.#keyOf = keyOf
+    this.#empty = el('p', { class: 'empty' }, empty)
+    const heads = columns.map(({ head, kind = '' }) => el('th', { scope: 'col', class: kind }, head))
+    const table = el(
+      'table',
+      {},
+      el('caption', { class: 'unseen' }, caption),
+      el('thead', {}, el('tr', {}, ...heads)),
+      this.#body,
+    )
+    this.root = el('div', { class: 'table' }, table, this.#empty)
+  }
+
+  get size(): number {
+    return this.#rows.size
+  }
+
+  sayEmpty(text: string): void {
+    setText(this.#empty, text)
+  }
+
+  show(rows: readonly Row[]): void {
+    const next = new Map<string, Shown<Row>>()
+    for (const row of rows) {
+      const key = this.#keyOf(row)
+      const shown = this.#rows.get(key) ?? this.#built(row)
+      shown.row = row
+      this.#write(shown)
+      next.set(key, shown)
+    }
+    for (const [key, { element }] of this.#rows) if (!next.has(key)) element.remove()
+    this.#rows = next
+    let at = this.#body.firstElementChild
+    for (const { element } of next.values()) {
+      if (element === at) at = at.nextElementSibling
+      else this.#body.insertBefore(element, at)
+    }
+    this.#empty.hidden = next.size > 0
+  }
+
+  /** The same rows, written again: durations pass. */
+  tick(): void {
+    for (const shown of this.#rows.values()) this.#write(shown)
+  }
+
+  #built(row: Row): Shown<Row> {
+    const cells = this.#columns.map((column) => {
+      if (column.link !== undefined) return el('a')
+      return column.press === undefined ? el('span') : el('button', { type: 'button', class: 'small' })
+    })
+    const around = cells.map((cell, at): Child => {
+      const { kind = '', head } = this.#columns[at] as Column<Row>
+      return el(at === 0 ? 'th' : 'td', { class: kind, 'data-head': head, scope: at === 0 && 'row' }, cell)
+    })
+    const shown = { element: el('tr', {}, ...around), cells, row }
+    for (const [at, column] of this.#columns.entries())
+      if (column.press !== undefined) cells[at]?.addEventListener('click', () => column.press?.(shown.row))
+    return shown
+  }
+
+  #write({ cells, row }: Shown<Row>): void {
+    for (const [at, column] of this.#columns.entries()) {
+      const cell = cells[at] as HTMLElement
+      setText(cell, column.text(row))
+      const link = column.link?.(row)
+      if (link !== undefined && cell.getAttribute('href') !== link) cell.setAttribute('href', link)
+      const mark = column.mark?.(row) ?? ''
+      if (cell.dataset['mark'] !== mark) cell.dataset['mark'] = mark
+    }
+  }
+}

@@ -1,0 +1,79 @@
+// Driver: the clock of the browser.
+
+// clock: the browser has no other one; this is the only place of the page that reads it
+export const now = (): number => performance.now()
+
+// clock: the time of the day that a person reads beside an event
+export const timeOfDay = (ago = 0): string => new Date(Date.now() - ago).toTimeString().slice(0, 8)
+
+/** The function that ends it. A page that nobody sees does nothing. */
+export function every(millis: number, run: () => void): () => void {
+  // clock: the browser's
+  const timer = setInterval(() => {
+    if (!document.hidden) run()
+  }, millis)
+  return () => clearInterval(timer)
+}
+
+export function after(millis: number, run: () => void): () => void {
+  // clock: the browser's
+  const timer = setTimeout(run, millis)
+  return () => clearTimeout(timer)
+}
+
+/**
+ * Runs a read again when something has changed.
+ *
+ * Law: reads follow one another, and rest a multiple of what the last one took. Without this
+ * law: a page that is open beside ten thousand busy locks asks its member for all of them at every change.
+ */
+export class Refresher {
+  readonly #read: () => Promise<void>
+  readonly #least: number
+  readonly #times: number
+  #cancel: (() => void) | undefined
+  #running = false
+  #again = false
+  #rest = 0
+  #stopped = false
+
+  constructor(read: () => Promise<void>, least = 500, times = 40) {
+    this.#read = read
+    this.#least = least
+    this.#times = times
+  }
+
+  /** Soon, and once for all that is asked meanwhile. */
+  soon(): void {
+    if (this.#stopped || this.#cancel !== undefined) return
+    if (this.#running) this.#again = true
+    else this.#cancel = after(this.#rest, () => void this.now())
+  }
+
+  async now(): Promise<void> {
+    this.#cancel?.()
+    this.#cancel = undefined
+    if (this.#stopped) return
+    if (this.#running) {
+      this.#again = true
+      return
+    }
+    this.#running = true
+    const began = now()
+    try {
+      await this.#read()
+    } finally {
+      this.#running = false
+      this.#rest = Math.max(this.#least, (now() - began) * this.#times)
+      if (this.#again) {
+        this.#again = false
+        this.soon()
+      }
+    }
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#cancel?.()
+  }
+}

@@ -1,0 +1,399 @@
+// Driver: owns what one caller has at one lock: its place in the queue, its hold, and the leases of both.
+//
+// Laws:
+// - One step after the other: a cancel waits for the take that is under way. So it knows each lease that the take
+//   has made.
+// - A lease whose transaction was not answered is doubtful, and is revoked before anything else is tried (EN4, EN5).
+//   A transaction that names a revoked lease is refused, so that what was lost on its way can no longer be
+//   applied. Without this: a caller gives up, and minutes later its request arrives and takes the lock for nobody.
+// - A hold lasts for as long as its lease was asked for, counted from before the lease was granted or kept, less
+//   what clocks may drift (EN1, EN8). It ends by this clock, whatever the stream to etcd says.
+// - Who is over by its own clock gives its lease back. etcd's leases have two seconds at least, and others would wait
+//   for the rest of them.
+
+import type { Clock, Timer } from '@latchkey/base'
+import type { EngineHold, ReleaseAnswer, TakeAnswer, TakeRequest } from '@latchkey/lock'
+import { CAPS, LatchkeyError } from '@latchkey/protocol'
+import type { EtcdCalls, Lease } from './etcd-calls.js'
+import type { TxnAnswer } from './etcd-types.js'
+import { type Before, hadToken, type Info, type LockRows, otherHold, type Place } from './lock-rows.js'
+import type { RowWatches } from './row-watches.js'
+
+export interface Ports {
+  readonly calls: EtcdCalls
+  readonly rows: LockRows
+  readonly watches: RowWatches
+  /** Called when a waiter may have its turn. */
+  readonly wake: (id: string) => void
+  readonly clock: Clock
+  /** The own clock, in ms. */
+  readonly now: () => number
+  /** How much of a lease its holder may believe in, of 1: clocks drift. */
+  readonly part: number
+}
+
+export interface OwnHold extends EngineHold {
+  readonly lease: Lease
+  readonly info: Info
+}
+
+interface OwnPlace extends Place {
+  /** On the own clock: who has not asked again by then has left (EN6). */
+  readonly until: number
+}
+
+/** How often a take begins anew because what stood before it has gone meanwhile. */
+const ROUNDS = 5
+/** In ms: when the caller asks again whose take was overtaken so often. */
+const SOON = 20
+
+export class Contender {
+  readonly #key: Uint8Array
+  readonly #id: string
+  readonly #ports: Ports
+  /** Called when nothing is left of it. */
+  readonly #done: () => void
+  #lastStep: Promise<unknown> = Promise.resolve()
+  #steps = 0
+  #hold: OwnHold | undefined
+  #place: OwnPlace | undefined
+  readonly #doubtful = new Set<string>()
+  #timer: Timer | undefined
+  /** The row before it in the queue, and what ends the watch of it. */
+  #watched: { readonly row: Buffer; readonly end: () => void } | undefined
+
+  constructor(key: Uint8Array, id: string, ports: Ports, done: () => void) {
+    this.#key = key
+    this.#id = id
+    this.#ports = ports
+    this.#done = done
+  }
+
+  /** Runs it after the step before. */
+  async #step<T>(run: () => Promise<T>): Promise<T> {
+    this.#steps++
+    const before = this.#lastStep
+    const step = before.catch(() => {}).then(run)
+    this.#lastStep = step
+    try {
+      return await step
+    } finally {
+      this.#steps--
+      this.#arm()
+    }
+  }
+
+  // ---- taking
+
+  take(request: TakeRequest): Promise<TakeAnswer> {
+    return this.#step(async () => {
+      const begun = this.#ports.now()
+      if (begun > request.before) return late(begun)
+      await this.#revokeDoubtful()
+      const again = await this.#reenter(request, begun)
+      if (again !== undefined) return again
+      return this.#acquire(request)
+    })
+  }
+
+  async #acquire(request: TakeRequest): Promise<TakeAnswer> {
+    const { queues, patience, before } = request
+    let seen: Before | undefined
+    for (let round = 0; round < ROUNDS; round++) {
+      if (this.#place !== undefined) seen = await this.#stay(this.#place, patience)
+      if (this.#place === undefined || seen?.row === undefined) {
+        const answer = await this.#tryOnce(request)
+        if ('code' in answer) return answer
+        seen = answer
+      }
+      const now = this.#ports.now()
+      if (now > before) return late(now)
+      if (seen.row !== undefined && (!queues || this.#place !== undefined)) return this.#held(seen, queues)
+      if (queues && this.#place === undefined) {
+        seen = await this.#enter(request, seen)
+        if (seen.row !== undefined) return this.#held(seen, true)
+      }
+    }
+    return { ...this.#held(seen as Before, queues), again: SOON }
+  }
+
+  #held(seen: Before, queued: boolean): TakeAnswer {
+    const now = this.#ports.now()
+    if (queued && seen.row !== undefined) this.#watch(seen.row, seen.revision)
+    return { now, code: 'HELD', hold: otherHold(seen.hold, now), queued }
+  }
+
+  #watch(row: Buffer, revision: string): void {
+    if (this.#watched?.row.equals(row)) return
+    this.#endWatch()
+    const { watches, wake } = this.#ports
+    const end = watches.begin(row, revision, () => {
+      this.#watched = undefined
+      wake(this.#id)
+    })
+    this.#watched = { row, end }
+  }
+
+  #endWatch(): void {
+    this.#watched?.end()
+    this.#watched = undefined
+  }
+
+  async #tryOnce(request: TakeRequest): Promise<TakeAnswer | Before> {
+    const { key, id, lease: millis, context, before } = request
+    const { calls, rows, now, clock } = this.#ports
+    const begun = now()
+    const lease = await calls.grant(millis)
+    const info = { acquires: 1, context, lease: millis, since: clock.instant().wall }
+    const taken = await this.#doubted([lease.id], () =>
+      calls.txn(rows.take(key, id, lease.id, info, this.#place)),
+    )
+    if (!taken.succeeded) {
+      void calls.revoke(lease.id).catch(() => {})
+      const seen = rows.before(key, id, taken)
+      if (!seen.isWaiting) this.#forgetPlace()
+      return seen
+    }
+    this.#forgetPlace()
+    const deadline = this.#deadline(begun, millis, lease)
+    const token = Number(taken.header.revision)
+    this.#hold = { id, token, deadline, acquires: 1, context, lease, info }
+    const after = now()
+    if (after <= before && after <= deadline) {
+      const code = hadToken(taken) ? 'NEW_ACQUIRE' : 'FIRST_TIME'
+      return { now: after, code, hold: this.#hold, queued: false }
+    }
+    await this.#end()
+    if (after > before) return late(after)
+    return { now: after, code: 'HELD', hold: undefined, queued: request.queues, again: SOON }
+  }
+
+  /** Asking again keeps the place. */
+  async #stay(place: OwnPlace, patience: number): Promise<Before> {
+    const { calls, rows, now } = this.#ports
+    const until = now() + patience
+    const [kept, answer] = await Promise.all([
+      calls.keep(place.lease),
+      calls.txn(rows.look(this.#key, this.#id, place)),
+    ])
+    const seen = rows.before(this.#key, this.#id, answer)
+    if (kept === 0 || !seen.isWaiting) this.#forgetPlace()
+    else this.#place = { ...place, until }
+    return seen
+  }
+
+  async #enter({ key, id, context, patience }: TakeRequest, seen: Before): Promise<Before> {
+    const { calls, rows, now, clock } = this.#ports
+    if (seen.waiters >= CAPS.waiters) throw new LatchkeyError('ERR_BUSY')
+    const until = now() + patience
+    const lease = await calls.grant(patience)
+    const info = { acquires: 0, context, lease: patience, since: clock.instant().wall }
+    const answer = await this.#doubted([lease.id], () => calls.txn(rows.wait(key, id, lease.id, info)))
+    this.#place = { lease: lease.id, revision: answer.header.revision, until }
+    return rows.before(key, id, answer, 1)
+  }
+
+  async #reenter({ lease, context, before }: TakeRequest, begun: number): Promise<TakeAnswer | undefined> {
+    const { calls, rows, now } = this.#ports
+    const prolonged = await this.#prolong(lease, begun)
+    if (prolonged === undefined) return undefined
+    const { hold, deadline } = prolonged
+    const acquires = hold.acquires + 1
+    const info = { ...hold.info, acquires, context: context ?? hold.context }
+    const told = await calls.txn(rows.tell(this.#key, this.#id, hold.lease.id, info))
+    if (!told.succeeded) return this.#abandon()
+    const after = now()
+    if (after > before) return late(after)
+    this.#hold = { ...hold, acquires, deadline, context: info.context, info }
+    return { now: after, code: 'REENTRANT', hold: this.#hold, queued: false }
+  }
+
+  // ---- holding
+
+  /** Keeps the lease, and tells what the hold would be then. The servers are still to be asked who holds the lock. */
+  renew(lease: number): Promise<{ readonly hold: OwnHold; readonly deadline: number } | undefined> {
+    return this.#step(async () => {
+      await this.#revokeDoubtful()
+      return this.#prolong(lease, this.#ports.now())
+    })
+  }
+
+  /** `isThere`: whether the lock is held on the lease of that hold. */
+  confirm(hold: OwnHold, deadline: number, isThere: boolean): Promise<OwnHold | undefined> {
+    return this.#step(async () => {
+      const present = this.#hold
+      if (present === undefined || present.lease.id !== hold.lease.id) return undefined
+      const now = this.#ports.now()
+      if (!isThere || now > deadline) return this.#abandon()
+      this.#hold = { ...present, deadline: Math.max(present.deadline, deadline) }
+      return this.#hold
+    })
+  }
+
+  async #prolong(millis: number, begun: number): Promise<{ hold: OwnHold; deadline: number } | undefined> {
+    const hold = this.#hold
+    if (hold === undefined) return undefined
+    if (begun > hold.deadline) return this.#abandon()
+    if (millis > hold.lease.ttl) return this.#move(hold, millis, begun)
+    const kept = await this.#ports.calls.keep(hold.lease.id)
+    if (kept === 0) return this.#abandon()
+    return { hold, deadline: Math.max(hold.deadline, this.#deadline(begun, millis, hold.lease)) }
+  }
+
+  /** A lease of etcd has one length for its life: a longer one takes its place. */
+  async #move(
+    old: OwnHold,
+    millis: number,
+    begun: number,
+  ): Promise<{ hold: OwnHold; deadline: number } | undefined> {
+    const { calls, rows } = this.#ports
+    const lease = await calls.grant(millis)
+    const info = { ...old.info, lease: millis }
+    const from = old.lease.id
+    const moved = await this.#doubted([lease.id], () =>
+      calls.txn(rows.move(this.#key, this.#id, from, lease.id, info)),
+    )
+    if (!moved.succeeded) {
+      void calls.revoke(lease.id).catch(() => {})
+      return this.#abandon()
+    }
+    void calls.revoke(from).catch(() => {})
+    const hold = { ...old, lease, info }
+    this.#hold = hold
+    return { hold, deadline: Math.max(old.deadline, this.#deadline(begun, millis, lease)) }
+  }
+
+  rotate(): Promise<OwnHold | undefined> {
+    return this.#step(async () => {
+      const { calls, rows, now } = this.#ports
+      const hold = this.#hold
+      if (hold === undefined) return undefined
+      if (now() > hold.deadline) return this.#abandon()
+      const rotated = await calls.txn(rows.rotate(this.#key, this.#id, hold.lease.id))
+      if (!rotated.succeeded || now() > hold.deadline) return this.#abandon()
+      this.#hold = { ...hold, token: Number(rotated.header.revision) }
+      return this.#hold
+    })
+  }
+
+  release(all: boolean): Promise<ReleaseAnswer> {
+    return this.#step(async () => {
+      const { calls, rows, now } = this.#ports
+      const begun = now()
+      await this.#revokeDoubtful()
+      const hold = this.#hold
+      const isInForce = hold !== undefined && begun <= hold.deadline
+      if (isInForce && !all && hold.acquires > 1) {
+        const info = { ...hold.info, acquires: hold.acquires - 1 }
+        const told = await calls.txn(rows.tell(this.#key, this.#id, hold.lease.id, info))
+        if (told.succeeded) {
+          this.#hold = { ...hold, acquires: info.acquires, info }
+          return { now: begun, code: 'DECREMENTED', hold: this.#hold }
+        }
+      }
+      const ended = await this.#end()
+      if (ended?.succeeded) return { now: begun, code: isInForce ? 'RELEASED' : 'EXPIRED', hold }
+      const answer = ended ?? (await calls.txn(rows.look(this.#key, this.#id, undefined)))
+      const other = otherHold(rows.before(this.#key, this.#id, answer).hold, begun)
+      if (other !== undefined) return { now: begun, code: 'NOT_OWNER', hold: other }
+      return { now: begun, code: hold === undefined ? 'NOT_HELD' : 'EXPIRED', hold }
+    })
+  }
+
+  /** Ends its hold and its wait. Resolves with the token of the hold, or 0. */
+  cancel(): Promise<number> {
+    return this.#step(async () => {
+      const hold = this.#hold
+      const token = hold !== undefined && this.#ports.now() <= hold.deadline ? hold.token : 0
+      await this.#revokeDoubtful()
+      await this.#end()
+      return token
+    })
+  }
+
+  /** Its own hold, in force. */
+  get hold(): OwnHold | undefined {
+    const hold = this.#hold
+    return hold !== undefined && this.#ports.now() <= hold.deadline ? hold : undefined
+  }
+
+  /** Nothing is told to etcd: what stands there runs out. */
+  close(): void {
+    this.#timer?.cancel()
+    this.#endWatch()
+    this.#hold = undefined
+    this.#place = undefined
+  }
+
+  // ---- leases
+
+  #deadline(begun: number, millis: number, { ttl }: Lease): number {
+    return begun + Math.floor(Math.min(millis, ttl) * this.#ports.part) - 1
+  }
+
+  /** The leases are doubtful until the transaction is answered. */
+  async #doubted(leases: readonly string[], run: () => Promise<TxnAnswer>): Promise<TxnAnswer> {
+    for (const lease of leases) this.#doubtful.add(lease)
+    const answer = await run()
+    for (const lease of leases) this.#doubtful.delete(lease)
+    return answer
+  }
+
+  async #revokeDoubtful(): Promise<void> {
+    for (const lease of [...this.#doubtful]) {
+      await this.#ports.calls.revoke(lease)
+      this.#doubtful.delete(lease)
+      if (this.#hold?.lease.id === lease) this.#hold = undefined
+    }
+  }
+
+  /** Ends place and hold; answers what became of the hold. */
+  async #end(): Promise<TxnAnswer | undefined> {
+    const { calls, rows } = this.#ports
+    const [place, hold] = [this.#place, this.#hold]
+    if (place !== undefined) {
+      await calls.revoke(place.lease)
+      this.#forgetPlace()
+    }
+    if (hold === undefined) return undefined
+    const ended = await calls.txn(rows.end(this.#key, this.#id, hold.lease.id))
+    this.#abandon()
+    return ended
+  }
+
+  #forgetPlace(): void {
+    const place = this.#place
+    this.#place = undefined
+    this.#endWatch()
+    if (place !== undefined) void this.#ports.calls.revoke(place.lease).catch(() => {})
+  }
+
+  /** The hold is over for its holder; the lease is given back, or runs out. */
+  #abandon(): undefined {
+    const hold = this.#hold
+    this.#hold = undefined
+    if (hold !== undefined) void this.#ports.calls.revoke(hold.lease.id).catch(() => {})
+  }
+
+  /** One timer, for what is over first. */
+  #arm(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    if (this.#steps > 0) return
+    const ends = [this.#hold?.deadline, this.#place?.until].filter((end) => end !== undefined)
+    if (ends.length === 0) {
+      if (this.#doubtful.size === 0) this.#done()
+      return
+    }
+    const after = Math.max(0, Math.min(...ends) + 1 - this.#ports.now())
+    this.#timer = this.#ports.clock.after(after, () => void this.#step(() => this.#expire()), { ref: false })
+  }
+
+  async #expire(): Promise<void> {
+    const now = this.#ports.now()
+    if (this.#hold !== undefined && now > this.#hold.deadline) this.#abandon()
+    if (this.#place !== undefined && now > this.#place.until) this.#forgetPlace()
+  }
+}
+
+const late = (now: number): TakeAnswer => ({ now, code: 'LATE', hold: undefined, queued: false })

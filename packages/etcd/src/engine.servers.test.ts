@@ -1,0 +1,225 @@
+// Test: single calls of etcd's engine that the suite cannot cause, and the known failures of locks in etcd's
+// clients: a lease that is lost while its owner waits, a watch from a revision that was compacted, a call that was
+// given up and leaves its key, a request that comes late, a stream that is open and silent.
+
+import { newId, utf8 } from '@latchkey/base'
+import { afterAll, expect, test } from 'vitest'
+import type { EtcdClient } from './etcd-types.js'
+import { etcdEngine, etcdLocks } from './etcd-locks.js'
+import { RowWatches } from './row-watches.js'
+import { clientTo, pause, startServers } from './testing/servers.js'
+
+const PREFIX = 'single/'
+const servers = await startServers()
+const { client } = servers
+const engine = etcdEngine(client, { prefix: PREFIX })
+afterAll(async () => {
+  await engine.close()
+  await servers[Symbol.asyncDispose]()
+})
+
+const request = (name: string) => ({
+  key: utf8(name),
+  id: newId(),
+  lease: 60_000,
+  context: null,
+  queues: true,
+  patience: 60_000,
+  before: Number.MAX_SAFE_INTEGER,
+})
+const holdsOf = async (name: string) =>
+  (await engine.query({ prefix: utf8(name), isKey: true, queue: true })).rows
+const rowsOf = async (prefix: string) => {
+  const { kvs } = await client.getAll().prefix(prefix).exec()
+  return kvs.map(({ key }) => key.toString())
+}
+
+/** The client of all servers, whose transactions pass through `txn`. */
+const withTxn = (txn: EtcdClient['kv']['txn']): EtcdClient => ({
+  kv: { txn },
+  leaseClient: (client as unknown as EtcdClient).leaseClient,
+  watchClient: (client as unknown as EtcdClient).watchClient,
+  close: () => {},
+})
+
+test('EN4: a take whose time is over is LATE, and leaves neither a hold nor a place', async () => {
+  const { now } = await engine.time()
+  expect((await engine.take({ ...request('late'), before: now - 1 })).code).toBe('LATE')
+  expect(await holdsOf('late')).toEqual([])
+  expect((await engine.take(request('late'))).code).toBe('FIRST_TIME')
+  expect((await engine.take({ ...request('late'), before: now - 1 })).code).toBe('LATE')
+  expect((await holdsOf('late'))[0]?.[6]).toBe(0)
+})
+
+test('EN5: who is cancelled leaves the queue, and the next one is first', async () => {
+  const [a, b, c] = [request('cancelled'), request('cancelled'), request('cancelled')]
+  await engine.take(a)
+  await engine.take(b)
+  await engine.take(c)
+  expect((await holdsOf('cancelled'))[0]?.[8]?.map(([id]) => id)).toEqual([b.id, c.id])
+  expect(await engine.cancel([b, a])).toMatchObject({ tokens: [0, expect.any(Number)] })
+  expect((await engine.take({ ...b, id: newId(), queues: false })).code).toBe('HELD')
+  expect((await engine.take(c)).code).toBe('FIRST_TIME')
+})
+
+test('contexts and keys of any bytes come back as they were given', async () => {
+  const bytes = Uint8Array.of(0, 255, 39, 92, 10, 47, 13)
+  await engine.take({ ...request('x'), key: bytes, context: bytes })
+  await engine.take({ ...request('x'), key: bytes, context: "a ' \\ 𝄞 \n %d" })
+  await engine.take({ ...request('x'), key: bytes, context: bytes })
+  const { rows } = await engine.query({ prefix: bytes, isKey: true, queue: true })
+  expect([...(rows[0]?.[0] ?? [])]).toEqual([...bytes])
+  expect([...((rows[0]?.[2] ?? []) as Uint8Array)]).toEqual([...bytes])
+  expect(rows[0]?.[8]?.[0]?.[1]).toBe("a ' \\ 𝄞 \n %d")
+  expect([...((rows[0]?.[8]?.[1]?.[1] ?? []) as Uint8Array)]).toEqual([...bytes])
+})
+
+test('what is over leaves nothing in etcd, and a hold that was left to expire is told as such', async () => {
+  const own = etcdEngine(client, { prefix: 'clean/' })
+  const [a, b] = [request('1'), request('1')]
+  await own.take(a)
+  await own.take(b)
+  await own.release(a.key, a.id, true)
+  expect((await own.take(b)).code).toBe('FIRST_TIME')
+  await own.release(b.key, b.id, true)
+  expect(await rowsOf('clean/')).toEqual([])
+  expect((await own.take({ ...a, lease: 200 })).code).toBe('FIRST_TIME')
+  await expect.poll(async () => (await own.take(b)).code, { timeout: 20_000 }).toBe('NEW_ACQUIRE')
+  await own.release(b.key, b.id, true)
+  expect(await rowsOf('clean/')).toEqual([])
+  await own.close()
+})
+
+test('EN3: a longer lease than before is a lease of that length, with the same token', async () => {
+  const one = request('longer')
+  const first = await engine.take({ ...one, lease: 2_000 })
+  const again = await engine.take({ ...one, lease: 120_000 })
+  expect(again).toMatchObject({ code: 'REENTRANT', hold: { token: first.hold?.token, acquires: 2 } })
+  const { holds, now } = await engine.renew([{ key: one.key, id: one.id, lease: 240_000 }])
+  expect(holds[0]?.token).toBe(first.hold?.token)
+  expect((holds[0]?.deadline ?? 0) - now).toBeGreaterThan(200_000)
+  const row = (await client.getAll().prefix(`${PREFIX}held/longer`).exec()).kvs[0]
+  const { TTL } = await client.leaseClient.leaseTimeToLive({ ID: row?.lease ?? '' })
+  expect(Number(TTL)).toBeGreaterThan(200)
+})
+
+test('EN6: a waiter whose lease was lost while it waited has not got the lock, comes back, and gets it in its turn', async () => {
+  const [a, b, c] = [request('lost'), request('lost'), request('lost')]
+  await engine.take(a)
+  await engine.take(b)
+  await engine.take(c)
+  const place = (await client.getAll().prefix(`${PREFIX}wait/`).exec()).kvs.find(({ key }) =>
+    key.toString().endsWith(b.id),
+  )
+  await client.leaseClient.leaseRevoke({ ID: place?.lease ?? '' })
+  await engine.release(a.key, a.id, true)
+  expect(await engine.take(b)).toMatchObject({ code: 'HELD', queued: true })
+  expect((await engine.take(c)).code).toBe('FIRST_TIME')
+  await engine.release(c.key, c.id, true)
+  expect((await engine.take(b)).code).toBe('FIRST_TIME')
+})
+
+test('EN7: a watch from a revision that was compacted wakes its waiter', async () => {
+  const old = (await client.put('compacted').value('1')).header.revision
+  await client.delete().key('compacted')
+  const { header } = await client.put('other').value('1')
+  await client.kv.compact({ revision: header.revision, physical: true })
+  let woken = 0
+  const watches = new RowWatches(client as unknown as EtcdClient)
+  watches.begin(Buffer.from('compacted'), old, () => woken++)
+  await expect.poll(() => woken, { timeout: 20_000 }).toBe(1)
+})
+
+test('EN7: a watch whose server dies wakes its waiter', async () => {
+  const lonely = clientTo(servers.urls.slice(2))
+  let woken = 0
+  const watches = new RowWatches(lonely as unknown as EtcdClient)
+  const { header } = await client.put('watched').value('1')
+  watches.begin(Buffer.from('watched'), header.revision, () => woken++)
+  await pause(300)
+  await servers.kill(2)
+  await expect.poll(() => woken, { timeout: 20_000 }).toBe(1)
+  lonely.close()
+  await servers.start(2)
+})
+
+test('EN5: a request that was given up and arrives later takes nothing', async () => {
+  const delayed: (() => Promise<unknown>)[] = []
+  let loses = true
+  const own = etcdEngine(
+    withTxn((txn, options) => {
+      if (!loses) return client.kv.txn(txn, options) as never
+      delayed.push(() => client.kv.txn(txn))
+      return Promise.reject(new Error('the connection was lost'))
+    }),
+    { prefix: 'delayed/' },
+  )
+  const one = request('d')
+  await expect(own.take(one)).rejects.toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' })
+  loses = false
+  await own.cancel([one])
+  // Now the network delivers it.
+  await expect(delayed[0]?.()).rejects.toThrow(/lease/)
+  expect(await rowsOf('delayed/')).toEqual([])
+  await own.close()
+})
+
+test('EN5: a take whose answer was lost is not counted twice, and its hold is found by the next try', async () => {
+  let loses = true
+  const own = etcdEngine(
+    withTxn(async (txn, options) => {
+      const answer = await client.kv.txn(txn, options)
+      if (loses) throw new Error('the connection was lost')
+      return answer as never
+    }),
+    { prefix: 'answers/' },
+  )
+  const one = request('a')
+  await expect(own.take(one)).rejects.toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' })
+  loses = false
+  const taken = await own.take(one)
+  expect(taken.hold?.acquires).toBe(1)
+  expect((await own.release(one.key, one.id, false)).code).toBe('RELEASED')
+  expect(await rowsOf('answers/')).toEqual([])
+  await own.close()
+})
+
+test('EN5: calls that are given up at any moment leave no key behind', async () => {
+  await using engines = etcdLocks({ client, prefix: 'aborted/' })
+  await using holder = etcdLocks({ client, prefix: 'aborted/' })
+  for (let n = 0; n < 30; n++) {
+    const held = n % 2 === 0 ? await holder.locks.acquire('k') : undefined
+    const abort = new AbortController()
+    const taking = engines.locks.acquire('k', { signal: abort.signal })
+    const ended = taking.then(
+      (hold) => hold.release(),
+      () => {},
+    )
+    await pause(n % 10)
+    abort.abort()
+    await ended
+    await held?.release()
+  }
+  await expect.poll(() => rowsOf('aborted/'), { timeout: 20_000 }).toEqual([])
+})
+
+test('EN1: a stream that is open and silent keeps nothing: the holder knows in time that it lost the lock', async () => {
+  const lonely = clientTo(servers.urls.slice(1, 2))
+  const a = etcdLocks({ client: lonely, prefix: 'silent/' })
+  await using b = etcdLocks({ client, prefix: 'silent/', poll: '300ms' })
+  const hold = await a.locks.acquire('k', { lease: '3s' })
+  const { signal } = hold
+  const begun = performance.now()
+  servers.stall(1)
+  const next = b.locks.acquire('k', { wait: '40s' })
+  let wasHeldWithNext = false
+  await next.then(() => {
+    wasHeldWithNext = hold.held
+  })
+  expect(wasHeldWithNext).toBe(false)
+  expect(signal.aborted).toBe(true)
+  expect(performance.now() - begun).toBeGreaterThan(1_000)
+  servers.go(1)
+  await a.close({ holds: 'keep' })
+  lonely.close()
+}, 90_000)

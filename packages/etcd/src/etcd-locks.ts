@@ -1,0 +1,97 @@
+// Driver: etcdLocks(): locks on a cluster of etcd.
+
+import { uptime } from 'node:os'
+import { newId, seededRandom, systemClock, utf8 } from '@latchkey/base'
+import {
+  DEFAULT_DRIFT,
+  ENGINE_OPTIONS,
+  type EngineLocks,
+  engineLocks,
+  type EngineOptions,
+  OwnTime,
+} from '@latchkey/lock'
+import { KIND, knownNames, lockKeyOf, refuseUnknown, show } from '@latchkey/protocol'
+import { EtcdCalls } from './etcd-calls.js'
+import { EtcdEngine } from './etcd-engine.js'
+import type { EtcdClient, EtcdOperation, TxnAnswer } from './etcd-types.js'
+import { LockRows } from './lock-rows.js'
+
+export interface EtcdOptions<S extends 'bytes' | 'string' = 'bytes'> extends EngineOptions<S> {
+  /** An `Etcd3` of the package etcd3. It stays yours: close() does not end it. */
+  client: EtcdClient
+  /** What the keys of the locks begin with. Default: 'latchkey/'. */
+  prefix?: string | undefined
+}
+
+export interface EtcdLocks<S extends 'bytes' | 'string' = 'bytes'> extends EngineLocks<S> {
+  /**
+   * Commits these operations in one transaction of etcd, if the lock is held with that token; else nothing is
+   * written and it throws ERR_FENCED.
+   * ```ts
+   * await engine.guard(hold, client.put('orders/42').value('charged'))
+   * ```
+   */
+  guard(
+    hold: { readonly key: string | Uint8Array; readonly token: number },
+    ...operations: EtcdOperation[]
+  ): Promise<TxnAnswer>
+}
+
+const OPTIONS = knownNames(...ENGINE_OPTIONS, 'client', 'prefix')
+
+/** Locks on etcd: a fair queue woken by watches, and tokens that etcd's own transactions enforce. */
+export function etcdLocks<S extends 'bytes' | 'string' = 'bytes'>(options: EtcdOptions<S>): EtcdLocks<S> {
+  return makeLocks(options, () => {})
+}
+
+/** `end`: what else ends with the locks. */
+export function makeLocks<S extends 'bytes' | 'string' = 'bytes'>(
+  options: EtcdOptions<S>,
+  end: () => void,
+): EtcdLocks<S> {
+  refuseUnknown(options, OPTIONS, 'option', 'etcdLocks')
+  const { client, prefix, ...rest } = options
+  const engine = etcdEngine(client, { prefix, drift: rest.drift }, end)
+  return {
+    ...engineLocks<S>(engine, rest),
+    guard: async ({ key, token }, ...operations) => {
+      const name = lockKeyOf(KIND.lock, typeof key === 'string' ? utf8(key) : key)
+      if (!Number.isSafeInteger(token))
+        throw new TypeError(`token must be a safe integer; got ${String(token)}`)
+      for (const operation of operations)
+        if (typeof (operation as EtcdOperation | undefined)?.op !== 'function')
+          throw new TypeError("guard takes operations of etcd3, such as client.put('k').value('v')")
+      return engine.guard(name, token, operations)
+    },
+  }
+}
+
+/** The engine itself. */
+export function etcdEngine(
+  client: EtcdClient,
+  of: {
+    readonly prefix?: string | undefined
+    readonly drift?: number | undefined
+    /** Shared by engines whose histories are compared. */
+    readonly time?: OwnTime
+  } = {},
+  end: () => void = () => {},
+): EtcdEngine {
+  clientArg(client)
+  const { prefix = 'latchkey/', drift = DEFAULT_DRIFT } = of
+  if (typeof prefix !== 'string' || prefix === '' || prefix.length > 200)
+    throw new TypeError(`prefix must be a text of 1 to 200 characters; got ${show(prefix)}`)
+  const clock = systemClock(uptime)
+  const calls = new EtcdCalls(client, clock, seededRandom(newId()))
+  const { time = new OwnTime(clock) } = of
+  const part = (1 - drift) / (1 + drift)
+  return new EtcdEngine({ client, calls, rows: new LockRows(prefix), clock, time, part }, end)
+}
+
+function clientArg(client: unknown): void {
+  const { kv, leaseClient, watchClient, prefix } = (client ?? {}) as Record<string, unknown>
+  if (kv === undefined || leaseClient === undefined || watchClient === undefined)
+    throw new TypeError('client must be an Etcd3 of the package etcd3')
+  if (prefix instanceof Uint8Array && prefix.length > 0)
+    throw new TypeError('client is a namespace of a client. Give the client itself, and the option prefix.')
+}

@@ -1,0 +1,52 @@
+// Driver: locks by the addresses of the servers, with a client of their own.
+
+import { refusedByServer } from '@latchkey/lock'
+import { type EtcdLocks, type EtcdOptions, makeLocks } from './etcd-locks.js'
+import type { EtcdClient } from './etcd-types.js'
+
+type Either = 'bytes' | 'string'
+
+/** What `locks('etcd://host:port,host:port')` of @latchkey/locks calls. Its client ends in close(). */
+export async function locksFromUrl(
+  url: string,
+  options: Omit<EtcdOptions<Either>, 'client'> = {},
+): Promise<EtcdLocks<Either>> {
+  const client = await clientTo(parsed(url))
+  const made = makeLocks<Either>({ ...options, client }, () => client.close())
+  try {
+    await made.locks.query('')
+  } catch (cause) {
+    await made.close()
+    throw refusedByServer('etcd did not answer. Check the addresses, the name and the password.', cause)
+  }
+  return made
+}
+
+interface Address {
+  readonly hosts: string[]
+  readonly auth?: { readonly username: string; readonly password: string }
+}
+
+const ADDRESS = /^etcd:\/\/(?:([^:@/]*):([^@/]*)@)?([^@/]+)\/?$/
+
+function parsed(url: string): Address {
+  const [, username, password, hosts] = ADDRESS.exec(url) ?? []
+  const list = (hosts ?? '').split(',').map((host) => `http://${host.includes(':') ? host : `${host}:2379`}`)
+  if (hosts === undefined || !list.every((host) => URL.canParse(host))) throw new TypeError(wrong(url))
+  if (username === undefined || password === undefined) return { hosts: list }
+  const auth = { username: decodeURIComponent(username), password: decodeURIComponent(password) }
+  return { hosts: list, auth }
+}
+
+const wrong = (url: string) =>
+  `an address of etcd is etcd://host:port,host:port, or etcd://name:password@host:port; got ${JSON.stringify(url.replace(/\/\/[^/]*@/, '//***@'))}. With TLS, make the client yourself and call etcdLocks.`
+
+async function clientTo(address: Address): Promise<EtcdClient> {
+  try {
+    const { Etcd3 } = (await import('etcd3')) as unknown as { Etcd3: new (options: object) => EtcdClient }
+    return new Etcd3(address)
+  } catch (cause) {
+    if ((cause as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw cause
+    throw new TypeError('an etcd:// address needs the driver etcd3: npm install etcd3', { cause })
+  }
+}

@@ -1,0 +1,82 @@
+// Driver: how many holds and waiters there are of each kind, in memory, for metrics.
+//
+// Law: `held` counts holds in force: each is counted once from the entry that grants it to the entry that
+// ends it, also when its exclusive row stays behind the end of its lease. Without this law: an operator who
+// looks for a stuck semaphore reads permits that are free again.
+// Law: a metric has one value for each kind and none for each name, so that a million locks make no more
+// metrics than one.
+
+import { KIND, kindOfLockKey } from '@latchkey/protocol'
+
+/** Of a hold or of a waiter. */
+interface Counted {
+  readonly key: Uint8Array
+  readonly permits: number
+}
+
+/** The places of the kinds in the lists below: those of KIND, then shared holds of locks. */
+export const COUNTED_KINDS = ['lock', 'semaphore', 'election', 'web_lock', 'shared_lock'] as const
+export type CountedKind = (typeof COUNTED_KINDS)[number]
+const SHARED_LOCK = COUNTED_KINDS.length - 1
+
+function placeOf({ key, permits }: Counted): number {
+  const kind = kindOfLockKey(key)
+  return kind === KIND.lock && permits > 0 ? SHARED_LOCK : kind
+}
+
+export type CountsByKind = Readonly<Record<CountedKind, number>>
+
+const zeros = (): number[] => COUNTED_KINDS.map(() => 0)
+const byKind = (list: readonly number[]): CountsByKind =>
+  Object.fromEntries(COUNTED_KINDS.map((kind, at) => [kind, list[at]])) as CountsByKind
+
+export interface LockFigures {
+  readonly held: CountsByKind
+  readonly waiting: CountsByKind
+  /** Since this state was opened, which is since the start of the member or its last snapshot from another. */
+  readonly granted: CountsByKind
+  readonly expired: CountsByKind
+  /** The permits of all semaphores that are out. */
+  readonly permits: number
+}
+
+export class LockCounts {
+  readonly #held = zeros()
+  readonly #waiting = zeros()
+  readonly #granted = zeros()
+  readonly #expired = zeros()
+  #permits = 0
+
+  held(row: Counted, by: 1 | -1): void {
+    const place = placeOf(row)
+    this.#held[place] = (this.#held[place] as number) + by
+    if (place === KIND.semaphore) this.#permits += by * row.permits
+  }
+
+  waiting(row: Counted, by: 1 | -1): void {
+    add(this.#waiting, row, by)
+  }
+
+  granted(row: Counted): void {
+    add(this.#granted, row, 1)
+  }
+
+  expired(row: Counted): void {
+    add(this.#expired, row, 1)
+  }
+
+  get figures(): LockFigures {
+    return {
+      held: byKind(this.#held),
+      waiting: byKind(this.#waiting),
+      granted: byKind(this.#granted),
+      expired: byKind(this.#expired),
+      permits: this.#permits,
+    }
+  }
+}
+
+function add(list: number[], row: Counted, by: 1 | -1): void {
+  const place = placeOf(row)
+  list[place] = (list[place] as number) + by
+}

@@ -1,0 +1,61 @@
+// Driver: the shared holds of one lock or semaphore, in the order of their grants, with the sum of their
+// permits.
+
+import type { HoldRow, SharedHolds } from '@latchkey/lock'
+import { assert } from '@latchkey/base'
+
+interface WithRow {
+  readonly row: HoldRow
+}
+
+/**
+ * Nothing here grows a row or loops over the holds: the ten-thousandth permit costs as much as the first.
+ * Two holds have one token only if callers use several fencing keys for one lock, which docs/locks.md
+ * forbids. Then only one of them is found by its token, so that the other's guarded writes are refused.
+ */
+export class SharedHoldsOf<T extends WithRow> implements SharedHolds {
+  permits = 0
+  /** A Map keeps the order of insertion, which is the order of arrival. */
+  readonly #byId = new Map<string, T>()
+  readonly #byToken = new Map<number, T>()
+
+  get first(): HoldRow {
+    const { value } = this.#byId.values().next()
+    assert(value !== undefined, 'a lock without shared holds has no list of them')
+    return value.row
+  }
+
+  get isEmpty(): boolean {
+    return this.#byId.size === 0
+  }
+
+  get(id: string): T | undefined {
+    return this.#byId.get(id)
+  }
+
+  withToken(token: number): T | undefined {
+    return this.#byToken.get(token)
+  }
+
+  values(): Iterable<T> {
+    return this.#byId.values()
+  }
+
+  add(hold: T): void {
+    this.#byId.set(hold.row.id, hold)
+    this.#byToken.set(hold.row.token, hold)
+    this.permits += hold.row.permits
+  }
+
+  /** The hold has another token than `before` from now on. */
+  rotated(hold: T, before: number): void {
+    if (this.#byToken.get(before) === hold) this.#byToken.delete(before)
+    this.#byToken.set(hold.row.token, hold)
+  }
+
+  remove(hold: T): void {
+    this.#byId.delete(hold.row.id)
+    if (this.#byToken.get(hold.row.token) === hold) this.#byToken.delete(hold.row.token)
+    this.permits -= hold.row.permits
+  }
+}

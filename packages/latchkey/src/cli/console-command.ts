@@ -1,0 +1,61 @@
+// Driver: `latchkey console`: prints the address of the page for people, and opens it.
+
+import { isLatchkeyError } from '@latchkey/protocol'
+import { type Command, flag, type Line, words } from './command.js'
+import { EXIT } from './exit.js'
+import type { Io } from './io.js'
+import { jsonLine } from './output.js'
+import { connectOptions, endpoints, JSON_OPTION, STORE_OPTIONS } from './store.js'
+
+export const consoleCommand: Command = {
+  name: 'console',
+  usage: '',
+  summary: 'Print the address of the page that shows the cluster, its locks and its keys.',
+  notes: `Every member of 'latchkey start' serves the page on its own port. The first member that answers is taken. The page asks for
+a token where the members have tokens: the address never holds one.`,
+  options: {
+    open: { type: 'boolean', help: 'open it in the browser of this machine' },
+    ...JSON_OPTION,
+    ...STORE_OPTIONS,
+  },
+  examples: ['latchkey console', 'latchkey console --open --endpoint ws://127.0.0.1:7002'],
+  async run(line, io) {
+    words(line, 0, 0)
+    const url = `${(await firstThatAnswers(line, io)).replace(/^ws/, 'http').replace(/\/+$/, '')}/`
+    io.out(flag(line, 'json') ? jsonLine({ url }) : `${url}\n`)
+    if (flag(line, 'open')) await open(url, io)
+    return EXIT.ok
+  },
+}
+
+/** One that refuses the token is there too: the page itself needs none. */
+async function firstThatAnswers(line: Line, io: Io): Promise<string> {
+  let last: unknown
+  for (const url of endpoints(line, io)) {
+    try {
+      await (await io.connect([url], connectOptions(line, io))).close()
+      return url
+    } catch (error) {
+      if (isLatchkeyError(error, 'ERR_UNAUTHORIZED')) return url
+      last = error
+    }
+    io.interrupted.throwIfAborted()
+  }
+  throw last
+}
+
+const OPENERS: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  darwin: ['open'],
+  win32: ['explorer.exe'],
+}
+
+async function open(url: string, io: Io): Promise<void> {
+  const [command, ...args] = OPENERS[process.platform] ?? ['xdg-open']
+  const child = io.spawn(command, [...args, url], io.env, 'quiet')
+  const failure = await new Promise<Error | undefined>((resolve) => {
+    child.once('error', resolve)
+    child.once('spawn', () => resolve(undefined))
+  })
+  if (failure !== undefined)
+    io.err(`latchkey: no browser could be opened (${failure.message}); the address is above\n`)
+}

@@ -1,0 +1,307 @@
+// Rule: judges the members of a cluster, as `latchkey doctor` has met them.
+//
+// Law (OP1): a clock is called wrong only if no delay of the messages can explain it. Without this law: this
+// machine stands still for a second between sending a question and sending the next one, a sound clock seems to
+// run too fast, and an operator takes a sound member out of service.
+
+import type { Status } from '@latchkey/protocol'
+import type { Finding, MemberFacts, Facts, Sample } from './facts.js'
+import { certificateFinding, spaceFinding } from './machine-findings.js'
+
+/** Each of two clocks may be wrong by the default of the option `drift`. */
+const RATE_TOLERANCE = 2 * 0.005
+/** Certificates are judged by dates, and people compare logs by them. */
+const DATE_TOLERANCE_MS = 30_000
+const MUCH_LAG = 10_000
+
+export function clusterFindings({ machine, members, clusterId }: Facts): Finding[] {
+  const answered = members.flatMap(({ status }) => status ?? [])
+  return [
+    ...members.flatMap((member) => memberFindings(member, machine.dateMillis)),
+    ...clusterIdFindings(members, clusterId),
+    ...versionFindings(answered, machine.version),
+    ...leaderFindings(answered),
+    ...rateFindings(members),
+    ...dateFindings(answered, machine.dateMillis),
+  ]
+}
+
+const nameOf = ({ id, url, status }: MemberFacts): string => {
+  const known = id ?? status?.id
+  return known === undefined ? url : `member ${known} (${url})`
+}
+
+// ---- one member
+
+function memberFindings(member: MemberFacts, now: number): Finding[] {
+  const { lookupError, certificate, status, error } = member
+  const about = nameOf(member)
+  if (lookupError !== undefined)
+    return [
+      {
+        check: 'dns',
+        level: 'error',
+        about,
+        message: `its name is not found: ${lookupError}`,
+        advice:
+          "look at the name's entry in the DNS (a headless service, in Kubernetes) and at the resolver of this machine; another address of the member is told with 'latchkey members update ID URL'",
+      },
+    ]
+  const ofPorts = portFindings(member, about)
+  const ofCertificate = certificate === undefined ? [] : [certificateFinding(certificate, now)]
+  const before = [...ofPorts, ...ofCertificate]
+  if (status !== undefined) return [...before, ...answerFindings(member, status, about)]
+  // Who does not listen gives no status either: that is said once.
+  if (error === undefined || ofPorts.some(({ level }) => level === 'error')) return before
+  return [...before, refusalFinding(error, about)]
+}
+
+function portFindings({ addresses }: MemberFacts, about: string): Finding[] {
+  const silent = addresses.filter(({ error }) => error !== undefined)
+  if (silent.length === 0) return []
+  const message = silent.map(({ address, error }) => `nobody answers at ${address}: ${error}`).join('; ')
+  return [
+    {
+      check: 'port',
+      level: silent.length === addresses.length ? 'error' : 'warning',
+      about,
+      message,
+      advice:
+        'start the member if it is down; if it runs, look at its --listen address and at the firewall between this machine and it; if the address is old, at the DNS',
+    },
+  ]
+}
+
+function refusalFinding(
+  { code, message }: { code: string | undefined; message: string },
+  about: string,
+): Finding {
+  const base = { level: 'error', about, message } as const
+  switch (code) {
+    case 'ERR_WRONG_CLUSTER':
+      return {
+        ...base,
+        check: 'cluster',
+        advice: 'give its name with --cluster; if the name is right, this address belongs to another cluster',
+      }
+    case 'ERR_PROTOCOL':
+      return {
+        ...base,
+        check: 'version',
+        advice: 'update the older one of the two; members go first, one after the other',
+      }
+    case 'ERR_UNAUTHORIZED':
+    case 'ERR_FORBIDDEN':
+      return {
+        ...base,
+        check: 'member',
+        advice: 'give a token that may read: LATCHKEY_TOKEN, or --cert and --cert-key where clients have one',
+      }
+    default:
+      return { ...base, check: 'member', advice: 'look at the log of that member' }
+  }
+}
+
+function answerFindings({ id }: MemberFacts, status: Status, about: string): Finding[] {
+  if (id !== undefined && status.id !== id)
+    return [
+      {
+        check: 'dns',
+        level: 'error',
+        about,
+        message: `member ${status.id} answers at the address of member ${id}`,
+        advice:
+          "the name leads to another machine, or a port to another member: correct the DNS entry or the forwarding, or tell the right address with 'latchkey members update ID URL'",
+      },
+    ]
+  const { disk } = status
+  return [
+    { check: 'member', level: 'ok', about, message: `answers as ${status.role}, latchkey ${status.version}` },
+    ...(disk === undefined
+      ? []
+      : [spaceFinding(about, disk.freeBytes, disk.totalBytes, disk.stateBytes + disk.logBytes)]),
+  ]
+}
+
+// ---- all of them together
+
+function clusterIdFindings(members: readonly MemberFacts[], wanted: string | undefined): Finding[] {
+  const told = members.flatMap((member) => {
+    const { status } = member
+    return status === undefined || status.clusterId === '' ? [] : [{ member, id: status.clusterId }]
+  })
+  const ids = [...new Set(told.map(({ id }) => id))]
+  const [first] = ids
+  if (first === undefined) return []
+  if (ids.length > 1)
+    return [
+      {
+        check: 'cluster',
+        level: 'error',
+        about: 'the cluster',
+        message: `${ids.length} different clusters answer: ${told.map(({ member, id }) => `${nameOf(member)} is of ${id}`).join(', ')}`,
+        advice:
+          'the members whose cluster id is not the right one have a wrong directory or a wrong address: docs/operations.md, "One cluster, or none"',
+      },
+    ]
+  if (wanted !== undefined && wanted !== first)
+    return [
+      {
+        check: 'cluster',
+        level: 'error',
+        about: 'the cluster',
+        message: `its id is ${first}, and not ${wanted}`,
+        advice: 'give the addresses of the right cluster, or correct --cluster-id',
+      },
+    ]
+  return [{ check: 'cluster', level: 'ok', about: 'the cluster', message: `its id is ${first}` }]
+}
+
+function versionFindings(answered: readonly Status[], own: string): Finding[] {
+  const versions = [...new Set([...answered.map(({ version }) => version), own])]
+  if (answered.length === 0) return []
+  if (versions.length === 1)
+    return [{ check: 'version', level: 'ok', about: 'the cluster', message: `all run latchkey ${own}` }]
+  const list = answered.map(({ id, version }) => `${id} runs ${version}`).join(', ')
+  return [
+    {
+      check: 'version',
+      level: 'warning',
+      about: 'the cluster',
+      message: `different versions: ${list}; this command is ${own}`,
+      advice: 'finish the upgrade: restart the older ones over the new version, one after the other',
+    },
+  ]
+}
+
+function leaderFindings(answered: readonly Status[]): Finding[] {
+  const about = 'the cluster'
+  const newest = [...answered].sort((a, b) => b.term - a.term)
+  const led = newest.find(({ leader }) => leader !== undefined)
+  if (led === undefined) {
+    const why = newest.find(({ whyNoLeader }) => whyNoLeader !== undefined)?.whyNoLeader
+    return [
+      {
+        check: 'leader',
+        level: 'error',
+        about,
+        message: `nobody leads${why === undefined ? '' : `: ${why}`}`,
+        advice:
+          'start the members that are missing: a majority is needed. If their disks are lost for good: docs/operations.md, "Runbooks"',
+      },
+    ]
+  }
+  const leader = answered.find(({ id }) => id === led.leader)
+  const ok: Finding = {
+    check: 'leader',
+    level: 'ok',
+    about,
+    message: `${led.leader} leads in term ${led.term}`,
+  }
+  return [ok, ...(leader === undefined ? [] : leaderViewFindings(leader))]
+}
+
+/** What the leader says of the others. */
+function leaderViewFindings({ id, members }: Status): Finding[] {
+  return members.flatMap((member): Finding[] => {
+    if (member.id === id) return []
+    const about = `member ${member.id}`
+    if (member.alive === false)
+      return [
+        {
+          check: 'member',
+          level: member.role === 'voter' ? 'error' : 'warning',
+          about,
+          message: `the leader ${id} does not reach it`,
+          advice:
+            "start it; if it answers here, look at the network and the certificates between the two; if its disk is lost: 'latchkey members replace'",
+        },
+      ]
+    if ((member.lag ?? 0) > MUCH_LAG)
+      return [
+        {
+          check: 'lag',
+          level: 'warning',
+          about,
+          message: `it lacks ${member.lag} entries of the log`,
+          advice: 'it is catching up, or its disk or network is too slow: look again in a minute',
+        },
+      ]
+    return []
+  })
+}
+
+// ---- clocks
+
+interface Rate {
+  readonly member: MemberFacts
+  /** Between the two the rate is, against this machine's clock. */
+  readonly least: number
+  readonly most: number
+}
+
+/** Each answer was given at some moment between its question and its arrival. */
+export function rateOf([first, second]: readonly Sample[]): Pick<Rate, 'least' | 'most'> | undefined {
+  if (first === undefined || second === undefined) return undefined
+  const shown = second.uptimeMillis - first.uptimeMillis
+  const shortest = second.sentAt - first.cameAt
+  // A member that was started again between the two has another uptime.
+  if (shown <= 0 || shortest <= 0) return undefined
+  return { least: shown / (second.cameAt - first.sentAt), most: shown / shortest }
+}
+
+function rateFindings(members: readonly MemberFacts[]): Finding[] {
+  const rates = members.flatMap((member): Rate[] => {
+    const rate = rateOf(member.samples)
+    return rate === undefined ? [] : [{ member, ...rate }]
+  })
+  if (rates.length === 0) return []
+  const wrong = rates.filter(({ least, most }) => least > 1 + RATE_TOLERANCE || most < 1 - RATE_TOLERANCE)
+  if (wrong.length === 0)
+    return [
+      {
+        check: 'clock',
+        level: 'ok',
+        about: 'the cluster',
+        message: `no clock is seen to run at a wrong rate (${rates.length} compared with this machine's)`,
+      },
+    ]
+  const text = wrong.map(({ member, least, most }) => `${nameOf(member)}: ${percent(least, most)}`).join(', ')
+  // Where all members agree with each other against this machine, it is this machine's clock.
+  if (wrong.length > 1 && wrong.length === rates.length)
+    return [
+      {
+        check: 'clock',
+        level: 'error',
+        about: 'this machine',
+        message: `its clock runs at another rate than those of all members (${text})`,
+        advice: RATE_ADVICE,
+      },
+    ]
+  return wrong.map(({ member, least, most }) => ({
+    check: 'clock',
+    level: 'error',
+    about: nameOf(member),
+    message: `its clock runs at a wrong rate: ${percent(least, most)} of this machine's`,
+    advice: RATE_ADVICE,
+  }))
+}
+
+const RATE_ADVICE =
+  "locks are only as good as the rates of clocks (option drift, 0.005): take the member out of service ('latchkey transfer', then stop it), look at its hypervisor and its time service, and start it again when the rate is right"
+
+const percent = (least: number, most: number): string =>
+  `${(least * 100).toFixed(1)} to ${(most * 100).toFixed(1)} %`
+
+function dateFindings(answered: readonly Status[], now: number): Finding[] {
+  return answered
+    .filter(({ dateMillis }) => Math.abs(dateMillis - now) > DATE_TOLERANCE_MS)
+    .map(({ id, dateMillis }) => ({
+      check: 'clock',
+      level: 'warning',
+      about: `member ${id}`,
+      message: `its date differs from this machine's by ${Math.round((dateMillis - now) / 1000)} s`,
+      advice:
+        'locks do not use dates, but certificates and logs do: look at the time service (NTP) of both machines',
+    }))
+}

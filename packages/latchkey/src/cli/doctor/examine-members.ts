@@ -1,0 +1,117 @@
+// Driver: asks each member of a cluster for its status twice, over a connection of its own, and looks at its name,
+// port and certificate before.
+
+import type { MemberConnection } from '@latchkey/client'
+import { isLatchkeyError } from '@latchkey/protocol'
+import type { ConnectOptions, Io } from '../io.js'
+import { explain } from '../exit.js'
+import type { AddressFacts, MemberFacts, Sample } from './facts.js'
+import type { Probes } from './probes.js'
+
+interface Ports {
+  readonly io: Pick<Io, 'clock' | 'connectToMember'>
+  readonly probes: Probes
+  readonly options: ConnectOptions
+  /** How long the clocks are watched. */
+  readonly watchMillis: number
+}
+
+/** A name may have many addresses, and strangers decide about names. */
+const MOST_ADDRESSES = 8
+const MOST_MEMBERS = 64
+
+interface Met {
+  readonly facts: MemberFacts
+  readonly connection?: MemberConnection | undefined
+}
+
+/** The addresses that were given, and then all others that the answers name. */
+export async function examineMembers(endpoints: readonly string[], ports: Ports): Promise<MemberFacts[]> {
+  const met = await Promise.all(endpoints.map((url) => meet(undefined, url, ports)))
+  try {
+    const others = [...listedMembers(met)]
+      .filter(([, url]) => !endpoints.includes(url))
+      .slice(0, MOST_MEMBERS)
+    met.push(...(await Promise.all(others.map(([id, url]) => meet(id, url, ports)))))
+    if (met.some(({ connection }) => connection !== undefined)) await pause(ports)
+    const again = await Promise.all(met.map((one) => askAgain(one, ports.io)))
+    return named(again.map(({ facts }) => facts))
+  } finally {
+    for (const { connection } of met) connection?.close()
+  }
+}
+
+/** The newest list of members that anybody tells, of the cluster of the first one who answers. */
+function listedMembers(met: readonly Met[]): Map<string, string> {
+  const answered = met.flatMap(({ facts }) => facts.status ?? [])
+  const own = answered.filter(({ clusterId }) => clusterId === answered[0]?.clusterId)
+  const [newest] = own.sort((a, b) => b.applied - a.applied)
+  const listed = (newest?.members ?? []).filter(({ url }) => url !== '')
+  return new Map(listed.map(({ id, url }) => [id, url]))
+}
+
+/** An address that was given and that stands in the list is the address of that member. */
+function named(facts: readonly MemberFacts[]): MemberFacts[] {
+  const idOf = new Map(facts.flatMap(({ status }) => status?.members ?? []).map(({ id, url }) => [url, id]))
+  return facts.map((one) => ({ ...one, id: one.id ?? idOf.get(one.url) }))
+}
+
+async function meet(id: string | undefined, url: string, { io, probes, options }: Ports): Promise<Met> {
+  const { hostname, port, protocol } = new URL(url)
+  const host = hostname.replace(/^\[|\]$/g, '')
+  const number = Number(port) || (protocol === 'wss:' ? 443 : 80)
+  let found: readonly string[]
+  try {
+    found = (await probes.lookup(host)).slice(0, MOST_ADDRESSES)
+  } catch (error) {
+    return { facts: { id, url, lookupError: explain(error), addresses: [], samples: [] } }
+  }
+  const addresses = await Promise.all(
+    found.map(async (address): Promise<AddressFacts> => {
+      return { address: `${address}:${number}`, error: await probes.dial(address, number) }
+    }),
+  )
+  const open = found.find((_, i) => addresses[i]?.error === undefined)
+  if (open === undefined) return { facts: { id, url, addresses, samples: [] } }
+  const certificate = protocol === 'wss:' ? await probes.certificate(open, number, host) : undefined
+  const facts: MemberFacts = { id, url, addresses, certificate, samples: [] }
+  try {
+    // The cluster id is judged afterwards, where all answers are known.
+    const connection = await io.connectToMember(url, { ...options, clusterId: undefined })
+    return await askAgain({ facts, connection }, io)
+  } catch (error) {
+    return { facts: { ...facts, error: faultOf(error) } }
+  }
+}
+
+/** One more answer: its status is the newest one, and it counts for the rate of the clock. */
+async function askAgain({ facts, connection }: Met, { clock }: Pick<Io, 'clock'>): Promise<Met> {
+  if (connection === undefined) return { facts }
+  try {
+    const sentAt = clock.now()
+    const status = await connection.status()
+    const sample: Sample = { sentAt, cameAt: clock.now(), uptimeMillis: status.uptimeMillis }
+    return { facts: { ...facts, status, samples: [...facts.samples, sample] }, connection }
+  } catch (error) {
+    return { facts: { ...facts, error: faultOf(error) }, connection }
+  }
+}
+
+const faultOf = (error: unknown): NonNullable<MemberFacts['error']> => ({
+  code: isLatchkeyError(error) ? error.code : undefined,
+  message: explain(error),
+})
+
+/** An interrupted command does not wait. */
+function pause({ io, options, watchMillis }: Ports): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      timer.cancel()
+      options.signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = io.clock.after(watchMillis, end)
+    options.signal?.addEventListener('abort', end)
+    if (options.signal?.aborted === true) end()
+  })
+}

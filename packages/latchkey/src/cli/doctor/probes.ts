@@ -1,0 +1,136 @@
+// Driver: the probes of `latchkey doctor`: the disk, the limits of this system, names, ports and certificates.
+// Each has a bounded cost, and the only thing that it leaves behind is nothing: the file that is written to
+// measure a disk is deleted again.
+
+import { randomBytes, X509Certificate } from 'node:crypto'
+import { lookup } from 'node:dns/promises'
+import { readFileSync } from 'node:fs'
+import { open, rm, statfs } from 'node:fs/promises'
+import { connect as connectTcp, isIP } from 'node:net'
+import { join } from 'node:path'
+import { connect as connectTls } from 'node:tls'
+import type { Clock } from '@latchkey/base'
+import type { CertificateFacts, DirFacts } from './facts.js'
+
+export interface Probes {
+  disk(path: string): Promise<DirFacts>
+  openFiles(): number | undefined
+  /** All addresses of a name. */
+  lookup(host: string): Promise<readonly string[]>
+  /** Resolves to why nobody answers there; undefined: somebody does. */
+  dial(address: string, port: number): Promise<string | undefined>
+  /** The certificate that is shown there, valid or not. */
+  certificate(address: string, port: number, host: string): Promise<CertificateFacts | undefined>
+}
+
+const SYNCS = 16
+const PATIENCE_MS = 3_000
+
+export const realProbes = (clock: Clock): Probes => ({
+  disk: (path) => diskFacts(path, clock),
+  openFiles,
+  lookup: async (host) => (await lookup(host, { all: true })).map(({ address }) => address),
+  dial: (address, port) => dial(address, port, clock),
+  certificate: (address, port, host) => shownCertificate(address, port, host, clock),
+})
+
+async function diskFacts(path: string, clock: Clock): Promise<DirFacts> {
+  try {
+    const { bavail, blocks, bsize } = await statfs(path)
+    const syncMillis = await syncTimes(path, clock)
+    return { path, syncMillis, freeBytes: bavail * bsize, totalBytes: blocks * bsize }
+  } catch (error) {
+    return { path, syncMillis: [], freeBytes: 0, totalBytes: 0, error: (error as Error).message }
+  }
+}
+
+/** The name begins with a dot and says what it is, in case this process is killed in the middle. */
+async function syncTimes(path: string, clock: Clock): Promise<number[]> {
+  const name = join(path, `.latchkey-doctor-${randomBytes(6).toString('hex')}`)
+  const file = await open(name, 'wx', 0o600)
+  try {
+    const bytes = Buffer.alloc(4096, 'x')
+    const times: number[] = []
+    for (let i = 0; i < SYNCS; i++) {
+      const began = clock.now()
+      await file.write(bytes)
+      await file.datasync()
+      times.push(clock.now() - began)
+    }
+    return times
+  } finally {
+    await file.close()
+    await rm(name, { force: true })
+  }
+}
+
+/** Linux tells it in a file; Node itself has already raised the soft limit as far as it may. */
+function openFiles(): number | undefined {
+  try {
+    const line = /^Max open files +(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+    return line === undefined ? undefined : line === 'unlimited' ? Number.POSITIVE_INFINITY : Number(line)
+  } catch {
+    return undefined
+  }
+}
+
+function dial(address: string, port: number, clock: Clock): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = connectTcp({ host: address, port })
+    const end = (why: string | undefined) => {
+      timer.cancel()
+      socket.destroy()
+      resolve(why)
+    }
+    const timer = clock.after(PATIENCE_MS, () => end(`no answer within ${PATIENCE_MS / 1000} s`))
+    socket.once('connect', () => end(undefined))
+    socket.once('error', (error: NodeJS.ErrnoException) => end(error.code ?? error.message))
+  })
+}
+
+/** Nothing is sent over this connection: it may be anybody's, and is closed after the handshake. */
+function shownCertificate(
+  address: string,
+  port: number,
+  host: string,
+  clock: Clock,
+): Promise<CertificateFacts | undefined> {
+  return new Promise((resolve) => {
+    const socket = connectTls({
+      host: address,
+      port,
+      ...(isIP(host) === 0 ? { servername: host } : {}),
+      rejectUnauthorized: false,
+    })
+    const end = (facts: CertificateFacts | undefined) => {
+      timer.cancel()
+      socket.destroy()
+      resolve(facts)
+    }
+    const timer = clock.after(PATIENCE_MS, () => end(undefined))
+    socket.once('error', () => end(undefined))
+    socket.once('secureConnect', () => {
+      const shown = socket.getPeerX509Certificate()
+      end(shown === undefined ? undefined : certificateFacts(shown, `${host}:${port}`))
+    })
+  })
+}
+
+const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
+const MOST_CERTIFICATES = 16
+
+/** Throws if one of them is no certificate. */
+export const certificatesIn = (pem: string, place: string): CertificateFacts[] =>
+  (pem.match(PEM) ?? [])
+    .slice(0, MOST_CERTIFICATES)
+    .map((one) => certificateFacts(new X509Certificate(one), place))
+
+const certificateFacts = (
+  { subject, validFrom, validTo }: X509Certificate,
+  place: string,
+): CertificateFacts => ({
+  place,
+  name: (/^CN=(.+)$/m.exec(subject ?? '')?.[1] ?? (subject ?? '').replaceAll('\n', ', ')).slice(0, 100),
+  from: Date.parse(validFrom),
+  to: Date.parse(validTo),
+})

@@ -1,0 +1,38 @@
+// Driver: `latchkey elect`: runs a command while this process leads an election.
+
+import { type Command, text } from './command.js'
+import { EXIT } from './exit.js'
+import { printable } from './output.js'
+import { heldUnlessBusy, RUN_NOTES, RUN_OPTIONS, runOf, runWhileHeld } from './run-while-held.js'
+import { STORE_OPTIONS, withStore } from './store.js'
+
+export const elect: Command = {
+  name: 'elect',
+  usage: 'NAME [--value TEXT] [--lease 10s] [--wait 30s] -- CMD ARGS...',
+  summary: 'Run CMD while leading an election. The next candidate leads when CMD has ended.',
+  notes: RUN_NOTES,
+  options: {
+    value: {
+      type: 'string',
+      value: 'TEXT',
+      help: 'what others are told of this leader, for example an address',
+    },
+    ...RUN_OPTIONS,
+    ...STORE_OPTIONS,
+  },
+  examples: ['latchkey elect scheduler --value "$(hostname)" -- ./scheduler'],
+  async run(line, io) {
+    const run = runOf(line, 'elect', 'NAME')
+    const { name, lease, wait } = run
+    const value = text(line, 'value')
+    return withStore(line, io, async ({ store }) => {
+      const terms = { lease, value, wait: wait === 0 ? 1 : wait, signal: io.interrupted }
+      const hold = await heldUnlessBusy(store, run, store.elections.campaign(name, terms))
+      if (hold !== undefined) return runWhileHeld({ hold, name, what: 'the leadership' }, run, io)
+      const leader = await store.elections.leader(name).catch(() => undefined)
+      const who = leader?.value === undefined ? '' : `: ${printable(leader.value)}`
+      io.err(`latchkey: another leads ${JSON.stringify(name)}${who}\n`)
+      return EXIT.busy
+    })
+  },
+}

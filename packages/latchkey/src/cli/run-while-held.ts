@@ -1,0 +1,175 @@
+// Driver: owns a hold and the command CMD that runs while it is held, for `latchkey lock`, `semaphore` and
+// `elect`.
+//
+// Laws:
+// - CMD runs only while the hold can be promised. When it cannot any more, CMD is sent SIGTERM, then SIGKILL,
+//   and the exit code is 75.
+// - Otherwise the exit code is CMD's own. In every case the hold is released before this process ends.
+
+import type { ChildProcess } from 'node:child_process'
+import { CAPS, isLatchkeyError } from '@latchkey/protocol'
+import { duration, keyWord, type Line, type OptionTable, text, UsageError } from './command.js'
+import { EXIT, explain, signalExit } from './exit.js'
+import type { CommandStore, Hold, Io } from './io.js'
+import { hasLeader } from './store.js'
+
+export const RUN_OPTIONS: OptionTable = {
+  lease: {
+    type: 'string',
+    value: 'DURATION',
+    help: 'how long the hold outlives this process, 10s by default',
+  },
+  wait: {
+    type: 'string',
+    value: 'DURATION',
+    help: 'give up after this long; 0: at once; without limit by default',
+  },
+  'kill-after': {
+    type: 'string',
+    value: 'DURATION',
+    help: 'from SIGTERM to SIGKILL after a loss, 10s by default',
+  },
+}
+export const RUN_NOTES =
+  'The hold is renewed while CMD runs. Signals go to CMD. If the hold is lost, CMD gets SIGTERM, then SIGKILL.\nexit codes: that of CMD (128 + n for a signal); 75 busy or lost; 69 no leader; 126, 127 CMD cannot run.'
+
+/** The hold; `what` names it in messages, for example 'the lock'. */
+export interface Held {
+  readonly hold: Hold
+  readonly name: string
+  readonly what: string
+}
+
+export interface Run extends Times {
+  readonly name: string
+  readonly command: string
+  readonly args: readonly string[]
+  readonly killAfter: number
+}
+
+export interface Times {
+  readonly lease: number
+  /** 0: one attempt without waiting; undefined: no limit. */
+  readonly wait: number | undefined
+}
+
+/** Checked before any member is asked. */
+function timesOf(line: Line): Times {
+  const lease = duration(line, 'lease') ?? 10_000
+  if (lease < CAPS.minLease || lease > CAPS.maxLease)
+    throw new UsageError(
+      `--lease must be from 50 ms to 30 days; got ${JSON.stringify(text(line, 'lease'))}, which is ${lease} ms`,
+    )
+  return { lease, wait: text(line, 'wait') === '0' ? 0 : duration(line, 'wait') }
+}
+
+/** The words of `latchkey COMMAND NAME -- CMD ARGS`; `word` is what the help calls the name. */
+export function runOf(line: Line, command: string, word: string): Run {
+  const [name, ...more] = line.words
+  const [program, ...args] = line.rest ?? []
+  if (name === undefined || more.length > 0) throw new UsageError(`${command} takes one ${word}`)
+  if (program === undefined)
+    throw new UsageError(`the command is missing: latchkey ${command} ${word} -- CMD ARGS`)
+  keyWord(name)
+  const killAfter = duration(line, 'kill-after') ?? 10_000
+  return { name, command: program, args, killAfter, ...timesOf(line) }
+}
+
+/**
+ * What the attempt resolves to; undefined: others still had it when the wait was over. Without a leader the
+ * attempt got no answer, which does not mean that others have it: then the error is thrown.
+ */
+export async function heldUnlessBusy<H>(
+  store: CommandStore,
+  { wait }: Times,
+  attempt: Promise<H | undefined>,
+): Promise<H | undefined> {
+  try {
+    return await attempt
+  } catch (error) {
+    const isOver = wait !== undefined && isLatchkeyError(error, 'ERR_TIMEOUT')
+    if (isOver && (await hasLeader(store))) return undefined
+    throw error
+  }
+}
+
+/** Runs CMD, then releases; returns the exit code. */
+export async function runWhileHeld(held: Held, run: Run, io: Io): Promise<number> {
+  try {
+    return await runUnder(held, run, io)
+  } finally {
+    await release(held, io)
+  }
+}
+
+/** A failed release only makes the next holder wait for the end of the lease; the exit code stays CMD's. */
+async function release({ hold, what }: Held, io: Io): Promise<void> {
+  try {
+    // If the hold was lost the cluster is most likely out of reach too; the lease ends by itself.
+    await hold.release(hold.signal.aborted ? { timeout: '500ms' } : undefined)
+  } catch (error) {
+    io.err(`latchkey: ${what} was not released, its lease will end it: ${explain(error)}\n`)
+  }
+}
+
+const FORWARDED = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const
+
+type Ending =
+  | { readonly type: 'ended'; readonly code: number }
+  | { readonly type: 'not-started'; readonly code: number; readonly reason: string }
+
+async function runUnder(
+  { hold, name, what }: Held,
+  { command, args, killAfter }: Run,
+  io: Io,
+): Promise<number> {
+  io.interrupted.throwIfAborted()
+  const env = { ...io.env, LATCHKEY_LOCK_KEY: name, LATCHKEY_LOCK_TOKEN: String(hold.token) }
+  const child = io.spawn(command, args, env)
+  const offSignals = io.takeSignals((signal) => child.kill(signal), FORWARDED)
+  const stop = stopAtLoss({ hold, name, what }, child, killAfter, io)
+  const ending = await endOf(child)
+  offSignals()
+  stop.off()
+  if (ending.type === 'not-started') {
+    io.err(`latchkey: ${command}: ${ending.reason}\n`)
+    return ending.code
+  }
+  return stop.lost() ? EXIT.busy : ending.code
+}
+
+function stopAtLoss({ hold, what }: Held, child: ChildProcess, killAfter: number, io: Io) {
+  let lost = false
+  let timer: { cancel(): void } | undefined
+  const run = () => {
+    lost = true
+    io.err(`latchkey: ${what} was lost; stopping the command\n`)
+    child.kill('SIGTERM')
+    timer = io.clock.after(killAfter, () => child.kill('SIGKILL'))
+  }
+  hold.signal.addEventListener('abort', run, { once: true })
+  if (hold.signal.aborted) run()
+  const off = () => {
+    hold.signal.removeEventListener('abort', run)
+    timer?.cancel()
+  }
+  return { lost: () => lost, off }
+}
+
+const whyNot = ({ code, message }: NodeJS.ErrnoException) =>
+  code === 'EACCES' ? 'it may not be run: permission denied' : message
+
+function endOf(child: ChildProcess): Promise<Ending> {
+  return new Promise((resolve) => {
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      // 'error' also occurs when a signal cannot be sent to a running child, which has not ended then.
+      if (child.pid !== undefined) return
+      const code = error.code === 'ENOENT' ? EXIT.notFound : EXIT.cannotRun
+      const reason = code === EXIT.notFound ? 'command not found' : whyNot(error)
+      resolve({ type: 'not-started', code, reason })
+    })
+    child.once('exit', (code, signal) => {
+      resolve({ type: 'ended', code: signal === null ? (code ?? EXIT.failure) : signalExit(signal) })
+    })
+  })
+}

@@ -1,0 +1,40 @@
+// Driver: `latchkey semaphore`: runs a command while it has permits of a semaphore.
+
+import { type Command, text, UsageError, wholeNumber } from './command.js'
+import { EXIT } from './exit.js'
+import { heldUnlessBusy, RUN_NOTES, RUN_OPTIONS, runOf, runWhileHeld } from './run-while-held.js'
+import { STORE_OPTIONS, withStore } from './store.js'
+
+export const semaphore: Command = {
+  name: 'semaphore',
+  usage: 'NAME --of N [--permits 1] [--lease 10s] [--wait 30s] -- CMD ARGS...',
+  summary: 'Run CMD while holding permits of a semaphore. At most N are out at a time.',
+  notes: RUN_NOTES,
+  options: {
+    of: { type: 'string', value: 'N', help: 'how many permits the semaphore has; all callers name the same' },
+    permits: { type: 'string', value: 'N', help: 'how many of them CMD needs, 1 by default' },
+    ...RUN_OPTIONS,
+    context: { type: 'string', value: 'TEXT', help: 'shown to those who wait' },
+    ...STORE_OPTIONS,
+  },
+  examples: ['latchkey semaphore reports --of 5 -- ./report.sh'],
+  async run(line, io) {
+    const run = runOf(line, 'semaphore', 'NAME')
+    const of = wholeNumber(line, 'of', 1)
+    const permits = wholeNumber(line, 'permits', 1) ?? 1
+    if (of === undefined) throw new UsageError('--of is missing: how many permits the semaphore has')
+    if (permits > of) throw new UsageError(`--permits must be at most --of, which is ${of}; got ${permits}`)
+    const { name, lease, wait } = run
+    return withStore(line, io, async ({ store }) => {
+      const terms = { of, permits, lease, context: text(line, 'context'), signal: io.interrupted }
+      const { semaphores } = store
+      const asked =
+        wait === 0 ? semaphores.tryAcquire(name, terms) : semaphores.acquire(name, { ...terms, wait })
+      const hold = await heldUnlessBusy(store, run, asked)
+      if (hold !== undefined) return runWhileHeld({ hold, name, what: 'the permit' }, run, io)
+      const when = wait ? ` within ${wait} ms` : ''
+      io.err(`latchkey: ${permits} of ${of} permits of ${JSON.stringify(name)} were not free${when}\n`)
+      return EXIT.busy
+    })
+  },
+}

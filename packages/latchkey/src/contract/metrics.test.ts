@@ -1,0 +1,74 @@
+// Test: store.metrics() at every kind of store.
+
+import { expect, test } from 'vitest'
+import { onEveryStore } from './testing/every-store.js'
+
+/** Each has few values, whatever clients send; members are as many as the cluster has. */
+const LABELS = ['member', 'version', 'node', 'kind', 'code', 'result', 'outcome', 'direction', 'le']
+
+onEveryStore((at) => {
+  test('metrics: requests, answers and durations are counted, refusals by their code', async () => {
+    const valueOf = async (name: string, labels: Record<string, string>) => {
+      const rows = (await at.store.metrics()).flatMap(({ values, name: of }) =>
+        values.map((row) => ({ ...row, of: row.metricName ?? of })),
+      )
+      const found = rows.find(
+        (row) => row.of === name && Object.entries(labels).every(([label, is]) => row.labels[label] === is),
+      )
+      return found?.value ?? 0
+    }
+    const key = at.key()
+    const shown = () =>
+      Promise.all([
+        valueOf('latchkey_requests_total', { kind: 'put' }),
+        valueOf('latchkey_answers_total', { code: 'ERR_FENCED' }),
+        valueOf('latchkey_answers_total', { code: 'ok' }),
+        valueOf('latchkey_request_duration_seconds_count', { kind: 'write' }),
+      ])
+    const before = await shown()
+    for (let i = 0; i < 40; i++) await at.store.put(key, 'v')
+    const guard = { key: at.key(), token: 7 }
+    await expect(at.store.put(key, 'v', { guard })).rejects.toMatchObject({ code: 'ERR_FENCED' })
+    const after = await shown()
+    const grown = after.map((value, i) => value - (before[i] ?? 0))
+    expect(grown[0]).toBeGreaterThanOrEqual(41)
+    expect(grown[1]).toBe(1)
+    expect(grown[2]).toBeGreaterThanOrEqual(40)
+    expect(grown[3]).toBeGreaterThanOrEqual(2)
+  })
+
+  test('metrics: name, help, type and values of the member that is asked', async () => {
+    await at.store.put(at.key(), 'v')
+    const metrics = await at.store.metrics()
+    for (const { name, help, type, values } of metrics) {
+      expect(name).toMatch(/^latchkey_[a-z_]+$/)
+      expect(help).not.toBe('')
+      expect(['gauge', 'counter', 'histogram']).toContain(type)
+      expect(type === 'counter').toBe(name.endsWith('_total'))
+      for (const { labels, value, metricName } of values) {
+        for (const label of Object.keys(labels)) expect(LABELS).toContain(label)
+        expect(metricName === undefined).toBe(type !== 'histogram')
+        expect(Number.isFinite(value)).toBe(true)
+      }
+    }
+    const valuesOf = (name: string) => metrics.find((metric) => metric.name === name)?.values
+    const status = await at.store.status()
+    expect(valuesOf('latchkey_has_leader')).toEqual([{ labels: {}, value: 1 }])
+    expect(valuesOf('latchkey_leader')).toEqual([{ labels: {}, value: Number(status.role === 'leader') }])
+    expect(valuesOf('latchkey_revision')?.[0]?.value).toBeGreaterThan(0)
+    expect(valuesOf('latchkey_sessions')?.[0]?.value).toBeGreaterThan(0)
+    expect(valuesOf('latchkey_member_alive')).toEqual(
+      status.members.map(({ id, alive }) => ({ labels: { member: id }, value: Number(alive) })),
+    )
+    expect(new Set(metrics.map(({ name }) => name)).size).toBe(metrics.length)
+  })
+
+  test('metrics: a signal, a timeout, an unknown option', async () => {
+    await expect(at.store.metrics({ signal: AbortSignal.abort('why') })).rejects.toMatchObject({
+      code: 'ERR_ABORTED',
+      cause: 'why',
+    })
+    await expect(at.store.metrics({ timeot: 5 } as never)).rejects.toThrow('did you mean "timeout"?')
+    expect((await at.store.metrics({ timeout: '5s' })).length).toBeGreaterThan(10)
+  })
+})

@@ -1,0 +1,23 @@
+// Door: a request's body as a JSON object. Its names are those that the table of routes has.
+
+import { knownNames, refuseUnknown } from '@latchkey/protocol'
+import type { Call } from './http-ports.js'
+
+/** Room for a context of 4 KiB in which every character is escaped, and for the other fields. */
+const MOST_BYTES = 64 * 1024
+
+export async function objectOf(call: Call, most = MOST_BYTES): Promise<Record<string, unknown>> {
+  const { body } = call.route
+  const text = Buffer.from(await call.body(most)).toString('utf8')
+  if (text === '' && body?.optional === true) return {}
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new TypeError('The body must be a JSON object.', { cause: error })
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new TypeError('The body must be a JSON object.')
+  refuseUnknown(value, knownNames(...Object.keys(body?.fields ?? {})), 'field', 'the body')
+  return value as Record<string, unknown>
+}

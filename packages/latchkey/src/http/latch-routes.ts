@@ -1,0 +1,40 @@
+// Door: latches and barriers: POST /v1/latches/{name}:create, :countDown and :wait, and DELETE;
+// POST /v1/barriers/{name}:enter.
+
+import { DEFAULT_TIMEOUT } from '@latchkey/protocol'
+import { problem } from './errors.js'
+import type { Call, Reply } from './http-ports.js'
+import { objectOf } from './json-body.js'
+import { callOptions } from './request-options.js'
+
+export async function createLatch(call: Call, name: Uint8Array): Promise<Reply> {
+  const { count } = await objectOf(call)
+  const created = await call.by.latches.create(name, count as number, callOptions(call))
+  return { status: 200, body: { created } }
+}
+
+export async function countDown(call: Call, name: Uint8Array): Promise<Reply> {
+  const { by = 1 } = await objectOf(call)
+  const left = await call.by.latches.countDown(name, by as number, callOptions(call))
+  return { status: 200, body: { left } }
+}
+
+/** Ends also when the caller has gone. */
+export async function waitForLatch(call: Call, name: Uint8Array): Promise<Reply> {
+  const { timeout = DEFAULT_TIMEOUT, signal } = callOptions(call)
+  await call.by.latches.wait(name, { timeout, signal })
+  return { status: 200, body: { open: true } }
+}
+
+export async function removeLatch(call: Call, name: Uint8Array): Promise<Reply> {
+  if (await call.by.latches.remove(name, callOptions(call))) return { status: 204 }
+  return problem(404, 'NOT_FOUND', 'There is no latch of that name.')
+}
+
+/** A party that hangs up leaves, and so do all that wait here when this member ends. */
+export async function enterBarrier(call: Call, name: Uint8Array): Promise<Reply> {
+  const { parties } = await objectOf(call)
+  const { timeout = DEFAULT_TIMEOUT, signal } = callOptions(call)
+  const entered = await call.by.barriers.enter(name, { parties: parties as number, wait: timeout, signal })
+  return { status: 200, body: entered }
+}

@@ -1,0 +1,180 @@
+// Door: lists of locks and permits, and watches of locks and elections.
+//
+// Law: a watch is begun before the read that refuses a caller without the right. Without this law: what
+// happens between the read and the begin of the watch is never told.
+
+import { compareBytes, EMPTY, prefixEnd } from '@latchkey/base'
+import type { LockWatchEvent } from '@latchkey/lock'
+import {
+  type As,
+  KIND,
+  type Kind,
+  type LockInfoResult,
+  lockKeyOf,
+  nameOfLockKey,
+  type QueuedResult,
+  READ,
+  type Read,
+} from '@latchkey/protocol'
+import { keyJson } from './errors.js'
+import { eventStream, type SentEvent } from './event-stream.js'
+import type { Call, Reply } from './http-ports.js'
+import { saidJson } from './locks.js'
+import { contextJson } from './owner-json.js'
+import { afterOption, bytesOption, flagOption, limitOption, limits, nextOf } from './request-options.js'
+import { formOption } from './values-json.js'
+
+type Key = Uint8Array
+
+export async function listLocks(call: Call): Promise<Reply> {
+  const { rows, next } = await pageOf(call, KIND.lock)
+  const locks = rows.map((row) => ({
+    ...keyJson(nameOfLockKey(row[0])),
+    mode: modeOf(row[9]),
+    ...rowJson(row, (permits) => ({ mode: modeOf(permits) })),
+  }))
+  return { status: 200, body: { locks, next } }
+}
+
+export async function listSemaphores(call: Call): Promise<Reply> {
+  const { rows, next } = await pageOf(call, KIND.semaphore)
+  const semaphores = rows.map((row) => ({
+    ...keyJson(nameOfLockKey(row[0]), 'name'),
+    permits: row[9],
+    ...rowJson(row, (permits) => ({ permits })),
+  }))
+  return { status: 200, body: { semaphores, next } }
+}
+
+const modeOf = (permits: number) => (permits === 0 ? 'exclusive' : 'shared')
+
+function rowJson(row: LockInfoResult, of: (permits: number) => object): object {
+  const [, id, context, fencingToken, acquires, remainingMillis, waiters, sinceMillis, queue] = row
+  const waiting = ([id, context, waitedMillis, permits]: QueuedResult) => ({
+    id,
+    ...contextJson(context),
+    waitedMillis,
+    ...of(permits),
+  })
+  return {
+    id,
+    ...contextJson(context),
+    fencingToken,
+    acquires,
+    remainingMillis,
+    sinceMillis,
+    waiters,
+    ...(queue !== null && { queue: queue.map(waiting) }),
+  }
+}
+
+interface LockPage {
+  readonly rows: readonly LockInfoResult[]
+  readonly next: string | null
+}
+
+/** A lock with several holders is never cut in two: a page may have more rows than its limit. */
+async function pageOf(call: Call, kind: Kind): Promise<LockPage> {
+  const queue = flagOption(call, 'queue', true)
+  const limit = limitOption(call)
+  const after = afterOption(call)
+  const read: Read = [READ.lockQuery, prefixOf(kind, bytesOption(call, 'prefix')), queue, false]
+  const all = (await call.by.lockPort.read(read, limits(call))) as LockInfoResult[]
+  const start =
+    after === undefined ? 0 : all.findIndex(([key]) => compareBytes(nameOfLockKey(key), after) > 0)
+  if (start < 0) return { rows: [], next: null }
+  let end = Math.min(all.length, start + limit)
+  while (end > start && end < all.length && isSame(all[end], all[end - 1])) end += 1
+  const last = end < all.length ? all[end - 1] : undefined
+  return { rows: all.slice(start, end), next: last === undefined ? null : nextOf(nameOfLockKey(last[0])) }
+}
+
+const isSame = (a: LockInfoResult | undefined, b: LockInfoResult | undefined): boolean =>
+  a !== undefined && b !== undefined && compareBytes(a[0], b[0]) === 0
+
+/** null: all locks. */
+const prefixOf = (kind: Kind, prefix: Key = EMPTY): Key | null =>
+  prefix.length === 0 && kind === KIND.lock ? null : lockKeyOf(kind, prefix)
+
+// ---- watches
+
+/** Every key of a lock is below the keys of semaphores and elections, except those that begin with 0xff. */
+const END_OF_LOCKS = Uint8Array.of(0xff, KIND.semaphore)
+
+export function watchLocks(call: Call): Promise<Reply> {
+  const prefix = prefixOf(KIND.lock, bytesOption(call, 'prefix'))
+  const end = prefix === null ? END_OF_LOCKS : (prefixEnd(prefix) ?? null)
+  return watched(call, { start: prefix, end }, [READ.lockState, prefix, end])
+}
+
+export function watchLock(call: Call, name: Key): Promise<Reply> {
+  const key = lockKeyOf(KIND.lock, name)
+  return watched(call, { start: key, end: behind(key) }, [READ.lockOwner, key])
+}
+
+const behind = (key: Key): Key => Buffer.concat([key, Uint8Array.of(0)])
+const DECODING = { as: 'bytes', onUndecodable: 'bytes', prefix: EMPTY } as const
+
+interface Span {
+  readonly start: Key | null
+  readonly end: Key | null
+}
+
+async function watched(call: Call, span: Span, read: Read): Promise<Reply> {
+  const renewals = flagOption(call, 'renewals')
+  const { lockPort } = call.by
+  const watch = lockPort.watchLocks({ ...span, renewals, decoding: DECODING, signal: call.signal })
+  try {
+    await lockPort.read(read, limits(call))
+  } catch (error) {
+    await watch.return?.()
+    throw error
+  }
+  return eventStream(call, sent(watch, lockEvent))
+}
+
+export async function observe(call: Call, name: Key): Promise<Reply> {
+  const form = formOption(call)
+  const start = lockKeyOf(KIND.election, name)
+  const watch = call.by.lockPort.watchLocks({
+    start,
+    end: behind(start),
+    renewals: false,
+    isElection: true,
+    decoding: DECODING,
+    signal: call.signal,
+  })
+  const events = sent(watch, ({ type, context, fencingToken, id, revision }) => {
+    const told = TOLD[type]
+    if (told === undefined) return undefined
+    const value = told === 'vacant' ? null : saidJson(context, form)
+    return { data: { type: told, ...(told !== 'vacant' && { id }), value, fencingToken, revision } }
+  })
+  // The first event says what is, so that it comes at once, or the refusal does.
+  const { done, value } = await events.next()
+  return eventStream(call, events, done === true ? undefined : value)
+}
+
+const TOLD: Readonly<Record<string, string>> = {
+  acquired: 'elected',
+  proclaimed: 'proclaimed',
+  released: 'vacant',
+  expired: 'vacant',
+}
+
+type LockEvent = LockWatchEvent<As>
+
+const lockEvent = ({ key, context, ...event }: LockEvent): SentEvent => ({
+  data: { ...event, ...keyJson(key as Key), ...contextJson(context ?? null) },
+})
+
+async function* sent(
+  watch: AsyncIterableIterator<LockEvent>,
+  convert: (event: LockEvent) => SentEvent | undefined,
+): AsyncGenerator<SentEvent, undefined> {
+  for await (const event of watch) {
+    const converted = convert(event)
+    if (converted !== undefined) yield converted
+  }
+  return undefined
+}

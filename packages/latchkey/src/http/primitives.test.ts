@@ -1,0 +1,209 @@
+// Test: lists of locks, forced release, semaphores and elections over HTTP, over a real member in memory.
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type HttpMember, httpMember } from './testing/http-member.js'
+
+let http: HttpMember
+beforeAll(async () => {
+  http = await httpMember()
+})
+afterAll(async () => {
+  expect(http.faults).toEqual([])
+  await http.close()
+})
+
+const post = (path: string, body: object, headers?: Record<string, string>) =>
+  http.send('POST', `/v1/${path}`, body, headers)
+
+/** Waits until so many callers wait for that lock. */
+const waiters = (key: string, count: number) =>
+  expect
+    .poll(async () => (await http.member.store.locks.query(key))[0]?.waiters, {
+      interval: 5,
+      timeout: 10_000,
+    })
+    .toBe(count)
+
+test('the list of locks tells who holds each and who waits in which order; pages are never cut within a lock', async () => {
+  await post('locks/a:acquire', { id: 'one', lease: '30s', context: 'host' })
+  const waiting = post('locks/a:acquire', { id: 'two', lease: '30s', wait: '30s', context: 'next' })
+  await waiters('a', 1)
+  for (const id of ['s1', 's2', 's3']) await post('locks/b:acquire', { id, lease: '30s', mode: 'shared' })
+  const { body } = await http.send('GET', '/v1/locks?limit=2')
+  const held = {
+    fencingToken: expect.any(Number),
+    remainingMillis: expect.any(Number),
+    sinceMillis: expect.any(Number),
+  }
+  expect(body).toEqual({
+    locks: [
+      {
+        key: 'a',
+        mode: 'exclusive',
+        id: 'one',
+        context: 'host',
+        acquires: 1,
+        waiters: 1,
+        queue: [{ id: 'two', context: 'next', mode: 'exclusive', waitedMillis: expect.any(Number) }],
+        ...held,
+      },
+      ...['s1', 's2', 's3'].map((id) => ({
+        key: 'b',
+        mode: 'shared',
+        id,
+        acquires: 1,
+        waiters: 0,
+        queue: [],
+        ...held,
+      })),
+    ],
+    next: null,
+  })
+  const first = (await http.send('GET', '/v1/locks?limit=1&queue=false')).body
+  expect(first).toMatchObject({ locks: [{ key: 'a' }], next: 'a' })
+  expect((first.locks as object[])[0]).not.toHaveProperty('queue')
+  expect((await http.send('GET', '/v1/locks?limit=1&after=a')).body.locks).toHaveLength(3)
+  expect((await http.send('GET', '/v1/locks?prefix=c')).body).toEqual({ locks: [], next: null })
+
+  // The next waiter is granted the lock in the same entry.
+  const { fencingToken } = (await http.send('GET', '/v1/locks/a')).body
+  expect((await post('locks/a:forceRelease', { fencingToken })).body).toEqual({ released: 1 })
+  expect(await waiting).toMatchObject({ status: 200, body: { id: 'two' } })
+  expect((await post('locks/a:forceRelease', { fencingToken })).body).toEqual({ released: 0 })
+  expect((await http.send('POST', '/v1/locks/b:forceRelease')).body).toEqual({ released: 3 })
+})
+
+test('an Idempotency-Key is the id of an acquire that has none', async () => {
+  const key = { 'idempotency-key': 'attempt-1' }
+  const first = await post('locks/k:acquire', { lease: '20s' }, key)
+  expect(first).toMatchObject({ status: 200, body: { id: 'attempt-1' } })
+  expect((await post('locks/k:acquire', { lease: '20s' }, key)).body.fencingToken).toBe(
+    first.body.fencingToken,
+  )
+  expect(await post('locks/k:acquire', { lease: '20s' })).toMatchObject({ status: 400 })
+})
+
+test('a latch opens when it has been counted down, for whoever waits at it', async () => {
+  expect((await post('latches/l:create', { count: 2 })).body).toEqual({ created: true })
+  expect((await post('latches/l:create', { count: 5 })).body).toEqual({ created: false })
+  const waiting = post('latches/l:wait?timeout=30s', {})
+  const late = await post('latches/l:wait?timeout=50ms', {})
+  expect(late).toMatchObject({
+    status: 504,
+    body: { code: 'ERR_TIMEOUT', message: expect.stringContaining('by 2') },
+  })
+  expect((await post('latches/l:countDown', {})).body).toEqual({ left: 1 })
+  expect((await post('latches/l:countDown', { by: 7 })).body).toEqual({ left: 0 })
+  expect(await waiting).toMatchObject({ status: 200, body: { open: true } })
+  expect((await post('latches/l:countDown', { bye: 1 })).status).toBe(400)
+  expect((await post('latches/l:create', { count: -1 })).status).toBe(400)
+  expect((await http.send('DELETE', '/v1/latches/l')).status).toBe(204)
+  expect((await http.send('DELETE', '/v1/latches/l')).status).toBe(404)
+  for (const verb of ['countDown', 'wait'])
+    expect(await post(`latches/l:${verb}`, {})).toMatchObject({ status: 409, body: { code: 'ERR_MISMATCH' } })
+})
+
+test('a barrier opens when so many have come; who hangs up leaves it', async () => {
+  const gone = new AbortController()
+  const left = http.call('/v1/barriers/b:enter?timeout=30s', {
+    method: 'POST',
+    body: '{"parties":2}',
+    signal: gone.signal,
+  })
+  const parties = async () => (await http.member.store.barriers.query('b'))[0]?.waiters
+  await expect.poll(parties, { interval: 5, timeout: 10_000 }).toBe(1)
+  gone.abort()
+  await expect(left).rejects.toThrow()
+  await expect.poll(parties, { interval: 5, timeout: 10_000 }).not.toBe(1)
+  const both = await Promise.all([1, 2].map(() => post('barriers/b:enter?timeout=30s', { parties: 2 })))
+  expect(both.map(({ status }) => status)).toEqual([200, 200])
+  expect(both.map(({ body }) => (body as { index: number }).index).sort()).toEqual([0, 1])
+  expect(await post('barriers/b:enter?timeout=50ms', { parties: 2 })).toMatchObject({ status: 504 })
+  expect((await post('barriers/b:enter', { party: 2 })).status).toBe(400)
+})
+
+test('permits of a semaphore: so many and no more, in the order of arrival', async () => {
+  const ask = { of: 3, lease: '20s' }
+  const two = await post('semaphores/s:acquire', { ...ask, id: 'two', permits: 2 })
+  expect(two).toMatchObject({ status: 200, body: { id: 'two', remainingMillis: expect.any(Number) } })
+  expect(await post('semaphores/s:acquire', { ...ask, id: 'more', permits: 2 })).toMatchObject({
+    status: 409,
+    body: { code: 'HELD', retryable: true },
+  })
+  const waiting = post('semaphores/s:acquire', { ...ask, id: 'more', permits: 2, wait: '30s' })
+  await expect
+    .poll(async () => (await http.send('GET', '/v1/semaphores?prefix=s')).body, {
+      interval: 5,
+      timeout: 10_000,
+    })
+    .toMatchObject({
+      semaphores: [{ name: 's', permits: 2, id: 'two', queue: [{ id: 'more', permits: 2 }] }],
+    })
+  const { fencingToken } = two.body
+  expect((await post('semaphores/s:renew', { id: 'two', fencingToken })).status).toBe(200)
+  expect((await post('semaphores/s:release', { id: 'two', fencingToken })).status).toBe(200)
+  expect(await waiting).toMatchObject({ status: 200, body: { id: 'more' } })
+  expect(await post('semaphores/s:acquire', { id: 'x', of: 4 })).toMatchObject({
+    status: 409,
+    body: { code: 'ERR_MISMATCH', present: 3 },
+  })
+  expect(await post('semaphores/s:acquire', { id: 'x', of: 1, permits: 2 })).toMatchObject({ status: 400 })
+  expect(await post('semaphores/s:acquire', { id: 'x', of: 3, premits: 2 })).toMatchObject({
+    status: 400,
+    body: { message: expect.stringContaining('did you mean "permits"?') },
+  })
+  expect(await post('semaphores/s:release', { id: 'two', fencingToken })).toMatchObject({
+    status: 409,
+    body: { code: 'ERR_NOT_OWNER', key: 's' },
+  })
+})
+
+test('an election: one leads and says something, the next leads when it resigns', async () => {
+  expect(await http.send('GET', '/v1/elections/e')).toMatchObject({
+    status: 404,
+    body: { code: 'NOT_FOUND' },
+  })
+  const ask = { lease: '20s', value: { json: { at: 'here' } } }
+  const one = await post('elections/e:campaign', { ...ask, id: 'one' })
+  const { fencingToken } = one.body
+  expect((await http.send('GET', '/v1/elections/e?as=json')).body).toEqual({
+    id: 'one',
+    fencingToken,
+    value: { json: { at: 'here' } },
+    remainingMillis: expect.any(Number),
+  })
+  expect(await http.member.store.elections.leader('e')).toMatchObject({ id: 'one', token: fencingToken })
+  expect(await post('elections/e:campaign', { ...ask, id: 'two' })).toMatchObject({
+    status: 409,
+    body: { code: 'HELD', id: 'one' },
+  })
+  const said = await post('elections/e:proclaim', { id: 'one', fencingToken, value: { text: 'there' } })
+  expect(said).toMatchObject({ status: 200, body: { id: 'one', fencingToken } })
+  expect((await http.send('GET', '/v1/elections/e')).body).toMatchObject({ value: { text: 'there' } })
+  const two = post('elections/e:campaign', { id: 'two', lease: '20s', wait: '30s' })
+  expect((await post('elections/e:renew', { id: 'one', fencingToken })).status).toBe(200)
+  expect((await post('elections/e:resign', { id: 'one', fencingToken })).status).toBe(200)
+  expect(await two).toMatchObject({ status: 200, body: { id: 'two' } })
+  expect((await http.send('GET', '/v1/elections/e')).body).toMatchObject({ id: 'two', value: null })
+  const late = await post('elections/e:proclaim', { id: 'one', fencingToken, value: { text: 'late' } })
+  expect(late).toMatchObject({ status: 409, body: { code: 'ERR_NOT_OWNER', key: 'e', token: fencingToken } })
+})
+
+test('C72: a hold that a script leaves ends with its lease, and its place in a queue with its connection', async () => {
+  await post('locks/crash:acquire', { id: 'script', lease: '300ms' })
+  const next = await post('locks/crash:acquire', { id: 'next', lease: '20s', wait: '30s' })
+  expect(next).toMatchObject({ status: 200, body: { id: 'next' } })
+  const gone = new AbortController()
+  const waiting = http.call('/v1/semaphores/crash:acquire', { method: 'POST', body: '{"id":"a","of":1}' })
+  expect((await waiting).status).toBe(200)
+  const left = http.call('/v1/semaphores/crash:acquire', {
+    method: 'POST',
+    body: '{"id":"b","of":1,"wait":"1h"}',
+    signal: gone.signal,
+  })
+  const queue = async () => (await http.member.store.semaphores.query('crash'))[0]?.waiters
+  await expect.poll(queue, { interval: 5, timeout: 10_000 }).toBe(1)
+  gone.abort()
+  await expect(left).rejects.toThrow(/abort/)
+  await expect.poll(queue, { interval: 5, timeout: 10_000 }).toBe(0)
+})

@@ -1,0 +1,28 @@
+// Door: who the caller is, and the sessions of all stores.
+
+import { show } from '@latchkey/protocol'
+import type { Identity } from '../member/rights.js'
+import { keyJson } from './errors.js'
+import type { Call, Reply } from './http-ports.js'
+import { callOptions } from './request-options.js'
+
+export async function identity({ who }: Call): Promise<Reply> {
+  const { name, rights, keys, locks } = who as Identity
+  return { status: 200, body: { name, rights, keys: prefixesJson(keys), locks: prefixesJson(locks) } }
+}
+
+/** undefined, which JSON leaves out: all of them. */
+const prefixesJson = (prefixes: readonly Uint8Array[] | undefined) =>
+  prefixes?.map((prefix) => keyJson(prefix, 'prefix'))
+
+export async function listSessions(call: Call): Promise<Reply> {
+  return { status: 200, body: { sessions: await call.by.sessions.list(callOptions(call)) } }
+}
+
+export async function endSession(call: Call, name: Uint8Array): Promise<Reply> {
+  const text = Buffer.from(name).toString()
+  const id = Number(text)
+  if (!/^[1-9][0-9]*$/.test(text) || !Number.isSafeInteger(id))
+    throw new TypeError(`A session has a number, as GET /v1/sessions lists it; got ${show(text)}`)
+  return { status: 200, body: { ended: await call.by.sessions.end(id, callOptions(call)) } }
+}

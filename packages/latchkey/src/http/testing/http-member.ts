@@ -1,0 +1,115 @@
+// Test: a member in memory behind an HTTP port of its own, for tests of routes.
+
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type OpenedMember, openMember } from '../../open/index.js'
+import type { AuthOptions } from '../../member/rights.js'
+import type { HttpPorts } from '../http-ports.js'
+import { HttpDoor } from '../request-handler.js'
+
+export interface HttpMember {
+  readonly member: OpenedMember
+  readonly door: HttpDoor
+  readonly url: string
+  readonly port: number
+  /** Errors that were no answer: bugs. */
+  readonly faults: unknown[]
+  call(path: string, init?: RequestInit): Promise<Response>
+  /** Status and JSON body of a call with this JSON body. */
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Sent>
+  close(): Promise<void>
+}
+
+export interface Sent {
+  readonly status: number
+  readonly type: string | null
+  // The tests look at single fields.
+  readonly body: Record<string, unknown>
+}
+
+/** `change`: ports that differ from those of a member that is ready and refuses nothing. */
+export async function httpMember(
+  auth?: AuthOptions,
+  change: (member: OpenedMember) => Partial<HttpPorts> = () => ({}),
+): Promise<HttpMember> {
+  const options = { id: 'a', memory: true, electionTimeout: 100, heartbeat: 10 } as const
+  const member = await openMember(auth === undefined ? options : { ...options, auth })
+  await member.store.ready()
+  const faults: unknown[] = []
+  const door = new HttpDoor({
+    clock: member.clock,
+    actAs: (who) => member.actAs(who),
+    isReady: () => true,
+    identify: (token, socket) => member.identify(token, socket),
+    origins: new Set(),
+    pageFile: (name) =>
+      name === '' ? { type: 'text/html', bytes: Buffer.from('<p>page'), gzip: Buffer.from('') } : undefined,
+    hosts: new Set(),
+    metrics: async () => ({ type: 'text/plain', text: 'latchkey_up 1\n' }),
+    failed: (error) => void faults.push(error),
+    hasPlace: () => true,
+    bodies: member.unfinished,
+    wrote: () => {},
+    refused: () => {},
+    observe: () => {},
+    ...change(member),
+  })
+  const server = createServer((request, response) => void door.handle(request, response))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  const call = (path: string, init?: RequestInit) => fetch(url + path, init)
+  return {
+    member,
+    door,
+    url,
+    port,
+    faults,
+    call,
+    async send(method, path, body, headers = {}) {
+      const text = typeof body === 'string' ? body : JSON.stringify(body)
+      const response = await call(path, { method, headers, ...(body === undefined ? {} : { body: text }) })
+      const answer = await response.text()
+      return {
+        status: response.status,
+        type: response.headers.get('content-type'),
+        body: answer === '' ? {} : (JSON.parse(answer) as Record<string, unknown>),
+      }
+    },
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await member.store.close()
+    },
+  }
+}
+
+export interface HeardEvent {
+  readonly id: string | undefined
+  readonly event: string | undefined
+  readonly data: Record<string, unknown> | undefined
+}
+
+/** The events of an answer, as the specification of server-sent events reads them. */
+export async function* eventsOf(response: Response): AsyncGenerator<HeardEvent, undefined> {
+  let text = ''
+  const decoder = new TextDecoder()
+  for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) {
+    text += decoder.decode(piece, { stream: true })
+    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+      const lines = text.slice(0, end).split('\n')
+      text = text.slice(end + 2)
+      if (lines.every((line) => line.startsWith(':'))) continue
+      const of = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
+      const data = of('data')
+      yield {
+        id: of('id'),
+        event: of('event'),
+        data: data === undefined ? undefined : (JSON.parse(data) as Record<string, unknown>),
+      }
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,71 @@
+// Rule: one request for each route of the table, for tests that send all of them.
+
+import { isStream, ROUTE_IDS, type RouteId, routeAt } from '../route-table.js'
+
+export interface RouteExample {
+  readonly id: RouteId
+  readonly method: string
+  /** As the table has it. */
+  readonly route: string
+  path(at: string): string
+  body?(at: string): string
+  /** The answer has no end. */
+  readonly isStream: boolean
+}
+
+const QUERIES: Partial<Record<RouteId, (at: string) => string>> = {
+  listKeys: (at) => `prefix=${encodeURIComponent(at)}`,
+  watch: (at) => `prefix=${encodeURIComponent(at)}`,
+  listLocks: (at) => `prefix=${encodeURIComponent(at)}`,
+  watchLocks: (at) => `prefix=${encodeURIComponent(at)}`,
+  listSemaphores: (at) => `prefix=${encodeURIComponent(at)}`,
+}
+
+const hold = { id: 'example', fencingToken: 1 }
+const ask = { id: 'example', lease: '10s' }
+const put = (at: string) => [{ type: 'put', key: `${at}h`, value: { text: 'v' } }]
+const BODIES: Partial<Record<RouteId, (at: string) => object | string>> = {
+  putKey: () => 'v',
+  increment: () => ({}),
+  getMany: (at) => ({ keys: [`${at}h`] }),
+  batch: (at) => ({ ops: put(at) }),
+  txn: (at) => ({ when: [{ key: `${at}h`, field: 'version', is: '>', value: 0 }], then: put(at) }),
+  acquireLock: () => ask,
+  renewLock: () => hold,
+  releaseLock: () => hold,
+  transferLeadership: () => ({ to: 'nobody' }),
+  forceReleaseLock: () => ({ fencingToken: 1 }),
+  acquirePermits: () => ({ ...ask, of: 2 }),
+  createLatch: () => ({ count: 1 }),
+  enterBarrier: () => ({ parties: 1 }),
+  renewPermits: () => hold,
+  releasePermits: () => hold,
+  campaign: () => ({ ...ask, value: { text: 'here' } }),
+  renewLeadership: () => hold,
+  proclaim: () => ({ ...hold, value: { text: 'there' } }),
+  resign: () => hold,
+}
+/** A counter is no text, so that it has a key of its own. */
+const nameOf = (id: RouteId, at: string) =>
+  FIXED[id] ?? encodeURIComponent(`${at}${id === 'increment' ? 'c' : 'h'}`)
+/** Names that are no keys; there is no session 1. */
+const FIXED: Partial<Record<RouteId, string>> = { pageFile: 'console.css', endSession: '1' }
+
+export const ROUTE_EXAMPLES: readonly RouteExample[] = ROUTE_IDS.flatMap((id) => {
+  const { method, path, right } = routeAt(id)
+  const query = QUERIES[id]
+  const body = BODIES[id]
+  const example: RouteExample = {
+    id,
+    method,
+    route: path,
+    path: (at) =>
+      path.replace(/\{[a-z]+\}/, () => nameOf(id, at)) + (query === undefined ? '' : `?${query(at)}`),
+    isStream: isStream(routeAt(id)),
+    ...(body && { body: (at) => textOf(body(at)) }),
+  }
+  if (method !== 'GET' || example.isStream || right === 'admin') return [example]
+  return [example, { ...example, method: 'HEAD' }]
+})
+
+const textOf = (body: object | string): string => (typeof body === 'string' ? body : JSON.stringify(body))

@@ -1,0 +1,117 @@
+// Driver: counts the requests of clients by kind and their answers by code, and measures how long some of them take.
+//
+// Laws
+//   - a request costs two additions, however many clients there are: only one request in SAMPLE is timed;
+//   - labels are bounded: kinds and codes are those that this build knows, and everything else is 'other'.
+//     Without this law: a stranger sends a million kinds, and each becomes a row that is kept for ever.
+
+import { type Clock, Histogram } from '@latchkey/base'
+import { type AnswerReply, codeOf, decodeAnswer, type LinkRequest, OP, READ } from '@latchkey/protocol'
+
+/** A power of two. */
+const SAMPLE = 16
+/** The most requests of one connection that are being timed. */
+const MOST_TIMED = 256
+const HIGHEST = 128
+
+const OPS = new Map<number, string>(Object.entries(OP).map(([name, op]) => [op, name]))
+const READS = new Map<number, string>(Object.entries(READ).map(([name, read]) => [read, name]))
+
+export class CallCounters {
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #commands = new Float64Array(HIGHEST)
+  readonly #reads = new Float64Array(HIGHEST)
+  #admin = 0
+  #watches = 0
+  #seen = 0
+  #answered = 0
+  readonly #errors = new Map<string, number>()
+  /** In seconds, from the request's arrival at this member to its answer. */
+  readonly writes = new Histogram()
+  readonly readTimes = new Histogram()
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock
+  }
+
+  came(request: LinkRequest, timed: TimedRequests): void {
+    switch (request.kind) {
+      case 'command': {
+        const op = opOf(request.body)
+        this.#commands[op] = (this.#commands[op] as number) + 1
+        if ((++this.#seen & (SAMPLE - 1)) === 1) timed.begin(request.id, this.#clock.now(), this.writes)
+        return
+      }
+      case 'read': {
+        const read = request.read[0] & (HIGHEST - 1)
+        this.#reads[read] = (this.#reads[read] as number) + 1
+        if ((++this.#seen & (SAMPLE - 1)) === 1) timed.begin(request.id, this.#clock.now(), this.readTimes)
+        return
+      }
+      case 'admin':
+        this.#admin++
+        return
+      case 'watch':
+        this.#watches++
+        return
+      default:
+    }
+  }
+
+  answered({ id, answer }: AnswerReply, timed: TimedRequests): void {
+    this.#answered++
+    if (timed.size > 0) timed.end(id, this.#clock)
+    if (answer instanceof Uint8Array ? answer[1] === 0 : answer[0] === 0) return
+    const whole = answer instanceof Uint8Array ? decodeAnswer(answer) : answer
+    const code = codeOf(whole)
+    if (code === undefined) return
+    this.#errors.set(code, (this.#errors.get(code) ?? 0) + 1)
+  }
+
+  /** By kind; those that never came are left out. */
+  requests(): Map<string, number> {
+    const counts = new Map([
+      ['admin', this.#admin],
+      ['watch', this.#watches],
+    ])
+    const add = (kind: string, count: number) => {
+      if (count > 0) counts.set(kind, (counts.get(kind) ?? 0) + count)
+    }
+    for (const [op, count] of this.#commands.entries()) add(OPS.get(op) ?? 'other', count)
+    for (const [read, count] of this.#reads.entries()) add(READS.get(read) ?? 'other', count)
+    return counts
+  }
+
+  /** By code; 'ok' are all others. */
+  answers(): Map<string, number> {
+    const failed = [...this.#errors.values()].reduce((sum, count) => sum + count, 0)
+    return new Map([['ok', this.#answered - failed], ...this.#errors])
+  }
+}
+
+/** The requests of one connection that are being timed. */
+export class TimedRequests {
+  readonly #begun = new Map<number, { readonly at: number; readonly into: Histogram }>()
+
+  get size(): number {
+    return this.#begun.size
+  }
+
+  begin(id: number, at: number, into: Histogram): void {
+    if (this.#begun.size < MOST_TIMED) this.#begun.set(id, { at, into })
+  }
+
+  end(id: number, clock: Pick<Clock, 'now'>): void {
+    const begun = this.#begun.get(id)
+    if (begun === undefined) return
+    this.#begun.delete(id)
+    begun.into.observe((clock.now() - begun.at) / 1000)
+  }
+}
+
+/** The number of a command, which is the first element of the packed list; 0 where the bytes are something else. */
+function opOf(body: Uint8Array): number {
+  const first = body[0] ?? 0
+  if (first >= 0x90 && first <= 0x9f) return (body[1] ?? 0) & (HIGHEST - 1)
+  return first === 0xdc ? (body[3] ?? 0) & (HIGHEST - 1) : 0
+}

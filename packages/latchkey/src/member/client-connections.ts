@@ -1,0 +1,76 @@
+// Driver: all client connections of one member. Each learns who leads; grants and the ends of waits go to
+// those that are attached to the session.
+
+import type { LinkReply, OwnerResult, PartyResult, PartyTicket } from '@latchkey/protocol'
+import type { Membership, Replica } from '@latchkey/raft'
+import { ClientConnection, type ClientConnectionPorts } from './client-connection.js'
+import type { Identity } from './rights.js'
+import { SessionAttachments } from './session-attachments.js'
+import { leaderReplyOf } from './status.js'
+
+type Shared = Omit<ClientConnectionPorts, 'tell' | 'identity' | 'attach' | 'ended'>
+
+export class ClientConnections {
+  readonly #replica: Replica
+  readonly #shared: Shared
+  readonly #open = new Set<ClientConnection>()
+  readonly #attachments = new SessionAttachments<ClientConnection>()
+  /** The last entry of the member's own log at its start. */
+  readonly #recovered: number
+
+  /** `shared`: what all connections of the member use. */
+  constructor(replica: Replica, shared: Shared) {
+    this.#replica = replica
+    this.#shared = shared
+    this.#recovered = replica.node.raft.lastIndex
+  }
+
+  get size(): number {
+    return this.#open.size
+  }
+
+  /** `tell` is called in a later turn than the request that it answers. */
+  open(tell: (reply: LinkReply) => void, identity: Identity): ClientConnection {
+    const clientConnection = new ClientConnection({
+      ...this.#shared,
+      tell,
+      identity,
+      attach: (session, by) => this.#attachments.attach(session, by),
+      ended: (by) => this.#leave(by),
+    })
+    this.#open.add(clientConnection)
+    clientConnection.tell(leaderReplyOf(this.#replica, this.#membership()))
+    return clientConnection
+  }
+
+  #leave(clientConnection: ClientConnection): void {
+    this.#open.delete(clientConnection)
+    this.#attachments.leave(clientConnection)
+  }
+
+  granted(session: number, key: Uint8Array, owner: OwnerResult): void {
+    for (const clientConnection of this.#attachments.of(session)) clientConnection.granted(key, owner)
+  }
+
+  ended(session: number, ticket: PartyTicket, result: PartyResult): void {
+    for (const clientConnection of this.#attachments.of(session)) clientConnection.ended(ticket, result)
+  }
+
+  tellLeader(): void {
+    const reply = leaderReplyOf(this.#replica, this.#membership())
+    for (const clientConnection of this.#open) clientConnection.tell(reply)
+  }
+
+  /**
+   * Each change of membership is reported when it is applied, also if the log already has a later one. But a
+   * member that starts does not report the changes that it reads from its own log.
+   */
+  #membership(): Membership {
+    const { applied, raft } = this.#replica.node
+    return applied.position.index < this.#recovered ? raft.membership : applied.membership
+  }
+
+  close(): void {
+    for (const clientConnection of [...this.#open]) clientConnection.close()
+  }
+}

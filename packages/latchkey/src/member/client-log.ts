@@ -1,0 +1,58 @@
+// Driver: writes one log line for each client that connects, goes on here with its session, or is gone, at
+// level info.
+//
+// Law: these lines are limited in number and length. Without this law: a client connects and goes a thousand
+// times a second, and the disk is full of log lines by the evening.
+
+import { type Clock, LimitedLines, type Logger, shortText } from '@latchkey/base'
+
+/**
+ * So many lines of each kind in so many milliseconds: enough to tell the clients of a small cluster apart.
+ */
+const LINES = { most: 10, every: 60_000 } as const
+
+/** Sent by the client, or by its system when the process ended in order. */
+const CLOSED_IN_ORDER: ReadonlySet<number> = new Set([1000, 1001, 1005])
+
+/** One connection of a client. */
+export interface LoggedClient {
+  /** It named a session that was opened over another connection. */
+  movedHere(session: number): void
+  /** `code`: the status with which its WebSocket closed. */
+  gone(code: number): void
+}
+
+export class ClientLog {
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #logger: Logger
+  readonly #lines = new LimitedLines(LINES)
+
+  constructor({ clock, logger }: { clock: Pick<Clock, 'now'>; logger: Logger }) {
+    this.#clock = clock
+    this.#logger = logger
+  }
+
+  connected(client: string, address: string): LoggedClient {
+    const began = this.#clock.now()
+    const who = { client: shortText(client), address }
+    let hasMoved = false
+    this.#write('connected', 'a client connected', who)
+    return {
+      movedHere: (session) => {
+        if (!hasMoved) this.#write('moved', 'a client moved here with its session', { ...who, session })
+        hasMoved = true
+      },
+      gone: (code) => {
+        const seconds = Math.round((this.#clock.now() - began) / 1000)
+        if (CLOSED_IN_ORDER.has(code)) this.#write('left', 'a client left', { ...who, seconds })
+        else this.#write('lost', 'a client was lost', { ...who, seconds, code })
+      },
+    }
+  }
+
+  /** `times`: how many there were since the last line of this kind, this one included. */
+  #write(kind: string, message: string, fields: Readonly<Record<string, unknown>>): void {
+    const times = this.#lines.note(kind, this.#clock.now())
+    if (times !== undefined) this.#logger.info(message, times > 1 ? { ...fields, times } : fields)
+  }
+}

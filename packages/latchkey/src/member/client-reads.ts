@@ -1,0 +1,121 @@
+// Driver: the reads of one client connection, and the frozen views that it has opened.
+
+import type { KvStore } from '@latchkey/kv'
+import {
+  CAPS,
+  LatchkeyError,
+  type LinkReply,
+  okAnswer,
+  READ,
+  type Read,
+  type TicketResult,
+} from '@latchkey/protocol'
+import type { RaftNode } from '@latchkey/raft'
+import { ticketWithoutContext } from './hidden-fields.js'
+import type { ReadTurns } from './read-turns.js'
+import { failedReply, refusedReply, tooMany, viewGone } from './request-errors.js'
+import { refusalOfRead } from './required-rights.js'
+import type { Identity } from './rights.js'
+
+/** An answer must fit into one message. */
+/** Reads whose answers grow with what is there. */
+const MANY: ReadonlySet<Read[0]> = new Set([READ.multiGet, READ.lockQuery, READ.parties])
+const MOST_ANSWER = CAPS.maxPayload - CAPS.frameBytes
+/** The most waiting reads of one connection; the next one fails with ERR_BUSY. */
+const MOST_READS = 20_000
+
+interface Ports {
+  readonly node: RaftNode
+  readonly kv: KvStore
+  readonly turns: ReadTurns
+  readonly identity: Identity
+}
+
+export class ClientReads {
+  readonly #ports: Ports
+  readonly #tell: (reply: LinkReply) => void
+  /** The frozen views that this client connection opened: it cannot read or close those of others. */
+  readonly #views = new Set<number>()
+  #reading = 0
+  #closed = false
+
+  constructor(ports: Ports, tell: (reply: LinkReply) => void) {
+    this.#ports = ports
+    this.#tell = tell
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#ports.kv.closeViews(this.#views)
+    this.#ports.turns.left(this)
+  }
+
+  /** `stale`: the member's own state is good enough, so no leader is asked. */
+  read(id: number, stale: boolean, read: Read): void {
+    const refusal = refusalOfRead(this.#ports.identity, read)
+    if (refusal !== undefined) return this.#tell(refusedReply(id, refusal))
+    const view = viewOf(read)
+    if (view !== 0 && !this.#views.has(view)) {
+      if (read[0] !== READ.closeView) return this.#tell(failedReply(id, viewGone()))
+      return this.#served(id, read, undefined, 0)
+    }
+    // A view is frozen: its content was confirmed when it was opened.
+    if (stale || view !== 0) return this.#serve(id, read, 0)
+    if (this.#reading >= MOST_READS) return this.#tell(refusedReply(id, new LatchkeyError('ERR_BUSY')))
+    this.#reading++
+    this.#ports.node.read((outcome) => {
+      this.#reading--
+      if (outcome.ok) this.#serve(id, read, outcome.time)
+      else this.#tell(refusedReply(id, new LatchkeyError('ERR_NO_LEADER')))
+    })
+    this.#ports.kv.expect(read)
+  }
+
+  /** Runs the read now, or in a later turn after the reads of other connections. */
+  #serve(id: number, read: Read, time: number): void {
+    if (!this.#closed) this.#ports.turns.run(this, () => this.#serveNow(id, read, time))
+  }
+
+  /** The approximate bytes of the answer. A page of rows is read outside the event loop. */
+  #serveNow(id: number, read: Read, time: number): number {
+    if (this.#closed) return 0
+    try {
+      const result = this.#ports.kv.read(read, time === 0 ? undefined : time, this.#ports.identity.name)
+      if (result instanceof Promise)
+        result
+          .then((later) => this.#served(id, read, later, time))
+          .catch((error: unknown) => this.#tell(failedReply(id, error)))
+      else this.#served(id, read, result, time)
+      return result instanceof Promise ? 0 : weigh(result)
+    } catch (error) {
+      this.#tell(failedReply(id, error))
+      return 0
+    }
+  }
+
+  #served(id: number, read: Read, result: unknown, time: number): void {
+    if (MANY.has(read[0]) && weigh(result) > MOST_ANSWER) return this.#tell(failedReply(id, tooMany()))
+    if (read[0] === READ.page || read[0] === READ.backup)
+      this.#keepView(read[1], (result as readonly [number])[0])
+    if (read[0] === READ.closeView) this.#views.delete(read[1])
+    const shown =
+      read[0] === READ.ticket && !this.#ports.identity.rights.includes('read')
+        ? ticketWithoutContext(result as TicketResult)
+        : result
+    this.#tell({ kind: 'answer', id, time, never: false, answer: okAnswer(shown) })
+  }
+
+  #keepView(asked: number, open: number): void {
+    if (asked !== open) this.#views.delete(asked)
+    if (open !== 0) this.#views.add(open)
+    if (this.#closed) this.#ports.kv.closeViews(this.#views)
+  }
+}
+
+const viewOf = (read: Read): number =>
+  read[0] === READ.page || read[0] === READ.closeView || read[0] === READ.backup ? read[1] : 0
+
+function weigh(value: unknown): number {
+  if (value instanceof Uint8Array || typeof value === 'string') return value.length + 5
+  return Array.isArray(value) ? value.reduce((sum: number, part) => sum + weigh(part), 5) : 9
+}

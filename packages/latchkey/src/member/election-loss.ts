@@ -1,0 +1,26 @@
+// Rule: why this member has lost an election, as far as it knows: who refused its vote, who has not answered,
+// and that another member leads or is in a higher term. A refusal does not say its own reason.
+
+import type { LostCampaign, MemberId } from '@latchkey/raft'
+
+interface Outcome {
+  readonly self: MemberId
+  readonly voters: readonly MemberId[]
+  /** Who leads now. */
+  readonly leader: MemberId | undefined
+}
+
+export function whyElectionLost(lost: LostCampaign, { self, voters, leader }: Outcome): string {
+  const others = voters.filter((id) => id !== self)
+  const refused = others.filter((id) => lost.votes.get(id) === false)
+  const silent = others.filter((id) => !lost.votes.has(id))
+  const reasons = [
+    leader === undefined ? '' : `${leader} leads`,
+    lost.higherTerm === undefined ? '' : `another member is in term ${lost.higherTerm} already`,
+    refused.length === 0
+      ? ''
+      : `${refused.join(', ')} refused (another has the vote, or this member's log is behind)`,
+    silent.length === 0 ? '' : `${silent.join(', ')} did not answer`,
+  ]
+  return reasons.filter((reason) => reason !== '').join('; ')
+}

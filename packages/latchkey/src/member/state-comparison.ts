@@ -1,0 +1,91 @@
+// Driver: the comparison of this member's state with those of the other members: the hashes that they
+// exchange (state-check.ts), and the search for the first row that differs (state-search.ts).
+
+import type { Clock, Logger, Random } from '@latchkey/base'
+import { type KvStore, SPACE_NAMES, type StateHash } from '@latchkey/kv'
+import { type MemberId, membersOf, type RaftNode } from '@latchkey/raft'
+import type { MemberMessage } from './member-messages.js'
+import { currentStateHashes, type StateHashes, StateCheck, stateHashesOf } from './state-check.js'
+import { StateSearch } from './state-search.js'
+
+type StateMessage = Extract<MemberMessage, { kind: 'stateHashes' | 'compare' | 'compared' }>
+
+interface Ports {
+  readonly id: MemberId
+  readonly node: RaftNode
+  readonly kv: KvStore
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+  readonly send: (to: MemberId, message: StateMessage) => void
+}
+
+export class StateComparison {
+  readonly #ports: Ports
+  readonly #search: StateSearch
+  readonly #check: StateCheck
+
+  constructor(ports: Ports) {
+    this.#ports = ports
+    const { clock, kv, logger, node, random } = ports
+    this.#search = new StateSearch({
+      clock,
+      random,
+      freeze: (index) => kv.frozen(index),
+      send: ports.send,
+      found: (from, index, difference) =>
+        logger.error('the first row that differs', { from, index, ...difference }),
+    })
+    this.#check = new StateCheck({
+      clock,
+      applied: () => node.applied.position.index,
+      stateHashes: () => (knowsMembers(node) ? currentStateHashes(kv) : undefined),
+      tell: (stateHashes) => this.#sendToOthers(stateHashes),
+      hold: (index) => this.#search.hold(index),
+      differs: (from, index, spaces) => this.#differs(from, index, spaces),
+    })
+  }
+
+  hear(from: MemberId, message: StateMessage): void {
+    switch (message.kind) {
+      case 'stateHashes':
+        return this.#check.hear(from, message)
+      case 'compare':
+        return void this.#search.asked(from, message)
+      case 'compared':
+        return this.#search.answered(from, message)
+    }
+  }
+
+  /** Called at a mark of cluster time; the next entry waits for the returned promise. */
+  atMark(hash: StateHash): Promise<unknown> | undefined {
+    return knowsMembers(this.#ports.node) ? this.#check.atMark(stateHashesOf(hash)) : undefined
+  }
+
+  #sendToOthers(stateHashes: StateHashes): void {
+    const { id: own, node, send } = this.#ports
+    for (const id of membersOf(node.applied.membership)) {
+      if (id !== own) send(id, { kind: 'stateHashes', ...stateHashes })
+    }
+  }
+
+  /** Logged at each mark while the states differ. The meta row differs whenever another one does. */
+  #differs(from: MemberId, index: number, spaces: readonly string[]): Promise<boolean> {
+    this.#ports.logger.error('members hold different states: rebuild the one that is wrong', {
+      from,
+      index,
+      spaces,
+    })
+    const names = SPACE_NAMES.filter((name) => spaces.includes(name))
+    const rows = names.filter((name) => name !== 'meta')
+    return this.#search.search(from, index, rows.length > 0 ? rows : names)
+  }
+
+  close(): void {
+    this.#check.close()
+    this.#search.close()
+  }
+}
+
+/** False until a joining member applies an entry with a membership; founders know the members. */
+export const knowsMembers = (node: RaftNode): boolean => membersOf(node.applied.membership).length > 0

@@ -1,0 +1,215 @@
+// Driver: the member that runs in this process. When its state must be built anew, the member is closed and
+// opened again; stores go on with the new one.
+
+import { type Defer, Emitter, newId, seededRandom, type Turns } from '@latchkey/base'
+import { KvMachine } from '@latchkey/kv'
+import { LatchkeyError, type StoreEvents } from '@latchkey/protocol'
+import type { ReplicaPorts } from '@latchkey/raft'
+import { ClusterLog } from '../member/cluster-log.js'
+import { Member } from '../member/member.js'
+import { Readiness } from '../member/readiness.js'
+import { latchkeyVersion } from '../member/version.js'
+import type { LocalMember } from './local-link.js'
+import { refuseUnprovenMembers, whyNoMembers } from './member-proof.js'
+import type { MemberWorld } from './member-world.js'
+import type { Settings } from './options.js'
+import type { Storage } from './storage.js'
+
+type Changes = {
+  gone: undefined
+  /** There is a member, or it is certain that there will be none. */
+  settled: undefined
+  failed: LatchkeyError
+}
+
+interface Ports {
+  readonly storage: Storage
+  readonly world: MemberWorld
+  readonly turns: Turns
+  /** Certificates and tokens in the settings may change while the member runs. */
+  readonly settings: () => Settings
+  readonly transport: ReplicaPorts['transport']
+  /** Asks all clients to use another member. */
+  readonly sendAway: () => void
+  readonly quorum: (event: StoreEvents['quorum']) => void
+}
+
+export class CurrentMember implements LocalMember {
+  readonly #ports: Ports
+  readonly #changes = new Emitter<Changes>()
+  #member: Member | undefined
+  #readiness: Readiness | undefined
+  #log: ClusterLog | undefined
+  #failure: LatchkeyError | undefined
+  #closing = false
+  #rebuilding: Promise<void> | undefined
+
+  constructor(ports: Ports) {
+    this.#ports = ports
+  }
+
+  get member(): Member | undefined {
+    return this.#member
+  }
+
+  /** The member, if it serves its stores. */
+  current(): Member | undefined {
+    return this.#isAsking ? undefined : this.#member
+  }
+
+  failure(): LatchkeyError | undefined {
+    return this.#failure
+  }
+
+  get isReady(): boolean {
+    return this.#readiness?.ready ?? false
+  }
+
+  onGone(run: () => void): () => void {
+    return this.#changes.on('gone', run)
+  }
+
+  onSettled(run: () => void): () => void {
+    return this.#changes.on('settled', run)
+  }
+
+  /** Resolves when the member has stopped by itself. */
+  get failed(): Promise<LatchkeyError> {
+    return new Promise((resolve) => {
+      if (this.#failure !== undefined) resolve(this.#failure)
+      else this.#changes.on('failed', resolve)
+    })
+  }
+
+  /**
+   * The member asks the other ones for the id of their cluster, because its log does not know them at the
+   * addresses that it was given: they may be of another cluster. It serves nobody until they have answered.
+   */
+  get #isAsking(): boolean {
+    return this.#member?.replica.isAsking === true
+  }
+
+  async open(): Promise<void> {
+    const { settings, storage, transport, turns, world } = this.#ports
+    const { home, fs, dir, note, diskUse } = storage
+    const { clock, nextTurn } = world
+    const { logger } = settings()
+    // Work that sends is queued in the same turn, and this runs after that work has sent.
+    const later = (run: () => void) => turns.work(() => turns.end(run))
+    const member = await Member.open(settings(), {
+      fs,
+      dir,
+      version: latchkeyVersion(),
+      clock,
+      random: seededRandom(newId()),
+      defer: turns.work,
+      logger,
+      newId,
+      transport,
+      machine: (hooks) => new KvMachine({ home, clock, logger, nextTurn, later, ...hooks }),
+      rebuild: () => this.#rebuildLater(later),
+      whyNoMembers: () => whyNoMembers(settings()),
+      note,
+      asked: () => this.#serve(),
+      diskUse,
+    })
+    this.#member = member
+    refuseUnprovenMembers(settings(), hasOthers(member))
+    member.on('failed', (error) => this.#onFailed(error))
+    // The member may have failed before this listener was added.
+    const { failure } = member.replica.node
+    if (failure?.code === 'ERR_WRONG_CLUSTER') throw failure
+    if (failure !== undefined) this.#onFailed(failure)
+    else this.#serve()
+  }
+
+  /** Called when the member is open, and again when other members have said which cluster they are of. */
+  #serve(): void {
+    if (this.#member === undefined || this.#isAsking || this.#failure !== undefined) return
+    const { settings, world, quorum } = this.#ports
+    this.#readiness ??= new Readiness(this.#member, world.clock)
+    this.#log ??= new ClusterLog(this.#member.replica, world.clock, settings().logger, quorum)
+    this.#changes.emit('settled', undefined)
+  }
+
+  /**
+   * The member has stopped for good: all requests are answered with this error at once, and clients go to
+   * other members.
+   */
+  #onFailed(error: LatchkeyError): void {
+    if (this.#failure !== undefined) return
+    this.#failure = error
+    const { logger } = this.#ports.settings()
+    logger.error('this member has stopped', { code: error.code, error: error.message })
+    this.#stopServing()
+    this.#changes.emit('settled', undefined)
+    this.#changes.emit('failed', error)
+  }
+
+  #stopServing(): void {
+    this.#log?.close()
+    this.#log = undefined
+    this.#readiness?.close()
+    this.#readiness = undefined
+    this.#changes.emit('gone', undefined)
+    this.#ports.sendAway()
+  }
+
+  /**
+   * The rebuild begins after the turn of its request has sent its answers (M25). Otherwise a client that is
+   * connected to this member would get no answer to its request.
+   */
+  #rebuildLater(later: Defer): void {
+    later(() => this.#ports.world.nextTurn(() => this.#rebuild()))
+  }
+
+  /** One rebuild at a time: a request during a rebuild is a request for that one. */
+  #rebuild(): void {
+    if (this.#closing || this.#failure !== undefined) return
+    this.#rebuilding ??= this.#buildAnew().finally(() => {
+      this.#rebuilding = undefined
+    })
+  }
+
+  /** The log, and with it the vote, is kept. Other members send the state. */
+  async #buildAnew(): Promise<void> {
+    const { settings, storage } = this.#ports
+    settings().logger.warn('the state of this member is dropped and built anew from its peers')
+    try {
+      await this.#stop()
+      if (this.#closing) return
+      await storage.home.discard()
+      await this.open()
+    } catch (error) {
+      this.#onFailed(
+        error instanceof LatchkeyError
+          ? error
+          : new LatchkeyError('ERR_STORAGE_FAILED', String(error), { cause: error }),
+      )
+    }
+  }
+
+  async #stop(): Promise<void> {
+    const member = this.#member
+    this.#member = undefined
+    this.#stopServing()
+    await member?.close()
+  }
+
+  /** From now on no rebuild begins. */
+  willClose(): void {
+    this.#closing = true
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true
+    await this.#rebuilding
+    await this.#stop().catch((error: unknown) =>
+      this.#ports.settings().logger.warn('closing was not clean', { error: String(error) }),
+    )
+  }
+}
+
+/** Whether the membership of the member's log names other members. */
+export const hasOthers = ({ id, replica }: Member): boolean =>
+  Object.keys(replica.node.raft.membership.peers).some((other) => other !== id)

@@ -1,0 +1,54 @@
+// Driver: opens stores and members for tests. After each test they are closed, the last one first, and the
+// test's folder is removed.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach } from 'vitest'
+import type { EmbeddedStore } from '../embedded-store.js'
+import { open, openMember } from '../open.js'
+import type { OpenedMember } from '../open-member.js'
+import { checkOptions, type OpenOptions } from '../options.js'
+import { listen } from '../server.js'
+
+export interface OpenedInTest {
+  /** A path in the folder of the test. */
+  inFolder(name: string): string
+  /** Elections are short, unless the options say otherwise. */
+  opening(options: OpenOptions): Promise<EmbeddedStore>
+  /** As a sidecar opens it, so that a test can ask the member behind the store. */
+  member(options: OpenOptions): Promise<OpenedMember>
+  /** To be closed after the test, too. */
+  later<S extends { close(): Promise<void> }>(store: S): S
+}
+
+const SHORT = { electionTimeout: 200, heartbeat: 40 } as const
+
+/** Called once in a test file. */
+export function openedInTest(): OpenedInTest {
+  const opened: { close(): Promise<void> }[] = []
+  let root = ''
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), 'latchkey-open-'))
+  })
+  afterEach(async () => {
+    for (const store of opened.splice(0).reverse()) await store.close().catch(() => {})
+    await rm(root, { recursive: true, force: true })
+  })
+  const later = <S extends { close(): Promise<void> }>(store: S): S => {
+    opened.push(store)
+    return store
+  }
+  return {
+    inFolder: (name) => join(root, name),
+    later,
+    opening: async (options) => later(await open({ ...SHORT, ...options })),
+    async member(options) {
+      const one = await openMember({ ...SHORT, ...options })
+      later(one.store)
+      const { listen: at, tls } = checkOptions(options)
+      if (at !== undefined) one.serveAt(await listen(at, one.arrivals(tls)))
+      return one
+    },
+  }
+}

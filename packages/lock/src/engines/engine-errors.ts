@@ -1,0 +1,26 @@
+// Rule: the errors of a lock engine that cannot be reached, in the codes that every lock call has.
+
+import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
+
+const REACH =
+  'The server of the locks was not reached. Check that it runs and that the address is right; then try again.'
+const LOST =
+  'The connection to the server of the locks was lost before it answered: the call may or may not have been applied.'
+
+const reason = (cause: unknown): string =>
+  cause instanceof Error && cause.message !== '' ? ` (${cause.message})` : ''
+
+/** The request was certainly not applied. */
+export const notReached = (cause?: unknown): LatchkeyError =>
+  new LatchkeyError('ERR_NO_LEADER', REACH + reason(cause), { cause })
+
+/** The request was sent, and nobody knows whether it was applied. */
+export const mayHaveArrived = (cause?: unknown): LatchkeyError =>
+  new LatchkeyError('ERR_OUTCOME_UNKNOWN', LOST + reason(cause), { cause })
+
+/** The server refused the request: trying again changes nothing. */
+export const refusedByServer = (message: string, cause?: unknown): LatchkeyError =>
+  new LatchkeyError('ERR_FORBIDDEN', `${message}${reason(cause)}`, { cause })
+
+export const toEngineError = (error: unknown): LatchkeyError =>
+  isLatchkeyError(error) ? error : mayHaveArrived(error)

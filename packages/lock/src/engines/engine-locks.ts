@@ -1,0 +1,97 @@
+// Driver: owns one client of a lock engine: its lock objects, and its end.
+
+import { uptime } from 'node:os'
+import { type Clock, systemClock } from '@latchkey/base'
+import { type Bytes, type Duration, knownNames, LatchkeyError, millis } from '@latchkey/protocol'
+import { DEFAULT_DRIFT } from '../holding/cluster-time-bound.js'
+import type { DistributedLock } from '../holding/distributed-lock.js'
+import { optionsArg } from '../holding/lock-arguments.js'
+import { type LockOptions, Locking } from '../holding/locking.js'
+import type { Locks } from '../holding/locks.js'
+import type { Watchdog } from '../holding/watchdog.js'
+import { EnginePort } from './engine-port.js'
+import type { Capabilities, LockEngine } from './lock-engine.js'
+
+export interface EngineOptions<S extends 'bytes' | 'string' = 'bytes'> {
+  /** The type of keys in answers. Default: 'bytes'. */
+  as?: S | undefined
+  /**
+   * A waiter that no push has woken asks again after this time, and a watch looks again after it, or after
+   * half a second. Default: '2s'.
+   */
+  poll?: Duration | undefined
+  /**
+   * A waiter whose process is silent keeps its place in the queue for this time, and then the next one is
+   * served. At least two polls. Default: '10s', or five polls if that is longer.
+   */
+  patience?: Duration | undefined
+  /** How wrong the rate of a clock may be. Default: 0.005. */
+  drift?: number | undefined
+}
+
+export interface EngineCloseOptions {
+  /** 'release' (default): all holds are released. 'keep': they stay until the end of their leases. */
+  holds?: 'release' | 'keep' | undefined
+}
+
+/** Locks on an engine: the same objects as those of a Latchkey store. */
+export interface EngineLocks<S extends 'bytes' | 'string' = 'bytes'> extends AsyncDisposable {
+  readonly locks: Locks<S>
+  /** As of a Latchkey store; throws a TypeError for a wrong argument. */
+  getDistributedLock(key: Bytes, lease: Duration, watchdog?: Watchdog, options?: LockOptions): DistributedLock
+  readonly capabilities: Capabilities
+  /** May be called again. The holds are released unless `holds` is 'keep'; their signals abort first. */
+  close(options?: EngineCloseOptions): Promise<void>
+}
+
+/** The names that every engine's options have. */
+export const ENGINE_OPTIONS = ['as', 'poll', 'patience', 'drift'] as const
+const DEFAULT_POLL = 2_000
+/** In ms, where only `poll` is given. */
+const LEAST_PATIENCE = 10_000
+const CLOSE_PATIENCE = 5_000
+const CLOSE_OPTIONS = knownNames('holds')
+
+export function engineLocks<S extends 'bytes' | 'string' = 'bytes'>(
+  engine: LockEngine,
+  options: EngineOptions<S> = {},
+  clock: Clock = systemClock(uptime),
+): EngineLocks<S> {
+  const closing = new AbortController()
+  const terms = { clock, ...checked(options) }
+  const locking = new Locking<S>(new EnginePort(engine, terms, closing.signal))
+  let closed: Promise<void> | undefined
+  const end = async (keeps: boolean): Promise<void> => {
+    const why = new LatchkeyError('ERR_CLOSED')
+    // What cannot be released within the patience ends with its lease.
+    if (!keeps) await locking.releaseForClose(why, CLOSE_PATIENCE).catch(() => {})
+    closing.abort(why)
+    await engine.close()
+  }
+  const close = async (options?: EngineCloseOptions): Promise<void> => {
+    const { holds = 'release' } = optionsArg('close', options, CLOSE_OPTIONS)
+    if (holds !== 'release' && holds !== 'keep')
+      throw new TypeError(`holds must be 'release' or 'keep'; got ${String(holds)}`)
+    closed ??= end(holds === 'keep')
+    await closed
+  }
+  return {
+    locks: locking.locks,
+    getDistributedLock: (...given) => locking.getDistributedLock(...given),
+    capabilities: engine.capabilities,
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  }
+}
+
+function checked({ as = 'bytes', poll, patience, drift = DEFAULT_DRIFT }: EngineOptions<'bytes' | 'string'>) {
+  if (as !== 'bytes' && as !== 'string')
+    throw new TypeError(`as must be 'bytes' or 'string'; got ${String(as)}`)
+  if (typeof drift !== 'number' || !(drift >= 0 && drift < 0.5))
+    throw new TypeError(`drift must be a number from 0 to 0.5; got ${String(drift)}`)
+  const every = poll === undefined ? DEFAULT_POLL : millis(poll, 'poll')
+  const patient = patience === undefined ? Math.max(LEAST_PATIENCE, 5 * every) : millis(patience, 'patience')
+  if (patient < 2 * every)
+    throw new TypeError(`patience must be at least two polls, which is ${2 * every} ms; got ${patient} ms`)
+  return { as, drift, poll: every, patience: patient }
+}

@@ -1,0 +1,216 @@
+// Driver: owns the requests to a lock engine: their time limit, their repetition, and what is under way with
+// unknown outcome.
+
+import { type Clock, onAbort } from '@latchkey/base'
+import { LatchkeyError } from '@latchkey/protocol'
+import type { ClusterBound } from '../holding/cluster-time-bound.js'
+import type { LockCall, LockCallOptions } from '../holding/lock-port.js'
+import { mayHaveArrived, toEngineError } from './engine-errors.js'
+import type { LockEngine, Timed } from './lock-engine.js'
+
+/** In ms: how long one try waits for its answer. */
+export const TRY_TIMEOUT = 5_000
+const FIRST_PAUSE = 50
+const LONGEST_PAUSE = 1_000
+/** In ms: both clocks are read in whole milliseconds. */
+const ROUNDING = 1
+
+/** One try that was sent; `before` as of a take. */
+interface Flight {
+  readonly before: number
+  isOver: boolean
+}
+
+/** `before`: in engine time; a take sent with it is void afterwards. */
+export type Send<T extends Timed> = (before: number) => Promise<T>
+
+export interface RequestOptions extends LockCallOptions {
+  /** Whether sending it twice does no harm; if not, a try with unknown outcome is the last one. */
+  readonly repeats: boolean
+}
+
+/**
+ * Whether the engine refused the request as one that comes too late (EN4). Its clock was set forward; this
+ * answer tells its present time, so that the request can be sent again.
+ */
+const isLate = (answer: Timed): boolean => 'code' in answer && answer.code === 'LATE'
+
+export interface EngineCall<T> extends LockCall {
+  readonly result: Promise<T>
+}
+
+export class EngineRequests {
+  readonly #engine: LockEngine
+  readonly #clock: Clock
+  readonly #bound: ClusterBound
+  readonly #closed: AbortSignal
+  #unreached: LatchkeyError | undefined
+
+  constructor(engine: LockEngine, clock: Clock, bound: ClusterBound, closed: AbortSignal) {
+    this.#engine = engine
+    this.#clock = clock
+    this.#bound = bound
+    this.#closed = closed
+  }
+
+  /** Why the last try failed; undefined: it was answered. */
+  get unreached(): LatchkeyError | undefined {
+    return this.#unreached
+  }
+
+  /**
+   * Sends until a try is answered, refused for good, or the limits of the call are over.
+   * Law: `settled` resolves only when no try can be applied any more: each was answered or refused, or the
+   * engine's clock is above its `before`. Without it: a caller gives up, its place is cancelled, and then its
+   * delayed take is applied: the lock has a holder that nobody knows.
+   */
+  call<T extends Timed>(send: Send<T>, { repeats, ...limits }: RequestOptions): EngineCall<T> {
+    const flights: Flight[] = []
+    const state = { isOver: false, wasSent: false }
+    const tries = async (): Promise<T> => {
+      for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+        try {
+          const before = await this.#before()
+          if (state.isOver) throw new LatchkeyError('ERR_TIMEOUT')
+          const flight: Flight = { before, isOver: false }
+          flights.push(flight)
+          state.wasSent = true
+          const answer = await this.#try(() => send(before), flight)
+          if (!isLate(answer)) return answer
+          if (state.isOver) throw new LatchkeyError('ERR_TIMEOUT')
+        } catch (error) {
+          const failure = toEngineError(error)
+          if (failure.code === 'ERR_NO_LEADER' || failure.outcome === 'unknown') this.#unreached = failure
+          const again = failure.outcome === 'unknown' ? repeats : failure.retryable
+          if (state.isOver || !again || failure.code === 'ERR_BUSY') throw failure
+        }
+        await this.#pause(pause)
+      }
+    }
+    const result = this.#limited(tries(), limits, () => {
+      state.isOver = true
+      return flights.some(({ isOver }) => !isOver)
+    })
+    let settled: Promise<void> | undefined
+    return {
+      result,
+      get sent() {
+        return state.wasSent
+      },
+      settled: () => (settled ??= this.#settled(flights)),
+    }
+  }
+
+  async #try<T extends Timed>(send: () => Promise<T>, flight: Flight): Promise<T> {
+    const sentAt = this.#clock.instant()
+    const answered = send().then(
+      (answer) => {
+        flight.isOver = true
+        return answer
+      },
+      (error: unknown) => {
+        flight.isOver = toEngineError(error).outcome === 'not-applied'
+        throw error
+      },
+    )
+    const answer = await this.#withTimeout(answered)
+    this.#unreached = undefined
+    this.#learn(answer.now, sentAt)
+    return answer
+  }
+
+  /**
+   * Law (EN8): a clock above the bound was set forward, which a server's clock can be. The bound then begins
+   * again at it. Without this: the clock of the server jumps an hour ahead, every new deadline is an hour
+   * above the old bound, and a holder that is paused for a minute believes for an hour that it still holds.
+   */
+  #learn(time: number, sentAt: ReturnType<Clock['instant']>): void {
+    const now = this.#clock.instant()
+    if (time > this.#bound.upper(now) + ROUNDING) this.#bound.beginAgain()
+    this.#bound.learn(time, sentAt, now)
+  }
+
+  async #before(): Promise<number> {
+    const known = this.#bound.upper(this.#clock.instant())
+    if (known !== Number.POSITIVE_INFINITY) return Math.ceil(known) + TRY_TIMEOUT
+    await this.#try(() => this.#engine.time(), { before: 0, isOver: true })
+    return Math.ceil(this.#bound.upper(this.#clock.instant())) + TRY_TIMEOUT
+  }
+
+  async #settled(flights: readonly Flight[]): Promise<void> {
+    const open = () => flights.filter(({ isOver }) => !isOver)
+    for (let pause = FIRST_PAUSE; open().length > 0; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+      if (this.#closed.aborted) throw new LatchkeyError('ERR_CLOSED')
+      const last = Math.max(...open().map(({ before }) => before))
+      try {
+        const flight = { before: 0, isOver: true }
+        const { now } = await this.#try(() => this.#engine.time(), flight)
+        if (now > last) return
+      } catch {
+        // The server is not reached; it is asked again.
+      }
+      await this.#pause(pause)
+    }
+  }
+
+  #withTimeout<T>(promise: Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const timer = this.#clock.after(TRY_TIMEOUT, () => reject(mayHaveArrived()), { ref: false })
+      promise.finally(() => timer.cancel()).then(resolve, reject)
+    })
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        timer.cancel()
+        off()
+        resolve()
+      }
+      const timer = this.#clock.after(ms, done, { ref: false })
+      const off = onAbort(this.#closed, done)
+    })
+  }
+
+  /** `end` says whether a try may still be applied. */
+  #limited<T>(
+    promise: Promise<T>,
+    { timeout, due, signal }: LockCallOptions,
+    end: () => boolean,
+  ): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const clean: (() => void)[] = []
+      const finish = (settle: () => void) => {
+        for (const undo of clean) undo()
+        settle()
+      }
+      const over = (code: 'ERR_ABORTED' | 'ERR_CLOSED' | 'ERR_TIMEOUT', cause?: unknown) => {
+        const outcome = end() ? 'unknown' : 'not-applied'
+        finish(() => reject(this.#overError(code, outcome, cause)))
+      }
+      const ms = timeout ?? (due === undefined ? undefined : Math.max(0, due - this.#clock.now()))
+      if (ms !== undefined) {
+        const timer = this.#clock.after(ms, () => over('ERR_TIMEOUT'))
+        clean.push(() => timer.cancel())
+      }
+      clean.push(onAbort(this.#closed, () => over('ERR_CLOSED')))
+      if (signal !== undefined) clean.push(onAbort(signal, () => over('ERR_ABORTED', signal.reason)))
+      promise.then(
+        (value) => finish(() => resolve(value)),
+        (error: unknown) => finish(() => reject(error as Error)),
+      )
+      if (this.#closed.aborted) over('ERR_CLOSED')
+      else if (signal?.aborted) over('ERR_ABORTED', signal.reason)
+    })
+  }
+
+  #overError(
+    code: 'ERR_ABORTED' | 'ERR_CLOSED' | 'ERR_TIMEOUT',
+    outcome: 'unknown' | 'not-applied',
+    cause: unknown,
+  ): LatchkeyError {
+    if (code !== 'ERR_TIMEOUT') return new LatchkeyError(code, undefined, { outcome, cause })
+    if (outcome === 'unknown') return mayHaveArrived(this.#unreached)
+    return this.#unreached ?? new LatchkeyError('ERR_TIMEOUT')
+  }
+}

@@ -1,0 +1,121 @@
+// Driver: owns the places in queues of one client of a lock engine: each waiter asks again when it is woken,
+// or when its time to ask has come.
+
+import { binary, type Clock, type Timer } from '@latchkey/base'
+import type { OwnerResult } from '@latchkey/protocol'
+import type { TakeAnswer } from './lock-engine.js'
+
+export interface Asked {
+  readonly answer: TakeAnswer
+  readonly owner: OwnerResult | undefined
+}
+
+/** Asks for the lock, until the signal aborts. */
+export type Ask = (signal: AbortSignal) => Promise<Asked>
+
+interface Waiter {
+  readonly run: (owner: OwnerResult) => void
+  /** Asks for the lock; undefined: the first request has not been answered yet. */
+  ask: Ask | undefined
+  /** Ends the question that is under way. */
+  readonly end: AbortController
+  /** Whether a push came since the last question was sent. */
+  isWoken: boolean
+  isAsking: boolean
+  timer: Timer | undefined
+}
+
+/**
+ * Laws:
+ * - A push that comes before the answer "you wait now" is kept, and the waiter asks at once. Without this: the
+ *   lock is released between the two, and the waiter sleeps beside a free lock.
+ * - A question ends with its place. What may be applied of it is known to OpenTakes.
+ */
+export class EngineWaits {
+  readonly #clock: Clock
+  readonly #poll: number
+  /** Called when the server has refused a question for good: the caller asks itself, and gets the error. */
+  readonly #refused: () => void
+  readonly #waiters = new Map<string, Set<Waiter>>()
+  readonly #byId = new Map<string, Set<Waiter>>()
+
+  constructor(clock: Clock, poll: number, refused: () => void) {
+    this.#clock = clock
+    this.#poll = poll
+    this.#refused = refused
+  }
+
+  add(key: Uint8Array, id: string, run: (owner: OwnerResult) => void): () => void {
+    const name = nameOf(key, id)
+    const end = new AbortController()
+    const waiter: Waiter = { run, end, ask: undefined, isWoken: false, isAsking: false, timer: undefined }
+    put(this.#waiters, name, waiter)
+    put(this.#byId, id, waiter)
+    return () => {
+      waiter.timer?.cancel()
+      waiter.ask = undefined
+      end.abort()
+      take(this.#waiters, name, waiter)
+      take(this.#byId, id, waiter)
+    }
+  }
+
+  /** The caller waits in the queue now. */
+  queued(key: Uint8Array, id: string, answer: TakeAnswer, ask: Ask): void {
+    for (const waiter of this.#waiters.get(nameOf(key, id)) ?? []) {
+      waiter.ask = ask
+      this.#arm(waiter, answer)
+    }
+  }
+
+  /** undefined: pushes may have been missed, so everybody asks. */
+  wake(id: string | undefined): void {
+    const woken =
+      id === undefined ? [...this.#waiters.values()].flatMap((set) => [...set]) : this.#byId.get(id)
+    for (const waiter of [...(woken ?? [])]) {
+      waiter.isWoken = true
+      void this.#ask(waiter)
+    }
+  }
+
+  #arm(waiter: Waiter, { again }: Pick<TakeAnswer, 'again'>): void {
+    waiter.timer?.cancel()
+    if (waiter.isWoken) return void this.#ask(waiter)
+    const after = Math.min(again ?? this.#poll, this.#poll)
+    waiter.timer = this.#clock.after(after, () => void this.#ask(waiter), { ref: false })
+  }
+
+  async #ask(waiter: Waiter): Promise<void> {
+    const { ask } = waiter
+    if (ask === undefined || waiter.isAsking) return
+    waiter.isAsking = true
+    waiter.isWoken = false
+    waiter.timer?.cancel()
+    try {
+      const { answer, owner } = await ask(waiter.end.signal)
+      waiter.isAsking = false
+      if (waiter.ask === undefined) return
+      if (owner === undefined) return this.#arm(waiter, answer)
+      waiter.ask = undefined
+      waiter.run(owner)
+    } catch {
+      waiter.isAsking = false
+      if (waiter.ask === undefined) return
+      waiter.ask = undefined
+      this.#refused()
+    }
+  }
+}
+
+const nameOf = (key: Uint8Array, id: string): string => `${id}/${binary(key)}`
+
+function put<T>(map: Map<string, Set<T>>, name: string, item: T): void {
+  const set = map.get(name)
+  if (set === undefined) map.set(name, new Set([item]))
+  else set.add(item)
+}
+
+function take<T>(map: Map<string, Set<T>>, name: string, item: T): void {
+  const set = map.get(name)
+  if (set?.delete(item) && set.size === 0) map.delete(name)
+}

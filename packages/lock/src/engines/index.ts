@@ -1,0 +1,21 @@
+// Rule: exports the port of lock engines, and the lock objects over it.
+
+export {
+  type EngineCloseOptions,
+  ENGINE_OPTIONS,
+  engineLocks,
+  type EngineLocks,
+  type EngineOptions,
+} from './engine-locks.js'
+export { mayHaveArrived, notReached, refusedByServer } from './engine-errors.js'
+export type {
+  Capabilities,
+  EngineHold,
+  LockEngine,
+  ReleaseAnswer,
+  RenewRequest,
+  TakeAnswer,
+  TakeRequest,
+  Timed,
+} from './lock-engine.js'
+export { OwnTime } from './own-time.js'

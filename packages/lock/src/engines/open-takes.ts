@@ -1,0 +1,40 @@
+// Driver: owns the takes of one client that may still be applied, by their lock and caller.
+
+import { binary } from '@latchkey/base'
+import type { EngineCall } from './engine-requests.js'
+
+/**
+ * Law: what a caller has is given back when none of its takes can be applied any more, also none whose later
+ * try was answered. Without this: the first try of a take is delayed on its way, the second is answered, the
+ * caller leaves, and then the first arrives: the lock has a holder that nobody knows.
+ */
+export class OpenTakes {
+  readonly #open = new Map<string, Set<Promise<void>>>()
+
+  track(key: Uint8Array, id: string, call: EngineCall<unknown>): void {
+    const name = nameOf(key, id)
+    const takes = this.#open.get(name) ?? new Set()
+    this.#open.set(name, takes)
+    const settled: Promise<void> = call.result
+      .then(ignore, ignore)
+      .then(() => call.settled())
+      .catch(ignore)
+      .then(() => {
+        takes.delete(settled)
+        if (takes.size === 0 && this.#open.get(name) === takes) this.#open.delete(name)
+      })
+    takes.add(settled)
+  }
+
+  has(key: Uint8Array, id: string): boolean {
+    return this.#open.has(nameOf(key, id))
+  }
+
+  /** Resolves when those that are open now can no longer be applied. */
+  async settled(key: Uint8Array, id: string): Promise<void> {
+    await Promise.all([...(this.#open.get(nameOf(key, id)) ?? [])])
+  }
+}
+
+const ignore = (): void => {}
+const nameOf = (key: Uint8Array, id: string): string => `${id}/${binary(key)}`

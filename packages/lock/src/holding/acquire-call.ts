@@ -1,0 +1,224 @@
+// Driver: one call of acquire or tryAcquire, for locks and for semaphores: checks its options, enters the
+// queue, and says why a wait ended in vain.
+
+import { copyBytes } from '@latchkey/base'
+import {
+  type As,
+  type Bytes,
+  describeHolder,
+  type Duration,
+  knownNames,
+  LatchkeyError,
+  type LockHolder,
+  type LockInfoResult,
+  READ,
+  type ShareArg,
+} from '@latchkey/protocol'
+import type { Place } from './place.js'
+import { CallLimit } from './call-limit.js'
+import { flowArg } from './flow.js'
+import type { HoldValidity } from './hold-validity.js'
+import { HoldSet } from './hold-set.js'
+import { Holder } from './holder.js'
+import {
+  contextArg,
+  DEFAULT_TIMEOUT,
+  durationArg,
+  fencingKeyArg,
+  leaseArg,
+  signalArg,
+} from './lock-arguments.js'
+import { toContext } from './owner-decoding.js'
+import { SetAcquisition } from './set-acquisition.js'
+
+/** The options that acquire and tryAcquire have for locks and for semaphores. */
+export interface WaitOptions {
+  /** Default '10s'. */
+  lease?: Duration | undefined
+  /**
+   * The time in the fair queue. After it the call rejects with ERR_TIMEOUT, or with ERR_NO_LEADER if no
+   * leader is known. Default: no limit; for tryAcquire one attempt.
+   */
+  wait?: Duration | undefined
+  /** Whether the hold is renewed at 2/3 of its lease. Default: true. */
+  renew?: boolean | undefined
+  /** When it aborts, the caller leaves the queue and the call rejects with ERR_ABORTED. */
+  signal?: AbortSignal | undefined
+  /** The counter that the token comes from; default: the store's own. A lock must always use the same one. */
+  fencingKey?: Bytes | null | undefined
+  /** Up to 4 KiB that other callers see as the holder's context, for example a host name or a job. */
+  context?: Bytes | undefined
+  /**
+   * The name of what does one thing after the other, up to 256 bytes. A wait that would close a circle of
+   * flows rejects with ERR_DEADLOCK at once. Default: that of the withLock around the call.
+   */
+  flow?: string | undefined
+}
+export const WAIT_OPTIONS = ['lease', 'wait', 'renew', 'signal', 'fencingKey', 'context', 'flow'] as const
+export const ACQUIRE_OPTIONS = knownNames(...WAIT_OPTIONS, 'mode', 'rotateEvery')
+
+const DEFAULT_LEASE = 10_000
+const HOLDER_TIMEOUT = 500
+
+/** What is asked for: the key as the members know it, and the name as the caller gave it. */
+export interface Wanted {
+  readonly key: Uint8Array
+  readonly name: Bytes
+  readonly share: ShareArg | undefined
+  readonly steals?: boolean
+}
+
+/** The name is copied, because the caller may reuse its bytes while it waits. */
+export const wantedOf = (key: Uint8Array, name: Bytes, share: ShareArg | undefined): Wanted => ({
+  key,
+  name: typeof name === 'string' ? name : copyBytes(name),
+  share,
+})
+
+export interface Acquired {
+  readonly holder: Holder
+  readonly validity: HoldValidity
+}
+
+/** Resolves to undefined if others hold it and the call does not wait, or its wait is over. */
+export async function enter(
+  place: Place,
+  { key, share, steals = false }: Wanted,
+  options: Partial<WaitOptions>,
+  waits: boolean,
+): Promise<Acquired | undefined> {
+  const wait = durationArg(options.wait, 'wait')
+  const terms = {
+    key,
+    fencingKey: fencingKeyArg(place.port.decoding.prefix, options.fencingKey),
+    lease: options.lease === undefined ? DEFAULT_LEASE : leaseArg(options.lease),
+    share,
+    steals,
+    watchdog: renewArg(options.renew) ? place.watchdog : undefined,
+  }
+  const flow = flowArg(place.around, options.flow)
+  const holder = new Holder(place, terms)
+  const queues = waits || wait !== undefined
+  const limit = holder.limit(wait ?? (queues ? undefined : DEFAULT_TIMEOUT), signalArg(options.signal))
+  const context = contextArg(options.context)
+  // enter resolves to true only while the lock is held, and there is no await before the validity is read.
+  while (await holder.enter({ context, flow, waits: queues, limit })) {
+    const { validity } = holder
+    if (validity !== undefined) return { holder, validity }
+  }
+  return undefined
+}
+
+/** As `enter`, for several locks in one step. `shares`: which of them are wanted shared. */
+export async function enterAll<S extends As>(
+  place: Place,
+  wanted: readonly Wanted[],
+  options: Partial<WaitOptions>,
+  waits: boolean,
+): Promise<HoldSet<S> | undefined> {
+  const { port } = place
+  const wait = durationArg(options.wait, 'wait')
+  const abort = new AbortController()
+  const terms = {
+    list: wanted.map(({ key, share }) => [key, share?.[0] ?? 0] as const),
+    fencingKey: fencingKeyArg(port.decoding.prefix, options.fencingKey),
+    lease: options.lease === undefined ? DEFAULT_LEASE : leaseArg(options.lease),
+    context: contextArg(options.context),
+    flow: flowArg(place.around, options.flow),
+    renews: renewArg(options.renew),
+  }
+  const queues = waits || wait !== undefined
+  const limit = new CallLimit(port, wait ?? (queues ? undefined : DEFAULT_TIMEOUT), signalArg(options.signal))
+  for (;;) {
+    const acquisition = new SetAcquisition(place, terms, (error) => abort.abort(error))
+    const entered = await acquisition.enter(queues, limit)
+    if (entered === 'held') {
+      const names = wanted.map(({ name }) => name)
+      const shares = wanted.map(({ share }) => share !== undefined)
+      return new HoldSet<S>({ port, acquisition, names, shares, abort })
+    }
+    if (entered === 'refused') return undefined
+    const { end } = limit
+    if (end === 'aborted' || end === 'closed') throw limit.error()
+    if (entered === 'broken' && queues) continue
+    if (!queues) throw new LatchkeyError('ERR_NO_LEADER')
+    return undefined
+  }
+}
+
+/** As `enterAll`, but a wait that ends in vain rejects. */
+export async function acquireAll<S extends As>(
+  place: Place,
+  wanted: readonly Wanted[],
+  options: Partial<WaitOptions>,
+): Promise<HoldSet<S>> {
+  const { clock } = place.port
+  const began = clock.now()
+  const set = await enterAll<S>(place, wanted, options, true)
+  if (set !== undefined) return set
+  throw await waitIsOver(place, wanted, Math.round(clock.now() - began))
+}
+
+/** As `enter`, but a wait that ends in vain rejects. */
+export async function acquire(
+  place: Place,
+  wanted: Wanted,
+  options: Partial<WaitOptions>,
+): Promise<Acquired> {
+  const { clock } = place.port
+  const began = clock.now()
+  const acquired = await enter(place, wanted, options, true)
+  if (acquired !== undefined) return acquired
+  throw await waitIsOver(place, [wanted], Math.round(clock.now() - began))
+}
+
+/**
+ * The caller must be able to tell a lock that others hold from a cluster without a leader, so the two have
+ * different codes.
+ */
+async function waitIsOver(
+  place: Place,
+  wanted: readonly Wanted[],
+  waitedMillis: number,
+): Promise<LatchkeyError> {
+  const leaderless = place.port.noLeader()
+  const held = leaderless === undefined ? await firstHeld(place, wanted) : undefined
+  const key = (held?.of ?? wanted[0])?.name
+  if (leaderless !== undefined) {
+    const { message, missing, leader } = leaderless
+    return new LatchkeyError('ERR_NO_LEADER', message, { missing, leader, key, waitedMillis })
+  }
+  const holder = held?.holder
+  const whose = holder === undefined ? '' : ` ${describeHolder(holder)}`
+  const message = `The wait of ${waitedMillis} ms was over before the lock was free.${whose} Try again, or wait longer.`
+  return new LatchkeyError('ERR_TIMEOUT', message, { key, waitedMillis, holder })
+}
+
+/** Of several locks the first one that somebody holds is named. */
+async function firstHeld(
+  place: Place,
+  wanted: readonly Wanted[],
+): Promise<{ readonly of: Wanted; readonly holder: LockHolder } | undefined> {
+  const holders = await Promise.all(wanted.map(({ key }) => holderOf(place, key)))
+  for (const [i, holder] of holders.entries())
+    if (holder !== undefined) return { of: wanted[i] as Wanted, holder }
+  return undefined
+}
+
+/**
+ * The holder, for an error message; of several the first one. The read has a short timeout. If it fails, for
+ * example because this client may not read, the message names no holder.
+ */
+async function holderOf({ port }: Place, key: Uint8Array): Promise<LockHolder | undefined> {
+  const read = [READ.lockQuery, key, false, true] as const
+  const rows = await port.read(read, { timeout: HOLDER_TIMEOUT }).catch(() => [])
+  const [row] = rows as LockInfoResult[]
+  if (row === undefined) return undefined
+  const [, id, context, fencingToken, , remainingMillis, , sinceMillis] = row
+  return { id, context: toContext(context), fencingToken, remainingMillis, sinceMillis }
+}
+
+function renewArg(renew: unknown): boolean {
+  if (renew === undefined || typeof renew === 'boolean') return renew ?? true
+  throw new TypeError('renew must be a boolean')
+}

@@ -1,0 +1,125 @@
+// Driver: what holds of locks, permits of semaphores and leaderships have in common: a token, a signal,
+// guarded writes and a release.
+
+import { type As, type GuardArg, LatchkeyError, type KeyValueCalls } from '@latchkey/protocol'
+import type { HoldChange } from './acquisition.js'
+import type { HoldValidity } from './hold-validity.js'
+import type { Holder } from './holder.js'
+import type { LockPort } from './lock-port.js'
+
+/** How long a change of a hold waits for its answer. */
+const CHANGE_TIMEOUT = 5_000
+
+/** What was acquired: its holder, and the name as the caller gave it. */
+export interface HoldParts {
+  readonly port: LockPort
+  readonly holder: Holder
+  readonly validity: HoldValidity
+  readonly name: string | Uint8Array
+}
+
+export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposable {
+  readonly key: string | Uint8Array
+  /** Private, so that a hold has no fields but its own: `{ guard: hold }` is a guard. */
+  readonly #parts: HoldParts
+  #release: Promise<LatchkeyError | undefined> | undefined
+  #kv: KeyValueCalls<S> | undefined
+
+  /** Internal. */
+  constructor(parts: HoldParts) {
+    this.#parts = parts
+    this.key = parts.name
+  }
+
+  protected get parts(): HoldParts {
+    return this.#parts
+  }
+
+  /**
+   * The fencing token: higher than that of every earlier hold of this lock. Pass it to resources outside the
+   * store (FenceGuard). With `rotateEvery` it becomes higher while the lock is held.
+   */
+  get token(): number {
+    return this.parts.validity.token
+  }
+
+  /**
+   * Aborts with ERR_LOCK_LOST at the latest when the hold can no longer be promised. A release does not abort
+   * it.
+   */
+  get signal(): AbortSignal {
+    const { validity } = this.parts
+    // After the event loop was blocked, no timer has fired yet: the clocks decide (CT7).
+    validity.remaining()
+    return validity.signal
+  }
+
+  /** Compares the clocks at each read. Where they are uncertain the hold counts as lost. */
+  get held(): boolean {
+    return this.parts.validity.held
+  }
+
+  /** How many milliseconds the hold can be promised if it is not renewed; 0 when it is lost or released. */
+  remainingMillis(): number {
+    return this.parts.validity.remaining()
+  }
+
+  /** Throws ERR_LOCK_LOST after a loss, ERR_NOT_OWNER after a release. */
+  assertHeld(): void {
+    const { validity } = this.parts
+    if (validity.held) return
+    const { key, token } = this
+    if (!validity.lost)
+      throw new LatchkeyError('ERR_NOT_OWNER', 'This hold was released. Acquire it again.', { key, token })
+    throw new LatchkeyError('ERR_LOCK_LOST', undefined, { cause: this.signal.reason, key, token })
+  }
+
+  /** May be called again; also resolves for a lost hold. */
+  async release(): Promise<void> {
+    await this.end()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end()
+  }
+
+  /**
+   * The key-value calls of the store. Every write carries the guard of this hold and rejects with ERR_FENCED
+   * once the hold is over.
+   */
+  get kv(): KeyValueCalls<S> {
+    const { port } = this.parts
+    this.#kv ??= port.guardedKv(
+      () => this.guard(),
+      () => this.#isKnownLost(),
+    ) as KeyValueCalls<S>
+    return this.#kv
+  }
+
+  /** The guard of its writes, with the token of this moment. */
+  protected guard(): GuardArg {
+    return [this.parts.validity.key, this.token]
+  }
+
+  /** Changes the hold in the store; rejects with ERR_LOCK_LOST or ERR_NOT_OWNER if nothing is held. */
+  protected change(what: HoldChange): Promise<void> {
+    const { holder } = this.parts
+    return holder.change(what, holder.limit(CHANGE_TIMEOUT))
+  }
+
+  /** In a closed store every call rejects with ERR_CLOSED, also a write of a hold; that is not ERR_FENCED. */
+  #isKnownLost(): boolean {
+    return !this.held && !this.parts.port.closed.aborted
+  }
+
+  /** Internal: why the hold was lost, as far as this process knows. */
+  get loss(): LatchkeyError | undefined {
+    return this.parts.validity.loss
+  }
+
+  /** Internal, for withLock: resolves to the loss that the release found, if any. */
+  end(): Promise<LatchkeyError | undefined> {
+    this.#release ??= this.parts.holder.leaveAll()
+    return this.#release
+  }
+}

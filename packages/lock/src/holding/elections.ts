@@ -1,0 +1,207 @@
+// Driver: the calls of store.elections. An election is an exclusive hold in a name space of its own, whose
+// context is what the leader says.
+
+import {
+  type As,
+  type Bytes,
+  type CallOptions,
+  CAPS,
+  type Decoding,
+  KIND,
+  knownNames,
+  type LockInfoResult,
+  lockKeyOf,
+  nameOfLockKey,
+  OP,
+  READ,
+  toUserValue,
+  toValue,
+  tooLarge,
+  type ValueAs,
+  type ValueIn,
+} from '@latchkey/protocol'
+import { type WaitOptions, acquire, wantedOf } from './acquire-call.js'
+import { HoldCalls } from './hold-calls.js'
+import { BaseHold, type HoldParts } from './base-hold.js'
+import { callOptions, keyArg, optionsArg, signalArg } from './lock-arguments.js'
+import type { LockWatchEvent } from './lock-watch-event.js'
+
+/** The options of campaign. */
+export interface CampaignOptions<S extends As = As>
+  extends Pick<WaitOptions, 'lease' | 'wait' | 'signal' | 'flow'> {
+  /** What observers and `leader` are told, for example an address. Up to 4 KiB. */
+  value?: ValueIn<S> | undefined
+}
+
+/** Who leads. */
+export interface Leader<S extends As = 'bytes'> {
+  value: ValueAs<S> | undefined
+  token: number
+  id: string
+}
+
+/**
+ * One change of an election, in order. Of a vacancy the token is that of the leader who is gone; 0: nobody
+ * was there before.
+ */
+export interface ElectionEvent<S extends As = 'bytes'> {
+  type: 'elected' | 'proclaimed' | 'vacant'
+  value: ValueAs<S> | undefined
+  token: number
+  revision: number
+}
+
+const CAMPAIGN_OPTIONS = knownNames('value', 'lease', 'wait', 'signal', 'flow')
+const OBSERVE_OPTIONS = knownNames('signal')
+
+/** The leadership of an election, until it is resigned or lost. `await using` resigns it. */
+export class Leadership<S extends As = 'bytes'> extends BaseHold<S> {
+  readonly #as: As
+  #value: ValueIn<S> | undefined
+
+  /** Internal. */
+  constructor(parts: HoldParts, as: As, value: ValueIn<S> | undefined) {
+    super(parts)
+    this.#as = as
+    this.#value = value
+  }
+
+  /** The name of the election; the same as `key`. */
+  get name(): string | Uint8Array {
+    return this.key
+  }
+
+  /** What was last proclaimed. */
+  get value(): ValueIn<S> | undefined {
+    return this.#value
+  }
+
+  /** Says something else to observers; rejects with ERR_LOCK_LOST or ERR_NOT_OWNER if this leads no more. */
+  async proclaim(value: ValueIn<S>): Promise<void> {
+    const bytes = valueArg(value, this.#as)
+    this.assertHeld()
+    await this.change([OP.proclaim, bytes])
+    this.#value = value
+  }
+
+  /** Gives the leadership to the next candidate, in one commit. May be called again. */
+  resign(): Promise<void> {
+    return this.release()
+  }
+}
+
+/**
+ * Elections: `store.elections`. At most one leader at a time; candidates are served in the order of arrival.
+ */
+export class Elections<S extends As = 'bytes'> extends HoldCalls {
+  /**
+   * Waits until this caller leads. The leadership is renewed by itself, and lost as a lock is.
+   * ```ts
+   * await using leadership = await store.elections.campaign('reports', { value: hostname() })
+   * while (leadership.held) await nextReport({ signal: leadership.signal })
+   * ```
+   */
+  async campaign(name: Bytes, options?: CampaignOptions<S>): Promise<Leadership<S>> {
+    const { value, ...terms } = optionsArg('elections.campaign', options, CAMPAIGN_OPTIONS)
+    const { port } = this
+    const { as } = port.decoding
+    const context = value === undefined ? undefined : valueArg(value, as)
+    const wanted = wantedOf(electionKey(this.prefix, name), name, undefined)
+    const { holder, validity } = await acquire(this.place, wanted, { ...terms, context })
+    return new Leadership<S>({ port, holder, validity, name: wanted.name }, as, value)
+  }
+
+  /** Who leads now; undefined: nobody. A linearizable read. */
+  async leader(name: Bytes, options?: CallOptions): Promise<Leader<S> | undefined> {
+    const { port } = this
+    const limits = callOptions('elections.leader', options)
+    const key = electionKey(this.prefix, name)
+    const rows = (await port.read([READ.lockQuery, key, false, true], limits)) as LockInfoResult[]
+    const [row] = rows
+    if (row === undefined) return undefined
+    const [, id, context, token] = row
+    return { value: said(context, port.decoding, key) as ValueAs<S> | undefined, token, id }
+  }
+
+  /**
+   * Every change in order, beginning with what is: the present leader, or the vacancy. It goes on across
+   * reconnects and changes of the members' leader.
+   * ```ts
+   * for await (const { type, value } of store.elections.observe('reports')) console.log(type, value)
+   * ```
+   */
+  observe(
+    name: Bytes,
+    options?: { readonly signal?: AbortSignal | undefined },
+  ): AsyncIterableIterator<ElectionEvent<S>> {
+    const { signal } = optionsArg('elections.observe', options, OBSERVE_OPTIONS)
+    const key = electionKey(this.prefix, name)
+    const { port } = this
+    const events = port.watchLocks({
+      start: key,
+      end: Buffer.concat([key, Uint8Array.of(0)]),
+      renewals: false,
+      isElection: true,
+      decoding: port.decoding,
+      signal: signalArg(signal),
+    })
+    return new Observed<S>(events, (context) => said(context, port.decoding, key) as ValueAs<S> | undefined)
+  }
+}
+
+/** The events of the election's lock as events of the election. */
+class Observed<S extends As> implements AsyncIterableIterator<ElectionEvent<S>> {
+  readonly #events: AsyncIterableIterator<LockWatchEvent<As>>
+  readonly #said: (context: Bytes | undefined) => ValueAs<S> | undefined
+
+  constructor(
+    events: AsyncIterableIterator<LockWatchEvent<As>>,
+    said: (context: Bytes | undefined) => ValueAs<S> | undefined,
+  ) {
+    this.#events = events
+    this.#said = said
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<ElectionEvent<S>>> {
+    for (;;) {
+      const { done, value: event } = await this.#events.next()
+      if (done === true) return { done, value: undefined }
+      const { context, fencingToken: token, revision } = event as LockWatchEvent<As>
+      switch ((event as LockWatchEvent<As>).type) {
+        case 'acquired':
+          return { done: false, value: { type: 'elected', value: this.#said(context), token, revision } }
+        case 'proclaimed':
+          return { done: false, value: { type: 'proclaimed', value: this.#said(context), token, revision } }
+        case 'released':
+        case 'expired':
+          return { done: false, value: { type: 'vacant', value: undefined, token, revision } }
+        default:
+      }
+    }
+  }
+
+  async return(): Promise<IteratorResult<ElectionEvent<S>>> {
+    await this.#events.return?.()
+    return { done: true, value: undefined }
+  }
+}
+
+const electionKey = (above: Uint8Array, name: Bytes): Uint8Array =>
+  lockKeyOf(KIND.election, keyArg(above, name, 'name'))
+
+function valueArg(value: unknown, as: As): Uint8Array {
+  const bytes = toValue(value, as)
+  if (bytes.length > CAPS.contextBytes) throw tooLarge('value', bytes.length, CAPS.contextBytes)
+  return bytes
+}
+
+/** What a leader said; undefined: nothing. */
+function said(context: Bytes | null | undefined, decoding: Decoding, key: Uint8Array): unknown {
+  if (context === null || context === undefined) return undefined
+  const bytes = typeof context === 'string' ? Buffer.from(context) : context
+  return toUserValue(bytes, decoding, nameOfLockKey(key))
+}

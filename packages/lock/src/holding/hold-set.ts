@@ -1,0 +1,102 @@
+// Driver: several locks that are held together, as callers see them.
+
+import {
+  type As,
+  type GuardArg,
+  type KeyValueCalls,
+  LatchkeyError,
+  type OneGuardArg,
+} from '@latchkey/protocol'
+import type { HoldValidity } from './hold-validity.js'
+import type { LockPort } from './lock-port.js'
+import type { SetAcquisition } from './set-acquisition.js'
+
+/** What was acquired, and the keys and modes as the caller gave them. */
+export interface HoldSetParts {
+  readonly port: LockPort
+  readonly acquisition: SetAcquisition
+  readonly names: readonly (string | Uint8Array)[]
+  readonly shares: readonly boolean[]
+  readonly abort: AbortController
+}
+
+/**
+ * Several locks that are held together: all of them, or none any more. Release them with one call, or let
+ * `await using` do it.
+ */
+export class HoldSet<S extends As = 'bytes'> implements AsyncDisposable {
+  /** The fencing token of each key, by the key as it was given. */
+  readonly tokens: ReadonlyMap<string | Uint8Array, number>
+  readonly #parts: HoldSetParts
+  readonly #validities: readonly HoldValidity[]
+  #release: Promise<void> | undefined
+  #kv: KeyValueCalls<S> | undefined
+
+  /** Internal. */
+  constructor(parts: HoldSetParts) {
+    this.#parts = parts
+    this.#validities = parts.acquisition.validities
+    this.tokens = new Map(parts.names.map((name, i) => [name, this.#validities[i]?.token ?? 0]))
+  }
+
+  /**
+   * Aborts with ERR_LOCK_LOST at the latest when one of the locks can no longer be promised. A release does
+   * not abort it.
+   */
+  get signal(): AbortSignal {
+    this.remainingMillis()
+    return this.#parts.abort.signal
+  }
+
+  /** Compares the clocks at each read. Where they are uncertain the locks count as lost. */
+  get held(): boolean {
+    return this.remainingMillis() > 0
+  }
+
+  /** How many milliseconds all of the locks can be promised if they are not renewed; 0 when one is not held. */
+  remainingMillis(): number {
+    return Math.min(...this.#validities.map((validity) => validity.remaining()))
+  }
+
+  /** Throws ERR_LOCK_LOST after a loss, ERR_NOT_OWNER after a release. */
+  assertHeld(): void {
+    if (this.held) return
+    const { signal } = this.#parts.abort
+    if (!signal.aborted)
+      throw new LatchkeyError('ERR_NOT_OWNER', 'These locks were released. Acquire them again.')
+    const { key, token } = signal.reason as LatchkeyError
+    throw new LatchkeyError('ERR_LOCK_LOST', undefined, { cause: signal.reason, key, token })
+  }
+
+  /**
+   * The key-value calls of the store. Every write carries the tokens of all of the locks, and rejects with
+   * ERR_FENCED once one of them is not held.
+   */
+  get kv(): KeyValueCalls<S> {
+    const { port } = this.#parts
+    this.#kv ??= port.guardedKv(
+      () => this.#guard(),
+      () => !this.held && !port.closed.aborted,
+    ) as KeyValueCalls<S>
+    return this.#kv
+  }
+
+  /** Beside an exclusive lock a shared one guards too; under shared locks alone nothing is written. */
+  #guard(): GuardArg {
+    const { shares } = this.#parts
+    const writes = shares.includes(false)
+    return this.#validities.map(
+      ({ key, token }, i): OneGuardArg => (shares[i] && writes ? [key, token, true] : [key, token]),
+    )
+  }
+
+  /** Releases all of the locks in one step. May be called again; also resolves after a loss. */
+  async release(): Promise<void> {
+    this.#release ??= this.#parts.acquisition.release()
+    await this.#release
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release()
+  }
+}

@@ -1,0 +1,246 @@
+// Driver: owns one id of a set of locks: its requests, its places in the queues, and the holds that it gets.
+
+import type {
+  ContextArg,
+  FlowArg,
+  KeyModeArg,
+  LatchkeyError,
+  OwnerResult,
+  TicketArg,
+  TryLockAllResult,
+} from '@latchkey/protocol'
+import { EMPTY } from '@latchkey/base'
+import { OP, shownLockKey } from '@latchkey/protocol'
+import type { Place, Releasable } from './place.js'
+import { isWorthRetry, mayBeApplied, pause, untilAnswered } from './background-retry.js'
+import { type CallLimit, OVER } from './call-limit.js'
+import { HoldValidity } from './hold-validity.js'
+import type { LockCall } from './lock-port.js'
+import { circleError } from './owner-decoding.js'
+
+export interface SetTerms {
+  readonly list: readonly KeyModeArg[]
+  readonly fencingKey: Uint8Array | null
+  readonly lease: number
+  readonly context: ContextArg
+  /** undefined: the caller names no flow, and asks within no hold. */
+  readonly flow: FlowArg | undefined
+  readonly renews: boolean
+}
+
+/** over: the limit has ended. broken: the set was granted, and a part of it has ended already. */
+type Entered = 'held' | 'refused' | 'over' | 'broken'
+
+const GIVE_BACK_TIMEOUT = 5_000
+const RELEASE_TIMEOUT = 5_000
+const PAUSE = 50
+/** So often an answer that leaves less than half of the lease is asked for again. */
+const MOST_RENEWED = 2
+
+/** One key of a set, for the calls that release everything that a store has. */
+class Member implements Releasable {
+  readonly ticket: { readonly key: Uint8Array; readonly id: string }
+  validity: HoldValidity | undefined
+  readonly #set: SetAcquisition
+
+  constructor(set: SetAcquisition, key: Uint8Array) {
+    this.#set = set
+    this.ticket = { key, id: set.id }
+  }
+
+  revoke(why: LatchkeyError, released: Promise<boolean>): void {
+    this.#set.revoked(released)
+    this.validity?.revoke(why)
+  }
+}
+
+/**
+ * Laws:
+ * - All keys or none: it holds only while it holds every key. The loss of one key ends the promise of all,
+ *   and gives back the others.
+ * - Asking again with the same id changes nothing in the store but the leases and the wait, so a request
+ *   whose outcome is unknown is just sent again.
+ * - What it may have in the store is given back only after none of its requests is under way any more.
+ */
+export class SetAcquisition {
+  readonly id: string
+  readonly #place: Place
+  readonly #terms: SetTerms
+  readonly #lost: (error: LatchkeyError) => void
+  readonly #members: readonly Member[]
+  #unsettled: LockCall[] = []
+  #released: Promise<boolean> | undefined
+  #isOver = false
+  #wake: () => void = () => {}
+  #isWoken = false
+
+  /** `lost` is called once, with the first loss. */
+  constructor(place: Place, terms: SetTerms, lost: (error: LatchkeyError) => void) {
+    this.#place = place
+    this.#terms = terms
+    this.#lost = lost
+    this.id = place.port.newId()
+    this.#members = terms.list.map(([key]) => new Member(this, key))
+  }
+
+  /** Those of all keys, in their order, once they are held. */
+  get validities(): readonly HoldValidity[] {
+    return this.#members.map(({ validity }) => validity).filter((one) => one !== undefined)
+  }
+
+  /** Asks until all keys are held, or it is refused, or the limit ends. */
+  async enter(waits: boolean, limit: CallLimit): Promise<Entered> {
+    const offs = waits ? this.#listen() : []
+    for (const member of this.#members) this.#place.acquisitions.add(member)
+    let entered: Entered | 'again' = 'broken'
+    try {
+      do entered = limit.end === undefined ? await this.#step(waits, limit) : 'over'
+      while (entered === 'again')
+      return entered
+    } finally {
+      for (const off of offs) off()
+      if (entered === 'refused') this.#forget()
+      else if (entered !== 'held') void this.giveBack()
+    }
+  }
+
+  async #step(waits: boolean, limit: CallLimit): Promise<Entered | 'again'> {
+    const { list, fencingKey, lease, context, flow } = this.#terms
+    const { port } = this.#place
+    this.#isWoken = false
+    const wait = waits ? (limit.left() ?? 0) : null
+    const ask = [OP.tryLockAll, this.id, list, fencingKey, lease, context, wait] as const
+    const call = port.command(flow === undefined ? ask : [...ask, flow], limit)
+    let result: TryLockAllResult
+    try {
+      result = (await call.result) as TryLockAllResult
+    } catch (error) {
+      return this.#failed(error, call, waits, limit)
+    }
+    const [state, owners, circle = []] = result
+    if (state === 'circle') {
+      const [[key] = [EMPTY]] = list
+      throw circleError(circle, shownLockKey(key, port.decoding), port.decoding)
+    }
+    if (state === 'held') return this.#take(owners, waits, limit)
+    if (state === 'queued') return (await limit.wait(this.#woken())) === OVER ? 'over' : 'again'
+    return state
+  }
+
+  async #failed(error: unknown, call: LockCall, waits: boolean, limit: CallLimit): Promise<'over' | 'again'> {
+    if (mayBeApplied(error)) this.#unsettled.push(call)
+    const { end } = limit
+    if (!waits || end === 'aborted' || end === 'closed') throw error
+    if (end === 'timeout') return 'over'
+    if (!isWorthRetry(error) || (error as LatchkeyError).code === 'ERR_BUSY') throw error
+    await pause(this.#place.port, PAUSE)
+    return 'again'
+  }
+
+  #renewed = 0
+
+  /**
+   * Where an answer proves less than half of the lease, by the clocks, the request is sent again: that renews
+   * all keys.
+   */
+  async #take(owners: readonly OwnerResult[], waits: boolean, limit: CallLimit): Promise<Entered | 'again'> {
+    const { port, boundRenewal, renewals, watchdog } = this.#place
+    const { lease, renews, list } = this.#terms
+    if (this.#released !== undefined || owners.length !== list.length) return 'broken'
+    const now = port.clock.instant()
+    const left = Math.min(...owners.map(([, deadline]) => port.bound.remaining(deadline, now)))
+    if (left < lease / 2 && this.#renewed++ < MOST_RENEWED) return 'again'
+    if (left === 0 && waits) {
+      await limit.wait(pause(port, PAUSE))
+      return 'again'
+    }
+    if (left === 0) return 'broken'
+    owners.forEach(([id, deadline, , token], i) => {
+      const member = this.#members[i] as Member
+      const of = { key: member.ticket.key, id, lease, token, deadline }
+      member.validity = new HoldValidity(port, boundRenewal, of, now, (error) => this.#lose(error))
+    })
+    for (const validity of this.validities) if (renews) watchdog.watch(renewals, validity)
+    return 'held'
+  }
+
+  /** Registered before the first request, so that no pushed grant is missed. All keys are granted together. */
+  #listen(): (() => void)[] {
+    const { port } = this.#place
+    const wake = () => {
+      this.#isWoken = true
+      this.#wake()
+    }
+    const granted = this.#terms.list.map(([key]) => port.onGranted(key, this.id, wake))
+    return [...granted, port.onAttached(wake)]
+  }
+
+  #woken(): Promise<void> {
+    if (this.#isWoken) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#wake = resolve
+    })
+  }
+
+  /** One request of the store releases all holds, also these. */
+  revoked(released: Promise<boolean>): void {
+    this.#released = released
+    this.#wake()
+  }
+
+  #lose(error: LatchkeyError): void {
+    if (this.#isOver) return
+    this.#endPromise()
+    this.#lost(error)
+    void this.giveBack()
+  }
+
+  #endPromise(): void {
+    this.#isOver = true
+    for (const validity of this.validities) {
+      this.#place.renewals.remove(validity)
+      validity.releasing()
+    }
+  }
+
+  /** Resolves when the members have released all keys. Does nothing after a loss. */
+  async release(): Promise<void> {
+    if (this.#isOver) return
+    this.#endPromise()
+    const { port } = this.#place
+    if (port.closed.aborted) return
+    const call = port.command([OP.releaseAll, this.#tickets()], { timeout: RELEASE_TIMEOUT })
+    try {
+      await call.result
+    } catch (error) {
+      if (mayBeApplied(error)) this.#unsettled.push(call)
+      void this.giveBack()
+      throw error
+    }
+    for (const validity of this.validities) validity.end()
+    this.#forget()
+  }
+
+  /** Runs in the background: leaves the queues, and releases every hold of this id. */
+  async giveBack(): Promise<void> {
+    const { port } = this.#place
+    if (!(await this.#released)) {
+      try {
+        await Promise.all(this.#unsettled.map((call) => call.settled()))
+      } catch {
+        return // The store is closed. What is left in it ends with its session or its lease.
+      }
+      const ask = () => port.command([OP.releaseAll, this.#tickets()], { timeout: GIVE_BACK_TIMEOUT }).result
+      await untilAnswered(port, ask, () => false)
+    }
+    this.#forget()
+  }
+
+  #forget(): void {
+    for (const member of this.#members) this.#place.acquisitions.delete(member)
+  }
+
+  #tickets(): TicketArg[] {
+    return this.#members.map(({ ticket: { key, id } }): TicketArg => [key, id])
+  }
+}

@@ -1,0 +1,165 @@
+// Driver: store.webLocks, with the calls of navigator.locks (Web Locks API of the web platform) over the
+// cluster. Its names are apart from those of store.locks.
+
+import { text } from '@latchkey/base'
+import { KIND, type LockInfoResult, lockKeyOf, nameOfLockKey, READ, type ShareArg } from '@latchkey/protocol'
+import { type Acquired, type Wanted, acquire, enter } from './acquire-call.js'
+import { HoldCalls } from './hold-calls.js'
+import { keyArg, prefixArg } from './lock-arguments.js'
+
+export type WebLockMode = 'exclusive' | 'shared'
+
+/** As `LockOptions` of the web platform. */
+export interface WebLockOptions {
+  mode?: WebLockMode | undefined
+  /** The callback gets null if the lock is not free. */
+  ifAvailable?: boolean | undefined
+  /** Takes the lock from whoever holds it; their requests reject with an AbortError. */
+  steal?: boolean | undefined
+  /** When it aborts while the request waits, the request rejects with its reason. */
+  signal?: AbortSignal | undefined
+}
+
+/** As `Lock` of the web platform, with the signal of the hold. */
+export interface WebLock {
+  readonly name: string
+  readonly mode: WebLockMode
+  /** Aborts when the lock is lost: its lease is over, or it was stolen. The platform has no such signal. */
+  readonly signal: AbortSignal
+}
+
+/** As `LockInfo` of the web platform; clientId is the id of the hold or of the waiter. */
+export interface WebLockInfo {
+  name: string
+  mode: WebLockMode
+  clientId: string
+}
+export interface WebLockSnapshot {
+  held: WebLockInfo[]
+  pending: WebLockInfo[]
+}
+
+type Callback<T> = (lock: WebLock | null) => T | Promise<T>
+
+/** Short, because a holder hears that its lock was stolen by its next renewal. */
+const LEASE = 3_000
+const SHARED: ShareArg = [1, 0]
+const MODES: readonly unknown[] = ['exclusive', 'shared']
+
+export class WebLocks extends HoldCalls {
+  /**
+   * Runs the callback while the lock is held, and resolves or rejects as the callback's promise does. If the
+   * lock is lost before, it rejects with an AbortError.
+   * ```ts
+   * await store.webLocks.request('report', async (lock) => render({ signal: lock.signal }))
+   * ```
+   */
+  request<T>(name: string, callback: (lock: WebLock) => T | Promise<T>): Promise<T>
+  request<T>(name: string, options: WebLockOptions, callback: Callback<T>): Promise<T>
+  async request<T>(
+    name: string,
+    options: WebLockOptions | ((lock: WebLock) => T | Promise<T>),
+    callback?: Callback<T>,
+  ): Promise<T> {
+    const [given, run] =
+      typeof options === 'function' ? [{}, options as Callback<T>] : [options ?? {}, callback]
+    if (typeof run !== 'function') throw new TypeError('request needs a callback')
+    const asked = askedOf(name, given)
+    const { signal, ifAvailable, mode } = asked
+    signal?.throwIfAborted()
+    const wanted = {
+      key: lockKeyOf(KIND.webLock, keyArg(this.prefix, asked.name, 'name')),
+      name: asked.name,
+      share: mode === 'shared' ? SHARED : undefined,
+      steals: asked.steal,
+    }
+    const acquired = await this.#acquired(wanted, ifAvailable, signal)
+    return acquired === undefined ? run(null) : held(acquired, asked, run)
+  }
+
+  /** A request that was aborted rejects with the reason of its signal, as on the platform. */
+  async #acquired(
+    wanted: Wanted,
+    ifAvailable: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<Acquired | undefined> {
+    const terms = { lease: LEASE, signal }
+    try {
+      return await (ifAvailable
+        ? enter(this.place, wanted, terms, false)
+        : acquire(this.place, wanted, terms))
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw error
+    }
+  }
+
+  /** The locks that are held and the requests that wait, of all processes. */
+  async query(): Promise<WebLockSnapshot> {
+    const { port, prefix } = this
+    const asked = [READ.lockQuery, prefixArg(prefix, undefined, KIND.webLock), true, false] as const
+    const rows = (await port.read(asked, { timeout: QUERY_TIMEOUT })) as LockInfoResult[]
+    const pending = new Map<string, WebLockInfo>()
+    const held = rows.map(([key, id, , , , , , , queue, permits]) => {
+      const name = text(nameOfLockKey(key).subarray(prefix.length))
+      for (const [clientId, , , wanted] of queue ?? [])
+        pending.set(`${name}/${clientId}`, { name, mode: modeOf(wanted), clientId })
+      return { name, mode: modeOf(permits), clientId: id }
+    })
+    return { held, pending: [...pending.values()] }
+  }
+}
+
+const QUERY_TIMEOUT = 5_000
+
+const modeOf = (permits: number): WebLockMode => (permits === 0 ? 'exclusive' : 'shared')
+
+/**
+ * Runs the callback under the hold; a loss rejects at once, while the callback may still run, as on the
+ * platform.
+ */
+async function held<T>({ holder, validity }: Acquired, { name, mode }: Asked, run: Callback<T>): Promise<T> {
+  const { signal } = validity
+  let lose: () => void = () => {}
+  const lost = new Promise<never>((_, reject) => {
+    lose = () =>
+      reject(new DOMException(`The lock ${JSON.stringify(name)} was lost or stolen.`, 'AbortError'))
+    signal.addEventListener('abort', lose, { once: true })
+  })
+  lost.catch(() => {})
+  try {
+    const result = await Promise.race([run({ name, mode, signal }), lost])
+    if (await holder.leaveAll()) lose()
+    return await (signal.aborted ? lost : result)
+  } finally {
+    signal.removeEventListener('abort', lose)
+    await holder.leaveAll().catch(() => {})
+  }
+}
+
+interface Asked {
+  readonly name: string
+  readonly mode: WebLockMode
+  readonly ifAvailable: boolean
+  readonly steal: boolean
+  readonly signal: AbortSignal | undefined
+}
+
+/** The checks of the platform, in its order. Unknown options are ignored there, and so they are here. */
+function askedOf(name: unknown, options: WebLockOptions): Asked {
+  if (typeof options !== 'object') throw new TypeError('options must be an object')
+  const { mode = 'exclusive', ifAvailable = false, steal = false, signal } = options
+  if (!MODES.includes(mode)) throw new TypeError(`mode must be 'exclusive' or 'shared'; got ${String(mode)}`)
+  if (signal !== undefined && !(signal instanceof AbortSignal))
+    throw new TypeError('signal must be an AbortSignal')
+  const asked = String(name)
+  if (asked.startsWith('-')) throw notSupported('a name must not begin with "-"')
+  if (steal && ifAvailable) throw notSupported('steal and ifAvailable exclude each other')
+  if (steal && mode !== 'exclusive') throw notSupported('only an exclusive lock can be stolen')
+  if (signal !== undefined && (steal || ifAvailable))
+    throw notSupported('a signal goes with neither steal nor ifAvailable')
+  return { name: asked, mode, ifAvailable: Boolean(ifAvailable), steal: Boolean(steal), signal }
+}
+
+const notSupported = (why: string): DOMException =>
+  new DOMException(`webLocks.request: ${why}.`, 'NotSupportedError')

@@ -1,0 +1,84 @@
+// Rule: decides tryLockAll: several locks in one step, all or none (docs/locks.md, section 12).
+//
+// | what the id has of the keys               | answer                                                    |
+// |-------------------------------------------|-----------------------------------------------------------|
+// | holds in force of all                     | held, with their owners; their leases begin anew           |
+// | holds in force of some                    | broken: the caller releases what is left                   |
+// | a place in the queues                     | queued, at the place that it has                           |
+// | nothing, and all keys are free            | held: a new hold of each, each with its token              |
+// | nothing, a key is not free, no wait       | refused, with the owner that stands in the way             |
+// | nothing, and a flow would wait for itself | circle, with the flows and keys of it                     |
+// | nothing, a key is not free, with a wait   | queued at every key, or ERR_BUSY if one of the queues is full |
+
+import { CAPS, type Command, type ErrorCode, type OP, type TryLockAllResult } from '@latchkey/protocol'
+import { circleOf } from './circles.js'
+import { CODE, acquired, inForce, refusedBehind, refusedHeld } from './lock-answers.js'
+import { holderOf, holdOf } from './lock-reads.js'
+import type { HoldRow, LockTransaction, WaiterRow } from './lock-transaction.js'
+import { type Ask, heldBy, hold, join, NO_FLOW } from './queue.js'
+import { fits } from './waiting-sets.js'
+
+export type TryLockAllCommand = Extract<Command, readonly [typeof OP.tryLockAll, ...unknown[]]>
+
+export function tryLockAll(
+  tx: LockTransaction,
+  session: number,
+  command: TryLockAllCommand,
+): TryLockAllResult | ErrorCode {
+  const [, id, list, fencingKey, lease, context, wait, by = NO_FLOW] = command
+  const [flow, within] = by
+  const terms = { id, lease, context, fencingKey, flow, within }
+  const asks = list.map(([key, permits]): Ask => ({ key, permits, ...terms }))
+  const own = asks.map(({ key }) => holdOf(tx, key, id)).filter((row) => inForce(row, tx.now))
+  if (own.length === asks.length)
+    return ['held', own.map((row) => acquired(renewed(tx, row, lease), CODE.KEEP_LEASE, tx.now))]
+  if (own.length > 0) return ['broken', []]
+  const places = asks.map(({ key }) => tx.waiter(key, id))
+  if (places.some((place) => place !== undefined)) return queuedAgain(tx, session, asks, places, wait)
+  const inTheWay = asks.find(
+    ({ key, permits }) => tx.firstWaiter(key) !== undefined || !fits(tx, key, permits),
+  )
+  if (inTheWay === undefined) return ['held', asks.map((ask) => take(tx, session, ask))]
+  if (wait === null) return ['refused', [refusal(tx, inTheWay)]]
+  const circle = circleOf(tx, session, asks, true)
+  if (circle !== undefined) return ['circle', [], circle]
+  if (asks.some(({ key }) => tx.waiterCount(key) >= CAPS.waiters)) return 'ERR_BUSY'
+  const arrivals = asks.map(() => tx.nextArrival())
+  const [setFirst = 0] = arrivals
+  asks.forEach((ask, i) =>
+    join(tx, ask, session, wait, { arrival: arrivals[i] as number, setFirst, setCount: asks.length }),
+  )
+  return ['queued', []]
+}
+
+/** The same id with other keys is a mistake of the caller. It has its places still, and keeps them. */
+function queuedAgain(
+  tx: LockTransaction,
+  session: number,
+  asks: readonly Ask[],
+  places: readonly (WaiterRow | undefined)[],
+  wait: number | null,
+): TryLockAllResult {
+  if (wait === null || places.some((place) => place?.setCount !== asks.length)) return ['refused', []]
+  asks.forEach((ask, i) => join(tx, ask, session, wait, places[i] as WaiterRow))
+  return ['queued', []]
+}
+
+function take(tx: LockTransaction, session: number, ask: Ask) {
+  const code = tx.hold(ask.key) === undefined ? CODE.FIRST_TIME : CODE.NEW_ACQUIRE
+  const row = heldBy(tx, ask, session, code, 0)
+  hold(tx, row)
+  return acquired(row, code, tx.now)
+}
+
+function renewed(tx: LockTransaction, row: HoldRow, lease: number): HoldRow {
+  const kept = { ...row, deadline: Math.max(row.deadline, tx.now + lease), touchBy: 0 }
+  tx.putHold(kept)
+  tx.happened('renewed', kept)
+  return kept
+}
+
+function refusal(tx: LockTransaction, { key, id }: Ask) {
+  const row = holderOf(tx, key)
+  return inForce(row, tx.now) ? refusedHeld(row, tx.now) : refusedBehind(tx.firstWaiter(key), id, tx.now)
+}

@@ -1,0 +1,77 @@
+// Rule: changes of a hold by its owner: a downgrade, another context, a new token.
+//
+// Rotation: the races, and why each ends well
+//   rotation, then a renewal, re-entry or release that was sent with the old token:
+//     isSame accepts every token of this ownership, so the owner's own request is not refused.
+//   rotation, then a guarded write with the old token, from a worker that the owner has stopped:
+//     isHeldWith accepts the current token only, so the write is refused from that entry on.
+//   rotation whose answer is lost:
+//     the same call is answered again from the session's kept answers, with the same token; and a renewal
+//     answers with the current token, so that the owner learns it in any case.
+//   rotation behind a release, a loss or the next holder's grant:
+//     nothing is held under that id, so nothing changes: NOT_HELD or NOT_OWNER.
+//   two rotations of one hold:
+//     each takes the next token of the counter; the second one's is in force.
+
+import type { ContextArg, OwnerResult } from '@latchkey/protocol'
+import { CODE, acquired, inForce, isSame, notHeld, notOwner } from './lock-answers.js'
+import { holdOf, holderOf } from './lock-reads.js'
+import type { HoldRow, LockTransaction } from './lock-transaction.js'
+import { grantNext } from './queue.js'
+
+/** Runs `change` on the hold of that id if it is in force; otherwise says who holds the lock. */
+function changeOwn(
+  tx: LockTransaction,
+  key: Uint8Array,
+  id: string,
+  token: number,
+  change: (row: HoldRow) => HoldRow,
+): OwnerResult {
+  const row = holdOf(tx, key, id)
+  if (inForce(row, tx.now) && isSame(row, id, token))
+    return acquired(change({ ...row, touchBy: 0 }), CODE.KEEP_LEASE, tx.now)
+  const other = holderOf(tx, key)
+  return inForce(other, tx.now) ? notOwner(other, tx.now) : notHeld(id, tx.now)
+}
+
+/**
+ * Makes an exclusive hold a shared one, which keeps its token; the readers that wait first are granted the
+ * lock in the same entry. A shared hold stays as it is.
+ */
+export function downgrade(tx: LockTransaction, key: Uint8Array, id: string, token: number): OwnerResult {
+  return changeOwn(tx, key, id, token, (row) => {
+    if (row.permits > 0) return row
+    tx.deleteHold(row)
+    const shared = { ...row, permits: 1 }
+    tx.putHold(shared)
+    tx.happened('renewed', shared)
+    grantNext(tx, key, CODE.FIRST_TIME)
+    return shared
+  })
+}
+
+/** What a holder says of itself; of an election, what its leader says. */
+export function proclaim(
+  tx: LockTransaction,
+  key: Uint8Array,
+  id: string,
+  token: number,
+  context: ContextArg,
+): OwnerResult {
+  return changeOwn(tx, key, id, token, (row) => {
+    const changed = { ...row, context }
+    tx.putHold(changed)
+    tx.happened('proclaimed', changed)
+    return changed
+  })
+}
+
+/** Gives the hold the next token of its counter. From this entry on a guard with an older one is refused. */
+export function rotate(tx: LockTransaction, key: Uint8Array, id: string, token: number): OwnerResult {
+  return changeOwn(tx, key, id, token, (row) => {
+    const changed = { ...row, token: tx.nextToken(row.fencingKey) }
+    tx.putHold(changed)
+    tx.happened('rotated', changed)
+    return changed
+  })
+}

@@ -1,0 +1,74 @@
+// Rule: sets of keys that are waited for together (docs/locks.md, section 12).
+//
+// A set takes nothing before it can take all of its keys in one entry. Who comes later may take a key that a
+// set waits for, as long as the set could not have it anyway: because another of its keys has a hold that was
+// granted before the set came, or a waiter who came before it. Once all of those are gone, everybody who comes
+// waits behind the set at each of its keys.
+//
+// Laws:
+// - No circle of waiting. A set waits for holds, and for waiters with lower arrivals; the arrivals of all keys
+//   come from one counter. So the waiter with the lowest arrival of all waits for holds only.
+// - No set waits for ever. Those who came before it are a number that only falls, and from then on nobody
+//   passes it. Without this: one caller always holds one of two keys, another one the other key, in turns,
+//   and a set of the two never finds both free.
+
+import { inForce } from './lock-answers.js'
+import type { LockTransaction, WaiterRow } from './lock-transaction.js'
+
+/** At most so many sets are passed at one key; that bounds the work of one entry. */
+const MOST_PASSED = 4
+
+/**
+ * Whether such a hold can stand beside the holds that are there: an exclusive one only alone, a shared one
+ * beside shared ones, and of a semaphore only as many permits as it has.
+ */
+export function fits(tx: LockTransaction, key: Uint8Array, permits: number): boolean {
+  if (inForce(tx.hold(key), tx.now)) return false
+  const shared = tx.shared(key)
+  if (permits === 0) return shared === undefined
+  const most = tx.permitsOf(key)
+  return most === undefined || (shared?.permits ?? 0) + permits <= most
+}
+
+export function membersOf(tx: LockTransaction, one: WaiterRow): WaiterRow[] {
+  if (one.setCount === 0) return [one]
+  const members: WaiterRow[] = []
+  for (let arrival = one.setFirst; arrival < one.setFirst + one.setCount; arrival++) {
+    const member = tx.waiterOfSet(arrival)
+    if (member !== undefined) members.push(member)
+  }
+  return members
+}
+
+/**
+ * Whether all keys of the set can be granted now. It has to be the first waiter at each: sets do not pass
+ * each other.
+ */
+export const setFits = (tx: LockTransaction, one: WaiterRow): boolean =>
+  membersOf(tx, one).every(
+    ({ key, arrival, permits }) => tx.firstWaiter(key)?.arrival === arrival && fits(tx, key, permits),
+  )
+
+/**
+ * The first waiter that is not passed; undefined: there is none, so a caller that fits need not wait. Only
+ * sets are passed.
+ */
+export function firstNotPassed(tx: LockTransaction, key: Uint8Array): WaiterRow | undefined {
+  const first = tx.firstWaiter(key)
+  if (first === undefined || first.setCount === 0) return first
+  let passed = 0
+  for (const waiter of tx.queueOf(key))
+    if (waiter.setCount === 0 || ++passed > MOST_PASSED || !waitsForEarlier(tx, waiter)) return waiter
+  return undefined
+}
+
+/** Whether a hold that was granted before the set came, or an earlier waiter, keeps it from one of its keys. */
+function waitsForEarlier(tx: LockTransaction, set: WaiterRow): boolean {
+  const isEarlier = (arrival: number | undefined) => arrival !== undefined && arrival < set.setFirst
+  return membersOf(tx, set).some(({ key, permits }) => {
+    const exclusive = tx.hold(key)
+    if (inForce(exclusive, tx.now) && isEarlier(exclusive.arrival)) return true
+    if (permits === 0 && isEarlier(tx.shared(key)?.first.arrival)) return true
+    return isEarlier(tx.firstWaiter(key)?.arrival)
+  })
+}

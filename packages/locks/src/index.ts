@@ -1,0 +1,28 @@
+// Rule: the exports of @latchkey/locks.
+
+export { locks, type LocksOptions } from './open/locks.js'
+export { LockMemory } from './memory/lock-memory.js'
+export { memoryEngine, type MemoryLocks, memoryLocks, type MemoryOptions } from './memory/memory-locks.js'
+export { engineHistory, type HistoryOptions, type HistoryReport } from './suite/engine-history.js'
+export {
+  engineSuite,
+  type SuiteClient,
+  type SuiteFactory,
+  type SuiteOptions,
+  type SuiteTest,
+} from './suite/engine-suite.js'
+export {
+  type AcquireOptions,
+  type Capabilities,
+  DistributedLock,
+  type EngineCloseOptions,
+  type EngineLocks,
+  type EngineOptions,
+  FenceGuard,
+  type FencePort,
+  Hold,
+  Locks,
+  type LockWatchEvent,
+  Watchdog,
+} from '@latchkey/lock'
+export { ERRORS, isLatchkeyError, LatchkeyError } from '@latchkey/protocol'

@@ -1,0 +1,149 @@
+// Driver: many random calls on a lock engine at once, and the judgement of what it answered: at no moment of the
+// engine's own clock were two holds of a lock in force, and tokens rose.
+
+import { newId, seededRandom, utf8 } from '@latchkey/base'
+import type { EngineHold, LockEngine } from '@latchkey/lock'
+import { pause } from './suite-waits.js'
+
+export interface HistoryOptions {
+  /** Calls of the engine, in all. */
+  readonly operations: number
+  /** Default: 8 callers for each engine. */
+  readonly callers?: number
+  /** Default: 4. */
+  readonly keys?: number
+  /** The same seed makes the same calls; their order at the engine is its own. */
+  readonly seed?: string
+}
+
+export interface HistoryReport {
+  readonly operations: number
+  readonly holds: number
+  /** Empty: all is well. */
+  readonly violations: readonly string[]
+}
+
+/** One ownership, as the answers told it. Times are of the engine's clock. */
+export interface RecordedHold {
+  readonly key: string
+  readonly id: string
+  readonly token: number
+  readonly from: number
+  deadline: number
+  /** When its holder ended it, or its lease was over before. */
+  endedAt: number | undefined
+}
+
+const PATIENCE = 40
+const BEFORE = 60_000
+
+/** The engines are clients of the same server; those whose time is that of the client must share it. */
+export async function engineHistory(
+  engines: readonly LockEngine[],
+  { operations, callers = 8, keys = 4, seed = newId() }: HistoryOptions,
+): Promise<HistoryReport> {
+  const space = newId()
+  const holds: RecordedHold[] = []
+  const state = { left: operations }
+  const work = engines.flatMap((engine, i) =>
+    Array.from({ length: callers }, (_, n) => {
+      const random = seededRandom(`${seed}/${i}/${n}`)
+      return call(engine, { holds, state, random, keyOf: () => `${space}/${random.between(0, keys)}` })
+    }),
+  )
+  await Promise.all(work)
+  // Without fencing tokens say nothing: such holds are put in order by their beginnings.
+  const isOrdered = engines.every(({ capabilities }) => capabilities.fencing !== 'none')
+  return { operations, holds: holds.length, violations: judgeHolds(holds, isOrdered ? 'token' : 'from') }
+}
+
+interface Work {
+  readonly holds: RecordedHold[]
+  readonly state: { left: number }
+  readonly random: ReturnType<typeof seededRandom>
+  readonly keyOf: () => string
+}
+
+async function call(engine: LockEngine, { holds, state, random, keyOf }: Work): Promise<void> {
+  while (state.left > 0) {
+    const [name, id] = [keyOf(), newId()]
+    const key = utf8(name)
+    const { now } = await engine.time()
+    state.left--
+    const request = { key, id, lease: random.between(20, 100), context: null, patience: PATIENCE }
+    const queues = random.chance(0.5)
+    let taken = await engine.take({ ...request, queues, before: now + BEFORE })
+    state.left--
+    for (let again = 0; taken.queued && again < 5; again++) {
+      await pause(random.between(1, 5))
+      taken = await engine.take({ ...request, queues, before: now + BEFORE })
+      state.left--
+    }
+    const { hold: held } = taken
+    if (taken.code !== 'HELD' && taken.code !== 'LATE' && held !== undefined) {
+      const { token, deadline } = held
+      const hold: RecordedHold = { key: name, id, token, from: taken.now, deadline, endedAt: undefined }
+      holds.push(hold)
+      await use(engine, hold, state, random)
+    } else if (taken.queued && random.chance(0.95)) {
+      // The others leave their places behind, as a process does that has died.
+      state.left--
+      await engine.cancel([{ key, id }])
+    } else await pause(1)
+  }
+}
+
+async function use(
+  engine: LockEngine,
+  hold: RecordedHold,
+  state: { left: number },
+  random: ReturnType<typeof seededRandom>,
+): Promise<void> {
+  const key = utf8(hold.key)
+  const { id } = hold
+  for (let n = random.between(0, 3); n > 0; n--) {
+    state.left--
+    const { holds } = await engine.renew([{ key, id, lease: random.between(20, 100) }])
+    prolonged(hold, holds[0])
+  }
+  state.left--
+  // Some are left to expire.
+  if (random.chance(0.1)) return
+  // Whatever is answered: it was its holder's until its deadline, or until this at the latest.
+  const { now } = random.chance(0.3)
+    ? await engine.cancel([{ key, id }])
+    : await engine.release(key, id, true)
+  hold.endedAt = Math.min(now, hold.deadline + 1)
+}
+
+function prolonged(hold: RecordedHold, is: EngineHold | undefined): void {
+  if (is !== undefined) hold.deadline = Math.max(hold.deadline, is.deadline)
+}
+
+/** Holds of one lock follow each other in the order of their tokens, and none begins before the last is over. */
+export function judgeHolds(holds: readonly RecordedHold[], order: 'token' | 'from' = 'token'): string[] {
+  const byKey = new Map<string, RecordedHold[]>()
+  for (const hold of holds) {
+    const of = byKey.get(hold.key)
+    if (of === undefined) byKey.set(hold.key, [hold])
+    else of.push(hold)
+  }
+  return [...byKey.values()].flatMap((of) => judgeOne(of, order))
+}
+
+function judgeOne(holds: RecordedHold[], order: 'token' | 'from'): string[] {
+  const violations: string[] = []
+  let before: RecordedHold | undefined
+  for (const hold of holds.sort((a, b) => a[order] - b[order])) {
+    if (before !== undefined) {
+      const over = before.endedAt ?? before.deadline + 1
+      if (before.token === hold.token) violations.push(`${hold.key}: the token ${hold.token} was given twice`)
+      if (hold.from < over)
+        violations.push(
+          `${hold.key}: token ${hold.token} was taken at ${hold.from}, while token ${before.token} was in force until ${over}`,
+        )
+    }
+    before = hold
+  }
+  return violations
+}

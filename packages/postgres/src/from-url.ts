@@ -1,0 +1,36 @@
+// Driver: locks by the address of a database, on a pool of their own.
+
+import { refusedByServer } from '@latchkey/lock'
+import type { PgPool } from './pg-types.js'
+import { makeLocks, type PostgresLocks, type PostgresOptions } from './postgres-locks.js'
+
+/** For `locks('postgres://...')` of @latchkey/locks. Makes the table if it is missing, and ends its pool in close(). */
+export async function locksFromUrl(
+  url: string,
+  options: Omit<PostgresOptions<'bytes' | 'string'>, 'pool'> = {},
+): Promise<PostgresLocks<'bytes' | 'string'>> {
+  const pool = await poolTo(url)
+  const made = makeLocks({ ...options, pool }, () => pool.end())
+  try {
+    await made.migrate()
+  } catch (cause) {
+    await made.close()
+    throw refusedByServer(
+      'The table of locks could not be made. Check the address, and that its user may create tables.',
+      cause,
+    )
+  }
+  return made
+}
+
+async function poolTo(url: string): Promise<PgPool> {
+  try {
+    const { default: pg } = (await import('pg')) as unknown as {
+      default: { Pool: new (options: object) => PgPool }
+    }
+    return new pg.Pool({ connectionString: url, max: 5 })
+  } catch (cause) {
+    if ((cause as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw cause
+    throw new TypeError('a postgres:// address needs the driver pg: npm install pg', { cause })
+  }
+}

@@ -1,0 +1,23 @@
+// Test: thousands of random calls of several clients on PostgreSQL, and what it answered: never two holders.
+
+import { engineHistory } from '@latchkey/locks'
+import { afterAll, expect, test } from 'vitest'
+import { postgresLocks } from './index.js'
+import { PostgresEngine } from './postgres-engine.js'
+import { needed, poolTo } from './testing/servers.js'
+
+const pool = poolTo(needed('POSTGRES_URL'))
+afterAll(() => pool.end())
+
+/** HISTORY_OPERATIONS=50000 for a long run. */
+const OPERATIONS = Number(process.env.HISTORY_OPERATIONS ?? 8_000)
+
+test('EN1, EN2: no two holds of a lock are in force at one moment of the database, and tokens rise', async () => {
+  await using migration = postgresLocks({ pool, table: 'history_of_calls' })
+  await migration.migrate()
+  const engines = [1, 2].map(() => new PostgresEngine(pool, 'history_of_calls', undefined, async () => {}))
+  const report = await engineHistory(engines, { operations: OPERATIONS })
+  expect(report.violations).toEqual([])
+  expect(report.holds).toBeGreaterThan(OPERATIONS / 20)
+  console.log(`calls: ${report.operations}, holds: ${report.holds}`)
+}, 600_000)

@@ -1,0 +1,97 @@
+// Driver: owns the connection that listens for pushes. It is made when the first caller waits, and made again
+// when it is lost.
+
+import type { Clock, Timer } from '@latchkey/base'
+import { channelOf } from './schema.js'
+import type { PgListener } from './pg-types.js'
+
+const FIRST_PAUSE = 200
+const LONGEST_PAUSE = 10_000
+
+type Wake = (id: string | undefined) => void
+
+/**
+ * Law: after each connect everybody is woken, because pushes were missed while there was none. Without this: the
+ * connection is lost, the lock is released, and its first waiter sleeps on to its next poll.
+ */
+export class Listening {
+  readonly #make: () => Promise<PgListener>
+  readonly #channel: string
+  readonly #clock: Clock
+  readonly #wakes = new Set<Wake>()
+  #connection: PgListener | undefined
+  #timer: Timer | undefined
+  #pause = FIRST_PAUSE
+  #begun = false
+  #ended = false
+
+  constructor(make: () => Promise<PgListener>, table: string, clock: Clock) {
+    this.#make = make
+    this.#channel = channelOf(table)
+    this.#clock = clock
+  }
+
+  on(wake: Wake): () => void {
+    this.#wakes.add(wake)
+    return () => this.#wakes.delete(wake)
+  }
+
+  begin(): void {
+    if (this.#begun || this.#ended) return
+    this.#begun = true
+    void this.#connect()
+  }
+
+  async end(): Promise<void> {
+    this.#ended = true
+    this.#timer?.cancel()
+    await this.#connection?.end().catch(() => {})
+  }
+
+  async #connect(): Promise<void> {
+    let connection: PgListener | undefined
+    try {
+      connection = await this.#make()
+      const lost = once(() => this.#lost(connection))
+      connection.on('error', lost)
+      connection.on('end', lost)
+      connection.on('notification', ({ payload }) => this.#tell(payload))
+      await connection.connect()
+      await connection.query(`LISTEN ${this.#channel}`)
+      this.#connection = connection
+      if (this.#ended) return await this.end()
+      this.#pause = FIRST_PAUSE
+      this.#tell(undefined)
+    } catch {
+      await connection?.end().catch(() => {})
+      if (this.#connection === undefined) this.#again()
+    }
+  }
+
+  #lost(connection: PgListener | undefined): void {
+    if (this.#connection !== connection) return
+    this.#connection = undefined
+    connection?.end().catch(() => {})
+    this.#again()
+  }
+
+  #again(): void {
+    if (this.#ended) return
+    this.#timer?.cancel()
+    this.#timer = this.#clock.after(this.#pause, () => void this.#connect(), { ref: false })
+    this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE)
+  }
+
+  #tell(id: string | undefined): void {
+    for (const wake of [...this.#wakes]) wake(id)
+  }
+}
+
+function once(run: () => void): () => void {
+  let wasRun = false
+  return () => {
+    if (wasRun) return
+    wasRun = true
+    run()
+  }
+}

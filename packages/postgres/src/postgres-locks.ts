@@ -1,0 +1,149 @@
+// Driver: postgresLocks(): locks in a table of the user's database.
+
+import { uptime } from 'node:os'
+import { asBuffer, systemClock, utf8 } from '@latchkey/base'
+import { ENGINE_OPTIONS, type EngineLocks, engineLocks, type EngineOptions } from '@latchkey/lock'
+import { CAPS, fenced, KIND, knownNames, lockKeyOf, refuseUnknown } from '@latchkey/protocol'
+import { Listening } from './listening.js'
+import { toLockError } from './pg-errors.js'
+import type { PgClient, PgListener, PgPool } from './pg-types.js'
+import { PostgresEngine } from './postgres-engine.js'
+import { FENCED_STATE, schemaSql, tableArg } from './schema.js'
+
+export interface PostgresOptions<S extends 'bytes' | 'string' = 'bytes'> extends EngineOptions<S> {
+  /** A `pg.Pool`. It stays yours: close() does not end it. */
+  pool: PgPool
+  /** The table, with its schema if it has one: 'app.locks'. Default: 'latchkey_locks'. */
+  table?: string | undefined
+  /**
+   * Where the connection for LISTEN goes: default, as the pool's. A connection string: there, for a pool that
+   * goes through PgBouncer. false: nobody listens, and waiters ask again after `poll`.
+   */
+  listen?: boolean | string | undefined
+}
+
+export interface PostgresLocks<S extends 'bytes' | 'string' = 'bytes'> extends EngineLocks<S> {
+  /**
+   * Call it inside your own transaction, on its client, before or after your writes: it throws ERR_FENCED
+   * unless the lock is held with that token, and the transaction can then not be committed. While the
+   * transaction is open nobody else gets the lock.
+   * ```ts
+   * await client.query('BEGIN')
+   * await engine.guard(client, hold)
+   * await client.query('UPDATE orders SET state = $1 WHERE id = $2', ['charged', 42])
+   * await client.query('COMMIT')
+   * ```
+   */
+  guard(client: PgClient, hold: { readonly key: string | Uint8Array; readonly token: number }): Promise<void>
+  /** Makes the table and its functions, or brings the functions up to date. May be called again, by all processes. */
+  migrate(): Promise<void>
+  /** The statements of migrate(), for who runs migrations otherwise. */
+  sql(): string
+  /** Deletes the rows of locks that nobody has held for an hour, at most 1000; resolves how many. */
+  prune(): Promise<number>
+}
+
+const OPTIONS = knownNames(...ENGINE_OPTIONS, 'pool', 'table', 'listen')
+const PRUNED_AFTER = 60 * 60 * 1000
+
+/** Locks in a table of your own database. Call `migrate()` once. */
+export function postgresLocks<S extends 'bytes' | 'string' = 'bytes'>(
+  options: PostgresOptions<S>,
+): PostgresLocks<S> {
+  return makeLocks(options, async () => {})
+}
+
+/** `end`: what else ends with the locks. */
+export function makeLocks<S extends 'bytes' | 'string' = 'bytes'>(
+  options: PostgresOptions<S>,
+  end: () => Promise<void>,
+): PostgresLocks<S> {
+  refuseUnknown(options, OPTIONS, 'option', 'postgresLocks')
+  const { pool, table: named, listen = true, ...rest } = options
+  if (typeof (pool as PgPool | undefined)?.query !== 'function') throw new TypeError('pool must be a pg.Pool')
+  if (typeof listen !== 'boolean' && typeof listen !== 'string')
+    throw new TypeError('listen must be true, false or a connection string')
+  const table = tableArg(named)
+  const clock = systemClock(uptime)
+  outliveLostConnections(pool)
+  const listening = listen === false ? undefined : new Listening(() => listener(pool, listen), table, clock)
+  const engine = new PostgresEngine(pool, table, listening, end)
+  return {
+    ...engineLocks<S>(engine, rest),
+    ...besideLocks(pool, table),
+  }
+}
+
+const outliving = new WeakSet<PgPool>()
+
+/**
+ * pg tells a pool of the loss of an idle connection by an 'error' event, which ends a process without a
+ * listener for it. The pool itself goes on with new connections.
+ */
+function outliveLostConnections(pool: PgPool): void {
+  if (outliving.has(pool)) return
+  outliving.add(pool)
+  pool.on('error', () => {})
+}
+
+function besideLocks(
+  pool: PgPool,
+  table: string,
+): Pick<PostgresLocks, 'guard' | 'migrate' | 'sql' | 'prune'> {
+  const sql = () => schemaSql(table, CAPS.waiters)
+  return {
+    sql,
+    guard: (client, { key, token }) => guard(client, table, key, token),
+    migrate: async () => {
+      // Two processes that migrate at the same time would meet in the catalogue: one waits for the other.
+      // Statements that are sent together are one transaction.
+      await pool.query(`SELECT pg_advisory_xact_lock(hashtext('${table}')); ${sql()}`)
+    },
+    prune: async () => {
+      const { rows } = await pool.query(prune(table), [PRUNED_AFTER])
+      return rows.length
+    },
+  }
+}
+
+/** Tokens come from a sequence, so that a lock whose row was deleted has a higher token when it comes back. */
+const prune = (t: string) => `
+DELETE FROM ${t} WHERE ctid = ANY (ARRAY(
+  SELECT l.ctid FROM ${t} AS l
+  WHERE l.place = 0 AND greatest(l.deadline, l.since) < floor(extract(epoch FROM clock_timestamp()) * 1000) - $1
+    AND NOT EXISTS (SELECT 1 FROM ${t} AS w WHERE w.key = l.key AND w.place > 0)
+  LIMIT 1000 FOR UPDATE SKIP LOCKED
+)) RETURNING 1`
+
+async function guard(
+  client: PgClient,
+  table: string,
+  key: string | Uint8Array,
+  token: number,
+): Promise<void> {
+  const name = lockKeyOf(KIND.lock, typeof key === 'string' ? utf8(key) : key)
+  if (!Number.isSafeInteger(token)) throw new TypeError(`token must be a safe integer; got ${String(token)}`)
+  // Without parameters, so that it is one message: its time is then that of its transaction if it is alone.
+  const bytes = `'\\x${asBuffer(name).toString('hex')}'::bytea`
+  const text = `SELECT ${table}_guard(${bytes}, ${token}::bigint), now() = statement_timestamp() AS alone`
+  let row: { alone: boolean } | undefined
+  try {
+    const { rows } = await client.query(text)
+    row = rows[0] as typeof row
+  } catch (error) {
+    if ((error as { code?: unknown }).code === FENCED_STATE) throw fenced({ key: name, token })
+    throw toLockError(error, `The functions of ${table} are missing. Run migrate() once.`)
+  }
+  if (row?.alone !== false) throw new TypeError(ALONE)
+}
+const ALONE =
+  'guard() must be called inside a transaction, on the client that has begun it: outside of one it guards nothing'
+
+/** A connection as those of the pool, or to another address. */
+async function listener(pool: PgPool, listen: true | string): Promise<PgListener> {
+  const { Client, options } = pool as unknown as {
+    readonly Client: new (options: object) => PgListener
+    readonly options: object
+  }
+  return new Client(typeof listen === 'string' ? { ...options, connectionString: listen } : options)
+}

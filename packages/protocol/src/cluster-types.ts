@@ -1,0 +1,179 @@
+// Types: the public contract of the cluster: its members, its sessions, its state, and the events of a store.
+
+import type { CallOptions } from './key-value-types.js'
+
+/** A member as the answering member knows it. */
+export interface MemberStatus {
+  id: string
+  url: string
+  role: 'voter' | 'learner'
+  /**
+   * The number of log entries that the member lacks, as the leader knows it; undefined if it is not known.
+   */
+  lag: number | undefined
+  alive: boolean | undefined
+}
+export interface Status {
+  id: string
+  role: 'leader' | 'follower' | 'candidate' | 'learner'
+  leader: string | undefined
+  term: number
+  commit: number
+  applied: number
+  clusterTime: number
+  /**
+   * The random id of the cluster since it was founded; '' until this member knows it. If `connect` and `open`
+   * are given this id, they refuse every other cluster.
+   */
+  clusterId: string
+  members: MemberStatus[]
+  /** Only while this member knows no leader: the ids of the voters that it does not reach. */
+  missing?: string[] | undefined
+  /**
+   * Only while this member knows no leader: why, in a sentence for people. `ready()`, /readyz and the log say
+   * the same.
+   */
+  whyNoLeader?: string | undefined
+  /** The bytes that this member uses on its disk; undefined if it keeps everything in memory. */
+  disk?: DiskUse | undefined
+  /** The version of latchkey that this member runs. */
+  version: string
+  /** Since this member was opened, by its monotonic clock: two readings tell at which rate that clock runs. */
+  uptimeMillis: number
+  /** The date of this member's machine, in milliseconds since 1970. */
+  dateMillis: number
+}
+/** One metric, as prom-client's `getMetricsAsJSON()` has it too. */
+export interface Metric {
+  name: string
+  help: string
+  type: 'gauge' | 'counter' | 'histogram'
+  /** `metricName`, of a histogram only: the name with `_bucket` (and the label `le`), `_sum` or `_count`. */
+  values: { labels: Record<string, string>; value: number; metricName?: string | undefined }[]
+}
+export interface DiskUse {
+  /** The state: keys, locks, sessions, and the history for watches. */
+  stateBytes: number
+  logBytes: number
+  /** What is free on the disk of the directory, and how large that disk is. */
+  freeBytes: number
+  totalBytes: number
+}
+/** The bytes on the disk of the member that compacted; 0 if it keeps everything in memory. */
+export interface SnapshotResult {
+  bytesBefore: number
+  bytesAfter: number
+}
+/**
+ * Changes of the membership, one at a time. They need the admin right. While another change is under way they
+ * fail with ERR_CONFIG_CHANGE_IN_PROGRESS, which is retryable. How to combine them: docs/operations.md.
+ */
+export interface MemberCalls {
+  /** Adds a member as a learner: it follows the leader and does not vote. */
+  add(id: string, url: string, options?: CallOptions): Promise<void>
+  /** Makes a learner a voter. ERR_BUSY, retryable, while the learner lags. */
+  promote(id: string, options?: CallOptions): Promise<void>
+  /** Changes the address of a member. */
+  update(id: string, url: string, options?: CallOptions): Promise<void>
+  /** Removes a member from the cluster. Stop its process afterwards. */
+  remove(id: string, options?: CallOptions): Promise<void>
+  /**
+   * Replaces the state of a damaged member by a snapshot of another one. Its log, and with it its vote, is
+   * kept.
+   */
+  rebuild(id: string, options?: CallOptions): Promise<void>
+}
+/** A session of a store, which writes, locks and waits need. A store opens it at the first such call. */
+export interface SessionInfo {
+  id: number
+  /** The identity that opened it: the name of its token, or its address. */
+  openedBy: string
+  /** How long the session lives after the last message of its client, ms. */
+  lifeMillis: number
+  /** The time since the last message of its client, ms. */
+  idleMillis: number
+  remainingMillis: number
+  /**
+   * The number of holds that were requested in this session. They stay after its end until their leases
+   * expire.
+   */
+  holds: number
+  /**
+   * The number of its places in queues, and of its waits at latches and barriers; they end with the session.
+   */
+  waiters: number
+}
+/** Calls for admins. Both work also when no further session can be opened. */
+export interface SessionCalls {
+  /** All open sessions, ordered by their ids. */
+  list(options?: CallOptions): Promise<SessionInfo[]>
+  /**
+   * Ends a session. Its waiters leave their queues, and its holds stay until their leases expire. A client
+   * that is still there opens another session. Resolves to whether the session was open.
+   */
+  end(id: number, options?: CallOptions): Promise<boolean>
+}
+export interface BackupOptions extends CallOptions {
+  /**
+   * An existing file is replaced when the new one is complete. Without this option an existing file is an
+   * error.
+   */
+  overwrite?: boolean | undefined
+  /** Called after each piece with the number of bytes written so far. */
+  progress?: ((bytes: number) => void) | undefined
+}
+export interface ClusterCalls {
+  /**
+   * Resolves when a leader is known and this member has caught up. Rejects with ERR_NO_LEADER and `missing`
+   * after 30 s, or after `timeout`.
+   */
+  ready(options?: CallOptions): Promise<void>
+  status(options?: CallOptions): Promise<Status>
+  /**
+   * The metrics of the member that is asked, for an exporter of your own: of an embedded store its own
+   * member. `latchkey start` shows them on /metrics. Needs the right to read.
+   */
+  metrics(options?: CallOptions): Promise<Metric[]>
+  readonly members: MemberCalls
+  readonly sessions: SessionCalls
+  /**
+   * Moves the leadership to that member, or to the one that lags least. ERR_TIMEOUT: the leader is the same
+   * as before. ERR_OUTCOME_UNKNOWN: the other member was asked to lead, and may still do so.
+   */
+  transferLeadership(id?: string, options?: CallOptions): Promise<void>
+  /**
+   * Compacts the log now, and frees the disk space of deleted rows. Resolves to the disk use of the asked
+   * member before and after. Members also compact by themselves.
+   */
+  snapshot(options?: CallOptions): Promise<SnapshotResult>
+  /**
+   * Writes everything, as of one moment, to a new file on the caller's machine, with a checksum over all of
+   * it. Needs the admin right. Without `timeout` it lasts as long as pieces arrive.
+   */
+  backup(path: string, options?: BackupOptions): Promise<void>
+  /**
+   * Ends pending calls with ERR_CLOSED, aborts the signals of this store's holds with ERR_CLOSED, and
+   * releases all its holds in one request, so that the next waiter of each queue gets its lock at once. An
+   * embedded leader hands over. If the cluster does not answer, `close` waits for 2 s at most, and the leases
+   * then expire. It may be called again.
+   */
+  close(options?: CloseOptions): Promise<void>
+}
+export interface CloseOptions {
+  /** Default 'release'. 'keep': the holds stay until their leases expire. */
+  holds?: 'release' | 'keep' | undefined
+}
+// A type, not an interface: an Emitter's events are a Record.
+export type StoreEvents = {
+  leader: { id: string | undefined; term: number }
+  role: { role: Status['role']; term: number }
+  member: { id: string; change: 'added' | 'promoted' | 'updated' | 'removed' }
+  /** Only for a store of `connect`: it has a connection to a member, lost it, or moved to another member. */
+  connected: { url: string }
+  disconnected: { url: string; error: Error }
+  moved: { from: string; to: string }
+  /**
+   * Only for a store of `open`: its member reaches no majority of the members any more, or reaches one again.
+   */
+  quorum: { lost: boolean }
+}

@@ -1,0 +1,158 @@
+// Door: the keys of a `sub`. What its callers name gets the prefix here, after it was checked and before it
+// is sent; what members answer loses it in toUserKey, as the Decoding says. The store itself has the empty
+// prefix.
+//
+// Laws
+//   SV1  No call of a sub reads or changes a key or a lock that is not below its prefix. Without it the story
+//        is: a service clears its own part of the store with a scan and a deleteRange that have no end, and
+//        the part of its neighbour is gone.
+//   SV2  A caller of a sub never meets the prefix: not in results, events and errors.
+//
+// To add a primitive that has names: its constructor gets a Place (packages/lock) or a Decoding; on the way
+// in each name goes through `keyArg(prefix, name)` there, or `keyBelow(prefix, key)` here; on the way out it
+// goes through `toUserKey(key, decoding)`. Then one line in PrefixedStore (packages/client) offers it in the
+// store and in each sub.
+
+import { copyBytes, prefixEnd } from '@latchkey/base'
+import { CAPS } from './caps.js'
+import { subOptionsArg, toKey } from './call-arguments.js'
+import type { Decoding } from './encodings.js'
+import { LatchkeyError } from './errors.js'
+import { kindOfLockKey, lockKeyOf, nameOfLockKey } from './lock-names.js'
+import {
+  type ConditionArg,
+  FIELD,
+  type GuardArg,
+  guardsOf,
+  type OneGuardArg,
+  type KeyRead,
+  type KeyValueCommand,
+  OP,
+  READ,
+  STEP,
+  type Step,
+} from './operations.js'
+import type { Bounds } from './read-arguments.js'
+
+type Key = Uint8Array
+
+/** The whole prefix of a sub, and how its values are read and written. */
+export function subArgs(prefix: unknown, options: unknown, above: Decoding): Decoding {
+  const below = copyBytes(toKey(prefix, 'prefix'))
+  const decoding = subOptionsArg(options, above)
+  const whole = Buffer.concat([above.prefix, below])
+  if (whole.length < CAPS.keyBytes) return { ...decoding, prefix: whole }
+  throw new LatchkeyError(
+    'ERR_TOO_LARGE',
+    `The prefix has ${whole.length} bytes in all; at most ${CAPS.keyBytes - 1} are allowed, since a key has ${CAPS.keyBytes} bytes with its prefix. Take a shorter one.`,
+  )
+}
+
+/** The limit of a key is that of the whole key: it is what members keep. */
+export function keyBelow(prefix: Uint8Array, key: Key, name = 'key', most: number = CAPS.keyBytes): Key {
+  if (prefix.length === 0) return key
+  const length = prefix.length + key.length
+  if (length > most)
+    throw new LatchkeyError(
+      'ERR_TOO_LARGE',
+      `${name} has ${length} bytes with the ${prefix.length} of the prefix of this sub; at most ${most} are allowed for both together. Take a shorter one.`,
+    )
+  const whole = new Uint8Array(length)
+  whole.set(prefix)
+  whole.set(key, prefix.length)
+  return whole
+}
+
+/** Of a lock as guards and conditions name it: the prefix goes before its name, behind what says its kind. */
+const lockBelow = (prefix: Uint8Array, key: Key): Key =>
+  lockKeyOf(kindOfLockKey(key), keyBelow(prefix, nameOfLockKey(key), "the lock's key"))
+
+/** What is open at an end reaches to the end of the prefix, not of the store (SV1). */
+export function boundsBelow<B extends Bounds>(prefix: Uint8Array, bounds: B): B {
+  if (prefix.length === 0) return bounds
+  const { start, end } = bounds
+  return {
+    ...bounds,
+    start: start === null ? prefix : boundBelow(prefix, start),
+    end: end === null ? (prefixEnd(prefix) ?? null) : boundBelow(prefix, end),
+  }
+}
+
+/** A bound behind a key is one byte longer than the key. */
+const boundBelow = (prefix: Uint8Array, bound: Key): Key =>
+  keyBelow(prefix, bound, 'a bound of the range', CAPS.keyBytes + 1)
+
+export function readBelow(prefix: Uint8Array, read: KeyRead): KeyRead {
+  if (prefix.length === 0) return read
+  if (read[0] !== READ.multiGet) return [read[0], keyBelow(prefix, read[1])]
+  return [READ.multiGet, read[1].map((key, at) => keyBelow(prefix, key, `keys[${at}]`))]
+}
+
+export function commandBelow(prefix: Uint8Array, command: KeyValueCommand): KeyValueCommand {
+  if (prefix.length === 0) return command
+  const guard = guardBelow(prefix, command[1])
+  const below = (key: Key, name?: string) => keyBelow(prefix, key, name)
+  switch (command[0]) {
+    case OP.put: {
+      const [op, , key, ...rest] = command
+      return [op, guard, below(key), ...rest]
+    }
+    case OP.putIfAbsent:
+    case OP.getAndPut:
+    case OP.merge:
+      return [command[0], guard, below(command[2]), command[3]]
+    case OP.nextSequence:
+    case OP.increment:
+    case OP.touch:
+      return [command[0], guard, below(command[2]), command[3]]
+    case OP.resetSequence:
+      return [command[0], guard, below(command[2])]
+    case OP.putAll:
+      return [command[0], guard, command[2].map(([key, ...rest]) => [below(key), ...rest] as const)]
+    case OP.compareAndPutAll:
+      return [command[0], guard, command[2].map(([key, ...rest]) => [below(key), ...rest] as const)]
+    case OP.deleteAll:
+      return [command[0], guard, command[2].map((key) => below(key))]
+    case OP.deleteRange:
+      return [command[0], guard, below(command[2], 'start'), below(command[3], 'end')]
+    case OP.batch:
+      return [command[0], guard, stepsBelow(prefix, command[2])]
+    case OP.txn: {
+      const [op, , when, then, otherwise, once] = command
+      const conditions = when.map((condition) => conditionBelow(prefix, condition))
+      const all = [op, guard, conditions, stepsBelow(prefix, then), stepsBelow(prefix, otherwise)] as const
+      return once === undefined ? all : [...all, [below(once[0]), once[1], once[2]]]
+    }
+  }
+}
+
+function guardBelow(prefix: Uint8Array, guard: GuardArg): GuardArg {
+  if (guard === null) return null
+  const below = guardsOf(guard).map(([key, ...rest]): OneGuardArg => [lockBelow(prefix, key), ...rest])
+  return Array.isArray(guard[0]) ? below : (below[0] ?? null)
+}
+
+function conditionBelow(prefix: Uint8Array, [field, is, key, value]: ConditionArg): ConditionArg {
+  return [field, is, field === FIELD.lock ? lockBelow(prefix, key) : keyBelow(prefix, key), value]
+}
+
+const stepsBelow = (prefix: Uint8Array, steps: readonly Step[]): Step[] =>
+  steps.map((step) => stepBelow(prefix, step))
+
+function stepBelow(prefix: Uint8Array, step: Step): Step {
+  switch (step[0]) {
+    case STEP.put: {
+      const [kind, key, ...rest] = step
+      return [kind, keyBelow(prefix, key), ...rest]
+    }
+    case STEP.merge:
+      return [step[0], keyBelow(prefix, step[1]), step[2]]
+    case STEP.deleteRange:
+      return [step[0], keyBelow(prefix, step[1], 'start'), keyBelow(prefix, step[2], 'end')]
+    case STEP.increment:
+      return [step[0], keyBelow(prefix, step[1]), step[2]]
+    case STEP.delete:
+    case STEP.get:
+      return [step[0], keyBelow(prefix, step[1])]
+  }
+}

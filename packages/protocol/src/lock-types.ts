@@ -1,0 +1,129 @@
+// Types: the public contract of locks: what calls take and answer, and what is listed.
+
+import type { Duration } from './duration.js'
+import type { As, Bytes, KeyAs } from './encodings.js'
+import type { CallOptions, ReadOptions } from './key-value-types.js'
+
+/** The result. After an acquire the first four mean success; after a release RELEASED and DECREMENTED do. */
+export type OwnerCode =
+  | 'FIRST_TIME'
+  | 'NEW_ACQUIRE'
+  | 'KEEP_LEASE'
+  | 'REENTRANT'
+  | 'KEEP_LEASE_FAIL'
+  | 'HELD'
+  | 'RELEASED'
+  | 'DECREMENTED'
+  | 'NOT_HELD'
+  | 'EXPIRED'
+  | 'NOT_OWNER'
+
+/** RheaKV's numbers, in `remainingMillis` after a successful acquire. */
+export const FIRST_TIME_SUCCESS = -1
+export const NEW_ACQUIRE_SUCCESS = -2
+export const KEEP_LEASE_SUCCESS = -3
+export const REENTRANT_SUCCESS = -4
+/** RheaKV's number for a lease that could not be renewed, because there was no hold. */
+export const KEEP_LEASE_FAIL = Number.MAX_SAFE_INTEGER
+
+/** The holder of a lock, and the result of the request. */
+export interface Owner {
+  id: string
+  /** The end of the lease in cluster time, like `nowMillis`. Do not compare it with a wall clock. */
+  deadlineMillis: number
+  /**
+   * After a successful acquire RheaKV's number (see the constants); after a refusal the rest of the holder's
+   * lease, ms.
+   */
+  remainingMillis: number
+  fencingToken: number
+  acquires: number
+  context: Bytes | undefined
+  success: boolean
+  code: OwnerCode
+  /** The cluster time of the log entry that decided the request. */
+  nowMillis: number
+}
+/**
+ * The identity of a requester. Use a random `id` for each hold: requests with the same id are of the same
+ * holder.
+ */
+export interface Acquirer {
+  id: string
+  lease: Duration
+  fencingToken?: number | null | undefined
+  context?: Bytes | undefined
+}
+
+/** An exclusive hold excludes all others. Shared holds exclude only exclusive ones. */
+export type LockMode = 'exclusive' | 'shared'
+/** A hold in force, as `locks.query` lists it. */
+export interface LockInfo<A extends As = 'bytes'> {
+  key: KeyAs<A>
+  mode: LockMode
+  id: string
+  context: Bytes | undefined
+  fencingToken: number
+  acquires: number
+  remainingMillis: number
+  /** The time since it was acquired, ms. */
+  sinceMillis: number
+  waiters: number
+  /** The waiters in the order of the queue, if `{ queue: true }` was given. */
+  queue?: QueuedInfo[] | undefined
+  /** What it is, if `kind` was given. */
+  kind?: HoldKind | undefined
+  /** How many permits of a semaphore, which is shared by its nature. */
+  permits?: number | undefined
+}
+/** What has holders and a queue. */
+export type HoldKind = 'lock' | 'semaphore' | 'election' | 'webLock'
+/** The options of `latches.query` and `barriers.query`. */
+export interface ListOptions<A extends As = As> extends CallOptions {
+  /** How the names are decoded. Default: as the store says. */
+  as?: A | undefined
+}
+/** A latch, as `latches.query` lists it. `count`: what it has still to count; 0: it is open. */
+export interface LatchInfo<A extends As = 'bytes'> {
+  name: KeyAs<A>
+  count: number
+  waiters: number
+}
+/** A barrier that somebody waits at, as `barriers.query` lists it. `generation`: the one that they wait for. */
+export interface BarrierInfo<A extends As = 'bytes'> {
+  name: KeyAs<A>
+  generation: number
+  parties: number
+  waiters: number
+}
+/** A waiter for a lock. */
+export interface QueuedInfo {
+  id: string
+  context: Bytes | undefined
+  mode: LockMode
+  waitedMillis: number
+  /** Of a semaphore, if `kind` was given. */
+  permits?: number | undefined
+}
+/** A hold of permits of a semaphore, as `semaphores.query` lists it. */
+export interface PermitInfo<A extends As = 'bytes'>
+  extends Omit<LockInfo<A>, 'key' | 'mode' | 'queue' | 'kind' | 'permits'> {
+  name: KeyAs<A>
+  permits: number
+  queue?: QueuedPermitsInfo[] | undefined
+}
+/** A waiter for permits. */
+export interface QueuedPermitsInfo extends Omit<QueuedInfo, 'mode' | 'permits'> {
+  permits: number
+}
+export interface LockQueryOptions<A extends As = As> extends ReadOptions<A> {
+  /** Lists the waiters of each lock too. Default false. */
+  queue?: boolean | undefined
+}
+export interface LockListOptions<A extends As = As> extends LockQueryOptions<A> {
+  /**
+   * What to list. With it, rows tell their `kind`. 'all' reads one kind after the other, so that the answer is
+   * not of one moment. Default: locks, without a `kind` in the rows.
+   */
+  kind?: HoldKind | 'all' | undefined
+}

@@ -1,0 +1,28 @@
+// Test: a txn that is applied once, in a stranger's bytes.
+
+import { expect, test } from 'vitest'
+import { CAPS } from './caps.js'
+import { decodeCommand } from './command-codec.js'
+import { pack } from './msgpack-encoder.js'
+import { OP } from './operations.js'
+
+const key = Buffer.of(1)
+const txn = [OP.txn, null, [], [], []]
+
+test('a key, a digest and a life', () => {
+  const once = [key, Buffer.alloc(64), CAPS.maxLife]
+  expect(decodeCommand(pack([...txn, once]))).toEqual([...txn, once])
+  expect(decodeCommand(pack(txn))).toEqual(txn)
+})
+
+test('anything else is refused', () => {
+  const wrong = [
+    [Buffer.alloc(0), key, 1],
+    [key, Buffer.alloc(0), 1],
+    [key, Buffer.alloc(65), 1],
+    [key, key, 0],
+  ]
+  for (const once of [...wrong, [key, key], [key, 'digest', 1], null])
+    expect(decodeCommand(pack([...txn, once]))).toMatchObject({ bad: 'invalid' })
+  expect(decodeCommand(pack([...txn, [key, key, 1], 1]))).toMatchObject({ bad: 'invalid' })
+})

@@ -1,0 +1,32 @@
+// Rule: what a node counts from its start on, for metrics. Nothing decides by these numbers.
+
+import { Histogram } from '@latchkey/base'
+import type { MemberId, Role } from '../core/index.js'
+
+export class NodeCounters {
+  /** How often another leader was heard of, or the same one in another term. */
+  leaderChanges = 0
+  electionsStarted = 0
+  electionsWon = 0
+  /** Commands of callers of this member, while it led. */
+  committed = 0
+  refused = 0
+  unknown = 0
+  snapshotsSent = 0
+  snapshotsReceived = 0
+  /** Seconds of each write to the log with its sync. */
+  readonly logSync = new Histogram()
+  /** Seconds from the proposal of an entry to its being applied here. */
+  readonly commit = new Histogram()
+  /** The last term whose leader is known. */
+  #ledTerm = 0
+
+  /** The node has another role, or knows another leader. */
+  role(role: Role, term: number, leader: MemberId | undefined): void {
+    if (role === 'candidate') this.electionsStarted++
+    if (leader === undefined || this.#ledTerm === term) return
+    if (role === 'leader') this.electionsWon++
+    this.#ledTerm = term
+    this.leaderChanges++
+  }
+}

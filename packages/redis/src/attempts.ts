@@ -1,0 +1,52 @@
+// Driver: owns the takes of one client that are still on their way to some master.
+//
+// Law (EN5): what a master grants after its caller has given up, or has released, is given back at once. A master's
+// answer may come long after the others have decided, and a release that is sent meanwhile may overtake the take.
+// Without this: that vote is kept for a lease by an id that nobody uses, and with one master down nobody else gets
+// a majority.
+// Law (EN1): each attempt asks in a name of its own. Without this: a waiter asks again while what its last attempt got
+// is being given back, and the late return of the old vote takes a new one away, so that another gets a majority
+// beside it.
+
+import { binary, newId } from '@latchkey/base'
+
+export interface Attempt {
+  /** What the masters know it by. */
+  readonly vote: string
+  /** Its caller does not want it any more. */
+  isOver: boolean
+  /** Called once for each master, when its answer has come or never will. */
+  settled(): void
+}
+
+export class Attempts {
+  readonly #open = new Map<string, Set<Attempt>>()
+
+  /** `vote`: of the hold that the caller has already. */
+  begin(key: Uint8Array, id: string, masters: number, vote = newId()): Attempt {
+    const name = nameOf(key, id)
+    const same = this.#open.get(name) ?? new Set()
+    this.#open.set(name, same)
+    let left = masters
+    const attempt: Attempt = {
+      vote,
+      isOver: false,
+      settled: () => {
+        if (--left > 0) return
+        same.delete(attempt)
+        if (same.size === 0 && this.#open.get(name) === same) this.#open.delete(name)
+      },
+    }
+    same.add(attempt)
+    return attempt
+  }
+
+  /** Ends those of that caller; answers the names that some master may know. */
+  end(key: Uint8Array, id: string): string[] {
+    const open = [...(this.#open.get(nameOf(key, id)) ?? [])]
+    for (const attempt of open) attempt.isOver = true
+    return open.map(({ vote }) => vote)
+  }
+}
+
+export const nameOf = (key: Uint8Array, id: string): string => `${id}/${binary(key)}`

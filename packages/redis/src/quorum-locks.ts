@@ -1,0 +1,99 @@
+// Driver: redisQuorumLocks(): locks on several masters that know nothing of each other.
+
+import { uptime } from 'node:os'
+import { newId, systemClock } from '@latchkey/base'
+import {
+  DEFAULT_DRIFT,
+  ENGINE_OPTIONS,
+  type EngineLocks,
+  engineLocks,
+  type EngineOptions,
+  OwnTime,
+} from '@latchkey/lock'
+import { knownNames, refuseUnknown } from '@latchkey/protocol'
+import { RedisConnection } from './connection.js'
+import { Master } from './master.js'
+import { QuorumEngine } from './quorum-engine.js'
+import { RedisCalls } from './redis-calls.js'
+import { clientArg, prefixArg } from './redis-locks.js'
+import type { RedisClient } from './redis-types.js'
+import { type Scripts, scriptsOf } from './scripts.js'
+
+export interface RedisQuorumOptions<S extends 'bytes' | 'string' = 'bytes'> extends EngineOptions<S> {
+  /**
+   * Clients of ioredis, each of a master of its own: three or five, no replicas of each other. They stay
+   * yours.
+   */
+  clients: readonly RedisClient[]
+  /** What the names of all keys begin with. Default: 'latchkey:'. */
+  prefix?: string | undefined
+}
+
+const OPTIONS = knownNames(...ENGINE_OPTIONS, 'clients', 'prefix')
+const MOST_MASTERS = 9
+
+/**
+ * Locks by Redlock's algorithm on several independent masters. It has NO fencing: a holder that is paused between
+ * "I have it" and "I write" writes beside the next one, and nothing can refuse it. For work that may rarely be done
+ * twice; where it must not be, use an engine whose `capabilities.fencing` is 'enforced'.
+ */
+export function redisQuorumLocks<S extends 'bytes' | 'string' = 'bytes'>(
+  options: RedisQuorumOptions<S>,
+): EngineLocks<S> {
+  return makeQuorumLocks(options, () => {})
+}
+
+/** `end`: what else ends with the locks. */
+export function makeQuorumLocks<S extends 'bytes' | 'string' = 'bytes'>(
+  options: RedisQuorumOptions<S>,
+  end: () => void,
+): EngineLocks<S> {
+  refuseUnknown(options, OPTIONS, 'option', 'redisQuorumLocks')
+  const { clients, prefix, ...rest } = options
+  if (!Array.isArray(clients) || clients.length < 3 || clients.length > MOST_MASTERS)
+    throw new TypeError(
+      `clients must be a list of 3 to ${MOST_MASTERS} clients, each of a master of its own; for one server there is redisLocks`,
+    )
+  if (new Set(clients).size !== clients.length) throw new TypeError('clients names one client twice')
+  for (const client of clients) clientArg(client, 'each of clients')
+  const engine = quorumEngine(clients, { prefix, drift: rest.drift }, end)
+  warnOnce()
+  return engineLocks<S>(engine, rest)
+}
+
+/** The engine itself. `scripts`: of each master, where a test sets its clock. */
+export function quorumEngine(
+  clients: readonly RedisClient[],
+  of: {
+    readonly prefix?: string | undefined
+    readonly drift?: number | undefined
+    readonly scripts?: readonly Scripts[]
+    /** Shared by engines whose histories are compared. */
+    readonly time?: OwnTime
+  } = {},
+  end: () => void = () => {},
+): QuorumEngine {
+  const clock = systemClock(uptime)
+  const { drift = DEFAULT_DRIFT, time = new OwnTime(clock) } = of
+  const part = (1 - drift) / (1 + drift)
+  const connections = clients.map((client) => new RedisConnection(client, clock))
+  const masters = connections.map((connection, i) => {
+    const prefix = prefixArg(clients[i] as RedisClient, of.prefix)
+    return new Master(new RedisCalls(connection, of.scripts?.[i] ?? scriptsOf(), prefix), clock, time, part)
+  })
+  return new QuorumEngine({ masters, time, part, seed: newId() }, () => {
+    for (const connection of connections) connection.close()
+    end()
+  })
+}
+
+let isWarned = false
+
+function warnOnce(): void {
+  if (isWarned) return
+  isWarned = true
+  process.emitWarning(
+    "Locks on a quorum of Redis masters have no fencing (capabilities.fencing is 'none'): after a pause, or a jump of a master's clock, two holders can write. Use them only for work that may be done twice.",
+    { type: 'LatchkeyWarning', code: 'LATCHKEY_NO_FENCING' },
+  )
+}

@@ -1,0 +1,89 @@
+// Driver: the lock engine on one server, or on the master that sentinels name.
+
+import type { Capabilities, LockEngine, TakeRequest } from '@latchkey/lock'
+import { refusedByServer } from '@latchkey/lock'
+import type { RedisConnection } from './connection.js'
+import { RedisCalls } from './redis-calls.js'
+import type { Scripts } from './scripts.js'
+import type { Subscription } from './subscription.js'
+
+export interface RedisTerms {
+  readonly prefix: string
+  readonly scripts: Scripts
+  readonly survives: 'restart' | 'nothing'
+}
+
+export class RedisEngine extends RedisCalls implements LockEngine {
+  readonly capabilities: Capabilities
+  readonly #connection: RedisConnection
+  readonly #subscription: Subscription
+  readonly #end: () => void
+  #checked: Promise<void> | undefined
+
+  /** `end`: what is to be ended with the engine. */
+  constructor(
+    connection: RedisConnection,
+    subscription: Subscription,
+    { prefix, scripts, survives }: RedisTerms,
+    end: () => void,
+  ) {
+    super(connection, scripts, prefix)
+    this.#connection = connection
+    this.#subscription = subscription
+    this.#end = end
+    this.capabilities = { fencing: 'told', queue: 'fair', wakeUp: 'push', survives, time: 'server' }
+  }
+
+  override async take(request: TakeRequest): ReturnType<RedisCalls['take']> {
+    if (this.capabilities.survives === 'restart') await this.#durable()
+    const answer = await super.take(request)
+    // A push between the answer and the subscription is made up for when that is there (Subscription).
+    if (answer.queued) this.#subscription.begin()
+    return answer
+  }
+
+  listen(wake: (id: string | undefined) => void): () => void {
+    return this.#subscription.on(wake)
+  }
+
+  async close(): Promise<void> {
+    this.#subscription.end()
+    this.#connection.close()
+    this.#end()
+  }
+
+  /** A server that does not write each hold to its disk loses it when it starts again. */
+  #durable(): Promise<void> {
+    this.#checked ??= this.#checkDurable().catch((error: unknown) => {
+      this.#checked = undefined
+      throw error
+    })
+    return this.#checked
+  }
+
+  async #checkDurable(): Promise<void> {
+    const reply = await this.#connection.call('CONFIG', ['GET', 'append*']).catch((error: unknown) => {
+      // Many services do not let CONFIG be read: the caller's word then counts.
+      if ((error as { code?: unknown }).code === 'ERR_FORBIDDEN') return undefined
+      throw error
+    })
+    const settings = new Map(pairs(reply))
+    for (const [name, value] of [
+      ['appendonly', 'yes'],
+      ['appendfsync', 'always'],
+    ] as const) {
+      const is = settings.get(name)
+      if (is !== undefined && is !== value)
+        throw refusedByServer(
+          `survives: 'restart' needs a server with ${name} ${value}; this one has ${name} ${is}. Set it, or leave the option out.`,
+        )
+    }
+  }
+}
+
+/** A map is a list of names and values, or an object, by the version of the protocol. */
+function pairs(reply: unknown): [string, string][] {
+  if (Array.isArray(reply))
+    return reply.flatMap((name: unknown, i) => (i % 2 === 0 ? [[String(name), String(reply[i + 1])]] : []))
+  return Object.entries(reply ?? {}).map(([name, value]) => [name, String(value)])
+}

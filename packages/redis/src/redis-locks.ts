@@ -1,0 +1,66 @@
+// Driver: redisLocks(): locks on one Redis server, or on the master that sentinels name.
+
+import { uptime } from 'node:os'
+import { systemClock } from '@latchkey/base'
+import { ENGINE_OPTIONS, type EngineLocks, engineLocks, type EngineOptions } from '@latchkey/lock'
+import { knownNames, refuseUnknown, show } from '@latchkey/protocol'
+import { RedisConnection } from './connection.js'
+import { RedisEngine } from './redis-engine.js'
+import type { RedisClient } from './redis-types.js'
+import { scriptsOf } from './scripts.js'
+import { Subscription } from './subscription.js'
+
+export interface RedisOptions<S extends 'bytes' | 'string' = 'bytes'> extends EngineOptions<S> {
+  /**
+   * A client of ioredis, of one server or with sentinels. The locks open connections of their own with its
+   * options; it stays yours.
+   */
+  client: RedisClient
+  /** What the names of all keys begin with. Default: 'latchkey:'. */
+  prefix?: string | undefined
+  /**
+   * 'restart': this server runs with `appendonly yes` and `appendfsync always`, so that a hold outlives its
+   * restart; it is checked where CONFIG may be read. Default: 'nothing'.
+   */
+  survives?: 'restart' | 'nothing' | undefined
+}
+
+const OPTIONS = knownNames(...ENGINE_OPTIONS, 'client', 'prefix', 'survives')
+
+/** Locks on one Redis server: a fair queue, pushes, and tokens that rise. */
+export function redisLocks<S extends 'bytes' | 'string' = 'bytes'>(options: RedisOptions<S>): EngineLocks<S> {
+  return makeLocks(options, () => {})
+}
+
+/** `end`: what else ends with the locks. */
+export function makeLocks<S extends 'bytes' | 'string' = 'bytes'>(
+  options: RedisOptions<S>,
+  end: () => void,
+): EngineLocks<S> {
+  refuseUnknown(options, OPTIONS, 'option', 'redisLocks')
+  const { client, prefix: named, survives = 'nothing', ...rest } = options
+  if (survives !== 'restart' && survives !== 'nothing')
+    throw new TypeError(`survives must be 'restart' or 'nothing'; got ${show(survives)}`)
+  clientArg(client, 'client')
+  const prefix = prefixArg(client, named)
+  const connection = new RedisConnection(client, systemClock(uptime))
+  const subscription = new Subscription(client, prefix)
+  const terms = { prefix, scripts: scriptsOf(), survives }
+  return engineLocks<S>(new RedisEngine(connection, subscription, terms, end), rest)
+}
+
+export function clientArg(client: unknown, name: string): void {
+  const { duplicate, isCluster } = (client ?? {}) as { duplicate?: unknown; isCluster?: unknown }
+  if (typeof duplicate !== 'function') throw new TypeError(`${name} must be a client of ioredis`)
+  if (isCluster === true)
+    throw new TypeError(
+      `${name} is a Redis Cluster, which moves keys between its masters. Give a client of one server, or of sentinels.`,
+    )
+}
+
+/** The connections of the locks have no keyPrefix of their own, because the scripts make names of keys. */
+export function prefixArg(client: RedisClient, prefix: unknown = 'latchkey:'): string {
+  if (typeof prefix !== 'string' || prefix === '' || prefix.length > 200)
+    throw new TypeError(`prefix must be a text of 1 to 200 characters; got ${show(prefix)}`)
+  return (client.options.keyPrefix ?? '') + prefix
+}

@@ -1,0 +1,52 @@
+// Driver: owns the connection that listens for pushes. It is made when the first caller waits.
+
+import { CONNECTION_OPTIONS } from './connection.js'
+import type { RedisClient } from './redis-types.js'
+
+type Wake = (id: string | undefined) => void
+
+/**
+ * Law (EN7): after each subscription everybody is woken, because pushes were missed while there was none. Without
+ * this: the connection is lost, the lock is released, and its first waiter sleeps on to its next poll.
+ */
+export class Subscription {
+  readonly #parent: RedisClient
+  readonly #channel: string
+  readonly #wakes = new Set<Wake>()
+  #client: RedisClient | undefined
+  #ended = false
+
+  constructor(client: RedisClient, prefix: string) {
+    this.#parent = client
+    this.#channel = `${prefix}wake`
+  }
+
+  on(wake: Wake): () => void {
+    this.#wakes.add(wake)
+    return () => this.#wakes.delete(wake)
+  }
+
+  begin(): void {
+    if (this.#client !== undefined || this.#ended) return
+    const client = this.#parent.duplicate(CONNECTION_OPTIONS)
+    this.#client = client
+    client.on('error', () => {})
+    client.on('message', (_, id) => this.#tell(id))
+    client.on('ready', () => {
+      client.subscribe(this.#channel).then(
+        () => this.#tell(undefined),
+        () => {},
+      )
+    })
+    client.connect().catch(() => {})
+  }
+
+  end(): void {
+    this.#ended = true
+    this.#client?.disconnect()
+  }
+
+  #tell(id: string | undefined): void {
+    for (const wake of [...this.#wakes]) wake(id)
+  }
+}

@@ -1,0 +1,66 @@
+// Driver: one call to all masters at once, and the count of what they answer.
+
+import { mayHaveArrived, notReached } from '@latchkey/lock'
+import { isLatchkeyError, type LatchkeyError } from '@latchkey/protocol'
+
+export class Votes<T> {
+  /** Masters there are. */
+  readonly of: number
+  readonly answers: T[] = []
+  readonly errors: unknown[] = []
+
+  constructor(of: number) {
+    this.of = of
+  }
+
+  get quorum(): number {
+    return Math.floor(this.of / 2) + 1
+  }
+
+  count(isFor: (answer: T) => boolean): number {
+    return this.answers.filter(isFor).length
+  }
+
+  /** Whether so many answers are for it that the rest does not matter. */
+  has(isFor: (answer: T) => boolean): boolean {
+    return this.count(isFor) >= this.quorum
+  }
+
+  /** Whether so many answers are against it that it can be reached no more. */
+  lacks(isFor: (answer: T) => boolean): boolean {
+    return this.answers.length - this.count(isFor) > this.of - this.quorum
+  }
+
+  /** Too few masters have answered. */
+  failure(): LatchkeyError {
+    const unknown = this.errors.find((error) => !isLatchkeyError(error) || error.outcome === 'unknown')
+    if (unknown !== undefined) return mayHaveArrived(unknown)
+    const refused = this.errors.find((error) => isLatchkeyError(error) && error.code === 'ERR_FORBIDDEN')
+    return refused === undefined ? notReached(this.errors[0]) : (refused as LatchkeyError)
+  }
+}
+
+/** Resolves when `isDecided`, or when all masters have answered or failed. */
+export function vote<M, T>(
+  masters: readonly M[],
+  ask: (master: M) => Promise<T>,
+  isDecided: (votes: Votes<T>) => boolean,
+): Promise<Votes<T>> {
+  const votes = new Votes<T>(masters.length)
+  return new Promise((resolve) => {
+    const look = () => {
+      if (votes.answers.length + votes.errors.length === masters.length || isDecided(votes)) resolve(votes)
+    }
+    for (const master of masters)
+      ask(master).then(
+        (answer) => {
+          votes.answers.push(answer)
+          look()
+        },
+        (error: unknown) => {
+          votes.errors.push(error)
+          look()
+        },
+      )
+  })
+}
