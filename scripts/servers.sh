@@ -27,7 +27,7 @@ stop() {
   fi
   for pid in "${started[@]}"; do kill "$pid" 2>/dev/null || true; done
   for pid in "${started[@]}"; do wait "$pid" 2>/dev/null || true; done
-  if [ "$status" -ne 0 ]; then tail -n 20 "$data"/*.log 2>/dev/null || true; fi
+  if [ "$status" -ne 0 ]; then tail -n 3 "$data"/*.log 2>/dev/null || true; fi
   rm -rf "$data"
   exit "$status"
 }
