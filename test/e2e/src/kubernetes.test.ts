@@ -44,6 +44,8 @@ test('the files are made from the present chart', () => {
     ...templates.map((name) => join('templates', name)),
     'rules.yml',
   ]
+  const alerts = readFileSync(join(DEPLOY, 'prometheus', 'rules.yml'))
+  expect(readFileSync(join(chart, 'rules.yml')).equals(alerts), 'run scripts/helm.sh').toBe(true)
   const sum = createHash('sha256')
   for (const name of names) sum.update(readFileSync(join(chart, name)))
   const expected = sum.digest('hex').slice(0, 16)
