@@ -1,11 +1,14 @@
-// Test: one link over a real socket of the loopback: which cluster it is of, from its first word to its last.
+// Test: one link over a real socket of the loopback: which cluster its member belongs to, from the first
+// message to the last, and how the link finds out that its member is silent.
 
+import { once } from 'node:events'
 import { uptime } from 'node:os'
-import { systemClock } from '@latchkey/base'
+import { type Clock, systemClock } from '@latchkey/base'
 import { type LeaderReply, type LinkReply, encodeReplies } from '@latchkey/protocol'
 import { expect, test, vi } from 'vitest'
 import { socketDial } from './websocket-link.js'
 import { type SocketMember, socketMembers } from './testing/socket-member.js'
+import { World } from './testing/world.js'
 
 const { member, opened } = socketMembers()
 
@@ -14,7 +17,7 @@ const soon = (check: () => void) => vi.waitFor(check, { timeout: 8_000 })
 type Identity = { clusterId: string | undefined }
 
 /** Dials, and keeps what is told. */
-async function dial(url: string, identity: Identity) {
+async function dial(url: string, identity: Identity, clock: Clock = systemClock(uptime)) {
   const told: LinkReply[] = []
   const ends: Error[] = []
   const events = {
@@ -23,7 +26,7 @@ async function dial(url: string, identity: Identity) {
     stranded: () => {},
   }
   const options = {
-    clock: systemClock(uptime),
+    clock,
     cluster: 'latchkey',
     token: undefined,
     tls: undefined,
@@ -88,4 +91,41 @@ test('C30: a member that has not met its cluster is used by one that knows none:
   const b = await member({ clusterId: 'y' })
   await expect(dial(b.url, identity)).rejects.toMatchObject({ code: 'ERR_WRONG_CLUSTER' })
   expect([first.ends, identity.clusterId]).toEqual([[], 'x'])
+})
+
+/** The time in ms between two pings of a link. */
+const PING_INTERVAL = 2_500
+
+const onlySocket = ({ sockets }: SocketMember) => [...sockets][0] ?? expect.unreachable('nobody is connected')
+
+// Without this law: a client that only holds locks hears nothing but pongs from its member for hours. Its
+// link counts as dead after five seconds, and the client dials without end.
+test('a member that answers nothing but pings keeps its link', async () => {
+  const [a, world] = [await member({ clusterId: 'x' }), new World()]
+  const { told, ends } = await dial(a.url, { clusterId: undefined }, world.clock())
+  await soon(() => expect(told).toHaveLength(1))
+  const socket = onlySocket(a)
+  for (let pings = 0; pings < 4; pings++) {
+    const pinged = once(socket, 'ping')
+    await world.run(PING_INTERVAL)
+    await pinged
+    // The client answers the member's ping only after it has read the pong that was sent before.
+    const answered = once(socket, 'pong')
+    socket.ping()
+    await answered
+  }
+  expect([told.length, ends]).toEqual([1, []])
+})
+
+// Without this law: a member's host loses its power. No packet says so, and the client's calls wait for the
+// end of the TCP connection, which takes minutes.
+test('a member that answers no ping loses its link after two intervals', async () => {
+  const [a, world] = [await member({ clusterId: 'x' }), new World()]
+  const { told, ends } = await dial(a.url, { clusterId: undefined }, world.clock())
+  await soon(() => expect(told).toHaveLength(1))
+  onlySocket(a).pause()
+  await world.run(PING_INTERVAL)
+  expect(ends).toEqual([])
+  await world.run(PING_INTERVAL)
+  expect(ends).toMatchObject([{ code: 'ERR_NO_LEADER', message: expect.stringContaining('does not answer') }])
 })

@@ -17,7 +17,6 @@ export class Dialler {
   readonly #clock: Clock
   readonly #eventsOf: (live: Live) => LinkEvents
   readonly #attempts = new Set<Attempt>()
-  #closed = false
 
   /** `eventsOf`: what a link reports, also before `dial` has reported the link itself. */
   constructor(route: Route, clock: Clock, eventsOf: (live: Live) => LinkEvents) {
@@ -31,7 +30,7 @@ export class Dialler {
   }
 
   /**
-   * Calls one of both: `arrived` with a link that is open, or `failed`. Neither is called after `close`.
+   * Calls either `arrived` with a link that is open, or `failed`. An attempt that `stop` ends has failed.
    * `url` undefined: the own member of an embedded store. `patience`: the longest time of the attempt, ms.
    */
   async dial(
@@ -62,7 +61,7 @@ export class Dialler {
     } catch (error) {
       this.#attempts.delete(attempt)
       shut(live)
-      if (!this.#closed) failed(error)
+      failed(error)
     } finally {
       timer.cancel()
     }
@@ -81,11 +80,6 @@ export class Dialler {
       stop.abort(new LatchkeyError('ERR_CLOSED'))
     }
     this.#attempts.clear()
-  }
-
-  close(): void {
-    this.#closed = true
-    this.stop()
   }
 }
 

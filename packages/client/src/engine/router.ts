@@ -115,7 +115,6 @@ export class Router {
     this.#timer?.cancel()
     this.#seeking?.cancel()
     this.#stopDialing()
-    this.#dialler.close()
     this.#query.end()
     this.#thirdMember?.close()
     this.#silence.stop()
@@ -216,7 +215,7 @@ export class Router {
   #dialFailed(url: string | undefined, error: unknown): void {
     this.failedAddresses.failed(url, error)
     if (this.#moving === url) this.#moving = undefined
-    if (this.active) return
+    if (this.#closed || this.active) return
     this.#errors.push(error)
     this.#events.failed(error)
     this.#next()
