@@ -110,6 +110,7 @@ export const READS = [
   [READ.sequence, key],
   [READ.lockQuery, key, false, false],
   [READ.lockOwner, key],
+  [READ.lockHistory, key],
   [READ.ticket, key, 'me'],
   [READ.parties, 1, key],
   [READ.revision],

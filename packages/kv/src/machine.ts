@@ -63,7 +63,7 @@ export class KvMachine implements KvStore {
   readonly #endedWaits: EndedWaits
   #running: Running | undefined
   #watches: AllWatches | undefined
-  #lockEvents = new LockEvents(0)
+  #lockEvents = new LockEvents({ index: 0, time: 0 })
   #stopped: LatchkeyError | undefined
   #busy: 'applying' | 'swapping' | undefined
 
@@ -117,7 +117,7 @@ export class KvMachine implements KvStore {
       const state = await State.load(store, this.#limits)
       const flusher = new Flusher(this.#options.clock, state, this.#limits, (error) => this.#fail(error))
       this.#running = { state, flusher }
-      this.#lockEvents = new LockEvents(state.meta.position.index)
+      this.#lockEvents = new LockEvents(state.meta.position)
     } catch (error) {
       await store.close()
       throw error
@@ -322,6 +322,8 @@ export class KvMachine implements KvStore {
     if (read[0] === READ.page) return this.#views.page(read, by)
     if (read[0] === READ.backup) return this.#views.backupPiece(read, by)
     if (read[0] === READ.closeView) return this.closeViews([read[1]])
+    if (read[0] === READ.lockHistory)
+      return this.#lockEvents.historyOf(read[1], Math.max(now, state.meta.position.time))
     return pointRead(state, read, now)
   }
 

@@ -21,10 +21,13 @@ import { nextStart } from './rules/sequences.js'
 import { entryOf, valueOf } from './state/data-row.js'
 import type { State } from './state/state.js'
 
-/** The reads that need no view. */
+/** The reads that need the state alone: no view, and no events. */
 export type PointRead = Exclude<
   Read,
-  readonly [typeof READ.page | typeof READ.closeView | typeof READ.backup, ...unknown[]]
+  readonly [
+    typeof READ.page | typeof READ.closeView | typeof READ.backup | typeof READ.lockHistory,
+    ...unknown[],
+  ]
 >
 
 export function assertRead(read: unknown): asserts read is Read {

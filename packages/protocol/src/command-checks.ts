@@ -314,6 +314,7 @@ const READS: Record<number, Check> = {
   [READ.ticket]: places('ticket', read, lockKey, holder),
   [READ.revision]: places('revision', read),
   [READ.lockState]: places('lockState', read, orNull(lockBound), orNull(lockBound)),
+  [READ.lockHistory]: places('lockHistory', read, lockKey),
   [READ.backup]: places('backup', read, count('a view')),
   [READ.party]: places('party', read, partyOf, key, holder),
   [READ.parties]: places('parties', read, partyOf, lockBound),

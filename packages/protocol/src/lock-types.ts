@@ -3,6 +3,7 @@
 import type { Duration } from './duration.js'
 import type { As, Bytes, KeyAs } from './encodings.js'
 import type { CallOptions, ReadOptions } from './key-value-types.js'
+import type { LockEventName } from './results.js'
 
 /** The result. After an acquire the first four mean success; after a release RELEASED and DECREMENTED do. */
 export type OwnerCode =
@@ -95,6 +96,30 @@ export interface BarrierInfo<A extends As = 'bytes'> {
   generation: number
   parties: number
   waiters: number
+}
+/** A change of a lock in the past. All times are cluster time, which stands still while nobody leads. */
+export interface LockHistoryRow {
+  type: LockEventName
+  /** The id of the holder, or of the caller that waits. */
+  id: string
+  context: Bytes | undefined
+  /** The fencing token of the hold; 0 for a caller that waits. */
+  fencingToken: number
+  /** The store's revision at that moment. */
+  revision: number
+  /** The time since the change, ms. */
+  agoMillis: number
+}
+/**
+ * The last changes of a lock, in their order. `sinceMillis`: every change of the last so many ms is there, and
+ * none before. Renewals are no changes here.
+ */
+export interface LockHistory extends Array<LockHistoryRow> {
+  readonly sinceMillis: number
+}
+export interface LockHistoryOptions extends CallOptions {
+  /** What has that name. Default: a lock. */
+  kind?: HoldKind | undefined
 }
 /** A waiter for a lock. */
 export interface QueuedInfo {

@@ -250,6 +250,8 @@ export const READ = {
   backup: 12,
   /** The state of locks at which a watch of locks begins. */
   lockState: 13,
+  /** The last changes of one lock that this member remembers. */
+  lockHistory: 14,
   // latches and barriers
   ...PARTY_READ,
 } as const
@@ -286,6 +288,8 @@ export type Read =
   | readonly [read: typeof READ.revision]
   /** start inclusive, end exclusive (null: unbounded). Answer: a LockStateResult. */
   | readonly [read: typeof READ.lockState, start: Key | null, end: Key | null]
+  /** Answer: a LockHistoryResult. */
+  | readonly [read: typeof READ.lockHistory, key: Key]
   /**
    * view 0: opens a frozen view of the whole store; another number: reads on in that view. Needs the admin
    * right. Answer: a BackupResult.

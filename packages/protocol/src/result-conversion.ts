@@ -10,13 +10,15 @@ import {
   type BackupResult,
   EVENT,
   type EventResult,
+  LOCK_EVENT,
+  type LockEventName,
   type LockStateResult,
   type PageResult,
 } from './results.js'
 import type { InitialPut } from './revision-types.js'
 import type { SessionInfo } from './cluster-types.js'
 import type { EntryAtRevision, EntryOfKey, WatchEvent } from './key-value-types.js'
-import type { BarrierInfo, LatchInfo } from './lock-types.js'
+import type { BarrierInfo, LatchInfo, LockHistory } from './lock-types.js'
 import { undecodable } from './undecodable.js'
 import { decodeParsed } from './value-codec.js'
 
@@ -245,6 +247,34 @@ export function toLockState(result: unknown): LockStateResult {
     return [plain(key), id, context, toCount(token)] as const
   })
   return [toCount(index), toCount(revision), holds]
+}
+
+const EVENT_NAMES: ReadonlyMap<unknown, LockEventName> = new Map(
+  Object.entries(LOCK_EVENT).map(([name, number]) => [number, name as LockEventName]),
+)
+
+export function toLockEventName(type: unknown): LockEventName {
+  const name = EVENT_NAMES.get(type)
+  if (name === undefined) throw nonsense('event of a lock')
+  return name
+}
+
+export function toLockHistory(result: unknown): LockHistory {
+  const [since, rows] = toParts(result, 2)
+  if (!Array.isArray(rows)) throw nonsense('history of a lock')
+  const history = rows.map((row: unknown) => {
+    const [type, id, context, token, revision, ago] = toParts(row, 6)
+    if (typeof id !== 'string' || !isContext(context)) throw nonsense('history of a lock')
+    return {
+      type: toLockEventName(type),
+      id,
+      context: context === null ? undefined : typeof context === 'string' ? context : plain(context),
+      fencingToken: toCount(token),
+      revision: toCount(revision),
+      agoMillis: toCount(ago),
+    }
+  })
+  return Object.defineProperty(history, 'sinceMillis', { value: toCount(since) }) as LockHistory
 }
 
 // ---- pages and events

@@ -150,6 +150,22 @@ export const WATCH_OF = { keys: 0, locks: 1, renewals: 2 } as const
 export type WatchOf = (typeof WATCH_OF)[keyof typeof WATCH_OF]
 
 /**
+ * The kept changes of a lock, in their order. since: every change of the last so many ms is among them. ago:
+ * ms between the change and now. The token of a waiter is 0.
+ */
+export type LockHistoryResult = readonly [
+  since: number,
+  rows: readonly (readonly [
+    type: (typeof LOCK_EVENT)[LockEventName],
+    id: string,
+    context: ContextArg,
+    token: number,
+    revision: number,
+    ago: number,
+  ])[],
+]
+
+/**
  * An event of a key or of a lock. An event of a lock has the index of the entry in place of the revision,
  * then the key of the lock, and as value the packed list [id, context, token, revision of the store]. The
  * token of a waiter is 0.

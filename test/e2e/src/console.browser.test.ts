@@ -86,6 +86,8 @@ test('C81: the page comes without a token and under 100 KB, and no data does; a 
 })
 
 test('orders/42 is stuck: its holder, who waits in which order, and its history, in three clicks', async () => {
+  const before = await store.locks.acquire('orders/42', { context: 'refunds-3' })
+  await before.release()
   const held = await store.locks.acquire('orders/42', { lease: '30s', context: 'billing-7 (pid 4711)' })
   const other = await connect(cluster.urls, { token: 'all' })
   const waits = ['first', 'second'].map((context) =>
@@ -107,6 +109,12 @@ test('orders/42 is stuck: its holder, who waits in which order, and its history,
   const history = page.getByRole('table', { name: 'Changes' })
   await history.getByRole('row').filter({ hasText: 'acquired' }).filter({ hasText: 'billing-7' }).waitFor()
   expect(await history.getByRole('row').filter({ hasText: 'began to wait' }).count()).toBe(2)
+  // Also what was over before anybody looked, and each change once.
+  for (const what of ['acquired', 'released'])
+    expect(
+      await history.getByRole('row').filter({ hasText: what }).filter({ hasText: 'refunds-3' }).count(),
+    ).toBe(1)
+  expect(await history.getByRole('row').count()).toBe(1 + 5)
 
   // While one looks: it is given back, and passes on.
   await held.release()
@@ -120,10 +128,15 @@ test('orders/42 is stuck: its holder, who waits in which order, and its history,
 
   // And the one command.
   const again = await store.locks.acquire('orders/42', { context: 'billing-8' })
-  const { out } = await latchkey(['locks', 'orders/42', '--queue'], cluster.urls, { LATCHKEY_TOKEN: 'all' })
-    .ended
-  expect(out).toContain('billing-8')
+  const third = store.locks.acquire('orders/42', { context: 'third', wait: '60s' })
+  await until('one waits', async () => (await store.locks.query('orders/42'))[0]?.waiters === 1)
+  const asked = ['locks', 'orders/42', '--queue', '--history']
+  const { out } = await latchkey(asked, cluster.urls, { LATCHKEY_TOKEN: 'all' }).ended
+  expect(out).toMatch(/^lock +orders\/42 .*billing-8/m)
+  expect(out).toMatch(/1\. waits .*third/)
+  expect(out).toMatch(/ago +released .*billing-7 \(pid 4711\)/)
   await again.release()
+  await (await third).release()
 })
 
 test('a lock is taken and given back while one looks at the list', async () => {

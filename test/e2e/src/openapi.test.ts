@@ -96,6 +96,9 @@ test('a client made from the document calls every route', async () => {
   expect(await ok('getLock', { key })).toMatchObject({ id, fencingToken })
   await ok('renewLock', { key }, { id, fencingToken })
   await ok('releaseLock', { key }, { id, fencingToken })
+  expect(await ok('lockHistory', { key })).toMatchObject({
+    history: [{ type: 'acquired', id, fencingToken }, { type: 'released' }],
+  })
   await ok('acquireLock', { key }, { id: 'other' })
   await ok('forceReleaseLock', { key }, {})
   const permits = await ok('acquirePermits', { name }, { id, of: 2 })

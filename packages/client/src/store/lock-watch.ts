@@ -18,6 +18,7 @@ import {
   type WatchOf,
   isLatchkeyError,
   nameOfLockKey,
+  toLockEventName,
   toLockState,
   toLockValue,
   toUserKey,
@@ -45,10 +46,6 @@ export interface LockWatchArgs {
   readonly decoding: Decoding
   readonly signal: AbortSignal | undefined
 }
-
-const NAMES = new Map<number, LockEventName>(
-  Object.entries(LOCK_EVENT).map(([name, number]) => [number, name as LockEventName]),
-)
 
 export function lockWatch(engine: Engine, args: LockWatchArgs): WatchSource<LockChange, LockWatchEvent<As>> {
   const { decoding, signal } = args
@@ -182,9 +179,8 @@ function isHandOver(events: readonly EventResult[], at: number): boolean {
 const nameOf = ({ key, id }: LockChange): string => `${binary(key)}/${id}`
 
 function toChange([, number, key, value]: EventResult): LockChange {
-  const type = NAMES.get(number)
-  if (type === undefined || value === null)
-    throw new LatchkeyError('ERR_PROTOCOL', 'That is no event of a lock.')
+  const type = toLockEventName(number)
+  if (value === null) throw new LatchkeyError('ERR_PROTOCOL', 'That is no event of a lock.')
   const [id, context, token, revision] = toLockValue(value)
   return { type, key: new Uint8Array(key), id, context, token, revision }
 }

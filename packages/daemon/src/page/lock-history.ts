@@ -1,5 +1,5 @@
-// Driver: what happened to locks since this page was opened. The member keeps no history of locks: it tells
-// each change once, to whoever watches.
+// Driver: what happened to locks: what the member remembers of the time before, and each change since this page
+// was opened, which stays here also when the member has forgotten it.
 
 import { type Api, type Refusal, Stream } from './api.js'
 import type { Person } from './person.js'
@@ -7,6 +7,7 @@ import { encodedKey, type SentKey } from './texts.js'
 import { now, timeOfDay } from './timers.js'
 
 export interface LockEvent {
+  /** Names the row: above 0 where it was heard, below where it was remembered. */
   readonly number: number
   readonly lock: string
   readonly type: string
@@ -19,11 +20,39 @@ export interface LockEvent {
   readonly when: number
 }
 
+interface Remembered {
+  readonly sinceMillis: number
+  readonly history: readonly (Omit<LockEvent, 'number' | 'lock' | 'time' | 'when'> & {
+    readonly agoMillis: number
+  })[]
+}
+
 /** Older ones are forgotten. */
 const MOST_EVENTS = 2000
+const MOST_READ = 100
+
+export const pastEvent = (event: Omit<LockEvent, 'time' | 'when'>, ago: number): LockEvent => ({
+  ...event,
+  time: timeOfDay(ago),
+  when: now() - ago,
+})
+
+/** The earlier of `events`: the last ones of each kind are those that were heard. */
+export function unheard(events: readonly LockEvent[], heard: readonly LockEvent[]): LockEvent[] {
+  const left = new Map<string, number>()
+  for (const event of heard) left.set(nameOf(event), (left.get(nameOf(event)) ?? 0) + 1)
+  const wasHeard = (event: LockEvent) => {
+    const count = left.get(nameOf(event)) ?? 0
+    left.set(nameOf(event), count - 1)
+    return count > 0
+  }
+  return events.toReversed().filter((event) => !wasHeard(event))
+}
+
+const nameOf = ({ type, id, fencingToken }: LockEvent): string => `${type} ${id} ${fencingToken}`
 
 export class LockHistory {
-  readonly since = timeOfDay()
+  readonly #api: Api
   readonly #listeners = new Set<(lock: string) => void>()
   readonly #streams: Stream[]
   #events: LockEvent[] = []
@@ -32,6 +61,7 @@ export class LockHistory {
   refusal: Refusal | undefined
 
   constructor(api: Api, person: Person) {
+    this.#api = api
     const prefixes = person.locks?.map(({ prefix, prefixBase64 }) => named(prefix, prefixBase64)) ?? ['']
     this.#streams = prefixes.map(
       (prefix) =>
@@ -68,6 +98,16 @@ export class LockHistory {
     this.#events.push({ ...event, lock, number: this.#count, time: timeOfDay(), when: now() })
     if (this.#events.length > MOST_EVENTS * 2) this.#events = this.#events.slice(-MOST_EVENTS)
     this.#tell(lock)
+  }
+
+  /** Of one lock: what the member remembers that was not heard here, and how far back it does. */
+  async before(lock: string): Promise<{ readonly events: readonly LockEvent[]; readonly since: number }> {
+    const read = `/v1/locks/${lock}:history?limit=${MOST_READ}`
+    const { sinceMillis, history } = await this.#api.get<Remembered>(read)
+    const events = history.map(({ agoMillis, ...row }, at) =>
+      pastEvent({ ...row, lock, number: -1 - at }, agoMillis),
+    )
+    return { events: unheard(events, this.of(lock)), since: now() - sinceMillis }
   }
 
   #tell(lock: string): void {

@@ -1,9 +1,9 @@
-// Driver: one lock: who holds it, who waits in which order, and what happened since the page was opened.
+// Driver: one lock: who holds it, who waits in which order, and what happened to it.
 
 import type { Console, View } from './console.js'
 import { may } from './person.js'
 import { button, el, fact, setText } from './dom.js'
-import type { LockEvent } from './lock-history.js'
+import { type LockEvent, pastEvent, unheard } from './lock-history.js'
 import { callers, heldFor, leftOf, type Lock, readLocks, type Waiter } from './locks.js'
 import { ask, whyOf } from './question.js'
 import { Table } from './table.js'
@@ -28,8 +28,10 @@ export class OneLock implements View {
   readonly #holders = el('div')
   readonly #waiters: Table<Place>
   readonly #events: Table<LockEvent>
-  /** What the first lists told of the time before. */
-  readonly #before = new Map<string, LockEvent>()
+  readonly #note = el('p', { class: 'note' })
+  /** What the member remembers of the time before this page was opened, the newest first. */
+  #before: readonly LockEvent[] = []
+  #isBeforeRead = false
   #shown = ''
   #held: readonly Lock[] = []
   #ticks: (() => void)[] = []
@@ -44,10 +46,9 @@ export class OneLock implements View {
     this.#events = new Table<LockEvent>(
       'Changes, the newest first',
       EVENTS,
-      (event) => `${event.number} ${nameOf(event)}`,
+      ({ number, type, id, fencingToken }) => `${number} ${type} ${id} ${fencingToken}`,
       'Nothing has happened yet.',
     )
-    const since = `What the member knows of the present hold and its waiters, and each change since ${console.history.since}, when this page was opened.`
     this.root.append(
       el('p', {}, el('a', { href: '#/locks' }, '← All locks')),
       this.#headline,
@@ -56,7 +57,7 @@ export class OneLock implements View {
       el('h2', {}, 'Waiting'),
       this.#waiters.root,
       el('h2', {}, 'History'),
-      el('p', { class: 'note' }, since),
+      this.#note,
       this.#events.root,
     )
   }
@@ -68,6 +69,8 @@ export class OneLock implements View {
     this.#ends = [
       this.#console.history.listen((lock) => {
         if (lock !== '' && lock !== this.#lock) return
+        // A stream that was cut may have missed some.
+        if (lock === '') this.#isBeforeRead = false
         this.#showHistory()
         reader.soon()
       }),
@@ -75,6 +78,7 @@ export class OneLock implements View {
       every(1000, () => {
         for (const tick of this.#ticks) tick()
         this.#waiters.tick()
+        this.#events.tick()
       }),
       () => reader.stop(),
     ]
@@ -86,14 +90,9 @@ export class OneLock implements View {
 
   #showHistory(): void {
     const heard = this.#console.history.of(this.#lock)
-    const known = new Set(heard.map(nameOf))
-    for (const event of this.#held.flatMap(beginsOf)) {
-      const name = nameOf(event)
-      if (!known.has(name) && !this.#before.has(name)) this.#before.set(name, event)
-    }
-    const all = [...heard, ...this.#before.values()].toSorted(
-      (a, b) => b.when - a.when || b.number - a.number,
-    )
+    const told = [...heard, ...this.#before]
+    // The member tells of each hold and waiter since when they are there, also if it remembers no change.
+    const all = [...told, ...unheard(this.#held.flatMap(beginsOf), told)].toSorted((a, b) => b.when - a.when)
     this.#events.show(all.slice(0, MOST_EVENTS))
     const { refusal } = this.#console.history
     if (refusal !== undefined) this.#events.sayEmpty(refusal.message)
@@ -103,12 +102,24 @@ export class OneLock implements View {
     try {
       // A lock's own name is the first one that begins with it, and its holders are never cut in two.
       const { locks } = await readLocks(this.#console, `prefix=${this.#lock}&limit=1`)
+      if (!this.#isBeforeRead) await this.#readBefore()
       this.#show(locks.filter((lock) => encodedKey(lock) === this.#lock))
       this.#problem.hidden = true
     } catch (error) {
       setText(this.#problem, whyOf(error))
       this.#problem.hidden = false
     }
+  }
+
+  async #readBefore(): Promise<void> {
+    const { events, since } = await this.#console.history.before(this.#lock)
+    this.#before = events
+    this.#isBeforeRead = true
+    const reach = now() - since
+    setText(
+      this.#note,
+      `The member remembers the last 1,024 changes of all locks since it was started: of this lock everything since ${timeOfDay(reach)}, ${duration(reach)} before this was read. A restart of the member forgets.`,
+    )
   }
 
   #show(held: readonly Lock[]): void {
@@ -193,8 +204,6 @@ export class OneLock implements View {
 
 const MOST_EVENTS = 100
 
-const nameOf = ({ type, id, fencingToken }: LockEvent): string => `${type} ${id} ${fencingToken}`
-
 /** What the list of locks tells of the past: when the hold began, and since when each waits. */
 function beginsOf(lock: Lock): LockEvent[] {
   const { id, context, contextBase64, fencingToken, sinceMillis, queue = [], at } = lock
@@ -202,14 +211,8 @@ function beginsOf(lock: Lock): LockEvent[] {
     ...(who.context !== undefined && { context: who.context }),
     ...(who.contextBase64 !== undefined && { contextBase64: who.contextBase64 }),
   })
-  const event = (type: string, ago: number, more: { id: string; fencingToken: number }): LockEvent => ({
-    ...more,
-    type,
-    number: 0,
-    lock: encodedKey(lock),
-    time: timeOfDay(now() - at + ago),
-    when: at - ago,
-  })
+  const event = (type: string, ago: number, more: { id: string; fencingToken: number }): LockEvent =>
+    pastEvent({ ...more, number: 0, type, lock: encodedKey(lock) }, now() - at + ago)
   return [
     { ...event('acquired', sinceMillis, { id, fencingToken }), ...whose({ context, contextBase64 } as Lock) },
     ...queue.map((waiter) => ({
@@ -242,6 +245,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
 
 const EVENTS = [
   { head: 'Time', text: ({ time }: LockEvent) => time },
+  { head: 'Ago', kind: 'number', text: ({ when }: LockEvent) => duration(now() - when) },
   {
     head: 'What',
     text: ({ type }: LockEvent) => MEANINGS[type] ?? type,

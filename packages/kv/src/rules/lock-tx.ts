@@ -69,7 +69,7 @@ export class StateLockTransaction extends StateLockView implements LockTransacti
     if (what === 'acquired') this.state.lockCounts.granted(row)
     if (what === 'expired') this.state.lockCounts.expired(row)
     const wasPut = what !== 'expired' && what !== 'released' && what !== 'left'
-    this.#events.record(what, wasPut ? (this.#put ?? row) : row, revision)
+    this.#events.record(what, wasPut ? (this.#put ?? row) : row, revision, this.now)
   }
   deleteHold(row: HoldRow): void {
     this.state.holds.delete(row)

@@ -1,4 +1,4 @@
-// Driver: owns the recent events of locks, for watches of locks.
+// Driver: owns the recent events of locks, for watches of locks and for the history of one lock.
 // The events are in memory only and in no snapshot. Every member applies the same entries and makes the same
 // events, so a watch can continue at any member that was running at that time.
 //
@@ -8,10 +8,12 @@
 // - 2: `of` returns all events of an entry, never a part of them; entries below `floor` were dropped.
 // - 3: renewals are recorded only while a client of this member watches them.
 // - 4: the number of events and their bytes are limited. An entry with more than that is not kept at all.
+// - 5: every change of a lock after `since` is kept, renewals excepted (K67). Without this law: an
+//   operator takes a history that was cut for the whole of it.
 
-import { assert } from '@latchkey/base'
+import { assert, equalBytes } from '@latchkey/base'
 import type { HoldRow, LockHappening, WaiterRow } from '@latchkey/lock'
-import { type EventResult, LOCK_EVENT, pack } from '@latchkey/protocol'
+import { type EventResult, LOCK_EVENT, type LockHistoryResult, pack } from '@latchkey/protocol'
 
 /**
  * Few, because each keeps a row alive: with 16,384 of them a pair of acquire and release cost a member 3 µs
@@ -36,9 +38,13 @@ export class LockEvents {
   renewalWatches = 0
   #floor: number
   #newest: number
+  /** Cluster time. */
+  #since: number
   readonly #kinds = new Uint8Array(MOST_EVENTS)
   readonly #indexes = new Float64Array(MOST_EVENTS)
   readonly #revisions = new Float64Array(MOST_EVENTS)
+  /** Cluster times. */
+  readonly #times = new Float64Array(MOST_EVENTS)
   /** A row in memory is never changed, only replaced, so the event may refer to it. */
   readonly #rows: (Row | undefined)[] = []
   /**
@@ -49,10 +55,11 @@ export class LockEvents {
   #recorded = 0
   #bytes = 0
 
-  /** `applied` is the index of the last entry in the state. */
-  constructor(applied: number) {
-    this.#newest = applied
-    this.#floor = applied + 1
+  /** The index and the cluster time of the last entry in the state. */
+  constructor({ index, time }: { readonly index: number; readonly time: number }) {
+    this.#newest = index
+    this.#since = time
+    this.#floor = index + 1
   }
 
   get newest(): number {
@@ -63,12 +70,13 @@ export class LockEvents {
   }
 
   /** The event belongs to the entry that is being applied, which is the one after the newest. */
-  record(what: LockHappening, row: Row, revision: number): void {
+  record(what: LockHappening, row: Row, revision: number, time: number): void {
     if (this.#recorded - this.#dropped === MOST_EVENTS) this.#dropOldest()
     const place = this.#recorded++ % MOST_EVENTS
     this.#kinds[place] = LOCK_EVENT[what]
     this.#indexes[place] = this.#newest + 1
     this.#revisions[place] = revision
+    this.#times[place] = time
     this.#rows[place] = row
     this.#bytes += bytesOf(row)
     while (this.#bytes > MOST_BYTES) this.#dropOldest()
@@ -78,6 +86,7 @@ export class LockEvents {
   #dropOldest(): void {
     const place = this.#dropped++ % MOST_EVENTS
     this.#floor = (this.#indexes[place] as number) + 1
+    this.#since = this.#times[place] as number
     this.#bytes -= bytesOf(this.#rows[place] as Row)
     this.#rows[place] = undefined
   }
@@ -101,6 +110,20 @@ export class LockEvents {
     return found
   }
 
+  /** The kept events of one lock, in their order; `now` is the cluster time of the reader. */
+  historyOf(key: Uint8Array, now: number): LockHistoryResult {
+    const rows: LockHistoryResult[1][number][] = []
+    for (let at = this.#dropped; at < this.#recorded; at++) {
+      const place = at % MOST_EVENTS
+      const kind = this.#kinds[place] as LockKind
+      const row = this.#rows[place] as Row
+      if (kind === LOCK_EVENT.renewed || !equalBytes(row.key, key)) continue
+      const [revision, time] = [this.#revisions[place] as number, this.#times[place] as number]
+      rows.push([kind, row.id, row.context, tokenOf(row), revision, ago(now, time)])
+    }
+    return [ago(now, this.#since), rows]
+  }
+
   /** A binary search, because events are in the order of their entries. */
   #firstOf(index: number): number {
     let low = this.#dropped
@@ -117,6 +140,9 @@ export class LockEvents {
 type LockKind = (typeof LOCK_EVENT)[LockHappening]
 
 function toResult(index: number, kind: LockKind, row: Row, revision: number): EventResult {
-  const token = 'token' in row ? row.token : 0
-  return [index, kind, row.key, pack([row.id, row.context, token, revision]), null]
+  return [index, kind, row.key, pack([row.id, row.context, tokenOf(row), revision]), null]
 }
+
+/** A waiter has none. */
+const tokenOf = (row: Row): number => ('token' in row ? row.token : 0)
+const ago = (now: number, time: number): number => Math.max(0, Math.floor(now - time))

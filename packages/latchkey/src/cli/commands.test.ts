@@ -259,6 +259,20 @@ test('locks: who holds and who waits, as text and as JSON; release ends a hold b
   expect(out).toContain('"host\\u001b[31m"')
   expect(out).toMatch(/\n +1\. waits +exclusive +[0-9a-f]+ +next/)
   expect((await run(['locks', 'none/'])).out).toBe('nothing is held\n')
+  const past = (await run(['locks', 'jobs/1', '--queue', '--history'])).out.split('\n\n')
+  expect(past[0]).toMatch(/\n +1\. waits/)
+  expect(past[1]).toMatch(
+    /^the last \d.* of lock jobs\/1, as far as this member remembers:\nwhen +what +who +context +token\n/,
+  )
+  expect(past[1]).toMatch(
+    /\n\d+ s ago +acquired +[0-9a-f]+ +"host\\u001b\[31m" +\d+\n.* queued +[0-9a-f]+ +next +-\n$/,
+  )
+  const changes = (await run(['locks', 'jobs/1', '--history', '--json'])).out.trim().split('\n').slice(1)
+  expect(changes.map((text) => (JSON.parse(text) as { type: string }).type)).toEqual(['acquired', 'queued'])
+  expect((await run(['locks', 'none', '--history'])).out).toMatch(
+    /^nothing is held\n\nnothing happened in the last .* of lock none, as far as this member remembers\n$/,
+  )
+  expect(await run(['locks', '--history'])).toMatchObject({ code: 2 })
   expect(await run(['release', 'jobs/1'])).toMatchObject({
     code: 2,
     err: expect.stringContaining('--force') as string,

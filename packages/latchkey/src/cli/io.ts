@@ -12,6 +12,8 @@ import type {
   ClusterCalls,
   Duration,
   KeyValueCalls,
+  LockHistory,
+  LockHistoryOptions,
   LockInfo,
   LockMode,
   LockListOptions,
@@ -52,6 +54,7 @@ export interface Locks {
   acquire(key: string, options?: AcquireOptions): Promise<Hold>
   tryAcquire(key: string, options?: AcquireOptions): Promise<Hold | undefined>
   query<A extends As = 'bytes'>(prefix?: Bytes, options?: LockListOptions<A>): Promise<LockInfo<A>[]>
+  history(key: Bytes, options?: LockHistoryOptions): Promise<LockHistory>
   forceRelease(key: Bytes, token: number, options?: CallOptions): Promise<boolean>
 }
 /** Latches and barriers. */

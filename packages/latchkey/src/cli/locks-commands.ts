@@ -2,10 +2,11 @@
 // hold by force. An operator who looks for what blocks a program does not know of what kind it is, so that one
 // list has all kinds.
 
-import type { BarrierInfo, HoldKind, LatchInfo, LockInfo } from '@latchkey/protocol'
+import type { BarrierInfo, CallOptions, HoldKind, LatchInfo, LockHistory, LockInfo } from '@latchkey/protocol'
 import { type Command, flag, keyWord, UsageError, wholeNumber, words } from './command.js'
 import { EXIT } from './exit.js'
-import { field, jsonLine, printable, seconds, table } from './output.js'
+import type { CommandStore } from './io.js'
+import { field, jsonLine, printable, seconds, span, table } from './output.js'
 import { JSON_OPTION, STORE_OPTIONS, withStore } from './store.js'
 
 export const locks: Command = {
@@ -13,17 +14,20 @@ export const locks: Command = {
   usage: '[PREFIX]',
   summary: 'List what is held: locks, semaphores, elections, web locks; by whom, since when, and who waits.',
   notes: `The context is what a holder gave as its own: a host name, a job; of an election what its leader says. Waiters stand in the order in
-which they will be granted. Behind the holds stand latches, with what they have still to count, and the barriers that somebody waits at.`,
+which they will be granted. Behind the holds stand latches, with what they have still to count, and the barriers that somebody waits at.
+With --history the word is the whole name of one lock. A member remembers the last 1,024 changes of all locks since it was started.`,
   options: {
     queue: { type: 'boolean', help: 'also list who waits for each hold' },
+    history: { type: 'boolean', help: 'also list what happened to that lock before' },
     ...JSON_OPTION,
     ...STORE_OPTIONS,
   },
-  examples: ['latchkey locks', 'latchkey locks orders/ --queue', 'latchkey locks --json'],
+  examples: ['latchkey locks', 'latchkey locks orders/42 --queue --history', 'latchkey locks --json'],
   async run(line, io) {
     const [given] = words(line, 0, 1)
     const prefix = given === '' ? undefined : given
     const queue = flag(line, 'queue')
+    const name = flag(line, 'history') ? keyWord(given) : undefined
     return withStore(line, io, async ({ store, json, call }) => {
       const options = { ...call, as: 'bytes' } as const
       const [holds, latches, barriers] = await Promise.all([
@@ -31,8 +35,13 @@ which they will be granted. Behind the holds stand latches, with what they have 
         store.latches.query(prefix, options),
         store.barriers.query(prefix, options),
       ])
+      const past = name === undefined ? [] : await historiesOf(store, name, call)
       const lines = [...holds.map(asJson), ...latches.map(latchJson), ...barriers.map(barrierJson)]
-      io.out(json ? lines.map(jsonLine).join('') : listText(holds, latches, barriers))
+      io.out(
+        json
+          ? [...lines, ...past.flatMap(pastJson)].map(jsonLine).join('')
+          : listText(holds, latches, barriers) + past.map(pastText).join(''),
+      )
       return EXIT.ok
     })
   },
@@ -62,6 +71,51 @@ const contextField = (context: string | Uint8Array | undefined) =>
 
 const latchJson = ({ name, ...rest }: LatchInfo) => ({ kind: 'latch', ...field('key', name), ...rest })
 const barrierJson = ({ name, ...rest }: BarrierInfo) => ({ kind: 'barrier', ...field('key', name), ...rest })
+
+// ---- history
+
+interface Past {
+  readonly kind: HoldKind
+  readonly name: string
+  readonly changes: LockHistory
+}
+
+/** A lock's is shown also where it is empty: that nothing is known is an answer. */
+async function historiesOf(
+  store: Pick<CommandStore, 'locks'>,
+  name: string,
+  call: CallOptions,
+): Promise<Past[]> {
+  const kinds = Object.keys(KINDS) as HoldKind[]
+  const all = await Promise.all(
+    kinds.map(async (kind) => ({ kind, name, changes: await store.locks.history(name, { ...call, kind }) })),
+  )
+  return all.filter(({ kind, changes }) => kind === 'lock' || changes.length > 0)
+}
+
+const pastJson = ({ kind, name, changes }: Past) =>
+  changes.map(({ context, ...change }) => ({
+    kind: KINDS[kind],
+    key: name,
+    ...change,
+    ...contextField(context),
+  }))
+
+function pastText({ kind, name, changes }: Past): string {
+  const what = `${KINDS[kind].replace('_', ' ')} ${printable(name)}`
+  const reach = `the last ${span(changes.sinceMillis)} of ${what}, as far as this member remembers`
+  if (changes.length === 0) return `\nnothing happened in ${reach}\n`
+  const rows = changes.map(({ type, id, context, fencingToken, agoMillis }) => [
+    `${span(agoMillis)} ago`,
+    type,
+    printable(id),
+    shown(context),
+    fencingToken === 0 ? '-' : String(fencingToken),
+  ])
+  return `\n${reach}:\n${table([['when', 'what', 'who', 'context', 'token'], ...rows])}`
+}
+
+// ---- holds
 
 const HEAD = ['kind', 'key', 'mode', 'holder', 'context', 'token', 'held for', 'lease left', 'waiters']
 

@@ -5,7 +5,7 @@ import type { Call, Reply } from './http-ports.js'
 import { deleteKey, getKey, increment, putKey } from './kv.js'
 import { countDown, createLatch, enterBarrier, removeLatch, waitForLatch } from './latch-routes.js'
 import { getMany, listKeys } from './lists.js'
-import { listLocks, listSemaphores, observe, watchLock, watchLocks } from './lock-lists.js'
+import { listLocks, listSemaphores, lockHistory, observe, watchLock, watchLocks } from './lock-lists.js'
 import { forceRelease, type LockDoor, proclaim, showLeader, showLock } from './locks.js'
 import { backup, members, openApi, status, transferLeadership, version } from './member-routes.js'
 import type { RouteId } from './route-table.js'
@@ -41,6 +41,7 @@ export function handlers(locks: LockDoor): Readonly<Record<Exclude<RouteId, OwnR
     watchLocks,
     getLock: showLock,
     watchLock,
+    lockHistory,
     acquireLock: locks.acquire,
     renewLock: locks.renew(KIND.lock),
     releaseLock: locks.release(KIND.lock),

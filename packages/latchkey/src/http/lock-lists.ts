@@ -1,4 +1,4 @@
-// Door: lists of locks and permits, and watches of locks and elections.
+// Door: lists of locks and permits, the history of a lock, and watches of locks and elections.
 //
 // Law: a watch is begun before the read that refuses a caller without the right. Without this law: what
 // happens between the read and the begin of the watch is never told.
@@ -15,6 +15,7 @@ import {
   type QueuedResult,
   READ,
   type Read,
+  toLockHistory,
 } from '@latchkey/protocol'
 import { keyJson } from './errors.js'
 import { eventStream, type SentEvent } from './event-stream.js'
@@ -95,6 +96,17 @@ const isSame = (a: LockInfoResult | undefined, b: LockInfoResult | undefined): b
 /** null: all locks. */
 const prefixOf = (kind: Kind, prefix: Key = EMPTY): Key | null =>
   prefix.length === 0 && kind === KIND.lock ? null : lockKeyOf(kind, prefix)
+
+export async function lockHistory(call: Call, name: Key): Promise<Reply> {
+  const read = [READ.lockHistory, lockKeyOf(KIND.lock, name)] as const
+  const limit = limitOption(call)
+  const all = toLockHistory(await call.by.lockPort.read(read, limits(call)))
+  const rows = all.slice(Math.max(0, all.length - limit))
+  // Of a list that was cut it says less, so that it stays true.
+  const sinceMillis = rows.length < all.length ? (rows[0]?.agoMillis ?? 0) : all.sinceMillis
+  const history = rows.map(({ context, ...row }) => ({ ...row, ...contextJson(context ?? null) }))
+  return { status: 200, body: { sinceMillis, history } }
+}
 
 // ---- watches
 

@@ -226,6 +226,29 @@ export const ANSWERS = {
     'next',
   ]),
   owner: object(held, ['id', 'fencingToken']),
+  history: object(
+    {
+      sinceMillis: whole('Every change of the last so many milliseconds is there, and none before.'),
+      history: list(
+        object(
+          {
+            type: {
+              type: 'string',
+              enum: ['acquired', 'rotated', 'released', 'expired', 'queued', 'left'],
+            },
+            id: text('Of the holder, or of the caller that waits.'),
+            context,
+            contextBase64: text('A context that is no text.'),
+            fencingToken: whole('0 of a caller that waits.'),
+            revision,
+            agoMillis: whole('The time since the change.'),
+          },
+          ['type', 'id', 'fencingToken', 'revision', 'agoMillis'],
+        ),
+      ),
+    },
+    ['sinceMillis', 'history'],
+  ),
   hold: object({ ...owned, remainingMillis: whole('Counts from the moment the request was sent.') }, [
     'id',
     'fencingToken',

@@ -342,6 +342,15 @@ export const ROUTES = {
     query: { renewals: PARAMETERS.renewals },
     answer: EVENTS,
   },
+  lockHistory: {
+    method: 'GET',
+    path: '/v1/locks/{key}:history',
+    figure: 'lock',
+    ...READ,
+    summary: 'The last changes of one lock that this member remembers since it was started, in their order.',
+    query: { limit: PARAMETERS.limit, timeout },
+    answer: ANSWERS.history,
+  },
   acquireLock: {
     method: 'POST',
     path: '/v1/locks/{key}:acquire',

@@ -226,6 +226,7 @@ const READS: readonly (readonly [keyof typeof READ, Read, Right, string])[] = [
   ['lockQuery', [READ.lockQuery, k('l/'), false, false], 'read', ' |  |  | l/..l0'],
   ['lockQuery', [READ.lockQuery, k('l'), true, true], 'read', ' |  | l | '],
   ['lockOwner', [READ.lockOwner, k('l')], 'read', ' |  | l | '],
+  ['lockHistory', [READ.lockHistory, k('l')], 'read', ' |  | l | '],
   ['ticket', [READ.ticket, k('l'), 'me'], 'write', ' |  | l | '],
   ['party', [READ.party, 0, k('l'), 'me'], 'write', ' |  | l | '],
   ['parties', [READ.parties, 0, k('')], 'read', ' |  |  | null..null'],

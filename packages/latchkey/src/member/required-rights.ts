@@ -30,7 +30,7 @@
 //   read page                                   | read           | its range
 //   read sequence                               | read           | the key
 //   read closeView, revision                    | read           | nothing
-//   read lockOwner                              | read           | the lock
+//   read lockOwner, lockHistory                 | read           | the lock
 //   read lockQuery                              | read           | all locks below its prefix, or that one
 //   read ticket                                 | write          | the lock: part of waiting for it
 //   read party                                  | write          | its name, as a lock: part of waiting
@@ -209,6 +209,7 @@ export function touchedByRead(read: Read): Touched {
     case READ.page:
       return { ...NOTHING, spans: [[read[3], read[4]]] }
     case READ.lockOwner:
+    case READ.lockHistory:
     case READ.ticket:
       return { ...NOTHING, locks: [nameOfLockKey(read[1])] }
     case READ.party:

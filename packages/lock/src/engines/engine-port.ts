@@ -134,6 +134,7 @@ export class EnginePort implements LockPort {
       return this.#requests.call(() => this.#engine.time(), limits).result.then(() => 1)
     // A place in the queue is known only by asking for the lock again, which its caller then does.
     if (read[0] === READ.ticket) return ['unknown', null]
+    if (read[0] === READ.lockHistory) throw new TypeError(NO_HISTORY)
     if (read[0] !== READ.lockQuery) throw new TypeError('a lock engine has no such read')
     const [, prefix, queue, isKey] = read
     const { rows } = await this.#requests.call(() => this.#engine.query({ prefix, queue, isKey }), limits)
@@ -248,6 +249,8 @@ const NO_FLOWS = 'these locks do not watch over circles of flows; leave `flow` o
 const ONLY_EXCLUSIVE =
   'This lock engine has exclusive locks of one key only. Leave out the mode and take several keys one by one, in one order everywhere, or use Latchkey itself.'
 const ONE_COUNTER = 'This lock engine has one counter of tokens. Leave out fencingKey.'
+const NO_HISTORY =
+  'This lock engine keeps no history of locks. Watch the locks while they change, or use Latchkey itself.'
 const NO_KEYS =
   'This lock engine stores no keys. Guard your own writes with the token of the hold, as docs/engines.md says.'
 

@@ -55,11 +55,14 @@ export function prefixArg(above: Uint8Array, prefix: unknown, kind: Kind = KIND.
 
 const HOLD_KINDS: readonly HoldKind[] = ['lock', 'semaphore', 'election', 'webLock']
 
-export function kindsArg(kind: unknown): readonly HoldKind[] {
-  if (kind === 'all') return HOLD_KINDS
+export const kindsArg = (kind: unknown): readonly HoldKind[] =>
+  kind === 'all' ? HOLD_KINDS : [holdKindArg(kind, ['all'])]
+
+/** `more`: what is allowed beside, for the error. */
+export function holdKindArg(kind: unknown, more: readonly string[] = []): HoldKind {
   const known = HOLD_KINDS.find((one) => one === kind)
-  if (known === undefined) throw notOneOf('kind', kind, [...HOLD_KINDS, 'all'])
-  return [known]
+  if (known === undefined) throw notOneOf('kind', kind, [...HOLD_KINDS, ...more])
+  return known
 }
 
 export function modeArg(mode: unknown): ShareArg | undefined {

@@ -12,10 +12,15 @@ import {
   knownNames,
   LatchkeyError,
   type LockInfo,
+  type LockHistory,
+  type LockHistoryOptions,
   type LockMode,
+  lockKeyOf,
   OP,
+  READ,
   refuseUnknown,
   show,
+  toLockHistory,
   toRecord,
   type LockListOptions,
   shownLockKey,
@@ -24,6 +29,8 @@ import {
 import {
   callOptions,
   durationArg,
+  holdKindArg,
+  keyArg,
   lockKeyArg,
   lockSpan,
   kindsArg,
@@ -78,6 +85,7 @@ function lockOfSetArg(one: LockOfSet): { readonly key: Bytes; readonly mode?: Lo
   return given as { key: Bytes; mode?: LockMode }
 }
 
+const HISTORY_OPTIONS = knownNames('kind', 'timeout', 'signal')
 const WATCH_OPTIONS = knownNames('as', 'renewals', 'signal')
 
 /**
@@ -215,6 +223,23 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
       queryHolds(port, 'locks.query', KIND[one], prefix, rest, (row, how) => toHoldInfo(one, row, how)),
     )
     return (await Promise.all(lists)).flat() as LockInfo<A>[]
+  }
+
+  /**
+   * The last changes of one lock, in their order: who acquired it, lost it, released it, waited for it. Members
+   * remember the last 1,024 changes of all locks together since they were started: a restart forgets.
+   * `sinceMillis` of the answer says how far back the memory of the member that answered goes.
+   * ```ts
+   * for (const { type, context, agoMillis } of await store.locks.history('orders/42'))
+   *   console.log(`${agoMillis} ms ago`, type, context)
+   * ```
+   */
+  async history(key: Bytes, options?: LockHistoryOptions): Promise<LockHistory> {
+    const { kind = 'lock', ...rest } = optionsArg('locks.history', options, HISTORY_OPTIONS)
+    const limits = callOptions('locks.history', rest)
+    const name = keyArg(this.prefix, key)
+    const asked = [READ.lockHistory, lockKeyOf(KIND[holdKindArg(kind)], name)] as const
+    return toLockHistory(await this.port.read(asked, limits))
   }
 
   /**

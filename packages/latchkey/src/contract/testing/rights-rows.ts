@@ -126,6 +126,7 @@ export const STORE_ROWS: Readonly<Record<string, StoreRow>> = {
     (await store.locks.tryAcquireAll([`${at}3`, `${at}4`]))?.release(),
   'locks.withLock': (store, at) => store.locks.withLock(`${at}l`, { wait: '20s' }, async () => {}),
   'locks.query': (store, at) => store.locks.query(at),
+  'locks.history': (store, at) => store.locks.history(`${at}l`),
   'locks.forceRelease': (store, at) => store.locks.forceRelease(`${at}none`, 1),
   'locks.releaseAll': (store) => store.locks.releaseAll(),
   'semaphores.acquire': async (store, at) =>
