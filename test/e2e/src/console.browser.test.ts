@@ -1,5 +1,6 @@
 // Test: the page for people, in a real browser before real members: signing in, each view, what happens while
 // one looks, rights, hostile keys, keyboard and phone; and the leader killed while one looks.
+// long: one cluster and one browser serve the tests of all views
 
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

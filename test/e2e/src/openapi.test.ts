@@ -60,7 +60,25 @@ test('the document is valid', async () => {
   expect(await new Validator().validate(document as never)).toMatchObject({ valid: true })
 })
 
-async function latchesAndBarriers(ok: (...given: Call) => Promise<unknown>, name: string): Promise<void> {
+type Ok = (...given: Call) => Promise<Record<string, unknown>>
+
+async function locks(ok: Ok, key: string, id: string): Promise<void> {
+  const hold = await ok('acquireLock', { key }, { id, lease: '30s', context: 'a client' })
+  const { fencingToken } = hold
+  await ok('watchLock', { key })
+  await ok('watchLocks', { prefix: 'a/' })
+  expect(await ok('listLocks', { prefix: 'a/' })).toMatchObject({ locks: [{ key, fencingToken }] })
+  expect(await ok('getLock', { key })).toMatchObject({ id, fencingToken })
+  await ok('renewLock', { key }, { id, fencingToken })
+  await ok('releaseLock', { key }, { id, fencingToken })
+  expect(await ok('lockHistory', { key })).toMatchObject({
+    history: [{ type: 'acquired', id, fencingToken }, { type: 'released' }],
+  })
+  await ok('acquireLock', { key }, { id: 'other' })
+  await ok('forceReleaseLock', { key }, {})
+}
+
+async function latchesAndBarriers(ok: Ok, name: string): Promise<void> {
   await ok('createLatch', { name }, { count: 1 })
   expect(await ok('countDown', { name }, {})).toEqual({ left: 0 })
   expect(await ok('waitForLatch', { name })).toEqual({ open: true })
@@ -76,7 +94,7 @@ test('a client made from the document calls every route', async () => {
     expect(status, `${given[0]}: ${JSON.stringify(json)}`).toBeLessThan(300)
     return json
   }
-  const [key, name, id] = ['a/key', 'a name', 'me']
+  const [key, name, id] = ['a/key', 'a name', 'me'] as const
   for (const plain of PLAIN) await ok(plain)
   await ok('putKey', { key }, 'value')
   await ok('getKey', { key })
@@ -88,19 +106,7 @@ test('a client made from the document calls every route', async () => {
     await ok('txn', {}, { when: [{ key: 'c', value: null }], then: [{ type: 'delete', key: 'b' }] }),
   ).toMatchObject({ succeeded: true })
   await ok('watch', { prefix: 'a/', initial: true })
-  const hold = await ok('acquireLock', { key }, { id, lease: '30s', context: 'a client' })
-  const { fencingToken } = hold
-  await ok('watchLock', { key })
-  await ok('watchLocks', { prefix: 'a/' })
-  expect(await ok('listLocks', { prefix: 'a/' })).toMatchObject({ locks: [{ key, fencingToken }] })
-  expect(await ok('getLock', { key })).toMatchObject({ id, fencingToken })
-  await ok('renewLock', { key }, { id, fencingToken })
-  await ok('releaseLock', { key }, { id, fencingToken })
-  expect(await ok('lockHistory', { key })).toMatchObject({
-    history: [{ type: 'acquired', id, fencingToken }, { type: 'released' }],
-  })
-  await ok('acquireLock', { key }, { id: 'other' })
-  await ok('forceReleaseLock', { key }, {})
+  await locks(ok, key, id)
   const permits = await ok('acquirePermits', { name }, { id, of: 2 })
   expect(await ok('listSemaphores', {})).toMatchObject({ semaphores: [{ name }] })
   await ok('renewPermits', { name }, { id, fencingToken: permits.fencingToken })

@@ -1,5 +1,6 @@
 // Test: the commands against a real store in memory: what they print, as text and as JSON, and what they exit
 // with.
+// long: one store serves the tests of all commands
 
 import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
