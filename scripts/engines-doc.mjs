@@ -27,14 +27,14 @@ const ENGINES = [
     name: 'Latchkey',
     file: 'packages/locks/src/latchkey.test.ts',
     says: LATCHKEY,
-    also: 'a cluster of three whose leader is killed; simulator, chaos ([guarantees.md](guarantees.md))',
+    also: 'a killed leader in a cluster of three; simulator, chaos ([guarantees.md](guarantees.md))',
   },
   {
     name: 'PostgreSQL',
     file: 'packages/postgres/src/postgres.servers.test.ts',
     within: 'PostgreSQL',
     says: postgresLocks({ pool }).capabilities,
-    also: 'the server killed under eight clients; connections lost inside guarded transactions; 50,000 random calls',
+    also: 'a killed server under eight clients; lost connections inside guarded transactions; 50,000 random calls',
   },
   {
     name: 'PostgreSQL behind PgBouncer',
@@ -48,21 +48,21 @@ const ENGINES = [
     file: 'packages/redis/src/redis.servers.test.ts',
     within: 'one Redis that writes everything to its disk',
     says: redisLocks({ client: redis(), survives: 'restart' }).capabilities,
-    also: "with `survives: 'restart'`; the server killed under eight clients; fail-over by a sentinel; each harm below; 50,000 random calls",
+    also: "with `survives: 'restart'`; a killed server under eight clients; fail-over by a sentinel; each failure below; 50,000 random calls",
   },
   {
     name: 'Redis, a quorum of masters',
     file: 'packages/redis/src/quorum.servers.test.ts',
     within: 'three masters',
     says: redisQuorumLocks({ clients: [redis(), redis(), redis()] }).capabilities,
-    also: 'one master of three killed, also under eight clients; each harm below; 50,000 random calls',
+    also: 'a killed master of three, also under eight clients; each failure below; 50,000 random calls',
   },
   {
     name: 'etcd',
     file: 'packages/etcd/src/etcd.servers.test.ts',
     within: 'etcd',
     says: etcdLocks({ client: { kv: {}, leaseClient: {}, watchClient: {} } }).capabilities,
-    also: 'one server of three killed under eight clients, the leader too; a lease lost while its owner waits, a compacted watch, a request that comes late, a server that is silent; 50,000 random calls',
+    also: 'a killed server of three under eight clients, also the leader; a lost lease during a wait, a compacted watch, a late request, a silent server; 50,000 random calls',
   },
   {
     name: 'memory',
@@ -77,7 +77,7 @@ const PROMISED = [
   [/^fencing 'enforced'/, ({ fencing }) => fencing === 'enforced'],
   [/^fencing 'told'/, ({ fencing }) => fencing === 'told'],
   [/^EN2/, ({ fencing }) => fencing !== 'none'],
-  [/^EN6: nobody overtakes/, ({ queue }) => queue === 'fair'],
+  [/^EN6: no new caller overtakes/, ({ queue }) => queue === 'fair'],
   [/^survives/, ({ survives }) => survives !== 'nothing'],
 ]
 const isPromised = (law, says) => PROMISED.every(([name, of]) => !name.test(law) || of(says))

@@ -5,7 +5,7 @@ import { FenceGuard } from '@latchkey/lock'
 import type { Register, SuiteClient } from './suite-types.js'
 
 export function capabilityTests(register: Register): void {
-  register("fencing 'enforced': a write with an old token is refused where the data is", async (scene) => {
+  register("fencing 'enforced': the data store refuses a write with an old token", async (scene) => {
     const [a, b] = [await scene.client(), await scene.client()]
     if (a.capabilities.fencing !== 'enforced') return
     const write = needed(a, 'guardedWrite', 'fencing')
@@ -27,7 +27,7 @@ export function capabilityTests(register: Register): void {
     await write({ key: scene.key, token: next.token })
   })
 
-  register("fencing 'told': whoever compares tokens refuses a late holder", async (scene) => {
+  register("fencing 'told': a system that compares tokens refuses a late holder", async (scene) => {
     const [a, b] = [await scene.client(), await scene.client()]
     if (a.capabilities.fencing !== 'told') return
     const guard = new FenceGuard()
@@ -39,20 +39,24 @@ export function capabilityTests(register: Register): void {
     await assert.rejects(guard.check(scene.key, hold.token), { code: 'ERR_FENCED' })
   })
 
-  register('survives: a hold outlives what the engine says, and is renewed afterwards', async (scene) => {
-    const [a, b] = [await scene.client(), await scene.client()]
-    const { survives } = a.capabilities
-    if (survives === 'nothing') return
-    const harm = survives === 'restart' ? needed(a, 'restart', 'survives') : needed(a, 'failover', 'survives')
-    const hold = await a.locks.acquire(scene.key, { lease: '20s' })
-    const { token } = hold
-    await harm()
-    assert.equal(await b.locks.tryAcquire(scene.key, { wait: '2s' }), undefined)
-    assert.equal(hold.held, true)
-    await hold.release()
-    const next = await b.locks.acquire(scene.key, { wait: '25s' })
-    if (a.capabilities.fencing !== 'none') assert.ok(next.token > token, 'the tokens went back')
-  })
+  register(
+    'survives: a hold outlives the promised failure, and its holder can renew it afterwards',
+    async (scene) => {
+      const [a, b] = [await scene.client(), await scene.client()]
+      const { survives } = a.capabilities
+      if (survives === 'nothing') return
+      const harm =
+        survives === 'restart' ? needed(a, 'restart', 'survives') : needed(a, 'failover', 'survives')
+      const hold = await a.locks.acquire(scene.key, { lease: '20s' })
+      const { token } = hold
+      await harm()
+      assert.equal(await b.locks.tryAcquire(scene.key, { wait: '2s' }), undefined)
+      assert.equal(hold.held, true)
+      await hold.release()
+      const next = await b.locks.acquire(scene.key, { wait: '25s' })
+      if (a.capabilities.fencing !== 'none') assert.ok(next.token > token, 'the tokens went back')
+    },
+  )
 }
 
 type Part = 'guardedWrite' | 'restart' | 'failover'

@@ -22,7 +22,7 @@ const DEFAULTS: SuiteOptions = { poll: '500ms', patience: '5s' }
  */
 export function engineSuite(test: SuiteTest, factory: SuiteFactory): void {
   const register: Register = (name, run) => void test(name, () => inScene(factory, run))
-  register('the client has all that an engine gives', async (scene) => {
+  register('the client has all the calls and capabilities of an engine', async (scene) => {
     const made = await scene.client()
     const { capabilities } = made
     const { locks } = made

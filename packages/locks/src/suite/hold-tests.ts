@@ -8,7 +8,7 @@ import { pause, until } from './suite-waits.js'
 // long: a list of tests, each with a name of its own
 export function holdTests(register: Register): void {
   register(
-    'EN1: while one holds the lock no other client gets it, and after its release another does',
+    'EN1: while one client holds the lock, no other client gets it; after the release, another client does',
     async (scene) => {
       const [a, b] = [await scene.client(), await scene.client()]
       const hold = await a.locks.acquire(scene.key, { context: 'the first' })
@@ -27,7 +27,7 @@ export function holdTests(register: Register): void {
     },
   )
 
-  register('EN1: of many callers of several clients one at a time is inside', async (scene) => {
+  register('EN1: of many callers in several clients, only one at a time holds the lock', async (scene) => {
     const clients = [await scene.client(), await scene.client(), await scene.client()]
     let inside = 0
     let done = 0
@@ -48,7 +48,7 @@ export function holdTests(register: Register): void {
   })
 
   register(
-    'EN1: a hold that is not renewed ends with its lease, and its holder knows it before another has it',
+    'EN1: a hold without renewal ends with its lease, and its holder knows the end before another client gets the lock',
     async (scene) => {
       const [a, b] = [await scene.client(), await scene.client()]
       const hold = await a.locks.acquire(scene.key, { lease: '1s', renew: false })
@@ -68,7 +68,7 @@ export function holdTests(register: Register): void {
     },
   )
 
-  register('EN3: renewal keeps a hold for longer than its lease', async (scene) => {
+  register('EN3: renewals keep a hold for longer than its lease', async (scene) => {
     const [a, b] = [await scene.client(), await scene.client()]
     const hold = await a.locks.acquire(scene.key, { lease: '3s' })
     await pause(4_500)
@@ -76,7 +76,7 @@ export function holdTests(register: Register): void {
     assert.equal(await b.locks.tryAcquire(scene.key), undefined)
   })
 
-  register('EN2: each hold has a higher token than the one before', async (scene) => {
+  register('EN2: each hold has a larger token than the previous hold', async (scene) => {
     const [a, b] = [await scene.client(), await scene.client()]
     if (a.capabilities.fencing === 'none') return
     let last = 0
@@ -88,7 +88,7 @@ export function holdTests(register: Register): void {
     }
   })
 
-  register('EN2: a rotation raises the token, and the hold goes on', async (scene) => {
+  register('EN2: a rotation makes the token larger, and the hold continues', async (scene) => {
     const [a, b] = [await scene.client(), await scene.client()]
     if (a.capabilities.fencing === 'none') return
     const hold = await a.locks.acquire(scene.key, { lease: '3s' })
@@ -103,23 +103,26 @@ export function holdTests(register: Register): void {
     assert.ok(next !== undefined && next.token > after)
   })
 
-  register('a DistributedLock is reentrant, counted and renewed by its watchdog', async (scene) => {
-    const [a, b] = [await scene.client(), await scene.client()]
-    using watchdog = new Watchdog()
-    const lock = a.getDistributedLock(scene.key, '3s', watchdog)
-    const other = b.getDistributedLock(scene.key, '3s')
-    assert.equal(await lock.tryLock({ context: 'mine' }), true)
-    assert.equal(await lock.tryLock(), true)
-    assert.equal(await other.tryLock(), false)
-    assert.equal(other.getOwnerContext(), 'mine')
-    assert.deepEqual(await lock.unlock(), { acquires: 1 })
-    await pause(3_500)
-    assert.equal(lock.held, true)
-    assert.deepEqual(await lock.unlock(), { acquires: 0 })
-    await assert.rejects(lock.unlock(), { code: 'ERR_NOT_OWNER' })
-    assert.equal(await other.tryLock(), true)
-    await until('the other holds it', () => other.held)
-  })
+  register(
+    'a DistributedLock is reentrant, counts its acquires, and its watchdog renews it',
+    async (scene) => {
+      const [a, b] = [await scene.client(), await scene.client()]
+      using watchdog = new Watchdog()
+      const lock = a.getDistributedLock(scene.key, '3s', watchdog)
+      const other = b.getDistributedLock(scene.key, '3s')
+      assert.equal(await lock.tryLock({ context: 'mine' }), true)
+      assert.equal(await lock.tryLock(), true)
+      assert.equal(await other.tryLock(), false)
+      assert.equal(other.getOwnerContext(), 'mine')
+      assert.deepEqual(await lock.unlock(), { acquires: 1 })
+      await pause(3_500)
+      assert.equal(lock.held, true)
+      assert.deepEqual(await lock.unlock(), { acquires: 0 })
+      await assert.rejects(lock.unlock(), { code: 'ERR_NOT_OWNER' })
+      assert.equal(await other.tryLock(), true)
+      await until('the other holds it', () => other.held)
+    },
+  )
 
   register('withLock returns the result, passes errors on, and leaves the lock free', async (scene) => {
     const a = await scene.client()
@@ -133,7 +136,7 @@ export function holdTests(register: Register): void {
     assert.notEqual(await a.locks.tryAcquire(scene.key), undefined)
   })
 
-  register('wrong arguments are a TypeError, and take nothing', async (scene) => {
+  register('wrong arguments cause a TypeError and acquire nothing', async (scene) => {
     const a = await scene.client()
     await assert.rejects(a.locks.acquire('', {}), TypeError)
     await assert.rejects(a.locks.acquire(scene.key, { lease: '10 s' as never }), TypeError)

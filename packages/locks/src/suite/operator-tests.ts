@@ -7,7 +7,7 @@ import { pause, until } from './suite-waits.js'
 
 // long: a list of tests, each with a name of its own
 export function operatorTests(register: Register): void {
-  register('a query tells the holds below a prefix, in the order of their keys', async (scene) => {
+  register('a query returns the holds below a prefix, in the order of their keys', async (scene) => {
     const [a, b] = [await scene.client(), await scene.client()]
     const second = await a.locks.acquire(`${scene.key}/2`, { context: 'two' })
     const first = await b.locks.acquire(`${scene.key}/1`)
@@ -24,7 +24,7 @@ export function operatorTests(register: Register): void {
     assert.equal((await a.locks.query(`${scene.key}/3`)).length, 0)
   })
 
-  register('forceRelease ends exactly that hold, and its holder hears of it', async (scene) => {
+  register('forceRelease ends exactly the given hold, and the holder learns of the end', async (scene) => {
     const [a, b] = [await scene.client(), await scene.client()]
     const hold = await a.locks.acquire(scene.key, { lease: '3s' })
     const { signal } = hold
@@ -39,7 +39,7 @@ export function operatorTests(register: Register): void {
     assert.equal(next?.held, true)
   })
 
-  register('a watch tells that a hold began and ended', async (scene) => {
+  register('a watch reports the beginning and the end of a hold', async (scene) => {
     const [a, b] = [await scene.client(), await scene.client()]
     const abort = new AbortController()
     const seen: string[] = []
@@ -57,17 +57,20 @@ export function operatorTests(register: Register): void {
     assert.equal(await watching, 'ERR_ABORTED')
   })
 
-  register('releaseAll ends all holds of a client, after their signals', async (scene) => {
-    const [a, b] = [await scene.client(), await scene.client()]
-    const holds = [await a.locks.acquire(`${scene.key}/1`), await a.locks.acquire(`${scene.key}/2`)]
-    const signals = holds.map(({ signal }) => signal)
-    assert.equal(await a.locks.releaseAll(), 2)
-    assert.deepEqual(
-      signals.map(({ aborted }) => aborted),
-      [true, true],
-    )
-    assert.notEqual(await b.locks.tryAcquire(`${scene.key}/1`), undefined)
-  })
+  register(
+    'releaseAll first aborts the signals of all holds of a client, and then ends the holds',
+    async (scene) => {
+      const [a, b] = [await scene.client(), await scene.client()]
+      const holds = [await a.locks.acquire(`${scene.key}/1`), await a.locks.acquire(`${scene.key}/2`)]
+      const signals = holds.map(({ signal }) => signal)
+      assert.equal(await a.locks.releaseAll(), 2)
+      assert.deepEqual(
+        signals.map(({ aborted }) => aborted),
+        [true, true],
+      )
+      assert.notEqual(await b.locks.tryAcquire(`${scene.key}/1`), undefined)
+    },
+  )
 
   register(
     'close releases the holds of the client, or keeps them until the end of their leases',

@@ -12,7 +12,7 @@ async function queued({ capabilities, locks }: SuiteClient, key: string, count: 
 
 // long: a list of tests, each with a name of its own
 export function waitTests(register: Register): void {
-  register('EN5: a wait that is over says who holds the lock, and leaves no place behind', async (scene) => {
+  register('EN5: a wait that times out names the holder and leaves the queue', async (scene) => {
     const [a, b, c] = [await scene.client(), await scene.client(), await scene.client()]
     const hold = await a.locks.acquire(scene.key, { context: 'the holder' })
     const error = await b.locks.acquire(scene.key, { wait: '300ms' }).catch((reason: unknown) => reason)
@@ -25,7 +25,7 @@ export function waitTests(register: Register): void {
     assert.equal(next.held, true)
   })
 
-  register('EN5: a wait that was aborted never gets the lock', async (scene) => {
+  register('EN5: an aborted wait never gets the lock', async (scene) => {
     const [a, b] = [await scene.client(), await scene.client()]
     const hold = await a.locks.acquire(scene.key)
     const abort = new AbortController()
@@ -41,7 +41,7 @@ export function waitTests(register: Register): void {
   })
 
   register(
-    'EN6: waiters are served in the order of their arrival, or all of them in some order',
+    'EN6: a fair engine serves waiters in the order of arrival; an unfair engine serves all of them in any order',
     async (scene) => {
       const clients = [await scene.client(), await scene.client()]
       const [a] = clients as [SuiteClient]
@@ -64,7 +64,7 @@ export function waitTests(register: Register): void {
     },
   )
 
-  register('EN6: nobody overtakes who waits', async (scene) => {
+  register('EN6: no new caller overtakes a waiter', async (scene) => {
     const [a, b] = [await scene.client(), await scene.client()]
     if (a.capabilities.queue === 'unfair') return
     const order: string[] = []
@@ -82,7 +82,7 @@ export function waitTests(register: Register): void {
     assert.deepEqual(order, ['waited', 'came late'])
   })
 
-  register('EN6: a waiter whose process has died does not block those behind it', async (scene) => {
+  register('EN6: a waiter with a dead process does not block the waiters behind it', async (scene) => {
     const [a, b] = [await scene.client(), await scene.client({ poll: '500ms', patience: '2s' })]
     const hold = await a.locks.acquire(scene.key)
     const dying = b.locks.acquire(scene.key).catch((error: { code?: unknown }) => error.code)
@@ -95,7 +95,7 @@ export function waitTests(register: Register): void {
     assert.equal((await next).held, true)
   })
 
-  register('EN7: the next waiter gets the lock soon after its release', async (scene) => {
+  register('EN7: the next waiter gets the lock soon after the release', async (scene) => {
     const first = await scene.client()
     // With pushes the poll is too far away to help.
     const slow: Partial<SuiteOptions> =
@@ -108,7 +108,7 @@ export function waitTests(register: Register): void {
     assert.equal((await waiting).held, true)
   })
 
-  register('EN1: a waiter gets the lock when the hold before it has expired', async (scene) => {
+  register('EN1: a waiter gets the lock when the present hold expires', async (scene) => {
     const [a, b] = [await scene.client(), await scene.client()]
     await a.locks.acquire(scene.key, { lease: '1s', renew: false })
     const next = await b.locks.acquire(scene.key, { wait: '20s' })

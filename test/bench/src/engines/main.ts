@@ -71,8 +71,10 @@ try {
   await cluster.destroy()
 }
 
-const text = `${cpus().length} cores (${cpus()[0]?.model ?? '?'}), Node ${process.versions.node}, servers and callers on the same machine, load average ${busy.toFixed(1)} before the run; each load ${seconds} s. A lock is taken and released by
-\`locks.acquire\` and \`hold.release\`; ${CROWD} callers have a lock each, ${WAITERS} callers wait for the same one.
+const text = `The machine had ${cpus().length} cores (${cpus()[0]?.model ?? '?'}) and Node ${process.versions.node}, and it ran the servers and the
+callers. The load average was ${busy.toFixed(1)} before the run. Each load ran for ${seconds} s. A caller acquires a lock with
+\`locks.acquire\` and releases it with \`hold.release\`. ${CROWD} callers have their own locks, and ${WAITERS} callers wait for the
+same lock.
 
 ${engineTable(rows)}`
 console.log(`\n${text}`)
