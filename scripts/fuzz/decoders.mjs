@@ -17,7 +17,7 @@ import { putRecord, recordBytes } from '../../packages/raft/dist/wal/record-enco
 import { TURN } from '../../packages/raft/dist/wal/disk-format.js'
 import { putMark, readMark } from '../../packages/raft/dist/wal/durable-mark-slot.js'
 import { putPreamble, readPreamble } from '../../packages/raft/dist/wal/segment-preamble.js'
-import { BatchReader, encodeBatch } from '../../packages/kv/dist/commands/batch.js'
+import { BatchReader, encodeBatch } from '../../packages/kv/dist/commands/entry-records.js'
 import { META_KEY, SPACE, eventKey, keyOf, keyOfNumber, replyKey } from '../../packages/kv/dist/keyspaces.js'
 import {
   decodeHeader,
@@ -29,9 +29,9 @@ import {
 import { tablesOf } from '../../packages/kv/dist/storage/leveldb-check/manifest.js'
 import { sealBody } from '../../packages/kv/dist/storage/row-checksum.js'
 import { unsnappied } from '../../packages/kv/dist/storage/leveldb-check/snappy.js'
-import { isRowOf } from '../../packages/kv/dist/snapshot/row-shape.js'
-import { StateStream } from '../../packages/kv/dist/snapshot/check.js'
-import { FrameWriter, PREAMBLE } from '../../packages/kv/dist/snapshot/stream.js'
+import { isRowOf } from '../../packages/kv/dist/snapshot/row-format-check.js'
+import { StateStream } from '../../packages/kv/dist/snapshot/received-state-check.js'
+import { FrameWriter, PREAMBLE } from '../../packages/kv/dist/snapshot/stream-format.js'
 import { EventGroup } from '../../packages/kv/dist/state/event-group.js'
 import { decodeEvents } from '../../packages/kv/dist/state/event-row.js'
 import { decodeCounter, decodeHold, decodeWaiter } from '../../packages/kv/dist/state/lock-rows.js'

@@ -1,5 +1,5 @@
-// Driver: owns all watches of a member: of keys, of locks, and of locks with their renewals.
-// Each kind has a history of its own, and costs nothing while no client watches it.
+// Driver: owns all watches of a member. A client can watch keys, or locks, or locks with their renewals.
+// Each of the three kinds has its own history of events. A kind that no client watches costs nothing.
 
 import type { Clock, Logger } from '@latchkey/base'
 import { type LatchkeyError, WATCH_OF, type WatchOf } from '@latchkey/protocol'

@@ -3,8 +3,8 @@
 import { seededRandom } from '@latchkey/base'
 import { COMMAND_BUDGET, type Command, FIELD, IS, OP, READ, STEP, type Step } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
-import { encodeBatch } from './commands/batch.js'
-import { SimulatedRowHome } from './storage/simulated-rows.js'
+import { encodeBatch } from './commands/entry-records.js'
+import { SimulatedRowHome } from './storage/simulated-row-store.js'
 import type { RowBuilder, RowHome, RowRange, RowStore, RowView } from './storage/row-store.js'
 import { World, k, record } from './testing/world.js'
 

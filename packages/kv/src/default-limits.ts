@@ -6,12 +6,12 @@ import type { KvLimits } from './kv-store.js'
 const MiB = 1024 * 1024
 
 export const DEFAULT_LIMITS: KvLimits = {
-  // Only net effects are written: a key that is put again and again gives one row in each batch.
+  // A longer delay saves writes: a key that is put ten times within the delay is written to the disk once.
   flushMillis: 200,
   // One batch is written while the next one is filled. LevelDB's binding allocates one block of memory for
-  // each batch: large blocks stay with the process as holes in its heap, and are not written faster.
+  // each batch. Large blocks are not written faster, and they leave unused holes in the heap of the process.
   flushBytes: MiB,
-  // Events are written as they are, without a copy.
+  // Events have a larger limit, because they are written without being copied.
   flushEventBytes: 4 * MiB,
   overlayBytes: 6 * MiB,
   views: 256,

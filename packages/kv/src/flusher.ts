@@ -1,6 +1,7 @@
-// Driver: owns when the overlay is written to the store.
+// Driver: decides when the overlay is written to the store. The overlay holds the changes that are
+// applied but are not on the disk yet.
 // One batch is written and synced at a time, so an older batch is never written after a newer one. A failed
-// write is not repeated: its outcome is unknown, and the member stops.
+// write is not repeated, because nobody knows whether the disk has its bytes. The member stops instead.
 
 import type { Clock, Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -20,12 +21,14 @@ export class Flusher {
   readonly #limits: KvLimits
   readonly #failed: (error: LatchkeyError) => void
   #durable: LogPosition
-  /** The log position of the batch that is being written. */
+  /** The log position up to which the batch that is being written has the changes. */
   #writing: LogPosition | undefined
   #waiters: Waiter[] = []
   #timer: Timer | undefined
   #stopped: LatchkeyError | undefined
-  /** An entry is half applied, so nothing may be written (A2). */
+  /**
+   * True while an entry is half applied. Nothing may be written then: a batch holds whole entries only (A2).
+   */
   #held = false
   #whenIdle: (() => void) | undefined
 
@@ -41,7 +44,9 @@ export class Flusher {
     return this.#durable
   }
 
-  /** The overlay has reached its limit, so apply waits for the disk. */
+  /**
+   * True when the overlay has reached its limit. Entries are not applied then until the disk has caught up.
+   */
   get overfull(): boolean {
     return this.#state.pendingBytes + this.#state.pendingEventBytes > this.#limits.overlayBytes
   }
@@ -55,15 +60,15 @@ export class Flusher {
     this.#next()
   }
 
-  /** Called after entries were applied. */
+  /** The state machine calls this after it has applied entries. */
   applied(): void {
     if (this.#due) this.#write()
     else this.#arm()
   }
 
   /**
-   * Events have a limit of their own. They are not written to LevelDB, and waiting brings no net effect for
-   * them, but a row of events has many bytes.
+   * Events have a limit of their own. Waiting saves no work for events, because each event is written once in
+   * any case, and to a file of its own. But a row of events has many bytes.
    */
   get #due(): boolean {
     const { flushBytes, flushEventBytes } = this.#limits
@@ -81,7 +86,7 @@ export class Flusher {
     )
   }
 
-  /** Resolves when everything applied so far is durable. */
+  /** Resolves when everything that is applied now is durable. */
   flush(): Promise<void> {
     if (this.#stopped !== undefined) return Promise.reject(this.#stopped)
     const { index } = this.#state.meta.position
@@ -105,7 +110,7 @@ export class Flusher {
     )
   }
 
-  /** If `collect` throws, that counts as a failed write too. */
+  /** An error of `collect` also counts as a failed write. */
   async #issue(): Promise<void> {
     await this.#state.store.write(this.#state.collect())
   }
@@ -122,7 +127,10 @@ export class Flusher {
     this.#idle()
   }
 
-  /** Writes again if a flush was asked for, or a limit was reached, during the last write. */
+  /**
+   * Starts another write if, during the last write, a caller asked for a
+   * flush or the overlay reached a limit.
+   */
   #next(): void {
     if (this.#waiters.length > 0 || this.#due) this.#write()
     else if (this.#state.meta.position.index > this.#durable.index) this.#arm()
@@ -138,7 +146,10 @@ export class Flusher {
     this.#idle()
   }
 
-  /** Ends all writing; `flush` calls that wait reject with `error`. Resolves when no write is under way. */
+  /**
+   * Ends all writing. Calls of `flush` that still wait reject with `error`.
+   * Resolves when the last write has ended.
+   */
   stop(error: LatchkeyError): Promise<void> {
     this.#stopped ??= error
     this.#timer?.cancel()

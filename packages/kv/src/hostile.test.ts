@@ -8,7 +8,7 @@ import { type Command, type EventResult, encodeCommand, OP, type Read, READ, STE
 import { expect, test } from 'vitest'
 import { isPlainPut } from './commands/plain-put.js'
 import { META_KEY, SPACE, numberIn } from './keyspaces.js'
-import { SimulatedRowHome } from './storage/simulated-rows.js'
+import { SimulatedRowHome } from './storage/simulated-row-store.js'
 import type { RowChange, RowStore } from './storage/row-store.js'
 import { GROUP } from './state/event-row.js'
 import { decodeMeta } from './state/meta-row.js'

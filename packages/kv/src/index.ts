@@ -1,5 +1,5 @@
-// Rule: exports the replicated key-value state machine, the format of its entries, and the places where it
-// keeps its rows.
+// Rule: exports the replicated key-value state machine, the format of its log entries, and the stores in
+// which a member can keep its rows.
 export { toldAs } from './commands/answers.js'
 export {
   BatchReader,
@@ -11,15 +11,15 @@ export {
   encodeBatch,
   encodeRecord,
   recordBytes,
-} from './commands/batch.js'
+} from './commands/entry-records.js'
 export { isPlainPut } from './commands/plain-put.js'
 export { StateDigest, type RowsDigest } from './state-digest.js'
 export { SPACE_NAMES, type SpaceName, nameOfRow } from './keyspaces.js'
 export { DEFAULT_LIMITS } from './default-limits.js'
-export { KvMachine } from './machine.js'
-export { type Restored, restoreRows, surveyBackup } from './restore.js'
+export { KvMachine } from './key-value-state-machine.js'
+export { type Restored, restoreRows, surveyBackup } from './restore-backup.js'
 export { classicHome } from './storage/classic-level-home.js'
-export { type DiskFault, MemoryDisk, SimulatedRowHome } from './storage/simulated-rows.js'
+export { type DiskFault, SimulatedRowDisk, SimulatedRowHome } from './storage/simulated-row-store.js'
 export { memoryLevelHome } from './storage/memory-level-home.js'
 export type {
   Row,

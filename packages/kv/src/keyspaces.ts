@@ -4,11 +4,11 @@
 //
 //   space      key after the space's byte         body
 //   meta       "state"                            position, members, revision, sums ...: state/meta-row.ts
-//   data       the user's key                     value | its life | revisions, version: state/data-row.ts
+//   data       the user's key                     value | its life | revisions, version: state/key-value-row.ts
 //   sequences  the user's key                     f64 next start
 //   lives      0 | u48 due | the user's key       none: the key is removed after that cluster time
 //              1 | u48 session | the user's key   none: the key is removed with that session
-//              2 | u48 session                    none: the session may have keys: state/lives.ts
+//              2 | u48 session                    none: the session may have keys: state/key-expiry-index.ts
 //   events     u48 first revision of 16 | u16 0   a head for each, and their events: state/event-row.ts
 //              u48 revision | u16 piece, from 1   a piece of a large revision
 //   sessions   u48 id                             life, deadline, done, identity of the client
@@ -18,13 +18,13 @@
 //   semaphores the semaphore's key                how many permits it has, and until when it is kept (packed)
 //   waiters    u48 arrival                        the waiter (packed), with its lock's key
 //   counters   0 (the store's) or 1 | fencing key f64 last token given
-//   latches    the latch's name                   what it has still to count (packed): state/party-rows.ts
+//   latches    the latch's name                   what it has still to count (packed): state/latch-and-barrier-rows.ts
 //   barriers   the barrier's name                 its generation and its parties (packed)
 //   parties    u48 arrival                        one that waits at a latch or a barrier (packed), with its name
 //
 // Spaces never overlap: a put with the key of a lock, or a deleteRange over everything, changes data rows
 // only (K17, K35: a key and a lock of the same name are separate).
-// Keys that begin with a zero byte are reserved for the storage driver (storage/batch-marks.ts,
+// Keys that begin with a zero byte are reserved for the storage driver (storage/lost-batch-detection.ts,
 // storage/event-log-format.ts) and are in no snapshot. On a disk the events are in files of their own beside
 // LevelDB (storage/event-log.ts).
 
@@ -54,12 +54,12 @@ export type SpaceName = keyof typeof SPACE
 export const SPACE_NAMES = Object.keys(SPACE) as readonly SpaceName[]
 
 const NAMES = new Map<number, SpaceName>(SPACE_NAMES.map((name) => [SPACE[name], name]))
-/** undefined: a space that this version does not know. */
+/** Returns undefined for a key space that this version does not know. */
 export const spaceOf = (rowKey: Uint8Array): SpaceName | undefined => NAMES.get(rowKey[0] ?? -1)
 
 export const META_KEY: Uint8Array = Buffer.from('mstate')
 
-/** space | bytes */
+/** Returns the key: the byte of the space, then the bytes of `rest`. */
 export function keyOf(space: number, rest: Uint8Array): Uint8Array {
   const key = Buffer.allocUnsafe(1 + rest.length)
   key[0] = space
@@ -67,7 +67,7 @@ export function keyOf(space: number, rest: Uint8Array): Uint8Array {
   return key
 }
 
-/** space | text with one character for each byte */
+/** Returns the key: the byte of the space, then `rest`, which has one character for each byte. */
 export function keyOfBinary(space: number, rest: string): Uint8Array {
   const key = Buffer.allocUnsafe(1 + rest.length)
   key[0] = space
@@ -75,7 +75,7 @@ export function keyOfBinary(space: number, rest: string): Uint8Array {
   return key
 }
 
-/** space | u48 */
+/** Returns the key: the byte of the space, then the number as 48 bits. */
 export function keyOfNumber(space: number, number: number): Uint8Array {
   const key = Buffer.allocUnsafe(7)
   key[0] = space
@@ -109,12 +109,12 @@ export function counterKey(fencingKey: Uint8Array | null): Uint8Array {
 
 export const numberIn = (rowKey: Uint8Array, at: number): number => asBuffer(rowKey).readUIntBE(at, 6)
 
-/** All keys of a space: `start` is included, `end` is not. */
+/** Returns the range of all keys of a space. `start` is in the range, `end` is not. */
 export function spaceRange(space: number): { readonly start: Uint8Array; readonly end: Uint8Array } {
   return { start: Uint8Array.of(space), end: Uint8Array.of(space + 1) }
 }
 
-/** A readable name of a row, for error messages. */
+/** Returns a readable name of a row, for error messages. */
 export function nameOfRow(rowKey: Uint8Array): string {
   const space = spaceOf(rowKey)
   const rest = Buffer.from(rowKey.subarray(1))

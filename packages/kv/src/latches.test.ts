@@ -3,7 +3,7 @@
 
 import { CAPS, type Command, OP, READ } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { Parties } from './state/parties.js'
+import { Parties } from './state/latches-and-barriers.js'
 import { emptyMeta } from './state/meta-row.js'
 import { World, k, record } from './testing/world.js'
 

@@ -12,8 +12,8 @@ import {
   unpack,
 } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
-import type { KvMachine } from './machine.js'
-import { SimulatedRowHome } from './storage/simulated-rows.js'
+import type { KvMachine } from './key-value-state-machine.js'
+import { SimulatedRowHome } from './storage/simulated-row-store.js'
 import { applyAll, newMachine } from './testing/members.js'
 import { drawWorkload } from './testing/workload.js'
 import { World, k } from './testing/world.js'

@@ -241,7 +241,7 @@ const KINDS: Record<string, () => Promise<() => unknown>> = {
   },
   'the hash of 20,000 holds, at a mark of cluster time': async () => {
     let hashes = 0
-    const world = await locked(3_600_000, { atMark: () => void hashes++ })
+    const world = await locked(3_600_000, { onStateHash: () => void hashes++ })
     return async () => {
       await world.tick(29_000)
       expect(hashes).toBeGreaterThan(0)

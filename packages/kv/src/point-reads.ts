@@ -15,13 +15,13 @@ import {
   checkRead,
   tooManyKeys,
 } from '@latchkey/protocol'
-import { StateLockView } from './rules/lock-tx.js'
-import { partyOf } from './rules/party-ends.js'
+import { StateLockView } from './rules/lock-transaction.js'
+import { partyOf } from './rules/end-many-waits.js'
 import { nextStart } from './rules/sequences.js'
-import { entryOf, valueOf } from './state/data-row.js'
+import { entryOf, valueOf } from './state/key-value-row.js'
 import type { State } from './state/state.js'
 
-/** The reads that need the state alone: no view, and no events. */
+/** The reads that need the state alone: they read no view and no history of events. */
 export type PointRead = Exclude<
   Read,
   readonly [
@@ -36,8 +36,8 @@ export function assertRead(read: unknown): asserts read is Read {
 }
 
 /**
- * `now` is the cluster time that was confirmed for the read. The bytes in the result are copies for the
- * caller.
+ * `now` is the cluster time that was confirmed for the read. The bytes in the result are
+ * copies, which the caller may keep.
  */
 export function pointRead(state: State, read: PointRead, now: number): unknown {
   switch (read[0]) {
@@ -109,7 +109,10 @@ const tooManyLines = () =>
     `There are more than ${CAPS.queryLines} holds and waiters, too many for one answer. Ask with a longer prefix, or without the queues.`,
   )
 
-/** Stops at the bytes that one answer may hold, because many keys with large values could be gigabytes. */
+/**
+ * The list ends when it has the bytes that one answer may hold, because many keys
+ * with large values could be gigabytes.
+ */
 function valuesAt(state: State, keys: readonly Uint8Array[]): (Uint8Array | null)[] {
   const reason = tooManyKeys(keys.length)
   if (reason !== null) throw new LatchkeyError('ERR_TOO_LARGE', reason)
@@ -122,7 +125,7 @@ function valuesAt(state: State, keys: readonly Uint8Array[]): (Uint8Array | null
   })
 }
 
-/** What a value takes in an answer in addition to its own bytes. */
+/** The bytes that a value takes in an answer in addition to its own. */
 const ITEM_BYTES = 5
 
 const tooMuch = () =>
@@ -145,8 +148,8 @@ function entryAt(state: State, key: Uint8Array, now: number): EntryReadResult | 
 }
 
 /**
- * The locks that are held where a watch of locks begins. The events of all later entries change only these
- * holds.
+ * Returns the locks that are held at the moment when a watch of locks begins. The client keeps the list up
+ * to date by the events that follow.
  */
 function lockStateOf(state: State, start: Uint8Array | null, end: Uint8Array | null): LockStateResult {
   const { position, revision } = state.meta
@@ -158,7 +161,7 @@ function lockStateOf(state: State, start: Uint8Array | null, end: Uint8Array | n
   return [position.index, revision, rows.map(({ key, id, context, token }) => [key, id, context, token])]
 }
 
-/** A prefix of all keys in the range; it may be shorter than the longest one. */
+/** A prefix that all keys of the range have. There may be a longer one. */
 function commonPrefix(start: string, end: string | undefined): string {
   if (end === undefined) return ''
   let length = 0

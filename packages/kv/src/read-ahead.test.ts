@@ -4,7 +4,7 @@
 import { encodeCommand, OP, READ, type Command } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { SPACE } from './keyspaces.js'
-import { SimulatedRowHome } from './storage/simulated-rows.js'
+import { SimulatedRowHome } from './storage/simulated-row-store.js'
 import type { RowStore } from './storage/row-store.js'
 import { k, World } from './testing/world.js'
 

@@ -1,7 +1,6 @@
-// Driver: owns the keys of reads and puts that still wait for the network or the disks, and reads their rows
-// ahead.
+// Driver: reads rows from the disk for reads and puts that still wait for the network or for the log.
 // The rows are read (state/prefetched-rows.ts) after everything was sent in this turn of the event loop.
-// Errors are ignored here, because the read or put that needs the row finds them again.
+// Errors are ignored here, because the read or put meets them again when it needs the row.
 
 import { READ, type Read } from '@latchkey/protocol'
 import { plainKeyAt, plainKeyEnd } from './commands/plain-put.js'
@@ -12,7 +11,10 @@ export class ReadAhead {
   readonly #state: () => State
   #keys: Uint8Array[] = []
 
-  /** `later` runs a function after everything that is sent in this turn. Without it nothing is read ahead. */
+  /**
+   * `later` runs a function after everything that is sent in this turn of the event loop. If it is
+   * undefined, nothing is read ahead.
+   */
   constructor(later: ((run: () => void) => void) | undefined, state: () => State) {
     this.#later = later
     this.#state = state
@@ -23,7 +25,7 @@ export class ReadAhead {
       this.#expectKey(read[1])
   }
 
-  /** `body` is a plain put, which needs the previous row of its key. */
+  /** `body` is a plain put. Applying the put needs the row that its key has before. */
   expectPut(body: Uint8Array): void {
     this.#expectKey(body.subarray(plainKeyAt(0), plainKeyEnd(body, 0)))
   }
@@ -38,7 +40,7 @@ export class ReadAhead {
     try {
       this.#state().data.lookAhead(keys)
     } catch {
-      // The read or put that needs the row gets this error.
+      // The error is not lost: the read or put that needs the row meets it again.
     }
   }
 }

@@ -1,6 +1,6 @@
-// Driver: owns the views from which scans, iterations and backups read page by page.
-// A view that is not used is closed. A read of a closed view is an error; it never goes on silently in a
-// newer view (R9).
+// Driver: owns the views from which clients read page by page: scans, iterations and backups.
+// A view that no client uses is closed. Reading from a closed view is an error. A read never continues in a
+// newer view without saying so, because its pages would not fit together (R9).
 
 import { type Clock, type Timer, compareBytes } from '@latchkey/base'
 import {
@@ -18,7 +18,7 @@ import { META_KEY, SPACE, keyOf, spaceRange } from './keyspaces.js'
 import type { Row, RowRange, RowView } from './storage/row-store.js'
 
 import { damagedRow, isSealed } from './storage/row-checksum.js'
-import { modifiedOf, valueOf } from './state/data-row.js'
+import { modifiedOf, valueOf } from './state/key-value-row.js'
 import { decodeMeta } from './state/meta-row.js'
 import type { KvLimits } from './kv-store.js'
 
@@ -26,33 +26,33 @@ export type PageRead = Extract<Read, readonly [typeof READ.page, ...unknown[]]>
 
 export type BackupRead = Extract<Read, readonly [typeof READ.backup, ...unknown[]]>
 
-/** What a view can read: the rows of ranges, or the whole state as one stream of bytes. */
+/** What a view can read: the rows of ranges, or the whole state as a stream of bytes. */
 export interface FrozenSources {
-  /** The revision of everything applied so far. */
+  /** The revision of everything that is applied so far. */
   revision(): number
   rows(): Promise<RowView>
   backup(): Promise<SnapshotReader>
 }
 
 interface OpenView {
-  /** The client that opened it. */
+  /** The client that opened the view. */
   readonly by: string
   readonly of:
     | { readonly rows: RowView; readonly revision: Promise<number> }
     | { readonly backup: SnapshotReader }
   lastUsed: number
   busy: number
-  /** The bytes of a backup that were read so far. */
+  /** How many bytes of the backup were read so far. */
   total: number
 }
 
 export class Views {
   readonly #clock: Clock
   readonly #limits: KvLimits
-  /** Opens views of everything applied so far. */
+  /** Opens views of everything that is applied so far. */
   readonly #freeze: FrozenSources
   readonly #open = new Map<number, OpenView>()
-  /** The clients whose views are just being opened. */
+  /** The clients for which a view is being opened at this moment. */
   readonly #opening: string[] = []
   #lastId = 0
   #timer: Timer | undefined
@@ -69,13 +69,13 @@ export class Views {
 
   async page(read: PageRead, by = ''): Promise<PageResult> {
     const [, asked, keep, start, end, reverse, limit, part] = read
-    // The page is empty in any case, so no view is needed.
+    // The page is empty in any case, so no view has to be opened.
     if (asked === 0 && (limit === 0 || isEmptyRange({ start, end }))) return [0, [], this.#freeze.revision()]
     const rowsOf = async () => {
       const rows = await this.#freeze.rows()
       const revision = revisionOf(rows)
-      // Each page waits for this promise and gets its error; without a handler here the rejection would end
-      // the process.
+      // Each page waits for this promise and meets its error. Without this handler the rejection would count
+      // as unhandled and end the process.
       revision.catch(() => {})
       return { rows, revision }
     }
@@ -93,12 +93,13 @@ export class Views {
     })
   }
 
-  /** The reader checks each row; the member that restores the backup checks the whole. */
+  /** The reader checks each row. The member that restores the backup checks the backup as a whole. */
   async backupPiece([, asked]: BackupRead, by = ''): Promise<BackupResult> {
     const backupOf = async () => ({ backup: await this.#freeze.backup() })
     const id = asked === 0 ? await this.#openView(backupOf, by) : asked
     return await this.#using(id, async (open) => {
-      // A client must ask for one piece after the other, because the order of two at once would be undefined.
+      // A client must wait for one piece before it asks for the next, because the order of two pieces
+      // that are read at once is undefined.
       if (!('backup' in open.of) || open.busy > 1) throw viewGone()
       const piece = await open.of.backup.read(CAPS.pageBytes)
       open.total += piece?.length ?? 0
@@ -122,7 +123,7 @@ export class Views {
     }
   }
 
-  /** One client may open only a part of all views, so that there are some left for others. */
+  /** One client may open only a part of all views, so that some are left for other clients. */
   async #openView(freeze: () => Promise<OpenView['of']>, by: string): Promise<number> {
     if (this.#open.size + this.#opening.length >= this.#limits.views) throw tooMany('on this member')
     if (this.#countOf(by) >= this.#limits.viewsOfOne) throw tooMany('by these credentials on this member')
@@ -137,7 +138,7 @@ export class Views {
     }
   }
 
-  /** A linear search is fine, because there are few views. */
+  /** A linear search is fast enough, because there are few views. */
   #countOf(by: string): number {
     let count = this.#opening.filter((one) => one === by).length
     for (const view of this.#open.values()) if (view.by === by) count++
@@ -187,8 +188,9 @@ export class Views {
 }
 
 /**
- * The revision that the view itself has. The machine's revision may be higher, because it may have applied
- * more when the view is taken; a watch that begins after that revision would miss the events in between.
+ * Returns the revision of the view itself. The state machine may have applied more entries before
+ * the view was taken, so its own revision may differ. A watch that begins at a wrong revision
+ * would miss the events in between.
  */
 async function revisionOf(view: RowView): Promise<number> {
   const page = await view.page({ start: META_KEY, end: undefined }, 1, 1)
@@ -205,7 +207,7 @@ const viewGone = () =>
 
 const NO_ROWS = { rows: [], end: true } as const
 
-/** The rows of a range of the user's keys; null: no limit. */
+/** Returns the range of rows for a range of the user's keys. null means no limit. */
 export function dataRange(start: Uint8Array | null, end: Uint8Array | null): RowRange {
   const whole = spaceRange(SPACE.data)
   return {
@@ -215,8 +217,8 @@ export function dataRange(start: Uint8Array | null, end: Uint8Array | null): Row
 }
 
 /**
- * A row with a wrong seal is an error, never a wrong value. Keys that are read without values cannot be
- * checked.
+ * A row with a wrong checksum is an error and never a wrong value. A page of keys
+ * without values cannot be checked.
  */
 function show({ key, value }: Row, part: PagePart): PageResult[1][number] {
   if (part === 'keys') return [key.subarray(1), null]

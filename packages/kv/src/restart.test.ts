@@ -7,7 +7,7 @@ import { OP, READ, pack } from '@latchkey/protocol'
 import { afterAll, expect, test } from 'vitest'
 import { META_KEY, SPACE } from './keyspaces.js'
 import { classicHome } from './storage/classic-level-home.js'
-import { MemoryDisk, SimulatedRowHome } from './storage/simulated-rows.js'
+import { SimulatedRowDisk, SimulatedRowHome } from './storage/simulated-row-store.js'
 import type { RowBuilder, RowHome, RowStore, RowView } from './storage/row-store.js'
 import { sealBody } from './storage/row-checksum.js'
 import { Folders } from './testing/folders.js'
@@ -96,7 +96,7 @@ test('D14: the times of files are ignored', async () => {
  * the format before.
  */
 test('K40: the rows of format 1', async () => {
-  const disk = new MemoryDisk()
+  const disk = new SimulatedRowDisk()
   const machine = newMachine(new SimulatedRowHome(disk))
   await machine.open()
   await applyAll(machine, drawWorkload('format 1', 120))

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { StateDigest } from './state-digest.js'
 import { SPACE_NAMES } from './keyspaces.js'
 import { classicHome } from './storage/classic-level-home.js'
-import { SimulatedRowHome } from './storage/simulated-rows.js'
+import { SimulatedRowHome } from './storage/simulated-row-store.js'
 import type { StateHash } from './kv-store.js'
 import { damage } from './testing/damage.js'
 import { Folders } from './testing/folders.js'
@@ -56,7 +56,7 @@ beforeAll(async () => {
   const machine = newMachine(new SimulatedRowHome())
   await machine.open()
   await applyAll(machine, ENTRIES)
-  last = await rowsOf((await machine.frozen(ENTRIES.length)) as StateDigest)
+  last = await rowsOf((await machine.digestAt(ENTRIES.length)) as StateDigest)
 })
 
 async function rowsOf(frozen: StateDigest): Promise<Record<string, string>> {
@@ -78,7 +78,7 @@ async function fateOf(dir: string): Promise<Fate> {
     expect(machine.stateHash()).toEqual(hashes[from])
     await applyAll(machine, ENTRIES.slice(from))
     expect(machine.stateHash()).toEqual(hashes[ENTRIES.length])
-    expect(await rowsOf((await machine.frozen(ENTRIES.length)) as StateDigest)).toEqual(last)
+    expect(await rowsOf((await machine.digestAt(ENTRIES.length)) as StateDigest)).toEqual(last)
     return from === STORED ? 'whole' : 'older'
   } catch (error) {
     if (isLatchkeyError(error) && error.code === 'ERR_CORRUPT') return opened ? 'stopped' : 'refused'

@@ -14,8 +14,8 @@ import {
   META_KEY,
   SPACE,
 } from './keyspaces.js'
-import { KvMachine } from './machine.js'
-import { SimulatedRowHome } from './storage/simulated-rows.js'
+import { KvMachine } from './key-value-state-machine.js'
+import { SimulatedRowHome } from './storage/simulated-row-store.js'
 import type { StateHash } from './kv-store.js'
 import { SMALL_LIMITS, applyAll, newMachine } from './testing/members.js'
 import { drawWorkload } from './testing/workload.js'
@@ -38,13 +38,16 @@ test('A10: however the log is cut and written, the view after an entry is the sa
       if (entry.index % 3 === 0) await often.flush()
     }
     await applyAll(once, entries)
-    const frozen = [await often.frozen(entries.length), await once.frozen(entries.length)] as StateDigest[]
+    const frozen = [
+      await often.digestAt(entries.length),
+      await once.digestAt(entries.length),
+    ] as StateDigest[]
     const [a, b] = await Promise.all(frozen.map(sumsOf))
     expect(a).toEqual(b)
     // The sums that are updated in memory, as rows are added and removed, give the same result.
     const { spaces } = once.stateHash()
     for (const space of SPACE_NAMES) if (space !== 'events') expect(b?.[space]).toBe(spaces[space])
-    expect(await once.frozen(entries.length - 1)).toBeUndefined()
+    expect(await once.digestAt(entries.length - 1)).toBeUndefined()
     for (const one of frozen) one.close()
   }
 })
@@ -60,11 +63,11 @@ test('the hash is made after the first entry of each half minute; the next entry
         clock: new HandClock(),
         limits: SMALL_LIMITS,
       },
-      atMark: (hash) => {
+      onStateHash: (hash) => {
         const one: (typeof seen)[number] = { hash }
         seen.push(one)
         if (!waits) return undefined
-        return machine.frozen(hash.position.index).then(async (frozen) => {
+        return machine.digestAt(hash.position.index).then(async (frozen) => {
           // Later changes are not seen, although reading takes a while.
           one.sums = await sumsOf(frozen as StateDigest)
         })
@@ -93,7 +96,7 @@ test('A15: many rows are hashed in several turns, and the next entry waits for t
     turns++
     setImmediate(run)
   }
-  const w = await World.open({ nextTurn, atMark: (hash) => void hashes.push(hash) })
+  const w = await World.open({ nextTurn, onStateHash: (hash) => void hashes.push(hash) })
   for (let i = 0; i < 5_000; i++)
     await w.run([OP.tryLock, k(`l${i}`), null, false, 'me', 3_600_000, 0, null, null])
   hashes.length = 0
@@ -110,7 +113,7 @@ test('A15: many rows are hashed in several turns, and the next entry waits for t
 test('the digest of a number of rows after a key', async () => {
   const w = await World.open()
   for (const key of ['a', 'b', 'c', 'd']) await w.one([OP.put, null, k(key), k('v')])
-  const frozen = (await w.machine.frozen(w.log.length)) as StateDigest
+  const frozen = (await w.machine.digestAt(w.log.length)) as StateDigest
   const rowOf = (key: string | undefined) => (key === undefined ? undefined : keyOf(SPACE.data, k(key)))
   const keys = async (...args: [string | undefined, string | undefined, number?]) => {
     const [after, upTo, rows] = args

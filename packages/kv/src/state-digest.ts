@@ -1,6 +1,7 @@
-// Driver: owns a view of the whole state after one entry, so that two members can find the first row in which
-// they differ.
-// The digest is computed from the stored keys and bodies; the stored seals are not used.
+// Driver: owns a view of the whole state after one entry, and computes digests of its rows. Two members
+// compare digests to find the first row in which they differ.
+// A digest is computed from the stored keys and bodies. The stored checksums are not
+// used, because they may be wrong too.
 
 import { SPACE, type SpaceName, spaceRange } from './keyspaces.js'
 import type { RowView } from './storage/row-store.js'
@@ -25,8 +26,8 @@ export class StateDigest {
   }
 
   /**
-   * The digest of the rows of a space after `after` and up to `upTo`, both keys of rows; at most `rows` of
-   * them.
+   * Returns the digest of at most `rows` rows of a key space: those whose keys come after `after`, up to
+   * `upTo` inclusive. Both are keys of rows.
    */
   async digest(
     space: SpaceName,

@@ -1,10 +1,10 @@
-// Driver: reads the stored rows that a range command needs, before the command runs, and joins them with the
-// overlay.
-// The overlay has rows that are applied but not in the store yet, also those of a batch that is being
-// written. Rows are read page by page, so that the event loop runs in between.
+// Driver: reads the stored rows that a range command needs, before the command
+// runs, and joins them with the overlay.
+// The overlay has the rows that are applied but not in the store yet, and those of the batch that is being
+// written. Rows are read page by page, so that the event loop can run in between.
 //
 // Laws
-// - While the command's entry waits nothing else is applied, so the command sees exactly what was found.
+// - While the command waits, no other entry is applied, so the command sees exactly what was found.
 // - For the ranges of steps no more rows are read than the command's budget allows.
 
 import { elementAt, binary } from '@latchkey/base'
@@ -14,7 +14,7 @@ import type { Row, RowView } from './storage/row-store.js'
 import { RowKeys } from './storage/row-keys.js'
 import { pagesOf } from './storage/page-scan.js'
 import { damagedRow, isSealed, sealOf } from './storage/row-checksum.js'
-import { overFound } from './rules/budget.js'
+import { overFound } from './rules/command-budget.js'
 import type {
   Found,
   FoundLives,
@@ -24,25 +24,25 @@ import type {
   NeededLives,
   WholeRange,
 } from './rules/needed-ranges.js'
-import { Changes, type EventCaps } from './state/changes.js'
+import { Changes, type EventCaps } from './state/command-event-rows.js'
 import { eventBytesOf } from './state/event-row.js'
-import { indexedAt } from './state/life-rows.js'
-import type { Overlay } from './state/row-table.js'
+import { indexedAt } from './state/key-expiry-index-rows.js'
+import type { Overlay } from './state/row-table-with-overlay.js'
 import type { State } from './state/state.js'
 import { Sum } from './state/set-hash.js'
 
-/** What was found in a range. */
+/** What a survey found in a range. */
 export interface Surveyed {
   readonly keys: RowKeys
   readonly sum: Sum
   count: number
-  /** The bytes of the events that the removal of the range makes. */
+  /** How many bytes of events the removal of the range makes. */
   bytes: number
 }
 
 export type LookUpCaps = EventCaps & { readonly budget: BudgetLimits }
 
-/** Lets another turn of the event loop run between two pages. */
+/** Lets the event loop run another turn between two pages. */
 export interface Turns {
   next(): Promise<void>
 }
@@ -50,8 +50,8 @@ export interface Turns {
 export async function lookUp(state: State, needed: Needed, caps: LookUpCaps, turns: Turns): Promise<Found> {
   if ('lives' in needed) return { lives: await lookUpLives(state, needed.lives, turns) }
   const view = state.store.view()
-  // The overlay is taken in the same turn as the view, so that no row can move from the overlay to the store
-  // in between.
+  // The overlay must be taken in the same turn of the event loop as the view. Otherwise a row could move from
+  // the overlay to the store in between, and neither would show it.
   const look = lookIn(state, view)
   try {
     if ('whole' in needed) {
@@ -67,7 +67,7 @@ export async function lookUp(state: State, needed: Needed, caps: LookUpCaps, tur
   }
 }
 
-/** One range, in the store and in the overlay. */
+/** One range to read, in the store and in the overlay. */
 interface Look {
   readonly view: RowView
   readonly space: number
@@ -84,13 +84,13 @@ const lookIn =
     overlay: state.data.overlay(span.start, span.end),
   })
 
-/** Returns false to stop. A row of the store is empty if only keys are read. */
+/** Returns false to end the reading. If only keys are read, a row of the store is empty. */
 type Each = (rowKey: Uint8Array, row: Uint8Array) => boolean
 
-/** Calls `each` for every live row of the range, in key order, until it returns false. */
+/** Calls `each` for every live row of the range, in key order, until `each` returns false. */
 async function eachLive({ view, space, span, overlay }: Look, keysOnly: boolean, turns: Turns, each: Each) {
   let next = 0
-  /** Passes on the keys that only the overlay has, up to that one. */
+  /** Calls `each` for the keys that only the overlay has, up to that key. */
   const passOverlay = (key: string | undefined): boolean => {
     for (; next < overlay.keys.length; next++) {
       const known = elementAt(overlay.keys, next)
@@ -121,7 +121,7 @@ async function eachLive({ view, space, span, overlay }: Look, keysOnly: boolean,
   passOverlay(undefined)
 }
 
-/** The live keys of all ranges of one branch. */
+/** Returns the live keys of all ranges of one branch of a txn. */
 async function liveKeys(looks: readonly Look[], budget: BudgetLimits, turns: Turns): Promise<LiveKeys> {
   const keys: string[] = []
   let bytes = 0
@@ -137,7 +137,7 @@ async function liveKeys(looks: readonly Look[], budget: BudgetLimits, turns: Tur
   return keys
 }
 
-/** Reads ranges of the index of lives, in order, until enough keys are found. */
+/** Reads ranges of the index of expiring keys, in order, until enough keys are found. */
 async function lookUpLives(
   { store, lives }: State,
   { sessions, spans, now, most }: NeededLives,
@@ -177,7 +177,7 @@ async function lookUpLives(
   return { places, wholeSessions, isCut, next }
 }
 
-/** Finds all keys of the range. Of their rows it keeps only as many as the history of events can hold. */
+/** Finds all keys of the range. Keeps only as many of their rows as the history of events can hold. */
 async function wholeRange(look: Look, changes: Changes, turns: Turns): Promise<WholeRange> {
   const keys = new RowKeys()
   const sum = new Sum()
@@ -192,9 +192,9 @@ async function wholeRange(look: Look, changes: Changes, turns: Turns): Promise<W
 }
 
 /**
- * Finds what is live in a range at the time of the call, while entries are applied meanwhile. `changed` gets,
- * for each key that changes during the look-up, its row at the time of the call; otherwise the overlay would
- * return the newer row.
+ * Finds what is live in a range at the time of the call, while other entries are applied. `changed`
+ * receives the former row of each key that changes during the look-up. Without `changed` the look-up would
+ * see the newer rows in the overlay.
  */
 export async function surveyRange(
   state: State,

@@ -1,28 +1,31 @@
-// Driver: owns the watches grouped by their ranges, so that an event finds the groups whose range contains
-// its key.
+// Driver: owns the watches, grouped by their ranges, and finds the groups whose
+// range contains the key of an event.
 
 import { elementAt, binary } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
-import { NO_END, RangeIndex, type Span } from './range-index.js'
+import { NO_END, RangeIndex, type Span } from './interval-tree.js'
 import type { KeyRange, WatchSink } from './kv-store.js'
 
 export interface Group extends Span {
   readonly range: KeyRange
   readonly cursors: Set<Cursor>
-  /** The group's events among the revisions that are being read. */
+  /** The events of the revisions that are being read whose keys are in the group's range. */
   found: EventResult[]
 }
 
 export interface Cursor {
   readonly group: Group
   readonly sink: WatchSink
-  /** The client that opened it. */
+  /** The client that opened the watch. */
   readonly by: string
-  /** The watch is up to date and is served together with the others that are; `next` has no meaning then. */
+  /**
+   * True if the watch is up to date. It is then served together with all others
+   * that are, and `next` has no meaning.
+   */
   follows: boolean
-  /** The next revision to read. */
+  /** The next revision that the watch reads. */
   next: number
-  /** All revisions up to this one were sent. */
+  /** All revisions up to this one were sent to the client. */
   told: number
   credit: number
   over: boolean
@@ -52,7 +55,10 @@ export class Groups {
     if (group.cursors.delete(cursor) && group.cursors.size === 0) this.#index.remove(group)
   }
 
-  /** Adds the events of a revision to their groups; returns the bytes of those events that a group needs. */
+  /**
+   * Adds the events of a revision to the groups that need them. Returns the bytes of
+   * the events that some group needs.
+   */
   add(events: readonly EventResult[]): number {
     this.#bytes = 0
     for (const event of events) {
@@ -69,7 +75,7 @@ export class Groups {
     this.#bytes += bytesOf(event)
   }
 
-  /** Returns each group with its events since the last call. */
+  /** Returns each group with the events that it received since the last call. */
   taken(): readonly (readonly [Group, readonly EventResult[]])[] {
     const taken = this.#concerned.map((group) => [group, group.found] as const)
     for (const [group] of taken) group.found = []
@@ -81,7 +87,10 @@ export class Groups {
 export const bytesOf = (event: EventResult): number =>
   event[2].length + (event[3]?.length ?? 0) + (event[4]?.length ?? 0)
 
-/** How many of the events may be sent for this credit: whole revisions, the last of which may exceed it. */
+/**
+ * Returns how many of the events this credit allows. Events of one revision stay together, so the
+ * last revision may exceed the credit.
+ */
 export function within(credit: number, events: readonly EventResult[]): number {
   if (credit >= events.length) return events.length
   let count = Math.max(0, credit)

@@ -1,15 +1,15 @@
-// Driver: owns the watches. Each is a cursor into the replicated events, with a credit of events that it may
-// send.
-// Nothing is queued for a slow watch: it falls behind, and when the history no longer has its next revision
-// it ends with ERR_COMPACTED (C11).
+// Driver: owns the watches. Each watch is a cursor into the replicated events, with a credit: the number
+// of events that it may still send.
+// No events are queued for a slow watch. The watch falls behind, and when the history no longer has its next
+// revision, the watch ends with ERR_COMPACTED (C11).
 //
-// Watches that are up to date are served together: an event is read once and finds the watches whose range
-// contains its key. So a watch of other keys costs a put nothing, and watches with the same range get the
-// same list. A watch that is behind, because it has no credit or began at an old revision, reads the history
-// by itself until it has caught up.
+// Watches that are up to date are served together: an event is read once, and a search finds the watches
+// whose range contains its key. So a put costs nothing for the watches of other keys, and watches of the same
+// range share one list of events. A watch that is behind, because it has no credit or began at an old
+// revision, reads the history by itself until it has caught up.
 //
 // In one turn of the event loop only a limited number of events is read for all watches that are behind, and
-// these watches alternate. Without this limit: one client opens a thousand watches from an old revision, and
+// these watches take turns. Without this limit: one client opens a thousand watches from an old revision, and
 // the member reads the history a thousand times before its next heartbeat.
 //
 // Laws: every watch gets every revision from its first on, in order, whole and once, or ends with an error.
@@ -24,25 +24,27 @@ import { type Cursor, type Group, Groups, bytesOf, within } from './watch-groups
 /** The most revisions that one watch reads in a turn of the event loop. */
 const REVISIONS_A_TURN = 512
 /**
- * The most revisions and events that are read in a turn for all watches together, which takes about ten
- * milliseconds. A revision is never split.
+ * The most revisions and events that are read for all watches together in one turn of the event loop. Reading
+ * so many takes about ten milliseconds. A revision is never split.
  */
 const LOOKS_A_TURN = 4_000
-/** The most bytes of events that are sent in a turn to watches that are behind. */
+/** The most bytes of events that are sent in one turn to the watches that are behind. */
 const TOLD_A_TURN = 4 * 1024 * 1024
-/** The most bytes of one message, unless a single revision is larger. */
+/** The most bytes of one message. A single revision that is larger is sent whole. */
 const MESSAGE_BYTES = 1024 * 1024
 /**
- * A watch that had no matching event for so many revisions gets a message with the revision that it has
- * reached, so that it can resume there. A watch that is up to date gets that message after half as many more
- * at the latest.
+ * If no event matches a watch for this many revisions, the watch still gets a message with the revision
+ * that it has reached, so that it can resume there. A watch that is up to date gets that message at
+ * most half as many revisions later.
  */
 const SILENT_REVISIONS = 1024
 
-/** The history that the watches read. Revisions are numbers that only grow; each has its events, or none. */
+/**
+ * The history of events that the watches read. Revisions are growing numbers. A revision has events, or none.
+ */
 export interface WatchHistory {
   newest(): number
-  /** The oldest revision whose events are kept; if none are, one more than the newest. */
+  /** The oldest revision whose events are kept. If none are kept: one more than the newest revision. */
   floor(): number
   of(revision: number): readonly EventResult[]
 }
@@ -56,14 +58,14 @@ export class Watches {
   readonly #behind = new Set<Cursor>()
   /** How many watches each client has open. */
   readonly #countOf = new Map<string, number>()
-  /** The watches that are up to date have read all revisions up to this one. */
+  /** All watches that are up to date have read the revisions up to this one. */
   #seen = 0
-  /** The revision at which such watches last got a message without events. */
+  /** The revision at which the watches that are up to date last got a message without events. */
   #silent = 0
   #history: WatchHistory
   #timer: Timer | undefined
   #pumping = false
-  /** How many revisions and events were read in this turn. */
+  /** How many revisions and events were read in this turn of the event loop. */
   #looks = 0
   #bytes = 0
 
@@ -112,15 +114,15 @@ export class Watches {
   }
 
   /**
-   * Called after a snapshot was installed: watches go on in the new history, or end if it does not have their
-   * next revision.
+   * Called after a snapshot was installed. Each watch continues in the new history, or ends if the new
+   * history does not have its next revision.
    */
   moveTo(history: WatchHistory): void {
     this.#history = history
     this.pump()
   }
 
-  /** Called after entries were applied. */
+  /** Called after entries were applied. Sends the new events. */
   pump(): void {
     if (this.#all.size === 0 || this.#pumping) return
     this.#pumping = true
@@ -132,7 +134,10 @@ export class Watches {
     if (more || isMoreBehind) this.#serveSoon()
   }
 
-  /** Watches with more to send go to the end of the list. Returns whether there are any. */
+  /**
+   * Serves the watches that are behind. A watch with more to send goes to the end of the list. Returns
+   * whether any watch has more to send.
+   */
   #serveBehind(): boolean {
     const again: Cursor[] = []
     let more = false
@@ -152,8 +157,8 @@ export class Watches {
   }
 
   /**
-   * Serves watches in a turn of its own: a sink that asks for more events must not be called from within that
-   * request.
+   * Serves watches in a later turn of the event loop. A sink asks for more events by a call of `more`, and
+   * the sink must not be called back within that call.
    */
   #serveSoon(): void {
     this.#timer ??= this.#clock.after(
@@ -168,7 +173,9 @@ export class Watches {
 
   // ---- Watches that are up to date
 
-  /** Returns whether there is more to read. */
+  /**
+   * Sends the new events to all watches that are up to date. Returns whether there are more events to read.
+   */
   #follow(): boolean {
     const [revision, floor] = [this.#history.newest(), this.#history.floor()]
     if (this.#behind.size === this.#all.size) {
@@ -180,7 +187,7 @@ export class Watches {
       if (this.#seen + 1 < floor) throw compacted(this.#seen + 1, floor)
       this.#look(revision)
     } catch {
-      // Each watch then gets this error when it reads the history by itself.
+      // The history cannot be read. Each watch now reads it by itself and gets the error there.
       this.#groups.taken()
       for (const cursor of this.#all) this.#fallBehind(cursor, this.#seen + 1)
       return false
@@ -242,7 +249,7 @@ export class Watches {
 
   // ---- Watches that are behind
 
-  /** Returns whether the watch has more to send at once. */
+  /** Sends events to one watch that is behind. Returns whether the watch could send more at once. */
   #serve(cursor: Cursor): boolean {
     try {
       return this.#tell(cursor)
@@ -265,7 +272,7 @@ export class Watches {
     return upTo === revision ? this.#catchUp(cursor) : cursor.credit > 0 && !cursor.over
   }
 
-  /** The watch is up to date from here on, if it has reached the revision of the others. */
+  /** Marks the watch as up to date if it has reached the revision that the others have. */
   #catchUp(cursor: Cursor): false {
     if (!cursor.over && cursor.next === this.#seen + 1) {
       cursor.follows = true
@@ -274,7 +281,7 @@ export class Watches {
     return false
   }
 
-  /** Reads whole revisions until the credit, the message or the turn is used up. */
+  /** Reads whole revisions until the credit, the size of a message or the limit of the turn is used up. */
   #gather(cursor: Cursor, last: number): EventResult[] {
     const found: EventResult[] = []
     const stop = Math.min(last, cursor.next + REVISIONS_A_TURN - 1)

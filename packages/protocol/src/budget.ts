@@ -1,7 +1,7 @@
 // Rule: the budget of one command, which limits the work that one caller can give to all members at once.
 // What the command's bytes show is counted here: at the door of the client's member, at the door of a member
 // that gets it forwarded, and again when it is applied, because a log may contain a command that no door has
-// checked. What depends on the stored rows is counted while the command is applied (kv, rules/budget.ts).
+// checked. What depends on the stored rows is counted while the command is applied (kv, rules/command-budget.ts).
 //
 // Law: the same command is refused with the same message at each place, because an answer that is kept is
 // part of the replicated state.

@@ -1,6 +1,6 @@
-// Rule: answers to commands as bytes. They are packed once, then kept and sent as they are.
-// A refusal has the same words on every member and in every version, because kept answers are part of the
-// state.
+// Rule: answers to commands, as bytes. An answer is packed once, then kept and sent as these bytes.
+// A refusal has the same text on every member and in every version, because kept answers
+// are part of the replicated state.
 
 import {
   type Answer,
@@ -18,7 +18,7 @@ import {
 export class Refused {
   readonly bytes: Uint8Array
 
-  /** `holder`: of ERR_FENCED. */
+  /** `holder` is given for ERR_FENCED only: the present holder of the lock. */
   constructor(code: ErrorCode, message: string = ERRORS[code].message, holder?: HolderResult | null) {
     const { retryable, outcome } = ERRORS[code]
     const places = [1 + ERROR_CODES.indexOf(code), message, retryable, outcome === 'unknown']
@@ -36,13 +36,13 @@ export function answerBytes(outcome: unknown): Uint8Array {
 
 export interface GivenAnswer {
   readonly bytes: Uint8Array
-  /** The answer is a kept reply of an earlier call. */
+  /** True if the answer is the kept answer of an earlier call with the same number. */
   readonly fromTable: boolean
 }
 
 /**
- * A whole number, most often a revision. It is packed only when its bytes are needed, which most members
- * never need.
+ * An answer that is a whole number, most often a revision. Its bytes are packed only when they are asked for.
+ * Only the member that answers the client needs them.
  */
 export class NumberAnswer implements GivenAnswer {
   readonly fromTable = false
@@ -56,7 +56,7 @@ export class NumberAnswer implements GivenAnswer {
     return pack([0, this.result])
   }
 
-  /** The length of `bytes`. */
+  /** The length that `bytes` would have. */
   get size(): number {
     if (this.result < 0x100) return this.result < 0x80 ? 3 : 4
     if (this.result < 0x10000) return 5
@@ -70,7 +70,8 @@ export const answerOf = (outcome: unknown): GivenAnswer =>
     : { bytes: answerBytes(outcome), fromTable: false }
 
 /**
- * The answer for a client: a number needs no bytes of its own, because it is packed together with its frame.
+ * Returns the answer in the form in which it is sent to the client. A number is packed together with its
+ * frame, so no bytes are made for it here.
  */
 export const toldAs = (answer: GivenAnswer): Answer | Uint8Array =>
   answer instanceof NumberAnswer ? [0, answer.result] : answer.bytes
@@ -94,7 +95,10 @@ export const TOO_MANY_OF_ONE = new Refused(
   'ERR_BUSY',
   "These credentials have opened as many sessions as one identity may, and each of them holds or waits for a lock, or was used recently. Close some stores, end sessions with 'latchkey sessions --end ID', or use another token.",
 )
-/** `holder`: of the guard's lock, at the entry of the write. The client puts it into the message. */
+/**
+ * `holder` is the holder of the guard's lock at the entry of the write. The
+ * client puts it into the error message.
+ */
 export const fencedBy = (holder: HolderResult | null): Refused => new Refused('ERR_FENCED', undefined, holder)
 export const CANCELLED = new Refused('ERR_ABORTED', 'The call was cancelled before it was executed.')
 export const MERGED_TOO_LARGE = new Refused(
@@ -135,7 +139,8 @@ export const SEQUENCE_USED_UP = new Refused(
   'The sequence is used up: its numbers would pass 2^53. Reset it.',
 )
 /**
- * This is not the number of an error; only the session engine of a client gets it (protocol's results.ts).
+ * An answer that no application sees: it tells the session engine of the client that the
+ * session is over (protocol's results.ts).
  */
 export const SESSION_IS_OVER: Uint8Array = pack([
   SESSION_OVER,
@@ -144,7 +149,10 @@ export const SESSION_IS_OVER: Uint8Array = pack([
   false,
 ])
 
-/** Only the session engine of a client gets this too; it is never kept. */
+/**
+ * An answer that no application sees: it tells the session engine of the client that the session keeps too
+ * many answers. This answer itself is never kept.
+ */
 export const SESSION_IS_FULL: Uint8Array = pack(SESSION_FULL_ANSWER)
 
 const BY_CODE = new Map<ErrorCode, Refused>()

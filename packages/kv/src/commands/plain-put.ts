@@ -1,10 +1,10 @@
-// Door: reads the usual put, which has no guard, without decoding it, because nearly all written bytes come
-// in such puts.
+// Door: reads a plain put, which has no guard, without decoding it. Nearly all written bytes come
+// in such puts, so this saves time.
 //
 //   fixarray 4 | OP.put | nil | bin8 key | bin8, bin16 or bin32 value, up to the end
 //
-// Law: a command that is accepted here is accepted by `decodeCommand` too, with the same key and value. Any
-// command may be left to `decodeCommand`.
+// Law: `decodeCommand` accepts every command that is accepted here, with the same key and value. A command
+// that is not accepted here may still be valid: `decodeCommand` decides.
 
 import { CAPS, OP } from '@latchkey/protocol'
 
@@ -12,8 +12,8 @@ import { CAPS, OP } from '@latchkey/protocol'
 const KEY = 5
 
 /**
- * The command is in [from, end) of `data`. Returns the offset of its value; 0: it is another command, or must
- * be decoded.
+ * Reads the command in the bytes [from, end) of `data`. Returns the offset of its value, or 0
+ * if the command is not a plain put.
  */
 export function plainValueAt(data: Uint8Array, from: number, end: number): number {
   if (end - from < KEY || data[from] !== 0x94 || data[from + 1] !== OP.put) return 0
@@ -26,10 +26,10 @@ export function plainValueAt(data: Uint8Array, from: number, end: number): numbe
   return length <= CAPS.valueBytes && at + head + length === end ? at + head : 0
 }
 
-/** Whether the command is correct and needs no decoding to be accepted. */
+/** Whether the command is a correct plain put, so that it need not be decoded to be accepted. */
 export const isPlainPut = (body: Uint8Array): boolean => plainValueAt(body, 0, body.length) > 0
 
-/** The bytes of a tag with its length. */
+/** How many bytes the tag and the length behind it take. */
 const headOf = (tag: number): number => (tag === 0xc4 ? 2 : tag === 0xc5 ? 3 : tag === 0xc6 ? 5 : 0)
 
 export const plainKeyAt = (from: number): number => from + KEY

@@ -1,33 +1,33 @@
-// Rule: barriers, where a number of parties meet before each goes on; reusable by generations
-// (docs/latches.md).
+// Rule: barriers. A number of parties meet at a barrier before any of them continues. A barrier can be used
+// again: each meeting is one generation (docs/latches.md).
 //
-//   who waits there        the one that enters       then
-//   nobody                 for one party             it passes at once, in the next generation
-//   nobody                 for more                  the next generation begins, and it waits
-//   some                   waits already             its session and its wait are those of this call
-//   some                   for another number        'mismatch', with the number of those who wait
-//   some, not all others   for the same number       it waits; ERR_BUSY where there is no room
+//   parties that wait      the party that enters     then
+//   none                   for one party             it passes at once, in the next generation
+//   none                   for more parties          the next generation begins, and it waits
+//   some                   is one of them            its session and its wait are those of this call
+//   some                   for another number        'mismatch', with the number that the others wait for
+//   some, not all others   for the same number       it waits; ERR_BUSY if there is no room
 //   all others             for the same number       all pass in this entry, with the index of their arrival
-//   any                    has an end already        the end that it has (K70, parties.ts)
+//   any                    its wait has ended        gets the end that its wait had (K70)
 //
-//   what ends a party that waits                     the generation
-//   its session ends                                 is broken: the others hear it, and the next one begins
-//   its wait is over, its signal aborts: it leaves   goes on: the others wait, and its place may be taken again
+//   why a party stops waiting                        its generation
+//   its session has ended                            is broken: the others are told, and the next one begins
+//   its time limit is over, or its signal aborts     continues: the others wait, and the place is free again
 //
 // Laws
-// - K72: who waits is alive, as far as its session says. A party whose session ends is taken out in the entry
-//   that ends the session, and the rest of its generation hear it in the same entry. Without this law: one of
-//   three workers crashes, and the two others wait for it without end.
-// - K73: nobody passes before its generation is complete, and all of a generation pass in one entry, with one
-//   generation and the indexes 0 to parties - 1. A number of a generation is never used twice, a broken one
-//   neither. Without this law: b of a broken generation and c of the next one both have the same number, and
-//   each of them does what the other was to do.
+// - K72: every party that waits has a live session. When a session ends, its parties are taken out in the
+//   same entry, and the rest of their generation are told in the same entry. Without this law: one of three
+//   workers crashes, and the two others wait for it for ever.
+// - K73: no party passes before its generation is complete. All parties of a generation pass in one entry,
+//   with the number of the generation and the indexes 0 to parties - 1. No number of a generation is used
+//   twice, not even that of a broken one. Without this law: a worker of a broken generation and a worker of
+//   the next one have the same number, and each does the other's work.
 
 import type { PartyCommand, PartyResult, PARTY_OP } from '@latchkey/protocol'
 import { BARRIERS_FULL, PARTIES_FULL, Refused } from '../commands/answers.js'
-import type { InTurns, Turn } from './apply-turn.js'
-import { BARRIER, endAll, partyOf } from './party-ends.js'
-import type { BarrierRow, PartyRow, PartyTransaction } from './party-transaction.js'
+import type { InTurns, Turn } from './apply-work-limit.js'
+import { BARRIER, endAll, partyOf } from './end-many-waits.js'
+import type { BarrierRow, PartyRow, PartyTransaction } from './latch-and-barrier-transaction.js'
 
 type EnterBarrier = Extract<PartyCommand, readonly [typeof PARTY_OP.enterBarrier, ...unknown[]]>
 
@@ -58,7 +58,7 @@ export function* enterBarrier(
   return ['waiting', generation, 0, others + 1]
 }
 
-/** The barrier as it is, or with a new generation where nobody waits. */
+/** Returns the barrier as it is. If no party waits at it, a new generation begins first. */
 function begun(tx: PartyTransaction, name: Uint8Array, parties: number): BarrierRow | Refused {
   const row = tx.barrier(name)
   if (row !== undefined && tx.waitingCount(BARRIER, name) > 0) return row
@@ -66,7 +66,7 @@ function begun(tx: PartyTransaction, name: Uint8Array, parties: number): Barrier
   return tx.putBarrier(next) ? next : BARRIERS_FULL
 }
 
-/** The last party has come: it has no row, since its own command answers it. */
+/** The last party has come. Its own command answers it, so it needs no row. */
 function* complete(tx: PartyTransaction, turn: Turn, barrier: BarrierRow): InTurns<PartyResult> {
   const { name, over, parties } = barrier
   const generation = over + 1
@@ -75,7 +75,7 @@ function* complete(tx: PartyTransaction, turn: Turn, barrier: BarrierRow): InTur
   return ['passed', generation, parties - 1, 0]
 }
 
-/** The generation is over without having been complete (K72). The party that broke it is out already. */
+/** Ends the generation before it was complete (K72). The party that broke it has been taken out already. */
 export function breakGeneration(tx: PartyTransaction, name: Uint8Array): void {
   const barrier = tx.barrier(name)
   if (barrier === undefined) return

@@ -3,7 +3,7 @@
 
 import { type Command, type EventResult, OP, READ, STEP } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { SimulatedRowHome } from '../storage/simulated-rows.js'
+import { SimulatedRowHome } from '../storage/simulated-row-store.js'
 import { newMachine } from '../testing/members.js'
 import { codeOf, show } from '../testing/show.js'
 import { MEMBERS, World, k } from '../testing/world.js'

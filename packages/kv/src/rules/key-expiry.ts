@@ -1,29 +1,32 @@
-// Rule: removes keys whose life is over, a limited number at each entry.
+// Rule: removes keys whose lifetime is over, a limited number in each entry.
 //
 // Laws
-// - A key is removed at an entry whose time is above the key's due time, or after the end of its session. It
-//   is never removed earlier, not even for a read.
-// - Which entries remove keys, and which keys, follows only from the state and the entry's time. An entry
-//   removes keys if it is the first of its tenth of a second, if the entry before could not remove all, or if
-//   a session that has keys has ended.
+// - A key is removed at an entry whose time is above the key's due time, or after its session has ended. It
+//   is never removed earlier. A read never removes or hides a key.
+// - Which entries remove keys, and which keys, follows only from the state and from the entry's time. An
+//   entry removes keys if it is the first of its tenth of a second, if the entry before could not remove all
+//   of them, or if a session that has keys has ended.
 // - What one entry removes is limited in rows and bytes. Without this limit: a million keys are put with the
 //   same ttl. An hour later every member stops for a minute, and none of them leads.
-// - All keys that one entry removes take one revision; an entry that removes none takes no revision.
-// - The index alone is not proof: a key is removed only if its own row has the life that the index says.
+// - All keys that one entry removes take one revision. An entry that removes none takes no revision.
+// - The index is only a hint: a key is removed only if its own row has the lifetime that the index says.
 
 import { EVENT } from '@latchkey/protocol'
-import { type Life, lifeOf, valueLength } from '../state/data-row.js'
-import { type Indexed, indexedAt, periodOf } from '../state/life-rows.js'
+import { type Life, lifeOf, valueLength } from '../state/key-value-row.js'
+import { type Indexed, indexedAt, periodOf } from '../state/key-expiry-index-rows.js'
 import type { State } from '../state/state.js'
-import type { InTurns } from './apply-turn.js'
-import type { Draft } from './draft.js'
+import type { InTurns } from './apply-work-limit.js'
+import type { WriteSet } from './command-write-set.js'
 import type { FoundLives, NeededLives } from './needed-ranges.js'
 
-/** One entry removes at most so many keys, and stops after so many bytes of keys and values. */
+/** One entry removes at most this many keys. It also stops after BYTES_AN_ENTRY bytes of keys and values. */
 export const EXPIRED_AN_ENTRY = 500
 const BYTES_AN_ENTRY = 512 * 1024
 
-/** `now` is the time of the entry that begins. undefined: the entry removes no key. */
+/**
+ * Returns the rows to read for the removal, or undefined if this entry removes no key. `now` is the time of
+ * the entry that begins.
+ */
 export function neededLives({ meta, lives }: State, now: number): NeededLives | undefined {
   const isFirst = periodOf(now) > periodOf(meta.position.time)
   if (!isFirst && !meta.expiring && !lives.hasOver()) return undefined
@@ -37,22 +40,22 @@ export function neededLives({ meta, lives }: State, now: number): NeededLives | 
   return { sessions, spans, now, most: EXPIRED_AN_ENTRY }
 }
 
-export function* removeKeys(state: State, draft: Draft, found: FoundLives): InTurns<undefined> {
+export function* removeKeys(state: State, writeSet: WriteSet, found: FoundLives): InTurns<undefined> {
   let bytes = 0
   let removed = 0
   for (const place of found.places) {
     if (bytes >= BYTES_AN_ENTRY) break
     removed++
     const indexed = indexedAt(place)
-    bytes += indexed.key.length + removeKey(state, draft, indexed)
-    if (draft.turnIsOver) yield
+    bytes += indexed.key.length + removeKey(state, writeSet, indexed)
+    if (writeSet.turnIsOver) yield
   }
-  draft.commit()
+  writeSet.commit()
   const next = found.places[removed]
   const rest = next === undefined ? undefined : indexedAt(next).life
   for (const session of found.wholeSessions) {
-    // The keys of sessions come first in the list, in the order of the sessions. So the sessions before this
-    // one have no keys left.
+    // The keys of sessions come first in the list, in the order of the sessions. So all keys of the sessions
+    // before this one are removed.
     if (rest?.kind === 'session' && rest.number <= session) break
     state.lives.forget(session)
   }
@@ -62,14 +65,14 @@ export function* removeKeys(state: State, draft: Draft, found: FoundLives): InTu
   return undefined
 }
 
-/** Returns the bytes of the removed value. */
-function removeKey({ lives }: State, draft: Draft, { place, life, key }: Indexed): number {
-  const row = draft.row(key)
+/** Removes one key. Returns how many bytes its value had. */
+function removeKey({ lives }: State, writeSet: WriteSet, { place, life, key }: Indexed): number {
+  const row = writeSet.row(key)
   if (row === undefined || !isSame(lifeOf(row), life)) {
     lives.removePlace(place)
     return 0
   }
-  draft.delete(key, life.kind === 'due' ? EVENT.expired : EVENT.session)
+  writeSet.delete(key, life.kind === 'due' ? EVENT.expired : EVENT.session)
   return valueLength(row)
 }
 

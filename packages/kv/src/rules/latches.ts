@@ -1,28 +1,28 @@
-// Rule: latches, which count down once and open for all who wait (docs/latches.md).
+// Rule: latches. A latch counts down once, and opens at zero for all parties that wait (docs/latches.md).
 //
-//   call        the latch    what it has left   then
-//   create      none                            it is there, with its count; true
-//   create      is there     any                nothing; false
-//   countDown   none                            nothing; null
-//   countDown   is there     more than `by`     less by that; the rest is the answer
-//   countDown   is there     1 to `by`          0: it is open, and all who wait pass in this entry; 0
-//   countDown   is there     0                  nothing: an open latch stays open; 0
-//   wait        none                            nothing; 'absent'
-//   wait        is there     0                  nothing; 'passed'
-//   wait        is there     more, not waiting  the party waits; ERR_BUSY where there is no room
-//   wait        is there     more, waits        its session and its wait are those of this call
-//   wait        any          it has an end      nothing; the end that it has (K70)
-//   remove      none                            nothing; false
-//   remove      is there     any                it is gone, and all who wait hear it; true
+//   call        the latch    its count          then
+//   create      is absent                       it is created with its count; the answer is true
+//   create      exists       any                nothing; false
+//   countDown   is absent                       nothing; null
+//   countDown   exists       more than `by`     the count goes down by `by`; the answer is the new count
+//   countDown   exists       1 to `by`          the count is 0: all parties that wait pass in this entry; 0
+//   countDown   exists       0                  nothing, because an open latch stays open; 0
+//   wait        is absent                       nothing; 'absent'
+//   wait        exists       0                  nothing; 'passed'
+//   wait        exists       more than 0        a new party waits; ERR_BUSY if there is no room
+//   wait        exists       more than 0        a party that waits: its session and wait are those of this call
+//   wait        any          any                a party whose wait has ended gets that end again (K70)
+//   remove      is absent                       nothing; false
+//   remove      exists       any                it is removed, and all parties that wait are told; true
 //
-// Laws: K70, K71 (parties.ts). An open latch never closes: a latch of the same name that is created after its
-// removal is another one.
+// Laws: K70, K71 (latch-and-barrier-waits.ts). An open latch never closes. A latch that is created after a
+// removal, under the same name, is another latch.
 
 import type { PartyCommand, PartyResult, PARTY_OP } from '@latchkey/protocol'
 import { PARTIES_FULL, type Refused, LATCHES_FULL } from '../commands/answers.js'
-import type { InTurns, Turn } from './apply-turn.js'
-import { endAll, LATCH, partyOf } from './party-ends.js'
-import type { PartyRow, PartyTransaction } from './party-transaction.js'
+import type { InTurns, Turn } from './apply-work-limit.js'
+import { endAll, LATCH, partyOf } from './end-many-waits.js'
+import type { PartyRow, PartyTransaction } from './latch-and-barrier-transaction.js'
 
 type Of<Name extends keyof typeof PARTY_OP> = Extract<
   PartyCommand,

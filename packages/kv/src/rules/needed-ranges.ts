@@ -1,21 +1,22 @@
 // Rule: which ranges of stored rows a command needs before it can run.
-// LevelDB has no synchronous iterator, so these rows are read first; everything else in apply is synchronous.
+// LevelDB has no synchronous iterator, so these rows are read before the command runs. Everything else in
+// apply is synchronous.
 
 import { binary } from '@latchkey/base'
 import { type Command, OP, STEP, type Step } from '@latchkey/protocol'
-import type { Changes } from '../state/changes.js'
-import type { RangeRows } from '../state/row-table.js'
-import type { OverBudget } from './budget.js'
+import type { Changes } from '../state/command-event-rows.js'
+import type { RangeRows } from '../state/row-table-with-overlay.js'
+import type { OverBudget } from './command-budget.js'
 
-/** A range of keys, which have one character for each byte; `start` is included, `end` is not. */
+/** A range of keys, which have one character for each byte. `start` is in the range, `end` is not. */
 export interface KeySpan {
   readonly start: string
   readonly end: string
 }
 
 /**
- * The deleteRange steps of a batch, or of one branch of a txn. Where their ranges overlap, rows are read
- * once.
+ * The deleteRange steps of a batch, or of one branch of a txn. If their ranges overlap,
+ * each row is read once.
  */
 export interface NeededSteps {
   readonly steps: readonly Step[]
@@ -24,8 +25,8 @@ export interface NeededSteps {
 }
 
 /**
- * The part of the index of lives that an entry needs: all keys of some sessions, then the keys that are due
- * before `now`.
+ * The part of the index of expiring keys that an entry needs: all keys of some sessions, then the keys that
+ * are due before `now`.
  */
 export interface NeededLives {
   readonly sessions: readonly number[]
@@ -36,37 +37,34 @@ export interface NeededLives {
 
 export interface FoundLives {
   readonly places: readonly string[]
-  /** The sessions of which every key was found. */
+  /** The sessions whose keys were all found. */
   readonly wholeSessions: readonly number[]
-  /** There are more keys to remove than were read. */
+  /** True if more keys must be removed than were read. */
   readonly isCut: boolean
   /**
-   * The due time of the first key that was not taken; null: there is none; undefined: it was not searched
-   * for.
+   * The due time of the first key that was not taken. null: there is no such key. undefined: nothing
+   * was searched for.
    */
   readonly next: number | null | undefined
 }
 
-/** `whole`: a deleteRange that is a command of its own and may remove any number of rows. */
+/** `whole` is the range of a deleteRange that is a command of its own. It may remove any number of rows. */
 export type Needed =
   | { readonly whole: KeySpan }
   | { readonly branches: readonly NeededSteps[] }
   | { readonly lives: NeededLives }
 
-/** Everything that is live in a range, so that no row of it has to be read again. */
+/** Everything that is live in a range, so that no row of the range has to be read again. */
 export interface WholeRange extends RangeRows {
   readonly count: number
-  /** The changes of their removal; undefined: the history cannot hold so many. */
+  /** The events of the removal. Undefined if they are more than the history can hold. */
   readonly changes: Changes | undefined
 }
 
-/**
- * The live keys of some ranges, in order; or an error if they are too many, in which case the look-up ended
- * early.
- */
+/** The live keys of some ranges, in order. If there are too many, the look-up ended early with an error. */
 export type LiveKeys = readonly string[] | OverBudget
 
-/** The rows at the beginning of the command; nothing else is applied while its entry waits. */
+/** The rows as they are when the command begins. Nothing else is applied while the command's entry waits. */
 export interface Found {
   readonly whole?: WholeRange
   readonly live?: ReadonlyMap<readonly Step[], LiveKeys>
@@ -91,7 +89,7 @@ export function rangesOf(command: Command): Needed | undefined {
 
 const spanOf = (start: Uint8Array, end: Uint8Array): KeySpan => ({ start: binary(start), end: binary(end) })
 
-/** The range is empty, so the step removes nothing. */
+/** Whether the range is empty, so that the step removes nothing. */
 const isEmpty = ({ start, end }: KeySpan): boolean => start >= end
 
 function inBranches(branches: readonly (readonly Step[])[]): Needed | undefined {
@@ -107,7 +105,7 @@ function spansOf(step: Step): KeySpan[] {
   return isEmpty(span) ? [] : [span]
 }
 
-/** Joins overlapping spans. */
+/** Joins ranges that overlap. */
 export function union(spans: readonly KeySpan[]): KeySpan[] {
   const joined: KeySpan[] = []
   for (const span of [...spans].sort((a, b) => (a.start < b.start ? -1 : a.start > b.start ? 1 : 0))) {

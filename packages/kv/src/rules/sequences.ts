@@ -1,19 +1,19 @@
-// Rule: sequences: blocks of numbers from 0 on that never overlap. A block takes no revision and makes no
-// event.
+// Rule: sequences, which give blocks of numbers from 0 on that never overlap. Taking a block takes no
+// revision and makes no event.
 
 import { asBuffer, binary } from '@latchkey/base'
 import { SPACE, keyOfBinary } from '../keyspaces.js'
 import { type Refused, SEQUENCE_USED_UP } from '../commands/answers.js'
 import { SEAL, sealBody } from '../storage/row-checksum.js'
-import type { RowTable } from '../state/row-table.js'
+import type { RowTable } from '../state/row-table-with-overlay.js'
 
-/** The start of the next block; 0 if the sequence was never used, or was reset. */
+/** Returns the start of the next block. It is 0 if the sequence was never used, or was reset. */
 export function nextStart(sequences: RowTable, key: Uint8Array): number {
   const row = sequences.get(binary(key))
   return row === undefined ? 0 : asBuffer(row).readDoubleLE(SEAL)
 }
 
-/** A block [start, end), where `end` is not part of it. */
+/** Returns the next block [start, end). `end` itself belongs to the block after it. */
 export function nextBlock(
   sequences: RowTable,
   key: Uint8Array,

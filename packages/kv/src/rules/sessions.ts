@@ -1,13 +1,14 @@
 // Rule: opens, ends, replaces and lists sessions, and cancels their calls (docs/locks.md, section 6).
 //
 // Laws
-// - 1: one identity may open only a share of all sessions, so that no client alone can keep all others out.
+// - 1: one identity may open only a share of all sessions, so that one client cannot keep all others out.
 // - 2: if there is no room, an idle session is ended for the new one. An idle session has no hold in force,
-//   no waiter, no party at a latch or barrier and no ephemeral key, and has sent no command for longer than
-//   the client of an open store is ever silent. The idle session that was renewed first is ended, so that
-//   every member ends the same one. If its client returns, it opens another session, as after any end of a
-//   session.
-// - 3: if the share of an identity is used up, only one of its own idle sessions is ended for its new one.
+//   no waiter, no party at a latch or barrier and no ephemeral key, and it has sent no command for longer
+//   than the client of an open store is ever silent. Of several idle sessions, the one whose last renewal is
+//   oldest is ended, so that every member ends the same one. If its client returns, the client opens another
+//   session, as after any end of a session.
+// - 3: if the share of an identity is used up, only an idle session of the same identity is ended
+//   for the new one.
 
 import { endSession, type LockTransaction, removeWaiters } from '@latchkey/lock'
 import type { SessionResult } from '@latchkey/protocol'
@@ -15,7 +16,7 @@ import { CANCELLED, answerOf, Refused, TOO_MANY_OF_ONE, TOO_MANY_SESSIONS } from
 import { ANY_BODY, type Session } from '../state/session-rows.js'
 import type { Sessions } from '../state/sessions.js'
 import type { State } from '../state/state.js'
-import { endParties } from './parties.js'
+import { endParties } from './latch-and-barrier-waits.js'
 
 export interface SessionLimits {
   readonly sessions: number
@@ -24,7 +25,7 @@ export interface SessionLimits {
 }
 
 interface Wanted {
-  /** The index of its entry, so that no id is ever used again. */
+  /** The index of the entry that opened the session, so that no id is ever used again. */
   readonly id: number
   readonly life: number
   readonly by: string
@@ -43,7 +44,10 @@ export function openSession(
   return id
 }
 
-/** The session to end for a new one of that identity, or the refusal; undefined: there is room. */
+/**
+ * Returns the session to end so that this identity can open one, or the refusal, or
+ * undefined if there is room.
+ */
 function whoGivesWay(
   state: State,
   now: number,
@@ -57,7 +61,7 @@ function whoGivesWay(
   return undefined
 }
 
-/** The refusal that `openSession` would give now; undefined: it would succeed. */
+/** Returns the refusal that `openSession` would get now, or undefined if it would succeed. */
 export function refusalOfSession(state: State, limits: SessionLimits, by: string): Refused | undefined {
   const gives = whoGivesWay(state, state.meta.position.time, limits, by)
   return gives instanceof Refused ? gives : undefined
@@ -65,7 +69,9 @@ export function refusalOfSession(state: State, limits: SessionLimits, by: string
 
 const renewedAt = ({ due, life }: Session): number => due - life
 
-/** Law 2: the idle session to end. `by`: only among those that this identity opened. */
+/**
+ * Law 2: returns the idle session to end. With `by`, only sessions that this identity opened are considered.
+ */
 function longestIdle(
   { sessions, holds, waiters, lives, parties }: State,
   now: number,
@@ -90,7 +96,10 @@ function longestIdle(
 const isBefore = (a: Session, b: Session): boolean =>
   renewedAt(a) < renewedAt(b) || (renewedAt(a) === renewedAt(b) && a.id < b.id)
 
-/** Why no client can open a session now. A client whose own share is used up learns that when it asks. */
+/**
+ * Returns why no client can open a session now. (A client whose own share is used up learns
+ * that by its call.)
+ */
 export function whyNoSession(state: State, limits: SessionLimits): string | undefined {
   const { sessions, meta } = state
   if (sessions.size < limits.sessions || longestIdle(state, meta.position.time, limits) !== undefined)
@@ -98,7 +107,7 @@ export function whyNoSession(state: State, limits: SessionLimits): string | unde
   return `No session can be opened: there are ${sessions.size}, and each of them holds or waits for a lock, or was used recently.`
 }
 
-/** All sessions, in the order of their ids. */
+/** Returns all sessions, in the order of their ids. */
 export function listSessions({ sessions, holds, waiters, parties, meta }: State): SessionResult[] {
   const now = meta.position.time
   return [...sessions.all()]
@@ -111,8 +120,8 @@ export function listSessions({ sessions, holds, waiters, parties, meta }: State)
 }
 
 /**
- * Ends a session: its waiters leave their queues, its parties their latches and barriers, its ephemeral keys
- * are removed at the next entry, and its holds stay until their deadlines.
+ * Ends a session. Its waiters leave their queues, its parties leave their latches and barriers, its ephemeral
+ * keys are removed at the next entry, and its holds stay until their deadlines.
  */
 export function closeSession(state: State, locks: LockTransaction, session: Session): true {
   end(state, session)
@@ -126,15 +135,16 @@ function end({ sessions, lives, parties }: State, session: Session): void {
   endParties(parties, session.id)
 }
 
-/** Ends a session for an administrator. */
+/** Ends a session because an administrator asks for it. */
 export function endSessionOf(state: State, locks: LockTransaction, id: number): boolean {
   const session = state.sessions.get(id)
   return session !== undefined && closeSession(state, locks, session)
 }
 
 /**
- * In the order of deadline, then id (CT3). All due sessions end before the first one's waiters leave, so that
- * none of them is granted a lock. Returns the keys of the queues that lost their first waiter.
+ * Ends the sessions that are due, in the order of deadline, then id (CT3). All of them end before any waiter
+ * leaves. Otherwise the first session's waiter would leave and a waiter of the second, ending session would
+ * be granted the lock. Returns the keys of the queues that lost their first waiter.
  */
 export function endDueSessions(state: State, locks: LockTransaction): Uint8Array[] {
   const over = state.sessions.takeDue(locks.now)
@@ -143,8 +153,8 @@ export function endDueSessions(state: State, locks: LockTransaction): Uint8Array
 }
 
 /**
- * true: the call with that number will never be executed. false: it was executed, or its client has finished
- * it.
+ * Returns true if the call with that number will never be executed, and false if it was executed or its
+ * client has finished it.
  */
 export function cancelCall(sessions: Sessions, session: Session, number: number): boolean {
   if (number < session.done) return false

@@ -1,5 +1,5 @@
-// Driver: owns one view of the rows and sends it as a stream.
-// Law: the same reader gives the same bytes, whatever is applied meanwhile.
+// Driver: owns one view of the rows and sends it as a stream of bytes.
+// Law: the same reader always gives the same bytes, even if more entries are applied meanwhile.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import type { AppliedState, SnapshotReader } from '@latchkey/raft/node'
@@ -8,9 +8,9 @@ import type { Row, RowView } from '../storage/row-store.js'
 import { pagesOf } from '../storage/page-scan.js'
 import { damagedRow, isSealed } from '../storage/row-checksum.js'
 import { decodeMeta } from '../state/meta-row.js'
-import { FrameWriter, PREAMBLE } from './stream.js'
+import { FrameWriter, PREAMBLE } from './stream-format.js'
 
-/** The reader closes the view. A damaged row is not sent: it ends the stream with ERR_CORRUPT. */
+/** The reader closes the view at its end. A damaged row is not sent: it ends the stream with ERR_CORRUPT. */
 export async function readView(view: RowView): Promise<SnapshotReader> {
   try {
     const page = await view.page({ start: META_KEY, end: undefined }, 1, 1)

@@ -7,10 +7,10 @@ import { seededRandom } from '@latchkey/base'
 import { OP, READ } from '@latchkey/protocol'
 import type { AppliedState, SnapshotReader } from '@latchkey/raft/node'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { KvMachine } from '../machine.js'
+import type { KvMachine } from '../key-value-state-machine.js'
 import { classicHome } from '../storage/classic-level-home.js'
-import { type Files, nodeFiles } from '../storage/files.js'
-import { MemoryDisk, SimulatedRowHome } from '../storage/simulated-rows.js'
+import { type Files, nodeFiles } from '../storage/file-operations.js'
+import { SimulatedRowDisk, SimulatedRowHome } from '../storage/simulated-row-store.js'
 import type { RowHome, RowStore } from '../storage/row-store.js'
 import { Folders } from '../testing/folders.js'
 import { applyAll, hashOfRows, newMachine } from '../testing/members.js'
@@ -169,7 +169,7 @@ describe('S14: damage', () => {
   })
 
   test('S14: a damaged row of the sender ends the stream and is not sent', async () => {
-    const disk = new MemoryDisk()
+    const disk = new SimulatedRowDisk()
     const w = await World.open({ home: new SimulatedRowHome(disk) })
     await w.one([OP.put, null, k('a'), k('1')])
     await w.restart()
@@ -207,7 +207,7 @@ describe('S4: a crash at every step of an install', () => {
     const pieces = await bytesOf(reader)
     const outcomes = new Set<string>()
     for (let stopAt = 1; ; stopAt++) {
-      const disk = new MemoryDisk()
+      const disk = new SimulatedRowDisk()
       const home = new SimulatedRowHome(disk)
       const receiver = newMachine(home)
       await receiver.open()

@@ -1,14 +1,14 @@
-// Driver: owns a state that is being received; its rows go into a separate store, which nobody reads before
-// `install`.
+// Driver: owns a state that is being received from another member. Its rows are written into a separate
+// store, which is not read before `install`.
 
 import { LatchkeyError } from '@latchkey/protocol'
 import type { AppliedState, SnapshotWriter } from '@latchkey/raft/node'
 import { META_KEY } from '../keyspaces.js'
 import type { RowBuilder } from '../storage/row-store.js'
-import { StateStream } from './check.js'
-import { damagedStream } from './stream.js'
+import { StateStream } from './received-state-check.js'
+import { damagedStream } from './stream-format.js'
 
-/** Commits the built store and replaces the live one with it. */
+/** Commits the store that was built, and replaces the live store with it. */
 export type Adopt = (builder: RowBuilder) => Promise<void>
 
 export class StreamedState implements SnapshotWriter {
@@ -16,7 +16,7 @@ export class StreamedState implements SnapshotWriter {
   readonly #builder: RowBuilder
   readonly #adopt: Adopt
   readonly #stream = new StateStream()
-  /** Why it takes no more pieces. */
+  /** The error with which the writer refuses further pieces. */
   #over: Error | undefined
 
   constructor(expected: AppliedState, builder: RowBuilder, adopt: Adopt) {
@@ -51,7 +51,7 @@ export class StreamedState implements SnapshotWriter {
     if (this.#over !== undefined) throw this.#over
   }
 
-  /** If the step fails, everything that was built is removed. */
+  /** Runs the step. If the step fails, removes everything that was built. */
   async #orAbort(step: () => Promise<void>): Promise<void> {
     try {
       await step()

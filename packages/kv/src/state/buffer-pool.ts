@@ -1,11 +1,11 @@
 // Driver: owns buffers that are used again, so that each batch does not allocate new ones.
-// Buffers are memory outside of V8's heap. When much of it is allocated and freed, V8 runs its garbage
-// collector over the whole heap again and again.
-// Law: when a buffer is given to the pool, no view of it is in use any more.
+// A buffer's memory is outside of V8's heap. When much such memory is allocated and freed, V8 collects
+// garbage in the whole heap again and again.
+// Law: a buffer that is given back to the pool has no view that is still in use.
 
 /**
- * A pooled buffer that is more times larger than this than what is asked for is dropped, because sizes have
- * changed.
+ * If a pooled buffer is more than this many times larger than the buffer that is asked for, it is dropped.
+ * Sizes have changed then, and the large buffer would waste memory.
  */
 const TOO_LARGE = 4
 
@@ -17,7 +17,7 @@ export class BufferPool {
     return this.#buffers.length
   }
 
-  /** Returns a buffer of at least this length; its contents are undefined. */
+  /** Returns a buffer with at least this length. Its contents are undefined. */
   take(length: number): Buffer {
     this.#taken++
     const spare = this.#buffers.pop()
@@ -30,7 +30,7 @@ export class BufferPool {
     this.#buffers.push(buffer)
   }
 
-  /** Called once for each batch: keeps no more buffers than were taken since the last call. */
+  /** Called once for each batch. Keeps no more buffers than were taken since the last call. */
   trim(): void {
     if (this.#buffers.length > this.#taken) this.#buffers.length = this.#taken
     this.#taken = 0

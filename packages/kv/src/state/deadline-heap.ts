@@ -1,21 +1,21 @@
 // Rule: a heap of items with deadlines, the earliest first.
-// A deadline that only moved later costs nothing until its item reaches the top. That is the usual case,
-// because most sessions and holds are renewed and never end by their deadline.
+// When a deadline moves to a later time, nothing is done until the item reaches the top of the heap. That
+// saves work, because most sessions and holds are renewed many times and never end by their deadline.
 
 export interface Due {
-  /** The item's current deadline. */
+  /** The present deadline of the item. */
   readonly due: number
   /**
-   * Used by the heap only: the item's index (-1: not in the heap), and the deadline by which it was placed
-   * there.
+   * For the heap only: the index of the item (-1 if it is not in the heap), and the deadline by which it
+   * was placed there.
    */
   place: number
   placed: number
 }
 
 /**
- * Law: an item is placed by a deadline that is not later than its current one. So the top is never later than
- * the earliest of all deadlines.
+ * Law: the deadline by which an item was placed is never later than its present deadline. So the deadline at
+ * the top is never later than the earliest of all deadlines.
  */
 export class DueHeap<T extends Due> {
   readonly #items: T[] = []
@@ -24,7 +24,7 @@ export class DueHeap<T extends Due> {
     return this.#items.length
   }
 
-  /** Adds the item, or takes its new deadline into account. */
+  /** Adds the item, or moves it if its deadline has become earlier. */
   update(item: T): void {
     if (item.place === -1) {
       item.place = this.#items.length
@@ -49,12 +49,12 @@ export class DueHeap<T extends Due> {
     this.#down(last)
   }
 
-  /** The earliest deadline; undefined: the heap is empty. */
+  /** The earliest deadline, or undefined if the heap is empty. */
   earliest(): number | undefined {
     return this.#settledTop()?.due
   }
 
-  /** Removes and returns all items with a deadline before `now`, in any order. */
+  /** Removes all items with a deadline before `now`, and returns them in any order. */
   takeDue(now: number): T[] {
     const due: T[] = []
     for (let top = this.#settledTop(); top !== undefined && top.due < now; top = this.#settledTop()) {
@@ -64,7 +64,10 @@ export class DueHeap<T extends Due> {
     return due
   }
 
-  /** Moves renewed items down until the item at the top is placed by its current deadline. */
+  /**
+   * Moves items whose deadline has become later down, until the item at the top is placed by
+   * its present deadline.
+   */
   #settledTop(): T | undefined {
     for (;;) {
       const top = this.#items[0]

@@ -1,7 +1,7 @@
-// Rule: the row of sixteen revisions while it grows, in the bytes that are stored (event-row.ts), so that
-// each event is written once.
-// Laws: revisions are added in order. Bytes that were written never change, except the seal. A closed row is
-// complete; an open one is stored as a copy, because more is written to it later.
+// Rule: builds the row of sixteen revisions (event-row.ts) in the bytes that are stored, so that each event
+// is written only once.
+// Laws: revisions are added in order. Bytes that were written never change, except the checksum. A closed row
+// is complete. An open row is stored as a copy, because more will be written to it.
 
 import { asBuffer } from '@latchkey/base'
 import { SEAL, seal } from '../storage/row-checksum.js'
@@ -11,15 +11,15 @@ import { GROUP, SCRATCH, areEvents } from './event-row.js'
 
 const HEAD = 14
 const TABLE = SEAL + GROUP * HEAD
-/** The bytes of an empty row. */
+/** The bytes of a row without events. */
 export const LEAST: number = TABLE
 
 export class EventGroup {
   readonly first: number
-  /** The row's value, with free space after `end`. */
+  /** The value of the row. The bytes after `end` are free. */
   bytes: Buffer
   end: number
-  /** The row is in the store, or in a batch that is being written. */
+  /** True if the row is in the store, or in a batch that is being written. */
   stored: boolean
   dirty = false
   #whole: Uint8Array | undefined
@@ -33,12 +33,12 @@ export class EventGroup {
     this.#own = !stored
   }
 
-  /** `bytes` has at least LEAST bytes and is used by the group alone from now on. */
+  /** Begins a row. `bytes` has at least LEAST bytes, and no other code may use it from now on. */
   static begin(first: number, bytes: Buffer): EventGroup {
     return new EventGroup(first, bytes.fill(0, 0, TABLE), TABLE, false)
   }
 
-  /** `row` is a row of the store whose seal was checked. */
+  /** Continues a row that was read from the store and whose checksum was checked. */
   static from(first: number, row: Uint8Array): EventGroup {
     return new EventGroup(first, asBuffer(row), row.length, true)
   }
@@ -55,7 +55,7 @@ export class EventGroup {
   mark(revision: number): number {
     return this.bytes.readUInt32LE(this.#head(revision) + 8)
   }
-  /** How many rows of its own the revision has; 0: its events are in this row. */
+  /** How many rows of its own the revision has. 0 means that its events are in this row. */
   pieces(revision: number): number {
     return this.bytes.readUInt16LE(this.#head(revision) + 12)
   }
@@ -64,7 +64,7 @@ export class EventGroup {
     return SEAL + (revision - this.first) * HEAD
   }
 
-  /** The events of a revision that has them in this row, as a view. */
+  /** Returns the events of a revision that has its events in this row, as a view. */
   events(revision: number): Uint8Array {
     let at = TABLE
     for (let before = this.first; before < revision; before++) {
@@ -73,7 +73,7 @@ export class EventGroup {
     return this.bytes.subarray(at, at + this.size(revision))
   }
 
-  /** Adds a revision. If its events are to be in this row, the caller writes them at the returned offset. */
+  /** Adds a revision. If its events belong into this row, the caller writes them at the returned offset. */
   add(revision: number, count: number, size: number, mark: number, pieces: number): number {
     const inline = pieces === 0 ? size : 0
     const room = this.end + inline + SCRATCH
@@ -96,20 +96,20 @@ export class EventGroup {
   }
 
   /**
-   * The buffer, for another group to use; undefined if it belongs to the store. The group must not be used
-   * after this.
+   * Returns the buffer for use by another group, or undefined if the buffer belongs to the store. This group
+   * must not be used after the call.
    */
   spare(): Buffer | undefined {
     return this.#own ? this.bytes : undefined
   }
 
-  /** Called when the last of the sixteen revisions and its events are written. */
+  /** Called when the last of the sixteen revisions is complete. */
   close(): void {
     this.#whole = this.bytes.subarray(0, this.end)
     seal(eventKey(this.first, 0), this.#whole)
   }
 
-  /** The sealed value of the row. */
+  /** Returns the value of the row, with its checksum. */
   value(): Uint8Array {
     if (this.#whole !== undefined) return this.#whole
     const value = Buffer.from(this.bytes.subarray(0, this.end))
@@ -118,7 +118,7 @@ export class EventGroup {
   }
 }
 
-/** Whether this is the row of a group: its table, and the events that the table describes. */
+/** Whether these bytes are the row of a group: its table, and the events that the table describes. */
 export function isGroup(first: number, row: Uint8Array): boolean {
   if (row.length < TABLE) return false
   const group = EventGroup.from(first, row)
@@ -132,7 +132,10 @@ export function isGroup(first: number, row: Uint8Array): boolean {
   return end === row.length
 }
 
-/** The marks of the group's revisions from `floor` on; `pieces` counts the rows of their large revisions. */
+/**
+ * Returns the checksums of the group's revisions from `floor` on. `pieces` counts the rows of
+ * their large revisions.
+ */
 export function groupSums(
   first: number,
   row: Uint8Array,

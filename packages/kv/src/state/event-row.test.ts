@@ -6,12 +6,12 @@ import { EVENT, type EventResult, type EventType } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { isSealed } from '../storage/row-checksum.js'
 import { eventKey } from '../keyspaces.js'
-import { nextRow, valueOf } from './data-row.js'
+import { nextRow, valueOf } from './key-value-row.js'
 import { EventGroup, LEAST, groupSums } from './event-group.js'
 import { type Change, GROUP, decodeEvents, eventBytes, writeEvents } from './event-row.js'
-import { Changes } from './changes.js'
+import { Changes } from './command-event-rows.js'
 import { BufferPool } from './buffer-pool.js'
-import { RevisionCounts } from './revision-counts.js'
+import { RevisionCounts } from './revision-event-counts.js'
 
 const bytes = (random: Random, most: number) =>
   Buffer.from(Array.from({ length: random.between(0, most) }, () => random.between(0, 256)))

@@ -1,5 +1,5 @@
-// Rule: the byte format of events. Most revisions are small, so sixteen neighbours share a row; a large one
-// has rows of its own.
+// Rule: the byte format of events. Most revisions are small, so sixteen neighbours share a row. A large
+// revision has rows of its own, called pieces.
 //
 //   group row   key     u48 first revision | u16 0
 //               value   seal | 16 heads, of revisions first .. first + 15 | their events, in order
@@ -9,40 +9,40 @@
 //   event       u8 type (EVENT of protocol) | u16le key length | key | u32le value length | value
 //               | u32le previous length | previous            (length 0xffffffff: there is none)
 //
-// A revision's mark is its part of the state hash. It is computed from the seals of the data rows before and
-// after each change, which cover key, revision and value. So the bytes of an event need no second checksum
-// for the hash; on the disk the seal of their own row covers them.
+// The mark of a revision is its part of the state hash. The mark is computed from the checksums of the rows
+// before and after each change, and these checksums cover key, revision and value. So the bytes of an event
+// need no second checksum for the hash. On the disk the checksum of their own row covers them.
 
 import { EVENT, type EventResult, type EventType } from '@latchkey/protocol'
 import { asBuffer } from '@latchkey/base'
 import { writeU16, writeU32 } from '../little-endian.js'
 import { SEAL, sealOf } from '../storage/row-checksum.js'
-import { ROW_TAIL, valueLength } from './data-row.js'
+import { ROW_TAIL, valueLength } from './key-value-row.js'
 
 export const GROUP = 16
-/** A revision with more bytes than this has rows of its own. */
+/** A revision with more bytes of events than this has rows of its own. */
 export const INLINE_BYTES: number = 4 * 1024
-/** The most bytes of such a row, unless a single event is larger. */
+/** The most bytes of such a row. A single event that is larger is still stored in one row. */
 export const PIECE_BYTES: number = 256 * 1024
 
 const EVENT_HEAD = 11
 const NONE = 0xffffffff
 
-/** What one command did to one key; the rows are sealed rows of the data space. */
+/** What one command did to one key. `row` and `before` are stored rows of the key, with their checksums. */
 export interface Change {
   readonly type: EventType
-  /** One byte for each character. */
+  /** The key, with one character for each byte. */
   readonly key: string
-  /** null: the key was removed. */
+  /** null means that the key was removed. */
   readonly row: Uint8Array | null
   readonly before: Uint8Array | null
 }
 
-/** The bytes of an event, which also count for the cap of the history. */
+/** How many bytes an event has. The limit of the history counts the same bytes. */
 export const eventBytes = (key: string, row: Uint8Array | null, before: Uint8Array | null): number =>
   EVENT_HEAD + key.length + lengthOf(row) + lengthOf(before)
 
-/** The bytes of the event of a removal. */
+/** How many bytes the event of a removal has. */
 export const eventBytesOf = (keyLength: number, before: Uint8Array): number =>
   EVENT_HEAD + keyLength + valueLength(before)
 
@@ -50,7 +50,7 @@ const lengthOf = (row: Uint8Array | null): number => (row === null ? 0 : valueLe
 
 export const firstMark = (revision: number): number => revision >>> 0
 
-/** Adds one more change to a revision's mark; the order of the changes matters. */
+/** Adds one more change to the mark of a revision. The order of the changes matters. */
 export const marked = (mark: number, { type, row, before }: Omit<Change, 'key'>): number =>
   stirred(stirred(mark, row === null ? type : sealOf(row)), before === null ? 2 : sealOf(before))
 
@@ -59,7 +59,7 @@ function stirred(mark: number, word: number): number {
   return (mixed ^ (mixed >>> 15)) >>> 0
 }
 
-/** The row of a piece, without its seal. */
+/** Returns the row of a piece, without its checksum. */
 export function encodePiece(changes: readonly Change[]): Buffer {
   const bytes = changes.reduce((sum, { key, row, before }) => sum + eventBytes(key, row, before), SEAL)
   const into = Buffer.allocUnsafe(bytes + SCRATCH)
@@ -72,10 +72,10 @@ export function writeEvents(into: Buffer, start: number, changes: readonly Chang
   for (const change of changes) at = writeEvent(into, at, change)
 }
 
-/** The free space needed after the last event, because a row is copied with the bytes after its value. */
+/** How much free space must follow the last event, because a row is copied with the bytes after its value. */
 export const SCRATCH: number = ROW_TAIL
 
-/** Copies whole rows and overwrites the bytes around their values. */
+/** Writes an event. Whole rows are copied, and the bytes around their values are then overwritten. */
 export function writeEvent(into: Buffer, start: number, { key, type, row, before }: Change): number {
   into[start] = type
   writeU16(into, start + 1, key.length)
@@ -90,13 +90,13 @@ function writeValue(into: Buffer, at: number, row: Uint8Array | null): number {
   return row === null ? at + 4 : at + 4 + length
 }
 
-/** Most keys are short, and for them a loop is faster than a call to Buffer.write. */
+/** Most keys are short, and for a short key this loop is faster than a call of Buffer.write. */
 function writeText(into: Buffer, at: number, text: string): void {
   if (text.length > 64) into.write(text, at, 'latin1')
   else for (let i = 0; i < text.length; i++) into[at + i] = text.charCodeAt(i)
 }
 
-/** Whether these bytes are whole events, and exactly `count` of them if that is given. */
+/** Whether these bytes are whole events, and exactly `count` of them if `count` is given. */
 export function areEvents(bytes: Uint8Array, count?: number): boolean {
   const row = asBuffer(bytes)
   let at = 0
@@ -113,7 +113,7 @@ export function areEvents(bytes: Uint8Array, count?: number): boolean {
   return at === row.length && (count === undefined || found === count)
 }
 
-/** Appends the events to `into`; their keys and values are views. */
+/** Appends the events to `into`. Their keys and values are views of `bytes`. */
 export function decodeEvents(revision: number, bytes: Uint8Array, into: EventResult[]): void {
   const row = asBuffer(bytes)
   let at = 0

@@ -1,15 +1,15 @@
-// Driver: the recent events, in rows that are the same on every member, so that a watch can continue at any
-// member and after a restart.
+// Driver: the recent events, in rows that are the same on every member. So a watch can continue at any
+// member, and after a restart.
 // Laws: every revision from meta.events.floor to meta.revision is complete. The oldest revisions are dropped
 // first, while entries are applied, by the number of events and by bytes. A revision that is too large for
-// the history drops all before it, and its watches end with ERR_COMPACTED.
+// the history drops all revisions before it, and their watches end with ERR_COMPACTED.
 
 import { assert, binary } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
 import { SPACE, eventKey } from '../keyspaces.js'
 import type { RowChange, RowStore } from '../storage/row-store.js'
 import { SEAL, damagedRow, isSealed } from '../storage/row-checksum.js'
-import { Changes, type EventCaps } from './changes.js'
+import { Changes, type EventCaps } from './command-event-rows.js'
 import { EventGroup, LEAST } from './event-group.js'
 import {
   type Change,
@@ -24,16 +24,19 @@ import {
   writeEvents,
 } from './event-row.js'
 import type { Meta } from './meta-row.js'
-import { RowTable } from './row-table.js'
+import { RowTable } from './row-table-with-overlay.js'
 import { BufferPool } from './buffer-pool.js'
 import { Sum } from './set-hash.js'
-import { RevisionCounts } from './revision-counts.js'
+import { RevisionCounts } from './revision-event-counts.js'
 
-/** How many groups stay in memory although they are in the store: the newest, and those that watches read. */
+/**
+ * How many groups stay in memory although they are in the store: the newest groups, and those
+ * that watches read.
+ */
 const RESIDENT = 32
 /**
- * How many revisions keep their decoded events for watches that are up to date, and how large such a revision
- * may be.
+ * For how many revisions the decoded events are kept for the watches that are up to date, and how many bytes
+ * of events such a revision may have.
  */
 const RECENT = 64
 const RECENT_BYTES = 16 * 1024
@@ -48,14 +51,14 @@ export class Events {
   readonly #sum: Sum
   readonly #groups = new Map<number, EventGroup>()
   readonly #revisionCounts = new RevisionCounts()
-  /** The bytes of the last complete group's row. */
+  /** How many bytes the row of the last complete group has. */
   #usualBytes = LEAST
   readonly #spare = new BufferPool()
   readonly #pieces: RowTable
-  /** Indexed by the lowest bits of the revision; a later revision replaces an earlier one. */
+  /** The index is made of the lowest bits of the revision, so a later revision replaces an earlier one. */
   readonly #recent: { readonly revision: number; readonly events: readonly EventResult[] }[] = []
   #dirty = new Set<EventGroup>()
-  /** The groups whose rows are being written; they are not in the store before `settle`. */
+  /** The groups whose rows are being written. They count as stored only after `settle`. */
   #inFlight = new Set<EventGroup>()
   #removed: number[] = []
   #pendingBytes = 0
@@ -72,7 +75,7 @@ export class Events {
     return this.#pendingBytes + this.#pieces.bytes
   }
 
-  /** Adds the events of `meta.revision`, which the command has just got. */
+  /** Adds the events of the command that has just got the revision `meta.revision`. */
   append(changes: Changes | undefined): void {
     const { revision } = this.#meta
     if (changes === undefined || !changes.kept) return this.#dropAll()
@@ -86,7 +89,7 @@ export class Events {
     this.#added(group, revision, count, bytes, mark, pieces.length)
   }
 
-  /** Adds the event of `meta.revision` for a command with one change, as most commands are. */
+  /** Adds the event of a command with a single change, which most commands are. */
   appendOne(change: Change): void {
     const { revision } = this.#meta
     const { key, row, before } = change
@@ -115,7 +118,8 @@ export class Events {
     this.#mark(group)
     if (revision % GROUP === GROUP - 1) {
       this.#usualBytes = group.end + SCRATCH
-      // The row is sealed now, so that not all rows are sealed at once when the batch is collected.
+      // The row gets its checksum now. If all rows got theirs when the batch is collected, that
+      // turn would be long.
       group.close()
     }
     this.#revisionCounts.note(revision, count, bytes, mark, pieces)
@@ -165,8 +169,8 @@ export class Events {
   }
 
   /**
-   * A group's row is removed when all of its revisions are below the floor. Until then it holds events that
-   * are not read any more.
+   * The row of a group is removed when all its revisions are below the floor. Until then the row keeps events
+   * that are not read any more.
    */
   #raiseFloor(): void {
     const { events } = this.#meta
@@ -176,8 +180,8 @@ export class Events {
   }
 
   /**
-   * A group that is not in memory is older than the last start: its row is in the store, or there never was
-   * one.
+   * A group that is not in memory was made before the last start: its row is in the store, or the row
+   * was never written.
    */
   #removeGroup(first: number): void {
     const group = this.#groups.get(first)
@@ -192,10 +196,10 @@ export class Events {
     return group
   }
 
-  /** The group of the newest revision. */
+  /** Returns the group of the newest revision. */
   #groupFor(revision: number): EventGroup {
     const first = firstOf(revision)
-    // A new group has no row in the store yet, so none is read.
+    // A new group has no row in the store yet, so nothing is read.
     return first === revision ? this.#resident(this.#begin(first)) : this.#group(first)
   }
 
@@ -218,12 +222,12 @@ export class Events {
     return group
   }
 
-  /** The number of groups that must stay in memory. */
+  /** How many groups must stay in memory because they are not stored yet. */
   get #busy(): number {
     return this.#dirty.size + this.#inFlight.size
   }
 
-  /** Groups whose rows are in the store can be read again. */
+  /** Forgets groups whose rows are in the store, because they can be read again. */
   #forgetSome(keep: number): void {
     for (const group of this.#groups.values()) {
       if (this.#groups.size <= RESIDENT / 2 + this.#busy) return
@@ -234,7 +238,9 @@ export class Events {
     }
   }
 
-  /** All events of a revision of the history. The list is shared and must not be changed. */
+  /**
+   * Returns all events of a revision of the history. Many watches share the list, so it must not be changed.
+   */
   of(revision: number): readonly EventResult[] {
     const { events, revision: newest } = this.#meta
     assert(revision >= events.floor && revision <= newest, `revision ${revision} is not kept`)
@@ -243,7 +249,7 @@ export class Events {
     const group = this.#groupWith(revision)
     const found: EventResult[] = []
     const pieces = group.pieces(revision)
-    // A copy, because the group's buffer is used again.
+    // The events are decoded from a copy, because the group's buffer is used again for other revisions.
     if (pieces === 0) decodeEvents(revision, Buffer.from(group.events(revision)), found)
     for (let piece = 1; piece <= pieces; piece++) decodeEvents(revision, this.#piece(revision, piece), found)
     if (group.size(revision) <= RECENT_BYTES) this.#recent[revision % RECENT] = { revision, events: found }

@@ -1,8 +1,8 @@
-// Driver: the holds in memory, ordered by their deadlines; their rows always have the same contents.
+// Driver: the holds in memory, ordered by their deadlines. The stored rows always have the same contents.
 //
-// `takeDue` returns an expired hold only once. What is left of it is a row without waiters, which changes
-// nothing until another acquirer takes the lock, its owner releases it, or it is reclaimed. After a restart
-// an expired hold may be returned once more.
+// `takeDue` returns an expired hold only once. The expired hold stays as a row without waiters, which changes
+// nothing until another caller acquires the lock, the owner releases it, or the row is reclaimed. After a
+// restart `takeDue` may return an expired hold once more.
 
 import { RecyclingMap, binary } from '@latchkey/base'
 import { type HoldRow, type SharedHolds, overAt, reclaimAt } from '@latchkey/lock'
@@ -23,9 +23,9 @@ class Hold implements Due {
   placed = 0
   stored = false
   dirty = false
-  /** The hold is over, and `takeDue` has returned it. */
+  /** True if the hold has expired and `takeDue` has returned it. */
   over = false
-  /** The seal of its current row; undefined: not computed yet. */
+  /** The checksum of the hold's row, or undefined if it has not been computed yet. */
   seal: number | undefined
 
   constructor(key: string, row: HoldRow) {
@@ -52,13 +52,15 @@ export class Holds {
   readonly #live = new DueHeap<Hold>()
   readonly #over = new DueHeap<Hold>()
   readonly #untouched = new Map<number, Set<Hold>>()
-  /** The number of holds in force of each session. */
+  /** How many holds in force each session has. */
   readonly #inForce = new Map<number, number>()
   readonly #dirty = new RecyclingMap<Hold, true>()
   #removed = new Set<string>()
-  /** The arrivals of the shared holds that were removed. */
+  /** The arrival numbers of the shared holds that were removed. */
   #removedShared: number[] = []
-  /** The hold of the last lookup: a caller that reads a row and then replaces it needs only one lookup. */
+  /**
+   * The hold of the last look-up. A caller that reads a row and then replaces it thus needs only one look-up.
+   */
   #last: Hold | undefined
   readonly #counts: LockCounts
 
@@ -75,12 +77,12 @@ export class Holds {
     return this.#last?.row
   }
 
-  /** The shared holds of that lock; undefined: there are none. */
+  /** Returns the shared holds of the lock, or undefined if it has none. */
   shared(key: Uint8Array): SharedHolds | undefined {
     return this.#sharedOf(key)
   }
 
-  /** In the order of their grants. */
+  /** Returns the shared holds of the lock in the order of their grants. */
   *sharedOf(key: Uint8Array): Iterable<HoldRow> {
     for (const { row } of this.#sharedOf(key)?.values() ?? []) yield row
   }
@@ -97,7 +99,7 @@ export class Holds {
     return this.#sharedCount === 0 ? undefined : this.#shared.get(binary(key))
   }
 
-  /** Returns the row as the table keeps it. */
+  /** Stores the row. Returns it in the form in which the table keeps it. */
   put(row: HoldRow): HoldRow {
     const hold = row.permits === 0 ? this.#exclusive(row.key) : this.#sharedOf(row.key)?.get(row.id)
     if (hold === undefined) return this.#add(new Hold(binary(row.key), keptHold(row)))
@@ -139,7 +141,7 @@ export class Holds {
     this.#sharedCount++
   }
 
-  /** From now on the hold is in force; below, it is no more. */
+  /** Counts the hold, which is in force from now on. The method below ends that. */
   #begins({ row }: Hold): void {
     this.#count(row.session, 1)
     this.#counts.held(row, 1)
@@ -156,7 +158,7 @@ export class Holds {
     else this.#inForce.set(session, count)
   }
 
-  /** The number of holds in force that this session acquired. */
+  /** How many holds in force the session has. */
   countOf(session: number): number {
     return this.#inForce.get(session) ?? 0
   }
@@ -230,7 +232,7 @@ export class Holds {
     return rows
   }
 
-  /** Holds that ended so long ago that their rows are removed; the caller deletes each. */
+  /** Returns the holds that ended so long ago that their rows may go. The caller deletes each. */
   takeReclaimable(now: number): HoldRow[] {
     return this.#over
       .takeDue(now)
@@ -238,7 +240,7 @@ export class Holds {
       .map((hold) => hold.row)
   }
 
-  /** Whether the session has a grant that it has not touched yet. Called for every command. */
+  /** Whether the session has a grant that it has not confirmed yet. This runs for every command. */
   hasUntouched(session: number): boolean {
     return this.#untouched.size > 0 && this.#untouched.has(session)
   }
@@ -248,13 +250,16 @@ export class Holds {
     return holds.sort(byKey).map((hold) => hold.row)
   }
 
-  /** The holds whose keys begin with `prefix`, in the order of their keys, shared ones in that of arrival. */
+  /**
+   * Returns the holds whose keys begin with `prefix`, in the order of their keys. Shared holds of one key are
+   * in the order of arrival.
+   */
   withPrefix(prefix: string): HoldRow[] {
     const holds = [...this.#all()].filter(({ key }) => key.startsWith(prefix))
     return holds.sort(byKey).map((hold) => hold.row)
   }
 
-  /** The holds of one lock, in order of arrival. */
+  /** Returns the holds of one lock, in the order of arrival. */
   of(key: Uint8Array): HoldRow[] {
     const exclusive = this.get(key)
     if (exclusive !== undefined) return [exclusive]
@@ -267,8 +272,8 @@ export class Holds {
   }
 
   /**
-   * Removals come first, because a hold that was removed and acquired again must be in the batch after its
-   * removal.
+   * Adds the changes to the batch, removals first. A hold may be removed and acquired again within one batch,
+   * and then its row must come after its removal.
    */
   collect(batch: RowChange[]): void {
     for (const key of this.#removed) batch.push({ key: keyOfBinary(SPACE.holds, key), value: undefined })
@@ -284,7 +289,7 @@ export class Holds {
     this.#dirty.clear()
   }
 
-  /** The seals of the rows of one space, without building again the rows that were built for a batch. */
+  /** Returns the checksums of the rows of one space. A row that was built for a batch is not built again. */
   *seals(space: 'holds' | 'shared'): Iterable<number> {
     for (const hold of this.#all()) {
       const isExclusive = hold.row.permits === 0
@@ -296,7 +301,10 @@ export class Holds {
     for (const hold of this.#all()) yield encodeHold(hold.row)
   }
 
-  /** Shared holds come in the order of arrival, because their rows' keys begin with it. */
+  /**
+   * Reads the rows at a start. The keys of shared holds begin with the arrival number, so these rows come in
+   * the order of arrival.
+   */
   async load(store: RowStore): Promise<void> {
     for await (const row of rowsOf(store, SPACE.holds)) this.#load(decodeHold(row))
     for await (const row of rowsOf(store, SPACE.shared)) this.#load(decodeSharedHold(row))

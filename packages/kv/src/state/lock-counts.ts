@@ -1,20 +1,20 @@
-// Driver: how many holds and waiters there are of each kind, in memory, for metrics.
+// Driver: counts the holds and waiters of each kind of lock, in memory, for metrics.
 //
-// Law: `held` counts holds in force: each is counted once from the entry that grants it to the entry that
-// ends it, also when its exclusive row stays behind the end of its lease. Without this law: an operator who
-// looks for a stuck semaphore reads permits that are free again.
-// Law: a metric has one value for each kind and none for each name, so that a million locks make no more
-// metrics than one.
+// Law: `held` counts holds in force. A hold is counted from the entry that grants it to the entry that ends
+// it, even if its row is kept after the end of its lease. Without this law: an operator who looks for a stuck
+// semaphore reads a number of permits that are in truth free.
+// Law: a metric has one value for each kind of lock, and none for each name. So a million locks make no
+// more metrics than one.
 
 import { KIND, kindOfLockKey } from '@latchkey/protocol'
 
-/** Of a hold or of a waiter. */
+/** A hold or a waiter. */
 interface Counted {
   readonly key: Uint8Array
   readonly permits: number
 }
 
-/** The places of the kinds in the lists below: those of KIND, then shared holds of locks. */
+/** The kinds, in the order of the lists below: those of KIND, then shared holds of locks. */
 export const COUNTED_KINDS = ['lock', 'semaphore', 'election', 'web_lock', 'shared_lock'] as const
 export type CountedKind = (typeof COUNTED_KINDS)[number]
 const SHARED_LOCK = COUNTED_KINDS.length - 1
@@ -33,10 +33,13 @@ const byKind = (list: readonly number[]): CountsByKind =>
 export interface LockFigures {
   readonly held: CountsByKind
   readonly waiting: CountsByKind
-  /** Since this state was opened, which is since the start of the member or its last snapshot from another. */
+  /**
+   * Counted since this state was opened: since the start of the member, or since it last
+   * installed a snapshot.
+   */
   readonly granted: CountsByKind
   readonly expired: CountsByKind
-  /** The permits of all semaphores that are out. */
+  /** How many permits of all semaphores are in use. */
   readonly permits: number
 }
 

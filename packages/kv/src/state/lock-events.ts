@@ -1,27 +1,28 @@
-// Driver: owns the recent events of locks, for watches of locks and for the history of one lock.
-// The events are in memory only and in no snapshot. Every member applies the same entries and makes the same
-// events, so a watch can continue at any member that was running at that time.
+// Driver: owns the recent events of locks, for the clients that watch locks and for the history of one lock.
+// The events are in memory only, and a snapshot has none of them. Every member applies the same entries and
+// makes the same events. So a watch can continue at any member that was running at that time.
 //
-// Laws (K60)
-// - 1: the position of an event is the index of its entry. All members agree on it, and every change of a
-//   lock is in some entry.
-// - 2: `of` returns all events of an entry, never a part of them; entries below `floor` were dropped.
+// Laws (watches of locks, K60)
+// - 1: the position of an event is the index of its entry. All members agree on the index, and every change
+//   of a lock is in some entry.
+// - 2: `of` returns all events of an entry, never a part of them. Entries below `floor` were dropped.
 // - 3: renewals are recorded only while a client of this member watches them.
-// - 4: the number of events and their bytes are limited. An entry with more than that is not kept at all.
-// - 5: every change of a lock after `since` is kept, renewals excepted (K67). Without this law: an
-//   operator takes a history that was cut for the whole of it.
+// - 4: the number of events and their bytes are limited. An entry with more events than that is
+//   not kept at all.
+// - 5: every change of a lock after `since` is kept, renewals excepted (K67). Without this law: an operator
+//   takes a history that was cut for a complete one.
 
 import { assert, equalBytes } from '@latchkey/base'
 import type { HoldRow, LockHappening, WaiterRow } from '@latchkey/lock'
 import { type EventResult, LOCK_EVENT, type LockHistoryResult, pack } from '@latchkey/protocol'
 
 /**
- * Few, because each keeps a row alive: with 16,384 of them a pair of acquire and release cost a member 3 µs
- * more.
+ * The limit is low because each event keeps a row in memory. With 16,384 events a pair of acquire and
+ * release took 3 µs longer.
  */
 const MOST_EVENTS = 1_024
 const MOST_BYTES = 8 * 1024 * 1024
-/** The bytes of an event besides its strings. */
+/** The bytes of an event besides its texts. */
 const EVENT_BYTES = 64
 
 type Row = HoldRow | WaiterRow
@@ -30,11 +31,11 @@ const bytesOf = ({ key, id, context }: Row): number =>
   EVENT_BYTES + key.length + id.length + (context?.length ?? 0)
 
 /**
- * The events are in a ring of fixed arrays. Recording one must not allocate memory: every acquire and every
- * release records one.
+ * The events are in a ring of arrays with a fixed size, because every acquire and every release records one
+ * event, and that must not allocate memory.
  */
 export class LockEvents {
-  /** How many watches want renewals. */
+  /** How many watches ask for renewals. */
   renewalWatches = 0
   #floor: number
   #newest: number
@@ -45,11 +46,11 @@ export class LockEvents {
   readonly #revisions = new Float64Array(MOST_EVENTS)
   /** Cluster times. */
   readonly #times = new Float64Array(MOST_EVENTS)
-  /** A row in memory is never changed, only replaced, so the event may refer to it. */
+  /** The event may refer to the row itself, because a row in memory is never changed, only replaced. */
   readonly #rows: (Row | undefined)[] = []
   /**
-   * How many events were ever dropped and recorded. An event's number modulo the size of the ring is its
-   * position.
+   * How many events were dropped and recorded since the start. The number of an event, modulo the size of the
+   * ring, is its index in the arrays.
    */
   #dropped = 0
   #recorded = 0
@@ -69,7 +70,7 @@ export class LockEvents {
     return this.#floor
   }
 
-  /** The event belongs to the entry that is being applied, which is the one after the newest. */
+  /** Records an event of the entry that is being applied, which is the entry after the newest. */
   record(what: LockHappening, row: Row, revision: number, time: number): void {
     if (this.#recorded - this.#dropped === MOST_EVENTS) this.#dropOldest()
     const place = this.#recorded++ % MOST_EVENTS
@@ -82,7 +83,10 @@ export class LockEvents {
     while (this.#bytes > MOST_BYTES) this.#dropOldest()
   }
 
-  /** Law 2: `floor` passes the whole entry, so its remaining events are not returned any more either. */
+  /**
+   * Drops the oldest event. Law 2: `floor` moves behind the event's entry, so the other events of that entry
+   * are not returned any more either.
+   */
   #dropOldest(): void {
     const place = this.#dropped++ % MOST_EVENTS
     this.#floor = (this.#indexes[place] as number) + 1
@@ -96,7 +100,9 @@ export class LockEvents {
     this.#newest = index
   }
 
-  /** The events of an entry, in their order; the first field of each is the index of the entry. */
+  /**
+   * Returns the events of an entry, in their order. The first field of each event is the index of the entry.
+   */
   of(index: number, renewals: boolean): readonly EventResult[] {
     assert(index >= this.#floor && index <= this.#newest, `entry ${index} is not kept`)
     const found: EventResult[] = []
@@ -110,7 +116,7 @@ export class LockEvents {
     return found
   }
 
-  /** The kept events of one lock, in their order; `now` is the cluster time of the reader. */
+  /** Returns the kept events of one lock, in their order. `now` is the cluster time of the reader. */
   historyOf(key: Uint8Array, now: number): LockHistoryResult {
     const rows: LockHistoryResult[1][number][] = []
     for (let at = this.#dropped; at < this.#recorded; at++) {
@@ -124,7 +130,7 @@ export class LockEvents {
     return [ago(now, this.#since), rows]
   }
 
-  /** A binary search, because events are in the order of their entries. */
+  /** Finds the first event of an entry by a binary search. The events are in the order of their entries. */
   #firstOf(index: number): number {
     let low = this.#dropped
     let high = this.#recorded

@@ -1,5 +1,5 @@
-// Rule: the one meta row, which says up to which entry the log is applied, and holds what counts for all
-// rows. It is in every batch (A2).
+// Rule: the meta row. It says up to which entry the log is applied, and keeps the numbers that belong to the
+// state as a whole. Every batch writes it (A2).
 
 import { type Membership, type LogPosition } from '@latchkey/raft/core'
 import { LatchkeyError, pack, show } from '@latchkey/protocol'
@@ -8,26 +8,26 @@ import { sealBody } from '../storage/row-checksum.js'
 import { META_SHAPE, unpackRow } from './packed-row.js'
 import { Sum, type SumParts } from './set-hash.js'
 
-/** The version of the row formats. A store with a later version is not opened. */
+/** The version of the formats of rows. A store with a later version is not opened. */
 export const FORMAT = 1
 
 export interface Meta {
   position: LogPosition
   membership: Membership
-  /** The number of commands that changed data. */
+  /** How many commands have changed data. */
   revision: number
-  /** The number that the next waiter gets as its arrival. */
+  /** The arrival number that the next waiter gets. */
   arrival: number
-  /** Every token is higher than this; a restore raises it (docs/locks.md, section 4). */
+  /** Every new fencing token is higher than this. A restore raises it (docs/locks.md, section 4). */
   tokenBase: number
-  /** The revisions from `floor` to `revision` can be watched. */
+  /** A watch can read the revisions from `floor` to `revision`. */
   events: { floor: number; count: number; bytes: number }
   /**
-   * More keys must be removed at the next entry, because the last one reached its limit
-   * (rules/key-expiry.ts).
+   * True if the next entry must remove more keys, because the last entry has reached
+   * its limit (rules/key-expiry.ts).
    */
   expiring: boolean
-  /** The sums of the spaces that are not in memory. */
+  /** The sums of the key spaces that are not kept in memory. */
   readonly sums: { readonly data: Sum; readonly sequences: Sum; readonly events: Sum; readonly lives: Sum }
 }
 
@@ -65,7 +65,7 @@ type Packed = readonly [
   expiring: boolean,
 ]
 
-/** Sorted lists instead of maps, so that equal states have equal bytes. */
+/** Writes sorted lists instead of maps, so that equal states have equal bytes. */
 export function encodeMeta(meta: Meta): Uint8Array {
   const { position, membership, events, sums } = meta
   const { voters, outgoing, learners, learnersNext, cluster } = membership
@@ -76,8 +76,8 @@ export function encodeMeta(meta: Meta): Uint8Array {
     pack([
       FORMAT,
       [position.index, position.term, position.time],
-      // With the cluster's id. Without it a member that started from a snapshot would found another cluster
-      // when it becomes leader.
+      // The membership contains the id of the cluster. Without the id, a member that started from a snapshot
+      // would found another cluster when it becomes leader.
       [voters, outgoing, learners, learnersNext, peers, cluster ?? null],
       meta.revision,
       meta.arrival,
@@ -89,7 +89,7 @@ export function encodeMeta(meta: Meta): Uint8Array {
   )
 }
 
-/** Of a row with another format only the format is checked. */
+/** If the row has another format number, only that number is checked. */
 const shapeOfFormat = (value: unknown): string | null =>
   Array.isArray(value) && value[0] !== FORMAT ? null : META_SHAPE(value)
 

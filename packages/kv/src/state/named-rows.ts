@@ -1,5 +1,5 @@
-// Driver: rows by their names, in memory; the stored rows have the same contents. The rows are in the order
-// in which they were last moved to the end.
+// Driver: keeps rows by their names, in memory and in the store. The rows have an order: a row can be moved
+// to the end, for example when it was used.
 
 import { binary, copyBytes } from '@latchkey/base'
 import { keyOfBinary } from '../keyspaces.js'
@@ -39,7 +39,7 @@ export class NamedRows<T extends Named> {
     return this.#slots.size === 0 ? undefined : this.#slots.get(binary(name))?.row
   }
 
-  /** `last`: the row moves to the end of the order. */
+  /** Adds or replaces the row. With `last` the row moves to the end of the order. */
   put(row: T, last = false): void {
     const name = binary(row.name)
     const slot = this.#slots.get(name)
@@ -80,7 +80,7 @@ export class NamedRows<T extends Named> {
     for (const row of this.inOrder()) yield this.#options.encode(row)
   }
 
-  /** `by`: the order of the rows. */
+  /** Reads all rows from the store. `by` gives their order. */
   async load(store: RowStore, by: (a: T, b: T) => number = () => 0): Promise<void> {
     const options = this.#options
     const rows: T[] = []

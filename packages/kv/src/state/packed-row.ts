@@ -1,12 +1,14 @@
-// Door: decodes the packed body of a row from a disk, a snapshot or a backup, and checks its form.
-// The checksum proves only that the bytes are unchanged. Anybody can make a backup file with right checksums,
-// so the form is checked too.
+// Door: decodes the packed body of a row from a disk, a snapshot or a backup, and checks its format.
+// A right checksum proves only that the bytes were not changed by accident. Anybody can make a backup file
+// with right checksums, so the format is checked too.
 
 import type { HoldRow, WaiterRow } from '@latchkey/lock'
 import { CAPS, check, Malformed, unpack, wrongLockKey } from '@latchkey/protocol'
 import { damagedRow, unseal } from '../storage/row-checksum.js'
 
-/** Decodes the body and checks it against that form; throws ERR_CORRUPT otherwise. Byte values are views. */
+/**
+ * Decodes the body and checks that it has the form `shape`. Throws ERR_CORRUPT if not. Byte values are views.
+ */
 export function unpackRow(key: Uint8Array, value: Uint8Array, shape: check.Check): unknown {
   const body = unpackBody(key, unseal(key, value))
   const reason = shape(body)
@@ -32,8 +34,8 @@ const lockKey = wrongLockKey
 const atLeastOne = check.whole(1, CAPS.permits, 'permits')
 
 /**
- * What the body of a hold consists of, in this order. Its key is that of the row, and its permits stand before
- * the body of a shared hold.
+ * The fields in the body of a hold, in this order. Its key is the key of the row. In a shared hold the number
+ * of permits comes first.
  */
 export const HOLD_FIELDS = {
   id: name,
@@ -55,7 +57,7 @@ export const HOLD_SHAPE = places('a hold', ...Object.values(HOLD_FIELDS))
 export const SHARED_HOLD_SHAPE = places('a shared hold', lockKey, atLeastOne, HOLD_SHAPE)
 export const SIZE_SHAPE = places("a semaphore's size", atLeastOne, finite('a time'))
 
-/** What the body of a waiter consists of, in this order. Its arrival is the key of the row. */
+/** The fields in the body of a waiter, in this order. Its arrival number is the key of the row. */
 export const WAITER_FIELDS = {
   key: lockKey,
   id: name,
@@ -78,7 +80,7 @@ export const COUNTER_SHAPE = count('a token')
 
 const sum = places('a sum', count('rows'), count('a half'), count('a half'))
 
-/** The form of the meta row; its format number is checked before. */
+/** The form of the meta row. Its format number is checked before. */
 export const META_SHAPE = places(
   'the state',
   count('a format'),

@@ -1,21 +1,22 @@
-// Driver: owns rows of the store that were read before they are needed.
-// A linearizable read waits until the leader has confirmed its leadership, and a put waits for the disks.
-// LevelDB is searched during that wait, and not when all of them are answered at once.
+// Driver: owns rows that were read from the store before they are needed.
+// A linearizable read waits until the leader has confirmed its leadership, and a put waits until the log is
+// synced. LevelDB is searched during these waits. Otherwise many reads would be answered at once and search
+// LevelDB one after the other in a single turn.
 //
 // Laws
-// - A row here is equal to the one in the store: a caller that changes the store calls `clear`.
-// - There are two generations at most, and a generation is dropped as a whole. If rows were deleted from one
-//   map instead, V8 would keep dead tables of that map in its old heap, with all that they refer to; 40 MiB
-//   of them were measured.
-// - Nothing is read ahead while few rows are in use and none has to be read from the store.
+// - A row here is equal to the row in the store: a caller that changes the store calls `clear`.
+// - There are two generations of rows at most, and each is dropped as a whole. If rows were deleted from
+//   one map instead, V8 would keep old tables of that map in its heap, with everything they refer to: 40
+//   MiB were measured.
+// - While all rows are found in memory, nothing is read ahead.
 
-/** The bytes of a generation, and of what is read ahead at once. */
+/** The most bytes of one generation, and of the rows that are read ahead at once. */
 const BYTES = 128 * 1024
-/** About how many bytes an entry takes besides its key and value. */
+/** About how many bytes a map entry takes besides its key and its value. */
 const ENTRY_BYTES = 200
 
 export class PrefetchedRows {
-  /** The rows by key; null: the store has no such row. */
+  /** The rows by their keys. null means that the store has no such row. */
   #young = new Map<string, Uint8Array | null>()
   #old = new Map<string, Uint8Array | null>()
   #youngBytes = 0
@@ -27,12 +28,12 @@ export class PrefetchedRows {
     this.#missed = true
   }
 
-  /** Whether a row was read from the store since the last read-ahead. */
+  /** Whether a row had to be read from the store since the last time rows were read ahead. */
   get worth(): boolean {
     return this.#missed
   }
 
-  /** Begins a read-ahead; false: it is not worth it. */
+  /** Begins to read rows ahead. Returns false if that would save nothing. */
   begin(): boolean {
     const worth = this.#missed
     this.#missed = false
@@ -46,13 +47,16 @@ export class PrefetchedRows {
     return this.#room > 0
   }
 
-  /** The prefetched row; null: the store has none; undefined: the row was not read ahead. */
+  /**
+   * Returns the prefetched row, or null if the store has no such row, or undefined if the row
+   * was not read ahead.
+   */
   get(key: string): Uint8Array | null | undefined {
     const young = this.#young.get(key)
     return young === undefined ? this.#old.get(key) : young
   }
 
-  /** Keeps what the store returned for this key. */
+  /** Keeps what the store returned for the key. */
   put(key: string, row: Uint8Array | undefined): void {
     const bytes = key.length + (row?.length ?? 0) + ENTRY_BYTES
     if (this.#youngBytes > BYTES) this.#age()

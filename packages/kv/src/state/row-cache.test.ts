@@ -7,7 +7,7 @@ import { keyOfBinary, SPACE } from '../keyspaces.js'
 import type { RowChange, RowStore } from '../storage/row-store.js'
 import { sealBody } from '../storage/row-checksum.js'
 import { RowCache } from './row-cache.js'
-import { RowTable } from './row-table.js'
+import { RowTable } from './row-table-with-overlay.js'
 import { RowKeys } from '../storage/row-keys.js'
 import { Sum } from './set-hash.js'
 
@@ -79,7 +79,7 @@ test('A12: over random writes, batches and cleared ranges, every read returns th
         model.delete(key)
         table.set(key, null, table.get(key))
       } else if (chance < 71 && model.size > 550) {
-        // So many rows that they are removed by a grave (a range tombstone) and not one by one.
+        // So many rows that they are removed by a range tombstone and not one by one.
         const keys = new RowKeys()
         for (const one of model.keys()) keys.add(keyOfBinary(SPACE.data, one))
         table.clear('k0000', 'k9999', { keys, sum: new Sum() })

@@ -1,23 +1,23 @@
 // Driver: owns copies of rows that were written recently or are read repeatedly, so that LevelDB is not
-// searched for them.
-// A put needs the previous value of its key, and that search was a fifth of a member's work.
+// searched for them. A put needs the previous value of its key, and without the cache that search is a fifth
+// of a member's work.
 //
 // Laws
-// - A row here is equal to the one in the store: a caller that changes the store calls `keep`, `forget` or
-//   `clear`.
+// - A row here is equal to the row in the store: a caller that changes the store calls `keep`,
+//   `forget` or `clear`.
 // - A row that is only read is kept from its second read on. Otherwise single reads all over a large store
-//   would fill the cache with rows that are not needed again.
-// - There are two generations at most; a row that is asked for moves to the young one, the others are dropped
-//   with the old one.
-// - Rows are copied into the cache's own buffers, because a view would keep the whole buffer of its owner in
-//   memory.
+//   would fill the cache with rows that nobody needs again.
+// - There are two generations of rows at most. A row that is asked for moves to the young generation. The
+//   other rows are dropped together with the old generation.
+// - Rows are copied into the cache's own buffers, because a view would keep the whole buffer of its
+//   owner in memory.
 
-/** The bytes of a generation. */
+/** The bytes of one generation. */
 const BYTES = 2 * 1024 * 1024
 const SLAB_BYTES = 64 * 1024
-/** About how many bytes an entry takes besides its key and value. */
+/** About how many bytes a map entry takes besides its key and its value. */
 const ENTRY_BYTES = 200
-/** The number of slots for hashes of keys that were read; each slot holds one. */
+/** In how many slots the hashes of keys that were read are kept. Each slot has one hash. */
 const READ_PLACES = 8 * 1024
 
 export class RowCache {
@@ -33,18 +33,18 @@ export class RowCache {
     this.#bytes = bytes
   }
 
-  /** The caller must not change the value. */
+  /** Returns the row. The caller must not change it. */
   get(key: string): Uint8Array | undefined {
     const young = this.#young.get(key)
     if (young !== undefined) return young
     const old = this.#old.get(key)
-    // The row is not moved at once: most rows that a put asks for are about to be replaced, and would be
-    // stored twice.
+    // While the young generation is less than half full, the row is not moved. Most rows that are asked for
+    // belong to a put, which replaces them at once, so the copy would be wasted.
     if (old !== undefined && this.#youngBytes > this.#bytes / 2) this.keep(key, old)
     return old
   }
 
-  /** The store returned this value for the row. */
+  /** Called when the store has returned this value for the key. */
   read(key: string, value: Uint8Array): void {
     const hash = hashOf(key)
     const place = hash & (READ_PLACES - 1)
@@ -52,7 +52,7 @@ export class RowCache {
     else this.#read[place] = hash
   }
 
-  /** The store now has this value for the row. */
+  /** Called when the store has this value for the key from now on. */
   keep(key: string, value: Uint8Array): void {
     this.#old.delete(key)
     if (value.length > SLAB_BYTES / 4) {
@@ -79,13 +79,12 @@ export class RowCache {
     this.#old = this.#young
     this.#young = new Map()
     this.#youngBytes = 0
-    // A slab holds rows of one generation only; otherwise an old slab would stay in memory for a few young
-    // rows.
+    // A slab has rows of one generation only. Otherwise a few young rows would keep an old slab in memory.
     this.#slab = new Uint8Array(0)
     this.#used = 0
   }
 
-  /** The store no longer has the row. */
+  /** Called when the store no longer has the row. */
   forget(key: string): void {
     this.#young.delete(key)
     this.#old.delete(key)
@@ -97,7 +96,7 @@ export class RowCache {
   }
 }
 
-/** If two keys have the same hash, one of them is kept after its first read, which does no harm. */
+/** Two keys may have the same hash. Then one of them is kept after its first read, which does no harm. */
 function hashOf(key: string): number {
   let hash = key.length
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x9e3779b1)

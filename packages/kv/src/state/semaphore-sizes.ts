@@ -1,6 +1,7 @@
-// Driver: how many permits each semaphore has, in memory; the rows always have the same contents.
-// A semaphore that nobody has used for an hour is forgotten: its next caller says anew how many permits it
-// has.
+// Driver: keeps how many permits each semaphore has, in memory. The stored rows always have
+// the same contents.
+// A semaphore that nobody has used for an hour is forgotten. The next caller then says again how
+// many permits it has.
 
 import { RecyclingMap, binary } from '@latchkey/base'
 import { SPACE, keyOfBinary } from '../keyspaces.js'
@@ -14,7 +15,7 @@ const FORGET_AFTER = 60 * 60 * 1000
 class Size implements Due {
   readonly key: string
   of: number
-  /** The cluster time after which it may be forgotten. */
+  /** The cluster time after which the semaphore may be forgotten. */
   due: number
   place = -1
   placed = 0
@@ -41,7 +42,7 @@ export class SemaphoreSizes {
     return this.#sizes.size === 0 ? undefined : this.#sizes.get(binary(key))?.of
   }
 
-  /** Also says that the semaphore is used at `now`. */
+  /** Sets the number of permits. The semaphore counts as used at `now`. */
   set(key: Uint8Array, of: number, now: number): void {
     const name = binary(key)
     const size = this.#sizes.get(name) ?? new Size(name, of, 0)
@@ -52,7 +53,10 @@ export class SemaphoreSizes {
     this.#dirty.add(size)
   }
 
-  /** `isUsed`: somebody has permits of it, or waits for some; then it stays for another hour. */
+  /**
+   * Forgets semaphores that were not used for an hour. If `isUsed` says that a semaphore has holders or
+   * waiters, it is kept for another hour.
+   */
   forget(now: number, isUsed: (key: Uint8Array) => boolean): void {
     for (const size of this.#heap.takeDue(now)) {
       const key = Buffer.from(size.key, 'latin1')

@@ -14,11 +14,11 @@ export class Reply {
   readonly session: Session
   readonly number: number
   /**
-   * The checksum of the request (rules/entry-run.ts); ANY_BODY: a call that was cancelled before it arrived.
+   * The checksum of the request (rules/apply-entry.ts). ANY_BODY if the call was cancelled before it arrived.
    */
   readonly crc: number
   readonly size: number
-  /** undefined: the answer is only in its row. */
+  /** Undefined if the answer is only in its row in the store. */
   answer: GivenAnswer | undefined
   stored = false
   dropped = false
@@ -36,18 +36,18 @@ export class Reply {
   }
 }
 
-/** No crc32 is negative. */
+/** Differs from every checksum, because no crc32 is negative. */
 export const ANY_BODY = -1
 
 export class Session implements Due {
   readonly id: number
   readonly life: number
-  /** The client that opened it, as its member had authenticated it. */
+  /** The client that opened the session, by the name that its member has authenticated. */
   readonly by: string
   due = 0
   place = -1
   placed = 0
-  /** All calls with lower numbers are finished. */
+  /** The client has finished all calls with numbers below this one. */
   done = 1
   readonly replies = new RecyclingMap<number, Reply>()
   replyBytes = 0
@@ -93,7 +93,7 @@ export function decodeSession(id: number, body: Uint8Array): Session {
   return session
 }
 
-/** `bytes` is a view. */
+/** `bytes` is a view of the body. */
 export function decodeReply(body: Uint8Array): { crc: number; bytes: Uint8Array } {
   const row = asBuffer(body)
   return { crc: row[0] === 1 ? ANY_BODY : row.readUInt32LE(1), bytes: row.subarray(5) }

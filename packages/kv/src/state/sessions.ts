@@ -1,6 +1,6 @@
-// Driver: the sessions and their kept replies (docs/locks.md, section 6), in memory and ordered by deadline;
-// their rows always have the same contents.
-// Law: `collect` writes what is in memory at that moment; a reply that was added and removed between two
+// Driver: the sessions and their kept replies (docs/locks.md, section 6), in memory, ordered by deadline. The
+// stored rows always have the same contents.
+// Law: `collect` writes what is in memory at that moment. A reply that was added and removed between two
 // batches is never written.
 
 import { assert } from '@latchkey/base'
@@ -12,12 +12,15 @@ import { damagedRow, unseal } from '../storage/row-checksum.js'
 import { DueHeap } from './deadline-heap.js'
 import { Reply, Session, decodeReply, decodeSession, replyRow, sessionRow } from './session-rows.js'
 
-/** A larger answer is not kept in memory once it is in its row; it is read again if it is needed. */
+/**
+ * An answer with more bytes than this is not kept in memory once it is in its row. It is read
+ * again if it is needed.
+ */
 const RESIDENT_BYTES = 512
 /** About how many bytes a kept reply takes besides its answer. */
 const REPLY_BYTES = 200
 
-/** A copy, because a view would keep the buffer in which the answer was built. */
+/** Copies the answer, because a view would keep the whole buffer in which the answer was built. */
 const ownAnswer = (bytes: Uint8Array): GivenAnswer => ({ bytes: Uint8Array.from(bytes), fromTable: false })
 
 export class Sessions {
@@ -29,7 +32,10 @@ export class Sessions {
   readonly #dirty = new Set<Session>()
   #pendingBytes = 0
   #removed: Uint8Array[] = []
-  /** Replies of the batch that is being written; their answers stay in memory until it is in the store. */
+  /**
+   * The replies in the batch that is being written. Their answers stay in memory until the
+   * batch is in the store.
+   */
   #inFlight: Reply[] = []
 
   constructor(store: RowStore) {
@@ -63,7 +69,7 @@ export class Sessions {
     return this.get(id)?.by
   }
 
-  /** How many open sessions `by` has. */
+  /** How many sessions the client `by` has open. */
   countOf(by: string): number {
     return this.#countOf.get(by) ?? 0
   }
@@ -81,7 +87,10 @@ export class Sessions {
     return session
   }
 
-  /** All commands of an entry renew a session to the same deadline, so only the first one has an effect. */
+  /**
+   * Moves the deadline of the session. All commands of one entry give the same deadline, so only the
+   * first has an effect.
+   */
   renew(session: Session, now: number): void {
     const due = now + session.life
     if (session.due === due && session.place !== -1) return
@@ -90,7 +99,9 @@ export class Sessions {
     this.#touched(session)
   }
 
-  /** Sessions with now > deadline, in the order of deadline, then id (CT3). The caller ends them. */
+  /**
+   * Returns the sessions with now > deadline, in the order of deadline, then id (CT3). The caller ends them.
+   */
   takeDue(now: number): Session[] {
     return this.#heap.takeDue(now).sort((a, b) => a.due - b.due || a.id - b.id)
   }
@@ -120,7 +131,8 @@ export class Sessions {
   }
 
   /**
-   * Calls with numbers below `done` are finished, so their replies are removed. `done` never gets smaller.
+   * The client has finished all calls with numbers below `done`, so their replies are removed. `done`
+   * never gets smaller.
    */
   finish(session: Session, done: number): void {
     if (done <= session.done) return
@@ -134,7 +146,7 @@ export class Sessions {
     this.#touched(session)
   }
 
-  /** The kept answer, byte for byte. */
+  /** Returns the kept answer, byte for byte as it was given. */
   bytesOf(reply: Reply): Uint8Array {
     if (reply.bytes !== undefined) return reply.bytes
     const key = replyKey(reply.session.id, reply.number)
@@ -162,7 +174,7 @@ export class Sessions {
     this.#dirty.add(session)
   }
 
-  /** Appends the net effect since the last call to the batch. */
+  /** Appends to the batch what has changed since the last call. */
   collect(batch: RowChange[]): void {
     for (const key of this.#removed) batch.push({ key, value: undefined })
     for (const session of this.#dirty) {
@@ -191,7 +203,10 @@ export class Sessions {
     this.#inFlight = []
   }
 
-  /** Every row as memory has it, for state hashes and for the test that compares it with the store. */
+  /**
+   * Returns every row as memory has it, for state hashes and for the test that compares
+   * memory with the store.
+   */
   *rows(): Iterable<Row> {
     for (const session of this.#byId.values()) {
       yield sessionRow(session)

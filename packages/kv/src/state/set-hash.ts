@@ -1,6 +1,6 @@
-// Rule: a hash of a set of rows, to which rows can be added and removed in any order.
-// It is updated as rows change, so that members can compare millions of rows without reading one. It finds
-// accidental differences; it is no protection against deliberate collisions.
+// Rule: a hash of a set of rows. Rows can be added and removed in any order.
+// The hash is updated whenever a row changes. So members can compare millions of rows without reading them.
+// It finds accidental differences. It gives no protection against deliberate collisions.
 
 export type SumParts = readonly [count: number, a: number, b: number]
 
@@ -9,7 +9,7 @@ export class Sum {
   #a = 0
   #b = 0
 
-  /** `crc` is the row's seal, which covers its key and body. */
+  /** `crc` is the checksum of the row, which covers its key and its body. */
   add(crc: number): void {
     this.#count++
     this.#a = (this.#a + crc) >>> 0
@@ -22,7 +22,7 @@ export class Sum {
     this.#b = (this.#b - stir(crc)) >>> 0
   }
 
-  /** Removes all rows of the other sum. */
+  /** Removes all rows of the set `other`. */
   subtract(other: Sum): void {
     this.#count -= other.#count
     this.#a = (this.#a - other.#a) >>> 0
@@ -48,7 +48,10 @@ export class Sum {
 
 const hex = (word: number) => word.toString(16).padStart(8, '0')
 
-/** Not linear in `crc`, so that two different sets have equal sums only about once in 2^64 cases. */
+/**
+ * Mixes the bits of `crc`, so that two different sets have equal sums only about once in 2^64 cases. A plain
+ * sum of checksums would be equal far more often.
+ */
 function stir(crc: number): number {
   const mixed = Math.imul(crc ^ (crc >>> 15), 0x2c1b3c6d)
   return (mixed ^ (mixed >>> 12)) >>> 0

@@ -1,5 +1,5 @@
-// Driver: the shared holds of one lock or semaphore, in the order of their grants, with the sum of their
-// permits.
+// Driver: the shared holds of one lock or semaphore, in the order of their grants, with the
+// sum of their permits.
 
 import type { HoldRow, SharedHolds } from '@latchkey/lock'
 import { assert } from '@latchkey/base'
@@ -9,9 +9,10 @@ interface WithRow {
 }
 
 /**
- * Nothing here grows a row or loops over the holds: the ten-thousandth permit costs as much as the first.
- * Two holds have one token only if callers use several fencing keys for one lock, which docs/locks.md
- * forbids. Then only one of them is found by its token, so that the other's guarded writes are refused.
+ * Every operation takes the same time however many holds there are: no operation loops over the holds.
+ * Two holds have the same token only if callers use several fencing keys for one lock, which
+ * docs/locks.md forbids. In that case a look-up by token finds only one of them, and guarded writes of
+ * the other are refused.
  */
 export class SharedHoldsOf<T extends WithRow> implements SharedHolds {
   permits = 0
@@ -47,7 +48,7 @@ export class SharedHoldsOf<T extends WithRow> implements SharedHolds {
     this.permits += hold.row.permits
   }
 
-  /** The hold has another token than `before` from now on. */
+  /** Called when the hold has got a new token in place of `before`. */
   rotated(hold: T, before: number): void {
     if (this.#byToken.get(before) === hold) this.#byToken.delete(before)
     this.#byToken.set(hold.row.token, hold)

@@ -1,21 +1,21 @@
-// Driver: the whole state of a store over one row store: tables in memory, overlays over the other spaces,
-// and the meta row.
-// Law: `collect` returns the net effect of whole entries, together with the meta row that says up to which
-// entry (A2). It is never called in the middle of an entry.
+// Driver: the whole state of a store: tables in memory, tables with overlays over the row
+// store, and the meta row.
+// Law: `collect` returns the net effect of whole entries, together with the meta row, which says up to which
+// entry (A2). `collect` is never called in the middle of an entry.
 
 import type { RowChange, RowStore } from '../storage/row-store.js'
 import { META_KEY, SPACE } from '../keyspaces.js'
 import type { Row } from '../storage/row-store.js'
 import { sealOf } from '../storage/row-checksum.js'
 import type { KvLimits, StateHash } from '../kv-store.js'
-import { Counters } from './counters.js'
+import { Counters } from './fencing-counters.js'
 import { Events } from './events.js'
 import { Holds } from './holds.js'
 import { LockCounts } from './lock-counts.js'
 import { type Meta, decodeMeta, emptyMeta, encodeMeta } from './meta-row.js'
-import { Lives } from './lives.js'
-import { Parties } from './parties.js'
-import { RowTable } from './row-table.js'
+import { KeyExpiryIndex } from './key-expiry-index.js'
+import { Parties } from './latches-and-barriers.js'
+import { RowTable } from './row-table-with-overlay.js'
 import { SemaphoreSizes } from './semaphore-sizes.js'
 import { Sessions } from './sessions.js'
 import { Sum } from './set-hash.js'
@@ -33,7 +33,7 @@ export class State {
   readonly semaphores = new SemaphoreSizes()
   readonly waiters = new Waiters(this.lockCounts)
   readonly counters: Counters
-  readonly lives: Lives
+  readonly lives: KeyExpiryIndex
   readonly parties: Parties
 
   private constructor(store: RowStore, meta: Meta, limits: KvLimits) {
@@ -44,11 +44,11 @@ export class State {
     this.events = new Events(meta, store, limits)
     this.sessions = new Sessions(store)
     this.counters = new Counters(meta)
-    this.lives = new Lives(store, meta.sums.lives)
+    this.lives = new KeyExpiryIndex(store, meta.sums.lives)
     this.parties = new Parties(meta)
   }
 
-  /** Reads the spaces that are kept in memory, which are all except data, sequences and events. */
+  /** Reads the key spaces that are kept in memory: all except data, sequences and events. */
   static async load(store: RowStore, limits: KvLimits): Promise<State> {
     const row = store.get(META_KEY)
     const state = new State(store, row === undefined ? emptyMeta() : decodeMeta(row), limits)
@@ -62,7 +62,7 @@ export class State {
     return state
   }
 
-  /** About how many bytes wait for the next batch, without events. */
+  /** About how many bytes wait for the next batch, events not counted. */
   get pendingBytes(): number {
     return this.data.bytes + this.sequences.bytes + this.lives.rows.bytes + this.sessions.pendingBytes
   }
@@ -71,7 +71,7 @@ export class State {
     return this.events.pendingBytes
   }
 
-  /** The number of rows that `hash` has to build again. */
+  /** How many rows must be built again to compute the state hash. */
   get residentRows(): number {
     return (
       this.sessions.rowCount +
@@ -99,7 +99,7 @@ export class State {
     return batch
   }
 
-  /** The last collected batch is in the store. */
+  /** Called when the batch that was collected last is in the store. */
   settle(): void {
     this.data.settle()
     this.sequences.settle()
@@ -108,7 +108,10 @@ export class State {
     this.sessions.settle()
   }
 
-  /** The earliest cluster time at which a session, a wait or a hold ends (CT4). */
+  /**
+   * The earliest cluster time at which a session, a wait or a hold ends (CT4). The leader uses it to make
+   * an entry in time.
+   */
   nextDeadline(): number | undefined {
     const locks = [
       this.sessions.earliest(),
@@ -126,7 +129,10 @@ export class State {
     for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value
   }
 
-  /** Yields where the event loop may run another turn; nothing may be applied before it has ended. */
+  /**
+   * Computes the state hash. Yields at the points where the event loop may run another turn. Nothing may be
+   * applied until the hash is complete.
+   */
   *hashInTurns(): Generator<undefined, StateHash, undefined> {
     const { sums, position } = this.meta
     const { sessions, replies } = yield* this.#sessionSums()
@@ -164,7 +170,7 @@ export class State {
   }
 }
 
-/** The rows that are hashed in one turn, which takes about ten milliseconds. */
+/** How many rows are hashed in one turn, which takes about ten milliseconds. */
 const HASHED_A_TURN = 2_000
 type InTurns<T> = Generator<undefined, T, undefined>
 

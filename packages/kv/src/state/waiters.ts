@@ -1,5 +1,5 @@
-// Driver: the queues of waiters behind locks, in memory and ordered by deadline; their rows always have the
-// same contents.
+// Driver: the queues of waiters for locks, in memory, ordered by deadline. The stored rows always have
+// the same contents.
 
 import { assert, binary } from '@latchkey/base'
 import type { WaiterRow } from '@latchkey/lock'
@@ -27,8 +27,8 @@ class Waiter implements Due {
 }
 
 /**
- * The queue of one lock in order of arrival, as a linked list, so that any waiter can be removed in constant
- * time.
+ * The queue of one lock, in the order of arrival. It is a linked list, so that any waiter can be
+ * removed in constant time.
  */
 class Queue {
   readonly byId = new Map<string, Waiter>()
@@ -66,10 +66,10 @@ function byArrival(waiters: Iterable<Waiter> | undefined): WaiterRow[] {
 
 export class Waiters {
   readonly #queues = new Map<string, Queue>()
-  /** Those that wait for a key of a set, by their arrival. */
+  /** The waiters for sets of locks, by their arrival numbers. */
   readonly #ofSets = new Map<number, Waiter>()
   readonly #ofSession = new Map<number, Set<Waiter>>()
-  /** By the name of their flow, and by the ids of the holds that they were asked for within. */
+  /** The waiters by the name of their flow, and by the ids of the holds within which they wait. */
   readonly #ofFlow = new Map<string, Set<Waiter>>()
   readonly #heap = new DueHeap<Waiter>()
   readonly #dirty = new Set<Waiter>()
@@ -102,13 +102,13 @@ export class Waiters {
     return this.#queues.get(binary(key))?.byId.size ?? 0
   }
 
-  /** The waiters of a lock, in order of arrival. */
+  /** Returns the waiters of a lock, in the order of arrival. */
   *of(key: Uint8Array): Iterable<WaiterRow> {
     const queue = this.#queues.get(binary(key))
     for (let waiter = queue?.first; waiter !== undefined; waiter = waiter.after) yield waiter.row
   }
 
-  /** Returns the row as the table keeps it. */
+  /** Stores the row. Returns it in the form in which the table keeps it. */
   put(row: WaiterRow): WaiterRow {
     const waiter = this.#queues.get(binary(row.key))?.byId.get(row.id)
     if (waiter === undefined) return this.#mark(this.#add(keptWaiter(row)))
@@ -132,7 +132,9 @@ export class Waiters {
     return waiter
   }
 
-  /** Adds the waiter to the lists of its session and of deadlines; a deadline of 0 is no limit. */
+  /**
+   * Adds the waiter to the list of its session and to the heap of deadlines. A deadline of 0 means no limit.
+   */
   #list(waiter: Waiter): void {
     const { session, deadline } = waiter.row
     const list = this.#ofSession.get(session) ?? new Set()
@@ -178,8 +180,8 @@ export class Waiters {
   }
 
   /**
-   * Removes due waiters from the heap and returns them by deadline, then arrival (CT3); the caller deletes
-   * each.
+   * Removes the waiters that are due from the heap. Returns them in the order of deadline, then arrival
+   * (CT3). The caller deletes each.
    */
   takeDue(now: number): WaiterRow[] {
     return this.#heap
@@ -192,12 +194,15 @@ export class Waiters {
     return this.#ofSession.get(session)?.size ?? 0
   }
 
-  /** The waiters of a session, in order of arrival. */
+  /** Returns the waiters of a session, in the order of arrival. */
   ofSession(session: number): WaiterRow[] {
     return byArrival(this.#ofSession.get(session))
   }
 
-  /** The waiters of a flow of that name, or within the hold of that id, in order of arrival. */
+  /**
+   * Returns the waiters of the flow with that name, or those that wait within the hold with that id, in the
+   * order of arrival.
+   */
   ofFlow(name: string): WaiterRow[] {
     return byArrival(this.#ofFlow.get(name))
   }
@@ -221,7 +226,10 @@ export class Waiters {
     }
   }
 
-  /** Rows come in order of arrival, because their keys begin with it. */
+  /**
+   * Reads the rows from the store. Their keys begin with the arrival number, so they come in the
+   * order of arrival.
+   */
   async load(store: RowStore): Promise<void> {
     for await (const row of rowsOf(store, SPACE.waiters)) this.#add(decodeWaiter(row)).stored = true
   }

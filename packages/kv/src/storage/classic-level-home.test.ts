@@ -11,7 +11,7 @@ import { damage } from '../testing/damage.js'
 import { Folders } from '../testing/folders.js'
 import { classicHome } from './classic-level-home.js'
 import { crc32c } from './leveldb-check/crc32c.js'
-import { nodeFiles } from './files.js'
+import { nodeFiles } from './file-operations.js'
 import type { RowChange, RowStore } from './row-store.js'
 import { isSealed, sealBody } from './row-checksum.js'
 

@@ -1,19 +1,20 @@
-// Driver: the rows of a member on a disk: classic-level and the event log beside it, in a numbered folder.
+// Driver: keeps the rows of a member on a disk: LevelDB (classic-level) and the event log, in
+// a numbered folder.
 //
 //   <dir>/rows-1            the live store: the highest number without a suffix
 //   <dir>/rows-2.building   a store that is being built; found at a start, it was left by a crash
 //
-// A store is built beside the live one, closed and synced. Then one rename gives it its name. A start before
-// the rename finds the old store, a start after it the new one, and it removes the other (S4). LevelDB is
-// never asked to create a store when one is opened: if its file CURRENT were lost, LevelDB would make an
-// empty store of it.
+// A new store is built beside the live one, closed and synced. Then one rename gives it its name. A start
+// before the rename finds the old store. A start after the rename finds the new one, and removes the old one
+// (S4). LevelDB is never asked to create a store when one is opened: if the file CURRENT were lost, LevelDB
+// would create an empty store there.
 
 import { open as openFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LatchkeyError } from '@latchkey/protocol'
 import { SPACE } from '../keyspaces.js'
-import { BatchMarks, bytesOf, LOG_BYTES, MARKS } from './batch-marks.js'
-import { type Files, nodeFiles, sizeOf, syncFolder } from './files.js'
+import { BatchMarks, bytesOf, LOG_BYTES, MARKS } from './lost-batch-detection.js'
+import { type Files, nodeFiles, sizeOf, syncFolder } from './file-operations.js'
 import { EventLog } from './event-log.js'
 import { decodeReach, encodeReach, REACH_KEY } from './event-log-format.js'
 import { RowsWithEventLog, split } from './level-with-event-log.js'
@@ -36,16 +37,16 @@ const STORE = /^rows-([1-9][0-9]*)$/
 const BUILDING = '.building'
 
 /**
- * The options keep two costs low. One is the memory of the whole member. The other is random reads and writes
- * of a million rows, which should cost about as much as with a thousand.
- * Both depend on how many bytes the tables have, so rows are compressed:
- * - LevelDB maps a table into memory while it is open, and a mapped page that was read counts as resident
- *   until the table is closed. Opening a table costs ten reads, so up to 144 tables of 1 MiB stay open.
+ * The options keep two costs low: the memory of the whole member, and the time of random reads and writes,
+ * which with a million rows should be about the same as with a thousand.
+ * Both costs depend on how many bytes the tables have, so rows are compressed:
+ * - LevelDB maps a table into memory while the table is open, and a mapped page that was read counts as
+ *   memory of the process until the table is closed. Opening a table costs ten reads, so up to 144 tables of
+ *   1 MiB stay open.
  * - Each read that has to search more than one table makes LevelDB merge tables sooner. Under random reads
  *   and writes all tables are merged with each memtable that is written, so half the bytes are half the work.
- * LevelDB decompresses a whole block to read one row, so blocks are small. A decompressed block is of no use
- * for the next random read, and rows that are read again are in the row cache. So there is no cache of
- * blocks.
+ * LevelDB decompresses a whole block to read one row, so blocks are small. A random read seldom needs a block
+ * twice, and rows that are read again are in the row cache. So there is no cache of blocks.
  */
 const OPTIONS = {
   keyEncoding: 'view',
@@ -55,20 +56,20 @@ const OPTIONS = {
   writeBufferSize: LOG_BYTES,
   blockSize: 4 * 1024,
   maxFileSize: 1024 * 1024,
-  // Ten open files are not tables. LevelDB's table cache puts the others in sixteen parts of nine, by a hash
-  // of their numbers.
-  // Of 60 tables, eight sometimes fall into one part; with seven places in a part a get then cost half as
-  // much again.
+  // Of the 154 files ten are no tables. LevelDB's table cache distributes the other 144 over sixteen parts of
+  // nine tables each, by a hash of their numbers.
+  // Of 60 tables, eight sometimes fall into one part. With room for seven tables in a part, a get then took
+  // half as long again.
   maxOpenFiles: 154,
 } as const
 
 /**
- * Spaces whose rows are removed about in the order in which they were added: replies, and the index of lives.
- * Such a row has about a hundred bytes.
+ * The key spaces whose rows are removed about in the order in which they were added: kept replies, and the
+ * index of expiring keys. Such a row has about a hundred bytes.
  */
 const RECLAIMED = { queues: { [SPACE.replies]: 65_536, [SPACE.lives]: 65_536 }, others: [SPACE.data] }
 
-/** `dir` is a folder that holds nothing else; it is created if it does not exist. */
+/** `dir` is a folder for this store alone. It is created if it does not exist. */
 export function classicHome(dir: string, files: Files = nodeFiles): RowHome {
   return new ClassicHome(dir, files)
 }
@@ -134,8 +135,8 @@ class ClassicHome implements RowHome {
   }
 
   async discard(): Promise<void> {
-    // The highest number is removed last: after a crash in between, a start still finds the state that was
-    // live.
+    // The highest number is removed last. After a crash in between, the next start still finds the
+    // state that was live.
     for (const number of (await this.#numbers()).sort((a, b) => a - b))
       await this.#files.remove(this.#path(number))
     await this.#removeBuilding()
@@ -159,7 +160,9 @@ class ClassicBuilder implements RowBuilder {
     this.#files = files
   }
 
-  /** Not synced batch by batch, because `commit` syncs every file before the store gets its name. */
+  /**
+   * The batches are not synced one by one, because `commit` syncs every file before the store gets its name.
+   */
   async write(batch: readonly RowChange[]): Promise<void> {
     const { withEventLog, others } = split(batch)
     const bytes = others.reduce((sum, change) => sum + bytesOf(change), 0)
@@ -213,8 +216,8 @@ async function openLevel(path: string, create: boolean): Promise<Level> {
 }
 
 /**
- * LevelDB reports what is damaged, but seldom in which file. Checks the two files that list the parts of the
- * store; undefined: neither is damaged.
+ * LevelDB reports what is damaged, but seldom in which file. This checks the two files that list the parts of
+ * the store. Returns undefined if neither is damaged.
  */
 async function damagedFile(path: string, error: unknown): Promise<string | undefined> {
   const current = await readFile(join(path, 'CURRENT'), 'latin1').catch(() => undefined)
@@ -253,14 +256,20 @@ async function openStore(path: string): Promise<RowStore> {
   }
 }
 
-/** Every store has its reach from the moment it was built. */
+/**
+ * Opens the event log. Every store has a record of the log's valid end, called reach, from the
+ * moment it was built.
+ */
 function openEventLog(path: string, level: Level): Promise<EventLog> {
   const reach = level.getSync(REACH_KEY)
   if (reach === undefined) throw damagedFiles(new Error('it does not say how far its event log counts'), path)
   return EventLog.open(path, decodeReach(reach))
 }
 
-/** Runs before LevelDB opens the store, because opening may begin to merge damaged tables with good ones. */
+/**
+ * Runs before LevelDB opens the store, because LevelDB may begin at once to merge damaged
+ * tables with good ones.
+ */
 async function refuseDamaged(path: string): Promise<void> {
   const live = await tablesInUse(path)
   for (const name of await nodeFiles.list(path)) {
@@ -276,8 +285,8 @@ async function refuseDamaged(path: string): Promise<void> {
 }
 
 /**
- * Undefined if the manifest cannot be read: then all tables are checked, and LevelDB itself reports the
- * damaged manifest.
+ * Returns undefined if the manifest cannot be read. All tables are checked then, and LevelDB itself reports
+ * the damaged manifest.
  */
 async function tablesInUse(path: string): Promise<ReadonlySet<number> | undefined> {
   try {

@@ -1,14 +1,14 @@
-// Driver: one file of the event log. Views may read it until they close, even after it was removed from its
-// folder.
+// Driver: one file of the event log. A view may read the file until the view closes, even if the file has
+// been removed from its folder.
 
 import { join } from 'node:path'
 import { LatchkeyError } from '@latchkey/protocol'
-import type { EventLogDisk, EventLogHandle } from './event-log-disk.js'
+import type { EventLogDisk, EventLogHandle } from './event-log-file-system.js'
 
 const NAME = /^rows-journal-([1-9][0-9]*)$/
 
 export const eventLogName = (number: number): string => `rows-journal-${number}`
-/** The number in the name of a file; 0: the file does not belong to the event log. */
+/** Returns the number in the name of a file of the event log, or 0 if the name is that of another file. */
 export const eventLogNumber = (name: string): number => Number(NAME.exec(name)?.[1] ?? 0)
 
 export class EventLogFile {
@@ -47,7 +47,7 @@ export class EventLogFile {
     return this.#handle.size()
   }
 
-  /** A write of the file system may be short; the rest is then written by another one. */
+  /** The file system may write only a part of the bytes. The rest is then written by another call. */
   async write(parts: readonly Uint8Array[], at: number): Promise<void> {
     let left = parts.reduce((sum, part) => sum + part.length, 0)
     for (let rest = parts, to = at; left > 0; ) {
@@ -59,7 +59,7 @@ export class EventLogFile {
     }
   }
 
-  /** When it resolves, everything after `end` is gone for good. */
+  /** Cuts the file after `end`. When the promise resolves, the bytes after `end` are gone for good. */
   async cut(end: number): Promise<void> {
     if ((await this.size()) <= end) return
     await this.#handle.truncate(end)
@@ -70,7 +70,7 @@ export class EventLogFile {
     await this.#handle.sync()
   }
 
-  /** Resolves to fewer bytes than `length` at the end of the file. */
+  /** Reads `length` bytes, or fewer at the end of the file. */
   async read(at: number, length: number): Promise<Buffer> {
     if (this.#closed) throw new LatchkeyError('ERR_CLOSED')
     const bytes = Buffer.allocUnsafe(length)
@@ -104,7 +104,7 @@ export class EventLogFile {
   }
 
   /**
-   * Removes the file's name at once; its handle is closed when the last view that reads the file is closed.
+   * Removes the file's name at once. The handle is closed when the last view that reads the file is closed.
    */
   async remove(): Promise<void> {
     this.#removed = true

@@ -8,17 +8,18 @@
 //   table   of each row: u32le length of its value, 0xffffffff: the row is removed | u16le length of the key
 //           | key | the value's seal
 //
-// A frame's checksum is a crc32 of the bytes between it and the values. It continues the checksum of the
-// frame before; the first one continues that of the header. Values are sealed rows (row-checksum.ts): the
-// seals cover the bytes of the values, and the checksum covers the seals, so no byte is summed twice.
+// The checksum of a frame is a crc32 of the bytes between the checksum and the values. It continues the
+// checksum of the frame before. The first frame continues the checksum of the header. Values are rows with
+// their own checksums, called seals (row-checksum.ts): the seals cover the bytes of the values, and the
+// frame's checksum covers the seals. So every byte is covered, and no byte is summed twice.
 //
-// A frame is the event log's part of one batch. It counts only if LevelDB holds the reach that its batch
-// wrote there:
+// A frame is the event log's part of one batch. A frame is valid only if LevelDB has the reach that the same
+// batch wrote there. The reach says up to which byte the event log is valid:
 //
 //   reach   key 0x00 'j' | value: the row's seal | u32le first number | u32le last number | f64le end
 //           | u32le checksum
 //
-// All bytes before the reach must be as they were written, which the chained checksum proves. Bytes after the
+// All bytes up to the reach must be as they were written, which the checksums prove. Bytes after the
 // reach are ignored.
 
 import { checksum } from '@latchkey/base'
@@ -36,7 +37,7 @@ const REMOVED = 0xffffffff
 
 /** How far the event log is valid. */
 export interface Reach {
-  /** The numbers of the oldest file with a row in use, and of the file that is written. */
+  /** The number of the oldest file with a row in use, and the number of the file that is being written. */
   readonly first: number
   readonly last: number
   /** The valid length of the last file. */
@@ -71,7 +72,7 @@ export interface Header {
   readonly previous: { readonly end: number; readonly checksum: number }
 }
 
-/** The last four bytes of the header are its checksum. */
+/** Returns the header. Its last four bytes are its checksum. */
 export function encodeHeader({ number, previous }: Header): Buffer {
   const header = Buffer.alloc(HEADER_BYTES)
   header.write(MAGIC, 0, 'latin1')
@@ -85,7 +86,7 @@ export function encodeHeader({ number, previous }: Header): Buffer {
 
 export const headerChecksum = (header: Buffer): number => header.readUInt32LE(28)
 
-/** Undefined: the bytes are not a header. */
+/** Returns undefined if the bytes are not a header. */
 export function decodeHeader(bytes: Buffer): Header | undefined {
   if (bytes.length < HEADER_BYTES || bytes.toString('latin1', 0, 8) !== MAGIC) return undefined
   if (headerChecksum(bytes) !== checksum(bytes.subarray(0, 28))) return undefined
@@ -140,13 +141,13 @@ function writeTable(into: Buffer, at: number, { key, value }: RowChange): number
 }
 
 /**
- * Called for each row with the offset of its value in the file; a length of -1 means that the row is removed.
+ * Called for each row with the offset of its value in the file. A length of -1 means that the row is removed.
  */
 export type RowSeen = (key: Uint8Array, at: number, length: number) => void
 
 /**
- * Reads all frames of a file. Returns the checksum of the last one, or undefined if a frame is not as it was
- * written.
+ * Reads all frames of a file. Returns the checksum of the last frame, or undefined if a frame is not
+ * as it was written.
  */
 export function readFrames(file: Buffer, seen: RowSeen): number | undefined {
   let previous = headerChecksum(file)
@@ -164,8 +165,8 @@ export function readFrames(file: Buffer, seen: RowSeen): number | undefined {
 }
 
 /**
- * The checksum of the table is right, so its lengths are; the file may still be cut within the values.
- * Returns where the values end.
+ * Reads the table of a frame, whose checksum is right, so that the lengths in it can be trusted. The file may
+ * still end within the values. Returns the offset at which the values end.
  */
 function readRows(file: Buffer, start: number, end: number, seen: RowSeen): number | undefined {
   let valueAt = end

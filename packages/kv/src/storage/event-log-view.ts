@@ -7,7 +7,7 @@ import type { Reach } from './event-log-format.js'
 import type { Row, RowPage, RowRange } from './row-store.js'
 import { damagedRow } from './row-checksum.js'
 
-/** Where the value of a row is. */
+/** Where the value of a row is stored. */
 export interface Place {
   readonly file: EventLogFile
   readonly at: number
@@ -15,7 +15,7 @@ export interface Place {
 }
 export type Index = Map<string, Place>
 
-/** A batch that is in the event log but may not be in LevelDB yet. */
+/** A batch that is in the event log, but perhaps not in LevelDB yet. */
 export interface Pending {
   readonly changes: ReadonlyMap<string, Place | undefined>
   readonly reach: Reach
@@ -24,8 +24,8 @@ export interface Pending {
 export class EventLogView {
   readonly #index: ReadonlyMap<string, Place>
   /**
-   * The batch that was being written when the view was taken. Whether the view shows it depends on whether
-   * LevelDB's view has it (RW4: a view shows whole batches).
+   * The batch that was being written when the view was taken. The view shows the batch only if LevelDB's view
+   * has it too, because a view shows whole batches (RW4).
    */
   readonly #pending: Pending | undefined
   readonly #release: () => void
@@ -38,7 +38,10 @@ export class EventLogView {
     this.#release = release
   }
 
-  /** `reach` reads the reach from LevelDB's part of the view. */
+  /**
+   * `reach` reads the reach from LevelDB's part of the view. The reach tells how far the event log is
+   * valid for this view.
+   */
   async page(range: RowRange, rows: number, bytes: number, reach: () => Promise<Reach>): Promise<RowPage> {
     if (this.#closed) throw new LatchkeyError('ERR_CLOSED')
     this.#rows ??= inOrder(await this.#indexAt(reach))
@@ -84,7 +87,7 @@ async function valueOf(key: string, { file, at, length }: Place): Promise<Uint8A
   return value
 }
 
-/** The range as indexes of the list: the first row, and the one after the last. */
+/** Returns the range as indexes of the list: the first row, and the row after the last. */
 function bounds(rows: readonly (readonly [string, Place])[], { start, end }: RowRange): [number, number] {
   const from = start === undefined ? 0 : firstFrom(rows, binary(start))
   const to = end === undefined ? rows.length : firstFrom(rows, binary(end))

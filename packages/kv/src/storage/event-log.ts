@@ -1,23 +1,23 @@
-// Driver: owns the events: rows that are removed in the order in which they were added, appended to files
-// beside LevelDB.
-// In LevelDB each such row was written four times, to the log, to a table and by merges, and removed rows
-// kept their space for long. That was half of the cost of a put. Here a row is written once, and a file is
+// Driver: owns the events: rows that are removed in the order in which they were added. They are appended to
+// files beside LevelDB.
+// LevelDB wrote each such row four times, to its log, to a table and by merges, and the space of removed rows
+// was freed late. That was half of the cost of a put. In the event log a row is written once, and a file is
 // removed when none of its rows is in use.
 //
 // Laws
-// - J1: a frame is on the disk before LevelDB gets the reach that covers it. So everything that LevelDB's
-//   reach covers is there.
+// - J1: a frame is on the disk before LevelDB gets the reach that covers it. (The reach says how far the
+//   event log is valid.) So everything that LevelDB's reach covers exists.
 // - J2: bytes that an interrupted batch left after the reach are never read, and are overwritten.
-// - J3: a file is removed only after LevelDB durably holds a reach that begins after it, and only the oldest
-//   file is. If a newer file were removed first, a row in an older file could come back, because the record
-//   of its removal is gone.
+// - J3: a file is removed only after LevelDB durably holds a reach that begins after it, and the oldest file
+//   is removed first. If a newer file were removed first, a row in an older file could come back, because the
+//   record of its removal is gone.
 // - J4: rows are where the index says. The index changes when a batch is durable, and a view keeps the index
-//   that it was taken with.
+//   with which it was taken.
 
 import { join } from 'node:path'
 import { lastOf, elementAt, binary } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
-import { type EventLogDisk, nodeEventLogDisk } from './event-log-disk.js'
+import { type EventLogDisk, nodeEventLogDisk } from './event-log-file-system.js'
 import { EventLogFile, eventLogName, eventLogNumber } from './event-log-file.js'
 import {
   HEADER_BYTES,
@@ -33,17 +33,17 @@ import { type Index, EventLogView, type Pending, type Place } from './event-log-
 import type { RowChange } from './row-store.js'
 import { damagedRow } from './row-checksum.js'
 
-/** A file that has this many bytes is closed and a new one begun. */
+/** A file that has this many bytes is closed, and a new file is begun. */
 const FILE_BYTES = 8 * 1024 * 1024
 
 export class EventLog {
   readonly #disk: EventLogDisk
   readonly #folder: string
-  /** Oldest first; frames are appended to the last one. */
+  /** The oldest file comes first. Frames are appended to the last file. */
   readonly #files: EventLogFile[]
   #index: Index
   #pending: Pending | undefined
-  /** The number of views that use the current `#index`. */
+  /** How many views use the present `#index`. */
   #sharing = 0
 
   private constructor(disk: EventLogDisk, folder: string, files: EventLogFile[], index: Index) {
@@ -94,8 +94,8 @@ export class EventLog {
       throw damaged(this.#folder, number, 'it is not as LevelDB knows it')
     file.end = bytes.length
     file.checksum = found
-    // Bytes after the reach are cut off (J2), because they would count as soon as another file follows this
-    // one.
+    // Bytes after the reach are cut off (J2). They would count as valid as soon as another file
+    // follows this one.
     if (last) await file.cut(reach.end)
   }
 
@@ -112,8 +112,8 @@ export class EventLog {
   }
 
   /**
-   * With `sync` the rows are on the disk when this resolves (J1); they are in use after `settle`. The values
-   * are sealed, and the caller must not change them meanwhile.
+   * Appends the rows, which have their checksums and must not be changed by the caller meanwhile. With `sync`
+   * the rows are on the disk when the promise resolves (J1). They are in use after `settle`.
    */
   async append(rows: readonly RowChange[], sync: boolean): Promise<void> {
     if (this.#tail.end >= (this.#disk.fileBytes ?? FILE_BYTES)) await this.#roll()
@@ -138,7 +138,7 @@ export class EventLog {
     )
   }
 
-  /** Called when the batch is durable in LevelDB too: its rows are now in use. */
+  /** Called when the batch is durable in LevelDB too. From now on its rows are in use. */
   async settle(): Promise<void> {
     if (this.#pending === undefined) return
     const { changes, reach } = this.#pending
@@ -201,8 +201,8 @@ async function begin(disk: EventLogDisk, folder: string, header: Header): Promis
 }
 
 /**
- * Removes files that a crash left behind: old ones that were to be removed, and a new one that no batch has
- * used.
+ * Removes files that a crash has left behind: old files that were about to be removed, and a new file that
+ * no batch has used.
  */
 async function removeOthers(disk: EventLogDisk, folder: string, { first, last }: Reach): Promise<void> {
   for (const name of await disk.list(folder)) {

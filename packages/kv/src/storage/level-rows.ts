@@ -1,9 +1,9 @@
-// Driver: rows in an abstract-level: classic-level on a disk, memory-level in memory. Every write is one
-// synced batch.
+// Driver: keeps rows in an abstract-level database: in classic-level on a disk, or in memory-level. Every
+// write is one synced batch.
 
 import { compareBytes, EMPTY, nextTurn } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
-import { type BatchMarks, bytesOf } from './batch-marks.js'
+import { type BatchMarks, bytesOf } from './lost-batch-detection.js'
 import type { SpaceReclaimer, Tables } from './space-reclaimer.js'
 import type { RowKeys } from './row-keys.js'
 import type { Row, RowChange, RowPage, RowRange, RowStore, RowView } from './row-store.js'
@@ -15,8 +15,9 @@ export interface Level {
   getSync(key: Uint8Array): Uint8Array | undefined
   batch(operations: Operation[], options: { sync: boolean }): Promise<void>
   /**
-   * A chained batch. It passes each operation on at once and keeps no objects: a put costs 5 µs of CPU so,
-   * and 13 µs in a batch that is given as a list, because each operation of a list is copied first.
+   * Begins a chained batch. A chained batch passes each operation on at once and keeps no objects: a
+   * put costs 5 µs of CPU. In a batch that is given as a list a put costs 13 µs, because each
+   * operation is copied first.
    */
   batch(): LevelBatch
   snapshot(): LevelSnapshot
@@ -48,10 +49,10 @@ interface LevelRange {
 }
 export type Operation = { type: 'put'; key: Uint8Array; value: Uint8Array } | { type: 'del'; key: Uint8Array }
 
-/** Keys below this one are reserved for the driver. */
+/** Keys below this key are reserved for this class. */
 export const FIRST_KEY: Uint8Array = Uint8Array.of(1)
 
-/** Above all keys: they begin with the code of their space, which is a letter. */
+/** A key above all keys of rows, which begin with the code of their space, a letter. */
 const BEHIND_ALL: Uint8Array = Uint8Array.of(0xff)
 
 /** The tables of a level on a disk, as the space reclaimer needs them. */
@@ -114,7 +115,9 @@ export class LevelRows implements RowStore {
     this.#reclaimer.written()
   }
 
-  /** One batch for all changes. The event loop runs from time to time while it is being filled. */
+  /**
+   * Writes all changes in one batch. The event loop runs from time to time while the batch is being filled.
+   */
   async #writeBatch(batch: readonly RowChange[]): Promise<void> {
     const filled = this.#level.batch()
     let [bytes, count] = [0, 0]
@@ -162,10 +165,10 @@ export class LevelRows implements RowStore {
 }
 
 const SYNC = { sync: true }
-/** The most rows that are added to a batch in one turn of the event loop. */
+/** How many rows are added to a batch in one turn of the event loop. */
 const SLICE = 5_000
 
-/** Returns the bytes that the change adds to the batch, without `others`. */
+/** Adds a change to the batch, without the keys in `others`. Returns how many bytes the batch has grown. */
 function add(filled: LevelBatch, change: RowChange): number {
   const { key, value } = change
   if (value === undefined) filled.del(key)
@@ -175,11 +178,11 @@ function add(filled: LevelBatch, change: RowChange): number {
 
 const turnOver = (): Promise<void> => new Promise((resolve) => nextTurn(resolve))
 
-/** An iterator that is kept open at the end of its last page, with the rows that were read beyond it. */
+/** An iterator that stays open at the end of its last page, with the rows that were read beyond that page. */
 interface OpenIterator {
   readonly iterator: LevelIterator
   readonly range: RowRange
-  /** The last key of that page. */
+  /** The last key of the last page. */
   last: Uint8Array
   ahead: readonly LevelRow[]
 }
@@ -189,8 +192,8 @@ class LevelView implements RowView {
   readonly #level: Level
   readonly #snapshot: LevelSnapshot
   /**
-   * The iterator of the page before, until the next page takes it: a page that follows needs no new search
-   * through the tables.
+   * The iterator of the last page. If the next page follows that page, it takes the iterator, and need not
+   * search through the tables again.
    */
   #kept: OpenIterator | undefined
   #closed = false
@@ -231,7 +234,7 @@ class LevelView implements RowView {
     }
   }
 
-  /** Takes the kept iterator if this page begins where its page ended. */
+  /** Takes the kept iterator if this page begins where the last page ended. */
   #takeKept(range: RowRange): OpenIterator | undefined {
     const open = this.#kept
     if (open === undefined || !follows(open, range)) return undefined
@@ -253,8 +256,8 @@ class LevelView implements RowView {
 }
 
 /**
- * Whether `next` is the rest of the range after the last page. Forwards its start is the first key after the
- * last row; backwards its end is the last row's key.
+ * Whether `next` is the rest of the range after the last page. Forwards, the rest starts with the first key
+ * after the last row. Backwards, the rest ends before the last row's key.
  */
 function follows({ range, last }: OpenIterator, next: RowRange): boolean {
   const [from, to] = [range.reverse === true, next.reverse === true]
@@ -266,7 +269,7 @@ function follows({ range, last }: OpenIterator, next: RowRange): boolean {
 const same = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
   a === undefined || b === undefined ? a === b : compareBytes(a, b) === 0
 
-/** Whether `key` is the first key after `last`, which is `last` with a zero byte appended. */
+/** Whether `key` is the first possible key after `last`, which is `last` followed by a zero byte. */
 const isBehind = (key: Uint8Array, last: Uint8Array): boolean =>
   key.length === last.length + 1 &&
   key[last.length] === 0 &&
@@ -274,7 +277,7 @@ const isBehind = (key: Uint8Array, last: Uint8Array): boolean =>
 
 const MOST_READ_AHEAD = 256 * 1024
 
-/** Collects one page; rows that were read beyond it stay with the iterator. */
+/** Collects one page. Rows that were read beyond the page stay with the iterator. */
 async function gather(from: OpenIterator, rows: number, bytes: number): Promise<RowPage> {
   const found: Row[] = []
   let size = 0
@@ -294,8 +297,8 @@ async function gather(from: OpenIterator, rows: number, bytes: number): Promise<
 }
 
 /**
- * Turns an error of the level into one with a code of this project. `key` is the key of the row that was
- * read.
+ * Turns an error of abstract-level into an error with a code of this project. `key` is the key of the
+ * row that was read.
  */
 export function translated(error: unknown, key?: Uint8Array): unknown {
   if (error instanceof LatchkeyError) return error
@@ -328,7 +331,7 @@ export function damagedFiles(cause: unknown, where = 'the state'): LatchkeyError
 export const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error ? String(error.code) : undefined
 
-/** LevelDB's own reason is in the error's cause. */
+/** Returns the message of the error's cause, which is LevelDB's own reason, if there is one. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message

@@ -1,7 +1,7 @@
-// Driver: joins two stores of rows into one: the event log has the events, LevelDB all other rows and the
-// reach of the event log.
-// A batch is complete when LevelDB has it (RW1: a batch is there whole or not at all); its events are durable
-// before that (J1).
+// Driver: joins two stores of rows into one. The event log has the events. LevelDB has all other rows, and
+// the record of how far the event log is valid (its reach).
+// A batch counts as written when LevelDB has it. Its events are durable before that (J1), so a batch is there
+// whole or not at all (RW1).
 
 import { elementAt } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -17,7 +17,7 @@ const BEHIND = Uint8Array.of(SPACE.events + 1)
 
 const isEvent = (key: Uint8Array): boolean => key[0] === SPACE.events
 
-/** Splits a batch into the rows of the event log and those of LevelDB. */
+/** Splits a batch into the rows of the event log and the rows of LevelDB. */
 export function split(batch: readonly RowChange[]): { withEventLog: RowChange[]; others: RowChange[] } {
   const withEventLog: RowChange[] = []
   const others: RowChange[] = []
@@ -29,7 +29,7 @@ export class RowsWithEventLog implements RowStore {
   readonly #level: RowStore
   readonly #eventLog: EventLog
   #closed = false
-  /** The error of the first failed write; the store takes no more writes after it (RW6). */
+  /** The error of the first failed write. The store refuses all writes after it (RW6). */
   #failed: LatchkeyError | undefined
 
   constructor(level: RowStore, eventLog: EventLog) {
@@ -67,7 +67,7 @@ export class RowsWithEventLog implements RowStore {
     return new ViewWithEventLog(this.#level.view(), this.#eventLog.view())
   }
 
-  /** The event log needs no compaction: a file of events is removed when its last event is. */
+  /** The event log needs no compaction: a file of events is removed when none of its events is in use. */
   compact(): Promise<void> {
     return this.#level.compact()
   }
@@ -88,7 +88,7 @@ class ViewWithEventLog implements RowView {
     this.#eventLog = eventLog
   }
 
-  /** Reads one part of the range after the other, as if they were one. */
+  /** Reads the parts of the range one after the other, as one range. */
   async page(range: RowRange, rows: number, bytes: number): Promise<RowPage> {
     const found: Row[] = []
     let size = 0
@@ -128,7 +128,10 @@ async function reachIn(level: RowView): Promise<Reach> {
   return decodeReach(elementAt(rows, 0).value)
 }
 
-/** The parts of the range before, in and after the event log's space, in the order in which they are read. */
+/**
+ * The parts of the range before, in and after the key space of the event log, in the order in
+ * which they are read.
+ */
 function partsOf({ start, end, ...rest }: RowRange): RowRange[] {
   const parts = [
     { ...rest, start, end: lower(end, FIRST) },

@@ -1,5 +1,5 @@
-// Driver: the rows of a store with the option { memory: true }, in memory-level; they last as long as this
-// object.
+// Driver: keeps the rows of a store with the option { memory: true } in memory-level. The rows exist as
+// long as this object.
 
 import { copyBytes } from '@latchkey/base'
 import { MemoryLevel } from 'memory-level'
@@ -23,8 +23,8 @@ const newLevel = async (): Promise<Memory> => {
 }
 
 /**
- * memory-level keeps the bytes that it is given, but a caller may reuse its bytes after the write (RW7). So
- * they are copied.
+ * memory-level keeps the very bytes that it is given. But a caller may reuse its bytes after the write (RW7),
+ * so the bytes are copied first.
  */
 class OwnRows extends LevelRows {
   override write(batch: readonly RowChange[]): Promise<void> {

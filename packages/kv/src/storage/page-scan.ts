@@ -1,4 +1,4 @@
-// Driver: iterates over all rows of a space, page by page.
+// Driver: iterates over all rows of a key space, page by page.
 
 import { lastOf } from '@latchkey/base'
 import { spaceRange } from '../keyspaces.js'
@@ -17,8 +17,8 @@ export async function* rowsOf(store: RowStore, space: number): AsyncIterable<Row
 }
 
 /**
- * The rows of [start, end) of a view, in order. The next page is read while the caller works on the current
- * one.
+ * Yields the rows of [start, end) of a view, in order. While the caller works on one page, the
+ * next page is read.
  */
 export async function* pagesOf(
   view: RowView,
@@ -35,10 +35,10 @@ export async function* pagesOf(
       if (rows.length > 0) yield rows
     }
   } finally {
-    // If the caller stops early, the page that is being read must end before the view is closed.
+    // If the caller stops early, a page may still be being read. The read must end before the view is closed.
     await next?.catch(() => {})
   }
 }
 
-/** The first key after `key`. */
+/** Returns the first possible key after `key`. */
 export const behind = (key: Uint8Array): Uint8Array => Buffer.concat([key, Uint8Array.of(0)])

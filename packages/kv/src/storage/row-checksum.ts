@@ -1,4 +1,4 @@
-// Door: the checksum of every row, called its seal.
+// Door: the checksum that every stored row has, called its seal.
 //
 //   row value   u32le seal | body
 //   seal        crc32 of: u32 0 | body | u32le crc32 of the key
@@ -6,10 +6,10 @@
 // LevelDB checks nothing when it reads, so only the seal shows that a byte has changed (D18). A row with a
 // wrong seal is refused with ERR_CORRUPT.
 //
-// The sum begins with a zero in the place of the seal, so that neither writer nor reader needs a separate
-// view of the body. The reader starts the sum with the stored seal instead of 0, because the crc32 of four
-// bytes depends only on these bytes xor the starting value. The key comes last, so that the sum of one body
-// can be used for rows with several keys.
+// The sum begins with a zero in the place of the seal, so that neither the writer nor the reader needs a
+// separate view of the body. The reader starts the sum with the stored seal instead of 0. That gives the same
+// result, because the crc32 of four bytes depends only on these bytes xor the starting value. The key comes
+// last, so that the sum of one body can be used for rows with several keys.
 
 import { checksum } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -19,10 +19,10 @@ import { shortChecksum, withWord } from './short-checksum.js'
 
 export const SEAL = 4
 
-/** Writes the seal of a value whose body begins at index SEAL. */
+/** Computes the seal and writes it into the value. The body of the value begins at index SEAL. */
 export const seal = (key: Uint8Array, value: Uint8Array): number => sealWith(shortChecksum(key), value)
 
-/** Writes the seal, given the checksum of the key. */
+/** Computes and writes the seal, given the checksum of the key. */
 export function sealWith(keyChecksum: number, value: Uint8Array): number {
   writeSeal(value, 0)
   const crc = withWord(checksum(value), keyChecksum)
@@ -30,7 +30,7 @@ export function sealWith(keyChecksum: number, value: Uint8Array): number {
   return crc
 }
 
-/** The beginning of a seal: the checksum of four zero bytes followed by these bytes. */
+/** The first part of a seal: the checksum of four zero bytes followed by `bytes`. */
 export const bodyChecksum = (bytes: Uint8Array): number => checksum(bytes, OF_ZERO)
 const OF_ZERO = checksum(new Uint8Array(SEAL))
 
@@ -43,17 +43,17 @@ export function sealBody(key: Uint8Array, body: Uint8Array): Uint8Array {
   return value
 }
 
-/** The seal that is stored in the row. */
+/** Returns the seal that is stored in the row. */
 export const sealOf = (value: Uint8Array): number => u32(value, 0)
 
-/** The seal that the row should have, whatever seal is stored. */
+/** Returns the seal that the row should have. The stored seal has no influence on the result. */
 export const sealFor = (key: Uint8Array, value: Uint8Array): number =>
   withWord(checksum(value, sealOf(value)), shortChecksum(key))
 
 export const isSealed = (key: Uint8Array, value: Uint8Array): boolean =>
   value.length >= SEAL && sealOf(value) === sealFor(key, value)
 
-/** The body of a row, as a view. Throws ERR_CORRUPT if the seal is wrong. */
+/** Returns the body of a row, as a view. Throws ERR_CORRUPT if the seal is wrong. */
 export function unseal(key: Uint8Array, value: Uint8Array): Uint8Array {
   if (!isSealed(key, value)) throw damagedRow(key)
   return value.subarray(SEAL)

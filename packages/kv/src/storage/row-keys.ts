@@ -1,8 +1,8 @@
-// Rule: a list of very many row keys in a few large buffers.
-// A string or a buffer for each key would take ten times the memory, and time of the garbage collector.
+// Rule: a list of very many row keys in a few large buffers. A string or a buffer for each key would take ten
+// times the memory, and much time of the garbage collector.
 
 const PIECE_BYTES = 256 * 1024
-/** Each key follows its length, u16le. */
+/** Each key is stored after its length, a u16le. */
 const HEAD = 2
 
 export class RowKeys implements Iterable<Uint8Array> {
@@ -13,7 +13,7 @@ export class RowKeys implements Iterable<Uint8Array> {
   #piece = new Uint8Array(0)
   #used = 0
 
-  /** Copies the key. */
+  /** Adds a copy of the key. */
   add(key: Uint8Array): void {
     if (this.#used + HEAD + key.length > this.#piece.length) this.#begin()
     const at = this.#used
@@ -24,7 +24,7 @@ export class RowKeys implements Iterable<Uint8Array> {
     this.size++
   }
 
-  /** A length of zero, which no key has, marks the end of a buffer. */
+  /** Begins a new buffer. The end of a buffer is marked by a length of zero, because no key is empty. */
   #begin(): void {
     this.#piece = new Uint8Array(PIECE_BYTES + HEAD)
     this.#pieces.push(this.#piece)
@@ -32,7 +32,7 @@ export class RowKeys implements Iterable<Uint8Array> {
     this.bytes += this.#piece.length
   }
 
-  /** The keys in the order in which they were added, as views. */
+  /** Yields the keys in the order in which they were added, as views. */
   *[Symbol.iterator](): Iterator<Uint8Array> {
     for (const piece of this.#pieces) {
       for (let at = 0; at + HEAD <= piece.length; ) {

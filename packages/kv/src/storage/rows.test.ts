@@ -5,7 +5,7 @@ import { afterAll, describe } from 'vitest'
 import { Folders } from '../testing/folders.js'
 import { rowConformance } from '../testing/row-conformance.js'
 import { classicHome } from './classic-level-home.js'
-import { SimulatedRowHome } from './simulated-rows.js'
+import { SimulatedRowHome } from './simulated-row-store.js'
 import { memoryLevelHome } from './memory-level-home.js'
 
 const folders = new Folders()

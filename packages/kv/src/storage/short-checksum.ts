@@ -1,13 +1,13 @@
-// Rule: the checksum of short byte strings, in JavaScript, because for a key the call to zlib costs ten times
-// as much.
+// Rule: computes the checksum of short byte strings in JavaScript. For a key, a call of zlib takes
+// ten times as long.
 
 import { checksum, checksumTable, fromBinary } from '@latchkey/base'
 
-/** For more bytes than this the call to zlib is faster. */
+/** For more bytes than this, the call of zlib is faster. */
 const SHORT = 64
 const TABLE = checksumTable(0xedb88320)
 
-/** Gives the same number as `checksum(bytes)`. */
+/** Returns the same number as `checksum(bytes)`. */
 export function shortChecksum(bytes: Uint8Array): number {
   if (bytes.length > SHORT) return checksum(bytes)
   let crc = -1
@@ -17,8 +17,8 @@ export function shortChecksum(bytes: Uint8Array): number {
 }
 
 /**
- * `crc` is the checksum of some bytes. Returns the checksum of those bytes and the four bytes of `word`,
- * little-endian.
+ * `crc` is the checksum of some bytes. Returns the checksum of the same bytes followed by the four bytes of
+ * `word` in little-endian order.
  */
 export function withWord(crc: number, word: number): number {
   let at = ~crc ^ word
@@ -26,7 +26,10 @@ export function withWord(crc: number, word: number): number {
   return ~at >>> 0
 }
 
-/** `crc` is the checksum of some bytes. Returns the checksum of those bytes followed by bytes[from ...]. */
+/**
+ * `crc` is the checksum of some bytes. Returns the checksum of the same bytes followed by `bytes`
+ * from index `from` on.
+ */
 export function withBytes(crc: number, bytes: Uint8Array, from: number): number {
   let at = ~crc
   for (let i = from; i < bytes.length; i++)
@@ -34,7 +37,7 @@ export function withBytes(crc: number, bytes: Uint8Array, from: number): number 
   return ~at >>> 0
 }
 
-/** The checksum of a row's key: its space, then one byte for each character of `rest`. */
+/** Returns the checksum of a row's key: the byte of its space, then one byte for each character of `rest`. */
 export function keyChecksum(space: number, rest: string): number {
   if (rest.length > SHORT) return checksum(fromBinary(rest), checksum(Uint8Array.of(space)))
   let crc = (TABLE[~space & 0xff] as number) ^ (-1 >>> 8)

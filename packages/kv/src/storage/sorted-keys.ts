@@ -1,15 +1,16 @@
-// Rule: a set of keys that is sorted only when a range is read, because there are many puts and few ranges.
+// Rule: a set of keys that is sorted only when a range is read. Puts are many and reads of ranges are few, so
+// this saves sorting.
 
 export class SortedKeys {
   #sorted: string[] = []
   #added: string[] = []
 
-  /** The same key may be added again. */
+  /** Adds the key. The same key may be added again. */
   add(key: string): void {
     this.#added.push(key)
   }
 
-  /** The keys in [start, end), each once; an `end` of undefined is no limit. */
+  /** Returns the keys in [start, end), each once. An `end` of undefined means no limit. */
   range(start: string, end: string | undefined): string[] {
     if (this.#added.length > 0) {
       this.#sorted = merged(this.#sorted, this.#added.sort())
@@ -21,7 +22,7 @@ export class SortedKeys {
   }
 }
 
-/** The first index whose key is not below `key`. */
+/** Returns the index of the first key that is not below `key`. */
 export function lowerBound(sorted: readonly string[], key: string): number {
   let low = 0
   let high = sorted.length
@@ -33,7 +34,7 @@ export function lowerBound(sorted: readonly string[], key: string): number {
   return low
 }
 
-/** Merges two sorted lists; each key is in the result once. */
+/** Merges two sorted lists. Each key is in the result once. */
 export function merged(a: readonly string[], b: readonly string[]): string[] {
   const out: string[] = []
   let i = 0

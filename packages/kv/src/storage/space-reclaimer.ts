@@ -1,33 +1,36 @@
-// Driver: owns the compactions that free disk space, because LevelDB by itself does not free it for these
-// rows.
+// Driver: starts the compactions that free disk space. LevelDB by itself does not free the
+// space of these rows.
 // If rows are removed in the order in which they were added, LevelDB moves old tables down its levels
-// unchanged, and the records that remove their rows never meet them. A store of ten megabytes grew to
-// gigabytes, and every start has to check all of them. When 32 MB of rows were deleted, their tables stayed
-// as they were.
+// unchanged, and never merges them with the records that remove their rows. A store of ten megabytes grew
+// to gigabytes, and every start has to check all of them. When 32 MB of rows were deleted, their tables
+// stayed as they were.
 //
 // Laws
-// - One compaction runs at a time, beside the writes; no caller waits for it.
-// - A compaction changes no row. A crash during one leaves tables that no manifest names.
+// - One compaction runs at a time, beside the writes, and no caller waits for it.
+// - A compaction changes no row. A crash during a compaction leaves tables that no manifest names.
 // - If a compaction fails, LevelDB itself refuses further writes, and the error is reported there.
-// - A compaction runs only if it frees much. In a queue, a given number of rows were removed. Elsewhere, less
-//   than half of the bytes between the first and the last removed key are live, or so many rows were removed
-//   that some of the bytes must be garbage.
+// - A compaction runs only if it frees much space. For rows that are removed in order, it runs after a given
+//   number of removed rows. For other rows, it runs if less than half of the bytes between the first and the
+//   last removed key are live, or if so many rows were removed that much of the space must be garbage.
 
 import { copyBytes } from '@latchkey/base'
 
 export interface Tables {
   compact(start: Uint8Array, end: Uint8Array): Promise<void>
-  /** About how many bytes the tables hold for the keys of [start, end]. */
+  /** About how many bytes the tables have for the keys of [start, end]. */
   size(start: Uint8Array, end: Uint8Array): Promise<number>
-  /** Whether the live rows of [start, end] have fewer bytes than this; reads no more than that. */
+  /**
+   * Whether the live rows of [start, end] have fewer bytes than `bytes`. It reads no more
+   * than that many bytes.
+   */
   isBelow(bytes: number, start: Uint8Array, end: Uint8Array): Promise<boolean>
 }
 
-/** The spaces whose disk space is freed, by the first byte of their keys. */
+/** The key spaces whose disk space is freed. A space is named by the first byte of its keys. */
 export interface ReclaimedSpaces {
   /**
-   * Spaces whose rows are removed in the order in which they were added, with the number of removed rows that
-   * is worth a compaction.
+   * Spaces whose rows are removed in the order in which they were added. For each: after how many removed
+   * rows a compaction is worth its work.
    */
   readonly queues: Readonly<Record<number, number>>
   /** Spaces whose rows are removed in any order. */
@@ -35,15 +38,15 @@ export interface ReclaimedSpaces {
 }
 
 /**
- * The count of removed rows doubles from one check to the next, so that checks cost little compared with the
- * removals.
+ * The first check comes after this many removed rows. Then the number doubles from one check to the next, so
+ * that checks cost little compared with the removals.
  */
 const FIRST_LOOK = 16
 /** Less garbage than this is left to LevelDB. */
 const LEAST_BYTES = 2 * 1024 * 1024
 /** One check reads no more than this. */
 const MOST_LOOK_BYTES = 8 * 1024 * 1024
-/** So many removed rows are worth a compaction of the whole range between them. */
+/** After this many removed rows, the whole range between them is compacted without a check. */
 const MANY_ROWS = 65_536
 
 class Removed {
@@ -58,7 +61,7 @@ class Removed {
     if (this.last === undefined || Buffer.compare(key, this.last) > 0) this.last = key
   }
 
-  /** Copies the keys, because the bytes of their batch may be reused from here on. */
+  /** Copies the keys, because their bytes belong to the batch and may be reused now. */
   keep(): void {
     this.first = this.first && copyBytes(this.first)
     this.last = this.last && copyBytes(this.last)
@@ -82,14 +85,16 @@ export class SpaceReclaimer {
     this.#removed.get(key[0] as number)?.add(key)
   }
 
-  /** Called when the removals are on the disk, and before the bytes of the batch are reused. */
+  /**
+   * Called when the removals are on the disk. The caller reuses the bytes of the batch only after this call.
+   */
   written(): void {
     for (const removed of this.#removed.values()) removed.keep()
     if (this.#busy) return
     for (const [space, removed] of this.#removed) {
       const worth = this.#spaces.queues[space]
       if (removed.rows < (worth ?? removed.lookAt)) continue
-      // In a queue everything before the last removed row is removed too.
+      // If rows are removed in order, every row before the last removed one is removed too.
       const work =
         worth === undefined ? this.#look(space, removed) : this.#compact(space, Uint8Array.of(space))
       return this.#alone(work)
@@ -103,8 +108,8 @@ export class SpaceReclaimer {
     }
     const again = () => {
       done()
-      // The rows removed meanwhile may be worth another compaction, and perhaps no write comes that would
-      // check this.
+      // More rows may have been removed meanwhile. No later write may come that would check them, so
+      // they are checked now.
       this.written()
     }
     work.then(again, done)

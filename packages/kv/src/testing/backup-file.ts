@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs'
 import { type BackupResult, READ } from '@latchkey/protocol'
-import type { KvMachine } from '../machine.js'
+import type { KvMachine } from '../key-value-state-machine.js'
 
 /** All pieces of one backup. */
 export async function backupOf(machine: KvMachine): Promise<Buffer> {

@@ -3,7 +3,7 @@
 
 import type { Done, File } from '@latchkey/raft/wal'
 import type { MemoryDisk } from '@latchkey/raft/memory'
-import type { EventLogDisk, EventLogHandle } from '../storage/event-log-disk.js'
+import type { EventLogDisk, EventLogHandle } from '../storage/event-log-file-system.js'
 
 const wait = (call: (done: Done) => void): Promise<void> =>
   new Promise((done, fail) => call((error) => (error === undefined ? done() : fail(error))))

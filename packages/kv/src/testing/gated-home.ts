@@ -1,6 +1,6 @@
 // Driver: the simulated disk, whose writes and reads of pages wait until the test releases them.
 
-import { SimulatedRowHome } from '../storage/simulated-rows.js'
+import { SimulatedRowHome } from '../storage/simulated-row-store.js'
 import type { RowStore, RowView } from '../storage/row-store.js'
 
 class Gate {

@@ -1,7 +1,7 @@
 // Driver: machines that apply random entries, shared by the tests of crashes, snapshots and replicas.
 
 import type { Entry } from '@latchkey/raft/core'
-import { KvMachine } from '../machine.js'
+import { KvMachine } from '../key-value-state-machine.js'
 import { META_KEY, SPACE, numberIn } from '../keyspaces.js'
 import { sealOf } from '../storage/row-checksum.js'
 import type { RowHome, RowStore } from '../storage/row-store.js'

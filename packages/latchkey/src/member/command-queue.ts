@@ -13,7 +13,7 @@
 //     writes, nor do its sessions;
 //   - a small write waits only behind a waiting write of its own connection;
 //   - a deleteRange that is alone in its entry is counted before it is written into the log (kv,
-//     range-surveys.ts). Until it is applied no other write to its range is in the log, because the count
+//     delete-range-surveys.ts). Until it is applied no other write to its range is in the log, because the count
 //     would be wrong;
 //   - the waiting commands are limited, in total and for each connection: ERR_BUSY beyond.
 

@@ -68,7 +68,7 @@ interface MemberPorts {
     granted(session: number, key: Uint8Array, owner: OwnerResult): void
     ended(session: number, ticket: PartyTicket, result: PartyResult): void
     failed(error: LatchkeyError): void
-    atMark(hash: StateHash): Promise<unknown> | undefined
+    onStateHash(hash: StateHash): Promise<unknown> | undefined
   }): KvStore
 }
 
@@ -102,7 +102,7 @@ export class Member extends Emitter<MemberEvents> {
       granted: (session, key, owner) => member?.push(session, key, owner),
       ended: (session, ticket, result) => member?.tellEnd(session, ticket, result),
       failed: (error) => member?.replica.node.fail('the state', error),
-      atMark: (hash) => member?.atMark(hash),
+      onStateHash: (hash) => member?.onStateHash(hash),
     })
     const forwarder = new Forwarder({
       clock: ports.clock,
@@ -334,8 +334,8 @@ export class Member extends Emitter<MemberEvents> {
   }
 
   /** Called at a mark of cluster time; the next entry waits for the returned promise. */
-  atMark(hash: StateHash): Promise<unknown> | undefined {
-    return this.#states.atMark(hash)
+  onStateHash(hash: StateHash): Promise<unknown> | undefined {
+    return this.#states.onStateHash(hash)
   }
 
   #answer(to: MemberId, message: MemberMessage): boolean {

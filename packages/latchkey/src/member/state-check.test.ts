@@ -54,7 +54,7 @@ test('hashes behind different entries are not compared, and nothing is told whil
 
 test('A10: at a mark they are compared while entries come, also with one that is some marks behind', () => {
   const { told, found, check } = world()
-  for (const index of [10, 20, 30]) void check.atMark({ index, spaces: { data: `${index}` } })
+  for (const index of [10, 20, 30]) void check.onStateHash({ index, spaces: { data: `${index}` } })
   expect(told.map((stateHashes) => stateHashes.index)).toEqual([10, 20, 30])
   check.hear('b', { index: 10, spaces: { data: '10' } })
   check.hear('c', { index: 20, spaces: { data: 'other' } })
@@ -65,7 +65,7 @@ test('A10: at a mark they are compared while entries come, also with one that is
 test('who differed and is not known where: the next marks are waited at; no more once it is known, or all agree', async () => {
   const { held, row, found, check } = world()
   const mark = async (index: number, theirs: string) => {
-    const waits = check.atMark({ index, spaces: { data: 'x' } }) !== undefined
+    const waits = check.onStateHash({ index, spaces: { data: 'x' } }) !== undefined
     check.hear('b', { index, spaces: { data: theirs } })
     await Promise.resolve()
     await Promise.resolve()

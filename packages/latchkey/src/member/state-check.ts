@@ -66,7 +66,7 @@ export class StateCheck {
   }
 
   /** Called at a mark; the next entry waits for the returned promise. */
-  atMark(stateHashes: StateHashes): Promise<unknown> | undefined {
+  onStateHash(stateHashes: StateHashes): Promise<unknown> | undefined {
     this.#stateHashes(stateHashes)
     const wanted = [...this.#different.values()].some(({ known }) => !known)
     return wanted ? this.#ports.hold(stateHashes.index) : undefined

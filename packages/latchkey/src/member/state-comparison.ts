@@ -31,7 +31,7 @@ export class StateComparison {
     this.#search = new StateSearch({
       clock,
       random,
-      freeze: (index) => kv.frozen(index),
+      freeze: (index) => kv.digestAt(index),
       send: ports.send,
       found: (from, index, difference) =>
         logger.error('the first row that differs', { from, index, ...difference }),
@@ -58,8 +58,8 @@ export class StateComparison {
   }
 
   /** Called at a mark of cluster time; the next entry waits for the returned promise. */
-  atMark(hash: StateHash): Promise<unknown> | undefined {
-    return knowsMembers(this.#ports.node) ? this.#check.atMark(stateHashesOf(hash)) : undefined
+  onStateHash(hash: StateHash): Promise<unknown> | undefined {
+    return knowsMembers(this.#ports.node) ? this.#check.onStateHash(stateHashesOf(hash)) : undefined
   }
 
   #sendToOthers(stateHashes: StateHashes): void {

@@ -55,7 +55,7 @@ async function searchBetween(here: readonly Command[], there: readonly Command[]
     new StateSearch({
       clock,
       random: seededRandom(1),
-      freeze: (at) => kv.frozen(at),
+      freeze: (at) => kv.digestAt(at),
       send: (_, message) => {
         messages.push(message)
         if (message.kind === 'compare') void other().asked(name, message)
@@ -127,14 +127,14 @@ test('one that went on, or does not answer: nothing is claimed', async () => {
   const theirs: StateSearch = new StateSearch({
     clock,
     random: seededRandom(1),
-    freeze: (at) => b.frozen(at),
+    freeze: (at) => b.digestAt(at),
     send: (_, message) => message.kind === 'compared' && mine.answered('b', message),
     found: (...words) => found.push(words),
   })
   const mine: StateSearch = new StateSearch({
     clock,
     random: seededRandom(1),
-    freeze: (at) => a.frozen(at),
+    freeze: (at) => a.digestAt(at),
     send: (to, message) => to === 'b' && message.kind === 'compare' && void theirs.asked('a', message),
     found: (...words) => found.push(words),
   })

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { ClientStore } from '@latchkey/client'
 import type { OneCluster } from '../../../../packages/client/dist/one-cluster.js'
-import type { BatchReader, KvMachine, MemoryDisk as RowsDisk, SimulatedRowHome } from '@latchkey/kv'
+import type { BatchReader, KvMachine, SimulatedRowDisk as RowsDisk, SimulatedRowHome } from '@latchkey/kv'
 import type { Watchdog } from '@latchkey/lock'
 import type { decodeReplies, decodeRequests, encodeReplies, encodeRequests } from '@latchkey/protocol'
 import type { MemoryDisk } from '@latchkey/raft/memory'
@@ -19,7 +19,7 @@ import type {
   encodeReach,
 } from '../../../../packages/kv/dist/storage/event-log-format.js'
 import type { RowsWithEventLog, split } from '../../../../packages/kv/dist/storage/level-with-event-log.js'
-import type { StateLockTransaction } from '../../../../packages/kv/dist/rules/lock-tx.js'
+import type { StateLockTransaction } from '../../../../packages/kv/dist/rules/lock-transaction.js'
 import type { eventLogOnDisk } from '../../../../packages/kv/dist/testing/event-log-on-disk.js'
 import type { Member } from '../../../../packages/latchkey/dist/member/member.js'
 import type { ANONYMOUS } from '../../../../packages/latchkey/dist/member/rights.js'
@@ -66,13 +66,13 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   'latchkey/dist/member/member.js': ['Member'],
   'latchkey/dist/member/rights.js': ['ANONYMOUS'],
   'latchkey/dist/open/local-link.js': ['localRoute'],
-  'kv/dist/machine.js': ['KvMachine'],
+  'kv/dist/key-value-state-machine.js': ['KvMachine'],
   'kv/dist/storage/event-log.js': ['EventLog'],
   'kv/dist/storage/event-log-format.js': ['REACH_KEY', 'decodeReach', 'encodeReach'],
   'kv/dist/storage/level-with-event-log.js': ['RowsWithEventLog', 'split'],
   'kv/dist/testing/event-log-on-disk.js': ['eventLogOnDisk'],
-  'kv/dist/rules/lock-tx.js': ['StateLockTransaction'],
-  'kv/dist/commands/batch.js': ['BatchReader'],
+  'kv/dist/rules/lock-transaction.js': ['StateLockTransaction'],
+  'kv/dist/commands/entry-records.js': ['BatchReader'],
   'raft/dist/memory/disk.js': ['MemoryDisk'],
   'raft/dist/wal/wal.js': ['Wal'],
   'raft/dist/net/message-encoder.js': ['messageItem'],
@@ -124,6 +124,10 @@ async function modulesOf(folder: string): Promise<House> {
     const exports = await load(file)
     for (const name of names) house[name] = exports[name]
   }
-  const rows = await load('kv/dist/storage/simulated-rows.js')
-  return { ...house, SimulatedRowHome: rows.SimulatedRowHome, RowsDisk: rows.MemoryDisk } as unknown as House
+  const rows = await load('kv/dist/storage/simulated-row-store.js')
+  return {
+    ...house,
+    SimulatedRowHome: rows.SimulatedRowHome,
+    RowsDisk: rows.SimulatedRowDisk,
+  } as unknown as House
 }

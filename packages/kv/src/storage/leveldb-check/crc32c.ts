@@ -1,6 +1,5 @@
-// Rule: crc32c (Castagnoli), the checksum of LevelDB's files; only used to check them. Latchkey's own files
-// have another one.
-// It uses eight tables, for eight bytes at a time.
+// Rule: crc32c (Castagnoli), the checksum of LevelDB's files. It is used only to check them, because
+// Latchkey's own files have another checksum. Eight tables are used, to sum eight bytes at a time.
 
 import { checksumTable } from '@latchkey/base'
 
@@ -13,14 +12,14 @@ const T5 = withZeros(5)
 const T6 = withZeros(6)
 const T7 = withZeros(7)
 
-/** The checksum of each byte followed by that many zeros. */
+/** The table with the checksum of each byte followed by `zeros` zero bytes. */
 function withZeros(zeros: number): Int32Array {
   let table = T0
   for (let i = 0; i < zeros; i++) table = table.map((crc) => (crc >>> 8) ^ at8(T0, crc))
   return table
 }
 
-/** The checksum of bytes[from, to). */
+/** Returns the checksum of bytes[from, to). */
 export function crc32c(bytes: Uint8Array, from: number, to: number): number {
   let crc = -1
   let at = from
@@ -51,7 +50,7 @@ const word = (bytes: Uint8Array, at: number): number =>
   ((bytes[at + 2] as number) << 16) |
   ((bytes[at + 3] as number) << 24)
 
-/** LevelDB's mask for a checksum that is stored beside the bytes it covers. */
+/** LevelDB stores a checksum in this masked form beside the bytes that the checksum covers. */
 export function masked(crc: number): number {
   return ((((crc >>> 15) | (crc << 17)) >>> 0) + 0xa282ead8) >>> 0
 }

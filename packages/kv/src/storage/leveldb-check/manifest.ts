@@ -1,5 +1,5 @@
 // Door: reads from a LevelDB manifest which tables the store uses.
-// A table that an interrupted compaction left half written is in no manifest: when LevelDB opens, it removes
+// A table that an interrupted compaction left half written is in no manifest. When LevelDB opens, it removes
 // that table or writes another one with its number.
 //
 //   file    blocks of 32 KiB: records one after the other, none begins in the last 6 bytes of a block
@@ -16,8 +16,8 @@ const HEADER = 7
 const [WHOLE, FIRST, MIDDLE, LAST] = [1, 2, 3, 4]
 
 /**
- * The numbers of the tables; undefined: the manifest cannot be read. A last record that is cut short, because
- * the machine died while it was written, is ignored.
+ * Returns the numbers of the tables, or undefined if the manifest cannot be read. If the machine died while
+ * it wrote the last record, that record is cut short. It is ignored.
  */
 export function tablesOf(manifest: Buffer): ReadonlySet<number> | undefined {
   const edits = editsOf(manifest)
@@ -28,8 +28,8 @@ export function tablesOf(manifest: Buffer): ReadonlySet<number> | undefined {
 }
 
 /**
- * The offset of the first record with a wrong checksum; undefined: all checksums are right, although the
- * contents may make no sense.
+ * Returns the offset of the first record with a wrong checksum, or undefined if all checksums are right. The
+ * contents may still make no sense.
  */
 export function damageIn(manifest: Buffer): number | undefined {
   let damage: number | undefined

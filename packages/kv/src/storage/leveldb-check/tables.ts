@@ -29,7 +29,7 @@ export interface TableFile {
   read(at: number, length: number): Promise<Buffer>
 }
 
-/** The reason why the table is damaged, with its offset; null: every block is as it was written. */
+/** Returns why the table is damaged, with the offset, or null if every block is as it was written. */
 export async function tableDamage(file: TableFile): Promise<string | null> {
   if (file.size < FOOTER) return `it ends at ${file.size}, before its footer`
   const footer = await file.read(file.size - FOOTER, FOOTER)

@@ -17,12 +17,12 @@ export class Varints {
     return this.#at >= this.#bytes.length
   }
 
-  /** If `bytes` is NaN, the reader moves to the end. */
+  /** Skips `bytes` bytes. If `bytes` is NaN, the reader moves to the end. */
   skip(bytes: number): void {
     this.#at = bytes >= 0 ? this.#at + bytes : this.#bytes.length
   }
 
-  /** The next number; NaN if the bytes end within it. */
+  /** Returns the next number, or NaN if the bytes end within it. */
   next(): number {
     let value = 0
     for (let scale = 1; ; scale *= 128) {

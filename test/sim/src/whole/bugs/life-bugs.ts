@@ -1,7 +1,7 @@
 // Rule: known bugs of keys with a life.
 
-import type * as lifeRows from '../../../../../packages/kv/dist/state/life-rows.js'
-import type * as lives from '../../../../../packages/kv/dist/state/lives.js'
+import type * as lifeRows from '../../../../../packages/kv/dist/state/key-expiry-index-rows.js'
+import type * as lives from '../../../../../packages/kv/dist/state/key-expiry-index.js'
 import { replaced } from '../../run/changed-packages.js'
 import { edit, type WholeBug } from './bug.js'
 
@@ -13,14 +13,14 @@ export const lifeBugs: readonly WholeBug[] = [
     ids: ['A1', 'A19'],
     changes: [
       edit(
-        'kv/machine',
+        'kv/key-value-state-machine',
         'new EntryRun({ state, locks, caps: this.#limits, turn: this.#turn }',
         'new EntryRun({ state, locks, caps: this.#limits, turn: this.#turn, clock: this.#options.clock }',
       ),
       edit(
-        'kv/rules/entry-run',
+        'kv/rules/apply-entry',
         'neededLives(state, this.#entry.time)',
-        'neededLives(state, this.#entry.time + (Math.floor(this.#bench.clock.now()) % 50))',
+        'neededLives(state, this.#entry.time + (Math.floor(this.#context.clock.now()) % 50))',
       ),
     ],
     profile: 'lives',
@@ -32,7 +32,7 @@ export const lifeBugs: readonly WholeBug[] = [
     ids: ['A19'],
     changes: [
       replaced<typeof lifeRows, 'lifeUntil'>(
-        'kv/state/life-rows',
+        'kv/state/key-expiry-index-rows',
         'lifeUntil',
         (real) => (now, ttl) => real(now, Math.ceil(ttl * 0.9)),
       ),
@@ -44,7 +44,9 @@ export const lifeBugs: readonly WholeBug[] = [
   {
     name: 'keys are looked for too seldom',
     ids: ['A19'],
-    changes: [edit('kv/state/life-rows', 'export const PERIOD = 100;', 'export const PERIOD = 3_000;')],
+    changes: [
+      edit('kv/state/key-expiry-index-rows', 'export const PERIOD = 100;', 'export const PERIOD = 3_000;'),
+    ],
     profile: 'lives',
     seeds: 50,
     scene: SCENE,
@@ -54,7 +56,7 @@ export const lifeBugs: readonly WholeBug[] = [
     ids: ['A20'],
     changes: [
       edit(
-        'kv/rules/draft',
+        'kv/rules/command-write-set',
         'value, before, undefined, life);',
         'value, before, undefined, life ?? (before && lifeOf(before)));',
       ),
@@ -67,9 +69,9 @@ export const lifeBugs: readonly WholeBug[] = [
     name: 'an ephemeral key outlives its session',
     ids: ['A21'],
     changes: [
-      replaced<typeof lives, 'Lives'>(
-        'kv/state/lives',
-        'Lives',
+      replaced<typeof lives, 'KeyExpiryIndex'>(
+        'kv/state/key-expiry-index',
+        'KeyExpiryIndex',
         (Real) =>
           class extends Real {
             override sessionOver() {}
@@ -85,7 +87,7 @@ export const lifeBugs: readonly WholeBug[] = [
     ids: ['A23'],
     changes: [
       edit(
-        'kv/state/lives',
+        'kv/state/key-expiry-index',
         'this.#earliest = row && indexedAt(binary(row.key.subarray(1))).life.number;',
         'this.#earliest = undefined;',
       ),

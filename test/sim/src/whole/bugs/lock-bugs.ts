@@ -2,7 +2,7 @@
 
 import type { Instant } from '@latchkey/base'
 import type * as clock from '../../../../../packages/base/dist/clock.js'
-import type * as counters from '../../../../../packages/kv/dist/state/counters.js'
+import type * as counters from '../../../../../packages/kv/dist/state/fencing-counters.js'
 import type * as bound from '../../../../../packages/lock/dist/holding/cluster-time-bound.js'
 import type * as lockReads from '../../../../../packages/lock/dist/rules/lock-reads.js'
 import type * as clusterTime from '../../../../../packages/raft/dist/core/cluster-time.js'
@@ -220,7 +220,7 @@ export const ruleBugs: readonly WholeBug[] = [
     ids: ['K20'],
     changes: [
       replaced<typeof counters, 'Counters'>(
-        'kv/state/counters',
+        'kv/state/fencing-counters',
         'Counters',
         (Real) =>
           class extends Real {
@@ -243,7 +243,7 @@ export const ruleBugs: readonly WholeBug[] = [
     ids: ['C2', 'K5'],
     changes: [
       edit(
-        'kv/rules/entry-run',
+        'kv/rules/apply-entry',
         'if (kept !== undefined) {',
         'if (kept !== undefined && this.#decoded()?.[0] !== OP.release) {',
       ),
@@ -271,7 +271,7 @@ export const ruleBugs: readonly WholeBug[] = [
     ids: ['K15'],
     changes: [
       edit(
-        'kv/rules/lock-tx',
+        'kv/rules/lock-transaction',
         'return this.state.waiters.first(key);',
         'return this.state.meta.position.term % 2 === 1 ? this.state.waiters.first(key) : this.state.waiters.lastOf(key);',
       ),

@@ -1,7 +1,7 @@
 // Rule: known bugs of latches and barriers.
 
 import type * as latches from '../../../../../packages/kv/dist/rules/latches.js'
-import type * as parties from '../../../../../packages/kv/dist/rules/parties.js'
+import type * as parties from '../../../../../packages/kv/dist/rules/latch-and-barrier-waits.js'
 import { replaced } from '../../run/changed-packages.js'
 import { edit, type WholeBug } from './bug.js'
 
@@ -40,7 +40,7 @@ export const meetingBugs: readonly WholeBug[] = [
     'a latch opens for the first who waits alone',
     'K71',
     50,
-    edit('kv/rules/party-ends', 'of rows.entries()', 'of rows.slice(0, 1).entries()'),
+    edit('kv/rules/end-many-waits', 'of rows.entries()', 'of rows.slice(0, 1).entries()'),
   ),
   meeting(
     'a latch that is removed counts as open',
@@ -69,7 +69,7 @@ export const meetingBugs: readonly WholeBug[] = [
   seldom(
     'a party of a session that is over is counted on',
     'K72',
-    replaced<typeof parties, 'endParties'>('kv/rules/parties', 'endParties', () => () => {}),
+    replaced<typeof parties, 'endParties'>('kv/rules/latch-and-barrier-waits', 'endParties', () => () => {}),
   ),
   seldom(
     'the next generation has the number of the broken one',

@@ -11,7 +11,7 @@ export const storeBugs: readonly WholeBug[] = [
     name: 'the reply table is forgotten',
     ids: ['C2', 'A7'],
     changes: [
-      edit('kv/rules/entry-run', 'const kept = session.replies.get(number);', 'const kept = undefined;'),
+      edit('kv/rules/apply-entry', 'const kept = session.replies.get(number);', 'const kept = undefined;'),
     ],
     profile: 'kv',
     seeds: 200,
@@ -77,7 +77,7 @@ export const storeBugs: readonly WholeBug[] = [
     ids: ['A1'],
     changes: [
       edit(
-        'kv/machine',
+        'kv/key-value-state-machine',
         'const locks = new StateLockTransaction(state, entry.time,',
         'const locks = new StateLockTransaction(state, entry.time + (Math.floor(this.#options.clock.now()) % 50),',
       ),

@@ -1,0 +1,168 @@
+// Door: the bytes of a log entry as records, one record for each command. docs/storage.md has a drawing.
+//
+//   u32le length of body | u48le session | u48le number | u48le done | body (a packed Command)
+//
+// Records follow each other without a gap, so that the leader only has to join them. Session 0 means that
+// there is no session yet: the record opens one, and is alone in its entry.
+
+import { assert } from '@latchkey/base'
+import { CAPS } from '@latchkey/protocol'
+import { u32, u48, writeU32, writeU48 } from '../little-endian.js'
+
+export interface CommandRecord {
+  /** The id of the session. 0 in the record that opens a session. */
+  readonly session: number
+  /**
+   * The number of the call in its session. 0 means no number, which only keepAlive,
+   * closeSession and cancelCall may have.
+   */
+  readonly number: number
+  /** The client has finished all calls of the session with numbers below this one. */
+  readonly done: number
+  /** A packed Command, byte for byte as the sender made it. */
+  readonly body: Uint8Array
+}
+
+export const RECORD_HEADER = 22
+
+export const recordBytes = (record: CommandRecord): number => RECORD_HEADER + record.body.length
+
+/** Returns the bytes for `RaftNode.submit`. */
+export function encodeRecord(record: CommandRecord): Uint8Array {
+  const bytes = Buffer.allocUnsafe(recordBytes(record))
+  writeRecord(bytes, 0, record)
+  return bytes
+}
+
+const NOTHING: CommandRecord = { session: 0, number: 0, done: 0, body: new Uint8Array(0) }
+
+/**
+ * Writes a record directly into the bytes of the entry, without a buffer of its own. One object serves
+ * many commands, one after the other.
+ */
+export class RecordSource {
+  #record: CommandRecord = NOTHING
+
+  of(record: CommandRecord): this {
+    this.#record = record
+    return this
+  }
+
+  get length(): number {
+    return recordBytes(this.#record)
+  }
+
+  /** May be called once for each record, because the call also forgets the record. */
+  copy(into: Buffer, at: number): void {
+    writeRecord(into, at, this.#record)
+    this.#record = NOTHING
+  }
+}
+
+/** Returns the data of a whole entry. */
+export function encodeBatch(list: readonly CommandRecord[]): Uint8Array {
+  let length = 0
+  for (const record of list) length += recordBytes(record)
+  const bytes = Buffer.allocUnsafe(length)
+  let at = 0
+  for (const record of list) at = writeRecord(bytes, at, record)
+  return bytes
+}
+
+/**
+ * Whether the numbers fit into a record. The member checks this when it receives the command, because only
+ * then can it refuse the command: later no caller waits for the refusal.
+ */
+export const fitsRecord = ({ session, number, done }: CommandRecord): boolean =>
+  Math.max(session, number, done) <= CAPS.recordNumber
+
+function writeRecord(into: Buffer, at: number, record: CommandRecord): number {
+  assert(fitsRecord(record), 'the doors let no number through that is wider than a record')
+  const { session, number, done, body } = record
+  writeU32(into, at, body.length)
+  writeU48(into, at + 4, session)
+  writeU48(into, at + 10, number)
+  writeU48(into, at + 16, done)
+  into.set(body, at + RECORD_HEADER)
+  return at + RECORD_HEADER + body.length
+}
+
+/**
+ * Steps through the records of an entry without creating an object for each.
+ * Law: `next()` never throws and always ends. Bytes that are no whole record become one last record with
+ * `bad` set. So hostile bytes cost one refused command and never stop a member.
+ */
+export class BatchReader {
+  readonly data: Buffer
+  session = 0
+  number = 0
+  done = 0
+  /** The offset in `data` at which the body begins. */
+  bodyAt = 0
+  bodyEnd = 0
+  /** True if the rest of the entry is not a record. */
+  bad = false
+  #at = 0
+  /**
+   * The memory behind `data`. It is read once here, because each access of the
+   * property `buffer` calls native code.
+   */
+  readonly #memory: ArrayBufferLike
+  readonly #offset: number
+
+  constructor(data: Uint8Array) {
+    this.#memory = data.buffer
+    this.#offset = data.byteOffset
+    this.data = this.view(0, data.length)
+  }
+
+  /** The command of the current record, as a view of `data`. */
+  get body(): Buffer {
+    return this.view(this.bodyAt, this.bodyEnd)
+  }
+
+  /** Returns a view of the bytes [from, end) of `data`. */
+  view(from: number, end: number): Buffer {
+    return Buffer.from(this.#memory, this.#offset + from, end - from)
+  }
+
+  /** True after the last record. */
+  get isDone(): boolean {
+    return this.#at >= this.data.length
+  }
+
+  next(): boolean {
+    const { data } = this
+    const start = this.#at
+    if (start >= data.length) return false
+    const bodyAt = start + RECORD_HEADER
+    const end = bodyAt <= data.length ? bodyAt + u32(data, start) : Number.POSITIVE_INFINITY
+    if (end > data.length) return this.#broken()
+    this.session = u48(data, start + 4)
+    this.number = u48(data, start + 10)
+    this.done = u48(data, start + 16)
+    this.bodyAt = bodyAt
+    this.bodyEnd = end
+    this.#at = end
+    return true
+  }
+
+  #broken(): boolean {
+    this.bad = true
+    this.session = 0
+    this.number = 0
+    this.done = 0
+    this.bodyAt = this.#at
+    this.bodyEnd = this.data.length
+    this.#at = this.data.length
+    return true
+  }
+}
+
+/** Counts the records of an entry. A rest that is no record counts as one. */
+export function countRecords(data: Uint8Array): number {
+  const reader = new BatchReader(data)
+  let count = 0
+  while (reader.next()) count++
+  return count
+}

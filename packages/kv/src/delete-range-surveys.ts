@@ -1,0 +1,145 @@
+// Driver: counts and sums large ranges before their deleteRange is applied. Such a count is called a survey.
+// To apply a deleteRange, a member needs the count and the sum of all live rows of the range. With a million
+// keys that takes seconds, in which nothing else is applied, not even a renewal. Therefore the leader surveys
+// the range before it writes the command into the log, while other entries are applied. When the command is
+// applied, only the rows that have changed since then are corrected.
+//
+// Laws
+// - A survey only saves time: the command does the same with a survey and without one. A member without a
+//   survey reads the range when it applies the command.
+// - `take` returns exactly what a look-up would find at that moment, or nothing.
+// - `take` returns nothing for a range whose events the history can keep. The look-up of such a range is
+//   short, and the look-up also builds the events.
+// - The number of surveys is limited, each has a limited number of changes,
+//   and each is dropped after a while.
+
+import type { Clock } from '@latchkey/base'
+import { decodeCommand, isBadCommand } from '@latchkey/protocol'
+import { SPACE, keyOfBinary } from './keyspaces.js'
+import { type Surveyed, type Turns, surveyRange } from './stored-key-lookups.js'
+import { sealOf } from './storage/row-checksum.js'
+import { type KeySpan, type Needed, type WholeRange, rangesOf } from './rules/needed-ranges.js'
+import type { EventCaps } from './state/command-event-rows.js'
+import { eventBytes } from './state/event-row.js'
+import type { RangeObserver } from './state/row-table-with-overlay.js'
+import type { State } from './state/state.js'
+
+const MOST_SURVEYS = 4
+/**
+ * How many keys of the range may change after its survey began. If more keys change, the survey is dropped.
+ */
+const MOST_CHANGED = 2_000
+/** A survey is dropped after this time. By then its command should have been applied. */
+const MOST_MILLIS = 30_000
+
+class Survey implements RangeObserver {
+  readonly span: KeySpan
+  readonly state: State
+  found: Surveyed | undefined
+  /** For each key that has changed since the survey began: the row that the key had at that time. */
+  readonly changed = new Map<string, Uint8Array | undefined>()
+  lost = false
+
+  constructor(span: KeySpan, state: State) {
+    this.span = span
+    this.state = state
+  }
+
+  get start(): string {
+    return this.span.start
+  }
+  get end(): string {
+    return this.span.end
+  }
+
+  change(key: string, previous: Uint8Array | undefined): void {
+    if (this.lost || this.changed.has(key)) return
+    this.changed.set(key, previous)
+    if (this.changed.size > MOST_CHANGED) this.lose()
+  }
+
+  lose(): void {
+    this.lost = true
+    this.found = undefined
+    this.changed.clear()
+  }
+}
+
+export class RangeSurveys {
+  readonly #clock: Clock
+  readonly #caps: EventCaps
+  readonly #turns: Turns
+  readonly #surveys = new Set<Survey>()
+
+  constructor(clock: Clock, caps: EventCaps, turns: Turns) {
+    this.#clock = clock
+    this.#caps = caps
+    this.#turns = turns
+  }
+
+  /**
+   * Returns undefined if the command is no deleteRange, or if there are too many surveys.
+   * Otherwise resolves when the survey has succeeded or failed. An error is ignored here, because
+   * applying the command meets it again.
+   */
+  begin(state: State, body: Uint8Array): Promise<void> | undefined {
+    const command = decodeCommand(body)
+    const needed = isBadCommand(command) ? undefined : rangesOf(command)
+    if (needed === undefined || !('whole' in needed) || this.#surveys.size >= MOST_SURVEYS) return undefined
+    return this.#run(state, needed.whole)
+  }
+
+  async #run(state: State, span: KeySpan): Promise<void> {
+    const survey = new Survey(span, state)
+    this.#surveys.add(survey)
+    state.data.observe(survey)
+    const timer = this.#clock.after(MOST_MILLIS, () => this.#end(survey), { ref: false })
+    try {
+      const found = await surveyRange(state, span, survey.changed, this.#turns)
+      if (!survey.lost) survey.found = found
+      if (this.#isKept(found)) this.#end(survey)
+    } catch {
+      this.#end(survey)
+    }
+    if (survey.lost) timer.cancel()
+  }
+
+  #end(survey: Survey): void {
+    survey.lose()
+    survey.state.data.forget(survey)
+    this.#surveys.delete(survey)
+  }
+
+  #isKept({ count, bytes }: Surveyed): boolean {
+    return count <= this.#caps.events && bytes <= this.#caps.eventBytes
+  }
+
+  /** Returns the rows that are live in the range now, and removes the survey. */
+  take(state: State, needed: Needed): { readonly whole: WholeRange } | undefined {
+    if (!('whole' in needed)) return undefined
+    const { start, end } = needed.whole
+    for (const survey of this.#surveys) {
+      const { found, span } = survey
+      if (found === undefined || span.start !== start || span.end !== end || survey.state !== state) continue
+      for (const [key, before] of survey.changed) mend(state, found, key, before)
+      this.#end(survey)
+      return this.#isKept(found) ? undefined : { whole: { ...found, changes: undefined } }
+    }
+    return undefined
+  }
+}
+
+function mend(state: State, found: Surveyed, key: string, before: Uint8Array | undefined): void {
+  const now = state.data.get(key)
+  if (before !== undefined) {
+    found.sum.remove(sealOf(before))
+    found.count--
+    found.bytes -= eventBytes(key, null, before)
+  }
+  if (now === undefined) return
+  found.sum.add(sealOf(now))
+  found.count++
+  found.bytes += eventBytes(key, null, now)
+  // The list may have the key twice. That does no harm, because its row is removed in any case.
+  found.keys.add(keyOfBinary(SPACE.data, key))
+}

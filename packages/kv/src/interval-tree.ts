@@ -1,0 +1,85 @@
+// Rule: finds which of many ranges contain a key. The time is about logarithmic, plus
+// the number of ranges that are found.
+// The ranges are sorted by their start. The range in the middle is the root of a tree, the middle ranges of
+// both halves are its children, and so on. Each node knows the last end in its subtree.
+//
+// Laws: `find` reports exactly the ranges with start <= key < end, each once.
+// No two entries have the same range.
+
+/** A text above every key, because each character of a key stands for one byte. */
+export const NO_END = '\u0100'
+
+/** A range of keys, which have one character for each byte. `start` is in the range, `end` is not. */
+export interface Span {
+  readonly start: string
+  readonly end: string
+}
+
+export class RangeIndex<Entry extends Span> {
+  readonly #entries: Entry[] = []
+  /** For each index, the last end of all entries in the subtree of that node. */
+  #ends: string[] = []
+  #stale = false
+
+  get(start: string, end: string): Entry | undefined {
+    const entry = this.#entries[this.#placeOf(start, end)]
+    return entry?.start === start && entry.end === end ? entry : undefined
+  }
+
+  /** The tree must not have an entry with the same range. */
+  add(entry: Entry): void {
+    this.#entries.splice(this.#placeOf(entry.start, entry.end), 0, entry)
+    this.#stale = true
+  }
+
+  remove(entry: Entry): void {
+    const place = this.#placeOf(entry.start, entry.end)
+    if (this.#entries[place] !== entry) return
+    this.#entries.splice(place, 1)
+    this.#stale = true
+  }
+
+  /** Returns the first index whose entry does not come before the range. */
+  #placeOf(start: string, end: string): number {
+    let [from, to] = [0, this.#entries.length]
+    while (from < to) {
+      const middle = (from + to) >>> 1
+      const entry = this.#entries[middle] as Entry
+      if (entry.start < start || (entry.start === start && entry.end < end)) from = middle + 1
+      else to = middle
+    }
+    return from
+  }
+
+  find(key: string, found: (entry: Entry) => void): void {
+    if (this.#stale) this.#measure()
+    this.#search(0, this.#entries.length, key, found)
+  }
+
+  #measure(): void {
+    this.#stale = false
+    this.#ends = new Array<string>(this.#entries.length).fill('')
+    this.#lastEnd(0, this.#entries.length)
+  }
+
+  #lastEnd(from: number, to: number): string {
+    if (from >= to) return ''
+    const middle = (from + to) >>> 1
+    let last = (this.#entries[middle] as Entry).end
+    for (const end of [this.#lastEnd(from, middle), this.#lastEnd(middle + 1, to)]) if (end > last) last = end
+    this.#ends[middle] = last
+    return last
+  }
+
+  #search(first: number, to: number, key: string, found: (entry: Entry) => void): void {
+    for (let from = first; from < to; ) {
+      const middle = (from + to) >>> 1
+      if ((this.#ends[middle] as string) <= key) return
+      this.#search(from, middle, key, found)
+      const entry = this.#entries[middle] as Entry
+      if (entry.start > key) return
+      if (entry.end > key) found(entry)
+      from = middle + 1
+    }
+  }
+}

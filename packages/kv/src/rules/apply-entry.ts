@@ -1,0 +1,290 @@
+// Rule: applies one entry: first the effects of its cluster time, then its commands (CT3, CT4).
+// The entry is applied to its end unless a command needs stored rows of a range, or the work that is
+// allowed in one turn of the event loop is done. Then `proceed` returns what it waits for, and the next
+// call of `proceed` continues.
+//
+// Laws
+// - A: before the commands, in this order: sessions end, waits for locks end, holds expire, old rows are
+//   reclaimed, waits at latches and barriers end, keys expire.
+// - B: each command has an answer of its own. A refused command changes nothing.
+// - C: the call with a given number is executed at most once. A call with a kept reply gets that reply. A
+//   call with a number below `done`, or of a session that is over, is refused (docs/locks.md, section 6).
+// - D: a session that has as many kept replies as it may have executes only its lowest unfinished call. All
+//   its other calls wait for that one, so that one must not wait for them.
+
+import { checksum } from '@latchkey/base'
+import { expire, touch } from '@latchkey/lock'
+import {
+  type BudgetLimits,
+  type Command,
+  LatchkeyError,
+  OP,
+  decodeCommand,
+  isBadCommand,
+  overBudget,
+} from '@latchkey/protocol'
+import type { Entry } from '@latchkey/raft/core'
+import {
+  FINISHED,
+  MALFORMED,
+  NOT_ALONE,
+  NO_SESSION,
+  OTHER_BODY,
+  Refused,
+  SESSION_IS_FULL,
+  SESSION_IS_OVER,
+  answerBytes,
+  answerOf,
+  type GivenAnswer,
+} from '../commands/answers.js'
+import { BatchReader } from '../commands/entry-records.js'
+import { plainKeyAt, plainKeyEnd, plainValueAt } from '../commands/plain-put.js'
+import { bodyChecksum } from '../storage/row-checksum.js'
+import { keyChecksum, withWord } from '../storage/short-checksum.js'
+import type { KvLimits } from '../kv-store.js'
+import { ANY_BODY, type Session } from '../state/session-rows.js'
+import { type ApplyContext, execute } from './execute-command.js'
+import { type Found, NOTHING_FOUND, type Needed, rangesOf } from './needed-ranges.js'
+import { put } from './key-values.js'
+import { Budget, OverBudget } from './command-budget.js'
+import { WriteSet } from './command-write-set.js'
+import { neededLives, removeKeys } from './key-expiry.js'
+import { TurnWork } from './apply-work-limit.js'
+import { expireParties } from './latch-and-barrier-waits.js'
+import { endDueSessions, endSessionOf, openSession } from './sessions.js'
+
+/** A command that waits for rows, or for another turn of the event loop. */
+interface Held {
+  readonly session: Session
+  readonly number: number
+  readonly crc: number
+  readonly command: Command
+  work?: TurnWork
+}
+
+/**
+ * What the next call of `proceed` must pass. 'turn' means that it must pass nothing, but must be in another
+ * turn of the event loop.
+ */
+export type Waiting = Needed | 'turn'
+
+export class EntryRun {
+  readonly answers: GivenAnswer[] = []
+  readonly #context: ApplyContext
+  readonly #entry: Entry
+  readonly #limits: KvLimits
+  readonly #reader: BatchReader
+  #held: Held | undefined
+  /**
+   * The removal of expired keys, which comes before the commands: first the rows to read for
+   * it, then its work.
+   */
+  #expiry: Needed | TurnWork | undefined
+
+  constructor(context: ApplyContext, entry: Entry, limits: KvLimits) {
+    this.#context = context
+    this.#entry = entry
+    this.#limits = limits
+    this.#reader = new BatchReader(entry.kind === 'commands' ? entry.data : NO_DATA)
+    this.#letTimePass()
+  }
+
+  /** Law A: applies the effects of the entry's cluster time. */
+  #letTimePass(): void {
+    const { state, locks } = this.#context
+    expire(locks, endDueSessions(state, locks))
+    locks.forgetSemaphores()
+    expireParties(state.parties, this.#entry.time)
+    const lives = neededLives(state, this.#entry.time)
+    if (lives !== undefined) this.#expiry = { lives }
+  }
+
+  /**
+   * Applies commands until one of them has to wait. Returns what the next call must pass, or undefined when
+   * the whole entry is applied.
+   */
+  proceed(found: Found = NOTHING_FOUND): Waiting | undefined {
+    const expiring = this.#expireKeys(found)
+    if (expiring !== undefined) return expiring
+    const held = this.#held
+    if (held !== undefined) {
+      this.#held = undefined
+      const waiting = this.#run(held, found)
+      if (waiting !== undefined) return waiting
+    }
+    const { turn } = this.#context
+    while (!this.#reader.isDone) {
+      if (turn.isOver) return 'turn'
+      this.#reader.next()
+      turn.record(this.#reader.bodyEnd - this.#reader.bodyAt)
+      const waiting = this.#record()
+      if (waiting !== undefined) return waiting
+    }
+    return undefined
+  }
+
+  /** Returns what the removal of expired keys waits for, or undefined when they are removed. */
+  #expireKeys({ lives }: Found): Waiting | undefined {
+    const expiry = this.#expiry
+    if (expiry === undefined) return undefined
+    if (!(expiry instanceof TurnWork)) {
+      if (lives === undefined) return expiry
+      const { state, caps, turn } = this.#context
+      const writeSet = new WriteSet(state, caps, new Budget(NO_LIMITS, 0, turn))
+      this.#expiry = new TurnWork(removeKeys(state, writeSet, lives))
+      return this.#expireKeys(NOTHING_FOUND)
+    }
+    if (expiry.steps.next().done !== true) return 'turn'
+    this.#expiry = undefined
+    return undefined
+  }
+
+  /** Runs one command until it is answered, or until the work that is allowed in this turn is done. */
+  #run(held: Held, found: Found): 'turn' | undefined {
+    const { session, number, crc, command } = held
+    try {
+      const outcome = held.work ?? execute(this.#context, session, command, found)
+      if (!(outcome instanceof TurnWork)) return this.#finish(session, number, crc, outcome)
+      const { done, value } = outcome.steps.next()
+      if (done === true) return this.#finish(session, number, crc, value)
+      this.#held = { ...held, work: outcome }
+      return 'turn'
+    } catch (error) {
+      if (error instanceof OverBudget) return this.#finish(session, number, crc, error.refused)
+      throw error
+    }
+  }
+
+  #record(): Waiting | undefined {
+    const { session, number, bad } = this.#reader
+    if (bad) return this.#answer(MALFORMED.bytes)
+    if (session === 0) return this.#answer(answerBytes(this.#withoutSession()))
+    const known = this.#context.state.sessions.get(session)
+    if (known === undefined) return this.#answer(SESSION_IS_OVER)
+    this.#renew(known)
+    return number === 0 ? this.#unnumbered(known) : this.#numbered(known)
+  }
+
+  #answer(bytes: Uint8Array, fromTable = false): undefined {
+    this.answers.push({ bytes, fromTable })
+    return undefined
+  }
+
+  #withoutSession(): unknown {
+    const command = this.#decoded()
+    if (command === undefined) return MALFORMED
+    if (command[0] !== OP.openSession && command[0] !== OP.endSession) return NO_SESSION
+    const { bodyEnd, data } = this.#reader
+    if (this.answers.length > 0 || bodyEnd !== data.length) return NOT_ALONE
+    const { state, locks } = this.#context
+    if (command[0] === OP.endSession) return endSessionOf(state, locks, command[1])
+    const wanted = { id: this.#entry.index, life: command[1], by: command[2] ?? '' }
+    return openSession(state, locks, wanted, this.#limits)
+  }
+
+  /**
+   * Every command of a session renews the session and confirms its grants, even a command that is refused.
+   */
+  #renew(session: Session): void {
+    const { state, locks } = this.#context
+    state.sessions.renew(session, this.#entry.time)
+    if (state.holds.hasUntouched(session.id)) touch(locks, session.id)
+    state.sessions.finish(session, this.#reader.done)
+  }
+
+  /**
+   * Executes a command without a number. Only commands that do no harm when they are applied
+   * twice may have none.
+   */
+  #unnumbered(session: Session): undefined {
+    const command = this.#decoded()
+    const op = command?.[0]
+    const allowed = op === OP.keepAlive || op === OP.closeSession || op === OP.cancelCall
+    const outcome =
+      command !== undefined && allowed ? execute(this.#context, session, command, NOTHING_FOUND) : MALFORMED
+    return this.#answer(answerBytes(outcome))
+  }
+
+  #numbered(session: Session): Waiting | undefined {
+    const { number, data, bodyAt, bodyEnd } = this.#reader
+    if (number < session.done) return this.#answer(FINISHED.bytes)
+    const valueAt = plainValueAt(data, bodyAt, bodyEnd)
+    if (valueAt > 0) return this.#plainPut(session, valueAt)
+    const { body } = this.#reader
+    const crc = checksum(body)
+    if (this.#isAnswered(session, crc)) return undefined
+    const command = this.#decoded(body)
+    if (command === undefined || isOwnCancel(command, number))
+      return this.#finish(session, number, crc, MALFORMED)
+    const over = overBudget(command, this.#limits.budget)
+    if (over !== null) return this.#finish(session, number, crc, new Refused('ERR_TOO_LARGE', over))
+    const needed = rangesOf(command)
+    const held = { session, number, crc, command }
+    if (needed === undefined) return this.#run(held, NOTHING_FOUND)
+    this.#held = held
+    return needed
+  }
+
+  /**
+   * Computes one checksum of the value and uses it twice: for the row, and to recognize a repeated request.
+   */
+  #plainPut(session: Session, valueAt: number): undefined {
+    const { number, data, bodyAt, bodyEnd } = this.#reader
+    const key = data.toString('latin1', plainKeyAt(bodyAt), plainKeyEnd(data, bodyAt))
+    const value = this.#reader.view(valueAt, bodyEnd)
+    const valueSum = bodyChecksum(value)
+    const crc = withWord(valueSum, keyChecksum(OP.put, key))
+    if (this.#isAnswered(session, crc)) return undefined
+    return this.#finish(session, number, crc, put(this.#context.state, key, value, valueSum))
+  }
+
+  /** Laws C and D: answers the call if it was executed before, or if its session may not execute it now. */
+  #isAnswered(session: Session, crc: number): boolean {
+    const { number } = this.#reader
+    const kept = session.replies.get(number)
+    if (kept !== undefined) {
+      if (kept.crc !== crc && kept.crc !== ANY_BODY) this.#answer(OTHER_BODY.bytes)
+      else this.#answer(this.#context.state.sessions.bytesOf(kept), true)
+      return true
+    }
+    if (!this.#isFull(session) || number === session.done) return false
+    this.#answer(SESSION_IS_FULL)
+    return true
+  }
+
+  #isFull(session: Session): boolean {
+    const { sessionNumbers, sessionAnswerBytes } = this.#limits
+    return session.replies.size >= sessionNumbers || session.replyBytes >= sessionAnswerBytes
+  }
+
+  /** Keeps the answer, unless the command has ended its own session. */
+  #finish(session: Session, number: number, crc: number, outcome: unknown): undefined {
+    const answer = answerOf(outcome)
+    const { sessions } = this.#context.state
+    if (sessions.get(session.id) === session) sessions.keep(session, number, crc, answer)
+    this.answers.push(answer)
+    return undefined
+  }
+
+  /**
+   * Returns undefined if the command is malformed. Throws if the command is of a later version: a member that
+   * skipped it would differ from members that know it (A6).
+   */
+  #decoded(body = this.#reader.body): Command | undefined {
+    const command = decodeCommand(body)
+    if (!isBadCommand(command)) return command
+    if (command.bad === 'invalid') return undefined
+    throw new LatchkeyError(
+      'ERR_PROTOCOL',
+      `Entry ${this.#entry.index} of the log holds a command that this version does not know (${command.reason}). Start the version that wrote it.`,
+    )
+  }
+}
+
+const NO_DATA = new Uint8Array(0)
+/** No limits, because the removal of expired keys has limits of its own (key-expiry.ts). */
+const MOST = Number.POSITIVE_INFINITY
+const NO_LIMITS: BudgetLimits = { rows: MOST, ranges: MOST, readBytes: MOST, writeBytes: MOST }
+
+const isOwnCancel = (command: Command, number: number): boolean =>
+  command[0] === OP.cancelCall && command[1] === number

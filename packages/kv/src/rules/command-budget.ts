@@ -1,0 +1,91 @@
+// Rule: the budget of one command while it is applied. (protocol's budget.ts checks what the
+// command's bytes show.)
+//
+// Without a budget: one command of 15 KB names 1,500 ranges over the same 5,000 long keys, or appends to a
+// value of 0.9 MB two thousand times. The command is committed. Every member that applies it runs out of
+// memory or stops for a minute, and does so again at every start.
+//
+// Laws
+// - What is counted depends on the command only: the rows that it touches and the bytes that it reads and
+//   writes. It never depends on what is in memory or on the disk. So every member refuses the same command,
+//   at the same place, with the same message.
+// - Work is counted before it is done, or at most one row later. A command over its budget
+//   changes nothing (command-write-set.ts).
+
+import type { BudgetLimits } from '@latchkey/protocol'
+import { Refused } from '../commands/answers.js'
+import type { Turn } from './apply-work-limit.js'
+
+/** Thrown while a command runs that is over its budget. `execute` catches it and returns the refusal. */
+export class OverBudget extends Error {
+  override readonly name = 'OverBudget'
+  readonly refused: Refused
+
+  constructor(what: string, most: number, unit: string, advice: string) {
+    super(`The call would ${what} more than ${most} ${unit}. Nothing was changed. ${advice}`)
+    this.refused = new Refused('ERR_TOO_LARGE', this.message)
+  }
+}
+
+export class Budget {
+  readonly limits: BudgetLimits
+  readonly turn: Turn
+  #rows: number
+  #read = 0
+  #written = 0
+
+  /**
+   * `rows` is the number of rows that the command names. `turn` counts the same work for the turn
+   * of the event loop.
+   */
+  constructor(limits: BudgetLimits, rows: number, turn: Turn) {
+    this.limits = limits
+    this.turn = turn
+    this.#rows = rows
+  }
+
+  /** Counts rows that the command has found in addition to those that it names. */
+  rows(count: number): void {
+    this.#rows += count
+    if (this.#rows > this.limits.rows) throw tooManyRows(this.limits)
+  }
+
+  read(bytes: number): void {
+    this.turn.row(bytes)
+    this.#read += bytes
+    if (this.#read > this.limits.readBytes) throw tooManyReadBytes(this.limits)
+  }
+
+  /** Counts the bytes of an event: its key, the new value and the previous value. */
+  written(bytes: number): void {
+    this.turn.row(bytes)
+    this.#written += bytes
+    if (this.#written > this.limits.writeBytes)
+      throw new OverBudget(
+        'write',
+        this.limits.writeBytes,
+        'bytes of keys, values and the values before them',
+        'Split it.',
+      )
+  }
+}
+
+const tooManyRows = ({ rows }: BudgetLimits): OverBudget =>
+  new OverBudget(
+    'touch',
+    rows,
+    'rows, those counted that its deleteRange steps remove',
+    'Split it, or give a large range a deleteRange of its own.',
+  )
+
+const tooManyReadBytes = ({ readBytes }: BudgetLimits): OverBudget =>
+  new OverBudget('read', readBytes, 'bytes of keys and values', 'Split it.')
+
+/**
+ * Returns the refusal if a look-up has found more rows or bytes than the command may touch or
+ * read, else undefined.
+ */
+export function overFound(limits: BudgetLimits, rows: number, bytes: number): OverBudget | undefined {
+  if (rows > limits.rows) return tooManyRows(limits)
+  return bytes > limits.readBytes ? tooManyReadBytes(limits) : undefined
+}

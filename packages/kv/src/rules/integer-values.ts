@@ -1,0 +1,40 @@
+// Rule: values that are whole numbers, stored as decimal text.
+//
+// Law: a text is a number only if `String` of a safe integer gives that text. Without this law:
+// '9007199254740993' is read as a number that differs by one, and a counter silently loses one.
+
+import { binary, text, utf8 } from '@latchkey/base'
+import type { Command, OP } from '@latchkey/protocol'
+import { NOT_A_NUMBER, Refused, SUM_TOO_LARGE } from '../commands/answers.js'
+import { valueLength, valueOf } from '../state/key-value-row.js'
+import type { WriteSet } from './command-write-set.js'
+
+/** The length of '-9007199254740991', the longest text of a safe integer. */
+const MOST_DIGITS = 17
+const INTEGER = /^(0|-?[1-9][0-9]*)$/
+
+/** Returns the number that is the value of the row. The number of an absent row is 0. */
+export function numberIn(row: Uint8Array | undefined): number | Refused {
+  if (row === undefined) return 0
+  if (valueLength(row) > MOST_DIGITS) return NOT_A_NUMBER
+  const said = text(valueOf(row))
+  const number = INTEGER.test(said) ? Number(said) : Number.NaN
+  return Number.isSafeInteger(number) ? number : NOT_A_NUMBER
+}
+
+/** Adds `by` to the number, stores the sum and returns it. */
+export function add(writeSet: WriteSet, key: Uint8Array, by: number): number | Refused {
+  const before = numberIn(writeSet.row(binary(key)))
+  if (before instanceof Refused) return before
+  const sum = before + by
+  if (!Number.isSafeInteger(sum)) return SUM_TOO_LARGE
+  writeSet.change(key, utf8(String(sum)))
+  return sum
+}
+
+type Increment = Extract<Command, readonly [typeof OP.increment, ...unknown[]]>
+
+export function increment(writeSet: WriteSet, [, , key, by]: Increment): readonly [number, number] | Refused {
+  const sum = add(writeSet, key, by)
+  return sum instanceof Refused ? sum : [sum, writeSet.commit()]
+}

@@ -1,0 +1,92 @@
+// Door: checks that a state that was received from another member, or from a backup, is
+// complete and consistent.
+// Each row is checked by its checksum, all rows by their number, and four key spaces by the sums in the meta
+// row. So a changed row is noticed, and also a row that is missing or came twice.
+
+import type { Row } from '../storage/row-store.js'
+import { type SpaceName, numberIn, spaceOf } from '../keyspaces.js'
+import { isSealed, sealOf } from '../storage/row-checksum.js'
+import { groupSums } from '../state/event-group.js'
+import { type Meta, decodeMeta } from '../state/meta-row.js'
+import { Sum } from '../state/set-hash.js'
+import { isRowOf } from './row-format-check.js'
+import { FRAME, type Frame, FrameReader, damagedStream, rowsIn } from './stream-format.js'
+
+const SUMMED = ['data', 'sequences', 'events', 'lives'] as const satisfies readonly SpaceName[]
+
+export class StateStream {
+  readonly #frames = new FrameReader()
+  readonly #sums = { data: new Sum(), sequences: new Sum(), events: new Sum(), lives: new Sum() }
+  #meta: Meta | undefined
+  #metaRow: Uint8Array | undefined
+  #count = 0
+  /**
+   * How many rows of large revisions must still come: the number that the groups announce,
+   * less those that came.
+   */
+  #piecesDue = 0
+  #lastKey: Buffer = Buffer.alloc(0)
+
+  /** The meta row, decoded. Undefined until the first frame has come. */
+  get meta(): Meta | undefined {
+    return this.#meta
+  }
+
+  /** The meta row as it was received, with its checksum. */
+  get metaRow(): Uint8Array | undefined {
+    return this.#metaRow
+  }
+
+  /** Takes a piece of the stream. Returns the rows in it, checked, as views. */
+  push(piece: Uint8Array): Row[] {
+    return this.#frames.push(piece).flatMap((frame) => this.#frame(frame))
+  }
+
+  #frame({ kind, body }: Frame): readonly Row[] {
+    if (kind === FRAME.meta && this.#meta === undefined) {
+      this.#meta = decodeMeta(body)
+      this.#metaRow = Uint8Array.from(body)
+      return []
+    }
+    if (this.#meta === undefined) throw damagedStream('no meta row at its beginning')
+    const { floor } = this.#meta.events
+    if (kind === FRAME.rows) return rowsIn(body).map((row) => this.#row(row, floor))
+    if (kind !== FRAME.end) throw damagedStream(`a frame of kind ${kind}`)
+    if (body.length !== 6 || body.readUIntLE(0, 6) !== this.#count)
+      throw damagedStream(`${this.#count} rows, not as many as it says`)
+    return []
+  }
+
+  #row(row: Row, floor: number): Row {
+    const space = spaceOf(row.key)
+    if (space === undefined || space === 'meta') throw damagedStream('a row of no known space')
+    if (!isSealed(row.key, row.value) || !isRowOf(space, row)) throw damagedStream(`a row of ${space}`)
+    if (this.#lastKey.compare(row.key) >= 0) throw damagedStream(`a row of ${space} out of order`)
+    this.#lastKey = Buffer.from(row.key)
+    this.#count++
+    if (space === 'data' || space === 'sequences' || space === 'lives')
+      this.#sums[space].add(sealOf(row.value))
+    if (space === 'events') this.#events(row, floor)
+    return row
+  }
+
+  #events({ key, value }: Row, floor: number): void {
+    if (key[7] !== 0 || key[8] !== 0) return void this.#piecesDue--
+    const { marks, pieces } = groupSums(numberIn(key, 1), value, floor)
+    for (const mark of marks) this.#sums.events.add(mark)
+    this.#piecesDue += pieces
+  }
+
+  /** Called at the end of the stream. Compares what came with the meta row, and returns the meta row. */
+  finish(): Meta {
+    if (!this.#frames.ended || this.#meta === undefined) throw damagedStream('it ends too early')
+    if (this.#frames.left > 0) throw damagedStream(`${this.#frames.left} bytes behind its end`)
+    if (this.#piecesDue !== 0) throw damagedStream('rows of large revisions are missing')
+    for (const space of SUMMED) {
+      if (this.#sums[space].toString() !== this.#meta.sums[space].toString()) {
+        throw damagedStream(`the rows of ${space} are not those of its meta row`)
+      }
+    }
+    return this.#meta
+  }
+}

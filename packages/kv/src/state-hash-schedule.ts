@@ -1,0 +1,57 @@
+// Driver: computes the state hash at the moments at which members compare their states: after the first entry
+// of each half minute of cluster time. That entry is the same on every member.
+// No other entry is applied until the hash is computed and the promise of
+// `onStateHash` (kv-store.ts) has settled.
+
+import type { Turns } from './stored-key-lookups.js'
+import type { State } from './state/state.js'
+import type { KvOptions } from './kv-store.js'
+
+const HASH_MILLIS = 30_000
+/**
+ * If more rows than this are in memory, no hash is computed, because that would take too long. All members
+ * have equally many rows, so all of them skip the same comparison.
+ */
+const MOST_HASHED_ROWS = 50_000
+
+type OnStateHash = NonNullable<KvOptions['onStateHash']>
+type Steps = ReturnType<State['hashInTurns']>
+
+export class StateHashSchedule {
+  readonly #onStateHash: OnStateHash | undefined
+  readonly #turns: Turns
+
+  constructor(onStateHash: KvOptions['onStateHash'], turns: Turns) {
+    this.#onStateHash = onStateHash
+    this.#turns = turns
+  }
+
+  /**
+   * The state machine calls this after each entry. `before` is the cluster time before the entry. The next
+   * entry waits for the returned promise.
+   */
+  passed(state: State, before: number): Promise<unknown> | undefined {
+    const { time } = state.meta.position
+    if (
+      this.#onStateHash === undefined ||
+      Math.floor(time / HASH_MILLIS) === Math.floor(before / HASH_MILLIS)
+    )
+      return undefined
+    if (state.residentRows > MOST_HASHED_ROWS) return undefined
+    const steps = state.hashInTurns()
+    const first = steps.next()
+    return first.done === true ? this.#onStateHash(first.value) : this.#goOn(steps, this.#onStateHash)
+  }
+
+  /**
+   * Computes the rest of the hash in further turns of the event loop. Hashing twenty thousand holds in
+   * one turn would delay heartbeats.
+   */
+  async #goOn(steps: Steps, onStateHash: OnStateHash): Promise<unknown> {
+    for (;;) {
+      await this.#turns.next()
+      const step = steps.next()
+      if (step.done === true) return onStateHash(step.value)
+    }
+  }
+}

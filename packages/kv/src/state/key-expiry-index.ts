@@ -1,0 +1,153 @@
+// Driver: owns the index that says when each key expires. The index is kept in stored rows, so a million keys
+// with a ttl take no memory here. docs/keys.md says what users are promised.
+//
+// Laws
+// - The row of a key decides about its lifetime. The index only says where to look. The index may have rows
+//   without a key, which a cleared range leaves behind, but every key with a lifetime is in the index.
+// - `earliest` is never later than the earliest due time in the index. Otherwise one member would skip a
+//   removal at an entry at which another member removes a key.
+// - A session that has put an ephemeral key stays in the index until it has ended and its keys are removed.
+//   It is there also after a restart, a snapshot or a restore, when the session itself may no longer exist.
+
+import { binary } from '@latchkey/base'
+import { SPACE, keyOfBinary, numberIn } from '../keyspaces.js'
+import type { KeySpan } from '../rules/needed-ranges.js'
+import { pagesOf } from '../storage/page-scan.js'
+import { sealBody } from '../storage/row-checksum.js'
+import type { RowStore } from '../storage/row-store.js'
+import { type Life, hasLife, lifeOf } from './key-value-row.js'
+import { KIND, PERIOD, indexedAt, periodOf, placeOf } from './key-expiry-index-rows.js'
+import type { Meta } from './meta-row.js'
+import { RowTable } from './row-table-with-overlay.js'
+import type { Sum } from './set-hash.js'
+
+/** For how many ended sessions one entry removes keys. */
+const SESSIONS_AT_ONCE = 16
+
+export class KeyExpiryIndex {
+  readonly rows: RowTable
+  /** Never later than the earliest due time in the index. Undefined if no key has a ttl. */
+  #earliest: number | undefined
+  /** The sessions that have put ephemeral keys. */
+  readonly #holders = new Set<number>()
+  /** Of these sessions, the ones that have ended. */
+  readonly #over = new Set<number>()
+
+  constructor(store: RowStore, sum: Sum) {
+    this.rows = new RowTable(SPACE.lives, store, sum)
+  }
+
+  /**
+   * The earliest cluster time at which a key may expire. Negative if keys must be removed at the next entry.
+   */
+  earliest(): number | undefined {
+    return this.#over.size > 0 ? -1 : this.#earliest
+  }
+
+  /**
+   * The cluster time of the first entry that may find a key to remove (CT4). The leader uses it to make
+   * an entry in time.
+   */
+  nextExpiry({ position, expiring }: Meta): number | undefined {
+    const earliest = this.earliest()
+    if (earliest === undefined || earliest < 0 || expiring) return earliest
+    return Math.max(earliest, (periodOf(position.time) + 1) * PERIOD - 1)
+  }
+
+  hasOver(): boolean {
+    return this.#over.size > 0
+  }
+
+  /** Whether the index may have keys of the session. */
+  isHolder(session: number): boolean {
+    return this.#holders.has(session)
+  }
+
+  /** Called when the row of a key changes. `before` and `now` are undefined if there is no row. */
+  changed(key: string, before: Uint8Array | undefined, now: Uint8Array | undefined): void {
+    if (before !== undefined && hasLife(before)) this.#remove(key, lifeOf(before) as Life)
+    if (now !== undefined && hasLife(now)) this.#add(key, lifeOf(now) as Life)
+  }
+
+  #add(key: string, { kind, number }: Life): void {
+    this.#set(placeOf(KIND[kind], number, key))
+    if (kind === 'due') this.#earliest = Math.min(this.#earliest ?? number, number)
+    else if (!this.#holders.has(number)) {
+      this.#holders.add(number)
+      this.#set(placeOf(KIND.holder, number))
+    }
+  }
+
+  #set(place: string): void {
+    const value = sealBody(keyOfBinary(SPACE.lives, place), NOTHING)
+    this.rows.set(place, value, this.rows.get(place))
+  }
+
+  #remove(key: string, { kind, number }: Life): void {
+    this.removePlace(placeOf(KIND[kind], number, key))
+  }
+
+  removePlace(place: string): void {
+    const row = this.rows.get(place)
+    if (row !== undefined) this.rows.set(place, null, row)
+  }
+
+  sessionOver(session: number): void {
+    if (this.#holders.has(session)) this.#over.add(session)
+  }
+
+  /** Returns the ended sessions with the lowest ids, so that every member takes the same ones. */
+  sessionsOver(): number[] {
+    return [...this.#over].sort((a, b) => a - b).slice(0, SESSIONS_AT_ONCE)
+  }
+
+  /** Called when the last key of an ended session was removed. */
+  forget(session: number): void {
+    this.#over.delete(session)
+    this.#holders.delete(session)
+    this.removePlace(placeOf(KIND.holder, session))
+  }
+
+  spanOfSession(session: number): KeySpan {
+    return { start: placeOf(KIND.session, session), end: placeOf(KIND.session, session + 1) }
+  }
+
+  /**
+   * Begins at the earliest due time. Beginning at 0 would step over many removed rows, which
+   * is slow in LevelDB.
+   */
+  spanOfDue(): KeySpan {
+    return { start: placeOf(KIND.due, Math.max(0, this.#earliest ?? 0)), end: placeOf(KIND.session, 0) }
+  }
+
+  /** Called when all keys with an earlier due time are removed. */
+  nextIs(due: number | undefined): void {
+    this.#earliest = due
+  }
+
+  async load(store: RowStore, isOpen: (session: number) => boolean): Promise<void> {
+    const view = store.view()
+    try {
+      const first = await view.page(rangeOf(this.spanOfDue()), 1, 1)
+      const row = first.rows[0]
+      this.#earliest = row && indexedAt(binary(row.key.subarray(1))).life.number
+      const holders = { start: placeOf(KIND.holder, 0), end: placeOf(KIND.holder + 1, 0) }
+      for await (const page of pagesOf(view, rangeOf(holders), true)) {
+        for (const { key } of page) {
+          const session = numberIn(key, 2)
+          this.#holders.add(session)
+          if (!isOpen(session)) this.#over.add(session)
+        }
+      }
+    } finally {
+      view.close()
+    }
+  }
+}
+
+const NOTHING = new Uint8Array(0)
+
+const rangeOf = ({ start, end }: KeySpan) => ({
+  start: keyOfBinary(SPACE.lives, start),
+  end: keyOfBinary(SPACE.lives, end),
+})

@@ -1,0 +1,77 @@
+// Rule: latches, barriers and the parties that wait at them as stored rows. Their bodies are packed lists, so
+// that equal states have equal bytes.
+
+import { binary } from '@latchkey/base'
+import { CAPS, check, pack } from '@latchkey/protocol'
+import { SPACE, keyOf, keyOfNumber, numberIn } from '../keyspaces.js'
+import type { BarrierRow, PartyRow } from '../rules/latch-and-barrier-transaction.js'
+import type { Row } from '../storage/row-store.js'
+import { sealBody } from '../storage/row-checksum.js'
+import { unpackRow } from './packed-row.js'
+
+const { count, finite, places, whole, checkTicket } = check
+
+const LATCH_SHAPE = count('a count')
+const BARRIER_SHAPE = places(
+  'a barrier',
+  count('generations'),
+  whole(1, CAPS.partiesOfOne, 'parties'),
+  count('an arrival'),
+)
+const STATES = ['waiting', 'passed', 'broken', 'removed'] as const
+const PARTY_SHAPE = places(
+  'a party',
+  checkTicket,
+  count('a session'),
+  finite('a deadline'),
+  whole(0, STATES.length - 1, 'a state'),
+  count('a generation'),
+  count('an index'),
+)
+
+const sealed = (key: Uint8Array, body: unknown): Row => ({ key, value: sealBody(key, pack(body)) })
+
+export interface LatchRow {
+  readonly name: Uint8Array
+  readonly count: number
+}
+
+export const encodeLatch = ({ name, count }: LatchRow): Row => sealed(keyOf(SPACE.latches, name), count)
+
+export const decodeLatch = ({ key, value }: Row): LatchRow => ({
+  name: key.subarray(1),
+  count: unpackRow(key, value, LATCH_SHAPE) as number,
+})
+
+export const encodeBarrier = ({ name, over, parties, used }: BarrierRow): Row =>
+  sealed(keyOf(SPACE.barriers, name), [over, parties, used])
+
+export function decodeBarrier({ key, value }: Row): BarrierRow {
+  const [over, parties, used] = unpackRow(key, value, BARRIER_SHAPE) as readonly [number, number, number]
+  return { name: key.subarray(1), over, parties, used }
+}
+
+export function encodeParty(row: PartyRow): Row {
+  const { of, name, id, arrival, session, deadline, state, generation, index } = row
+  const packed = [[of, name, id], session, deadline, STATES.indexOf(state), generation, index]
+  return sealed(keyOfNumber(SPACE.parties, arrival), packed)
+}
+
+type PackedParty = readonly [
+  ticket: readonly [PartyRow['of'], Uint8Array, string],
+  session: number,
+  deadline: number,
+  state: 0 | 1 | 2 | 3,
+  generation: number,
+  index: number,
+]
+
+export function decodeParty({ key, value }: Row): PartyRow {
+  const packed = unpackRow(key, value, PARTY_SHAPE) as PackedParty
+  const [[of, name, id], session, deadline, state, generation, index] = packed
+  const arrival = numberIn(key, 1)
+  return { of, name, id, arrival, session, deadline, state: STATES[state], generation, index }
+}
+
+/** A text that names one latch or one barrier. */
+export const meetingOf = (of: PartyRow['of'], name: Uint8Array): string => `${of}${binary(name)}`

@@ -1,0 +1,305 @@
+// Driver: latches, barriers, and the parties that wait at them, in memory. The stored rows always have
+// the same contents.
+
+import { assert, compareBytes, copyBytes, startsWith } from '@latchkey/base'
+import { type BarrierInfoResult, CAPS, type LatchInfoResult, type PartyOf } from '@latchkey/protocol'
+import { SPACE, keyOfNumber } from '../keyspaces.js'
+import { BARRIER, LATCH } from '../rules/end-many-waits.js'
+import type { BarrierRow, PartyRow, PartyTransaction } from '../rules/latch-and-barrier-transaction.js'
+import { rowsOf } from '../storage/page-scan.js'
+import type { Row, RowChange, RowStore } from '../storage/row-store.js'
+import { type Due, DueHeap } from './deadline-heap.js'
+import type { Meta } from './meta-row.js'
+import { NamedRows } from './named-rows.js'
+import {
+  decodeBarrier,
+  decodeLatch,
+  decodeParty,
+  encodeBarrier,
+  encodeLatch,
+  encodeParty,
+  type LatchRow,
+  meetingOf,
+} from './latch-and-barrier-rows.js'
+
+class Party implements Due {
+  row: PartyRow
+  due = 0
+  place = -1
+  placed = 0
+  stored = false
+
+  constructor(row: PartyRow) {
+    this.row = row
+  }
+}
+
+/** The parties of one latch or barrier. Both lists are in the order of arrival. */
+class Meeting {
+  readonly name: Uint8Array
+  readonly byId = new Map<string, Party>()
+  readonly waiting = new Set<Party>()
+
+  constructor(name: Uint8Array) {
+    this.name = copyBytes(name)
+  }
+}
+
+const byName = (a: { readonly name: Uint8Array }, b: { readonly name: Uint8Array }): number =>
+  compareBytes(a.name, b.name)
+
+/** How many latches, barriers and parties exist, for metrics. */
+export interface PartyCounts {
+  readonly latches: number
+  readonly barriers: number
+  /** How many calls wait at all latches, and how many at all barriers. */
+  readonly atLatches: number
+  readonly atBarriers: number
+}
+
+export class Parties implements PartyTransaction {
+  readonly #meta: Meta
+  readonly #latches = new NamedRows<LatchRow>({
+    space: SPACE.latches,
+    encode: encodeLatch,
+    decode: decodeLatch,
+  })
+  /** The barriers, in the order of their last use. */
+  readonly #barriers = new NamedRows<BarrierRow>({
+    space: SPACE.barriers,
+    encode: encodeBarrier,
+    decode: decodeBarrier,
+  })
+  readonly #meetings = new Map<string, Meeting>()
+  readonly #ofSession = new Map<number, Set<Party>>()
+  readonly #heap = new DueHeap<Party>()
+  readonly #dirty = new Set<Party>()
+  #size = 0
+  readonly #waiting = { [LATCH]: 0, [BARRIER]: 0 }
+  #removed: number[] = []
+  #ended: PartyRow[] = []
+
+  constructor(meta: Meta) {
+    this.#meta = meta
+  }
+
+  get counts(): PartyCounts {
+    return {
+      latches: this.#latches.size,
+      barriers: this.#barriers.size,
+      atLatches: this.#waiting[LATCH],
+      atBarriers: this.#waiting[BARRIER],
+    }
+  }
+
+  get rowCount(): number {
+    return this.#latches.size + this.#barriers.size + this.#size
+  }
+
+  // ---- Latches and barriers
+
+  latch(name: Uint8Array): number | undefined {
+    return this.#latches.get(name)?.count
+  }
+
+  putLatch(name: Uint8Array, count: number): boolean {
+    if (this.#latches.size >= CAPS.latches && this.#latches.get(name) === undefined) return false
+    this.#latches.put({ name, count })
+    return true
+  }
+
+  deleteLatch(name: Uint8Array): void {
+    this.#latches.delete(name)
+  }
+
+  barrier(name: Uint8Array): BarrierRow | undefined {
+    return this.#barriers.get(name)
+  }
+
+  putBarrier(row: BarrierRow): boolean {
+    const before = this.#barriers.get(row.name)
+    if (before === undefined && this.#barriers.size >= CAPS.barriers && !this.#forgetBarrier()) return false
+    this.#barriers.put(row, before?.used !== row.used)
+    return true
+  }
+
+  /** Forgets the barrier that was used longest ago among those at which no party waits. */
+  #forgetBarrier(): boolean {
+    for (const { name } of this.#barriers.inOrder()) {
+      if (this.waitingCount(BARRIER, name) > 0) continue
+      this.#barriers.delete(name)
+      return true
+    }
+    return false
+  }
+
+  /**
+   * Lists the latches whose names begin with `prefix`, or the barriers with such names at which a party
+   * waits, by name. A barrier at which no party waits is not listed: only the number of its next
+   * generation is kept.
+   */
+  listed(of: PartyOf, prefix: Uint8Array): (LatchInfoResult | BarrierInfoResult)[] {
+    const isBelow = ({ name }: { readonly name: Uint8Array }) => startsWith(name, prefix)
+    if (of === LATCH) {
+      const latches = [...this.#latches.inOrder()].filter(isBelow).sort(byName)
+      return latches.map(({ name, count }) => [copyBytes(name), count, this.waitingCount(of, name)])
+    }
+    const waitedAt = [...this.#meetings.values()].filter(({ waiting }) => waiting.size > 0)
+    const names = waitedAt.filter(isBelow).sort(byName)
+    const rows = names.flatMap(({ name }) => this.#barriers.get(name) ?? [])
+    return rows.map(({ name, over, parties }) => {
+      return [copyBytes(name), over + 1, parties, this.waitingCount(of, name)]
+    })
+  }
+
+  // ---- Parties
+
+  party(of: PartyOf, name: Uint8Array, id: string): PartyRow | undefined {
+    return this.#meeting(of, name)?.byId.get(id)?.row
+  }
+
+  #meeting(of: PartyOf, name: Uint8Array): Meeting | undefined {
+    return this.#meetings.size === 0 ? undefined : this.#meetings.get(meetingOf(of, name))
+  }
+
+  waitingCount(of: PartyOf, name: Uint8Array): number {
+    return this.#meeting(of, name)?.waiting.size ?? 0
+  }
+
+  waiting(of: PartyOf, name: Uint8Array): PartyRow[] {
+    return [...(this.#meeting(of, name)?.waiting ?? [])].map(({ row }) => row)
+  }
+
+  hasRoom(of: PartyOf, name: Uint8Array): boolean {
+    const here = this.#meeting(of, name)?.byId.size ?? 0
+    return this.#size < CAPS.parties && here < CAPS.partiesOfOne
+  }
+
+  putParty(row: PartyRow): void {
+    const party = this.#meeting(row.of, row.name)?.byId.get(row.id)
+    if (party === undefined) return void this.#dirty.add(this.#add(row))
+    assert(party.row.arrival === row.arrival, 'a party keeps its arrival')
+    this.#unlist(party)
+    party.row = { ...row, name: party.row.name }
+    this.#list(party)
+    this.#dirty.add(party)
+  }
+
+  #add(row: PartyRow): Party {
+    const key = meetingOf(row.of, row.name)
+    const meeting = this.#meetings.get(key) ?? new Meeting(row.name)
+    this.#meetings.set(key, meeting)
+    const party = new Party({ ...row, name: meeting.name })
+    meeting.byId.set(row.id, party)
+    this.#size++
+    this.#list(party)
+    return party
+  }
+
+  /**
+   * Lists the party under its latch or barrier. A party that waits keeps its place in the order
+   * when its row changes.
+   */
+  #list(party: Party): void {
+    const { of, name, session, deadline, state } = party.row
+    const list = this.#ofSession.get(session) ?? new Set()
+    this.#ofSession.set(session, list.add(party))
+    const waiting = (this.#meeting(of, name) as Meeting).waiting
+    const before = waiting.size
+    if (state === 'waiting') waiting.add(party)
+    else waiting.delete(party)
+    this.#waiting[of] += waiting.size - before
+    party.due = deadline
+    if (state === 'waiting' && deadline !== 0) this.#heap.update(party)
+  }
+
+  #unlist(party: Party): void {
+    const list = this.#ofSession.get(party.row.session)
+    list?.delete(party)
+    if (list?.size === 0) this.#ofSession.delete(party.row.session)
+    this.#heap.remove(party)
+  }
+
+  deleteParty(row: PartyRow): void {
+    const meeting = this.#meeting(row.of, row.name)
+    const party = meeting?.byId.get(row.id)
+    if (meeting === undefined || party === undefined) return
+    this.#unlist(party)
+    meeting.byId.delete(row.id)
+    if (meeting.waiting.delete(party)) this.#waiting[row.of]--
+    if (meeting.byId.size === 0) this.#meetings.delete(meetingOf(row.of, row.name))
+    this.#size--
+    this.#dirty.delete(party)
+    if (party.stored) this.#removed.push(party.row.arrival)
+  }
+
+  nextArrival(): number {
+    return this.#meta.arrival++
+  }
+
+  ended(row: PartyRow): void {
+    this.#ended.push(row)
+  }
+
+  /** Returns the parties that must be told that their wait has ended. Each is returned only once. */
+  takeEnded(): readonly PartyRow[] {
+    const ended = this.#ended
+    if (ended.length > 0) this.#ended = []
+    return ended
+  }
+
+  /** How many parties of the session wait. */
+  countOf(session: number): number {
+    let count = 0
+    for (const { row } of this.#ofSession.get(session) ?? []) if (row.state === 'waiting') count++
+    return count
+  }
+
+  partiesOf(session: number): PartyRow[] {
+    const parties = [...(this.#ofSession.get(session) ?? [])]
+    return parties.map(({ row }) => row).sort((a, b) => a.arrival - b.arrival)
+  }
+
+  dueParties(now: number): PartyRow[] {
+    const due = this.#heap.takeDue(now).sort((a, b) => a.due - b.due || a.row.arrival - b.row.arrival)
+    return due.map(({ row }) => row)
+  }
+
+  earliest(): number | undefined {
+    return this.#heap.earliest()
+  }
+
+  // ---- Stored rows
+
+  collect(batch: RowChange[]): void {
+    this.#latches.collect(batch)
+    this.#barriers.collect(batch)
+    for (const arrival of this.#removed)
+      batch.push({ key: keyOfNumber(SPACE.parties, arrival), value: undefined })
+    this.#removed = []
+    for (const party of this.#dirty) {
+      party.stored = true
+      batch.push(encodeParty(party.row))
+    }
+    this.#dirty.clear()
+  }
+
+  get rows(): Readonly<Record<'latches' | 'barriers' | 'parties', Iterable<Row>>> {
+    return { latches: this.#latches.rows(), barriers: this.#barriers.rows(), parties: this.#partyRows() }
+  }
+
+  *#partyRows(): Iterable<Row> {
+    for (const { byId } of this.#meetings.values())
+      for (const { row } of byId.values()) yield encodeParty(row)
+  }
+
+  /**
+   * Reads the rows from the store. The keys of parties begin with the arrival number, so the parties come in
+   * the order of arrival.
+   */
+  async load(store: RowStore): Promise<void> {
+    await this.#latches.load(store)
+    await this.#barriers.load(store, (a, b) => a.used - b.used)
+    for await (const row of rowsOf(store, SPACE.parties)) this.#add(decodeParty(row)).stored = true
+  }
+}

@@ -1,0 +1,65 @@
+// Driver: keeps in memory how many events each recent revision has, with their bytes and checksums. So the
+// oldest revision can be dropped without reading its row.
+// Law: what it returns for a revision is what the row of the revision says. If it does not know the
+// revision, it says so.
+
+/** For how many revisions there is room at first. The room is doubled when it is used up. */
+const LEAST = 1024
+const MOST_COUNT = 255
+
+export class RevisionCounts {
+  /** All revisions from this one to the last one are known. */
+  #from = 0
+  #next = 0
+  #sizes = new Uint32Array(LEAST)
+  #marks = new Uint32Array(LEAST)
+  /** The number of events of each revision. 0 means that the row of the revision must be read. */
+  #counts = new Uint8Array(LEAST)
+
+  /** Adds the next revision. `pieces` is the number of rows that the revision has of its own. */
+  note(revision: number, count: number, size: number, mark: number, pieces: number): void {
+    if (revision !== this.#next) this.#from = revision
+    this.#next = revision + 1
+    if (this.#next - this.#from > this.#sizes.length) this.#grow()
+    const place = revision & (this.#sizes.length - 1)
+    this.#sizes[place] = size
+    this.#marks[place] = mark
+    this.#counts[place] = pieces === 0 && count <= MOST_COUNT ? count : 0
+  }
+
+  #grow(): void {
+    const old = { sizes: this.#sizes, marks: this.#marks, counts: this.#counts }
+    const length = 2 * old.sizes.length
+    this.#sizes = new Uint32Array(length)
+    this.#marks = new Uint32Array(length)
+    this.#counts = new Uint8Array(length)
+    for (let revision = this.#from; revision < this.#next; revision++) {
+      const [from, to] = [revision & (old.sizes.length - 1), revision & (length - 1)]
+      this.#sizes[to] = old.sizes[from] as number
+      this.#marks[to] = old.marks[from] as number
+      this.#counts[to] = old.counts[from] as number
+    }
+  }
+
+  /** Returns how many events the revision has, or 0 if that is not known. */
+  count(revision: number): number {
+    return revision < this.#from || revision >= this.#next
+      ? 0
+      : (this.#counts[this.#place(revision)] as number)
+  }
+  size(revision: number): number {
+    return this.#sizes[this.#place(revision)] as number
+  }
+  mark(revision: number): number {
+    return this.#marks[this.#place(revision)] as number
+  }
+
+  #place(revision: number): number {
+    return revision & (this.#sizes.length - 1)
+  }
+
+  /** Forgets the revisions below this one. */
+  forget(below: number): void {
+    if (below > this.#from) this.#from = below
+  }
+}

@@ -1,0 +1,44 @@
+// Driver: operations on whole files and folders. A test passes operations of its own that fail or stop.
+
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+
+export interface Files {
+  /** Lists the names in a folder. Lists none if the folder does not exist. */
+  list(folder: string): Promise<string[]>
+  make(folder: string): Promise<void>
+  rename(from: string, to: string): Promise<void>
+  /** Syncs a file, or the list of names of a folder. */
+  sync(path: string): Promise<void>
+  remove(path: string): Promise<void>
+}
+
+export const nodeFiles: Files = {
+  list: (folder) => readdir(folder).catch(noneIfAbsent),
+  make: async (folder) => void (await mkdir(folder, { recursive: true })),
+  rename,
+  sync: async (path) => {
+    const handle = await open(path, 'r')
+    try {
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+  },
+  remove: (path) => rm(path, { recursive: true, force: true }),
+}
+
+function noneIfAbsent(error: NodeJS.ErrnoException): string[] {
+  if (error.code === 'ENOENT') return []
+  throw error
+}
+
+/** Syncs every file of the folder, then the folder's list of names. */
+export async function syncFolder(files: Files, folder: string): Promise<void> {
+  for (const name of await files.list(folder)) await files.sync(join(folder, name))
+  await files.sync(folder)
+}
+
+export async function sizeOf(path: string): Promise<number> {
+  return (await stat(path)).size
+}

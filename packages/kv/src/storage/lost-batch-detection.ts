@@ -1,0 +1,112 @@
+// Rule: numbers every batch by a mark in it, so that a batch that LevelDB has lost is noticed.
+//
+// When LevelDB opens, it skips a damaged part of its log without an error. The batches in that part are gone,
+// and later batches are still there. Therefore each batch also writes a numbered mark, and removes marks
+// whose batches LevelDB has long moved from its log to its tables. When the store opens, the numbers of the
+// marks must have no gap.
+//
+//   key    0x00 'b' u48be number
+//   value  the row's seal | f64le bytes written so far | f64le the oldest mark still kept
+//
+// If only the last batches are lost, the rest is a complete but older state. Raft's log shows whether that
+// state is too old (D17).
+
+import { elementAt } from '@latchkey/base'
+import { LatchkeyError } from '@latchkey/protocol'
+import type { Row, RowChange } from './row-store.js'
+import { SEAL, seal, unseal } from './row-checksum.js'
+
+export const MARKS = { start: Uint8Array.of(0, 0x62), end: Uint8Array.of(0, 0x63) }
+
+/**
+ * LevelDB begins a new log after this many bytes and keeps at most two logs. The marks of the last four times
+ * as many bytes are kept, which is certainly more than both logs hold.
+ */
+export const LOG_BYTES = 4 * 1024 * 1024
+const KEEP_BYTES = 4 * LOG_BYTES
+/** The bytes of a mark, and the bytes that a row takes besides its key and its value. */
+const MARK_BYTES = 64
+const ROW_BYTES = 16
+
+interface Mark {
+  readonly number: number
+  readonly written: number
+}
+
+/** How many bytes a row adds to a batch. */
+export const bytesOf = ({ key, value }: RowChange): number => key.length + (value?.length ?? 0) + ROW_BYTES
+
+export class BatchMarks {
+  #marks: Mark[] = []
+  #number = 0
+  #written = 0
+
+  /** Reads the marks of a store, which come in key order. Throws ERR_CORRUPT if a mark is missing. */
+  static from(rows: readonly Row[]): BatchMarks {
+    const chain = new BatchMarks()
+    const marks = rows.map(decodeMark)
+    const last = marks[marks.length - 1]
+    if (last === undefined) return chain
+    const kept = marks.filter((mark) => mark.number >= last.oldest)
+    kept.forEach((mark, i) => {
+      if (mark.number !== last.oldest + i) throw missing(last.oldest + i, last.number)
+    })
+    if (kept.length !== last.number - last.oldest + 1) throw missing(last.number, last.number)
+    chain.#marks = kept
+    chain.#number = last.number
+    chain.#written = last.written
+    return chain
+  }
+
+  /**
+   * Returns the rows that the next batch must write in addition to its own. `batchBytes` is the
+   * size of the batch.
+   */
+  next(batchBytes: number): RowChange[] {
+    const bytes = MARK_BYTES + batchBytes
+    // LevelDB writes a batch of any size into one log. So a batch larger than LOG_BYTES fills one
+    // log, not several.
+    this.#written += Math.min(bytes, LOG_BYTES)
+    this.#number++
+    this.#marks.push({ number: this.#number, written: this.#written })
+    const old = this.#marks.splice(0, this.#firstKept())
+    const oldest = elementAt(this.#marks, 0).number
+    return [
+      ...old.map((mark) => ({ key: markKey(mark.number), value: undefined })),
+      encodeMark(this.#number, this.#written, oldest),
+    ]
+  }
+
+  #firstKept(): number {
+    return this.#marks.findIndex(({ written }) => written >= this.#written - KEEP_BYTES)
+  }
+}
+
+function markKey(number: number): Uint8Array {
+  const key = Buffer.allocUnsafe(8)
+  key[0] = 0
+  key[1] = 0x62
+  key.writeUIntBE(number, 2, 6)
+  return key
+}
+
+function encodeMark(number: number, written: number, oldest: number): Row {
+  const key = markKey(number)
+  const value = Buffer.allocUnsafe(SEAL + 16)
+  value.writeDoubleLE(written, SEAL)
+  value.writeDoubleLE(oldest, SEAL + 8)
+  seal(key, value)
+  return { key, value }
+}
+
+function decodeMark({ key, value }: Row): Mark & { readonly oldest: number } {
+  const body = Buffer.from(unseal(key, value))
+  const number = Buffer.from(key).readUIntBE(2, 6)
+  return { number, written: body.readDoubleLE(0), oldest: body.readDoubleLE(8) }
+}
+
+const missing = (number: number, last: number): LatchkeyError =>
+  new LatchkeyError(
+    'ERR_CORRUPT',
+    `LevelDB lost batch ${number} of ${last}: a part of its log is damaged. Rebuild this member from its peers (latchkey members rebuild), or restore a backup.`,
+  )

@@ -1,0 +1,242 @@
+// Driver: rows in memory that survive a simulated crash as if they were on a disk. The simulator
+// and tests use them.
+// A write that was synced survives. A write that was under way at the crash may survive, but only whole.
+// Every step is deterministic, and every wait is one microtask. (The rows of a store with { memory: true }
+// are in memory-level-home.ts.)
+
+import { EMPTY, assert, binary, copyBytes, fromBinary } from '@latchkey/base'
+import { LatchkeyError } from '@latchkey/protocol'
+import type {
+  Row,
+  RowBuilder,
+  RowChange,
+  RowHome,
+  RowPage,
+  RowRange,
+  RowStore,
+  RowView,
+} from './row-store.js'
+import { lowerBound } from './sorted-keys.js'
+
+/** Called before each step at which a test may let the disk crash or fail. If it throws, the step fails. */
+export type DiskFault = (step: 'write' | 'written' | 'build' | 'commit' | 'committed' | 'sweep') => void
+
+/**
+ * The rows by key, with one character for each byte of the key. They are sorted when a range is first read.
+ * An image that is shared with a view is never changed.
+ */
+class Image {
+  readonly rows: Map<string, Uint8Array>
+  #sorted: string[] | undefined
+  shared = false
+
+  constructor(rows = new Map<string, Uint8Array>()) {
+    this.rows = rows
+  }
+
+  get sorted(): string[] {
+    this.#sorted ??= [...this.rows.keys()].sort()
+    return this.#sorted
+  }
+
+  /** Applies the batch to this image, or to a copy if a view uses this image. */
+  with(batch: readonly RowChange[]): Image {
+    const image = this.shared ? new Image(new Map(this.rows)) : this
+    image.#sorted = undefined
+    for (const { key, value, others } of batch) {
+      if (others !== undefined) for (const one of others) image.rows.delete(binary(one))
+      if (value === undefined) image.rows.delete(binary(key))
+      else image.rows.set(binary(key), copyBytes(value))
+    }
+    return image
+  }
+}
+
+/** The part that survives a crash. */
+export class SimulatedRowDisk {
+  live: Image | undefined
+  /** How many stores exist that are being built or are older than the live store. */
+  leftovers = 0
+  fault: DiskFault
+
+  constructor(fault: DiskFault = () => {}) {
+    this.fault = fault
+  }
+
+  /** Changes a bit of the row with that key, at that byte of its value. */
+  flip(key: Uint8Array, at: number, mask = 1): void {
+    const value = this.live?.rows.get(binary(key))
+    assert(value !== undefined && at < value.length, 'no such byte')
+    value[at] = (value[at] as number) ^ mask
+  }
+
+  keys(): Uint8Array[] {
+    return (this.live?.sorted ?? []).map((key) => fromBinary(key))
+  }
+}
+
+export class SimulatedRowHome implements RowHome {
+  readonly disk: SimulatedRowDisk
+  /** Counts the crashes. An operation that began before a crash has no effect after it. */
+  #boot = 0
+  /** Makes the image that the disk would have if the write that is under way reached it. */
+  #underWay: (() => Image) | undefined
+
+  constructor(disk: SimulatedRowDisk = new SimulatedRowDisk()) {
+    this.disk = disk
+  }
+
+  /**
+   * Simulates the end of the process: everything that was open is gone. With 'kept' the write that is under
+   * way still reaches the disk.
+   */
+  crash(kept: 'lost' | 'kept' = 'lost'): void {
+    this.#boot++
+    const last = this.#underWay
+    this.#underWay = undefined
+    if (kept === 'kept' && last !== undefined) this.disk.live = last()
+  }
+
+  async open(): Promise<RowStore | undefined> {
+    this.disk.leftovers = 0
+    return this.disk.live === undefined ? undefined : new MemoryRows(this.#port())
+  }
+
+  #port(): MemoryPort {
+    const boot = this.#boot
+    return {
+      disk: this.disk,
+      isAlive: () => boot === this.#boot,
+      begin: (apply) => {
+        if (boot === this.#boot) this.#underWay = apply
+      },
+    }
+  }
+
+  async build(): Promise<RowBuilder> {
+    this.disk.fault('build')
+    this.disk.leftovers++
+    return new MemoryBuilder(this.#port())
+  }
+
+  async sweep(): Promise<void> {
+    this.disk.fault('sweep')
+    this.disk.leftovers = 0
+  }
+
+  async discard(): Promise<void> {
+    this.disk.live = undefined
+    this.disk.leftovers = 0
+  }
+}
+
+interface MemoryPort {
+  readonly disk: SimulatedRowDisk
+  isAlive(): boolean
+  /** Called with a function when a write begins, and with undefined when the write ends. */
+  begin(apply: (() => Image) | undefined): void
+}
+
+class MemoryRows implements RowStore {
+  readonly #port: MemoryPort
+  #image: Image
+  #writing = false
+  #closed = false
+
+  constructor(port: MemoryPort) {
+    this.#port = port
+    this.#image = port.disk.live as Image
+  }
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    this.#check()
+    return this.#image.rows.get(binary(key))
+  }
+
+  async write(batch: readonly RowChange[]): Promise<void> {
+    this.#check()
+    assert(!this.#writing, 'one batch in flight')
+    this.#writing = true
+    const { disk } = this.#port
+    disk.fault('write')
+    this.#port.begin(() => this.#image.with(batch))
+    await Promise.resolve()
+    if (!this.#port.isAlive()) return new Promise(() => {})
+    this.#port.begin(undefined)
+    this.#image = this.#image.with(batch)
+    if (!this.#closed) disk.live = this.#image
+    disk.fault('written')
+    this.#writing = false
+  }
+
+  view(): RowView {
+    this.#check()
+    this.#image.shared = true
+    return new MemoryView(this.#image)
+  }
+
+  async compact(): Promise<void> {}
+
+  async close(): Promise<void> {
+    this.#closed = true
+  }
+
+  #check(): void {
+    if (this.#closed) throw new LatchkeyError('ERR_CLOSED')
+  }
+}
+
+class MemoryView implements RowView {
+  #image: Image | undefined
+
+  constructor(image: Image) {
+    this.#image = image
+  }
+
+  async page({ start, end, reverse, keysOnly }: RowRange, rows: number, bytes: number): Promise<RowPage> {
+    if (this.#image === undefined) throw new LatchkeyError('ERR_CLOSED')
+    const { sorted, rows: values } = this.#image
+    const from = start === undefined ? 0 : lowerBound(sorted, binary(start))
+    const to = end === undefined ? sorted.length : lowerBound(sorted, binary(end))
+    const found: Row[] = []
+    let size = 0
+    for (let i = 0; i < to - from; i++) {
+      if (found.length >= rows || (size >= bytes && found.length > 0)) return { rows: found, end: false }
+      const key = sorted[reverse === true ? to - 1 - i : from + i] as string
+      const value = keysOnly === true ? EMPTY : (values.get(key) as Uint8Array)
+      size += key.length + value.length
+      found.push({ key: fromBinary(key), value })
+    }
+    return { rows: found, end: true }
+  }
+
+  close(): void {
+    this.#image = undefined
+  }
+}
+
+class MemoryBuilder implements RowBuilder {
+  readonly #port: MemoryPort
+  #image = new Image()
+
+  constructor(port: MemoryPort) {
+    this.#port = port
+  }
+
+  async write(batch: readonly RowChange[]): Promise<void> {
+    this.#port.disk.fault('write')
+    this.#image = this.#image.with(batch)
+    this.#port.disk.fault('written')
+  }
+
+  async commit(): Promise<void> {
+    const { disk } = this.#port
+    disk.fault('commit')
+    if (this.#port.isAlive()) disk.live = this.#image
+    disk.fault('committed')
+  }
+
+  async abort(): Promise<void> {
+    this.#port.disk.leftovers--
+  }
+}
