@@ -70,16 +70,29 @@ async function locks(ok: Ok, key: string, id: string): Promise<void> {
   expect(await ok('listLocks', { prefix: 'a/' })).toMatchObject({ locks: [{ key, fencingToken }] })
   expect(await ok('getLock', { key })).toMatchObject({ id, fencingToken })
   await ok('renewLock', { key }, { id, fencingToken })
-  await ok('releaseLock', { key }, { id, fencingToken })
+  const rotated = await ok('rotateLock', { key }, { id, fencingToken })
+  const present = { id, fencingToken: rotated.fencingToken }
+  await ok('downgradeLock', { key }, present)
+  await ok('releaseLock', { key }, present)
   expect(await ok('lockHistory', { key })).toMatchObject({
-    history: [{ type: 'acquired', id, fencingToken }, { type: 'released' }],
+    history: [{ type: 'acquired', id, fencingToken }, { type: 'rotated' }, { type: 'released' }],
   })
   await ok('acquireLock', { key }, { id: 'other' })
   await ok('forceReleaseLock', { key }, {})
 }
 
+async function sets(ok: Ok, id: string): Promise<void> {
+  const keys = ['set/a', { key: 'set/b', mode: 'shared' }]
+  const { locks } = await ok('acquireLocks', {}, { id, keys, lease: '30s' })
+  expect(locks).toMatchObject([{ key: 'set/a' }, { key: 'set/b' }])
+  await ok('renewLocks', {}, { id, locks })
+  expect(await ok('releaseLocks', {}, { id, keys: ['set/a', 'set/b'] })).toMatchObject({ released: 2 })
+}
+
 async function latchesAndBarriers(ok: Ok, name: string): Promise<void> {
   await ok('createLatch', { name }, { count: 1 })
+  expect(await ok('listLatches', {})).toMatchObject({ latches: [{ name, count: 1 }] })
+  expect(await ok('listBarriers', {})).toMatchObject({ barriers: [] })
   expect(await ok('countDown', { name }, {})).toEqual({ left: 0 })
   expect(await ok('waitForLatch', { name })).toEqual({ open: true })
   await ok('removeLatch', { name })
@@ -106,9 +119,15 @@ test('a client made from the document calls every route', async () => {
     await ok('txn', {}, { when: [{ key: 'c', value: null }], then: [{ type: 'delete', key: 'b' }] }),
   ).toMatchObject({ succeeded: true })
   await ok('watch', { prefix: 'a/', initial: true })
+  await ok('touchKey', { key }, { ttl: '1h' })
+  expect(await ok('nextSequence', { key }, {})).toEqual({ start: 0, end: 1 })
+  expect(await ok('getSequence', { key })).toEqual({ next: 1 })
+  await ok('resetSequence', { key })
   await locks(ok, key, id)
+  await sets(ok, id)
   const permits = await ok('acquirePermits', { name }, { id, of: 2 })
   expect(await ok('listSemaphores', {})).toMatchObject({ semaphores: [{ name }] })
+  await ok('resizeSemaphore', { name }, { of: 3 })
   await ok('renewPermits', { name }, { id, fencingToken: permits.fencingToken })
   await ok('releasePermits', { name }, { id, fencingToken: permits.fencingToken })
   await latchesAndBarriers(ok, name)

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type HttpMember, httpMember } from './testing/http-member.js'
+import { ROUTE_EXAMPLES } from './testing/route-examples.js'
 
 let http: HttpMember
 let ready = true
@@ -124,6 +125,16 @@ describe('keys', () => {
     expect((await put('big', mebibyte)).status).toBe(200)
     expect((await put('big', `${mebibyte}y`)).status).toBe(413)
     expect((await put('k'.repeat(4097), 'x')).status).toBe(413)
+    // Every route with a key, and every parameter that is one.
+    for (const { method, route, body } of ROUTE_EXAMPLES.filter(({ route }) =>
+      /\{(key|name)\}/.test(route),
+    )) {
+      const path = route.replace(/\{.*\}/, 'k'.repeat(4097))
+      const answer = await call(path, { method, ...(body && { body: body('') }) })
+      expect(answer.status, `${method} ${route}`).toBe(413)
+    }
+    for (const list of ['kv', 'locks', 'semaphores', 'latches', 'barriers', 'watch', 'locks:watch'])
+      expect((await call(`/v1/${list}?prefix=${'k'.repeat(4097)}`)).status, list).toBe(413)
   })
 
   test.each([

@@ -2,13 +2,31 @@
 
 import { KIND } from '@latchkey/protocol'
 import type { Call, Reply } from './http-ports.js'
-import { deleteKey, getKey, increment, putKey } from './kv.js'
-import { countDown, createLatch, enterBarrier, removeLatch, waitForLatch } from './latch-routes.js'
+import { deleteKey, getKey, increment, putKey, touchKey } from './kv.js'
+import {
+  countDown,
+  createLatch,
+  enterBarrier,
+  listBarriers,
+  listLatches,
+  removeLatch,
+  waitForLatch,
+} from './latch-routes.js'
 import { getMany, listKeys } from './lists.js'
 import { listLocks, listSemaphores, lockHistory, observe, watchLock, watchLocks } from './lock-lists.js'
-import { forceRelease, type LockDoor, proclaim, showLeader, showLock } from './locks.js'
+import {
+  downgrade,
+  forceRelease,
+  type LockDoor,
+  proclaim,
+  resizeSemaphore,
+  rotate,
+  showLeader,
+  showLock,
+} from './locks.js'
 import { backup, members, openApi, status, transferLeadership, version } from './member-routes.js'
 import type { RouteId } from './route-table.js'
+import { getSequence, nextSequence, resetSequence } from './sequence-routes.js'
 import { endSession, identity, listSessions } from './session-routes.js'
 import { batch, txn } from './transactions.js'
 import { watchKeys } from './watches.js'
@@ -34,6 +52,10 @@ export function handlers(locks: LockDoor): Readonly<Record<Exclude<RouteId, OwnR
     putKey,
     deleteKey,
     increment,
+    touchKey,
+    nextSequence,
+    getSequence,
+    resetSequence,
     batch,
     txn,
     watch: watchKeys,
@@ -42,18 +64,26 @@ export function handlers(locks: LockDoor): Readonly<Record<Exclude<RouteId, OwnR
     getLock: showLock,
     watchLock,
     lockHistory,
+    acquireLocks: locks.sets.acquireAll,
+    renewLocks: locks.sets.renewAll,
+    releaseLocks: locks.sets.releaseAll,
     acquireLock: locks.acquire,
     renewLock: locks.renew(KIND.lock),
     releaseLock: locks.release(KIND.lock),
     forceReleaseLock: forceRelease,
+    rotateLock: rotate,
+    downgradeLock: downgrade,
     listSemaphores,
+    resizeSemaphore,
     acquirePermits: locks.acquirePermits,
     renewPermits: locks.renew(KIND.semaphore),
     releasePermits: locks.release(KIND.semaphore),
+    listLatches,
     createLatch,
     countDown,
     waitForLatch,
     removeLatch,
+    listBarriers,
     enterBarrier,
     getLeader: showLeader,
     observe,

@@ -4,8 +4,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock } from '@latchkey/base'
 import type { Barriers, Engine, Latches } from '@latchkey/client'
-import type { LockPort } from '@latchkey/lock'
-import type { ClusterCalls, KeyValueCalls, LatchkeyError } from '@latchkey/protocol'
+import type { LockPort, Semaphores } from '@latchkey/lock'
+import type { As, ClusterCalls, KeyValueCalls, LatchkeyError } from '@latchkey/protocol'
 import type { Identity } from '../member/rights.js'
 import type { Unfinished } from '../member/unfinished.js'
 import type { Route } from './route-table.js'
@@ -14,13 +14,26 @@ import type { Route } from './route-table.js'
 export interface Acting
   extends Pick<
     KeyValueCalls,
-    'getEntry' | 'put' | 'delete' | 'txn' | 'batch' | 'increment' | 'multiGet' | 'scan' | 'watch'
+    | 'getEntry'
+    | 'put'
+    | 'delete'
+    | 'txn'
+    | 'batch'
+    | 'increment'
+    | 'touch'
+    | 'multiGet'
+    | 'scan'
+    | 'watch'
+    | 'getSequence'
+    | 'getLatestSequence'
+    | 'resetSequence'
   > {
   readonly status: ClusterCalls['status']
   readonly sessions: ClusterCalls['sessions']
   readonly transferLeadership: ClusterCalls['transferLeadership']
-  readonly latches: Pick<Latches, 'create' | 'countDown' | 'wait' | 'remove'>
-  readonly barriers: Pick<Barriers, 'enter'>
+  readonly latches: Pick<Latches, 'create' | 'countDown' | 'wait' | 'remove' | 'query'>
+  readonly barriers: Pick<Barriers, 'enter' | 'query'>
+  readonly semaphores: Pick<Semaphores<As>, 'resize'>
   /** Locks under an id that the caller chooses, as a program in another language holds them. */
   readonly lockPort: LockPort
   /** Reads in pieces. */

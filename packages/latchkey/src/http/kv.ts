@@ -1,6 +1,6 @@
 // Door: /v1/kv/{key}. The body of a PUT is the raw value; an ETag is the modRevision.
 
-import { CAPS, type TxnOp, type WriteOptions } from '@latchkey/protocol'
+import { CAPS, type Duration, type TxnOp, type WriteOptions } from '@latchkey/protocol'
 import { problem } from './errors.js'
 import type { Call, Reply } from './http-ports.js'
 import { objectOf } from './json-body.js'
@@ -66,6 +66,13 @@ async function incremented(call: Call, key: Uint8Array, by: number, options: Wri
   if (idempotencyKey(call) === undefined) return call.by.increment(key, by, options)
   const { results, revision } = await writeTxn(call, { then: [{ type: 'increment', key, by }] }, options)
   return { value: results[0] as number, revision }
+}
+
+/** Another life for a key that is there; its value and its revision stay. */
+export async function touchKey(call: Call, key: Uint8Array): Promise<Reply> {
+  const options = { guard: guardOf(call), timeout: timeoutOption(call), signal: call.signal }
+  const { ttl } = await objectOf(call)
+  return (await call.by.touch(key, ttl as Duration, options)) ? { status: 204 } : absent()
 }
 
 const written = (revision: number): Reply => ({ status: 200, headers: etagOf(revision), body: { revision } })

@@ -1,11 +1,41 @@
-// Door: latches and barriers: POST /v1/latches/{name}:create, :countDown and :wait, and DELETE;
+// Door: latches and barriers: their lists, POST /v1/latches/{name}:create, :countDown and :wait, and DELETE;
 // POST /v1/barriers/{name}:enter.
 
+import { compareBytes } from '@latchkey/base'
 import { DEFAULT_TIMEOUT } from '@latchkey/protocol'
-import { problem } from './errors.js'
+import { keyJson, problem } from './errors.js'
 import type { Call, Reply } from './http-ports.js'
 import { objectOf } from './json-body.js'
-import { callOptions } from './request-options.js'
+import { afterOption, bytesOption, callOptions, limitOption, nextOf } from './request-options.js'
+
+export async function listLatches(call: Call): Promise<Reply> {
+  const all = await call.by.latches.query(bytesOption(call, 'prefix') ?? '', listed(call))
+  const { rows, next } = pageOf(call, all)
+  return { status: 200, body: { latches: rows.map(named), next } }
+}
+
+/** The ones that somebody waits at. */
+export async function listBarriers(call: Call): Promise<Reply> {
+  const all = await call.by.barriers.query(bytesOption(call, 'prefix') ?? '', listed(call))
+  const { rows, next } = pageOf(call, all)
+  return { status: 200, body: { barriers: rows.map(named), next } }
+}
+
+const listed = (call: Call) => ({ ...callOptions(call), as: 'bytes' }) as const
+const named = <Row extends { readonly name: Uint8Array }>({ name, ...row }: Row): object => ({
+  ...keyJson(name, 'name'),
+  ...row,
+})
+
+function pageOf<Row extends { readonly name: Uint8Array }>(call: Call, all: readonly Row[]) {
+  const after = afterOption(call)
+  const limit = limitOption(call)
+  const behind = after === undefined ? all : all.filter(({ name }) => compareBytes(name, after) > 0)
+  const rows = behind.slice(0, limit)
+  const last = rows.at(-1)
+  const next = last !== undefined && behind.length > limit ? nextOf(last.name) : null
+  return { rows, next }
+}
 
 export async function createLatch(call: Call, name: Uint8Array): Promise<Reply> {
   const { count } = await objectOf(call)

@@ -58,7 +58,7 @@ export async function campaignBody(call: Call): Promise<AcquireBody> {
 }
 
 /** The id may be the Idempotency-Key: both name one attempt, however often it is sent. */
-function askOf(call: Call, { id = oneHeader(call, 'idempotency-key'), ...given }: Fields) {
+export function askOf(call: Call, { id = oneHeader(call, 'idempotency-key'), ...given }: Fields) {
   const { lease = DEFAULT_LEASE, wait } = given
   const flow = flowNameArg(given.flow)
   return {
@@ -90,7 +90,7 @@ export async function forceBody(call: Call): Promise<number | undefined> {
   return fencingToken === undefined ? undefined : tokenOf(fencingToken)
 }
 
-function tokenOf(token: unknown): number {
+export function tokenOf(token: unknown): number {
   if (typeof token === 'number' && Number.isSafeInteger(token) && token > 0) return token
   throw new TypeError(`fencingToken must be the number that acquire answered; got ${show(token)}`)
 }
@@ -103,7 +103,7 @@ function saidOf(value: unknown): Uint8Array {
   return bytes
 }
 
-function idOf(id: unknown): string {
+export function idOf(id: unknown): string {
   if (typeof id !== 'string' || id === '')
     throw new TypeError('id must be a text that is not empty: a random one for each hold.')
   if (Buffer.byteLength(id) > CAPS.keyBytes)
@@ -111,13 +111,13 @@ function idOf(id: unknown): string {
   return id
 }
 
-function leaseOf(lease: unknown): number {
+export function leaseOf(lease: unknown): number {
   const ms = millis(lease, 'lease')
   if (ms >= CAPS.minLease && ms <= CAPS.maxLease) return ms
   throw new TypeError('lease must be from 50 ms to 30 days.')
 }
 
-function contextOf(context: unknown): ContextArg {
+export function contextOf(context: unknown): ContextArg {
   if (context === undefined || context === null) return null
   if (typeof context !== 'string') throw new TypeError('context must be a text.')
   if (Buffer.byteLength(context) > CAPS.contextBytes)

@@ -2,21 +2,19 @@
 // key: a second request with the same id gets the same hold, and one release ends it, however often it was
 // requested.
 
-import { type LockPort, toOwner } from '@latchkey/lock'
 import {
+  type Command,
   KIND,
   type Kind,
   kindOfLockKey,
   LatchkeyError,
   type LockInfoResult,
   lockKeyOf,
-  nameOfLockKey,
   OP,
   type OwnerResult,
   READ,
   type RenewResult,
   renewedOwners,
-  shownKey,
 } from '@latchkey/protocol'
 import { problem } from './errors.js'
 import type { Call, Reply } from './http-ports.js'
@@ -26,14 +24,18 @@ import {
   acquireBody,
   campaignBody,
   forceBody,
-  holdBody,
   type HoldBody,
+  holdBody,
   permitsBody,
   proclaimBody,
 } from './lock-body.js'
 import { type Acquired, LockWait } from './lock-wait.js'
+import { CallsUnderWay } from './calls-under-way.js'
+import { lostHold, ownerReply, throwIfLeaderless } from './lock-replies.js'
+import { LockSetDoor } from './lock-sets.js'
 import { codeOf, isGranted, ownerJson, promisedMillis } from './owner-json.js'
-import { limits } from './request-options.js'
+import { objectOf } from './json-body.js'
+import { callOptions, limits } from './request-options.js'
 import { formOption, type ValueForm, valueJson } from './values-json.js'
 
 type Key = Uint8Array
@@ -41,8 +43,8 @@ type Locks = (call: Call, name: Key) => Promise<Reply>
 
 export class LockDoor {
   readonly #leases = new Leases()
-  /** How many calls for a hold are under way now. */
-  readonly #asking = new Map<string, number>()
+  readonly #underWay = new CallsUnderWay()
+  readonly sets = new LockSetDoor(this.#leases, this.#underWay)
 
   readonly acquire: Locks = async (call, name) =>
     this.#acquire(lockKeyOf(KIND.lock, name), await acquireBody(call), call)
@@ -65,17 +67,10 @@ export class LockDoor {
     return granted(call, owner, stamped)
   }
 
-  async #ask(key: Uint8Array, ask: AcquireBody, call: Call): Promise<Acquired> {
-    const name = holdName(key, ask.id)
-    this.#asking.set(name, (this.#asking.get(name) ?? 0) + 1)
-    const isShared = () => (this.#asking.get(name) ?? 0) > 1
-    try {
-      return await new LockWait(call.by.lockPort, key, ask, limits(call), isShared).acquire()
-    } finally {
-      const left = (this.#asking.get(name) ?? 1) - 1
-      if (left > 0) this.#asking.set(name, left)
-      else this.#asking.delete(name)
-    }
+  #ask(key: Uint8Array, ask: AcquireBody, call: Call): Promise<Acquired> {
+    return this.#underWay.with(holdName(key, ask.id), (isShared) =>
+      new LockWait(call.by.lockPort, key, ask, limits(call), isShared).acquire(),
+    )
   }
 
   renew(kind: Kind): Locks {
@@ -134,6 +129,30 @@ export async function proclaim(call: Call, name: Key): Promise<Reply> {
   return granted(call, owner, owner[7])
 }
 
+/** Another token for the same hold; guards with the old one are refused from then on. */
+export const rotate: Locks = async (call, name) => {
+  const hold = await holdBody(call)
+  return changed(call, name, hold, [OP.rotate, lockKeyOf(KIND.lock, name), hold.id, hold.token])
+}
+
+/** A shared hold in place of an exclusive one, with the same token. */
+export const downgrade: Locks = async (call, name) => {
+  const hold = await holdBody(call)
+  return changed(call, name, hold, [OP.downgrade, lockKeyOf(KIND.lock, name), hold.id, hold.token])
+}
+
+async function changed(call: Call, name: Key, hold: HoldBody, command: Command): Promise<Reply> {
+  const owner = (await call.by.lockPort.command(command, limits(call)).result) as OwnerResult
+  if (!isGranted(owner)) throw lostHold(owner, lockKeyOf(KIND.lock, name), hold)
+  return granted(call, owner, owner[7])
+}
+
+export async function resizeSemaphore(call: Call, name: Key): Promise<Reply> {
+  const { of } = await objectOf(call)
+  await call.by.semaphores.resize(name, of as number, callOptions(call))
+  return { status: 204 }
+}
+
 export async function showLeader(call: Call, name: Key): Promise<Reply> {
   const form = formOption(call)
   const [row] = await holdsOf(call, lockKeyOf(KIND.election, name))
@@ -161,58 +180,4 @@ function granted(call: Call, owner: OwnerResult, stamped: number): Reply {
   const [id, deadline, , fencingToken] = owner
   const remainingMillis = promisedMillis(deadline, stamped, call.by.lockPort.bound.rate)
   return { status: 200, body: { id, fencingToken, remainingMillis } }
-}
-
-/** The Owner, with the fields that every refusal has. */
-function ownerReply(
-  status: number,
-  owner: OwnerResult,
-  message: string,
-  retryable: boolean,
-  more: { readonly waitedMillis?: number } = {},
-): Reply {
-  const body = {
-    ...more,
-    ...ownerJson(owner),
-    success: false,
-    code: codeOf(owner),
-    message,
-    retryable,
-    outcome: 'not-applied',
-  }
-  return { status, body }
-}
-
-/**
- * The caller must be able to tell a lock that another holds from a cluster without a leader: the Owner is
- * what was so when the wait began.
- */
-function throwIfLeaderless(port: LockPort, key: Uint8Array, waitedMillis: number): void {
-  const leaderless = port.noLeader()
-  if (leaderless === undefined) return
-  const { message, missing, leader } = leaderless
-  throw new LatchkeyError('ERR_NO_LEADER', message, {
-    missing,
-    leader,
-    key: shownKey(nameOfLockKey(key)),
-    waitedMillis,
-  })
-}
-
-/**
- * ERR_NOT_OWNER if another holds the lock, or this id does under a later token; ERR_LOCK_LOST if no hold is
- * in force.
- */
-function lostHold(owner: OwnerResult, key: Uint8Array, hold: HoldBody): LatchkeyError {
-  const fields = { key: shownKey(nameOfLockKey(key)), token: hold.token }
-  const taken = codeOf(owner) === 'HELD' || codeOf(owner) === 'NOT_OWNER'
-  if (!taken)
-    return new LatchkeyError(
-      'ERR_LOCK_LOST',
-      'That hold is over: its lease has ended, or it was released. Stop the work it guarded; acquire again to go on.',
-      fields,
-    )
-  const message =
-    owner[0] === hold.id ? 'That id holds the lock under another token.' : 'Another holds the lock.'
-  return new LatchkeyError('ERR_NOT_OWNER', message, { ...fields, owner: toOwner(owner) })
 }

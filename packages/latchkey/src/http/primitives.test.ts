@@ -189,6 +189,72 @@ test('an election: one leads and says something, the next leads when it resigns'
   expect(late).toMatchObject({ status: 409, body: { code: 'ERR_NOT_OWNER', key: 'e', token: fencingToken } })
 })
 
+test('a lock: a new token, a shared hold in its place, and what happened to it', async () => {
+  const { body } = await post('locks/h:acquire', { id: 'one', lease: '30s', context: 'first' })
+  const first = body.fencingToken as number
+  const rotated = await post('locks/h:rotate', { id: 'one', fencingToken: first })
+  expect(rotated).toMatchObject({ status: 200, body: { id: 'one', remainingMillis: expect.any(Number) } })
+  const second = rotated.body.fencingToken as number
+  expect(second).toBeGreaterThan(first)
+  expect(await http.send('PUT', '/v1/kv/h', 'v', { 'latchkey-guard': `h;${first}` })).toMatchObject({
+    status: 409,
+    body: { code: 'ERR_FENCED' },
+  })
+  expect((await post('locks/h:downgrade', { id: 'one', fencingToken: second })).body).toMatchObject({
+    fencingToken: second,
+  })
+  expect((await post('locks/h:acquire', { id: 'two', mode: 'shared', lease: '30s' })).status).toBe(200)
+  expect(await post('locks/h:rotate', { id: 'nobody', fencingToken: second })).toMatchObject({ status: 409 })
+  await post('locks/h:forceRelease', {})
+
+  const { body: told } = await http.send('GET', '/v1/locks/h:history')
+  const history = told.history as { type: string; id: string; fencingToken: number; agoMillis: number }[]
+  expect(history[0]).toEqual({
+    type: 'acquired',
+    id: 'one',
+    context: 'first',
+    fencingToken: first,
+    revision: expect.any(Number),
+    agoMillis: expect.any(Number),
+  })
+  expect(history.map(({ type, id }) => `${type} ${id}`)).toEqual(
+    expect.arrayContaining(['rotated one', 'acquired two', 'released one', 'released two']),
+  )
+  expect(told.sinceMillis).toBeGreaterThanOrEqual(history[0]?.agoMillis as number)
+  // What was cut is not spoken of.
+  const cut = (await http.send('GET', '/v1/locks/h:history?limit=1')).body
+  expect(cut).toMatchObject({ history: [{ type: 'released' }] })
+  expect(cut.sinceMillis).toBe((cut.history as typeof history)[0]?.agoMillis)
+  expect(await http.send('GET', '/v1/locks/h:history?limt=1')).toMatchObject({ status: 400 })
+  expect((await http.send('GET', '/v1/locks/none:history')).body).toMatchObject({ history: [] })
+})
+
+test('lists of latches and barriers, page by page; another number of permits', async () => {
+  for (const name of ['pages/a', 'pages/b', 'pages/c'])
+    await post(`latches/${encodeURIComponent(name)}:create`, { count: 2 })
+  const first = (await http.send('GET', '/v1/latches?prefix=pages/&limit=2')).body
+  expect(first).toEqual({
+    latches: ['pages/a', 'pages/b'].map((name) => ({ name, count: 2, waiters: 0 })),
+    next: 'pages/b',
+  })
+  const rest = (await http.send('GET', `/v1/latches?prefix=pages/&after=${first.next as string}`)).body
+  expect(rest).toMatchObject({ latches: [{ name: 'pages/c' }], next: null })
+  const entered = post('barriers/listed:enter?timeout=30s', { parties: 2 })
+  await expect
+    .poll(async () => (await http.send('GET', '/v1/barriers?prefix=listed')).body, {
+      interval: 5,
+      timeout: 10_000,
+    })
+    .toEqual({ barriers: [{ name: 'listed', generation: 1, parties: 2, waiters: 1 }], next: null })
+  await post('barriers/listed:enter', { parties: 2 })
+  await entered
+
+  await post('semaphores/sized:acquire', { id: 'one', of: 1, lease: '30s' })
+  expect((await post('semaphores/sized:resize', { of: 2 })).status).toBe(204)
+  expect((await post('semaphores/sized:acquire', { id: 'two', of: 2, lease: '30s' })).status).toBe(200)
+  expect(await post('semaphores/sized:resize', { of: 0 })).toMatchObject({ status: 400 })
+})
+
 test('C72: a hold that a script leaves ends with its lease, and its place in a queue with its connection', async () => {
   await post('locks/crash:acquire', { id: 'script', lease: '300ms' })
   const next = await post('locks/crash:acquire', { id: 'next', lease: '20s', wait: '30s' })
@@ -206,4 +272,25 @@ test('C72: a hold that a script leaves ends with its lease, and its place in a q
   gone.abort()
   await expect(left).rejects.toThrow(/abort/)
   await expect.poll(queue, { interval: 5, timeout: 10_000 }).toBe(0)
+})
+
+test('a sequence gives blocks that never overlap; a key gets another life', async () => {
+  expect((await http.send('GET', '/v1/sequences/n')).body).toEqual({ next: 0 })
+  expect((await http.send('POST', '/v1/sequences/n:next')).body).toEqual({ start: 0, end: 1 })
+  expect((await post('sequences/n:next', { step: 10 })).body).toEqual({ start: 1, end: 11 })
+  expect((await http.send('GET', '/v1/sequences/n')).body).toEqual({ next: 11 })
+  expect(await post('sequences/n:next', { step: -1 })).toMatchObject({ status: 400 })
+  expect((await http.send('DELETE', '/v1/sequences/n')).status).toBe(204)
+  expect((await http.send('GET', '/v1/sequences/n')).body).toEqual({ next: 0 })
+
+  await http.send('PUT', '/v1/kv/lives', 'v')
+  expect((await post('kv/lives:touch', { ttl: '1h' })).status).toBe(204)
+  const left = (await http.call('/v1/kv/lives')).headers.get('latchkey-remaining-millis')
+  expect(Number(left)).toBeGreaterThan(3_500_000)
+  expect((await post('kv/none:touch', { ttl: '1h' })).status).toBe(404)
+  expect(await post('kv/lives:touch', {})).toMatchObject({ status: 400 })
+  expect(await post('kv/lives:touch', { ttl: '1h' }, { 'latchkey-guard': 'nobody;1' })).toMatchObject({
+    status: 409,
+    body: { code: 'ERR_FENCED' },
+  })
 })

@@ -6,7 +6,6 @@ import {
   CAPS,
   DEFAULT_TIMEOUT,
   type Guard,
-  LatchkeyError,
   millis,
   notOneOf,
   type ReadOptions,
@@ -16,7 +15,7 @@ import { didYouMean } from '@latchkey/base'
 import type { Call } from './http-ports.js'
 import { LIST_ROWS } from './route-schemas.js'
 import type { Route } from './route-table.js'
-import { keyOf, percentDecoded } from './routes.js'
+import { keyOf, limitedKey, percentDecoded } from './routes.js'
 import { bytesOfBase64 } from './values-json.js'
 
 export function oneHeader(call: Call, name: string): string | undefined {
@@ -97,9 +96,9 @@ export function bytesOption(call: Call, name: string): Uint8Array | undefined {
   const start = `${name}=`
   const part = call.rawQuery.split('&').find((one) => one.startsWith(start))
   if (part !== undefined)
-    return percentDecoded(part.slice(start.length).replaceAll('+', ' '), `the parameter ${name}`)
+    return limitedKey(percentDecoded(part.slice(start.length).replaceAll('+', ' '), name), name)
   const text = call.query.get(name)
-  return text === null ? undefined : Buffer.from(text)
+  return text === null ? undefined : limitedKey(Buffer.from(text), name)
 }
 
 const IN_BASE64 = 'base64:'
@@ -128,8 +127,5 @@ export function guardOf(call: Call): Guard | undefined {
       'Latchkey-Guard must be key;token, the key percent-encoded, the token a positive number.',
     )
   }
-  const bytes = keyOf(key.replaceAll('/', '%2F'))
-  if (bytes.length > CAPS.keyBytes)
-    throw new LatchkeyError('ERR_TOO_LARGE', 'The key of Latchkey-Guard is too long.')
-  return { key: bytes, token: Number(token) }
+  return { key: keyOf(key.replaceAll('/', '%2F')), token: Number(token) }
 }

@@ -111,6 +111,8 @@ const owned = { id: text('The id of the hold.'), fencingToken }
 
 export const BODIES = {
   increment: { fields: { by: { type: 'integer', description: 'Default: 1.' } }, optional: true },
+  touch: { fields: { ttl: duration('How long the key exists from now on.') }, required: ['ttl'] },
+  nextSequence: { fields: { step: whole('How many numbers, 1 by default.', 1) }, optional: true },
   getMany: {
     fields: {
       keys: list({ oneOf: [{ type: 'string' }, object({ keyBase64: { type: 'string' } }, ['keyBase64'])] }),
@@ -135,6 +137,41 @@ export const BODIES = {
       mode: { type: 'string', enum: ['exclusive', 'shared'], description: 'Default: exclusive.' },
     },
   },
+  acquireSet: {
+    fields: {
+      id,
+      keys: {
+        ...list({
+          oneOf: [
+            { type: 'string' },
+            object({ ...KEY, mode: { type: 'string', enum: ['exclusive', 'shared'] } }, []),
+          ],
+        }),
+        minItems: 1,
+        maxItems: CAPS.keysOfSet,
+      },
+      lease,
+      wait,
+      context,
+      flow,
+    },
+    required: ['keys'],
+  },
+  renewSet: {
+    fields: {
+      id: owned.id,
+      locks: { ...list(object({ ...KEY, fencingToken }, ['fencingToken'])), maxItems: CAPS.keysOfSet },
+      lease,
+    },
+    required: ['id', 'locks'],
+  },
+  releaseSet: {
+    fields: {
+      id: owned.id,
+      keys: { ...list({ oneOf: [{ type: 'string' }, object(KEY, [])] }), maxItems: CAPS.keysOfSet },
+    },
+    required: ['id', 'keys'],
+  },
   renew: { fields: { ...owned, lease }, required: ['id', 'fencingToken'] },
   release: { fields: owned, required: ['id', 'fencingToken'] },
   forceRelease: {
@@ -157,6 +194,7 @@ export const BODIES = {
     },
     required: ['of'],
   },
+  resize: { fields: { of: whole('How many permits the semaphore has.', 1) }, required: ['of'] },
   createLatch: {
     fields: { count: whole('How often it is to be counted down. 0: it is open at once.') },
     required: ['count'],
@@ -177,6 +215,8 @@ const next: Schema = {
   type: ['string', 'null'],
   description: 'Where the next page begins: give it as "after". null: there is no more.',
 }
+const waiters = whole('How many wait.')
+const NAME = { name: text('A name.'), nameBase64: text('A name that is no text, in base64.') }
 const held = {
   ...owned,
   context,
@@ -184,7 +224,7 @@ const held = {
   acquires: whole('How often it was acquired.'),
   remainingMillis: { type: 'integer' },
   sinceMillis: whole('For how long it has been held.'),
-  waiters: whole('How many wait.'),
+  waiters,
   queue: list(
     object({ id: { type: 'string' }, waitedMillis: whole('For how long.') }, ['id', 'waitedMillis']),
   ),
@@ -254,8 +294,51 @@ export const ANSWERS = {
     'fencingToken',
     'remainingMillis',
   ]),
+  set: object(
+    {
+      id: text('The id of the holds.'),
+      locks: list(object({ ...KEY, fencingToken }, ['fencingToken'])),
+      remainingMillis: whole('Of the lock that ends first; counts from the moment the request was sent.'),
+    },
+    ['id', 'locks', 'remainingMillis'],
+  ),
+  releasedSet: object({ id: text('The id of the holds.'), released: whole('How many holds ended.') }, [
+    'id',
+    'released',
+  ]),
   released: object({ ...owned, acquires: { type: 'integer' } }, ['id', 'fencingToken']),
   forced: object({ released: whole('How many holds ended.') }, ['released']),
+  sequence: object({ next: whole('The start of the next block.') }, ['next']),
+  block: object({ start: whole('The first number.'), end: whole('Behind the last one.') }, ['start', 'end']),
+  latches: object(
+    {
+      latches: list(
+        object({ ...NAME, count: whole('What it has still to count; 0: it is open.'), waiters }, [
+          'count',
+          'waiters',
+        ]),
+      ),
+      next,
+    },
+    ['latches', 'next'],
+  ),
+  barriers: object(
+    {
+      barriers: list(
+        object(
+          {
+            ...NAME,
+            generation: whole('The one that they wait for.'),
+            parties: whole('How many have to come.'),
+            waiters,
+          },
+          ['generation', 'parties', 'waiters'],
+        ),
+      ),
+      next,
+    },
+    ['barriers', 'next'],
+  ),
   created: object(
     { created: { type: 'boolean', description: 'false: there is one of that name, which stays as it is.' } },
     ['created'],

@@ -1,6 +1,7 @@
 // Door: parses the path of a request to the routes of this port. Keys are bytes, percent-encoded.
 
 import { didYouMean } from '@latchkey/base'
+import { CAPS, LatchkeyError } from '@latchkey/protocol'
 import { isStream, ROUTE_IDS, type Route, type RouteId, routeAt } from './route-table.js'
 
 /** The routes of one path by their methods. */
@@ -99,7 +100,13 @@ export function nearestVerb({ path }: Place, given: string): string {
 export function keyOf(encoded: string): Uint8Array {
   if (encoded === '') throw new TypeError('The key is missing: it is the last part of the path.')
   if (encoded.includes('/')) throw new TypeError('A slash in a key is written %2F.')
-  return percentDecoded(encoded, 'the key')
+  return limitedKey(percentDecoded(encoded, 'the key'), 'The key')
+}
+
+/** What is longer than any key is refused here, because not every route asks a call that checks it. */
+export function limitedKey(key: Uint8Array, what: string): Uint8Array {
+  if (key.length <= CAPS.keyBytes) return key
+  throw new LatchkeyError('ERR_TOO_LARGE', `${what} has ${key.length} bytes; at most ${CAPS.keyBytes}.`)
 }
 
 export function percentDecoded(encoded: string, what: string): Uint8Array {

@@ -1,0 +1,141 @@
+// Door: sets of locks: POST /v1/locks:acquireAll, :renewAll and :releaseAll. All locks of a set are granted in one
+// step, or none, under one id of the caller, which is the idempotency key.
+
+import { circleError } from '@latchkey/lock'
+import {
+  LatchkeyError,
+  nameOfLockKey,
+  OP,
+  type OwnerResult,
+  READ,
+  type RenewResult,
+  renewedOwners,
+  shownKey,
+  type TicketArg,
+} from '@latchkey/protocol'
+import type { CallsUnderWay } from './calls-under-way.js'
+import { keyJson } from './errors.js'
+import type { Call, Reply } from './http-ports.js'
+import { holdName, type Leases } from './leases.js'
+import { lostHold, ownerReply, throwIfLeaderless } from './lock-replies.js'
+import { releaseSetBody, renewSetBody, setBody } from './lock-set-body.js'
+import { LockSetWait, type SetAnswer, type SetAsk } from './lock-set-wait.js'
+import { codeOf, isGranted, promisedMillis } from './owner-json.js'
+import { limits } from './request-options.js'
+
+type Key = Uint8Array
+
+export class LockSetDoor {
+  readonly #leases: Leases
+  readonly #underWay: CallsUnderWay
+
+  constructor(leases: Leases, underWay: CallsUnderWay) {
+    this.#leases = leases
+    this.#underWay = underWay
+  }
+
+  readonly acquireAll = async (call: Call): Promise<Reply> => {
+    const ask = await setBody(call)
+    const { lockPort } = call.by
+    const name = `${ask.list.map(([key]) => holdName(key, '')).join('')}/${ask.id}`
+    const answer = await this.#underWay.with(name, (isShared) =>
+      new LockSetWait(lockPort, ask, limits(call), isShared).acquire(),
+    )
+    const [state, owners, circle = []] = answer.result
+    if (state === 'held') return this.#granted(call, ask, owners, answer)
+    const [[first]] = ask.list as [SetAsk['list'][number]]
+    if (state === 'circle') throw circleError(circle, shownKey(nameOfLockKey(first)), lockPort.decoding)
+    if (state === 'broken') throw brokenSet(first)
+    if (state === 'queued') return waitIsOver(call, ask, Math.round(answer.waitedMillis))
+    const [owner] = owners
+    if (owner === undefined) throw new TypeError(OTHER_SET)
+    return ownerReply(409, owner, 'Another holds one of the locks. Try again, or pass a wait.', true)
+  }
+
+  /**
+   * The caller counts from the moment it sent the request. Cluster time is bounded from the request that was
+   * answered, so the time between the two is added, as the slowest clock counts it.
+   */
+  #granted(
+    call: Call,
+    { id, list, lease }: SetAsk,
+    owners: readonly OwnerResult[],
+    { waitedMillis }: SetAnswer,
+  ): Reply {
+    const { rate } = call.by.lockPort.bound
+    for (const [key] of list) this.#leases.set(key, id, lease)
+    return grantedSet(
+      id,
+      list.map(([key]) => key),
+      owners,
+      rate,
+      Math.floor(waitedMillis / rate),
+    )
+  }
+
+  readonly renewAll = async (call: Call): Promise<Reply> => {
+    const { id, locks, lease } = await renewSetBody(call)
+    const list = locks.map(({ key, token }) => [key, id, token, lease ?? this.#leases.get(key, id)] as const)
+    const answer = await call.by.lockPort.command([OP.renew, list], limits(call)).result
+    const owners = renewedOwners(list, answer as RenewResult)
+    if (owners.length !== list.length) throw new LatchkeyError('ERR_PROTOCOL')
+    for (const [i, { key, token }] of locks.entries()) {
+      const owner = owners[i] as OwnerResult
+      if (!isGranted(owner)) throw lostHold(owner, key, { id, token })
+    }
+    return grantedSet(
+      id,
+      locks.map(({ key }) => key),
+      owners,
+      call.by.lockPort.bound.rate,
+      0,
+    )
+  }
+
+  readonly releaseAll = async (call: Call): Promise<Reply> => {
+    const { id, keys } = await releaseSetBody(call)
+    const tickets = keys.map((key): TicketArg => [key, id])
+    const tokens = await call.by.lockPort.command([OP.releaseAll, tickets], limits(call)).result
+    for (const key of keys) this.#leases.delete(key, id)
+    const released = (tokens as readonly number[]).filter((token) => token > 0).length
+    return { status: 200, body: { id, released } }
+  }
+}
+
+function grantedSet(
+  id: string,
+  keys: readonly Key[],
+  owners: readonly OwnerResult[],
+  rate: number,
+  more: number,
+): Reply {
+  const remaining = owners.map(([, deadline, , , , , , now]) => promisedMillis(deadline, now, rate))
+  const locks = keys.map((key, i) => ({
+    ...keyJson(nameOfLockKey(key)),
+    fencingToken: (owners[i] as OwnerResult)[3],
+  }))
+  return { status: 200, body: { id, locks, remainingMillis: Math.min(...remaining) + more } }
+}
+
+const OTHER_SET = 'That id waits for other locks already: draw another id for each set.'
+
+const brokenSet = (first: Key): LatchkeyError =>
+  new LatchkeyError(
+    'ERR_LOCK_LOST',
+    'That id holds a part of these locks only. Stop the work they guarded, send :releaseAll, and acquire the set again under another id.',
+    { key: shownKey(nameOfLockKey(first)) },
+  )
+
+/** Of several locks the first one that somebody holds is named. */
+async function waitIsOver(call: Call, { list }: SetAsk, waitedMillis: number): Promise<Reply> {
+  const { lockPort } = call.by
+  const [[first]] = list as [SetAsk['list'][number]]
+  throwIfLeaderless(lockPort, first, waitedMillis)
+  for (const [key] of list) {
+    const owner = (await lockPort.read([READ.lockOwner, key], limits(call))) as OwnerResult
+    if (codeOf(owner) === 'NOT_HELD') continue
+    const more = { ...keyJson(nameOfLockKey(key)), waitedMillis }
+    return ownerReply(409, owner, 'Another holds one of the locks. Try again, or wait longer.', true, more)
+  }
+  throw new LatchkeyError('ERR_TIMEOUT', undefined, { key: shownKey(nameOfLockKey(first)), waitedMillis })
+}

@@ -1,0 +1,27 @@
+// Door: sequences: GET and DELETE /v1/sequences/{key}, and POST /v1/sequences/{key}:next.
+
+import type { Call, Reply } from './http-ports.js'
+import { objectOf } from './json-body.js'
+import { guardOf, readOptions, timeoutOption } from './request-options.js'
+
+const options = (call: Call) => ({
+  guard: guardOf(call),
+  timeout: timeoutOption(call),
+  signal: call.signal,
+})
+
+/** A request that is sent again gets another block: blocks never overlap, and the first one is left out. */
+export async function nextSequence(call: Call, key: Uint8Array): Promise<Reply> {
+  const given = options(call)
+  const { step = 1 } = await objectOf(call)
+  return { status: 200, body: await call.by.getSequence(key, step as number, given) }
+}
+
+export async function getSequence(call: Call, key: Uint8Array): Promise<Reply> {
+  return { status: 200, body: { next: await call.by.getLatestSequence(key, readOptions(call)) } }
+}
+
+export async function resetSequence(call: Call, key: Uint8Array): Promise<Reply> {
+  await call.by.resetSequence(key, options(call))
+  return { status: 204 }
+}
