@@ -47,7 +47,7 @@ function tellAll(report: Report): void {
 
 const isGood = (report: Report) =>
   report.failures.length === 0 &&
-  judge(report).every(({ met }) => met !== false) &&
+  judge(report).every(({ met, aim }) => met !== false || aim) &&
   report.rows.every(({ system, errors }) => !system.startsWith('Latchkey') || errors === 0)
 
 async function run(options: Options): Promise<number> {

@@ -1,12 +1,13 @@
 // Door: the words after `npm run bench --`.
 
 import { parseArgs } from 'node:util'
-import { SCENES } from './plan.js'
+import { PEERS, SCENES } from './plan.js'
 
 export interface Options {
   readonly seconds: number
   readonly quick: boolean
-  readonly peers: boolean
+  /** The names of those that are measured as well. */
+  readonly peers: readonly string[]
   /** The lock engines instead of the scenes. */
   readonly engines: boolean
   readonly only: readonly string[]
@@ -16,20 +17,23 @@ export interface Options {
 }
 
 /** What a look in under a minute has room for. */
-const QUICK = ['loads', 'hand-over', 'failover', 'proposals']
+const QUICK = ['loads', 'hand-over', 'failover', 'stop', 'proposals']
 
 /** Scenes that run only when they are named: one takes ten minutes, the other explains and judges nothing. */
 const BY_NAME = ['soak', 'trace']
+
+const NAMES = PEERS.map(({ name }) => name).join(', ')
 
 export const HELP = `Usage: npm run bench -- [options]
 
 Puts three real Latchkey processes, and with --peers what else is installed, under the same loads, one after the other, and tells
 throughput, p50, p99, samples and errors of each, and which goals are met.
 
-  --peers           also etcd, Redis, Redlock, ZooKeeper and PostgreSQL, where they are installed
+  --peers           also ${NAMES}, where they are installed
+  --against A,B     of these peers only those
   --engines         the lock engines instead: each of docs/engines.md in one run, on servers that scripts/servers.sh starts
   --only A,B        these scenes alone (below)
-  --seconds N       counted seconds of each load, 4 by default
+  --seconds N       counted seconds of each load, 3 by default
   --quick           a look in under a minute, peers aside: ${QUICK.join(', ')}, in short
   --json FILE       everything that was found
   --markdown FILE   the same as a page; in a page that has a part marked for it, only that part is replaced
@@ -50,6 +54,7 @@ export function readOptions(words: readonly string[]): Options | 'help' | { read
         seconds: { type: 'string' },
         quick: { type: 'boolean', default: false },
         peers: { type: 'boolean', default: false },
+        against: { type: 'string' },
         engines: { type: 'boolean', default: false },
         only: { type: 'string' },
         json: { type: 'string' },
@@ -59,8 +64,9 @@ export function readOptions(words: readonly string[]): Options | 'help' | { read
       },
     })
     if (values.help) return 'help'
-    const { quick, peers, engines, json, markdown, chart } = values
-    const seconds = values.seconds === undefined ? (quick ? 1 : 4) : Number(values.seconds)
+    const { quick, engines, json, markdown, chart } = values
+    const peers = peerNames(values.peers, values.against)
+    const seconds = values.seconds === undefined ? (quick ? 1 : 3) : Number(values.seconds)
     if (!(seconds >= 0.1 && seconds <= 600)) return { wrong: '--seconds is a number from 0.1 to 600' }
     return { seconds, quick, peers, engines, only: sceneNames(values.only, quick), json, markdown, chart }
   } catch (error) {
@@ -68,14 +74,27 @@ export function readOptions(words: readonly string[]): Options | 'help' | { read
   }
 }
 
+function peerNames(all: boolean, list: string | undefined): readonly string[] {
+  const known = PEERS.map(({ name }) => name)
+  if (list === undefined) return all ? known : []
+  return chosen(list, known, 'peer')
+}
+
+/** The names of a list, all of which have to be known. */
+function chosen(list: string, known: readonly string[], what: string): readonly string[] {
+  const names = list.split(',')
+  const unknown = names.find((name) => !known.includes(name))
+  if (unknown !== undefined)
+    throw new Error(`no ${what} ${JSON.stringify(unknown)}; there are: ${known.join(', ')}`)
+  return names
+}
+
 function sceneNames(list: string | undefined, quick: boolean): readonly string[] {
   if (list === undefined && quick) return QUICK
   if (list === undefined) return SCENES.map(({ name }) => name).filter((name) => !BY_NAME.includes(name))
-  const names = list.split(',')
-  const unknown = names.find((name) => !SCENES.some((scene) => scene.name === name))
-  if (unknown !== undefined)
-    throw new Error(
-      `no scene ${JSON.stringify(unknown)}; there are: ${SCENES.map(({ name }) => name).join(', ')}`,
-    )
-  return names
+  return chosen(
+    list,
+    SCENES.map(({ name }) => name),
+    'scene',
+  )
 }

@@ -3,7 +3,7 @@
 import { connections } from './scenes/connections.js'
 import { sessions, waiters, watchers } from './scenes/crowds.js'
 import { everyday, everydayLater } from './scenes/everyday.js'
-import { failover } from './scenes/failover.js'
+import { failover, silent, stopped } from './scenes/failover.js'
 import { floor } from './scenes/floor.js'
 import { handOver, handOverOfKinds } from './scenes/hand-over.js'
 import { heldLocks } from './scenes/held-locks.js'
@@ -14,11 +14,13 @@ import { proposals, soak } from './scenes/proposals.js'
 import type { Scene } from './scenes/scene.js'
 import { start } from './scenes/start.js'
 import { trace } from './scenes/trace.js'
+import { turns } from './scenes/turns.js'
 import { values } from './scenes/values.js'
 import { etcd } from './systems/etcd.js'
 import { postgres } from './systems/postgres.js'
 import { redis } from './systems/redis.js'
 import { redlock } from './systems/redlock.js'
+import { rheakv } from './systems/rheakv.js'
 import type { SystemFactory } from './systems/system.js'
 import { zookeeper } from './systems/zookeeper.js'
 
@@ -28,14 +30,17 @@ export const SCENES: readonly Scene[] = [
   handOver,
   handOverOfKinds,
   everydayLater,
+  values,
+  failover,
   connections,
   watchers,
   waiters,
-  failover,
+  stopped,
+  silent,
   heldLocks,
   sessions,
   lagging,
-  values,
+  turns,
   keys,
   proposals,
   floor,
@@ -50,4 +55,5 @@ export const PEERS: readonly { readonly name: string; readonly start: SystemFact
   { name: 'Redis', start: redis },
   { name: 'ZooKeeper', start: zookeeper },
   { name: 'PostgreSQL', start: postgres },
+  { name: 'RheaKV', start: rheakv },
 ]

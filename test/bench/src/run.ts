@@ -11,7 +11,7 @@ import { latchkey } from './systems/latchkey.js'
 import type { System, SystemFactory } from './systems/system.js'
 
 /** A scene that takes longer than this hangs. */
-const SCENE_LIMIT_MILLIS = 5 * 60_000
+const SCENE_LIMIT_MILLIS = 10 * 60_000
 
 export interface Teller {
   scene(text: string): void
@@ -57,8 +57,9 @@ export class Run {
     const scenes = SCENES.filter((scene) => this.#options.only.includes(scene.name))
     const anywhere = scenes.filter((scene) => scene.on === 'any')
     if (anywhere.length > 0) await this.#on('Latchkey', latchkey, anywhere)
-    if (anywhere.length > 0 && this.#options.peers)
-      for (const { name, start } of PEERS) await this.#on(name, start, anywhere)
+    if (anywhere.length > 0)
+      for (const { name, start } of PEERS)
+        if (this.#options.peers.includes(name)) await this.#on(name, start, anywhere)
     const shared = scenes.filter((scene) => scene.on === 'latchkey' && !scene.fresh)
     if (shared.length > 0) await this.#onLatchkey(shared as LatchkeyScene[])
     for (const scene of scenes) {
@@ -87,7 +88,7 @@ export class Run {
   }
 
   async #alone(scene: OwnScene): Promise<void> {
-    await this.#guarded(scene.name, () => scene.run(this.#stage), SCENE_LIMIT_MILLIS * 3)
+    await this.#guarded(scene.name, () => scene.run(this.#stage), SCENE_LIMIT_MILLIS * 2)
   }
 
   async #with<Kind extends System>(

@@ -1,5 +1,5 @@
 // Rule: what the project set itself to reach, judged from what a run found. Ratios are against peers of the
-// same run.
+// same run. A goal must be met; an aim is beyond the goals, and decides nothing.
 
 import type { Fact, LoadRow, Report, Verdict } from './report.js'
 
@@ -9,16 +9,19 @@ export function judge(found: Found): Verdict[] {
   return [
     ...pairGoals(found),
     ...everydayGoals(found),
-    ratio(found, 'put of 256 B, 256 callers', ['put 256 B', 256], 'etcd', 10),
-    ratio(found, 'linearizable get, 256 callers', ['get', 256], 'etcd', 25),
-    handOver(found, 8),
-    handOver(found, 64),
+    ...putAndGetGoals(found),
+    ...handOverGoals(found),
     orderly(found),
     ...failoverGoals(found),
-    ...heldGoals(found),
-    ...keyGoals(found),
+    silenceGoal(found),
+    ...renewalGoals(found),
+    ...memoryGoals(found),
+    ...readyGoals(found),
+    ...turnGoals(found),
+    largeValueGoal(found),
+    ...flatGoals(found),
     growsWithCallers(found),
-    ...startGoals(found),
+    ...commandGoals(found),
     proposalGoal(found),
     soakGoal(found),
   ].filter((verdict) => verdict !== undefined)
@@ -33,22 +36,6 @@ const factOf = ({ facts }: Found, id: string): Fact | undefined => facts.find((f
 
 const times = (factor: number) => `${factor.toFixed(1)} x`
 
-function ratio(
-  found: Found,
-  goal: string,
-  [load, callers]: readonly [string, number],
-  peer: string,
-  wanted: number,
-): Verdict {
-  const ours = rowOf(found, load, callers)
-  const theirs = rowOf(found, load, callers, peer)
-  const want = `${wanted} x ${peer}`
-  if (ours === undefined || theirs === undefined || theirs.perSecond === 0) return untold(goal, want)
-  const factor = ours.perSecond / theirs.perSecond
-  const told = `${times(factor)} (${ours.perSecond}/s, ${theirs.perSecond}/s)`
-  return { goal, wanted: want, found: told, met: factor >= wanted && ours.errors === 0 }
-}
-
 const untold = (goal: string, wanted: string): Verdict => ({
   goal,
   wanted,
@@ -56,26 +43,103 @@ const untold = (goal: string, wanted: string): Verdict => ({
   met: undefined,
 })
 
+const asAim = (verdict: Verdict): Verdict => ({ ...verdict, aim: true })
+
+/** A load's rate beside that of a peer. */
+function ratio(
+  found: Found,
+  goal: string,
+  [load, callers]: readonly [string, number],
+  [peer, least]: readonly [string, number],
+): Verdict {
+  const ours = rowOf(found, load, callers)
+  const theirs = rowOf(found, load, callers, peer)
+  const wanted = `${least} x ${peer}`
+  if (ours === undefined || theirs === undefined || theirs.perSecond === 0) return untold(goal, wanted)
+  const factor = ours.perSecond / theirs.perSecond
+  const told = `${times(factor)} (${ours.perSecond}/s, ${theirs.perSecond}/s)`
+  return { goal, wanted, found: told, met: factor >= least && ours.errors === 0 }
+}
+
+/** The p50 of a load with one caller beside that of a peer. */
+function shorter(found: Found, goal: string, load: string, [peer, most]: readonly [string, number]): Verdict {
+  const wanted = `at most ${most} x ${peer}'s`
+  const ours = rowOf(found, load, 1)
+  const theirs = rowOf(found, load, 1, peer)
+  if (ours === undefined || theirs === undefined || theirs.samples === 0) return untold(goal, wanted)
+  const told = `${(ours.p50 / theirs.p50).toFixed(2)} x (${ours.p50} ms, ${theirs.p50} ms)`
+  const met = ours.samples > 0 && ours.errors === 0 && ours.p50 <= theirs.p50 * most
+  return { goal, wanted, found: told, met }
+}
+
+/** A fact that has to be smaller. */
+function under(found: Found, goal: string, id: string, most: number, unit: string): Verdict {
+  const fact = factOf(found, id)
+  const wanted = `under ${most} ${unit}`
+  if (fact === undefined) return untold(goal, wanted)
+  return { goal, wanted, found: `${fact.value} ${fact.unit}`, met: fact.value < most }
+}
+
 function pairGoals(found: Found): Verdict[] {
-  const alone = 'lock pair, 1 caller, p50'
+  const many = 'lock pairs, 256 callers'
+  const one = 'lock pair, 1 caller in a closed loop, p50'
   return [
-    ratio(found, 'lock pairs, 256 callers', ['lock pair', 256], 'etcd', 14),
-    ratio(found, 'lock pairs, 256 callers', ['lock pair', 256], 'Redlock', 2),
-    shorter(found, alone, 'lock pair', ['etcd', 0.5]),
-    shorter(found, alone, 'lock pair', ['ZooKeeper', 0.5]),
+    ...(
+      [
+        ['etcd', 14],
+        ['Redlock', 2],
+        ['RheaKV', 10],
+      ] as const
+    ).map((bound) => ratio(found, many, ['lock pair', 256], bound)),
+    asAim(ratio(found, many, ['lock pair', 256], ['Redis', 1])),
+    shorter(found, one, 'lock pair', ['etcd', 0.5]),
+    shorter(found, one, 'lock pair', ['ZooKeeper', 1]),
+    asAim(shorter(found, one, 'lock pair', ['Redlock', 1])),
+  ]
+}
+
+function everydayGoals(found: Found): Verdict[] {
+  return ['fresh', 'old'].flatMap((members) => {
+    const load = `lock pair, 10 a second, ${members} members`
+    return [
+      shorter(found, `${load}, p50`, load, ['etcd', 0.5]),
+      asAim(shorter(found, `${load}, p50`, load, ['Redlock', 1.5])),
+    ]
+  })
+}
+
+function putAndGetGoals(found: Found): Verdict[] {
+  const [put, get] = ['put of 256 B, 256 callers', 'linearizable get, 256 callers'] as const
+  return [
+    ratio(found, put, ['put 256 B', 256], ['etcd', 10]),
+    ratio(found, put, ['put 256 B', 256], ['RheaKV', 3]),
+    asAim(ratio(found, put, ['put 256 B', 256], ['Redis', 0.1])),
+    ratio(found, get, ['get', 256], ['etcd', 25]),
+    ratio(found, get, ['get', 256], ['RheaKV', 5]),
+    asAim(ratio(found, get, ['get', 256], ['Redis', 1])),
   ]
 }
 
 /** Hand-overs are one commit after the other, as are the frames of the scene `floor`. */
-function handOver(found: Found, waiters: number): Verdict {
-  const goal = `contended hand-over, ${waiters} waiters`
-  const wanted = '0.8 x three bare processes'
+function handOverGoals(found: Found): Verdict[] {
+  return [8, 64].flatMap((waiters) => {
+    const goal = `contended hand-over, ${waiters} waiters`
+    return [
+      ofFloor(found, goal, waiters, 0.8),
+      asAim(ofFloor(found, goal, waiters, 1)),
+      ratio(found, goal, ['hand-over', waiters], ['RheaKV', 30]),
+    ]
+  })
+}
+
+function ofFloor(found: Found, goal: string, waiters: number, least: number): Verdict {
+  const wanted = `${least} x three bare processes`
   const ours = rowOf(found, 'hand-over', waiters)
   const bare = rowOf(found, 'a frame on two of three disks', 1, 'three processes, no logic')
   if (ours === undefined || bare === undefined) return untold(goal, wanted)
   const part = ours.perSecond / bare.perSecond
   const told = `${part.toFixed(2)} x (${ours.perSecond}/s, ${bare.perSecond}/s)`
-  return { goal, wanted, found: told, met: part >= 0.8 }
+  return { goal, wanted, found: told, met: part >= least }
 }
 
 function orderly(found: Found): Verdict {
@@ -91,103 +155,106 @@ function orderly(found: Found): Verdict {
   }
 }
 
-const KILLED = '100 ms, slowest 150 ms'
-
 function failoverGoals(found: Found): Verdict[] {
+  const kill = 'kill -9 of the leader to the next success'
   const killed = rowOf(found, 'leader killed: gap', 1)
-  const stopped = rowOf(found, 'leader stopped: longest gap', 8)
+  const killedWithin = (wanted: string, median: number, slowest: number): Verdict => {
+    if (killed === undefined) return untold(kill, wanted)
+    const { p50, p99, samples, errors } = killed
+    const told = `${p50} ms, slowest ${p99} ms of ${samples}, ${errors} errors`
+    return { goal: kill, wanted, found: told, met: errors === 0 && p50 <= median && p99 <= slowest }
+  }
   return [
-    killed
-      ? {
-          goal: 'kill -9 of the leader to the next success, median',
-          wanted: KILLED,
-          found: `${killed.p50} ms, slowest ${killed.p99} ms of ${killed.samples}, ${killed.errors} errors`,
-          met: killed.errors === 0 && killed.p50 <= 100 && killed.p99 <= 150,
-        }
-      : untold('kill -9 of the leader to the next success, median', KILLED),
-    stopped
-      ? {
-          goal: 'graceful stop of the leader',
-          wanted: 'no failed call, no gap over 100 ms',
-          found: `longest gap ${stopped.p99} ms, ${stopped.errors} failed calls`,
-          met: stopped.errors === 0 && stopped.p99 <= 100,
-        }
-      : untold('graceful stop of the leader', 'no failed call, no gap over 100 ms'),
+    killedWithin('100 ms median, 150 ms slowest of 20', 100, 150),
+    asAim(killedWithin('40 ms median', 40, Number.POSITIVE_INFINITY)),
+    stopGoal(found),
   ]
 }
 
-/** The p50 of a load with one caller beside that of a peer. */
-function shorter(found: Found, goal: string, load: string, [peer, most]: readonly [string, number]): Verdict {
-  const wanted = `at most ${most} x ${peer}'s`
-  const ours = rowOf(found, load, 1)
-  const theirs = rowOf(found, load, 1, peer)
-  if (ours === undefined || theirs === undefined) return untold(goal, wanted)
-  const told = `${(ours.p50 / theirs.p50).toFixed(2)} x (${ours.p50} ms, ${theirs.p50} ms)`
-  return { goal, wanted, found: told, met: ours.samples > 0 && ours.p50 <= theirs.p50 * most }
+function stopGoal(found: Found): Verdict {
+  const goal = 'graceful stop of the leader'
+  const wanted = 'no failed call, no gap over 100 ms'
+  const stopped = rowOf(found, 'leader stopped: longest gap', 8)
+  if (stopped === undefined) return untold(goal, wanted)
+  const { p99, errors } = stopped
+  const told = `longest gap ${p99} ms, ${errors} failed calls`
+  return { goal, wanted, found: told, met: errors === 0 && p99 <= 100 }
 }
 
-function everydayGoals(found: Found): Verdict[] {
-  const goal = 'lock pair ten times a second, fresh members, p50'
-  const load = 'lock pair, 10 a second, fresh members'
-  return [shorter(found, goal, load, ['etcd', 0.5]), shorter(found, goal, load, ['Redlock', 1.5])]
-}
-
-/** Each in ms; those of the command are for a machine where Node alone takes up to 130 ms. */
-const START_GOALS = [
-  ['latchkey --version', 'version', 200],
-  ['latchkey put', 'put', 250],
-  ['a new member alone is ready', 'one', 400],
-  ['three new members have a leader and are ready', 'three', 1000],
-] as const
-
-function startGoals(found: Found): Verdict[] {
-  return START_GOALS.map(([goal, id, most]) => {
-    const fact = factOf(found, `start.${id}`)
-    const wanted = `under ${most} ms`
-    if (fact === undefined) return untold(goal, wanted)
-    return { goal, wanted, found: `${fact.value} ms`, met: fact.value < most }
-  })
+function silenceGoal(found: Found): Verdict {
+  const goal = 'a leader that falls silent: a put is answered'
+  const wanted = "within 300 ms of the next leader's start, none fails"
+  const [longest, failed] = ['silent.after', 'silent.failed'].map((id) => factOf(found, id))
+  if (longest === undefined || failed === undefined) return untold(goal, wanted)
+  const told = `${longest.value} ms at the most, ${failed.value} failed`
+  return { goal, wanted, found: told, met: longest.value <= 300 && failed.value === 0 }
 }
 
 const HELD = 10_000
 const MILLION = 1_000_000
 
-function heldGoals(found: Found): Verdict[] {
-  const goal = '10,000 held locks renewed by one watchdog'
-  const cpu = factOf(found, 'held.cpu')
-  const still = factOf(found, 'held.still')
-  if (cpu === undefined || still === undefined || (factOf(found, 'held.locks')?.value ?? 0) < HELD)
-    return [untold(goal, 'under 5 % of a core a member')]
-  const told = `${(cpu.value * 100).toFixed(1)} %, ${still.value} still held`
+function renewalGoals(found: Found): Verdict[] {
+  return ['locks', 'permits', 'leaderships'].flatMap((kind) => {
+    const goal = `10,000 held ${kind} renewed, part of a core of the busiest member`
+    const [taken, still, cpu] = ['taken', 'still', 'cpu'].map((id) => factOf(found, `held.${kind}.${id}`))
+    const below = (most: number): Verdict => {
+      const wanted = `under ${most} %`
+      if (taken === undefined || still === undefined || cpu === undefined || taken.value < HELD)
+        return untold(goal, wanted)
+      const told = `${(cpu.value * 100).toFixed(1)} %, ${still.value} still held`
+      return { goal, wanted, found: told, met: cpu.value * 100 < most && still.value >= HELD }
+    }
+    return [below(5), asAim(below(2))]
+  })
+}
+
+function memoryGoals(found: Found): Verdict[] {
+  const million = 'memory of a member with 1,000,000 keys of 100 B'
   return [
-    {
-      goal,
-      wanted: 'under 5 % of a core a member',
-      found: told,
-      met: cpu.value < 0.05 && still.value >= HELD,
-    },
+    under(found, 'memory of an idle member', 'start.memory', 90, 'MB'),
+    under(found, million, `keys.rss.${MILLION}`, 250, 'MiB'),
+    asAim(under(found, million, `keys.rss.${MILLION}`, 200, 'MiB')),
   ]
 }
 
-function keyGoals(found: Found): Verdict[] {
-  const under = (goal: string, id: string, most: number): Verdict => {
-    const fact = factOf(found, id)
-    const wanted = `under ${most} ${fact?.unit ?? (most < 1000 ? 'MiB' : 'ms')}`
-    if (fact === undefined) return untold(goal, wanted)
-    return { goal, wanted, found: `${fact.value} ${fact.unit}`, met: fact.value < most }
-  }
+function readyGoals(found: Found): Verdict[] {
   return [
-    under('memory of a member with 1,000,000 keys', `keys.rss.${MILLION}`, 250),
-    under('restart with 1,000,000 keys', `keys.restart.${MILLION}`, 1500),
-    flat(found, 'put 100 B', 1),
-    flat(found, 'get', 1),
-    flat(found, 'put 100 B', 16),
-    flat(found, 'get', 16),
+    under(found, 'a new member alone is ready', 'start.one', 400, 'ms'),
+    under(found, 'three new members have a leader and are ready', 'start.three', 1000, 'ms'),
+    under(found, 'restart with 1,000,000 keys', `keys.restart.${MILLION}`, 1500, 'ms'),
   ]
+}
+
+/** For a machine where Node alone takes up to 130 ms. */
+function commandGoals(found: Found): Verdict[] {
+  return [
+    asAim(under(found, 'latchkey --version', 'start.version', 200, 'ms')),
+    asAim(under(found, 'latchkey put', 'start.put', 250, 'ms')),
+  ]
+}
+
+function turnGoals(found: Found): Verdict[] {
+  const goal = 'the longest turn that a command causes on a member'
+  return [under(found, goal, 'turns.longest', 50, 'ms'), asAim(under(found, goal, 'turns.longest', 10, 'ms'))]
+}
+
+/** Small calls beside large ones. */
+function largeValueGoal(found: Found): Verdict {
+  const goal = 'a put of 1 MiB delays small puts, p99'
+  const wanted = 'by at most 20 ms'
+  const alone = rowOf(found, 'small puts, 50 a second, alone', 1)
+  const beside = rowOf(found, 'small puts, 50 a second, beside puts of 1 MiB', 1)
+  if (alone === undefined || beside === undefined) return untold(goal, wanted)
+  const delay = beside.p99 - alone.p99
+  const told = `${delay.toFixed(1)} ms (${alone.p99} ms, ${beside.p99} ms)`
+  return { goal, wanted, found: told, met: delay <= 20 && alone.errors + beside.errors === 0 }
 }
 
 /** Medians differ from run to run by this much on a machine that does other things as well. */
 const FLAT = 1.5
+
+const flatGoals = (found: Found): Verdict[] =>
+  [1, 16].flatMap((callers) => ['put 100 B', 'get'].map((load) => flat(found, load, callers)))
 
 function flat(found: Found, load: string, callers: number): Verdict {
   const goal = `${load}, ${callers === 1 ? 'one caller' : `${callers} callers`}: flat latency from 1,000 to 1,000,000 keys`

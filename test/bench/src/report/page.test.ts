@@ -31,20 +31,20 @@ const part = (scenes: string, text: string) =>
   `<!-- bench${scenes}: from here on made by the bench -->${text}<!-- bench${scenes}: up to here -->`
 
 test('a run of all scenes, or of scenes that have no part, goes into the part of whole runs', () => {
-  const page = `before\n${part('', 'old')}\nbetween\n${part(' hand-over-kinds', 'kept')}\nafter`
+  const page = `before\n${part('', 'stale')}\nbetween\n${part(' hand-over-kinds', 'kept')}\nafter`
   for (const only of [[], ['keys']]) {
     const next = pageWith(page, report, only)
-    expect(next).not.toContain('old')
+    expect(next).not.toContain('stale')
     expect(next).toContain('### Goals')
     expect(next).toMatch(/^before\n[^]*\nbetween\n[^]*>kept<[^]*\nafter$/)
   }
 })
 
 test('a run of scenes that have a part of their own goes there: its rows with their errors, and what was measured', () => {
-  const page = `before\n${part('', 'kept')}\nbetween\n${part(' hand-over-kinds', 'old')}\nafter`
+  const page = `before\n${part('', 'kept')}\nbetween\n${part(' hand-over-kinds', 'stale')}\nafter`
   const next = pageWith(page, report, ['hand-over-kinds'])
   expect(next).toMatch(/^before\n[^]*>kept<[^]*\nbetween\n[^]*\nafter$/)
-  expect(next).not.toContain('old')
+  expect(next).not.toContain('stale')
   expect(next).not.toContain('### Goals')
   expect(next).toMatch(/\| Latchkey \| hand-over \| 8 \| 1,000 \| 1.00 \| 2.00 \| 9 \| 3 \|/)
   expect(next).toContain('load average 0 before the run')

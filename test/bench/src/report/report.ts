@@ -25,6 +25,8 @@ export interface Verdict {
   readonly found: string
   /** undefined: this run cannot tell. */
   readonly met: boolean | undefined
+  /** Beyond the goals: a run in which it is missed is a good one. */
+  readonly aim?: true
 }
 
 export interface Machine {

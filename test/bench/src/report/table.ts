@@ -14,6 +14,7 @@ const LOAD_HEAD = [
   'samples',
   'errors',
   'server CPU µs',
+  'halves differ',
 ]
 
 export const loadTable = (rows: readonly LoadRow[]): Table => [LOAD_HEAD, ...rows.map(loadLine)]
@@ -22,8 +23,11 @@ export function loadLine(row: LoadRow): string[] {
   const rate = row.perSecond === 0 ? '' : whole(row.perSecond)
   const counts = [whole(row.callers), rate, row.p50.toFixed(2), row.p99.toFixed(2), whole(row.samples)]
   const micros = row.serverMicros === undefined ? '' : whole(row.serverMicros)
-  return [row.system, row.load, ...counts, whole(row.errors), micros]
+  return [row.system, row.load, ...counts, whole(row.errors), micros, halves(row)]
 }
+
+const halves = ({ halvesDiffer, second }: LoadRow): string =>
+  halvesDiffer === undefined ? '' : `${Math.round(halvesDiffer * 100)} %${second ? ', measured twice' : ''}`
 
 export const factTable = ({ facts }: Pick<Report, 'facts'>): Table => [
   ['what', 'found'],
@@ -32,9 +36,9 @@ export const factTable = ({ facts }: Pick<Report, 'facts'>): Table => [
 
 export const goalTable = (verdicts: readonly Verdict[]): Table => [
   ['goal', 'wanted', 'found', 'met'],
-  ...verdicts.map(({ goal, wanted, found, met }) => [
-    ...[goal, wanted, found],
-    met === undefined ? '?' : met ? 'yes' : 'NO',
+  ...verdicts.map(({ goal, wanted, found, met, aim }) => [
+    ...[goal, aim ? `aim: ${wanted}` : wanted, found],
+    met === undefined ? '?' : met ? 'yes' : aim ? 'not yet' : 'NO',
   ]),
 ]
 

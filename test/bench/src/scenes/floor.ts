@@ -9,7 +9,7 @@ import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { measure } from '../measure.js'
+import { measure, steadily } from '../measure.js'
 import type { OwnScene, Stage } from './scene.js'
 
 const FRAME_BYTES = 128
@@ -63,7 +63,7 @@ async function load(port: number, stage: Stage): Promise<void> {
     await answered
     return heard === number * FRAME_BYTES
   }
-  const figures = await measure(call, { ...stage, callers: 1 })
+  const figures = await steadily(() => measure(call, { ...stage, callers: 1 }))
   stage.row({ system: 'three processes, no logic', load: 'a frame on two of three disks', ...figures })
   socket.destroy()
 }

@@ -1,18 +1,19 @@
 // Driver: one contended lock, permit or leadership, handed from waiter to waiter in the order of their coming. Each waiter queues
 // again behind the others as soon as it was served.
 
-import { quantiles } from '../measure.js'
+import { figuresOf, type Samples, steadily } from '../measure.js'
 import type { System, SystemClient } from '../systems/system.js'
-import type { Stage, SystemScene } from './scene.js'
+import type { LoadRow, Stage, SystemScene } from './scene.js'
 
 const WAITERS = [8, 64]
+const OF_A_LOCK = 'hand-over'
 
 export const handOver: SystemScene = {
   name: 'hand-over',
   about: 'one contended lock handed from waiter to waiter, 8 and 64 of them',
   on: 'any',
   async run(system, stage) {
-    for (const waiters of WAITERS) await passAround(system, waiters, stage, 'hand-over', (one) => one.passOn)
+    for (const waiters of WAITERS) await passAround(system, waiters, stage, OF_A_LOCK, (one) => one.passOn)
   },
 }
 
@@ -35,15 +36,37 @@ async function passAround(
   passOf: (client: SystemClient) => SystemClient['passOn'],
 ): Promise<void> {
   const client = await system.connect()
-  const passOn = passOf(client)
-  if (passOn === undefined) return client.close()
-  const gaps: number[] = []
+  try {
+    const passOn = passOf(client)
+    const { loadProcess } = client
+    const samples =
+      load === OF_A_LOCK && loadProcess !== undefined
+        ? () => loadProcess.passOn(waiters, stage)
+        : passOn && (() => gapsOf(passOn, waiters, stage))
+    if (samples === undefined) return
+    const once = async (): Promise<LoadRow> => ({
+      ...{ system: system.name, load, ...figuresOf(await samples(), waiters, stage.seconds) },
+    })
+    stage.row(await steadily(once))
+  } finally {
+    await client.close()
+  }
+}
+
+/** The times between one waiter that is served and the next. */
+async function gapsOf(
+  passOn: NonNullable<SystemClient['passOn']>,
+  waiters: number,
+  stage: Stage,
+): Promise<Samples> {
+  const millis: number[] = []
+  const ends: number[] = []
   const lastTurn: number[] = []
+  const faults: string[] = []
   let turns = 0
-  let errors = 0
   const start = performance.now() + stage.warmUpSeconds * 1000
   const end = start + stage.seconds * 1000
-  let last = start
+  let last: number | undefined
   const served = (waiter: number) => {
     const now = performance.now()
     // Strict order: whoever is served again must have let everybody else be served in between. Not in the
@@ -51,22 +74,22 @@ async function passAround(
     const before = lastTurn[waiter]
     lastTurn[waiter] = ++turns
     if (now < start || now > end) return
-    if (before !== undefined && turns - before !== waiters) errors++
-    gaps.push(now - last)
+    if (before !== undefined && turns - before !== waiters) faults.push('a waiter was served out of order')
+    if (last !== undefined) {
+      millis.push(now - last)
+      ends.push(now - start)
+    }
     last = now
   }
   const wait = async (waiter: number): Promise<void> => {
     while (performance.now() < end) {
-      await passOn('contended', waiter, () => served(waiter)).catch(() => {
-        errors++
+      await passOn('contended', waiter, () => served(waiter)).catch((error: unknown) => {
+        faults.push(String(error))
       })
     }
   }
   await Promise.all(Array.from({ length: waiters }, (_, waiter) => wait(waiter)))
-  await client.close()
-  stage.row({
-    ...{ system: system.name, load, callers: waiters, samples: gaps.length, errors },
-    perSecond: Math.round(gaps.length / stage.seconds),
-    ...quantiles(gaps.slice(1)),
-  })
+  const [firstError] = faults
+  const told = firstError === undefined ? {} : { firstError }
+  return { ...{ calls: turns, millis, ends, errors: faults.length }, ...told }
 }

@@ -4,7 +4,7 @@
 import { connect, type Store } from '@latchkey/client'
 import { isLatchkeyError } from '@latchkey/protocol'
 import type { Cluster } from '@latchkey/test-chaos/cluster'
-import { measure, quantiles, round } from '../measure.js'
+import { measure, quantiles, round, steadily } from '../measure.js'
 import { pause } from '../pause.js'
 import { cpuOf, ownMiB, residentMiB } from '../processes.js'
 import type { LatchkeyScene, Stage } from './scene.js'
@@ -127,7 +127,7 @@ async function look(cluster: Cluster, size: number, stage: Stage): Promise<void>
     for (const callers of LOOKERS) {
       stage.row({
         ...{ system: 'Latchkey', load: `${load}, ${thousands(size)} keys` },
-        ...(await measure(call, { ...stage, callers })),
+        ...(await steadily(() => measure(call, { ...stage, callers }))),
       })
     }
   }

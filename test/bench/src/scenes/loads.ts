@@ -1,9 +1,19 @@
 // Driver: the loads that every system is put under: locks taken and released, puts, linearizable gets.
 
-import { type Call, measure, round } from '../measure.js'
+import {
+  type Call,
+  figuresOf,
+  type MeasureOptions,
+  measure,
+  round,
+  type Samples,
+  samplesOf,
+  steadily,
+} from '../measure.js'
 import { cpuByProcess, spentSince } from '../processes.js'
-import type { System, SystemClient } from '../systems/system.js'
-import type { Stage, SystemScene } from './scene.js'
+import { inSteps } from '../steps.js'
+import type { LoadProcess, System, SystemClient } from '../systems/system.js'
+import type { LoadRow, Stage, SystemScene } from './scene.js'
 
 const SIZE = 256
 const VALUE = new Uint8Array(SIZE).fill(120)
@@ -17,46 +27,80 @@ export const loads: SystemScene = {
   run: runLoads,
 }
 
+type Kind = Parameters<LoadProcess['closed']>[0]
+
+const KINDS = ['pair', 'put', 'get'] as const
+const LOADS = { pair: 'lock pair', put: 'put 256 B', get: 'get' } as const
+
 async function runLoads(system: System, stage: Stage): Promise<void> {
   const client = await system.connect()
-  const run = async (load: string, callers: number, call: Call) => {
-    let calls = 0
-    const counted: Call = (caller, turn) => {
-      calls++
-      return call(caller, turn)
-    }
-    const before = cpuByProcess(system.pids())
-    const figures = await measure(counted, { ...stage, callers })
-    const seconds = spentSince(before, cpuByProcess(system.pids()))
-    stage.row({ system: system.name, load, ...figures, serverMicros: round((seconds * 1e6) / calls) })
-  }
   try {
-    const { take, put, get } = client
     await warmUp(client, stage)
-    if (take) {
-      const pair = async (caller: number) => {
-        const release = await take(`lock/${caller}`)
-        return release === undefined ? false : release()
+    await fill(client)
+    for (const kind of KINDS) {
+      const { loadProcess } = client
+      const call = callOf(client, kind)
+      if (call === undefined) continue
+      for (const callers of stage.callers) {
+        const options = { ...stage, callers }
+        const samples = () => loadProcess?.closed(kind, options) ?? samplesOf(call, options)
+        stage.row(await steadily(() => measured(system, LOADS[kind], samples, options)))
       }
-      for (const callers of stage.callers) await run('lock pair', callers, pair)
-    }
-    const most = Math.max(...stage.callers)
-    const keyOf = (caller: number, turn: number) => `key/${(caller * 31 + turn) % KEYS}`
-    if (put) await run('put 256 B', most, (caller, turn) => put(keyOf(caller, turn), VALUE))
-    if (put && get) {
-      await Promise.all(Array.from({ length: KEYS }, (_, i) => put(keyOf(0, i), VALUE)))
-      await run('get', most, async (caller, turn) => (await get(keyOf(caller, turn)))?.length === SIZE)
     }
   } finally {
     await client.close()
   }
 }
 
-const WARM_CALLERS = 64
+/** With what the servers spent meanwhile. */
+async function measured(
+  system: System,
+  load: string,
+  samplesOnce: () => Promise<Samples>,
+  { callers, seconds }: MeasureOptions,
+): Promise<LoadRow> {
+  const before = cpuByProcess(system.pids())
+  const samples = await samplesOnce()
+  const spent = spentSince(before, cpuByProcess(system.pids()))
+  const serverMicros = round((spent * 1e6) / samples.calls)
+  return { system: system.name, load, ...figuresOf(samples, callers, seconds), serverMicros }
+}
 
-/** What is compiled while it runs has to be compiled first, here and in servers of Java or JavaScript. */
-async function warmUp({ take, put }: SystemClient, { quick }: Stage): Promise<void> {
-  const options = { callers: WARM_CALLERS, seconds: quick ? 1 : 5, warmUpSeconds: 0 }
+const keyOf = (caller: number, turn: number) => `key/${(caller * 31 + turn) % KEYS}`
+
+/** undefined: the system has no such call. */
+function callOf({ take, put, get }: SystemClient, kind: Kind): Call | undefined {
+  if (kind === 'pair')
+    return (
+      take &&
+      (async (caller) => {
+        const release = await take(`lock/${caller}`)
+        return release === undefined ? false : release()
+      })
+    )
+  if (kind === 'put') return put && ((caller, turn) => put(keyOf(caller, turn), VALUE))
+  return get && (async (caller, turn) => (await get(keyOf(caller, turn)))?.length === SIZE)
+}
+
+/** The keys that are read. */
+async function fill({ put }: SystemClient): Promise<void> {
+  const keys = Array.from({ length: KEYS }, (_, i) => keyOf(0, i))
+  if (put !== undefined) await inSteps(keys, WARM_CALLERS, (key) => put(key, VALUE))
+}
+
+const WARM_CALLERS = 64
+const WARM_SECONDS = 5
+
+/**
+ * What is compiled while it runs has to be compiled first, here and in servers of Java or JavaScript. In a load
+ * process each load is warmed up for that long, because it warms up two JVMs, its own and the server's.
+ */
+async function warmUp({ take, put, loadProcess }: SystemClient, { quick }: Stage): Promise<void> {
+  const options = { callers: WARM_CALLERS, seconds: quick ? 1 : WARM_SECONDS, warmUpSeconds: 0 }
+  if (loadProcess !== undefined) {
+    for (const kind of KINDS) await loadProcess.closed(kind, options)
+    return
+  }
   await measure(async (caller) => {
     const release = await take?.(`warm/${caller}`)
     if (put) await put(`warm/${caller}`, VALUE)

@@ -4,6 +4,8 @@ import { once } from 'node:events'
 import { Cluster } from '@latchkey/test-chaos/cluster'
 import { LATCHKEY, nodeProcess } from '@latchkey/test-chaos/command'
 import { quantiles } from '../measure.js'
+import { pause } from '../pause.js'
+import { residentMiB } from '../processes.js'
 import type { OwnScene, Stage } from './scene.js'
 
 export const start: OwnScene = {
@@ -20,6 +22,7 @@ const WHAT = {
   put: 'latchkey put, from its start to its end',
   one: 'a new member alone: ready after',
   three: 'three new members with their leader: all ready after',
+  memory: 'memory of the biggest of these, idle for two seconds',
 } as const
 
 /** Each round measures everything once, so that a slow minute of the machine meets all of them. */
@@ -28,7 +31,7 @@ async function run(stage: Stage): Promise<void> {
   for (let round = 0; round < (stage.quick ? 3 : 9); round++) rounds.push(await measureAll())
   for (const name of Object.keys(WHAT) as (keyof typeof WHAT)[]) {
     const median = quantiles(rounds.map((round) => round[name])).p50
-    stage.fact(`start.${name}`, WHAT[name], Math.round(median), 'ms')
+    stage.fact(`start.${name}`, WHAT[name], Math.round(median), name === 'memory' ? 'MB' : 'ms')
   }
 }
 
@@ -38,8 +41,15 @@ async function measureAll() {
   const { millis: one, result: put } = await clusterMillis(1, ({ urls }) =>
     processMillis([LATCHKEY, 'put', 'start', 'x', '--endpoint', urls.join(',')]),
   )
-  const { millis: three } = await clusterMillis(3, () => Promise.resolve())
-  return { node, version, put, one, three }
+  const { millis: three, result: memory } = await clusterMillis(3, idleMegabytes)
+  return { node, version, put, one, three, memory }
+}
+
+const IDLE_MILLIS = 2_000
+
+async function idleMegabytes({ members }: Cluster): Promise<number> {
+  await pause(IDLE_MILLIS)
+  return Math.max(...members.map((member) => residentMiB(member.pid as number))) * (1024 ** 2 / 1e6)
 }
 
 async function processMillis(args: readonly string[]): Promise<number> {

@@ -17,7 +17,9 @@ export async function etcd(): Promise<System | string> {
     const urls = ports.map((port) => `http://127.0.0.1:${port}`)
     const clientUrls = urls.slice(0, 3)
     const all = [0, 1, 2].map((i) => `m${i}=${urls[i + 3]}`).join(',')
-    for (const i of [0, 1, 2]) servers.start(program, flags(i, urls[i] as string, urls[i + 3] as string, all))
+    const start = (i: number) =>
+      servers.start(program, flags(i, urls[i] as string, urls[i + 3] as string, all))
+    const running = [0, 1, 2].map(start)
     const open = () => new module.Etcd3({ hosts: clientUrls })
     await servers.until(() => probe(open()))
     return {
@@ -25,6 +27,17 @@ export async function etcd(): Promise<System | string> {
       setting: 'three members, defaults; etcd3 over all three',
       pids: () => servers.pids,
       connect: async () => etcdClient(open(), await lockService(ports.slice(0, 3))),
+      async leader() {
+        const one = (url: string) => new module.Etcd3({ hosts: url })
+        const i = await leaderIndex(clientUrls.map(one))
+        return {
+          kill: () => void running[i]?.kill('SIGKILL'),
+          async startAgain() {
+            running[i] = start(i)
+            await servers.until(() => probe(one(clientUrls[i] as string)))
+          },
+        }
+      },
       stop: () => servers.stop(),
     }
   } catch (error) {
@@ -45,6 +58,13 @@ async function probe(client: Etcd3): Promise<void> {
   } finally {
     client.close()
   }
+}
+
+/** Of these members, each with a client of its own. */
+async function leaderIndex(clients: readonly Etcd3[]): Promise<number> {
+  const known = await Promise.all(clients.map((client) => client.maintenance.status()))
+  for (const client of clients) client.close()
+  return known.findIndex(({ leader, header }) => leader === header.member_id)
 }
 
 function etcdClient(client: Etcd3, service: LockService): SystemClient {

@@ -19,6 +19,17 @@ export async function latchkey(flags: readonly string[] = []): Promise<Latchkey>
     cluster,
     pids: () => cluster.members.map((member) => member.pid as number),
     connect: async () => latchkeyClient(await connect(cluster.urls)),
+    async leader() {
+      const member = await cluster.leader()
+      return {
+        kill: () => member.signal('SIGKILL'),
+        async startAgain() {
+          await member.exited()
+          member.start()
+          await member.ready()
+        },
+      }
+    },
     stop: () => cluster.destroy(),
   }
 }

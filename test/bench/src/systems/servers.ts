@@ -31,6 +31,11 @@ export interface User {
   readonly gid?: number
 }
 
+export interface StartOptions extends User {
+  /** Who gets orders by its standard input has a pipe there. */
+  readonly stdin?: 'pipe'
+}
+
 export class Servers {
   readonly folder: string
   readonly #processes: ChildProcess[] = []
@@ -52,13 +57,14 @@ export class Servers {
     return this.#processes.filter(isRunning).map((child) => child.pid as number)
   }
 
-  start(command: string, args: readonly string[], user: User = {}): ChildProcess {
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: this.folder, ...user })
+  start(command: string, args: readonly string[], options: StartOptions = {}): ChildProcess {
+    const { stdin = 'ignore', ...user } = options
+    const child = spawn(command, args, { stdio: [stdin, 'pipe', 'pipe'], cwd: this.folder, ...user })
     const keep = (chunk: Buffer) => {
       this.#output = (this.#output + chunk.toString()).slice(-5_000)
     }
-    child.stdout.on('data', keep)
-    child.stderr.on('data', keep)
+    child.stdout?.on('data', keep)
+    child.stderr?.on('data', keep)
     child.on('error', (error) => keep(Buffer.from(String(error))))
     this.#processes.push(child)
     return child

@@ -1,5 +1,7 @@
 // Types: what is measured. Each system runs as its own processes, with the same durability, on loopback.
 
+import type { MeasureOptions, Samples } from '../measure.js'
+
 export interface System {
   readonly name: string
   /** What runs, in a few words: version, members, durability, client. */
@@ -8,13 +10,34 @@ export interface System {
   pids(): readonly number[]
   /** One user's way in, as its usual Node client offers it. */
   connect(): Promise<SystemClient>
+  /** Who leads at the moment. Absent where nobody does, or where it is not asked for. */
+  leader?(): Promise<Leader>
   stop(): Promise<void>
+}
+
+/** A server process that can be ended and started again with the same data. */
+export interface Leader {
+  /** kill -9. */
+  kill(): void
+  /** Resolves when it serves again. */
+  startAgain(): Promise<void>
+}
+
+/** Measures in a load process of its own, where the usual client is none of Node's. */
+export interface LoadProcess {
+  /** The loads of the scene `loads`. */
+  closed(load: 'pair' | 'put' | 'get', options: MeasureOptions): Promise<Samples>
+  /** Lock pairs of one caller, each begun at its own time. */
+  paced(perSecond: number, count: number): Promise<Samples>
+  /** One contended lock that goes from caller to caller. */
+  passOn(waiters: number, options: Omit<MeasureOptions, 'callers'>): Promise<Samples>
 }
 
 /** Lets a lock go. True: it was still ours. */
 export type Release = () => Promise<boolean>
 
 export interface SystemClient {
+  readonly loadProcess?: LoadProcess
   /** One attempt. undefined: somebody else has it. */
   take?(key: string): Promise<Release | undefined>
   put?(key: string, value: Uint8Array): Promise<boolean>
