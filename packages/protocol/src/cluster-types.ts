@@ -12,6 +12,11 @@ export interface MemberStatus {
    */
   lag: number | undefined
   alive: boolean | undefined
+  /**
+   * For how long `alive` has been what it is, to the member that answers, ms. Of the member that answers: for
+   * how long it has been open.
+   */
+  sinceMillis?: number | undefined
 }
 export interface Status {
   id: string

@@ -10,6 +10,7 @@ export interface Member {
   readonly role: 'voter' | 'learner'
   readonly lag?: number
   readonly alive?: boolean
+  readonly sinceMillis?: number
 }
 
 export interface Status {

@@ -26,6 +26,7 @@ export class Overview implements View {
   readonly #points: number[] = []
   #before: Figures | undefined
   #status: Status | undefined
+  #statusAt = 0
   #ends: (() => void)[] = []
 
   constructor(console: Console) {
@@ -62,6 +63,12 @@ export class Overview implements View {
         mark: (member: Member) => (member.alive === false ? 'bad' : 'good'),
       },
       {
+        head: 'Since',
+        kind: 'number',
+        text: ({ sinceMillis }: Member) =>
+          sinceMillis === undefined ? NO_FIGURE : duration(sinceMillis + now() - this.#statusAt),
+      },
+      {
         head: 'Entries behind',
         kind: 'number',
         text: ({ lag }: Member) => (lag === undefined ? NO_FIGURE : whole(lag)),
@@ -86,7 +93,7 @@ export class Overview implements View {
   }
 
   #healthOf({ id, alive }: Member): string {
-    if (id === this.#status?.id) return 'this member'
+    if (id === this.#status?.id) return 'this member runs'
     if (alive === undefined) return NO_FIGURE
     return alive ? 'connected' : 'does not answer'
   }
@@ -131,6 +138,7 @@ export class Overview implements View {
 
   #showStatus(status: Status): void {
     this.#status = status
+    this.#statusAt = now()
     const { leader, id, members, version, uptimeMillis, disk, term, whyNoLeader } = status
     const alive = members.filter((member) => member.alive !== false || member.id === id).length
     const health =

@@ -58,6 +58,8 @@ test('status: { id, role, leader, term, commit, applied, clusterTime, clusterId,
   for (const member of status.members) {
     expect(member.alive).toBe(true)
     expect(member.lag).toBeGreaterThanOrEqual(0)
+    expect(member.sinceMillis).toBeGreaterThanOrEqual(0)
+    expect(member.sinceMillis).toBeLessThanOrEqual(status.uptimeMillis)
   }
   const follower = await (await trio.follower()).status()
   expect(follower).toMatchObject({ role: 'follower', leader: status.id, term: status.term })

@@ -233,11 +233,54 @@ const rows = (more: Readonly<Record<string, Schema>>) =>
   list(object({ ...more, ...held }, ['id', 'fencingToken', 'remainingMillis']))
 const results: Schema = list({ description: 'true, a count, a number, or what a get found.' })
 
+const MEMBERS = list(
+  object(
+    {
+      id: text('The id of the member.'),
+      url: text('Where the others dial it.'),
+      role: { type: 'string', enum: ['voter', 'learner'] },
+      lag: whole('How many entries it lacks, as the leader knows it.'),
+      alive: { type: 'boolean', description: 'Whether the member that answers is connected with it.' },
+      sinceMillis: whole('For how long that has been so.'),
+    },
+    ['id', 'url', 'role'],
+  ),
+)
+
+const SESSION = object(
+  {
+    id: whole('Give it to /v1/sessions/{id}:end.'),
+    openedBy: text('The name of the token, or the address, that opened it.'),
+    lifeMillis: whole('How long it lives after the last message of its client.'),
+    idleMillis: whole('The time since that message.'),
+    remainingMillis: { type: 'integer' },
+    holds: whole('How many holds were requested in it.'),
+    waiters: whole('How many of its calls wait.'),
+  },
+  ['id', 'openedBy', 'lifeMillis', 'idleMillis', 'holds', 'waiters'],
+)
+
 export const ANSWERS = {
   any: { type: 'object' },
-  status: { type: 'object' },
+  status: object(
+    {
+      id: text('The member that answers.'),
+      role: { type: 'string', enum: ['leader', 'follower', 'candidate', 'learner'] },
+      leader: text('Left out while it knows no leader.'),
+      term: whole('The term.'),
+      commit: whole('The log is committed up to here.'),
+      applied: whole('It is applied here up to here.'),
+      clusterTime: whole('In ms.'),
+      clusterId: text('The random id of the cluster.'),
+      members: MEMBERS,
+      version: text('Of the member that answers.'),
+      uptimeMillis: { type: 'number', description: 'For how long it has been open.' },
+      dateMillis: { type: 'number', description: 'The date of its machine, in ms since 1970.' },
+    },
+    ['id', 'role', 'term', 'commit', 'applied', 'clusterTime', 'members', 'version'],
+  ),
   version: object({ version: { type: 'string' } }, ['version']),
-  members: object({ leader: { type: ['string', 'null'] }, members: list({ type: 'object' }) }, ['members']),
+  members: object({ leader: { type: ['string', 'null'] }, members: MEMBERS }, ['leader', 'members']),
   identity: object(
     {
       name: { type: 'string' },
@@ -247,7 +290,7 @@ export const ANSWERS = {
     },
     ['name', 'rights'],
   ),
-  sessions: object({ sessions: list({ type: 'object' }) }, ['sessions']),
+  sessions: object({ sessions: list(SESSION) }, ['sessions']),
   ended: object({ ended: { type: 'boolean' } }, ['ended']),
   revision: object({ revision }, ['revision']),
   number: object({ value: { type: 'integer' }, revision }, ['value', 'revision']),

@@ -24,6 +24,7 @@ import type { FileSystem } from '@latchkey/raft/wal'
 import type { KvStore, StateHash } from '@latchkey/kv'
 import { Admin } from './admin-calls.js'
 import { OwnMembership, removed } from './own-membership.js'
+import { PeerTimes } from './peer-times.js'
 import { type MemberMessage, decodeMemberMessage, encodeMemberMessage } from './member-messages.js'
 import { MemberChanges } from './membership-changes.js'
 import { CallCounters } from './call-counters.js'
@@ -84,7 +85,7 @@ export class Member extends Emitter<MemberEvents> {
   readonly replica: Replica
   readonly kv: KvStore
   readonly #ports: MemberPorts
-  readonly #openedAt: number
+  readonly #peerTimes: PeerTimes
   readonly #calls: CallCounters
   readonly #commands: CommandQueue
   readonly #forwarder: Forwarder
@@ -133,7 +134,7 @@ export class Member extends Emitter<MemberEvents> {
     const { maxInFlightBytes: mostBytes } = replica.node.options
     this.#commands = new CommandQueue({ node: replica.node, kv, mostBytes })
     this.#ports = ports
-    this.#openedAt = ports.clock.now()
+    this.#peerTimes = new PeerTimes(ports.clock, replica.transport)
     this.#forwarder = forwarder
     const { node } = replica
     this.#admin = this.#makeAdmin()
@@ -254,9 +255,9 @@ export class Member extends Emitter<MemberEvents> {
 
   status(): Status {
     const { clock, version } = this.#ports
-    return statusOf(this.replica, this.isLeft ? removed(this.id) : undefined, {
+    return statusOf(this.replica, this.isLeft ? removed(this.id) : undefined, this.#peerTimes, {
       version,
-      uptimeMillis: clock.now() - this.#openedAt,
+      uptimeMillis: this.#peerTimes.uptimeMillis,
       dateMillis: clock.instant().wall,
     })
   }

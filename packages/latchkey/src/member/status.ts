@@ -2,15 +2,23 @@
 
 import { type LeaderReply, leaderlessMessage, type MemberStatus, type Status } from '@latchkey/protocol'
 import { type Membership, membersOf, type Replica } from '@latchkey/raft'
+import type { PeerTimes } from './peer-times.js'
 
 /** What the process of the member knows of itself. */
 export type OfProcess = Pick<Status, 'version' | 'uptimeMillis' | 'dateMillis'>
 
 /** `removed`: why no leader serves this member any more. */
-export function statusOf(replica: Replica, removed: string | undefined, ofProcess: OfProcess): Status {
+export function statusOf(
+  replica: Replica,
+  removed: string | undefined,
+  times: PeerTimes,
+  ofProcess: OfProcess,
+): Status {
   const { node } = replica
   const { raft } = node
   const reply = leaderReplyOf(replica, raft.membership)
+  const ids = membersOf(raft.membership)
+  times.keepOnly(ids)
   return {
     id: node.options.id,
     role: raft.role,
@@ -20,7 +28,7 @@ export function statusOf(replica: Replica, removed: string | undefined, ofProces
     applied: node.applied.position.index,
     clusterTime: Math.floor(node.clusterTime()),
     clusterId: replica.clusterId,
-    members: membersOf(raft.membership).map((id) => memberStatus(replica, id)),
+    members: ids.map((id) => memberStatus(replica, times, id)),
     ...ofProcess,
     ...(reply.id === undefined && {
       missing: [...(reply.missing ?? [])],
@@ -29,7 +37,7 @@ export function statusOf(replica: Replica, removed: string | undefined, ofProces
   }
 }
 
-function memberStatus({ node, transport }: Replica, id: string): MemberStatus {
+function memberStatus({ node, transport }: Replica, times: PeerTimes, id: string): MemberStatus {
   const { membership, lastIndex, progress, role } = node.raft
   const self = id === node.options.id
   const known = progress.find((one) => one.id === id)
@@ -43,6 +51,7 @@ function memberStatus({ node, transport }: Replica, id: string): MemberStatus {
         ? lastIndex - (known?.match ?? 0)
         : undefined,
     alive: self || transport.connected(id),
+    sinceMillis: Math.floor(self ? times.uptimeMillis : times.millisOf(id)),
   }
 }
 

@@ -1,0 +1,40 @@
+// Test: since when other members are connected, or not.
+
+import { ManualClock } from '@latchkey/raft/memory'
+import type { Transport } from '@latchkey/raft'
+import { expect, test } from 'vitest'
+import { PeerTimes } from './peer-times.js'
+
+test('a connection is as old as it is, also one that broke between two looks; before the first one since the start', () => {
+  const clock = new ManualClock()
+  const connected = new Set<string>()
+  let heard: (event: { readonly id: string }) => void = () => {}
+  const transport = {
+    connected: (id: string) => connected.has(id),
+    on: (_: string, listener: typeof heard) => {
+      heard = listener
+      return () => {}
+    },
+  } as unknown as Transport
+  const times = new PeerTimes(clock, transport)
+  const change = (id: string, isUp: boolean) => {
+    if (isUp) connected.add(id)
+    else connected.delete(id)
+    heard({ id })
+  }
+  clock.advance(1_000)
+  expect([times.uptimeMillis, times.millisOf('b')]).toEqual([1_000, 1_000])
+  change('b', true)
+  clock.advance(500)
+  expect(times.millisOf('b')).toBe(500)
+  change('b', false)
+  clock.advance(10)
+  change('b', true)
+  clock.advance(20)
+  expect(times.millisOf('b')).toBe(20)
+  change('b', false)
+  clock.advance(30)
+  expect(times.millisOf('b')).toBe(30)
+  times.keepOnly(['c'])
+  expect([times.millisOf('b'), times.millisOf('c')]).toEqual([1_560, 1_560])
+})
