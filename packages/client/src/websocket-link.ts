@@ -289,10 +289,14 @@ const reasonOf = (cause: unknown): string =>
     ? cause.message.split(';', 1)[0] || (cause as NodeJS.ErrnoException).code || cause.name
     : String(cause)
 
+/** Against pages that let a name of theirs lead to this machine. */
+const FOREIGN_NAME =
+  'A member that listens at a loopback address takes no name but localhost: give its address as its --listen says.'
+
 const refusedBy = (url: string, status: number | undefined) =>
   new LatchkeyError(
     status === 401 ? 'ERR_UNAUTHORIZED' : 'ERR_NO_LEADER',
-    `${url} answered with HTTP status ${status} instead of a handshake. Is a Latchkey member running there?`,
+    `${url} answered with HTTP status ${status} instead of a handshake. ${status === 403 ? FOREIGN_NAME : 'Is a Latchkey member running there?'}`,
   )
 
 const otherCluster = (url: string) =>

@@ -31,6 +31,9 @@ interface MetricsPorts {
   refusals(): readonly RefusalCount[]
 }
 
+/** The longest interval of a timer. */
+const NEVER_MS = 2 ** 31 - 1
+
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 interface Figures {
@@ -126,15 +129,16 @@ export class Metrics {
   }
 
   /**
-   * Node measures how late the event loop is, from the first request on, by a timer of a hundred times a
-   * second.
+   * Law: a request for metrics leaves no timer behind. Node measures how late the event loop is by a timer, a
+   * hundred times a second by default. Without this law: one look at an idle member makes it wake three times
+   * as often for ever. The member measures the same by its own timers (latchkey_event_loop_delay_seconds).
    */
   #watchNode(): void {
     if (this.#watching) return
     this.#watching = true
-    collectDefaultMetrics({ register: this.#registry })
-    // The measurement has no value before the second request, and always contains the interval of that timer.
-    this.#registry.removeSingleMetric('nodejs_eventloop_lag_min_seconds')
+    collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: NEVER_MS })
+    for (const { name } of this.#registry.getMetricsAsArray())
+      if (name.startsWith('nodejs_eventloop_lag')) this.#registry.removeSingleMetric(name)
   }
 
   #set(name: string, help: string, value: number): void {

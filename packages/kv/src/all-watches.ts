@@ -3,7 +3,7 @@
 
 import type { Clock, Logger } from '@latchkey/base'
 import { type LatchkeyError, WATCH_OF, type WatchOf } from '@latchkey/protocol'
-import type { KeyRange, KvLimits, Watch, WatchSink } from './kv-store.js'
+import type { KeyRange, KvLimits, Watch, WatchLags, WatchSink } from './kv-store.js'
 import type { LockEvents } from './state/lock-events.js'
 import type { State } from './state/state.js'
 import { type WatchHistory, Watches } from './watches.js'
@@ -40,6 +40,15 @@ export class AllWatches {
     let sum = 0
     this.#each((watches) => (sum += watches.size))
     return sum
+  }
+
+  get lags(): WatchLags {
+    const lagOf = (of: WatchOf) => this.#byKind[of].lag
+    return {
+      keys: lagOf(WATCH_OF.keys),
+      locks: lagOf(WATCH_OF.locks),
+      renewals: lagOf(WATCH_OF.renewals),
+    }
   }
 
   #countRenewals(): void {

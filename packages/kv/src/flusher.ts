@@ -3,7 +3,7 @@
 // One batch is written and synced at a time, so an older batch is never written after a newer one. A failed
 // write is not repeated, because nobody knows whether the disk has its bytes. The member stops instead.
 
-import type { Clock, Timer } from '@latchkey/base'
+import type { Clock, Histogram, Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { LogPosition } from '@latchkey/raft/core'
 import type { State } from './state/state.js'
@@ -32,7 +32,17 @@ export class Flusher {
   #held = false
   #whenIdle: (() => void) | undefined
 
-  constructor(clock: Clock, state: State, limits: KvLimits, failed: (error: LatchkeyError) => void) {
+  /** Seconds of each batch that was written. */
+  readonly #writes: Histogram
+
+  constructor(
+    clock: Clock,
+    state: State,
+    limits: KvLimits,
+    writes: Histogram,
+    failed: (error: LatchkeyError) => void,
+  ) {
+    this.#writes = writes
     this.#clock = clock
     this.#state = state
     this.#limits = limits
@@ -112,7 +122,9 @@ export class Flusher {
 
   /** An error of `collect` also counts as a failed write. */
   async #issue(): Promise<void> {
+    const began = this.#clock.now()
     await this.#state.store.write(this.#state.collect())
+    this.#writes.observe((this.#clock.now() - began) / 1000)
   }
 
   #written(position: LogPosition): void {

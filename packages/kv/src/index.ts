@@ -31,4 +31,13 @@ export type {
   RowStore,
   RowView,
 } from './storage/row-store.js'
-export type { KeyRange, KvLimits, KvOptions, KvStore, StateHash, Watch, WatchSink } from './kv-store.js'
+export type {
+  KeyRange,
+  KvLimits,
+  KvOptions,
+  KvStore,
+  StateHash,
+  StoreFigures,
+  Watch,
+  WatchSink,
+} from './kv-store.js'

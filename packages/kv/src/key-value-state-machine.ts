@@ -10,7 +10,7 @@
 // - MA4: a snapshot replaces state, overlay, flusher and views together. Nothing old is used after it (S3).
 // - MA5: the work that is applied in one turn of the event loop is limited (rules/apply-work-limit.ts).
 
-import { elementAt, type Logger, assert, silentLogger } from '@latchkey/base'
+import { elementAt, Histogram, type Logger, assert, silentLogger } from '@latchkey/base'
 import { ownerOfHold } from '@latchkey/lock'
 import { type Command, LatchkeyError, READ, type Read, WATCH_OF, type WatchOf } from '@latchkey/protocol'
 import type { Entry, LogPosition, Membership } from '@latchkey/raft/core'
@@ -36,7 +36,16 @@ import { readView } from './snapshot/reader.js'
 import { StreamedState } from './snapshot/writer.js'
 import { emptyMeta, encodeMeta } from './state/meta-row.js'
 import { State } from './state/state.js'
-import type { KeyRange, KvLimits, KvOptions, KvStore, StateHash, Watch, WatchSink } from './kv-store.js'
+import type {
+  KeyRange,
+  KvLimits,
+  KvOptions,
+  KvStore,
+  StateHash,
+  StoreFigures,
+  Watch,
+  WatchSink,
+} from './kv-store.js'
 import { Views } from './read-views.js'
 import { AllWatches } from './all-watches.js'
 import { LockEvents } from './state/lock-events.js'
@@ -62,6 +71,8 @@ export class KvMachine implements KvStore {
   readonly #turn = new Turn()
   readonly #surveys: RangeSurveys
   readonly #endedWaits: EndedWaits
+  /** Seconds of each batch that was written to the store. */
+  readonly #writes = new Histogram()
   #running: Running | undefined
   #watches: AllWatches | undefined
   #lockEvents = new LockEvents({ index: 0, time: 0 })
@@ -116,7 +127,9 @@ export class KvMachine implements KvStore {
   async #run(store: RowStore): Promise<void> {
     try {
       const state = await State.load(store, this.#limits)
-      const flusher = new Flusher(this.#options.clock, state, this.#limits, (error) => this.#fail(error))
+      const flusher = new Flusher(this.#options.clock, state, this.#limits, this.#writes, (error) =>
+        this.#fail(error),
+      )
       this.#running = { state, flusher }
       this.#lockEvents = new LockEvents(state.meta.position)
     } catch (error) {
@@ -352,8 +365,15 @@ export class KvMachine implements KvStore {
     for (const view of views) this.#views.close(view)
   }
 
-  get watchCount(): number {
-    return this.#watches?.size ?? 0
+  get figures(): StoreFigures {
+    const state = this.#stopped === undefined ? this.#running?.state : undefined
+    return {
+      watches: this.#watches?.size ?? 0,
+      watchLags: this.#watches?.lags ?? { keys: 0, locks: 0, renewals: 0 },
+      writes: this.#writes,
+      level: state?.store.levelFigures?.(),
+      longestWaits: state?.waiters.longest(state.meta.position.time),
+    }
   }
 
   watch(range: KeyRange, from: number, sink: WatchSink, by?: string, of: WatchOf = WATCH_OF.keys): Watch {

@@ -1,7 +1,7 @@
 // Types: what a member can ask of its key-value state machine, in addition to what
 // consensus asks of every state machine.
 
-import type { Clock, Logger } from '@latchkey/base'
+import type { Clock, Histogram, Logger } from '@latchkey/base'
 import type {
   BudgetLimits,
   Command,
@@ -17,8 +17,9 @@ import type {
 import type { LogPosition } from '@latchkey/raft/core'
 import type { StateMachine } from '@latchkey/raft/node'
 import type { StateDigest } from './state-digest.js'
-import type { LockFigures } from './state/lock-counts.js'
+import type { CountsByKind, LockFigures } from './state/lock-counts.js'
 import type { PartyCounts } from './state/latches-and-barriers.js'
+import type { LevelFigures } from './storage/level-figures.js'
 import type { RowHome } from './storage/row-store.js'
 
 export interface KvOptions {
@@ -166,6 +167,25 @@ export interface OpenSessions {
   refusalFor(by: string): Uint8Array | undefined
 }
 
+/** For metrics. Nothing decides by these numbers. */
+export interface StoreFigures {
+  /** The open watches, of keys and of locks. */
+  readonly watches: number
+  /** How many revisions, or events of locks, the slowest watch of each kind lacks. */
+  readonly watchLags: WatchLags
+  /** Seconds of each batch that was written to the store with its sync. */
+  readonly writes: Histogram
+  readonly level: LevelFigures | undefined
+  /** How long the oldest waiter of each kind has waited, in ms of cluster time; undefined: there is no state. */
+  readonly longestWaits: CountsByKind | undefined
+}
+
+export interface WatchLags {
+  readonly keys: number
+  readonly locks: number
+  readonly renewals: number
+}
+
 export interface KvStore extends StateMachine {
   /**
    * Answers a read from the local state. The caller has made sure that the state is recent
@@ -213,8 +233,7 @@ export interface KvStore extends StateMachine {
    */
   weigh(command: Command, bytes: number): number
   readonly openSessions: OpenSessions
-  /** How many watches are open, of keys and of locks. */
-  readonly watchCount: number
+  readonly figures: StoreFigures
   /**
    * Returns a view of the whole state after the entry `index`, or undefined if a later entry has been applied
    * already. The caller must close the view.

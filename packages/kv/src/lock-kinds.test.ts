@@ -80,6 +80,7 @@ async function withEveryKind(): Promise<World> {
     waiting: WAITING,
     granted: HELD,
     expired: none,
+    taken: none,
     permits: 4,
   })
   return w
@@ -113,6 +114,25 @@ test('every kind is counted by itself: grants, waits, releases, expiries', async
   await w.openSession().then((session) => (w.session = session))
   await w.one(ask(KIND.lock, 'z', 1_000))
   expect(figuresOf(w).held).toEqual({ ...none, lock: 1 })
+})
+
+test('the longest wait is that of the first waiter of each kind, also after a restart', async () => {
+  const w = await withEveryKind()
+  const longest = () => w.machine.figures.longestWaits
+  expect(longest()).toEqual(none)
+  await w.tick(400)
+  await w.one(ask(KIND.lock, 'later', 10_000, 0))
+  await w.tick(300)
+  const waited = { ...none, lock: 700, semaphore: 700, election: 700, web_lock: 700 }
+  expect(longest()).toEqual(waited)
+  await w.machine.flush()
+  await w.restart()
+  expect(longest()).toEqual(waited)
+  await w.run(
+    [OP.cancelWait, lockKeyOf(KIND.lock, k('n')), 'b'],
+    [OP.cancelWait, lockKeyOf(KIND.webLock, k('n')), 'b'],
+  )
+  expect(longest()).toEqual({ ...waited, lock: 300, web_lock: 0 })
 })
 
 test('every kind is there after a restart, in a snapshot, and in a backup without its waiters', async () => {

@@ -44,6 +44,20 @@ const served = (seen: Seen, credit: number) => {
 }
 const revisions = (seen: Seen) => seen.events.map((event) => (event as unknown[])[0])
 
+test('the lag is that of the slowest watch: of the revisions that it has not read', async () => {
+  const lags = () => w.machine.figures.watchLags
+  expect(lags()).toEqual({ keys: 0, locks: 0, renewals: 0 })
+  const [slow, fast] = [watch(0), watch(0)]
+  served(fast, 100)
+  for (let i = 0; i < 4; i++) await w.run(put('k', `${i}`))
+  served(fast, 100)
+  expect([revisions(fast).length, lags().keys]).toEqual([4, 4])
+  served(slow, 3)
+  expect(lags().keys).toBe(1)
+  slow.watch.close()
+  expect([lags(), w.machine.figures.watches]).toEqual([{ keys: 0, locks: 0, renewals: 0 }, 1])
+})
+
 test('events that were sent do not change, whatever is written later', async () => {
   const world = await World.open()
   const told: EventResult[] = []

@@ -80,6 +80,14 @@ export class Watches {
     return this.#all.size
   }
 
+  /** How many revisions the slowest watch has not read yet. */
+  get lag(): number {
+    const newest = this.#history.newest()
+    let read = this.#behind.size === this.#all.size ? newest : this.#seen
+    for (const { next } of this.#behind) read = Math.min(read, next - 1)
+    return newest - read
+  }
+
   open(range: KeyRange, from: number, sink: WatchSink, by = ''): Watch {
     if (this.#all.size >= this.#limits.watches) throw tooMany('on this member')
     const mine = this.#countOf.get(by) ?? 0

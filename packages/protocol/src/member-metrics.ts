@@ -20,6 +20,8 @@ const FIGURES: Readonly<Record<string, string>> = {
   permits_out: 'Permits of all semaphores that are out',
   granted_total: 'Holds that were granted since this member opened its state, by kind',
   expired_total: 'Holds whose lease ran out since this member opened its state, by kind',
+  taken_total:
+    'Holds that were ended by force (forceRelease, steal) since this member opened its state, by kind',
   revision: 'The revision of the last change applied here',
   log_entries: 'Entries in the log, those in a snapshot left out',
 }

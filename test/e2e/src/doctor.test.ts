@@ -1,8 +1,12 @@
-// Test: `latchkey doctor` as a process, over real members: a healthy cluster, a member that is down, an expired
-// certificate, two clusters, a wrong name of the cluster, a wrong token, a low limit on open files.
+// Test: `latchkey doctor` as a process, over real members: a healthy cluster, and faults of ten kinds, one at a
+// time: a slow disk, a full disk, a clock of a wrong rate, an expired certificate, a wrong name, a blocked port,
+// another version, a low limit on open files, another cluster, a member that is missing. Each is found, with what
+// to do next.
 
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { connect as connectTcp } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { authority, type Pair } from '@latchkey/test-chaos/certificates'
@@ -19,12 +23,20 @@ interface Finding {
 }
 
 const FLAGS = ['--token', 'reader', '--member-token', 'proof-of-a-member-of-the-doctor-test']
+const here = (path: string): string => new URL(`../dist/${path}`, import.meta.url).href
 let cluster: Cluster
 let folder: string
+/** Of every process here: it looks names up in a file, and may have a faulty machine. */
+let machine: Record<string, string>
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'latchkey-doctor-'))
-  cluster = await Cluster.start({ token: 'reader', flags: FLAGS })
+  await writeFile(join(folder, 'names.json'), '{}')
+  machine = {
+    NODE_OPTIONS: `--import ${here('doctor/faulty-machine.js')} --import ${here('kubernetes/fake-dns.js')}`,
+    FAKE_DNS_FILE: join(folder, 'names.json'),
+  }
+  cluster = await Cluster.start({ token: 'reader', flags: FLAGS, env: machine })
 }, 60_000)
 afterAll(async () => {
   await cluster.destroy()
@@ -38,8 +50,8 @@ async function examined(run: CommandRun) {
   const { code, out, err } = await run.ended
   expect(err).toBe('')
   const { findings } = JSON.parse(out) as { findings: Finding[] }
+  for (const { level, advice } of findings) if (level !== 'ok') expect(advice).toMatch(/\w/)
   const faults = findings.filter(({ check, level }) => level === 'error' && !OF_THE_MACHINE.includes(check))
-  for (const { advice } of faults) expect(advice).toMatch(/\w/)
   return { code, findings, faults }
 }
 
@@ -100,6 +112,146 @@ test('addresses of two clusters, and a member that answers for another one', asy
     )
   } finally {
     await stranger.destroy()
+  }
+})
+
+/** The finding that a doctor has of a fault, whatever else it finds. */
+const found = async (check: string, ...more: Parameters<typeof doctor>) =>
+  (await doctor(...more)).findings.find((one) => one.check === check && one.level !== 'ok')
+
+/** Restarts a member on a machine with that fault, and mends it in the end. */
+async function withFault(id: string, fault: string, run: () => Promise<void>): Promise<void> {
+  const member = cluster.get(id)
+  await member.stop()
+  member.start({ shell: `export ${fault}` })
+  await member.ready()
+  try {
+    await run()
+  } finally {
+    await member.stop()
+    member.start()
+    await member.ready()
+  }
+}
+
+test('a slow disk of this machine, and a full one', async () => {
+  const args = ['--dir', folder]
+  const at = [cluster.get('a').url]
+  expect(await found('disk', at, args, { ...TOKEN, ...machine, FAULTY_SYNC: '120' })).toMatchObject({
+    level: 'error',
+    message: expect.stringMatching(/takes 1[2-9][0-9]|takes [2-9][0-9]{2}/) as string,
+    advice: expect.stringContaining('local SSD') as string,
+  })
+  expect(await found('space', at, args, { ...TOKEN, ...machine, FAULTY_SPACE: '1000000' })).toMatchObject({
+    about: folder,
+    level: 'error',
+    advice: expect.stringContaining('free some') as string,
+  })
+})
+
+test('a full disk of a member', async () => {
+  await withFault('c', 'FAULTY_SPACE=2000000', async () => {
+    const { findings } = await doctor([cluster.get('a').url])
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        check: 'space',
+        level: 'error',
+        about: `member c (${cluster.get('c').url})`,
+      }),
+    )
+  })
+})
+
+test('a clock of a wrong rate', async () => {
+  await withFault('c', 'FAULTY_CLOCK=1.3', async () => {
+    // A pause of this machine may explain a difference; then the doctor says nothing, and is asked again.
+    const clock = () => found('clock', [cluster.get('a').url], ['--watch', '1s'])
+    await expect.poll(clock, { timeout: 30_000 }).toMatchObject({
+      level: 'error',
+      about: `member c (${cluster.get('c').url})`,
+      message: expect.stringMatching(/its clock runs at a wrong rate: 1[0-9]{2}/) as string,
+      advice: expect.stringContaining('transfer') as string,
+    })
+  })
+}, 60_000)
+
+test('members of different versions', async () => {
+  await withFault('c', 'FAULTY_VERSION=0.0.1', async () => {
+    expect(await found('version', [cluster.get('a').url])).toMatchObject({
+      level: 'warning',
+      message: expect.stringContaining('c runs 0.0.1') as string,
+      advice: expect.stringContaining('restart the older ones') as string,
+    })
+  })
+})
+
+test('a name that is not in the DNS', async () => {
+  const env = { ...TOKEN, ...machine }
+  expect(await found('dns', ['ws://nobody.svc:7001', cluster.get('a').url], [], env)).toMatchObject({
+    level: 'error',
+    about: 'ws://nobody.svc:7001',
+    message: expect.stringContaining('ENOTFOUND') as string,
+  })
+  // Members that listen at a loopback address take no foreign name.
+  await writeFile(join(folder, 'names.json'), JSON.stringify({ 'foreign.svc': '127.0.0.1' }))
+  const url = `ws://foreign.svc:${cluster.get('a').options.port}`
+  expect(await found('member', [url], [], env)).toMatchObject({
+    level: 'error',
+    message: expect.stringContaining('takes no name but localhost') as string,
+  })
+})
+
+test('a name that leads to another member', async () => {
+  const [b, c] = [cluster.get('b'), cluster.get('c')]
+  const update = async (url: string) => {
+    const { code, err } = await latchkey(['members', 'update', 'c', url], [b.url], TOKEN).ended
+    expect([code, err]).toEqual([0, ''])
+  }
+  // Members that run find each other again at their old addresses.
+  await c.stop()
+  await update(`ws://localhost:${b.options.port}`)
+  try {
+    expect(await found('dns', [cluster.get('a').url])).toMatchObject({
+      level: 'error',
+      about: `member c (ws://localhost:${b.options.port})`,
+      message: 'member b answers at the address of member c',
+    })
+  } finally {
+    await update(c.url)
+    c.start()
+    await c.ready()
+  }
+})
+
+test('a port behind which nobody ever answers', async () => {
+  // The queue of its new connections is full, so the system drops the next one, as a firewall does.
+  const full = new CommandRun(
+    spawn(process.execPath, [
+      '-e',
+      `const { createServer } = require('node:net')
+      const server = createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+        console.log(server.address().port)
+        process.kill(process.pid, 'SIGSTOP')
+      })`,
+    ]),
+  )
+  await expect.poll(() => full.out).toMatch(/\d\n/)
+  const port = Number(full.out)
+  const waiting = Array.from({ length: 8 }, () => connectTcp({ port, host: '127.0.0.1' }))
+  for (const socket of waiting) socket.on('error', () => {})
+  try {
+    await Promise.race(waiting.map((socket) => once(socket, 'connect')))
+    const blocked = `ws://127.0.0.1:${port}`
+    expect(await found('port', [blocked, cluster.get('a').url])).toMatchObject({
+      level: 'error',
+      about: blocked,
+      message: expect.stringContaining('no answer within 3 s') as string,
+      advice: expect.stringContaining('firewall') as string,
+    })
+  } finally {
+    for (const socket of waiting) socket.destroy()
+    full.child.kill('SIGKILL')
+    await full.ended
   }
 })
 

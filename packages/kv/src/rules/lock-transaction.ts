@@ -74,6 +74,9 @@ export class StateLockTransaction extends StateLockView implements LockTransacti
     const wasPut = what !== 'expired' && what !== 'released' && what !== 'left'
     this.#events.record(what, wasPut ? (this.#put ?? row) : row, revision, this.now)
   }
+  taken(row: HoldRow): void {
+    this.state.lockCounts.taken(row)
+  }
   deleteHold(row: HoldRow): void {
     this.state.holds.delete(row)
   }

@@ -19,7 +19,8 @@ export const COUNTED_KINDS = ['lock', 'semaphore', 'election', 'web_lock', 'shar
 export type CountedKind = (typeof COUNTED_KINDS)[number]
 const SHARED_LOCK = COUNTED_KINDS.length - 1
 
-function placeOf({ key, permits }: Counted): number {
+/** The place of its kind in COUNTED_KINDS. */
+export function placeOf({ key, permits }: Counted): number {
   const kind = kindOfLockKey(key)
   return kind === KIND.lock && permits > 0 ? SHARED_LOCK : kind
 }
@@ -27,7 +28,7 @@ function placeOf({ key, permits }: Counted): number {
 export type CountsByKind = Readonly<Record<CountedKind, number>>
 
 const zeros = (): number[] => COUNTED_KINDS.map(() => 0)
-const byKind = (list: readonly number[]): CountsByKind =>
+export const byKind = (list: readonly number[]): CountsByKind =>
   Object.fromEntries(COUNTED_KINDS.map((kind, at) => [kind, list[at]])) as CountsByKind
 
 export interface LockFigures {
@@ -39,6 +40,8 @@ export interface LockFigures {
    */
   readonly granted: CountsByKind
   readonly expired: CountsByKind
+  /** Ended by force. */
+  readonly taken: CountsByKind
   /** How many permits of all semaphores are in use. */
   readonly permits: number
 }
@@ -48,6 +51,7 @@ export class LockCounts {
   readonly #waiting = zeros()
   readonly #granted = zeros()
   readonly #expired = zeros()
+  readonly #taken = zeros()
   #permits = 0
 
   held(row: Counted, by: 1 | -1): void {
@@ -68,12 +72,17 @@ export class LockCounts {
     add(this.#expired, row, 1)
   }
 
+  taken(row: Counted): void {
+    add(this.#taken, row, 1)
+  }
+
   get figures(): LockFigures {
     return {
       held: byKind(this.#held),
       waiting: byKind(this.#waiting),
       granted: byKind(this.#granted),
       expired: byKind(this.#expired),
+      taken: byKind(this.#taken),
       permits: this.#permits,
     }
   }

@@ -7,7 +7,7 @@ import { SPACE, keyOfNumber } from '../keyspaces.js'
 import type { Row, RowChange, RowStore } from '../storage/row-store.js'
 import { rowsOf } from '../storage/page-scan.js'
 import { type Due, DueHeap } from './deadline-heap.js'
-import type { LockCounts } from './lock-counts.js'
+import { byKind, COUNTED_KINDS, type CountsByKind, type LockCounts, placeOf } from './lock-counts.js'
 import { decodeWaiter, encodeWaiter, keptWaiter } from './lock-rows.js'
 
 class Waiter implements Due {
@@ -71,6 +71,8 @@ export class Waiters {
   readonly #ofSession = new Map<number, Set<Waiter>>()
   /** The waiters by the name of their flow, and by the ids of the holds within which they wait. */
   readonly #ofFlow = new Map<string, Set<Waiter>>()
+  /** By their kind, in order of arrival. */
+  readonly #ofKind = COUNTED_KINDS.map(() => new Set<Waiter>())
   readonly #heap = new DueHeap<Waiter>()
   readonly #dirty = new Set<Waiter>()
   #removed: number[] = []
@@ -84,6 +86,12 @@ export class Waiters {
     let size = 0
     for (const list of this.#ofSession.values()) size += list.size
     return size
+  }
+
+  /** How long the first waiter of each kind has waited, in ms; 0: nobody waits. */
+  longest(now: number): CountsByKind {
+    const sinceFirst = ([first]: Iterable<Waiter>) => (first === undefined ? 0 : now - first.row.since)
+    return byKind(this.#ofKind.map(sinceFirst))
   }
 
   first(key: Uint8Array): WaiterRow | undefined {
@@ -126,6 +134,7 @@ export class Waiters {
     const waiter = new Waiter(row)
     queue.append(waiter)
     this.#counts.waiting(row, 1)
+    this.#ofKind[placeOf(row)]?.add(waiter)
     if (row.setCount > 0) this.#ofSets.set(row.arrival, waiter)
     for (const name of flowsOf(row)) this.#ofFlow.set(name, (this.#ofFlow.get(name) ?? new Set()).add(waiter))
     this.#list(waiter)
@@ -163,6 +172,7 @@ export class Waiters {
     if (queue === undefined || waiter === undefined) return
     queue.remove(waiter)
     this.#counts.waiting(waiter.row, -1)
+    this.#ofKind[placeOf(waiter.row)]?.delete(waiter)
     this.#ofSets.delete(waiter.row.arrival)
     for (const name of flowsOf(waiter.row)) {
       const list = this.#ofFlow.get(name)

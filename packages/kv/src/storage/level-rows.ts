@@ -7,6 +7,7 @@ import { type BatchMarks, bytesOf } from './lost-batch-detection.js'
 import type { SpaceReclaimer, Tables } from './space-reclaimer.js'
 import type { RowKeys } from './row-keys.js'
 import type { Row, RowChange, RowPage, RowRange, RowStore, RowView } from './row-store.js'
+import { type LevelFigures, levelFigures } from './level-figures.js'
 import { behind } from './page-scan.js'
 import { damagedRow } from './row-checksum.js'
 
@@ -24,6 +25,7 @@ export interface Level {
   iterator(options: LevelRange): LevelIterator
   compactRange?(start: Uint8Array, end: Uint8Array): Promise<void>
   approximateSize?(start: Uint8Array, end: Uint8Array): Promise<number>
+  getProperty?(name: string): string
   close(): Promise<void>
 }
 interface LevelBatch {
@@ -143,6 +145,11 @@ export class LevelRows implements RowStore {
       if (++count % SLICE === 0) await turnOver()
     }
     return bytes
+  }
+
+  levelFigures(): LevelFigures | undefined {
+    const text = this.#closed ? undefined : this.#level.getProperty?.('leveldb.stats')
+    return text === undefined ? undefined : levelFigures(text)
   }
 
   view(): RowView {

@@ -8,6 +8,7 @@ import { LatchkeyError } from '@latchkey/protocol'
 import { SPACE } from '../keyspaces.js'
 import type { EventLog } from './event-log.js'
 import { REACH_KEY, type Reach, decodeReach, encodeReach } from './event-log-format.js'
+import type { LevelFigures } from './level-figures.js'
 import type { EventLogView } from './event-log-view.js'
 import { storageFailed } from './level-rows.js'
 import type { Row, RowChange, RowPage, RowRange, RowStore, RowView } from './row-store.js'
@@ -70,6 +71,10 @@ export class RowsWithEventLog implements RowStore {
   /** The event log needs no compaction: a file of events is removed when none of its events is in use. */
   compact(): Promise<void> {
     return this.#level.compact()
+  }
+
+  levelFigures(): LevelFigures | undefined {
+    return this.#level.levelFigures?.()
   }
 
   async close(): Promise<void> {

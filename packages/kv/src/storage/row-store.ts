@@ -1,6 +1,7 @@
 // Types: the interfaces of a store of ordered rows, on a disk or in memory. testing/row-conformance.ts is the
 // suite of tests that every implementation passes.
 
+import type { LevelFigures } from './level-figures.js'
 import type { RowKeys } from './row-keys.js'
 
 /**
@@ -67,6 +68,8 @@ export interface RowStore {
    * are served meanwhile.
    */
   compact(): Promise<void>
+  /** What LevelDB tells of its tables; undefined: the rows are not on a disk, or the store is closed. */
+  levelFigures?(): LevelFigures | undefined
   /** Closes the store and its views. It may be called more than once. */
   close(): Promise<void>
 }

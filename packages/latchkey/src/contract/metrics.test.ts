@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { onEveryStore } from './testing/every-store.js'
 
 /** Each has few values, whatever clients send; members are as many as the cluster has. */
-const LABELS = ['member', 'version', 'node', 'kind', 'code', 'result', 'outcome', 'direction', 'le']
+const LABELS = 'member version node door kind code reason outcome direction level le'.split(' ')
 
 onEveryStore((at) => {
   test('metrics: requests, answers and durations are counted, refusals by their code', async () => {
@@ -12,10 +12,11 @@ onEveryStore((at) => {
       const rows = (await at.store.metrics()).flatMap(({ values, name: of }) =>
         values.map((row) => ({ ...row, of: row.metricName ?? of })),
       )
-      const found = rows.find(
-        (row) => row.of === name && Object.entries(labels).every(([label, is]) => row.labels[label] === is),
-      )
-      return found?.value ?? 0
+      return rows
+        .filter(
+          (row) => row.of === name && Object.entries(labels).every(([label, is]) => row.labels[label] === is),
+        )
+        .reduce((sum, { value }) => sum + value, 0)
     }
     const key = at.key()
     const shown = () =>
@@ -61,6 +62,35 @@ onEveryStore((at) => {
       status.members.map(({ id, alive }) => ({ labels: { member: id }, value: Number(alive) })),
     )
     expect(new Set(metrics.map(({ name }) => name)).size).toBe(metrics.length)
+  })
+
+  test('metrics: who has waited longest, what was ended by force, and through which door calls came', async () => {
+    const [key, unheld] = [at.key(), at.key()]
+    const rowsOf = async (name: string) =>
+      (await at.store.metrics()).find((metric) => metric.name === name)?.values ?? []
+    const valueOf = async (name: string, kind: string) =>
+      (await rowsOf(name)).find(({ labels }) => labels['kind'] === kind)?.value ?? Number.NaN
+    const taken = await valueOf('latchkey_taken_total', 'lock')
+    const hold = await at.store.locks.acquire(key, { lease: '10m' })
+    expect(await valueOf('latchkey_longest_wait_seconds', 'lock')).toBe(0)
+    const waiting = at.store.locks.acquire(key, { wait: '60s' })
+    await expect
+      .poll(async () => {
+        // Cluster time goes on with what is applied.
+        await at.store.put(unheld, 'v')
+        return valueOf('latchkey_longest_wait_seconds', 'lock')
+      })
+      .toBeGreaterThan(0)
+    expect(await at.store.locks.forceRelease(key, hold.token)).toBe(true)
+    await (await waiting).release()
+    // Only what is applied at this member counts here.
+    await expect.poll(() => valueOf('latchkey_taken_total', 'lock')).toBe(taken + 1)
+    await expect.poll(() => valueOf('latchkey_longest_wait_seconds', 'lock')).toBe(0)
+    const doors = (await rowsOf('latchkey_requests_total'))
+      .filter(({ labels, value }) => labels['kind'] === 'put' && value > 0)
+      .map(({ labels }) => labels['door'])
+    expect(doors.length).toBeGreaterThan(0)
+    for (const door of doors) expect(['websocket', 'process', 'member']).toContain(door)
   })
 
   test('metrics: a signal, a timeout, an unknown option', async () => {

@@ -1,4 +1,5 @@
-// Driver: counts the requests of clients by kind and their answers by code, and measures how long some of them take.
+// Driver: counts the requests of clients by kind and their answers by code, and measures how long some of them take;
+// each for the door through which the client came.
 //
 // Laws
 //   - a request costs two additions, however many clients there are: only one request in SAMPLE is timed;
@@ -17,7 +18,19 @@ const HIGHEST = 128
 const OPS = new Map<number, string>(Object.entries(OP).map(([name, op]) => [op, name]))
 const READS = new Map<number, string>(Object.entries(READ).map(([name, read]) => [read, name]))
 
-export class CallCounters {
+/** `process`: the store of this process, and HTTP. `member`: the stores of other members. */
+export const DOORS = ['websocket', 'process', 'member'] as const
+export type Door = (typeof DOORS)[number]
+
+export type CallCounters = Readonly<Record<Door, DoorCounters>>
+
+export const newCallCounters = (clock: Pick<Clock, 'now'>): CallCounters => ({
+  websocket: new DoorCounters(clock),
+  process: new DoorCounters(clock),
+  member: new DoorCounters(clock),
+})
+
+export class DoorCounters {
   readonly #clock: Pick<Clock, 'now'>
   readonly #commands = new Float64Array(HIGHEST)
   readonly #reads = new Float64Array(HIGHEST)

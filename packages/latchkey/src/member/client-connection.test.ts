@@ -31,7 +31,11 @@ class Client {
 
   constructor(rights: readonly Right[] = RIGHTS, identity: Identity = { ...ANONYMOUS, rights }) {
     const member = opened.current as NonNullable<OpenedMember['current']>
-    this.clientConnection = member.clientConnection((reply) => this.replies.push(reply), identity)
+    this.clientConnection = member.clientConnection(
+      (reply) => this.replies.push(reply),
+      identity,
+      'websocket',
+    )
   }
 
   /** The answer, decoded. */

@@ -24,7 +24,7 @@ import type { Outcome, RaftNode } from '@latchkey/raft'
 import type { Admin } from './admin-calls.js'
 import { ClientReads } from './client-reads.js'
 import { ClientWatches } from './client-watches.js'
-import { type CallCounters, TimedRequests } from './call-counters.js'
+import { type DoorCounters, TimedRequests } from './call-counters.js'
 import type { CommandQueue } from './command-queue.js'
 import type { Forwarder } from './forwarder.js'
 import type { ReadTurns } from './read-turns.js'
@@ -47,7 +47,8 @@ export interface ClientConnectionPorts {
   readonly admin: Admin
   readonly turns: ReadTurns
   readonly commands: CommandQueue
-  readonly calls: CallCounters
+  /** Those of the door through which this client came. */
+  readonly calls: DoorCounters
   tell(reply: LinkReply): void
   /** The identity of this connection's client. */
   readonly identity: Identity

@@ -3,12 +3,15 @@
 
 import type { LinkReply, OwnerResult, PartyResult, PartyTicket } from '@latchkey/protocol'
 import type { Membership, Replica } from '@latchkey/raft'
+import type { CallCounters, Door } from './call-counters.js'
 import { ClientConnection, type ClientConnectionPorts } from './client-connection.js'
 import type { Identity } from './rights.js'
 import { SessionAttachments } from './session-attachments.js'
 import { leaderReplyOf } from './status.js'
 
-type Shared = Omit<ClientConnectionPorts, 'tell' | 'identity' | 'attach' | 'ended'>
+interface Shared extends Omit<ClientConnectionPorts, 'tell' | 'identity' | 'attach' | 'ended' | 'calls'> {
+  readonly calls: CallCounters
+}
 
 export class ClientConnections {
   readonly #replica: Replica
@@ -30,9 +33,10 @@ export class ClientConnections {
   }
 
   /** `tell` is called in a later turn than the request that it answers. */
-  open(tell: (reply: LinkReply) => void, identity: Identity): ClientConnection {
+  open(tell: (reply: LinkReply) => void, identity: Identity, door: Door): ClientConnection {
     const clientConnection = new ClientConnection({
       ...this.#shared,
+      calls: this.#shared.calls[door],
       tell,
       identity,
       attach: (session, by) => this.#attachments.attach(session, by),

@@ -9,7 +9,7 @@
 //   - Log lines change nothing: no decision is made here.
 
 import type { Clock, Logger, Timer } from '@latchkey/base'
-import type { Replica } from '@latchkey/raft'
+import type { ElectionReason, Replica } from '@latchkey/raft'
 import { whyElectionLost } from './election-loss.js'
 import { leaderReplyOf, whyNoLeader } from './status.js'
 
@@ -19,6 +19,13 @@ const NEXT_LOOKS = 30_000
 /** A member that lacks more entries than this is reported as lagging. */
 const LAGS = 10_000
 const CAUGHT_UP = 100
+
+const WHY_ELECTION: Readonly<Record<ElectionReason, string>> = {
+  timeout: 'it has heard no leader for an election timeout',
+  leader_ended: 'the process of the leader has ended',
+  transfer: 'the leader hands over to it',
+  new_cluster: 'the members of a new cluster have met',
+}
 
 type Members = ReadonlyMap<string, string>
 
@@ -72,8 +79,9 @@ export class ClusterLog {
     const [before, roleBefore] = [this.#leader, this.#role]
     this.#leader = leader
     this.#role = role
-    if (role === 'candidate' && roleBefore !== 'candidate')
-      this.#logger.info('this member asks for votes, since it hears no leader', { term })
+    const why = this.#replica.node.raft.electionReason
+    if (role === 'candidate' && roleBefore !== 'candidate' && why !== undefined)
+      this.#logger.info('this member asks for votes', { term, why: WHY_ELECTION[why] })
     if (role !== 'leader' && roleBefore === 'candidate') this.#electionLost(leader)
     if (leader === before) return
     const leaderlessMillis =

@@ -31,7 +31,7 @@ class Client {
   constructor(told: () => void = () => {}) {
     this.#told = told
     const member = opened.current as NonNullable<OpenedMember['current']>
-    this.#clientConnection = member.clientConnection((reply) => this.#hear(reply), ANONYMOUS)
+    this.#clientConnection = member.clientConnection((reply) => this.#hear(reply), ANONYMOUS, 'websocket')
   }
 
   last: readonly unknown[] = []

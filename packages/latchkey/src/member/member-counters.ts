@@ -2,9 +2,9 @@
 
 import type { Histogram } from '@latchkey/base'
 import type { Metric, Status } from '@latchkey/protocol'
-import type { Replica } from '@latchkey/raft'
-import type { KvStore } from '@latchkey/kv'
-import type { CallCounters } from './call-counters.js'
+import { membersOf, type Replica } from '@latchkey/raft'
+import type { KvStore, StoreFigures } from '@latchkey/kv'
+import { type CallCounters, type DoorCounters, DOORS } from './call-counters.js'
 
 interface Counted {
   readonly replica: Replica
@@ -21,7 +21,7 @@ export function memberCounters({ replica, kv, calls, queued, status, node }: Cou
     ...ofProcess(status, node),
     ...ofConsensus(replica, status),
     ...ofTransport(replica),
-    metric('gauge', 'latchkey_watches', 'Open watches at this member, of keys and of locks', kv.watchCount),
+    ...ofStore(kv.figures),
     metric(
       'gauge',
       'latchkey_commands_waiting',
@@ -72,11 +72,14 @@ function ofConsensus(
     labelled(
       'counter',
       'latchkey_elections_total',
-      'Elections of this member: started (one more for each try), won',
-      [
-        [{ result: 'started' }, counters.electionsStarted],
-        [{ result: 'won' }, counters.electionsWon],
-      ],
+      'Elections that this member began, one for each try, by why it did',
+      Object.entries(counters.electionsStarted).map(([reason, count]) => [{ reason }, count]),
+    ),
+    metric(
+      'counter',
+      'latchkey_elections_won_total',
+      'Elections that this member won',
+      counters.electionsWon,
     ),
     labelled(
       'counter',
@@ -94,6 +97,11 @@ function ofConsensus(
       'From the proposal of an entry at this leader to its being applied',
       [[{}, counters.commit]],
     ),
+    histogram(
+      'latchkey_event_loop_delay_seconds',
+      "By how much a timer of this member came too late; a member's timers wait for a tenth of a second and more",
+      [[{}, counters.tickDelay]],
+    ),
     histogram('latchkey_log_sync_duration_seconds', 'Each write to the log with its sync', [
       [{}, counters.logSync],
     ]),
@@ -109,13 +117,38 @@ function ofConsensus(
   ]
 }
 
-function ofTransport({ transport: { stats } }: Replica): Metric[] {
+function ofTransport({ transport, node }: Replica): Metric[] {
+  const { stats } = transport
   if (stats === undefined) return []
+  const known = membersOf(node.raft.membership)
+  const peers = [...(transport.peerStats?.() ?? [])].filter(([id]) => known.includes(id))
+  const inSeconds = (millis: 'connectedMillis' | 'roundTripMillis') =>
+    peers.flatMap(([member, found]) => {
+      const value = found[millis]
+      return value === undefined ? [] : [[{ member }, value / 1000] as const]
+    })
   return [
-    labelled('counter', 'latchkey_member_bytes_total', 'Bytes between this member and the others', [
-      [{ direction: 'sent' }, stats.bytesSent],
-      [{ direction: 'received' }, stats.bytesReceived],
-    ]),
+    labelled(
+      'gauge',
+      'latchkey_member_connected_seconds',
+      "How long this member's connection to that member has been there; left out while there is none",
+      inSeconds('connectedMillis'),
+    ),
+    labelled(
+      'gauge',
+      'latchkey_member_round_trip_seconds',
+      'How long the last answer of that member to a ping took, or how long the present one has waited',
+      inSeconds('roundTripMillis'),
+    ),
+    labelled(
+      'counter',
+      'latchkey_member_bytes_total',
+      'Bytes between this member and each other one',
+      peers.flatMap(([member, { bytesSent, bytesReceived }]) => [
+        [{ member, direction: 'sent' }, bytesSent] as const,
+        [{ member, direction: 'received' }, bytesReceived] as const,
+      ]),
+    ),
     metric(
       'counter',
       'latchkey_member_dropped_total',
@@ -125,29 +158,85 @@ function ofTransport({ transport: { stats } }: Replica): Metric[] {
   ]
 }
 
+// long: one row for each metric
+function ofStore({ watches, watchLags, writes, level, longestWaits }: StoreFigures): Metric[] {
+  const byKind = (counts: Readonly<Record<string, number>>, divisor = 1) =>
+    Object.entries(counts).map(([kind, count]) => [{ kind }, count / divisor] as const)
+  return [
+    metric('gauge', 'latchkey_watches', 'Open watches at this member, of keys and of locks', watches),
+    labelled(
+      'gauge',
+      'latchkey_watch_lag',
+      'Revisions that the slowest watch has not read yet, by what is watched; of locks: events',
+      byKind({ ...watchLags }),
+    ),
+    labelled(
+      'gauge',
+      'latchkey_longest_wait_seconds',
+      'How long the oldest waiter has waited, in cluster time, by kind; 0: nobody waits',
+      byKind(longestWaits ?? {}, 1000),
+    ),
+    histogram('latchkey_state_write_duration_seconds', 'Each write to the state with its sync', [
+      [{}, writes],
+    ]),
+    ...(level === undefined ? [] : ofLevelDb(level)),
+  ]
+}
+
+const ofLevelDb = ({
+  tables,
+  mergeSeconds,
+  mergeRead,
+  mergeWritten,
+}: NonNullable<StoreFigures['level']>): Metric[] => [
+  labelled(
+    'gauge',
+    'latchkey_leveldb_tables',
+    'Tables of LevelDB by level; with 8 at level 0 writes are slowed down, with 12 they wait',
+    tables.map((count, at) => [{ level: String(at) }, count]),
+  ),
+  metric(
+    'counter',
+    'latchkey_leveldb_merge_seconds_total',
+    'How long LevelDB has merged tables, in whole seconds',
+    mergeSeconds,
+  ),
+  labelled(
+    'counter',
+    'latchkey_leveldb_merge_bytes_total',
+    'Bytes that LevelDB has read and written to merge tables, in steps of a mebibyte',
+    [
+      [{ direction: 'read' }, mergeRead],
+      [{ direction: 'written' }, mergeWritten],
+    ],
+  ),
+]
+
 function ofCalls(calls: CallCounters): Metric[] {
-  const rows = (name: string, counts: ReadonlyMap<string, number>) =>
-    [...counts].map(([label, count]) => [{ [name]: label }, count] as const)
+  const rows = (name: string, countsOf: (counters: DoorCounters) => ReadonlyMap<string, number>) =>
+    DOORS.flatMap((door) =>
+      [...countsOf(calls[door])].map(([label, count]) => [{ door, [name]: label }, count] as const),
+    )
   return [
     labelled(
       'counter',
       'latchkey_requests_total',
-      'Requests of clients by kind, through any door: WebSocket, HTTP, this process',
-      rows('kind', calls.requests()),
+      'Requests of clients by kind, and by door: websocket, process (its own store, and HTTP), member',
+      rows('kind', (counters) => counters.requests()),
     ),
     labelled(
       'counter',
       'latchkey_answers_total',
-      'Answers to clients by code',
-      rows('code', calls.answers()),
+      'Answers to clients by code, and by door',
+      rows('code', (counters) => counters.answers()),
     ),
     histogram(
       'latchkey_request_duration_seconds',
       'From the arrival of a request at this member to its answer, measured for one request in sixteen',
-      [
-        [{ kind: 'write' }, calls.writes],
-        [{ kind: 'read' }, calls.readTimes],
-      ],
+      DOORS.flatMap((door) => [
+        [{ door, kind: 'write' }, calls[door].writes] as const,
+        [{ door, kind: 'read' }, calls[door].readTimes] as const,
+      ]),
     ),
   ]
 }

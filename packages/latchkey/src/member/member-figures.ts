@@ -35,5 +35,6 @@ function lockFigures({ openSessions }: KvStore, parties: Readonly<Record<string,
     permits_out: figures.permits,
     granted_total: figures.granted,
     expired_total: figures.expired,
+    taken_total: figures.taken,
   }
 }

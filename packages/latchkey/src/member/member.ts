@@ -27,7 +27,7 @@ import { OwnMembership, removed } from './own-membership.js'
 import { PeerTimes } from './peer-times.js'
 import { type MemberMessage, decodeMemberMessage, encodeMemberMessage } from './member-messages.js'
 import { MemberChanges } from './membership-changes.js'
-import { CallCounters } from './call-counters.js'
+import { type CallCounters, type Door, newCallCounters } from './call-counters.js'
 import { CommandQueue } from './command-queue.js'
 import { Forwarder } from './forwarder.js'
 import { LeaderlessTime } from './leaderless-time.js'
@@ -130,7 +130,7 @@ export class Member extends Emitter<MemberEvents> {
     super()
     this.replica = replica
     this.kv = kv
-    this.#calls = new CallCounters(ports.clock)
+    this.#calls = newCallCounters(ports.clock)
     const { maxInFlightBytes: mostBytes } = replica.node.options
     this.#commands = new CommandQueue({ node: replica.node, kv, mostBytes })
     this.#ports = ports
@@ -212,7 +212,7 @@ export class Member extends Emitter<MemberEvents> {
       defer: this.#ports.defer,
       send: (to, message) => this.#answer(to, message),
       serves: () => !this.isLeft && !this.isOutside && !this.replica.isAsking,
-      clientConnection: (tell, identity) => this.clientConnection(tell, identity),
+      clientConnection: (tell, identity) => this.clientConnection(tell, identity, 'member'),
       cutOff: (isCutOff) => this.emit('cutOff', isCutOff),
     })
   }
@@ -287,8 +287,8 @@ export class Member extends Emitter<MemberEvents> {
   // ---- clients
 
   /** `tell` is called in a later turn than the request that it answers. */
-  clientConnection(tell: (reply: LinkReply) => void, identity: Identity): ClientConnection {
-    return this.#clients.open(tell, identity)
+  clientConnection(tell: (reply: LinkReply) => void, identity: Identity, door: Door): ClientConnection {
+    return this.#clients.open(tell, identity, door)
   }
 
   get clientConnections(): number {

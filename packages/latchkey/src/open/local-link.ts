@@ -39,9 +39,13 @@ function localDial(local: LocalMember, who?: Identity): Dial {
       for (const reply of told) events.reply(reply)
     }
     const identity = who ?? embeddedIn(member.id)
-    const clientConnection = member.clientConnection((reply) => {
-      if (replies.push(reply) === 1) microtask(flush)
-    }, identity)
+    const clientConnection = member.clientConnection(
+      (reply) => {
+        if (replies.push(reply) === 1) microtask(flush)
+      },
+      identity,
+      'process',
+    )
     const offs: (() => void)[] = []
     const leave = () => {
       for (const off of offs.splice(0)) off()

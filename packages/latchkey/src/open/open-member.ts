@@ -105,7 +105,7 @@ export class OpenedMember {
       applied: () => this.current?.replica.node.applied.position.index ?? 0,
       defer: turns.end,
       refusal: () => this.#running.failure() ?? whyNotServed(this.current),
-      clientConnection: (tell, identity) => this.#member().clientConnection(tell, identity),
+      clientConnection: (tell, identity) => this.#member().clientConnection(tell, identity, 'websocket'),
     })
     this.#running = new CurrentMember({
       storage,

@@ -84,7 +84,7 @@ export class TestMember implements ServingMember {
   }
 
   clientConnection(tell: (reply: LinkReply) => void): ReturnType<Member['clientConnection']> {
-    return (this.member as Member).clientConnection(tell, ANONYMOUS)
+    return (this.member as Member).clientConnection(tell, ANONYMOUS, 'websocket')
   }
 
   onGone(run: (silent: boolean) => void): void {

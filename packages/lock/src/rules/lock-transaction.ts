@@ -116,6 +116,8 @@ export interface LockTransaction extends LockView {
    * `putWaiter`; for a row that is removed, with the row as it was.
    */
   happened(what: LockHappening, row: HoldRow | WaiterRow): void
+  /** Counts a hold that is ended by force: its holder did not release it. It changes nothing. */
+  taken(row: HoldRow): void
   deleteHold(row: HoldRow): void
   /** How many permits that semaphore has; undefined: it is not known yet, or is no semaphore. */
   permitsOf(key: Uint8Array): number | undefined

@@ -88,6 +88,7 @@ export function forceRelease(tx: LockTransaction, key: Uint8Array, token: number
   const exclusive = tx.hold(key)
   const row = exclusive?.token === token ? exclusive : tx.sharedHoldWith(key, token)
   if (!inForce(row, tx.now)) return false
+  tx.taken(row)
   freeAndGrant(tx, row)
   return true
 }
@@ -119,5 +120,6 @@ export function steal(
 
 function end(tx: LockTransaction, row: HoldRow): void {
   tx.deleteHold(row)
+  if (inForce(row, tx.now)) tx.taken(row)
   tx.happened('released', row)
 }

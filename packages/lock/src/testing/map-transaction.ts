@@ -101,6 +101,8 @@ export class MapTransaction implements LockTransaction {
       (a, b) => a.arrival - b.arrival,
     )
   }
+  /** Nothing counts here. */
+  taken(): void {}
   happened(what: LockHappening, row: HoldRow | WaiterRow): void {
     this.told.push(`${what} ${row.id}`)
   }

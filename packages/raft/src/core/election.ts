@@ -13,7 +13,7 @@
 import { votersBut } from './membership.js'
 import { tally } from './quorum.js'
 import { becomeFollower, becomeLeader, resetElectionTimer } from './roles.js'
-import type { State } from './state.js'
+import type { ElectionReason, State } from './state.js'
 import type { MemberId, Message } from './types.js'
 
 /**
@@ -42,18 +42,19 @@ export function heardLeader(state: State): void {
 
 export function electionTick(state: State): void {
   if (!state.timers.due(state.electionAt)) return
+  const why = state.electionReason
   if (!mayCampaign(state)) {
     becomeFollower(state, state.term, undefined)
     resetElectionTimer(state)
-  } else if (state.options.preVote) startPreVote(state)
-  else startCampaign(state, false)
+  } else if (state.options.preVote) startPreVote(state, why)
+  else startCampaign(state, why)
 }
 
-function startPreVote(state: State): void {
+function startPreVote(state: State, why: ElectionReason): void {
   becomeFollower(state, state.term, undefined)
   resetElectionTimer(state)
   const term = state.term + 1
-  state.campaign = { kind: 'pre', term, votes: new Map([[state.id, true]]) }
+  state.campaign = { kind: 'pre', why, term, votes: new Map([[state.id, true]]) }
   const last = state.log.last
   for (const to of otherVoters(state)) {
     const { id: from, options } = state
@@ -74,12 +75,12 @@ function startPreVote(state: State): void {
  * The vote requests wait until this member's own vote is durable: a candidate must have taken the term before
  * it asks for votes in that term (E4).
  */
-export function startCampaign(state: State, transfer: boolean): void {
+export function startCampaign(state: State, why: ElectionReason): void {
   becomeFollower(state, state.term + 1, undefined)
   resetElectionTimer(state)
   state.vote = state.id
   state.role = 'candidate'
-  state.campaign = { kind: 'real', term: state.term, votes: new Map() }
+  state.campaign = { kind: 'real', why, term: state.term, votes: new Map() }
   const { id: from, term, options, log } = state
   const { index: lastIndex, term: lastTerm } = log.last
   for (const to of otherVoters(state)) {
@@ -91,7 +92,7 @@ export function startCampaign(state: State, transfer: boolean): void {
       term,
       lastIndex,
       lastTerm,
-      transfer,
+      transfer: why === 'transfer',
     })
   }
 }
@@ -110,7 +111,7 @@ function countVotes(state: State): void {
   const result = tally(state.membership, campaign.votes)
   if (result === 'open') return
   if (result === 'lost') becomeFollower(state, state.term, undefined)
-  else if (campaign.kind === 'pre') startCampaign(state, false)
+  else if (campaign.kind === 'pre') startCampaign(state, campaign.why)
   else becomeLeader(state)
 }
 
@@ -173,7 +174,7 @@ function addVote(state: State, from: MemberId, granted: boolean): void {
  * `transfer`. A learner ignores the message (E14).
  */
 export function onTimeoutNow(state: State, m: Of<'timeoutNow'>): void {
-  if (m.term === state.term && m.from === state.leader && mayCampaign(state)) startCampaign(state, true)
+  if (m.term === state.term && m.from === state.leader && mayCampaign(state)) startCampaign(state, 'transfer')
 }
 
 /**
@@ -186,6 +187,7 @@ export function onLeaderGone(state: State, id: MemberId, term: number): void {
   state.goneTerm = term
   state.leaderHeardAt = Number.NEGATIVE_INFINITY
   state.electionAt = state.clock + fastWait(state, votersBut(state.membership, id))
+  state.electionReason = 'leader_ended'
 }
 
 /**
@@ -198,6 +200,7 @@ export function onVotingAllowed(state: State): void {
   state.mayVote = true
   if (state.leader !== undefined || state.log.lastIndex > 0) return
   state.electionAt = Math.min(state.electionAt, state.clock + fastWait(state, state.membership.voters))
+  state.electionReason = 'new_cluster'
 }
 
 /**

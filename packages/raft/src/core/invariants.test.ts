@@ -63,7 +63,10 @@ test.each<[string, (state: State) => void]>([
   ['holds itself', (state) => void (state.leader = 'a')],
   ['own vote', (state) => void (state.role = 'candidate')],
   ['without a campaign', (state) => void ((state.role = 'candidate'), (state.vote = 'a'))],
-  ['for another term', (state) => void (state.campaign = { kind: 'pre', term: 7, votes: new Map() })],
+  [
+    'for another term',
+    (state) => void (state.campaign = { kind: 'pre', why: 'timeout', term: 7, votes: new Map() }),
+  ],
   ['a voter rests as learner', (state) => void (state.role = 'learner')],
   [
     'a learner rests as voter',
@@ -87,7 +90,7 @@ test('E14: a learner that asks for votes is refused', () => {
   state.role = 'learner'
   checkInvariants({ state })
   state.commit = 2
-  state.campaign = { kind: 'pre', term: 2, votes: new Map() }
+  state.campaign = { kind: 'pre', why: 'timeout', term: 2, votes: new Map() }
   expect(() => checkInvariants({ state })).toThrow('E14')
 })
 

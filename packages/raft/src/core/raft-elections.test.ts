@@ -138,6 +138,30 @@ describe('elections', () => {
     expect(raft.describe()).toBe(before)
   })
 
+  test('why a member asks for votes: silence, the end of the leader, a transfer, a new cluster', () => {
+    const until = (raft: ReturnType<typeof make>) => {
+      for (let now = 0; raft.role !== 'candidate'; ) raft.tick((now += 10))
+      return raft.electionReason
+    }
+    const leader = to('heartbeat', 'b', { term: 1, commit: 0, round: 1 })
+    const led = () => {
+      const raft = make({ hardState: { term: 1, vote: undefined } }, { preVote: false })
+      raft.step(leader, 0)
+      expect([raft.leader, raft.electionReason]).toEqual(['b', undefined])
+      return raft
+    }
+    expect(until(led())).toBe('timeout')
+    const gone = led()
+    gone.leaderGone('b', 1, 0)
+    expect(until(gone)).toBe('leader_ended')
+    const asked = led()
+    asked.step(to('timeoutNow', 'b', { term: 1 }), 0)
+    expect(asked.electionReason).toBe('transfer')
+    const fresh = make({}, { preVote: false })
+    fresh.allowVoting(0)
+    expect(until(fresh)).toBe('new_cluster')
+  })
+
   test('a lost campaign is kept for the log: whose votes came, and whether another term began', () => {
     const candidate = () => {
       const raft = make({ membership: of(['a', 'b', 'c']) }, { preVote: false })

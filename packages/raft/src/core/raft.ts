@@ -24,7 +24,7 @@ import { appendOwn, onUnreachable } from './replication.js'
 import { adjustRole, resetElectionTimer } from './roles.js'
 import { onInstallFailed, onInstalled } from './snapshot-in.js'
 import { type SnapshotPiece, giveUp, onPiece, pinned } from './snapshot-out.js'
-import { type LostCampaign, State } from './state.js'
+import { type ElectionReason, type LostCampaign, State } from './state.js'
 import { transfer } from './leadership-transfer.js'
 import type { Effect, Entry, EntryKind, LogPosition, MemberId } from './types.js'
 import type { Membership, MembershipChange, Message, Role } from './types.js'
@@ -248,6 +248,11 @@ export class Raft {
 
   get leader(): MemberId | undefined {
     return this.state.leader
+  }
+
+  /** Why this member asks for votes; undefined: it does not. */
+  get electionReason(): ElectionReason | undefined {
+    return this.state.campaign?.why
   }
 
   /** Changes nothing that is decided here: for the log. */

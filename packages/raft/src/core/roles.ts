@@ -21,6 +21,7 @@ export function resetElectionTimer(state: State): void {
   const { electionTimeout } = state.options
   const wait = state.rebuilding ? 2 * electionTimeout : electionTimeout
   state.electionAt = state.clock + wait + state.random.between(0, electionTimeout)
+  state.electionReason = 'timeout'
 }
 
 const restingRole = (state: State) => (state.votes ? 'follower' : 'learner')

@@ -11,7 +11,14 @@ import type { Progress } from './progress.js'
 import { Timers } from './stall-clock.js'
 import type { Effect, Entry, GroupId, LogPosition, MemberId, Membership, Message, Role } from './types.js'
 
+/**
+ * Why a member asks for votes: it heard no leader for an election timeout; the leader's process has ended; the
+ * leader hands over to it; or the members of a new cluster have met. Nothing is decided by it.
+ */
+export type ElectionReason = 'timeout' | 'leader_ended' | 'transfer' | 'new_cluster'
+
 export interface Campaign {
+  readonly why: ElectionReason
   /** 'pre' is a pre-vote, which asks whether this member would win; it does not enter the new term yet. */
   readonly kind: 'pre' | 'real'
   /** The term of this campaign; for a pre-vote the term in which the member would campaign. */
@@ -140,6 +147,8 @@ export class State {
   lostCampaign: LostCampaign | undefined
   leading: Leading | undefined
   electionAt = 0
+  /** Why there will be an election at that time. */
+  electionReason: ElectionReason = 'timeout'
   /** Timer time of the leader's last message. */
   leaderHeardAt = 0
   /**

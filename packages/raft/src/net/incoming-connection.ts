@@ -21,6 +21,8 @@ export interface IncomingConnectionEvents {
   admitted(incoming: IncomingConnection, info: PeerInfo): void
   message(message: Message): void
   app(from: MemberId, bytes: Uint8Array): void
+  /** A frame of so many bytes came from that member. */
+  received(from: MemberId, bytes: number): void
   refused(event: RefusedEvent, where: string): void
   closed(incoming: IncomingConnection): void
 }
@@ -171,7 +173,7 @@ export class IncomingConnection {
   /** All items of a frame are checked before the first of them is delivered. */
   #hear(frame: Uint8Array, info: PeerInfo, assembly: Assembly): void {
     this.#stats.framesReceived++
-    this.#stats.bytesReceived += frame.length
+    this.#events.received(info.id, frame.length)
     const parcels = assembly.take(frame)
     const said = typeof parcels === 'string' ? parcels : this.#read(parcels, info)
     if (typeof said === 'string') return this.#malformed(said, info)

@@ -16,7 +16,7 @@ import { IncomingConnection, type IncomingConnectionEvents } from './incoming-co
 /** The most connections before their handshake is complete. Beyond them the oldest is closed. */
 const MOST_STRANGERS = 512
 
-export type IncomingConnectionsEvents = Pick<IncomingConnectionEvents, 'message' | 'app'> & {
+export type IncomingConnectionsEvents = Pick<IncomingConnectionEvents, 'message' | 'app' | 'received'> & {
   /** That member has just dialled this one. */
   came(info: PeerInfo): void
   refused(event: RefusedEvent, where: string): void
@@ -41,6 +41,7 @@ export class IncomingConnections {
     this.#toldByVisitors = {
       message: (message) => events.message(message),
       app: (from, bytes) => events.app(from, bytes),
+      received: (from, bytes) => events.received(from, bytes),
       refused: (event, where) => events.refused(event, where),
       admitted: (incoming, info) => this.#admitted(incoming, info),
       closed: (incoming) => this.#left(incoming),

@@ -5,4 +5,12 @@ export { attach, type Listener, listen } from './members-server.js'
 export { type NetOptions, type NetStats, type Timing, TIMING } from './settings.js'
 export { GREETING_LIMIT, watchStranger } from './greeting-limit.js'
 export { certifiedName, type MemberTls, serverTls, whyUntrusted } from './tls.js'
-export type { PeerEvent, PeerInfo, PeerUrls, RefusedEvent, Transport, TransportEvents } from './transport.js'
+export type {
+  PeerEvent,
+  PeerInfo,
+  PeerStats,
+  PeerUrls,
+  RefusedEvent,
+  Transport,
+  TransportEvents,
+} from './transport.js'

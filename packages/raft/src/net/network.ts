@@ -10,13 +10,15 @@ import { OutgoingConnection } from './outgoing-connection.js'
 import { Refusals } from './refusals.js'
 import { type Answering, SecondProcesses } from './second-process.js'
 import { type NetOptions, type NetSettings, type NetStats, newStats, settle } from './settings.js'
-import type { PeerInfo, PeerUrls, RefusedEvent, Transport, TransportEvents } from './transport.js'
+import type { PeerInfo, PeerStats, PeerUrls, RefusedEvent, Transport, TransportEvents } from './transport.js'
 
 export class MemberNetwork extends Emitter<TransportEvents> implements Transport {
   readonly stats: NetStats = newStats()
   readonly #settings: NetSettings
   readonly #incomingConnections: IncomingConnections
   readonly #links = new Map<MemberId, OutgoingConnection>()
+  /** How many bytes each member has sent. */
+  readonly #received = new Map<MemberId, number>()
   /** Connections to further addresses of members, which are only asked which member is there. */
   readonly #asking = new Map<MemberId, OutgoingConnection>()
   readonly #refusals: Refusals
@@ -35,6 +37,9 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
       {
         message: (message) => this.#tell('message', message),
         app: (from, bytes) => this.#tell('app', { from, bytes }),
+        received: (from, bytes) => {
+          if (this.#links.has(from)) this.#received.set(from, (this.#received.get(from) ?? 0) + bytes)
+        },
         refused: (event, where) => this.#refused(event, where, 'came'),
         came: (info) => this.#came(info),
       },
@@ -123,6 +128,7 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
       }
     }
     for (const [id, { url }] of wanted) if (!this.#links.has(id)) this.#add(id, url)
+    for (const id of this.#received.keys()) if (!wanted.has(id)) this.#received.delete(id)
     for (const [id, link] of this.#asking) if (wanted.get(id)?.given !== link.url) this.#asked(link)
     for (const [id, { given }] of wanted)
       if (given !== undefined && !this.#asking.has(id)) this.#ask(id, given)
@@ -185,6 +191,16 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
 
   peer(id: MemberId): PeerInfo | undefined {
     return this.#incomingConnections.info(id) ?? this.#links.get(id)?.info
+  }
+
+  peerStats(): Map<MemberId, PeerStats> {
+    const statsOf = ({ id, times, bytesSent }: OutgoingConnection): PeerStats => ({
+      connectedMillis: times?.connected,
+      roundTripMillis: times?.roundTrip,
+      bytesSent,
+      bytesReceived: this.#received.get(id) ?? 0,
+    })
+    return new Map([...this.#links].map(([id, link]) => [id, statsOf(link)]))
   }
 
   /** About how many bytes wait for a slow peer. */

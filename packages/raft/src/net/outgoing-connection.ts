@@ -1,5 +1,6 @@
 // Driver: owns the connection that this member dials to one other member; all messages to that member are
 // sent on it.
+// long: the states of one connection and the steps between them read together
 //
 // Laws
 //   - its events are up, gone, up, gone; after a 'gone' comes 'dead' at most once (TR4)
@@ -70,6 +71,8 @@ export class OutgoingConnection {
   #lost: PeerInfo | undefined
   /** True when the last `pump` could not send all messages. */
   #blocked = false
+  /** Since this object was made. */
+  bytesSent = 0
   #leaving: { readonly timer: Timer; readonly left: () => void } | undefined
 
   constructor(
@@ -120,6 +123,13 @@ export class OutgoingConnection {
     return this.#state.at === 'up' ? this.#state.socket.bufferedAmount : 0
   }
 
+  /** In ms, as of now; undefined: not connected. */
+  get times(): { readonly connected: number; readonly roundTrip: number | undefined } | undefined {
+    if (this.#state.at !== 'up') return undefined
+    const now = this.#settings.clock.now()
+    return { connected: now - this.#state.since, roundTrip: this.#state.liveness.roundTrip.at(now) }
+  }
+
   // ---- sending
 
   send(message: Message): boolean {
@@ -155,7 +165,7 @@ export class OutgoingConnection {
       const frame = this.#sendQueues.next(held === 0)
       if (frame === undefined) break
       this.#stats.framesSent++
-      this.#stats.bytesSent += frame.length
+      this.bytesSent += frame.length
       socket.send(frame, this.#onWritten)
     }
     this.#blocked = !this.#sendQueues.empty
@@ -275,6 +285,7 @@ export class OutgoingConnection {
       timing.ping,
       timing.missed,
     )
+    socket.on('pong', () => liveness.roundTrip.answered(clock.now()))
     this.#state = { at: 'up', socket, info, liveness, since: clock.now() }
     this.#judgeLost(info)
     this.#lost = undefined

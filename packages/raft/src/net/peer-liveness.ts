@@ -9,6 +9,7 @@
 //   - a peer that takes or sends bytes is alive, also when its pong waits behind a long message
 
 import type { Clock, Timer } from '@latchkey/base'
+import { RoundTrip } from './round-trip.js'
 
 interface PeerLivenessPorts {
   readonly clock: Clock
@@ -24,6 +25,7 @@ interface PeerLivenessPorts {
 
 export class PeerLiveness {
   readonly #ports: PeerLivenessPorts
+  readonly roundTrip = new RoundTrip()
   readonly #every: number
   readonly #most: number
   #received = -1
@@ -57,6 +59,7 @@ export class PeerLiveness {
       this.stop()
       return this.#ports.silent()
     }
+    this.roundTrip.asked(this.#ports.clock.now())
     this.#ports.ping?.()
     this.#arm()
   }

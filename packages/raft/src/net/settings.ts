@@ -109,9 +109,7 @@ export function settle(options: NetOptions, whySecond: Admit = () => undefined):
 /** Counters since the start, for metrics. */
 export interface NetStats {
   framesSent: number
-  bytesSent: number
   framesReceived: number
-  bytesReceived: number
   /** Messages not sent because a peer was not connected or too slow. */
   dropped: number
   /** Messages of a type that this build does not know (L22). */
@@ -123,9 +121,7 @@ export interface NetStats {
 
 export const newStats = (): NetStats => ({
   framesSent: 0,
-  bytesSent: 0,
   framesReceived: 0,
-  bytesReceived: 0,
   dropped: 0,
   unknown: 0,
   malformed: 0,

@@ -99,15 +99,25 @@ export type TransportEvents = {
 }
 
 export interface TransportStats {
-  readonly bytesSent: number
-  readonly bytesReceived: number
   /** Messages not sent because a peer was not connected or too slow. */
   readonly dropped: number
+}
+
+/** What was counted of one other member, for metrics. */
+export interface PeerStats {
+  /** How long this member's connection to it has been there, in ms; undefined: it is not connected. */
+  readonly connectedMillis: number | undefined
+  /** How long its last answer to a ping took, or how long the present ping has waited if that is longer. */
+  readonly roundTripMillis: number | undefined
+  readonly bytesSent: number
+  readonly bytesReceived: number
 }
 
 export interface Transport {
   /** What was sent and received from the start on; undefined: it is not counted. */
   readonly stats?: TransportStats | undefined
+  /** The members that are dialled; undefined: it is not counted. */
+  peerStats?(): ReadonlyMap<MemberId, PeerStats>
   /**
    * Queues a message; one frame carries all messages of this turn of the event loop. The message is dropped
    * when the peer is not connected or too slow.

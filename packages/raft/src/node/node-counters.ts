@@ -1,12 +1,18 @@
 // Rule: what a node counts from its start on, for metrics. Nothing decides by these numbers.
 
 import { Histogram } from '@latchkey/base'
-import type { MemberId, Role } from '../core/index.js'
+import type { ElectionReason, MemberId, Role } from '../core/index.js'
 
 export class NodeCounters {
   /** How often another leader was heard of, or the same one in another term. */
   leaderChanges = 0
-  electionsStarted = 0
+  /** By their reason, one for each try. */
+  readonly electionsStarted: Record<ElectionReason, number> = {
+    timeout: 0,
+    leader_ended: 0,
+    transfer: 0,
+    new_cluster: 0,
+  }
   electionsWon = 0
   /** Commands of callers of this member, while it led. */
   committed = 0
@@ -18,12 +24,14 @@ export class NodeCounters {
   readonly logSync = new Histogram()
   /** Seconds from the proposal of an entry to its being applied here. */
   readonly commit = new Histogram()
+  /** Seconds by which a tick came too late: so long the event loop, or the whole process, stood still. */
+  readonly tickDelay = new Histogram()
   /** The last term whose leader is known. */
   #ledTerm = 0
 
   /** The node has another role, or knows another leader. */
-  role(role: Role, term: number, leader: MemberId | undefined): void {
-    if (role === 'candidate') this.electionsStarted++
+  role(role: Role, term: number, leader: MemberId | undefined, why: ElectionReason | undefined): void {
+    if (role === 'candidate' && why !== undefined) this.electionsStarted[why]++
     if (leader === undefined || this.#ledTerm === term) return
     if (role === 'leader') this.electionsWon++
     this.#ledTerm = term

@@ -53,7 +53,11 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#ports = ports
     this.#rebuilding = boot.rebuilding
     this.#longestTick = Math.min(options.heartbeat, options.electionTimeout / 10)
-    this.#ticker = new Ticker(ports.clock, () => ports.defer(() => this.#guarded(this.#tick)))
+    this.#ticker = new Ticker(
+      ports.clock,
+      () => ports.defer(() => this.#guarded(this.#tick)),
+      (ms) => this.counters.tickDelay.observe(ms / 1000),
+    )
     this.raft = new Raft(
       {
         id: options.id,
@@ -357,7 +361,7 @@ export class RaftNode extends Emitter<NodeEvents> {
       this.#proposer.abandon('not-leader')
       this.#snapshots.endAll()
     }
-    this.counters.role(role, term, leader)
+    this.counters.role(role, term, leader, this.raft.electionReason)
     this.emit('role', { role, term, leader })
   }
 

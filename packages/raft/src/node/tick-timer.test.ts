@@ -1,5 +1,6 @@
 // Test: an idle member wakes seldom, and each deadline is met on time.
 
+import type { Clock } from '@latchkey/base'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ManualClock } from '../memory/index.js'
 import { Ticker } from './tick-timer.js'
@@ -31,6 +32,27 @@ test('of several deadlines the earliest counts, and none after stop', () => {
   clock.advance(10)
   expect(rang).toEqual([21, 101])
   expect(clock.armed).toBe(0)
+})
+
+test('how late a tick came is told, because the process stood still', () => {
+  const late: number[] = []
+  let now = 0
+  let ring = () => {}
+  const after = (_: number, run: () => void) => {
+    ring = run
+    return { cancel: () => {} }
+  }
+  const ticker = new Ticker(
+    { now: () => now, after } as unknown as Clock,
+    () => {},
+    (ms) => late.push(ms),
+  )
+  for (const came of [50, 450]) {
+    ticker.within(50)
+    now = came
+    ring()
+  }
+  expect(late).toEqual([0, 350])
 })
 
 test('an idle member ticks once a heartbeat', async () => {

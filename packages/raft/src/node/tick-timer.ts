@@ -6,11 +6,14 @@ import type { Clock, Timer } from '@latchkey/base'
 export class Ticker {
   readonly #clock: Clock
   readonly #tick: () => void
+  readonly #late: (ms: number) => void
   #timer: Timer | undefined
   #at = Number.POSITIVE_INFINITY
 
-  constructor(clock: Clock, tick: () => void) {
+  /** `late`: how many ms after its time a tick came. */
+  constructor(clock: Clock, tick: () => void, late: (ms: number) => void = () => {}) {
     this.#clock = clock
+    this.#late = late
     this.#tick = tick
   }
 
@@ -28,6 +31,7 @@ export class Ticker {
   }
 
   readonly #ring = (): void => {
+    this.#late(Math.max(0, this.#clock.now() - this.#at))
     this.#at = Number.POSITIVE_INFINITY
     this.#tick()
   }

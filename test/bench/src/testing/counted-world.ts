@@ -167,9 +167,13 @@ export class CountedWorld implements WireWorld {
               for (const reply of told) events.reply(reply)
             })
           }
-          const seat = (this.#leader() as Member).clientConnection((reply) => {
-            if (replies.push(reply) === 1) this.defer(flush)
-          }, ANONYMOUS)
+          const seat = (this.#leader() as Member).clientConnection(
+            (reply) => {
+              if (replies.push(reply) === 1) this.defer(flush)
+            },
+            ANONYMOUS,
+            'websocket',
+          )
           return {
             send: (request) => this.after(CLIENT_MILLIS, () => seat.send(request)),
             close: () => seat.close(),

@@ -4,6 +4,7 @@
 
 import dns from 'node:dns'
 import { readFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 
 type Answer = (error: Error | null, found?: unknown, family?: number) => void
 
@@ -21,6 +22,15 @@ export function installFakeDns(file: string): void {
     })
   }
   Object.assign(dns, { lookup })
+  const promised = dns.promises.lookup as (...args: unknown[]) => Promise<unknown>
+  const lookupAll = (host: string, ...rest: unknown[]) => {
+    if (!host.endsWith('.svc')) return promised(host, ...rest)
+    return new Promise((resolve, reject) => {
+      lookup(host, { all: true }, ((error, found) => (error ? reject(error) : resolve(found))) as Answer)
+    })
+  }
+  Object.assign(dns.promises, { lookup: lookupAll })
+  syncBuiltinESMExports()
 }
 
 const notFound = (hostname: string) =>

@@ -147,7 +147,7 @@ export class Station {
   }
 
   clientConnection(tell: (reply: LinkReply) => void): ReturnType<Member['clientConnection']> {
-    return (this.member as Member).clientConnection(tell, this.#ports.house.ANONYMOUS)
+    return (this.member as Member).clientConnection(tell, this.#ports.house.ANONYMOUS, 'websocket')
   }
 
   onGone(run: (silent: boolean) => void): () => void {
